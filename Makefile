@@ -1,0 +1,57 @@
+# Two commands on a fresh machine:
+#   make grade SUBMISSION=student42     sets everything up and grades
+#   make test                           sets everything up and runs the project's tests
+
+PYTHON ?= python3
+VENV ?= .venv
+SUBMISSION ?= student42
+SUBMISSIONS_DIR ?= submissions
+BIN = $(VENV)/bin
+STAMP = $(VENV)/.installed
+
+.PHONY: grade test lint setup bench bench-macs mutation schema clean
+
+grade: setup
+	$(BIN)/python -m pytest --submission="$(SUBMISSION)" --submissions-dir="$(SUBMISSIONS_DIR)"
+
+test: setup
+	$(BIN)/python -m pytest
+
+lint: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/labgrade validate specs
+	$(BIN)/labgrade schema | diff -u specs/task.schema.json - || \
+		{ echo "specs/task.schema.json is stale: run make schema"; exit 1; }
+
+schema: setup
+	$(BIN)/labgrade schema --write specs/task.schema.json
+
+bench: setup
+	$(BIN)/python benchmarks/start.py
+
+bench-macs: setup
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev,bench]'
+	$(BIN)/python benchmarks/macs.py
+
+mutation: setup
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev,mutation]'
+	$(BIN)/python benchmarks/mutation.py
+
+setup: $(STAMP)
+
+# torch is installed first and pinned by constraints.txt, so that no other package pulls a build for another device.
+$(STAMP): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "labgrade needs Python 3.11 or newer; name one with: make PYTHON=python3.11 $(MAKECMDGOALS)"; exit 1; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || \
+		{ echo "no virtual environment could be made; on Debian and Ubuntu: sudo apt install python3-venv"; exit 1; }
+	@echo "setting up $(VENV): this downloads PyTorch once and takes some minutes"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt torch
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@touch $(STAMP)
+
+clean:
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache

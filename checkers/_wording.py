@@ -1,0 +1,120 @@
+"""How checkers say what they found: a value, how far off it is, a list of names, a count of right and wrong parts."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from labgrade.values import Number, show
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+LONGEST_TEXT = 60
+LONGEST_LIST = 5
+TOO_LONG_TO_READ = 10**30
+FACTOR = 3  # from here on "8 times too big" says more than "700 % more"
+
+
+def shown(value: object) -> str:
+    """A value for a sentence, never longer than a line: `1.498 GMac` as written, `1x3x224x224`, `'some text'`."""
+    match value:
+        case Number(text=text) if text:
+            return clip(text)
+        case Number(value=number) | (Fraction() as number):
+            if abs(number) < TOO_LONG_TO_READ:
+                return show(number)
+            return f"about {'-' if number < 0 else ''}10^{int(math.log10(int(abs(number))))}"
+        case tuple():
+            return clip("x".join(str(size) for size in value)) or "a shape without dimensions"
+        case str():
+            return f"'{clip(value)}'"
+    return "nothing" if value is None else f"a {type(value).__name__}"
+
+
+def clip(text: str) -> str:
+    """The text on one line, cut where it is too long to be read in a sentence."""
+    line = " ".join(text.split())
+    return line if len(line) <= LONGEST_TEXT else line[: LONGEST_TEXT - 3] + "..."
+
+
+def off_by(got: Number, expected: Number) -> str:
+    """A wrong number in a sentence that says how far off it is.
+
+    >>> off_by(Number(value=Fraction(1356857600)), Number(value=Fraction(1498376192)))
+    'got 1,356,857,600, which is 9.4 % less than expected'
+    """
+    if not expected.value:
+        return f"got {shown(got)}, expected {'none' if got.value.denominator == 1 else '0'}"
+    return f"got {shown(got)}, which {_distance(got.value, expected.value)}"
+
+
+def _distance(got: Fraction, expected: Fraction) -> str:
+    off, side = abs(got - expected), "less" if got < expected else "more"
+    if got * expected < 0:
+        return "has the wrong sign"
+    if off.denominator == got.denominator == 1 and off <= 2:  # noqa: PLR2004 - off by one, and its double
+        return f"is {off} {side} than expected"
+    ratio = abs(got / expected)
+    if ratio >= FACTOR:
+        return f"is {_factor(ratio)} times too big"
+    if 0 < ratio <= Fraction(1, FACTOR):
+        return f"is {_factor(1 / ratio)} times too small"
+    return f"is {_percent(off / abs(expected))} % {side} than expected"
+
+
+def _factor(ratio: Fraction) -> str:
+    if ratio > 10**9:
+        return "more than 1,000,000,000"
+    text = f"{round(ratio):,}" if ratio.denominator == 1 or ratio >= 10**4 else f"{float(ratio):,.4g}"
+    return text if ratio.denominator == 1 else f"about {text}"
+
+
+def _percent(share: Fraction) -> str:
+    percent = float(share * 100)
+    if percent < 1e-6:  # noqa: PLR2004 - more zeros than anyone counts
+        return "under 0.000001"
+    decimals = max(0, 1 - math.floor(math.log10(percent)))
+    text = f"{percent:.{decimals}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def listed(names: Sequence[str]) -> str:
+    """The first names, and how many more there are: `'a', 'b' and 3 more`."""
+    first = ", ".join(f"'{clip(name)}'" for name in names[:LONGEST_LIST])
+    more = len(names) - LONGEST_LIST
+    return f"{first} and {more:,} more" if more > 0 else first
+
+
+def tally(
+    what: str,
+    parts: int,
+    *,
+    wrong: Sequence[tuple[str, str]] = (),
+    missing: Sequence[str] = (),
+    extra: Sequence[str] = (),
+) -> str:
+    """How many of the expected `parts` are right, which one is the first wrong, what is missing, what is too many.
+
+    Args:
+        what: what the parts are called, in the plural: `rows`.
+        parts: how many are expected; the wrong and the missing are among them.
+        wrong: name and reason of each wrong part, in order.
+        missing: names that are expected and not there.
+        extra: names that are there and not expected.
+    """
+    right = parts - len(wrong) - len(missing)
+    sentences = [f"{right:,} of {parts:,} {what} are right"]
+    if wrong:
+        (name, reason), *others = wrong
+        sentences.append(f"the first wrong one is '{clip(name)}': {reason}")
+        sentences.extend(_counted("also wrong", [other for other, _ in others]))
+    sentences.extend(_counted("missing", missing))
+    sentences.extend(_counted("not expected", extra))
+    return "; ".join(sentences)
+
+
+def _counted(label: str, names: Sequence[str]) -> Iterable[str]:
+    if names:
+        yield f"{label}: {listed(names)}" if len(names) == 1 else f"{len(names):,} {label}: {listed(names)}"

@@ -1,0 +1,164 @@
+"""The checker for values that are computed in floating point: numbers, tensors, one tensor for each name."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from labgrade.values import Number
+from labgrade.verdict import Verdict, correct, incorrect, partial
+
+from ._wording import off_by, shown, tally
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from labgrade.values import Array, Value
+
+
+NUMERIC = "biufc"
+
+
+def close(answer: Value, expected: Value, *, rtol: float = 1e-5, atol: float = 1e-8) -> Verdict:
+    """Every element within the tolerance: abs(got - expected) <= atol + rtol * abs(expected).
+
+    Works for numbers, tensors and named tensors. Shapes must be equal, nothing is broadcast; the number type may
+    differ. NaN is equal to nothing, an infinity to itself. Named tensors get the share of names that are right, a name
+    that is not expected counting as a wrong one.
+    """
+    match answer, expected:
+        case Number(), Number():
+            return _number(answer, expected, rtol, atol)
+        case np.ndarray(), np.ndarray():
+            return _tensor(answer, expected, rtol, atol)
+        case Mapping(), Mapping():
+            return _named(answer, expected, rtol, atol)
+    return incorrect(f"got {shown(answer)}, which cannot be compared with what is expected")
+
+
+def _number(answer: Number, expected: Number, rtol: float, atol: float) -> Verdict:
+    off = abs(answer.value - expected.value)
+    allowed = Fraction(repr(atol)) + Fraction(repr(rtol)) * abs(expected.value)
+    facts = {"got": shown(answer), "expected": shown(expected), "off": shown(off), "allowed": shown(allowed)}
+    if off <= allowed:
+        return correct(**facts)
+    return incorrect(off_by(answer, expected) + _passing(off, abs(expected.value), rtol, atol), **facts)
+
+
+def _named(answer: Mapping[str, object], expected: Mapping[str, object], rtol: float, atol: float) -> Verdict:
+    verdicts = {
+        name: close(answer[name], expected[name], rtol=rtol, atol=atol)  # type: ignore[arg-type]  # one value a name
+        for name in expected
+        if name in answer
+    }
+    missing = [name for name in expected if name not in answer]
+    extra = [name for name in answer if name not in expected]
+    wrong = [(name, verdict) for name, verdict in verdicts.items() if verdict.credit < 1]
+    if not (wrong or missing or extra):
+        return correct(f"all {len(expected):,} names are right" if expected else "")
+    reasons = [(name, verdict.reason) for name, verdict in wrong]
+    reason = tally("names", len(expected), wrong=reasons, missing=missing, extra=extra)
+    facts = {f"{key} ({name})": fact for name, verdict in wrong[:1] for key, fact in verdict.facts.items()}
+    hint = next((verdict.hint for _, verdict in wrong if verdict.hint), "")
+    right = len(verdicts) - len(wrong)
+    return partial(Fraction(right, len(expected) + len(extra)), reason, hint=hint, agrees=False, **facts)
+
+
+def _tensor(answer: Array, expected: Array, rtol: float, atol: float) -> Verdict:
+    if answer.dtype.kind not in NUMERIC:
+        return incorrect(f"got a tensor of {answer.dtype}, which holds no numbers")
+    if answer.shape != expected.shape:
+        hint = "the values agree, only the shape is wrong" if _same_in_order(answer, expected, rtol, atol) else ""
+        reason = f"got shape {_size(answer)}, expected {_size(expected)}; nothing is broadcast"
+        return incorrect(reason, hint=hint or _transposed(answer, expected, rtol, atol))
+    off, allowed, wrong = _compared(answer, expected, rtol, atol)
+    if not wrong.any():
+        worst_off = f"{off.max():.3g}" if off.size else "0"
+        return correct(off=worst_off, allowed=f"atol {atol:g} + rtol {rtol:g} * abs(expected)")
+    worst = np.unravel_index(int(np.argmax(np.where(wrong, _excess(off, allowed), -np.inf))), off.shape)
+    reason = f"{np.count_nonzero(wrong):,} of {wrong.size:,} elements differ{_worst(answer, expected, off, worst)}"
+    if np.isfinite(off).all():
+        reason += f"; it would pass with {_passing_all(off, expected, rtol, atol)}"
+    facts = {"got": f"{answer[worst]}", "expected": f"{expected[worst]}", "off": f"{off[worst]:.6g}"}
+    hint = _transposed(answer, expected, rtol, atol)
+    return incorrect(reason, hint=hint, **facts, allowed=f"{allowed[worst]:.6g}")
+
+
+def _compared(
+    answer: Array, expected: Array, rtol: float, atol: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]:
+    """How far off each element is, how far it may be, and whether it is wrong."""
+    got, wanted = _wide(answer), _wide(expected)
+    with np.errstate(all="ignore"):  # infinities and NaN are answers too
+        off = np.where(got == wanted, 0.0, np.abs(got - wanted))
+        allowed = np.where(np.isfinite(wanted), atol + rtol * np.abs(wanted), 0.0)
+        # Integers beyond 2**53 lose their last bits in float64: where nothing is allowed they are compared as they are.
+        wrong = ~(off <= allowed) | ((allowed == 0) & (answer != expected))
+    return off, allowed, wrong
+
+
+def _wide(array: Array) -> NDArray[np.inexact]:
+    return array.astype(np.complex128 if array.dtype.kind == "c" else np.float64)
+
+
+def _excess(off: NDArray[np.float64], allowed: NDArray[np.float64]) -> NDArray[np.float64]:
+    """How far each element is beyond what is allowed; NaN is farther than anything."""
+    return np.where(np.isnan(off), np.inf, off - allowed)
+
+
+def _worst(answer: Array, expected: Array, off: NDArray[np.float64], worst: tuple[np.intp, ...]) -> str:
+    place = f" at [{', '.join(str(index) for index in worst)}]" if worst else ""
+    if np.isnan(off[worst]):
+        return f"; the worst{place} is {answer[worst]}"
+    if np.isinf(off[worst]):
+        return f"; the worst{place} is {answer[worst]:.6g} where {expected[worst]:.6g} is expected"
+    return f"; the worst{place} is {answer[worst]:.6g}, off by {off[worst]:.3g}"
+
+
+def _passing_all(off: NDArray[np.float64], expected: Array, rtol: float, atol: float) -> str:
+    """The smallest tolerances that let every element pass: one of the two raised, the other as it is."""
+    size = np.abs(_wide(expected))
+    with np.errstate(all="ignore"):
+        needed = np.where(off <= atol, 0.0, (off - atol) / size)
+    return _either(float(needed.max()), float((off - rtol * size).max()), rtol, atol)
+
+
+def _passing(off: Fraction, size: Fraction, rtol: float, atol: float) -> str:
+    if max(off, size) > sys.float_info.max:
+        return ""
+    needed_rtol = (float(off) - atol) / float(size) if size else math.inf
+    return f"; it would pass with {_either(needed_rtol, float(off) - rtol * float(size), rtol, atol)}"
+
+
+def _either(needed_rtol: float, needed_atol: float, rtol: float, atol: float) -> str:
+    options = [] if math.isinf(needed_rtol) else [f"rtol={_up(needed_rtol)} in place of {rtol:g}"]
+    return " or ".join([*options, f"atol={_up(needed_atol)} in place of {atol:g}"])
+
+
+def _up(value: float) -> str:
+    """Rounded up to two digits, so that what is printed is enough."""
+    step = 10.0 ** (math.floor(math.log10(value)) - 1) if value > 0 else 1.0
+    return f"{math.ceil(value / step) * step:.2g}"
+
+
+def _transposed(answer: Array, expected: Array, rtol: float, atol: float) -> str:
+    if answer.ndim > 1 and answer.T.shape == expected.shape and _agree(answer.T, expected, rtol, atol):
+        return "it agrees once its dimensions are in reverse order: it is transposed"
+    return ""
+
+
+def _same_in_order(answer: Array, expected: Array, rtol: float, atol: float) -> bool:
+    return answer.size == expected.size and _agree(answer.ravel(), expected.ravel(), rtol, atol)
+
+
+def _agree(answer: Array, expected: Array, rtol: float, atol: float) -> bool:
+    return not _compared(answer, expected, rtol, atol)[2].any()
+
+
+def _size(array: Array) -> str:
+    return "x".join(str(size) for size in array.shape) or "of a single number"

@@ -1,0 +1,113 @@
+"""The checker for values that are right or wrong: counts, bytes, numbers, texts, shapes, histograms."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import TYPE_CHECKING, TypeGuard
+
+from labgrade.values import Number
+from labgrade.verdict import Verdict, correct, incorrect, partial
+
+from ._wording import off_by, shown, tally
+
+if TYPE_CHECKING:
+    from labgrade.values import Value
+
+TOO_FEW_DIGITS = Fraction(1, 2)
+CUT_NOT_ROUNDED = Fraction(1, 2)
+
+
+def equal(answer: Value, expected: Value, *, digits: int = 3) -> Verdict:
+    """The expected value, as precisely as the answer was printed.
+
+    Works for counts, bytes, numbers, texts, shapes and histograms. A number that was printed rounded is right where
+    the expected value rounds to it; with fewer significant digits than `digits` it gets half the credit, and so does
+    one that was cut where it had to be rounded. A histogram gets the share of its names that are right; a name with
+    the number 0 is the same as no name.
+    """
+    match answer, expected:
+        case Number(), Number():
+            return _number(answer, expected, digits)
+        case tuple(), tuple():
+            return _shape(answer, expected)
+        case str(), str():
+            return _text(answer, expected)
+    if _is_histogram(answer) and _is_histogram(expected):
+        return _histogram(answer, expected, digits)
+    return incorrect(f"got {shown(answer)}, which cannot be compared with what is expected")
+
+
+def _number(answer: Number, expected: Number, digits: int) -> Verdict:
+    off, allowed = answer.value - expected.value, answer.half_unit + expected.half_unit
+    facts = {"got": shown(answer), "expected": shown(expected), "off": shown(off), "allowed": shown(allowed)}
+    printed = digits if answer.digits is None else answer.digits if answer.value else 0
+    if not off or (abs(off) <= allowed and printed >= digits):
+        return correct(**facts)
+    if abs(off) <= allowed:
+        reason = f"got {shown(answer)}, which agrees with the expected value as far as it was printed"
+        hint = f"print more digits: at least {digits} significant digits are needed"
+        return partial(TOO_FEW_DIGITS, reason, hint=hint, agrees=True, **facts)
+    if _is_cut(answer, expected) and printed >= digits:
+        reason = f"got {shown(answer)}, which is the expected value with its last digits cut off"
+        return partial(
+            CUT_NOT_ROUNDED, reason, hint="rounded it would be right: round, don't cut", agrees=False, **facts
+        )
+    return incorrect(off_by(answer, expected), **facts)
+
+
+def _is_cut(answer: Number, expected: Number) -> bool:
+    """Whether the printed places are those of the expected value, with all later places dropped."""
+    same_side = answer.value * expected.value >= 0
+    return same_side and 0 <= abs(expected.value) - abs(answer.value) < 2 * answer.half_unit
+
+
+def _shape(answer: tuple[int, ...], expected: tuple[int, ...]) -> Verdict:
+    facts = {"got": shown(answer), "expected": shown(expected)}
+    if answer == expected:
+        return correct(**facts)
+    if len(answer) != len(expected):
+        reason = f"got {shown(answer)}, which has {len(answer)} dimensions where {len(expected)} are expected"
+        without_batch = answer in (expected[1:], expected[:-1])
+        hint = "the rest agrees: one dimension is left out at an end, such as the batch" if without_batch else ""
+        return incorrect(reason, hint=hint, **facts)
+    if sorted(answer) == sorted(expected):
+        return incorrect(f"got {shown(answer)}, the right sizes in the wrong order", **facts)
+    places = [str(place) for place, (got, size) in enumerate(zip(answer, expected, strict=True), 1) if got != size]
+    which = f"dimension {places[0]} is" if len(places) == 1 else f"dimensions {', '.join(places)} are"
+    return incorrect(f"got {shown(answer)}, of which {which} wrong", **facts)
+
+
+def _text(answer: str, expected: str) -> Verdict:
+    facts = {"got": shown(answer), "expected": shown(expected)}
+    got, wanted = " ".join(answer.split()), " ".join(expected.split())
+    if got == wanted:
+        return correct(**facts)
+    if got.casefold() == wanted.casefold():
+        return incorrect(f"got {shown(answer)}, which differs in upper and lower case only", **facts)
+    return incorrect(f"got {shown(answer)}, which is not what is expected", **facts)
+
+
+def _is_histogram(value: Value) -> TypeGuard[Mapping[str, Number]]:
+    return isinstance(value, Mapping) and all(isinstance(number, Number) for number in value.values())
+
+
+def _histogram(answer: Mapping[str, Number], expected: Mapping[str, Number], digits: int) -> Verdict:
+    got = {name: number for name, number in answer.items() if number.value or name in expected}
+    wanted = {name: number for name, number in expected.items() if number.value or name in got}
+    verdicts = {name: _number(got[name], wanted[name], digits) for name in wanted if name in got}
+    missing = [name for name in wanted if name not in got]
+    extra = [name for name in got if name not in wanted]
+    wrong = [(name, verdict.reason) for name, verdict in verdicts.items() if verdict.credit < 1]
+    reason = tally("names", len(wanted), wrong=wrong, missing=missing, extra=extra)
+    facts = {"got": _counts(answer), "expected": _counts(expected)}
+    if not (wrong or missing or extra):
+        return correct(**facts)
+    credit = sum((verdict.credit for verdict in verdicts.values()), Fraction(0)) / (len(wanted) + len(extra))
+    agrees = not (missing or extra) and all(verdict.agrees for verdict in verdicts.values())
+    hint = next((verdict.hint for verdict in verdicts.values() if verdict.hint), "")
+    return partial(credit, reason, hint=hint, agrees=agrees, **facts)
+
+
+def _counts(histogram: Mapping[str, Number]) -> str:
+    return ", ".join(f"{name} {shown(number)}" for name, number in histogram.items())

@@ -1,0 +1,187 @@
+"""The checker for tables: one row a layer, node or tensor."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import defaultdict, deque
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Literal
+
+from labgrade.values import Number
+from labgrade.verdict import Verdict, correct, incorrect, partial
+
+from ._wording import shown, tally
+from .equal import equal
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from labgrade.values import Row, Scalar, Table
+
+
+def same_rows(
+    answer: Table,
+    expected: Table,
+    *,
+    abridged: bool = False,
+    at_least: int = 1,
+    order: bool = False,
+    others: Literal["wrong", "allowed"] = "wrong",
+    digits: int = 3,
+) -> Verdict:
+    """The same rows with the same cells; the credit is the share of rows that are right.
+
+    Rows are found by name, in any order unless `order` is asked for. A row that is not expected counts as a wrong one,
+    unless `others` are allowed.
+    A cell that was left open is not compared, unless most of its column was left open where something is expected.
+    With `abridged`, rows missing from a table that shows it leaves some out cost nothing, as long as `at_least` of the
+    rows are there. Numbers are compared as printed, with at least `digits` significant digits (as `equal` does).
+    """
+    judged = _judge(answer, expected, order=order, digits=digits)
+    if others == "allowed":
+        judged = replace(judged, extra=())
+    enough = max(1, at_least)
+    forgiven = abridged and answer.abridged and judged.there >= enough
+    hint = ""
+    if judged.missing and not forgiven and answer.abridged:
+        hint = f"the table leaves rows out: hand in {f'at least {enough} of them' if abridged else 'all of them'}"
+    return _sum_up(judged, forgiven=forgiven, hint=hint)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Judged:
+    """Every row that counts, by name: the judged, the missing, and those nobody expected.
+
+    `there` and `required` count the rows that may not be left out: how many there are in the answer, and in all.
+    """
+
+    rows: Sequence[tuple[str, Verdict]]
+    missing: Sequence[str]
+    extra: Sequence[str]
+    there: int
+    required: int
+
+
+def _judge(answer: Table, expected: Table, *, order: bool, digits: int) -> _Judged:
+    pairs = _pairs(answer.rows, expected.rows)
+    unanswered = _unanswered([(answer.rows[got], expected.rows[index]) for index, got in pairs.items()])
+    verdicts = {index: _row(answer.rows[got], expected.rows[index], unanswered, digits) for index, got in pairs.items()}
+    if order:
+        displaced = set(pairs) - _in_order(pairs)
+        verdicts |= dict.fromkeys(displaced, incorrect("it is not in its place in the order of the rows"))
+    matched = set(pairs.values())
+    required = [index for index, row in enumerate(expected.rows) if not row.optional]
+    # A row that may be left out counts only where it is wrong.
+    counted = [index for index in sorted(verdicts) if verdicts[index].credit < 1 or not expected.rows[index].optional]
+    return _Judged(
+        rows=[(expected.rows[index].name, verdicts[index]) for index in counted],
+        missing=[expected.rows[index].name for index in required if index not in pairs],
+        extra=[row.name for index, row in enumerate(answer.rows) if index not in matched],
+        there=sum(index in pairs for index in required),
+        required=len(required),
+    )
+
+
+def _sum_up(judged: _Judged, *, forgiven: bool, hint: str) -> Verdict:
+    missing = () if forgiven else judged.missing
+    wrong = [(name, verdict) for name, verdict in judged.rows if verdict.credit < 1]
+    parts = len(judged.rows) + len(missing)
+    abridged = f"; the table is abridged and shows {judged.there:,} of {judged.required:,} rows" if forgiven else ""
+    if not (wrong or missing or judged.extra):
+        return correct((f"all {parts:,} rows are right" if parts else "no rows are expected") + abridged)
+    reasons = [(name, verdict.reason) for name, verdict in wrong]
+    reason = tally("rows", parts, wrong=reasons, missing=missing, extra=judged.extra)
+    credit = sum((verdict.credit for _, verdict in judged.rows), Fraction(0)) / (parts + len(judged.extra))
+    agrees = not (missing or judged.extra) and all(verdict.agrees for _, verdict in judged.rows)
+    facts = {f"{key} ({name})": fact for name, verdict in wrong[:1] for key, fact in verdict.facts.items()}
+    hint = hint or next((verdict.hint for _, verdict in wrong if verdict.hint), "")
+    return partial(credit, reason + abridged, hint=hint, agrees=agrees, **facts)
+
+
+def _pairs(answer: Sequence[Row], expected: Sequence[Row]) -> dict[int, int]:
+    """Which row of the answer stands for which expected row, by their places; in order of the expected rows.
+
+    Names as they are come before names without spaces and case, a row's own name before its other names. Rows of the
+    same name are taken in order.
+    """
+    pairs: dict[int, int] = {}
+    taken: set[int] = set()
+    for key in (str.strip, _folded):
+        waiting: defaultdict[str, deque[int]] = defaultdict(deque)
+        for place, row in enumerate(answer):
+            if place not in taken:
+                waiting[key(row.name)].append(place)
+        for own in (True, False):
+            for index, row in enumerate(expected):
+                names = (row.name,) if own else row.also_named
+                found = next((key(name) for name in names if waiting.get(key(name))), None)
+                if index not in pairs and found is not None:
+                    pairs[index] = waiting[found].popleft()
+                    taken.add(pairs[index])
+    return dict(sorted(pairs.items()))
+
+
+def _folded(name: str) -> str:
+    return "".join(name.split()).casefold()
+
+
+def _unanswered(pairs: Sequence[tuple[Row, Row]]) -> frozenset[str]:
+    """Columns left open in most of the rows where a value is expected: nobody answered those."""
+    asked: defaultdict[str, int] = defaultdict(int)
+    given: defaultdict[str, int] = defaultdict(int)
+    for got, row in pairs:
+        for column, cell in row.cells.items():
+            if not row.optional and _says_something(cell):
+                asked[column] += 1
+                given[column] += got.cells.get(column) is not None
+    return frozenset(column for column in asked if 2 * given[column] < asked[column])
+
+
+def _says_something(cell: Scalar | None) -> bool:
+    return cell is not None and not (isinstance(cell, Number) and not cell.value)
+
+
+def _row(got: Row, row: Row, unanswered: frozenset[str], digits: int) -> Verdict:
+    """The verdict on the worst cell, its column named."""
+    verdicts: dict[str, Verdict] = {}
+    for column, cell in row.cells.items():
+        given = got.cells.get(column)
+        if cell is None or (given is None and not _says_something(cell)):
+            continue
+        if given is not None:
+            verdicts[column] = equal(given, cell, digits=digits)
+        elif column in unanswered and not row.optional:
+            verdicts[column] = incorrect("left open", got="left open", expected=shown(cell))
+    if not verdicts:
+        return _nothing_to_compare(row)
+    column, worst = min(verdicts.items(), key=lambda item: item[1].credit)
+    return worst if worst.credit == 1 else _in_column(column, worst)
+
+
+def _nothing_to_compare(row: Row) -> Verdict:
+    asked = [column for column, cell in row.cells.items() if _says_something(cell)]
+    return correct() if row.optional or not asked else incorrect(f"{asked[0]}: left open")
+
+
+def _in_column(column: str, verdict: Verdict) -> Verdict:
+    facts: Mapping[str, str] = {f"{key} {column}": fact for key, fact in verdict.facts.items()}
+    reason = f"{column}: {verdict.reason}"
+    return partial(verdict.credit, reason, hint=verdict.hint, agrees=verdict.agrees, **facts)
+
+
+def _in_order(pairs: Mapping[int, int]) -> set[int]:
+    """The most expected rows whose places in the answer rise: those that are in order (longest rising subsequence)."""
+    smallest: list[int] = []  # smallest[n]: the lowest last place of a rising run of n + 1 rows
+    ends: list[int] = []
+    before: dict[int, int | None] = {}
+    for index, place in pairs.items():
+        length = bisect_left(smallest, place)
+        before[index] = ends[length - 1] if length else None
+        smallest[length : length + 1], ends[length : length + 1] = [place], [index]
+    last = ends[-1] if ends else None
+    kept: set[int] = set()
+    while last is not None:
+        kept.add(last)
+        last = before[last]
+    return kept

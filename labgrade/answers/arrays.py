@@ -1,0 +1,104 @@
+"""Arrays of a submission: .npy and .npz, checked before anything is allocated, and never unpickled."""
+
+from __future__ import annotations
+
+import io
+import math
+import zipfile
+import zlib
+from typing import TYPE_CHECKING
+
+from labgrade.answers.documents import Unreadable, read_bytes
+
+if TYPE_CHECKING:
+    from labgrade.model import Submission
+    from labgrade.values import Array
+
+LARGEST = 256_000_000
+_MOST_ARRAYS = 2_000
+_UNPACKED = 512_000_000
+
+
+class _NpyError(Exception):
+    """Bytes are no array that is read; the message says why."""
+
+
+def read_npy(submission: Submission, relative: str) -> Array | Unreadable:
+    """The array in a .npy file of at most `LARGEST` bytes; objects, which would be unpickled, are refused."""
+    data = read_bytes(submission, relative, LARGEST)
+    if isinstance(data, Unreadable):
+        return data
+    try:
+        return _array(data)
+    except _NpyError as error:
+        return Unreadable(path=relative, reason=f"'{relative}' {error}")
+
+
+def read_npz(submission: Submission, relative: str) -> dict[str, Array] | Unreadable:
+    """The arrays in a .npz file by name: at most 2,000 of them, and 512 MB once unpacked."""
+    data = read_bytes(submission, relative, LARGEST)
+    if isinstance(data, Unreadable):
+        return data
+    try:
+        return _members(data)
+    except _NpyError as error:
+        return Unreadable(path=relative, reason=f"'{relative}' {error}")
+
+
+def _members(data: bytes) -> dict[str, Array]:
+    arrays: dict[str, Array] = {}
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            members = archive.infolist()
+            if len(members) > _MOST_ARRAYS:
+                message = f"holds {len(members):,} files; at most {_MOST_ARRAYS:,} are read"
+                raise _NpyError(message)
+            if sum(member.file_size for member in members) > _UNPACKED:
+                message = f"unpacks to more than {_UNPACKED / 1e6:,.0f} MB"
+                raise _NpyError(message)
+            for member in members:
+                with archive.open(member) as file:
+                    arrays[member.filename.removesuffix(".npy")] = _named(
+                        member.filename, file.read(member.file_size + 1)
+                    )
+    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, NotImplementedError, ValueError) as error:
+        message = f"is no .npz file that can be read: {error}"
+        raise _NpyError(message) from None
+    return arrays
+
+
+def _named(member: str, data: bytes) -> Array:
+    try:
+        return _array(data)
+    except _NpyError as error:
+        message = f"holds '{member[:60]}', which {error}"
+        raise _NpyError(message) from None
+
+
+def _array(data: bytes) -> Array:
+    """The array in the bytes of a .npy file, once its header promises no more than there is."""
+    import numpy as np  # noqa: PLC0415 - most answers need no numpy
+
+    file = io.BytesIO(data)
+    try:
+        version = np.lib.format.read_magic(file)
+        if version == (1, 0):
+            shape, _, dtype = np.lib.format.read_array_header_1_0(file)
+        elif version == (2, 0):
+            shape, _, dtype = np.lib.format.read_array_header_2_0(file)
+        else:
+            message = f"is written in version {version[0]}.{version[1]} of the .npy format; numpy.save it anew"
+            raise _NpyError(message)
+    except (ValueError, SyntaxError, RecursionError, MemoryError, TypeError) as error:
+        message = (
+            f"is no .npy file that can be read: {str(error).splitlines()[0][:120] if str(error) else 'bad header'}"
+        )
+        raise _NpyError(message) from None
+    if dtype.kind not in "biufc" or dtype.hasobject:
+        message = f"holds {dtype} values; save an array of numbers (nothing is unpickled)"
+        raise _NpyError(message)
+    if any(size < 0 for size in shape) or math.prod(shape) * dtype.itemsize > len(data) - file.tell():
+        message = f"promises an array of shape {list(shape)[:16]}, but is too short for it"
+        raise _NpyError(message)
+    file.seek(0)
+    return np.load(file, allow_pickle=False)  # type: ignore[no-any-return]

@@ -1,0 +1,133 @@
+"""Text files of a submission, read in bounded memory, whatever wrote them; and where a student's report is."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from labgrade.model import Submission
+
+LARGEST = 64_000_000
+_BOMS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
+_LEGACY = (("cp950", "Big5"), ("gb18030", "GB 18030"), ("latin-1", "Latin-1"))
+_COLOURS = re.compile(r"\x1b\[[0-9;?]{0,20}[A-Za-z]")
+_MOST_NAMED = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Document:
+    """A text with the path it was read from. Lines end in a line feed; colours of a terminal are taken out."""
+
+    path: str
+    text: str
+    remarks: tuple[str, ...] = ()
+
+    def line(self, position: int) -> int:
+        """The line, counted from 1, that holds the character at `position`."""
+        return self.text.count("\n", 0, position) + 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unreadable:
+    """A file that is there and can't be read, and why, for the student."""
+
+    path: str
+    reason: str
+
+
+def read_document(submission: Submission, relative: str) -> Document | Unreadable | None:
+    """The text of a file; None where the submission has no such file.
+
+    A file of that name in other case or in another folder is taken too, with a remark; two such are Unreadable, as
+    are binary data and more than `LARGEST` bytes.
+    """
+    found = locate(submission, relative)
+    if not isinstance(found, str):
+        return found
+    data = read_bytes(submission, found, LARGEST)
+    if isinstance(data, Unreadable):
+        return data
+    remarks = [] if found == relative else [f"read '{found}' for '{relative}'"]
+    decoded = _decode(data)
+    if decoded is None:
+        return Unreadable(path=found, reason=f"'{found}' holds binary data; hand in plain text (UTF-8)")
+    text, encoding = decoded
+    if encoding:
+        remarks.append(f"'{found}' is not UTF-8: read as {encoding}")
+    if "\x1b" in text:
+        text = _COLOURS.sub("", text)
+    return Document(path=found, text=text.replace("\r\n", "\n").replace("\r", "\n"), remarks=tuple(remarks))
+
+
+def locate(submission: Submission, relative: str) -> str | Unreadable | None:
+    """The file that is meant: of that very path, or else the only one of that name in other case or deeper."""
+    if relative in submission.files:
+        return relative
+    wanted = relative.lower()
+    close = [file for file in submission.files if file.lower() == wanted]
+    close = close or [file for file in submission.files if file.lower().endswith(f"/{wanted}")]
+    if len(close) > 1:
+        named = ", ".join(f"'{file}'" for file in close[:_MOST_NAMED]) + (", ..." if len(close) > _MOST_NAMED else "")
+        return Unreadable(
+            path=relative, reason=f"{len(close)} files could be '{relative}': {named}; keep one, at the top"
+        )
+    return close[0] if close else None
+
+
+def find_report(submission: Submission) -> str | None:
+    """The written report: `report.md`, else `report*.md` or `.txt`, else `README.md`; the one nearest to the top."""
+    ranked = [(rank, file.count("/"), file) for file in submission.files if (rank := _report_rank(file)) is not None]
+    return min(ranked)[2] if ranked else None
+
+
+def read_bytes(submission: Submission, relative: str, largest: int) -> bytes | Unreadable:
+    """At most `largest` bytes of a regular file; more is Unreadable. Follows no link and waits for no pipe."""
+    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    try:
+        descriptor = os.open(submission.folder / relative, flags)
+        with os.fdopen(descriptor, "rb") as file:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                return Unreadable(path=relative, reason=f"'{relative}' is not a regular file")
+            data = file.read(largest + 1)
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) and error.strerror else "its name is not valid"
+        return Unreadable(path=relative, reason=f"'{relative}' can't be read: {why.lower()}")
+    if len(data) > largest:
+        return Unreadable(path=relative, reason=f"'{relative}' is larger than {largest / 1e6:,.0f} MB; hand in less")
+    return data
+
+
+def _report_rank(file: str) -> int | None:
+    path = PurePosixPath(file.lower())
+    if path.name == "report.md":
+        return 0
+    if path.stem.startswith("report") and path.suffix in (".md", ".markdown", ".txt"):
+        return 1
+    return 2 if path.name == "readme.md" else None
+
+
+def _decode(data: bytes) -> tuple[str, str] | None:
+    """The text, and the encoding where it is a surprise; None for binary data."""
+    for mark, encoding in _BOMS:
+        if data.startswith(mark):
+            try:
+                return data.decode(encoding), "" if encoding == "utf-8-sig" else "UTF-16"
+            except UnicodeDecodeError:
+                break
+    if b"\0" in data:
+        return None
+    try:
+        return data.decode("utf-8"), ""
+    except UnicodeDecodeError:
+        pass
+    for encoding, name in _LEGACY:
+        try:
+            return data.decode(encoding), name
+        except UnicodeDecodeError:
+            continue
+    return None

@@ -1,0 +1,151 @@
+"""Answers handed in as files: tables (.csv, .tsv), tensors (.npy, .npz), or text that holds a table or a value."""
+
+from __future__ import annotations
+
+import difflib
+import fnmatch
+import re
+import shlex
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
+
+from labgrade.answers import text
+from labgrade.answers.arrays import read_npy, read_npz
+from labgrade.answers.documents import Document, Unreadable, locate, read_document
+from labgrade.answers.typed import WrongTypeError, as_value
+from labgrade.model import Answer, FileForm, NoAnswer, TableOfType, TextForm
+from labgrade.verdict import Outcome, without_value
+
+if TYPE_CHECKING:
+    from labgrade.model import AnswerType, Submission
+    from labgrade.values import Array, Value
+
+_MOST_FILES = 2_000
+_ARRAYS = (".npy", ".npz")
+
+
+def obtain(name: str, kind: AnswerType, form: FileForm, submission: Submission) -> Answer | NoAnswer | None:
+    """The value in the file, or in the files that a pattern with one `*` names; None where there is none.
+
+    With a pattern each file is one row, named by what the `*` stands for.
+    """
+    if "*" in form.pattern:
+        return _many(name, kind, form.pattern, submission)
+    found = locate(submission, form.pattern)
+    if found is None:
+        return None
+    if isinstance(found, Unreadable):
+        return _refused(name, found)
+    if PurePosixPath(found).suffix.lower() not in _ARRAYS:
+        return _reworded(text.obtain(name, kind, TextForm(file=form.pattern), submission), name, found)
+    return _loaded(name, kind, found, form.pattern, submission)
+
+
+def _loaded(name: str, kind: AnswerType, found: str, wanted: str, submission: Submission) -> Answer | NoAnswer:
+    remarks = () if found == wanted else (f"read '{found}' for '{wanted}'",)
+    value = _arrays(submission, found, kind)
+    if isinstance(value, Unreadable):
+        return _refused(name, value)
+    try:
+        return Answer(name=name, value=as_value(value, kind), origin=found, remarks=remarks)
+    except WrongTypeError as error:
+        return _refused(name, Unreadable(path=found, reason=f"'{found}': {error}"))
+
+
+def _reworded(answer: Answer | NoAnswer | None, name: str, path: str) -> Answer | NoAnswer:
+    """A file that is there and holds nothing of the kind is wrong, not missing."""
+    if answer is not None:
+        return answer
+    return _refused(name, Unreadable(path=path, reason=f"'{path}' holds no value of the kind asked for"))
+
+
+def _arrays(submission: Submission, found: str, kind: AnswerType) -> Array | dict[str, Array] | Unreadable:
+    if found.lower().endswith(".npz"):
+        arrays = read_npz(submission, found)
+        if isinstance(arrays, dict) and not isinstance(kind, TableOfType) and len(arrays) == 1:
+            return next(iter(arrays.values()))
+        return arrays
+    return read_npy(submission, found)
+
+
+def _many(name: str, kind: AnswerType, pattern: str, submission: Submission) -> Answer | NoAnswer | None:
+    before, _, after = pattern.partition("*")
+    matching = [
+        file for file in submission.files if fnmatch.fnmatchcase(file, _escaped(before) + "*" + _escaped(after))
+    ]
+    matching = [file for file in matching if "/" not in file[len(before) : len(file) - len(after)]]
+    if not matching:
+        return None
+    if len(matching) > _MOST_FILES:
+        reason = f"{len(matching):,} files match '{pattern}'; at most {_MOST_FILES:,} are read"
+        return _refused(name, Unreadable(path=pattern, reason=reason))
+    rows: dict[str, object] = {}
+    for file in matching:
+        value = _one(name, file, submission)
+        if isinstance(value, NoAnswer):
+            return value
+        rows[file[len(before) : len(file) - len(after)]] = value
+    try:
+        return Answer(name=name, value=as_value(rows, kind), origin=f"{pattern} ({len(rows)} files)")
+    except WrongTypeError as error:
+        return _refused(name, Unreadable(path=pattern, reason=f"'{pattern}': {error}"))
+
+
+def _one(name: str, file: str, submission: Submission) -> object:
+    """The plain value in one file of many, or why there is none."""
+    if PurePosixPath(file).suffix.lower() in _ARRAYS:
+        value: Value | dict[str, Array] | Unreadable = _arrays(submission, file, "tensor")
+    else:
+        document = read_document(submission, file)
+        value = (
+            document.text.strip() if isinstance(document, Document) else document or Unreadable(path=file, reason="")
+        )
+    return _refused(name, value) if isinstance(value, Unreadable) else value
+
+
+def _escaped(literal: str) -> str:
+    """What fnmatch takes literally."""
+    return re.sub(r"([*?\[])", r"[\1]", literal)
+
+
+def _refused(name: str, why: Unreadable) -> NoAnswer:
+    return NoAnswer(name=name, verdict=without_value(Outcome.INCORRECT, why.reason), origin=why.path)
+
+
+def notebook_instead(submission: Submission, relative: str) -> str | None:
+    """What to do where a file is missing and something like it was handed in: a notebook, another spelling or folder.
+
+    None where the file is there, or nothing resembles it.
+    """
+    if relative in submission.files:
+        return None
+    path = PurePosixPath(relative)
+    notebooks = [file for file in submission.files if file.lower().endswith(".ipynb")]
+    if path.suffix == ".py":
+        wanted = _plain_name(path.stem)
+        for notebook in notebooks:
+            if _plain_name(PurePosixPath(notebook).stem) == wanted:
+                return _converted(notebook, relative)
+    same = [file for file in submission.files if _plain_name(PurePosixPath(file).name) == _plain_name(path.name)]
+    if same:
+        return f"'{same[0]}' was handed in; name it '{relative}'"
+    lower = {PurePosixPath(file).name.lower(): file for file in reversed(submission.files)}
+    close = difflib.get_close_matches(path.name.lower(), lower, n=1, cutoff=0.75)
+    if close:
+        return f"there is no '{relative}'; did you mean '{lower[close[0]]}'? rename it to '{relative}'"
+    if path.suffix == ".py" and len(notebooks) == 1 and not any(file.endswith(".py") for file in submission.files):
+        return _converted(notebooks[0], relative)
+    return None
+
+
+def _converted(notebook: str, relative: str) -> str:
+    stem = PurePosixPath(relative).stem
+    return (
+        f"'{notebook}' is a notebook, but '{relative}' is asked for; run "
+        f"`jupyter nbconvert --to script --output {stem} {shlex.quote(notebook)}` and hand in the .py file"
+    )
+
+
+def _plain_name(name: str) -> str:
+    """A file name without case and without what people write for one another: `HW2-1.py` is `hw2_1.py`."""
+    return re.sub(r"[\s_-]+", "_", re.sub(r"\s*\(\d+\)", "", name)).lower()

@@ -1,0 +1,97 @@
+"""One-column tables without a header: `Conv2d: 1497352192`, `MACs for [ Conv2d ] layers is 1497352192`."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from labgrade.answers.cells import row_name
+from labgrade.answers.code import is_code
+from labgrade.answers.headers import column_meant
+from labgrade.answers.numbers import as_ascii, find_numbers
+from labgrade.answers.phrases import JOINED, TOTAL
+from labgrade.answers.shapes import find_shape
+from labgrade.values import Row, Scalar, Table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from labgrade.model import TableType
+
+_LONGEST_LINE = 300
+_LONGEST_NAME = 60
+_MOST_WORDS = 4
+_BRACKETED = re.compile(r"[\[<]\s*([^\[\]<>]{1,60}?)\s*[\]>]")
+_SHAPE_CALL = re.compile(r"(?:(?:torch\.)?Size|(?:output[ _]?)?shape)?[\s(:=]*$", re.IGNORECASE)
+_FILLER = re.compile(
+    r"\b(?:number|amount|count|of|for|in|the|all|layers?|modules?|ops?|operators?|is|are|has|have|total)\b",
+    re.IGNORECASE,
+)
+_LEFT_OUT = re.compile(r"[\s|*`]*(?:\.\.\.|\u2026|\u22ee)")
+_RULE = re.compile(r"\s*(?:[-=*_+\u2500-\u257f\s]+|`{3,}.*|:::.*)$")
+
+
+def find_listings(lines: list[str], kind: TableType, *, least: int) -> Iterator[tuple[Table, int]]:
+    """Runs of at least `least` lines that say a name and its value, with the number of their first line (from 0).
+
+    A blank line, a rule or a line of totals does not end a run; any other line does.
+    """
+    rows: list[Row] = []
+    abridged, first = False, 0
+    for number, line in enumerate([*lines, "\0"]):
+        row = _row(line[:_LONGEST_LINE], kind) if len(line) < _LONGEST_LINE else None
+        if row is not None:
+            first = first if rows else number
+            rows.append(row)
+        elif _LEFT_OUT.match(line):
+            abridged = bool(rows)
+        elif line.strip() and not _RULE.match(line) and not TOTAL.match(row_name(line)):
+            if len(rows) >= least:
+                yield Table(rows=tuple(rows), abridged=abridged), first
+            rows, abridged = [], False
+
+
+def _row(line: str, kind: TableType) -> Row | None:
+    ((column, of),) = kind.columns.items()
+    said = _shape(line) if of == "shape" else _number(line, of) if of in ("count", "bytes", "number") else _text(line)
+    if said is None or is_code(line):
+        return None
+    before, value = said
+    name = _name(before, column)
+    return Row(name=name, cells={column: value}) if name else None
+
+
+def _number(line: str, kind: str) -> tuple[str, Scalar] | None:
+    plain = as_ascii(line)
+    found = [each for each in find_numbers(plain, kind) if each.number is not None and each.start > 0]
+    chosen = next((each for each in found if JOINED.search(plain[: each.start])), found[-1] if found else None)
+    if (
+        chosen is None
+        or chosen.number is None
+        or not re.match(r"[^A-Za-z]*(?:\(|[A-Za-z]{1,12}\W*$|$)", plain[chosen.end :])
+    ):
+        return None
+    return line[: chosen.start], chosen.number
+
+
+def _shape(line: str) -> tuple[str, Scalar] | None:
+    found = find_shape(line)
+    return (_SHAPE_CALL.sub("", line[: found[1]]), found[0]) if found is not None else None
+
+
+def _text(line: str) -> tuple[str, Scalar] | None:
+    name, separator, value = as_ascii(line).partition(":")
+    return (name, value.strip()) if separator and value.strip() else None
+
+
+def _name(before: str, column: str) -> str:
+    """The row's name in what stands before its value, or "" where that is prose, a total or only the column's word."""
+    if TOTAL.match(row_name(before)):
+        return ""
+    bracketed = _BRACKETED.search(before)
+    if bracketed is not None:
+        return bracketed[1]
+    name = row_name(re.sub(r"[\s:=|>\u2192~\u2248-]+$", "", as_ascii(before).rstrip("*` ")))
+    words = [word for word in _FILLER.sub(" ", name).split() if column_meant(word.strip(":()"), [column]) is None]
+    short = 0 < len(words) <= _MOST_WORDS and len(name) <= _LONGEST_NAME
+    return " ".join(words).strip(" :*`") if short else ""

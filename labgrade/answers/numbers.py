@@ -1,0 +1,189 @@
+"""Numbers as people print them: `1,498,376,192`, `1.498 GMac`, `1.5e9`, `25.27 MiB`, `14.98 億`.
+
+Read exactly, with the precision that was printed; anything that only looks like a number (a version, a date, a
+heading, a layer's name) is left alone. Hostile text costs time linear in its length.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from labgrade.answers.units import Unit, label_unit, unit_at
+from labgrade.values import Number
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+LIMIT = 10**30
+_LONGEST = 80
+_LARGEST_EXPONENT = 60
+
+_THIN = "\u00a0"
+_AS_ASCII = str.maketrans(
+    {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)}
+    | dict.fromkeys((0x2007, 0x2009, 0x200A, 0x202F), _THIN)
+    | {0x3000: " ", 0x2212: "-", 0x2013: "-", 0x2014: "-", 0x2019: "'"}
+)
+_SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻", "0123456789+-")
+
+_NUMBER = re.compile(
+    r"""
+    (?<![A-Za-z0-9])(?<![A-Za-z0-9]_)(?<!\d[.,:/^-])(?<![A-Za-z][.-])
+    (?P<sign>[+-])?
+    (?P<digits>
+      (?: \d{1,3} (?: (?:,\d{3}){1,10} | (?:\u00a0\d{3}){1,10} | (?:'\d{3}){1,10} | (?:[ ]\d{3}){2,10}
+                    | (?:\\[,;]\s?\d{3}){1,10} | (?:\{,\}\d{3}){1,10} ) (?!\d)
+        | \d++ (?:_\d++)*+ )
+      (?:\.\d++)?
+    | \.\d++ )
+    (?P<power> [eE][+-]?\d++
+      | [ \u00a0]? (?:[\u00d7xX*\u00b7]|\\times|\\cdot) [ \u00a0]? 10 [ ]?
+        (?: (?:\^|\*\*) [ ]? [{(]? (?P<caret>[+-]?\d++) [)}]? | (?P<raised>[⁺⁻]?[⁰¹²³⁴⁵⁶⁷⁸⁹]++) )
+    )?
+    """,
+    re.VERBOSE,
+)
+_GAP = re.compile(r"(?:[ \t\u00a0~*`$_]|\\[,;: ]){0,4}(?:\\(?:text|mathrm|textrm|rm)\s?\{\s?)?")
+_GOES_ON = re.compile(r"[A-Za-z0-9]|_[A-Za-z0-9]|[.,:/^-]\d|\^|%\d")
+_BEFORE = re.compile(
+    r"(?:[\s*`$_~≈=:<>|(\[\"'+-]|about|approx(?:imately|\.)?|roughly|around|ca\.|約|约|大約|\\approx|\\sim)*",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """A number in a text at [start, end), or why what stands there is not a value of the kind asked for."""
+
+    start: int
+    end: int
+    number: Number | None = None
+    problem: str = ""
+
+
+def as_ascii(text: str) -> str:
+    """The text with full-width forms, thin spaces and dashes made plain. Same length, so that places stay."""
+    return text.translate(_AS_ASCII)
+
+
+def find_numbers(text: str, kind: str, *, unit: str = "") -> Iterator[Found]:
+    """Every number in the text, in order. `unit` (`G`, `MB`) holds for those that have none of their own.
+
+    `kind` is `count`, `bytes` or `number`. A `number` is taken as printed, in whatever unit stands behind it.
+    """
+    plain = as_ascii(text)
+    stated = label_unit(as_ascii(unit)) if unit else None
+    position = 0
+    while (match := _NUMBER.search(plain, position)) is not None:
+        found = _found(text, plain, match, kind, stated)
+        if found is not None:
+            yield found
+        position = found.end if found is not None else _behind_first_digits(plain, match)
+
+
+def read_number(text: str, kind: str) -> Number | None:
+    """The number that a text is, or None. Words may follow; what it says again must agree: `26499616 (25.27 MiB)`."""
+    return explain_number(text, kind).number
+
+
+def explain_number(text: str, kind: str, *, unit: str = "") -> Found:
+    """As `read_number`, with the reason where there is none."""
+    found = list(find_numbers(text[:1000], kind, unit=unit))
+    nothing = Found(start=0, end=0, problem=f"{_quoted(text)} is not {_KINDS[kind]}")
+    if not found or not _BEFORE.fullmatch(as_ascii(text[: found[0].start])):
+        return nothing
+    if found[0].number is None:
+        return found[0]
+    finest = finest_of(each.number for each in found if each.number is not None)
+    if finest is None:
+        return Found(start=0, end=0, problem=f"{_quoted(text)} holds several numbers; give one")
+    return Found(start=found[0].start, end=found[0].end, number=finest)
+
+
+def finest_of(numbers: Iterable[Number]) -> Number | None:
+    """The most precise of numbers that all agree within their printed precision; None where they differ."""
+    ordered = sorted(numbers, key=lambda number: number.half_unit)
+    if not ordered:
+        return None
+    finest = ordered[0]
+    agree = all(abs(other.value - finest.value) <= other.half_unit + finest.half_unit for other in ordered)
+    return finest if agree else None
+
+
+_KINDS = {
+    "count": "a count (a whole number such as 1,498,376,192 or 1.498 G)",
+    "bytes": "a number of bytes (such as 26,499,616, 26.5 MB or 25.27 MiB)",
+    "number": "a number",
+}
+
+
+def _found(text: str, plain: str, match: re.Match[str], kind: str, stated: Unit | None) -> Found | None:
+    gap = _GAP.match(plain, match.end())
+    start = gap.end() if gap else match.end()
+    unit = unit_at(plain, start, attached=start == match.end())
+    end = match.end() if unit is None else start + len(unit.text)
+    if (unit is None or start == match.end()) and _GOES_ON.match(plain, end):
+        return None
+    written = text[match.start() : match.end()].strip()
+    if unit is not None:
+        written += (" " if start > match.end() else "") + unit.text
+    if unit is None or (not unit.prefixed and unit.measures == "count" and stated is not None):
+        unit = stated or Unit()
+        written = f"{written} {stated.text}" if stated else written
+    problem = _wrong_unit(unit, kind, written) or _too_long(match)
+    if problem:
+        return Found(start=match.start(), end=end, problem=problem)
+    number = _number(match, unit if kind != "number" else Unit(), written)
+    if abs(number.value) > LIMIT:
+        return Found(start=match.start(), end=end, problem=f"{_quoted(written)} is too large to be {_KINDS[kind]}")
+    return Found(start=match.start(), end=end, number=number)
+
+
+def _wrong_unit(unit: Unit, kind: str, written: str) -> str:
+    if kind == "number" or unit.measures in ("", kind):
+        return ""
+    asked = "a count is asked for" if kind == "count" else "bytes are asked for"
+    what = {"bytes": "in bytes or bits", "count": "a count", "percent": "a percentage", "rate": "a rate"}[unit.measures]
+    return f"{_quoted(written)} is {what}, but {asked}"
+
+
+def _too_long(match: re.Match[str]) -> str:
+    if len(match["digits"]) > _LONGEST or abs(_exponent(match)) > _LARGEST_EXPONENT:
+        return f"{_quoted(match[0])} is out of any sensible range"
+    return ""
+
+
+def _exponent(match: re.Match[str]) -> int:
+    power = match["power"]
+    if not power:
+        return 0
+    digits = match["caret"] or (match["raised"] or "").translate(_SUPERSCRIPTS) or power[1:]
+    return int(digits) if len(digits.lstrip("+-0")) <= len(str(_LARGEST_EXPONENT)) else 10 * _LARGEST_EXPONENT
+
+
+def _number(match: re.Match[str], unit: Unit, written: str) -> Number:
+    whole, point, places = re.sub(r"[^\d.]", "", match["digits"]).partition(".")
+    exponent = _exponent(match)
+    scale = unit.scale * Fraction(10) ** exponent
+    last_place = scale / 10 ** len(places)
+    value = int(whole + places or "0") * last_place
+    exact = not point and match["power"] is None and not unit.prefixed
+    return Number(
+        value=-value if match["sign"] == "-" else value,
+        half_unit=Fraction(0) if exact else last_place / 2,
+        digits=None if exact else max(1, len((whole + places).lstrip("0"))),
+        text=written,
+    )
+
+
+def _behind_first_digits(plain: str, match: re.Match[str]) -> int:
+    run = re.compile(r"[+-]?\.?\d+").match(plain, match.start())
+    return run.end() if run else match.end()
+
+
+def _quoted(text: str) -> str:
+    shown = " ".join(text[:60].split())
+    return f"'{shown}…'" if len(text) > len(shown) + 20 else f"'{shown}'"

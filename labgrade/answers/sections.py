@@ -1,0 +1,183 @@
+"""Sections of a report: which part of a text stands under `2-1-4`, with Markdown or as it comes off a rendered page."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from labgrade.answers.code import is_code
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from labgrade.answers.documents import Document
+
+_MOST_LINES = 100_000
+_PREFIX = (
+    r"(?:(?:hw|homework|lab|problem|prob|question|task|part|section|exercise|ex|q|p|作業|題目|題|第)[\ \t._#-]{0,3})?"
+)
+_NUMBERING = r"\d{1,2}(?:[-.\u2010-\u2014_]\d{1,2}){0,5}(?:[-.]\{\d{1,2}(?:[,_\ ]{1,2}\d{1,2}){0,5}\})?"
+_STRUCTURE = re.compile(
+    rf"""^[\ \t>]{{0,12}}+(?=\S)(?:
+        (?P<fence>`{{3,}}|~{{3,}}) [^\n`]{{0,80}}$
+      | (?P<atx>\#{{1,6}}) [\ \t]+ (?P<title>\S[^\n]{{0,200}})
+      | (?P<bold>\*\*|__) (?P<strong>[^\n*_]{{1,160}}) (?P=bold) [\ \t:\uff1a]* $
+      | (?P<bracket>[\[\u3010]) (?P<marked>{_PREFIX}{_NUMBERING}[^\n\]\u3011]{{0,40}}[\]\u3011][^\n]{{0,160}}) $
+      | (?P<plain>{_PREFIX}\d{{1,2}}[-.][^\n]{{0,160}}) $
+      | (?P<rule>={{3,}}|-{{3,}}) [\ \t]* $
+    )""",
+    re.VERBOSE | re.IGNORECASE | re.MULTILINE,
+)
+_NUMBER = re.compile(rf"{_PREFIX}(?P<number>{_NUMBERING})(?![A-Za-z0-9])(?![-.]\d)", re.IGNORECASE)
+_UNMARKED, _SETEXT = 7, {"=": 1, "-": 2}
+_MARKUP = re.compile(r"[#*_`~\[\]\u3010\u3011()\uff08\uff09<>\u300c\u300d$\\\s]+")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Heading:
+    """A heading-like line at [start, end). `level` is 1 to 6, or 7 where it has no markup; `numbers` as in 2-1-4."""
+
+    start: int
+    end: int
+    level: int
+    title: str
+    numbers: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Span:
+    """A part of a text, [start, end)."""
+
+    start: int
+    end: int
+
+
+def sections(document: Document, path: tuple[str, ...]) -> list[Span]:
+    """The parts of the document under a path of headings, each matched by whole token: `2-1` is not `2-1-4`.
+
+    An empty path is the whole document. A heading may stand more than once (the task, and what a script printed
+    under the same label): every part counts, and parts that touch are one.
+    """
+    spans = [Span(start=0, end=len(document.text))]
+    if not path:
+        return spans
+    headings = list(_headings(document.text))
+    for token in path:
+        spans = [found for span in spans for found in _under(token, span, headings)]
+    return spans
+
+
+def _under(token: str, outer: Span, headings: list[Heading]) -> list[Span]:
+    inside = [heading for heading in headings if outer.start <= heading.start < outer.end]
+    spans: list[Span] = []
+    for place, heading in enumerate(inside):
+        if not _begins_with(heading, token) or (spans and heading.start < spans[-1].end):
+            continue
+        end = next((later.start for later in inside[place + 1 :] if _ends(heading, later, token)), outer.end)
+        if spans and spans[-1].end == heading.start:
+            spans[-1] = Span(start=spans[-1].start, end=end)
+        else:
+            spans.append(Span(start=heading.end, end=end))
+    return spans
+
+
+def _begins_with(heading: Heading, token: str) -> bool:
+    number = _NUMBER.fullmatch(token.strip())
+    if number is not None and heading.numbers:
+        return _canonical(number["number"]) in heading.numbers
+    title, words = _words(heading.title), _words(token)
+    if not title.startswith(words):
+        return False
+    rest = title[len(words) :]
+    if heading.level == _UNMARKED and not heading.numbers:
+        return not rest.strip(": \uff1a.")
+    return not re.match(r"[A-Za-z0-9]|[-.]\d", rest)
+
+
+def _ends(own: Heading, later: Heading, token: str) -> bool:
+    """Whether `later` ends the section of `own`: another number that is no part of it, or a level as high."""
+    if _begins_with(later, token):
+        return False
+    if own.numbers and later.numbers:
+        return not any(number.startswith(f"{mine}-") for number in later.numbers for mine in own.numbers)
+    if own.level == _UNMARKED:
+        return bool(later.numbers) or (not own.numbers and later.level < _UNMARKED)
+    return later.level <= own.level
+
+
+def _headings(text: str) -> Iterator[Heading]:
+    fence = ""
+    for match in islice(_STRUCTURE.finditer(text), _MOST_LINES):
+        if match["fence"]:
+            if not fence:
+                fence = match["fence"]
+            elif match["fence"].startswith(fence) and match[0].strip(" \t>") == match["fence"]:
+                fence = ""
+        elif fence and not match["bracket"]:
+            continue
+        elif match["rule"]:
+            yield from _setext(text, match)
+        else:
+            heading = _heading(text, match)
+            if heading is not None:
+                yield heading
+
+
+def _heading(text: str, match: re.Match[str]) -> Heading | None:
+    title = (match["title"] or match["strong"] or match["marked"] or match["plain"] or "").strip()
+    numbers = _numbers(title)
+    place = {"start": match.start(), "end": match.end()}
+    if match["atx"]:
+        if not numbers and len(match["atx"]) == 1 and _is_comment(text, match):
+            return None
+        return Heading(**place, level=len(match["atx"]), title=title, numbers=numbers)
+    if match["strong"] is None and not _is_numbering(numbers):
+        return None
+    if match["plain"] and title.endswith((".", ",", ";", "\u3002", "\uff0c")):
+        return None
+    return Heading(**place, level=_UNMARKED, title=title, numbers=numbers)
+
+
+def _setext(text: str, match: re.Match[str]) -> Iterator[Heading]:
+    """The line above a rule, where a blank line stands above it: rules inside of printed tables are none."""
+    above = text[max(0, match.start() - 400) : match.start()].split("\n")
+    if len(above) < 2 or not above[-2].strip() or (len(above) > 2 and above[-3].strip()):  # noqa: PLR2004 - two lines
+        return
+    title = above[-2].strip()
+    if not re.match(r"[#>|`~]|[-*+] ", title):
+        start = match.start() - len(above[-2]) - 1
+        level = _SETEXT[match["rule"][0]]
+        yield Heading(start=start, end=match.end(), level=level, title=title, numbers=_numbers(title))
+
+
+def _is_comment(text: str, match: re.Match[str]) -> bool:
+    """Whether `# ...` is a comment of a program that lost its fence: code stands directly above or below."""
+    above = text[max(0, match.start() - 400) : max(0, match.start() - 1)].rpartition("\n")[2]
+    below = text[match.end() + 1 : match.end() + 400].partition("\n")[0]
+    return any(is_code(line) or re.match(r"#(?!#)|\w[\w., ]*\s=\s", line.strip()) for line in (above, below))
+
+
+def _numbers(title: str) -> tuple[str, ...]:
+    """`2-1-4` of `2-1-4. Computation`; both numbers of `2-2-{2,3}`."""
+    match = _NUMBER.match(_MARKUP.sub(" ", title).strip())
+    if match is None:
+        return ()
+    stem, brace, last = match["number"].partition("{")
+    if not brace:
+        return (_canonical(stem),)
+    return tuple(_canonical(stem + each) for each in re.findall(r"\d+", last))
+
+
+def _canonical(number: str) -> str:
+    return re.sub(r"\D+", "-", number)
+
+
+def _is_numbering(numbers: tuple[str, ...]) -> bool:
+    """Of lines without markup only a number of several parts makes a heading."""
+    return bool(numbers) and "-" in numbers[0]
+
+
+def _words(text: str) -> str:
+    return _MARKUP.sub(" ", text).strip().lower()

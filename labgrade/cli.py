@@ -1,0 +1,87 @@
+"""The `labgrade` command: check, compute, list, validate, schema.
+
+Exit codes: 0 all right, 1 something is not, 2 usage or a broken spec, 3 a fault of ours.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from labgrade import __version__, commands
+from labgrade.errors import FaultError, SpecError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+USAGE, FAULT = 2, 3
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code."""
+    options = _parser().parse_args(arguments)
+    try:
+        code: int = options.run(options)
+    except (UsageError, SpecError) as error:
+        print(f"labgrade: {error}" if isinstance(error, UsageError) else error, file=sys.stderr)  # noqa: T201
+        return USAGE
+    except FaultError as error:
+        print(f"labgrade: a fault of ours: {error}", file=sys.stderr)  # noqa: T201
+        return FAULT
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:  # `labgrade list | head`
+        sys.stderr.close()
+        return 0
+    return code
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="labgrade", description="Grade deep-learning model-analysis labs.")
+    parser.add_argument("--version", action="version", version=f"labgrade {__version__}")
+    verbs = parser.add_subparsers(required=True, metavar="COMMAND")
+    _check(verbs.add_parser("check", help="check your own work: what is right, what is not, and why"))
+    _compute(verbs.add_parser("compute", help="compute a quantity of a model: the ground truth"))
+    _list(verbs.add_parser("list", help="show the quantities, checkers, tasks or models that there are"))
+    _validate(verbs.add_parser("validate", help="check specs: every finding at file:line:column"))
+    schema = verbs.add_parser("schema", help="print the JSON Schema of a task, for editors")
+    schema.add_argument("--write", type=Path, metavar="FILE", help="write it to FILE")
+    schema.set_defaults(run=commands.schema)
+    return parser
+
+
+def _check(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("path", type=Path, help="the folder with the work")
+    parser.add_argument("--lab", help="only this lab")
+    parser.add_argument("--task", action="append", metavar="ID", help="only this task (may be given again)")
+    parser.add_argument("--json", metavar="FILE", help="write the report as JSON; `-` is stdout")
+    parser.set_defaults(run=commands.check)
+
+
+def _compute(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("quantity")
+    parser.add_argument("--model", required=True, metavar="NAME", help="such as torchvision/resnet18")
+    parser.add_argument("--input", default="1,3,224,224", metavar="SHAPE", help="such as 1,3,224,224 (the default)")
+    parser.add_argument(
+        "--set", action="append", default=[], metavar="KEY=VALUE", help="a convention, such as bias=true"
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.set_defaults(run=commands.compute)
+
+
+def _list(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("what", choices=["quantities", "checkers", "tasks", "models"])
+    parser.add_argument("word", nargs="?", default="", help="only those that hold this word")
+    parser.set_defaults(run=commands.list_)
+
+
+def _validate(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("paths", nargs="*", type=Path, help="spec files or folders (default: all)")
+    parser.add_argument("--compute", action="store_true", help="recompute published values and misconceptions too")
+    parser.set_defaults(run=commands.validate)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

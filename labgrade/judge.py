@@ -1,0 +1,88 @@
+"""(check, answer, expected) -> Verdict. Pure: what is right, then what is known to be wrong, in the language's order.
+
+Right is tried first, then `also_right`, then `partly`, then the misconceptions. Where two misconceptions fit, neither
+is claimed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, TypeAlias
+
+from labgrade.values import Number
+from labgrade.verdict import Outcome, Verdict, correct, partial
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from fractions import Fraction
+
+    from labgrade.model import Alternative, Check, Partly, Plain, Source
+    from labgrade.values import Value
+
+Judging: TypeAlias = "Callable[[Value, Value | None], Verdict]"
+Expect: TypeAlias = "Callable[[Source], Value]"
+
+_CLAIMABLE_DIGITS = 3  # a number printed with fewer agrees with too much to say which mistake it came from
+
+
+def judge(check: Check, answer: Value, judging: Judging, expect: Expect) -> Verdict:
+    """Judge one answer. `judging` is the checker with its parameters, `expect` computes a source's value.
+
+    What `judging` and `expect` raise is not caught: it is a fault of ours, and the caller's to name.
+    """
+    expected = expect(check.expected) if check.expected is not None else None
+    verdict = judging(answer, expected)
+    if verdict.outcome is Outcome.CORRECT:
+        return verdict
+    for convention in check.also_right:
+        found = judging(answer, expect(convention.source))
+        if found.outcome is Outcome.CORRECT:
+            return _speak(convention, verdict, right=True)
+    if verdict.agrees:
+        return verdict
+    for bounds in check.partly:
+        if isinstance(answer, Number) and _within(answer.value, bounds):
+            return replace(partial(bounds.credit, bounds.says), facts=verdict.facts)
+    return _misconception(check, answer, judging, expect, verdict)
+
+
+def _misconception(check: Check, answer: Value, judging: Judging, expect: Expect, verdict: Verdict) -> Verdict:
+    if isinstance(answer, Number) and answer.digits is not None and answer.digits < _CLAIMABLE_DIGITS:
+        return verdict
+    fitting = [known for known in check.misconceptions if judging(answer, expect(known.source)).agrees]
+    if len(fitting) == 1:
+        return _speak(fitting[0], verdict, right=False)
+    if fitting:
+        said = " / ".join(known.says for known in fitting)
+        return replace(verdict, facts={**verdict.facts, "fits several misconceptions": said})
+    return verdict
+
+
+def _speak(known: Alternative, verdict: Verdict, *, right: bool) -> Verdict:
+    """The verdict of a recognised value. A misconception never earns less than the bare verdict did."""
+    if right and known.credit == 1:
+        return correct(f"right: {known.says}", **verdict.facts)
+    credit = max(known.credit, verdict.credit)
+    return replace(partial(credit, verdict.reason, hint=known.says), facts={**verdict.facts, "recognised": known.says})
+
+
+def _within(value: Fraction, bounds: Partly) -> bool:
+    return (
+        (bounds.above is None or value > bounds.above)
+        and (bounds.below is None or value < bounds.below)
+        and (bounds.at_least is None or value >= bounds.at_least)
+        and (bounds.at_most is None or value <= bounds.at_most)
+    )
+
+
+def with_parameters(
+    checker: Callable[..., Verdict], accepted: Mapping[str, object], parameters: Mapping[str, Plain], kind: object
+) -> Judging:
+    """The checker as the engine calls it: with the spec's parameters, and four digits wanted of a count."""
+    wanted = {"digits": 4} if "digits" in accepted and kind == "count" else {}
+    chosen = {**wanted, **parameters}
+
+    def judging(answer: Value, expected: Value | None) -> Verdict:
+        return checker(answer, expected, **chosen)
+
+    return judging

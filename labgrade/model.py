@@ -1,0 +1,319 @@
+"""What labgrade talks about: tasks, checks, answers, submissions, results. Frozen data, no behaviour."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from fractions import Fraction
+    from pathlib import Path
+
+    from labgrade.errors import Mark
+    from labgrade.values import Value
+    from labgrade.verdict import Verdict
+
+Plain: TypeAlias = "bool | int | float | str | list[Plain] | dict[str, Plain] | None"
+
+
+# ---- what is analysed ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InputSpec:
+    """The input of a subject: its shape, how values are drawn (`normal`, `uniform`, `ones`, `zeros`), and the seed."""
+
+    shape: tuple[int, ...]
+    fill: str = "normal"
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubjectSpec:
+    """A model of the zoo with its options and its input. `seed` draws the weights."""
+
+    model: str
+    input: InputSpec
+    options: Mapping[str, Plain] = field(default_factory=dict)
+    seed: int = 0
+
+    @property
+    def short_name(self) -> str:
+        """The model without its collection: `resnet18`."""
+        return self.model.rpartition("/")[2]
+
+
+# ---- answers ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableType:
+    """A table: what a row is called, and the type of each column."""
+
+    row: str
+    columns: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableOfType:
+    """One value of `kind` (a tensor) for each name."""
+
+    kind: str
+
+
+AnswerType: TypeAlias = "str | TableType | TableOfType"
+SCALAR_KINDS = ("count", "bytes", "number", "text", "shape")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallForm:
+    """A Python function of the student's, called in a sandboxed child with arguments from the closed list."""
+
+    file: str
+    function: str
+    given: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntryForm:
+    """A value in answers.yaml or answers.json under a dotted path such as `2-1-4.total_macs`."""
+
+    path: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextForm:
+    """The next value of the answer's type after some words (or matched by an expert's pattern) in a text.
+
+    The text is a `file` of the submission, or the part of its report under a path of headings; `report=()` is the
+    whole report. A table is looked for after `after`, or anywhere in the text where both are None.
+    """
+
+    after: str | None = None
+    find: str | None = None
+    file: str | None = None
+    report: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileForm:
+    """A file (`.csv`, `.npy`, `.npz`, `.txt`), or files by a pattern with one `*` that names the rows."""
+
+    pattern: str
+
+
+Form: TypeAlias = CallForm | EntryForm | TextForm | FileForm
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerSpec:
+    """An answer that a task asks for, and the forms in which it may be handed in, best first."""
+
+    name: str
+    type: AnswerType
+    forms: tuple[Form, ...]
+
+
+# ---- expected values and checks --------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LiteralValue:
+    """An expected value that the spec's author wrote down."""
+
+    value: Plain
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuantityCall:
+    """An expected value that a function of `reference/` computes for the subject."""
+
+    quantity: str
+    parameters: Mapping[str, Plain] = field(default_factory=dict)
+    published: Plain = None
+    mark: Mark | None = None
+
+
+Source: TypeAlias = LiteralValue | QuantityCall
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Alternative:
+    """Another value that has something to say: a convention (credit 1) or a misconception."""
+
+    source: Source
+    says: str
+    credit: Fraction
+    mark: Mark | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Partly:
+    """Credit for a value within bounds, for what a single value can't say."""
+
+    above: Fraction | None = None
+    below: Fraction | None = None
+    at_least: Fraction | None = None
+    at_most: Fraction | None = None
+    credit: Fraction
+    says: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckerCall:
+    """The function of `checkers/` that judges, with the parameters that the spec sets."""
+
+    name: str
+    parameters: Mapping[str, Plain] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Criterion:
+    """One line of a rubric that a TA marks by hand."""
+
+    points: Fraction
+    what: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """One graded point of a task. With `cases` it stands for one sub-check a subject, and its points are shared."""
+
+    id: str
+    points: Fraction
+    answer: str
+    checker: CheckerCall | None = None
+    expected: Source | None = None
+    also_right: tuple[Alternative, ...] = ()
+    misconceptions: tuple[Alternative, ...] = ()
+    partly: tuple[Partly, ...] = ()
+    by_hand: tuple[Criterion, ...] = ()
+    hidden: bool = False
+    bonus: bool = False
+    needs: tuple[str, ...] = ()
+    cases: tuple[SubjectSpec, ...] = ()
+    mark: Mark | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What the student's code may use: CPU seconds, bytes of memory, bytes of printed output."""
+
+    seconds: float = 60.0
+    memory: int = 4 << 30
+    output: int = 1 << 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Task:
+    """One spec file: what a student is asked."""
+
+    lab: str
+    id: str
+    title: str
+    statement: str
+    points: Fraction
+    subject: SubjectSpec | None
+    answers: Mapping[str, AnswerSpec]
+    checks: tuple[Check, ...]
+    limits: Limits
+    path: Path
+
+
+# ---- a submission and what came out of it ----------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Submission:
+    """A student's folder: untrusted. `files` are its regular files, sorted, as POSIX paths relative to `folder`.
+
+    `refused` names what was left out and why (a link that leads out of the folder, a device).
+    """
+
+    name: str
+    folder: Path
+    files: tuple[str, ...]
+    refused: tuple[str, ...] = ()
+
+
+ExecutionStatus: TypeAlias = Literal[
+    "returned", "missing", "crashed", "timeout", "memory", "output", "refused", "fault"
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Execution:
+    """What came of running something of a student's.
+
+    `value` is plain data (None, bool, int, float, str, list, dict with str keys, numpy array) where `status` is
+    "returned". "refused": it returned something that is not plain data. `reason` is for the student (their own file,
+    line and message); `printed` is what it wrote to stdout and stderr, cut, control characters made visible.
+    """
+
+    status: ExecutionStatus
+    value: object = None
+    reason: str = ""
+    printed: str = ""
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """The value that a submission gives, where it was found, and what staff should know about other forms of it."""
+
+    name: str
+    value: Value
+    origin: str
+    remarks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoAnswer:
+    """Why there is no value to judge: nothing handed in, a crash, a value of the wrong type."""
+
+    name: str
+    verdict: Verdict
+    origin: str = ""
+    remarks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Graded:
+    """A check (or one case of it) of one submission, judged. `earned` is rounded to hundredths."""
+
+    id: str
+    points: Fraction
+    earned: Fraction
+    verdict: Verdict
+    answer_from: str = ""
+    hidden: bool = False
+    bonus: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskReport:
+    """All graded checks of one task, in the spec's order."""
+
+    lab: str
+    id: str
+    title: str
+    points: Fraction
+    checks: tuple[Graded, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubmissionReport:
+    """All tasks of one submission. `remarks`: what was refused at the door (links, devices)."""
+
+    name: str
+    tasks: tuple[TaskReport, ...]
+    remarks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """The result of a run. `notes` are its first lines: which protection was in force, what was missing."""
+
+    submissions: tuple[SubmissionReport, ...]
+    notes: tuple[str, ...] = ()

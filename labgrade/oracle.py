@@ -1,0 +1,205 @@
+"""Expected values: computed by `reference/` in a process of their own, and remembered on disk by content.
+
+A value is keyed by quantity, parameters, subject, the source that it depends on and the versions of the libraries. So
+a corrected quantity is computed again, and a corrected typo in a statement is not; and a run on remembered values
+imports neither torch nor onnx.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, Self
+
+from labgrade import zoo
+from labgrade.errors import FaultError
+
+if TYPE_CHECKING:
+    from labgrade.model import QuantityCall, SubjectSpec
+    from labgrade.registry import Registry
+
+_LIBRARIES = ("torch", "torchvision", "onnx", "numpy")
+
+
+def cache_folder() -> Path:
+    """Where values are remembered: `LABGRADE_CACHE`, else the user's cache folder."""
+    if own := os.environ.get("LABGRADE_CACHE"):
+        return Path(own)
+    base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    return Path(base) / "labgrade"
+
+
+class Oracle:
+    """Answers what a quantity is for a subject. Starts its worker when the first value is not remembered.
+
+    Use as a context manager, so that the worker is stopped.
+    """
+
+    def __init__(self, quantities: Registry, folder: Path | None = None) -> None:
+        self._quantities = quantities
+        self._folder = (folder or cache_folder()) / "expected"
+        self._versions = {name: _version(name) for name in _LIBRARIES}
+        self._digests: dict[str, str] = {}
+        self._known: dict[str, Any] = {}
+        self._worker: subprocess.Popen[bytes] | None = None
+        self._errors: IO[bytes]
+        self.computed = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Stop the worker."""
+        if self._worker is not None:
+            for stream in (self._worker.stdin, self._worker.stdout):
+                if stream is not None:
+                    stream.close()
+            self._worker.wait()
+            self._errors.close()
+            self._worker = None
+
+    def value(self, call: QuantityCall, subject: SubjectSpec) -> object:
+        """The plain value of a quantity for a subject; tensors come as a dict of numpy arrays.
+
+        Raises:
+            FaultError: the quantity could not be computed; names its file and line.
+        """
+        key = self._key(call, subject)
+        if key not in self._known:
+            remembered = self._recall(key)
+            self._known[key] = self._compute(call, subject, key) if remembered is None else remembered["value"]
+        return self._known[key]
+
+    def _key(self, call: QuantityCall, subject: SubjectSpec) -> str:
+        entry = self._quantities.get(call.quantity)
+        if call.quantity not in self._digests:
+            own = Path(zoo.__file__).read_bytes()
+            self._digests[call.quantity] = entry.source_digest() + hashlib.sha256(own).hexdigest()
+        meaning = [
+            call.quantity,
+            call.parameters,
+            _plain_subject(subject),
+            self._digests[call.quantity],
+            self._versions,
+        ]
+        return hashlib.sha256(json.dumps(meaning, sort_keys=True).encode()).hexdigest()
+
+    def _path(self, key: str) -> Path:
+        return self._folder / key[:2] / f"{key}.json"
+
+    def _recall(self, key: str) -> dict[str, Any] | None:
+        """What was remembered, or None: nothing, or something damaged, which is then computed again."""
+        path = self._path(key)
+        try:
+            found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+            if found.get("arrays"):
+                return {"value": _load_arrays(path.with_suffix(".npz"))}
+        except (OSError, ValueError, EOFError, KeyError):
+            return None
+        return found if "value" in found else None
+
+    def _compute(self, call: QuantityCall, subject: SubjectSpec, key: str) -> object:
+        entry = self._quantities.get(call.quantity)
+        self.computed += 1
+        with tempfile.TemporaryDirectory(prefix="labgrade-") as folder:
+            arrays = Path(folder) / "arrays.npz"
+            reply = self._ask(
+                {
+                    "file": str(entry.file),
+                    "name": entry.name,
+                    "parameters": dict(call.parameters),
+                    "subject": _plain_subject(subject),
+                    "arrays": str(arrays),
+                }
+            )
+            if "error" in reply:
+                message = f"the quantity '{call.quantity}' failed on '{subject.model}': {reply['error']}"
+                raise FaultError(message)
+            if not reply.get("arrays"):
+                self._remember(key, json.dumps({"value": reply["value"]}).encode(), ".json")
+                return reply["value"]
+            self._remember(key, arrays.read_bytes(), ".npz")
+            self._remember(key, json.dumps({"arrays": True}).encode(), ".json")
+            return _load_arrays(arrays)
+
+    def _remember(self, key: str, content: bytes, suffix: str) -> None:
+        """Written beside and renamed, so that no reader ever sees half a file; a full disk only costs time."""
+        path = self._path(key).with_suffix(suffix)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
+                file.write(content)
+            Path(file.name).replace(path)
+        except OSError:
+            return
+
+    def _ask(self, request: dict[str, Any]) -> dict[str, Any]:
+        worker = self._start()
+        if worker.stdin is None or worker.stdout is None:  # pragma: no cover - Popen was asked for both
+            message = "the worker has no pipes"
+            raise FaultError(message)
+        try:
+            worker.stdin.write(json.dumps(request).encode() + b"\n")
+            worker.stdin.flush()
+            line = worker.stdout.readline()
+        except BrokenPipeError:
+            line = b""
+        if not line:
+            raise FaultError(self._epitaph(worker, request["name"]))
+        reply: dict[str, Any] = json.loads(line)
+        return reply
+
+    def _epitaph(self, worker: subprocess.Popen[bytes], name: str) -> str:
+        """What a worker that died leaves to say: its exit code and the last line that it wrote to stderr."""
+        code = worker.wait()
+        self._errors.seek(0)
+        said = self._errors.read().decode("utf-8", "replace").strip().splitlines()[-1:]
+        self.close()
+        reason = f": {said[0]}" if said else ""
+        return f"the process that computes ground truth ended with code {code} while computing '{name}'{reason}"
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        if self._worker is None:
+            self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the worker, closed with it
+            self._worker = subprocess.Popen(
+                [sys.executable, "-m", "labgrade.oracle_worker"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self._errors,
+                env={**os.environ, "OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "0"},
+            )
+        return self._worker
+
+
+def _plain_subject(subject: SubjectSpec) -> dict[str, Any]:
+    return {
+        "model": subject.model,
+        "shape": list(subject.input.shape),
+        "fill": subject.input.fill,
+        "input_seed": subject.input.seed,
+        "options": dict(subject.options),
+        "weight_seed": subject.seed,
+    }
+
+
+def _version(name: str) -> str:
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return ""
+
+
+def _load_arrays(path: Path) -> dict[str, Any]:
+    import numpy as np
+
+    with np.load(path, allow_pickle=False) as archive:
+        return {name: archive[name] for name in archive.files}

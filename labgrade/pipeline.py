@@ -1,0 +1,227 @@
+"""One submission through everything. The only caller of the rooms around it; pytest and the CLI are its two callers."""
+
+from __future__ import annotations
+
+import traceback
+from dataclasses import dataclass, replace
+from functools import partial as bind
+from typing import TYPE_CHECKING, Self, cast
+
+from labgrade import policy
+from labgrade.answers import obtain
+from labgrade.answers.typed import WrongTypeError, as_value
+from labgrade.errors import FaultError
+from labgrade.judge import judge, with_parameters
+from labgrade.model import (
+    Answer,
+    Graded,
+    LiteralValue,
+    NoAnswer,
+    SubmissionReport,
+    TaskReport,
+)
+from labgrade.oracle import Oracle
+from labgrade.sandbox.runner import Runner
+from labgrade.verdict import Outcome, Verdict, without_value
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from fractions import Fraction
+
+    from labgrade.course import Course
+    from labgrade.judge import Expect, Judging
+    from labgrade.model import AnswerType, Check, Source, SubjectSpec, Submission, Task
+    from labgrade.values import Value
+
+
+class Grader:
+    """What a whole run shares: the course, the oracle of expected values, the runner of students' code.
+
+    Use as a context manager, so that the processes behind it end.
+    """
+
+    def __init__(self, course: Course, *, runner: Runner | None = None, oracle: Oracle | None = None) -> None:
+        self.course = course
+        self.runner = runner or Runner()
+        self.oracle = oracle or Oracle(course.quantities)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Stop the processes behind the run."""
+        self.oracle.close()
+        self.runner.close()
+
+    def grade(self, tasks: Iterable[Task], submission: Submission) -> SubmissionReport:
+        """Every task of one submission."""
+        return report_of(submission, [TaskGrading(self, task, submission) for task in tasks])
+
+    def means(self, task: Task, check: Check, subject: SubjectSpec | None) -> tuple[Judging, Expect]:
+        """What a check is judged with: its checker with parameters, and how its expected values are computed.
+
+        Raises:
+            FaultError: from the second, where a value can't be computed or does not fit the answer's type.
+        """
+        kind = task.answers[check.answer].type
+        if check.checker is None:  # pragma: no cover - a validated spec has a checker where nothing is marked by hand
+            message = f"the check '{check.id}' has no checker"
+            raise FaultError(message)
+        entry = self.course.checkers.get(check.checker.name)
+        function = cast("Callable[..., Verdict]", entry.load())
+        judging = with_parameters(function, entry.parameters, check.checker.parameters, kind)
+        return judging, bind(self._expect, kind=kind, subject=subject)
+
+    def _expect(self, source: Source, *, kind: AnswerType, subject: SubjectSpec | None) -> Value:
+        if isinstance(source, LiteralValue):
+            plain: object = source.value
+        elif subject is not None:
+            plain = self.oracle.value(source, subject)
+        else:  # pragma: no cover - a validated spec has a subject where a quantity stands
+            message = f"the quantity '{source.quantity}' has no subject"
+            raise FaultError(message)
+        try:
+            return as_value(plain, kind, trusted=True)
+        except WrongTypeError as error:
+            message = f"the expected value does not fit the answer's type: {error}"
+            raise FaultError(message) from error
+
+
+def report_of(submission: Submission, gradings: Iterable[TaskGrading]) -> SubmissionReport:
+    """The report of one submission from its gradings."""
+    return SubmissionReport(
+        name=submission.name,
+        tasks=tuple(grading.report() for grading in gradings),
+        remarks=submission.refused,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One thing to judge: a check, or one case of it."""
+
+    check: Check
+    id: str
+    points: Fraction
+    subject: SubjectSpec | None
+
+
+def items(task: Task) -> list[Item]:
+    """The checks of a task in the spec's order, one item a case: `other-models[resnet18]`."""
+    found = []
+    for check in task.checks:
+        if not check.cases:
+            found.append(Item(check, check.id, check.points, task.subject))
+            continue
+        names = _case_names(check)
+        shares = policy.share(check.points, len(names))
+        found += [
+            Item(check, f"{check.id}[{name}]", points, case)
+            for name, points, case in zip(names, shares, check.cases, strict=True)
+        ]
+    return found
+
+
+def _case_names(check: Check) -> list[str]:
+    names: list[str] = []
+    for case in check.cases:
+        same = sum(name.partition("#")[0] == case.short_name for name in names)
+        names.append(case.short_name if not same else f"{case.short_name}#{same + 1}")
+    return names
+
+
+class TaskGrading:
+    """One task of one submission. Each answer is obtained once, each item judged once, in whatever order one asks."""
+
+    def __init__(self, grader: Grader, task: Task, submission: Submission) -> None:
+        self._grader = grader
+        self.task = task
+        self.submission = submission
+        self.items = {item.id: item for item in items(task)}
+        self._graded: dict[str, Graded] = {}
+        self._answers: dict[tuple[str, str], Answer | NoAnswer] = {}
+
+    def report(self) -> TaskReport:
+        """All items, graded."""
+        return TaskReport(
+            lab=self.task.lab,
+            id=self.task.id,
+            title=self.task.title,
+            points=self.task.points,
+            checks=tuple(self.graded(name) for name in self.items),
+        )
+
+    def graded(self, name: str) -> Graded:
+        """The item called `name`, graded. Never raises for what a student did; a fault of ours is a FAULT verdict."""
+        if name not in self._graded:
+            item = self.items[name]
+            verdict, origin = self._guarded(item)
+            if item.check.bonus and verdict.outcome is Outcome.MISSING:
+                verdict = replace(verdict, reason=f"{verdict.reason} (a bonus: it costs nothing)")
+            self._graded[name] = Graded(
+                id=name,
+                points=item.points,
+                earned=policy.earned(item.points, verdict.credit),
+                verdict=verdict,
+                answer_from=origin,
+                hidden=item.check.hidden,
+                bonus=item.check.bonus,
+            )
+        return self._graded[name]
+
+    def _guarded(self, item: Item) -> tuple[Verdict, str]:
+        try:
+            return self._judge(item)
+        except FaultError as error:
+            return _fault(str(error)), ""
+        except Exception as error:  # noqa: BLE001 - whatever of ours fails must not cost a student a point
+            frame = traceback.extract_tb(error.__traceback__)[-1]
+            return _fault(f"{type(error).__name__}: {error} ({frame.filename}:{frame.lineno})"), ""
+
+    def _judge(self, item: Item) -> tuple[Verdict, str]:
+        check = item.check
+        unmet = [need for need in check.needs if not self._met(need)]
+        if unmet:
+            return without_value(Outcome.SKIPPED, f"needs full credit for {', '.join(map(repr, unmet))} first"), ""
+        answer = self._answer(check.answer, item.subject if check.cases else None)
+        if isinstance(answer, NoAnswer):
+            return _with_remarks(answer.verdict, answer.remarks), answer.origin
+        if check.by_hand:
+            rubric = "; ".join(f"{float(line.points):g} for {line.what}" for line in check.by_hand)
+            return without_value(Outcome.MANUAL, f"waits to be marked by a person: {rubric}"), answer.origin
+        judging, expect = self._grader.means(self.task, check, item.subject)
+        verdict = judge(check, answer.value, judging, expect)
+        return _with_remarks(verdict, answer.remarks), answer.origin
+
+    def _met(self, need: str) -> bool:
+        """Full credit; a fault of ours does not keep a student from what needs it."""
+        names = [name for name, item in self.items.items() if item.check.id == need]
+        verdicts = [self.graded(name).verdict for name in names]
+        return all(verdict.credit == 1 or verdict.outcome is Outcome.FAULT for verdict in verdicts)
+
+    def _answer(self, name: str, case: SubjectSpec | None) -> Answer | NoAnswer:
+        """The answer for the task's own subject, or for a case, which only live forms can give."""
+        key = (name, repr(case))  # options are a mapping, so a subject has no hash
+        if key not in self._answers:
+            self._answers[key] = obtain.obtain(
+                self.task.answers[name],
+                self.submission,
+                subject=case or self.task.subject,
+                live_only=case is not None,
+                limits=self.task.limits,
+                runner=self._grader.runner,
+            )
+        return self._answers[key]
+
+
+def _fault(reason: str) -> Verdict:
+    return without_value(
+        Outcome.FAULT, "labgrade failed here, not you: no points are lost, and a person will look", fault=reason
+    )
+
+
+def _with_remarks(verdict: Verdict, remarks: tuple[str, ...]) -> Verdict:
+    return replace(verdict, facts={**verdict.facts, "remarks": "; ".join(remarks)}) if remarks else verdict

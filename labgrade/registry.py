@@ -1,0 +1,231 @@
+"""A folder of functions is a registry.
+
+Every public function defined in a public file of the folder is an entry under its own name. Signatures are read with
+`ast`, so that nothing is imported before one of its functions is called: keyword-only parameters are what a spec may
+set, their annotations give the types, the first docstring line is the description.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import importlib
+import sys
+import types
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeAlias
+
+from labgrade.errors import Finding, Mark, SpecError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from pathlib import Path
+
+    from labgrade.model import Plain
+
+Schema: TypeAlias = "dict[str, Plain]"
+
+_SIMPLE: Mapping[str, Schema] = {
+    "int": {"type": "integer"},
+    "float": {"type": "number"},
+    "str": {"type": "string"},
+    "bool": {"type": "boolean"},
+    "None": {"type": "null"},
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parameter:
+    """A keyword-only parameter: what a spec may set. `schema` is the JSON Schema of its annotation."""
+
+    annotation: str
+    schema: Schema
+    required: bool
+    default: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """A registered function, known by reading its source."""
+
+    name: str
+    file: Path
+    line: int
+    description: str
+    docstring: str
+    takes: tuple[str, ...]
+    returns: str
+    parameters: Mapping[str, Parameter]
+
+    def load(self) -> Callable[..., object]:
+        """Import the function's file under a name of our own and return the function.
+
+        Raises:
+            ImportError: (or whatever the file raises) where the file cannot be imported.
+        """
+        package = f"labgrade_{self.file.parent.name}_{_short_digest(str(self.file.parent))}"
+        if package not in sys.modules:
+            module = types.ModuleType(package)
+            module.__path__ = [str(self.file.parent)]
+            sys.modules[package] = module
+        function: Callable[..., object] = getattr(importlib.import_module(f"{package}.{self.file.stem}"), self.name)
+        return function
+
+    def source_digest(self) -> str:
+        """A digest of the source that the function depends on: its file and what that imports from the same folder."""
+        digest = hashlib.sha256()
+        for file in sorted(_sources(self.file)):
+            digest.update(file.name.encode() + b"\0" + file.read_bytes() + b"\0")
+        return digest.hexdigest()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Registry:
+    """All entries of one kind ("checker", "quantity") and what was wrong with some of the files."""
+
+    kind: str
+    entries: Mapping[str, Entry] = field(default_factory=dict)
+    findings: tuple[Finding, ...] = ()
+
+    def get(self, name: str) -> Entry:
+        """The entry called `name`, which a validated spec has made sure of.
+
+        Raises:
+            KeyError: there is none.
+        """
+        return self.entries[name]
+
+
+def read(kind: str, folders: tuple[Path, ...]) -> Registry:
+    """Read every public function of the public files in `folders`; two of one name are a finding."""
+    entries: dict[str, Entry] = {}
+    findings: list[Finding] = []
+    for folder in folders:
+        for file in sorted(folder.glob("[!_]*.py")):
+            try:
+                found = list(_functions(file))
+            except SyntaxError as error:
+                mark = Mark(str(file), error.lineno or 1, error.offset or 1)
+                findings.append(Finding(mark, f"this is not Python: {error.msg}"))
+                continue
+            except SpecError as error:
+                findings.extend(error.findings)
+                continue
+            for entry in found:
+                if entry.name in entries:
+                    other = entries[entry.name]
+                    message = f"the {kind} '{entry.name}' is already defined at {other.file}:{other.line}"
+                    findings.append(Finding(Mark(str(file), entry.line, 1), message))
+                else:
+                    entries[entry.name] = entry
+    return Registry(kind=kind, entries=entries, findings=tuple(findings))
+
+
+def _functions(file: Path) -> Iterator[Entry]:
+    tree = ast.parse(file.read_text(encoding="utf-8"), str(file))
+    aliases = _aliases(file, tree)
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
+            docstring = ast.get_docstring(node) or ""
+            yield Entry(
+                name=node.name,
+                file=file,
+                line=node.lineno,
+                description=docstring.partition("\n")[0],
+                docstring=docstring,
+                takes=tuple(argument.arg for argument in (*node.args.posonlyargs, *node.args.args)),
+                returns=ast.unparse(node.returns) if node.returns else "",
+                parameters=dict(_parameters(file, node, aliases)),
+            )
+
+
+def _parameters(file: Path, node: ast.FunctionDef, aliases: Mapping[str, ast.expr]) -> Iterator[tuple[str, Parameter]]:
+    for argument, default in zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True):
+        schema = _schema(argument.annotation, aliases)
+        if schema is None:
+            message = (
+                f"the parameter '{argument.arg}' of '{node.name}' needs a simple annotation: int, str, list[str], ..."
+            )
+            raise SpecError([Finding(Mark(str(file), argument.lineno, argument.col_offset + 1), message)])
+        yield (
+            argument.arg,
+            Parameter(
+                annotation=ast.unparse(argument.annotation) if argument.annotation else "",
+                schema=schema,
+                required=default is None,
+                default=ast.unparse(default) if default is not None else "",
+            ),
+        )
+
+
+def _schema(node: ast.expr | None, aliases: Mapping[str, ast.expr]) -> Schema | None:
+    """The JSON Schema of an annotation, or None where it is not made of the simple types."""
+    match node:
+        case ast.Constant(value=None):
+            return _SIMPLE["None"]
+        case ast.Constant(value=str(text)):
+            return _schema(ast.parse(text, mode="eval").body, aliases)
+        case ast.Name(id=name) if name in _SIMPLE:
+            return _SIMPLE[name]
+        case ast.Name(id=name) if name in aliases:
+            return _schema(aliases[name], aliases)
+        case ast.BinOp(left=left, op=ast.BitOr(), right=right):
+            options = [_schema(left, aliases), _schema(right, aliases)]
+            return None if None in options else {"anyOf": [option for option in options if option]}
+        case ast.Subscript(value=ast.Name(id="Literal"), slice=inner):
+            return {"enum": [ast.literal_eval(item) for item in _elements(inner)]}
+        case ast.Subscript(value=ast.Name(id="list" | "Sequence" | "tuple"), slice=inner):
+            item = _schema(_elements(inner)[0], aliases)
+            return None if item is None else {"type": "array", "items": item}
+    return None
+
+
+def _elements(node: ast.expr) -> list[ast.expr]:
+    return node.elts if isinstance(node, ast.Tuple) else [node]
+
+
+def _aliases(file: Path, tree: ast.Module) -> dict[str, ast.expr]:
+    """Names that stand for a type at the top of the file, or of a private file that it imports them from."""
+    aliases: dict[str, ast.expr] = {}
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            aliases[node.targets[0].id] = node.value
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.value:
+            aliases[node.target.id] = node.value
+        elif isinstance(node, ast.ImportFrom) and node.level == 1 and node.module:
+            for source in _module_files(file.parent / node.module.replace(".", "/")):
+                aliases = _aliases(source, ast.parse(source.read_text(encoding="utf-8"))) | aliases
+    return aliases
+
+
+def _module_files(stem: Path) -> list[Path]:
+    candidates = [stem.with_suffix(".py"), stem / "__init__.py"]
+    return [path for path in candidates if path.is_file()]
+
+
+def _sources(file: Path) -> set[Path]:
+    """The file and, transitively, the files of its folder that it imports; of a private package, all files."""
+    found: set[Path] = set()
+    waiting = [file]
+    while waiting:
+        path = waiting.pop()
+        if path in found or not path.is_file():
+            continue
+        found.add(path)
+        waiting.extend(_imported(path))
+    return found
+
+
+def _imported(path: Path) -> Iterator[Path]:
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.level:
+            base = path.parents[node.level - 1]
+            names = [node.module] if node.module else [alias.name for alias in node.names]
+            for name in names:
+                stem = base / name.replace(".", "/")
+                yield stem.with_suffix(".py")
+                yield from stem.glob("**/*.py")
+
+
+def _short_digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:8]

@@ -1,0 +1,1 @@
+"""Reports: each module here renders a finished Report as text and computes nothing anew."""

@@ -1,0 +1,79 @@
+"""The report for other programs: JSON as `docs/report-json.md` describes it and `report.schema.json` fixes it."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING
+
+from labgrade.policy import totals
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from fractions import Fraction
+
+    from labgrade.model import Graded, Plain, Report, SubmissionReport, TaskReport
+
+SCHEMA = "labgrade/report/1"
+# Half a surrogate pair is no character: it comes from file names that are not UTF-8, and no encoder takes it.
+LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+# Characters that act on a terminal and that JSON would let pass; they only occur inside its strings.
+ACTING = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+
+
+def render(report: Report) -> str:
+    """The report as one JSON document, indented, without a final newline.
+
+    Whatever the report holds is written: take out what a student may not see before (`policy.for_student`).
+    """
+    document: dict[str, Plain] = {
+        "schema": SCHEMA,
+        "notes": list(report.notes),
+        "submissions": [_submission(submission) for submission in report.submissions],
+    }
+    text = json.dumps(document, ensure_ascii=False, indent=2, allow_nan=False)
+    return ACTING.sub(lambda found: f"\\u{ord(found[0]):04x}", LONE_SURROGATE.sub("\ufffd", text))
+
+
+def _submission(submission: SubmissionReport) -> dict[str, Plain]:
+    total = totals(check for task in submission.tasks for check in task.checks)
+    return {
+        "name": submission.name,
+        "points": _number(total.points),
+        "earned": _number(total.earned),
+        "at_most": _number(total.at_most),
+        "tasks": [_task(task) for task in submission.tasks],
+    }
+
+
+def _task(task: TaskReport) -> dict[str, Plain]:
+    return {
+        "lab": task.lab,
+        "id": task.id,
+        "title": task.title,
+        "points": _number(task.points),
+        "earned": _number(totals(task.checks).earned),
+        "checks": [_check(check) for check in task.checks],
+    }
+
+
+def _check(check: Graded) -> dict[str, Plain]:
+    verdict = check.verdict
+    facts: Mapping[str, str] = verdict.facts
+    return {
+        "id": check.id,
+        "outcome": verdict.outcome.value,
+        "credit": _number(verdict.credit),
+        "points": _number(check.points),
+        "earned": _number(check.earned),
+        "reason": verdict.reason,
+        "hint": verdict.hint,
+        "answer_from": check.answer_from,
+        "hidden": check.hidden,
+        "bonus": check.bonus,
+        "facts": dict(facts),
+    }
+
+
+def _number(value: Fraction) -> int | float:
+    return value.numerator if value.denominator == 1 else float(value)

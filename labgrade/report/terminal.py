@@ -1,0 +1,192 @@
+"""The report for a terminal: what was right, what was not and why, what is missing, what to do first."""
+
+from __future__ import annotations
+
+import statistics
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from labgrade.policy import totals
+from labgrade.report.page import Page
+from labgrade.values import show
+from labgrade.verdict import PENDING, Outcome
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from fractions import Fraction
+
+    from rich.console import Console
+
+    from labgrade.model import Graded, Report, SubmissionReport, TaskReport
+    from labgrade.policy import Totals
+    from labgrade.verdict import Verdict
+
+# symbol, its stand-in where the encoding lacks it, style
+LOOKS = {
+    Outcome.CORRECT: ("✓", "+", "green"),
+    Outcome.PARTIAL: ("~", "~", "yellow"),
+    Outcome.INCORRECT: ("✗", "x", "red"),
+    Outcome.MISSING: ("-", "-", "magenta"),
+    Outcome.CRASHED: ("!", "!", "red"),
+    Outcome.TIMEOUT: ("!", "!", "red"),
+    Outcome.MEMORY: ("!", "!", "red"),
+    Outcome.OUTPUT: ("!", "!", "red"),
+    Outcome.SKIPPED: (".", ".", "dim"),
+    Outcome.MANUAL: ("?", "?", "cyan"),
+    Outcome.FAULT: ("#", "#", "bold magenta"),
+}
+WORD = max(len(outcome) for outcome in Outcome)
+BODY = 2 + 2 + WORD + 2  # where what is said about a check begins
+LONGEST_ADVICE = 240
+ORDINARY_FACTS = frozenset({"got", "expected", "off", "allowed"})
+CLASS_COLUMNS = {
+    "right": {Outcome.CORRECT},
+    "partly": {Outcome.PARTIAL},
+    "wrong": {Outcome.INCORRECT, Outcome.CRASHED, Outcome.TIMEOUT, Outcome.MEMORY, Outcome.OUTPUT},
+    "missing": {Outcome.MISSING},
+    "waiting": PENDING,
+}
+
+
+def render(report: Report, *, console: Console, staff: bool) -> None:
+    """Print the report. `staff` also sees the facts of each verdict; a student sees what to do first.
+
+    What a student may not see is taken out before (`policy.for_student`): this prints all checks that it is given.
+    """
+    page = Page(console)
+    for note in report.notes:
+        page.paragraph(note, indent=0, label="note: ")
+    for submission in report.submissions:
+        _submission(page, submission, staff=staff)
+    if len(report.submissions) > 1:
+        _class(page, report.submissions)
+
+
+def _submission(page: Page, submission: SubmissionReport, *, staff: bool) -> None:
+    total = totals(_checks(submission))
+    page.blank()
+    page.line((submission.name, "bold"), right=(f"{_range(total)} points", "bold"))
+    page.rule()
+    for remark in submission.remarks:
+        page.paragraph(remark, indent=2, label="left out: ")
+    for task in submission.tasks:
+        _task(page, task, staff=staff)
+    page.blank()
+    page.rule()
+    _left(page, submission, Outcome.MISSING, "missing: ")
+    _left(page, submission, Outcome.MANUAL, "waits to be marked by a person: ")
+    _left(page, submission, Outcome.FAULT, "failed on our side, waits for a person: ")
+    if not staff:
+        page.paragraph(_advice(submission, total), indent=0, label="do first: ")
+    page.line(("total", "bold"), right=(f"{_range(total)} points", "bold"))
+
+
+def _task(page: Page, task: TaskReport, *, staff: bool) -> None:
+    page.blank()
+    page.line((f"{task.id}  ", "bold"), (task.title, ""), right=(_range(totals(task.checks)), "bold"), hang=4)
+    for check in task.checks:
+        _check(page, check, staff=staff)
+
+
+def _check(page: Page, check: Graded, *, staff: bool) -> None:
+    verdict = check.verdict
+    symbol, plain, style = LOOKS[verdict.outcome]
+    mark = symbol if page.can_show(symbol) else plain
+    kinds = [word for word, is_so in (("bonus", check.bonus), ("hidden", check.hidden)) if is_so]
+    short = verdict.outcome is Outcome.CORRECT and not (verdict.reason or verdict.hint)
+    page.line(
+        (f"  {mark} {verdict.outcome:<{WORD}}  ", style),
+        (check.id, ""),
+        (f" ({', '.join(kinds)})" if kinds else "", "dim"),
+        (f"  from: {check.answer_from}" if short and check.answer_from else "", "dim"),
+        right=(f"{'?' if verdict.outcome in PENDING else _points(check.earned)} / {_points(check.points)}", style),
+        hang=BODY,
+    )
+    if verdict.reason:
+        page.paragraph(verdict.reason, indent=BODY)
+    if verdict.hint:
+        page.paragraph(verdict.hint, indent=BODY, label="hint: ")
+    if check.answer_from and not short:
+        page.paragraph(check.answer_from, indent=BODY, label="from: ", style="dim")
+    if staff:
+        _facts(page, verdict)
+
+
+def _facts(page: Page, verdict: Verdict) -> None:
+    """What staff sees: got, expected and the like on one line where the answer was not right, anything else below."""
+    ordinary = [f"{key} {fact}" for key, fact in verdict.facts.items() if key in ORDINARY_FACTS]
+    if ordinary and verdict.outcome is not Outcome.CORRECT:
+        page.paragraph("; ".join(ordinary), indent=BODY, label="facts: ", style="dim")
+    for key, fact in verdict.facts.items():
+        if key not in ORDINARY_FACTS:
+            page.paragraph(fact, indent=BODY, label=f"{key}: ", style="dim")
+
+
+def _left(page: Page, submission: SubmissionReport, outcome: Outcome, label: str) -> None:
+    """One line that names all checks with this outcome; a bonus that nobody handed in is not missed."""
+    tasks = []
+    for task in submission.tasks:
+        names = [check.id for check in task.checks if check.verdict.outcome is outcome]
+        if outcome is Outcome.MISSING:
+            names = [check.id for check in task.checks if check.verdict.outcome is outcome and not check.bonus]
+        if names:
+            tasks.append(f"{task.id} ({', '.join(names)})")
+    if tasks:
+        page.line((label, LOOKS[outcome][2]), ("; ".join(tasks), ""), hang=2)
+
+
+def _advice(submission: SubmissionReport, total: Totals) -> str:
+    """The check that costs most, and what is said about it; what waits for another check is none to begin with."""
+    settled = PENDING | {Outcome.SKIPPED}
+    open_checks = [
+        (check.points - check.earned, task, check)
+        for task in submission.tasks
+        for check in task.checks
+        if not check.bonus and check.verdict.outcome not in settled and check.earned < check.points
+    ]
+    if not open_checks:
+        return "nothing, you are done" if total.pending == 0 else "nothing, the rest waits for a person"
+    lost, task, check = max(open_checks, key=lambda item: item[0])
+    said = check.verdict.hint or check.verdict.reason
+    said = said if len(said) <= LONGEST_ADVICE else f"{said[:LONGEST_ADVICE]}..."
+    worth = f"{_points(lost)} {'point' if lost == 1 else 'points'}"
+    return f"{task.id} {check.id}, worth {worth} more" + (f": {said}" if said else "")
+
+
+def _class(page: Page, submissions: Sequence[SubmissionReport]) -> None:
+    """One row a submission: points, and how many checks ended how. Names come last, so that none is cut."""
+    rows = [(submission, totals(_checks(submission))) for submission in submissions]
+    ranges = [_range(total) for _, total in rows]
+    width = max(len("points"), *map(len, ranges))
+    page.blank()
+    page.line((f"{len(rows):,} submissions", "bold"))
+    page.rule()
+    heads = "".join(f"{head:>{len(head) + 2}}" for head in CLASS_COLUMNS)
+    page.line((f"{'points':>{width}}{heads}  submission", "dim"))
+    for (submission, _), points in zip(rows, ranges, strict=True):
+        count = Counter(check.verdict.outcome for check in _checks(submission))
+        cells = [(head, sum(count[outcome] for outcome in CLASS_COLUMNS[head])) for head in CLASS_COLUMNS]
+        figures = "".join(f"{number or '.':>{len(head) + 2}}" for head, number in cells)
+        page.line(
+            (f"{points:>{width}}", "bold"), (figures, ""), (f"  {submission.name}", ""), hang=width + len(heads) + 2
+        )
+    earned = [total.earned for _, total in rows]
+    middle, low, high = (_points(each) for each in (statistics.median(earned), min(earned), max(earned)))
+    waiting = sum(total.pending > 0 for _, total in rows)
+    still = f"; {waiting} of {len(rows)} submissions still wait for a person" if waiting else ""
+    page.rule()
+    page.line((f"median {middle}, from {low} to {high} points", ""), (still, LOOKS[Outcome.MANUAL][2]))
+
+
+def _checks(submission: SubmissionReport) -> Iterator[Graded]:
+    return (check for task in submission.tasks for check in task.checks)
+
+
+def _range(total: Totals) -> str:
+    """`86.4 / 100`, or `80 to 86.4 / 100` while something is pending."""
+    low, high = _points(total.earned), _points(total.at_most)
+    return f"{low if low == high else f'{low} to {high}'} / {_points(total.points)}"
+
+
+def _points(points: Fraction) -> str:
+    return show(round(points, 2))

@@ -1,0 +1,112 @@
+"""What a process and everything that it started use: CPU time, memory, processes; and how to end them all.
+
+Reads /proc; where there is none (macOS, Windows) nothing is found, and rlimits and the clock are what holds.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import time
+from pathlib import Path
+
+PROCESSES = 64
+_PROC = Path("/proc")
+
+
+class Meter:
+    """What `root` and its descendants have used since `restart`.
+
+    `root` is the server while it waits for its one job (so that the job's adopted orphans count too), or the job
+    itself where there is no server.
+    """
+
+    def __init__(self, root: int) -> None:
+        self._root = root
+        self.restart()
+
+    def restart(self) -> None:
+        """Count from here on."""
+        self._spent = _cpu_seconds([self._root])
+        self._held = _private_bytes(self._root)
+
+    def cpu_seconds(self) -> float:
+        """CPU time of all of them, also of those that ended and were waited for."""
+        return _cpu_seconds(family(self._root)) - self._spent
+
+    def excess(self, seconds: float, memory: int) -> str:
+        """Which limit is broken, `cpu`, `memory` or `processes`; nothing where none is."""
+        pids = family(self._root)
+        if _cpu_seconds(pids) - self._spent > seconds:
+            return "cpu"
+        # A page that processes share counts once in the sum of their proportional sizes, so that what is left after
+        # subtracting the root's own memory is what the job added. It is slow to ask for: resident size comes first.
+        resident = sum(_private_bytes(pid) for pid in pids if pid != self._root)
+        own_growth = _private_bytes(self._root) - self._held
+        if resident + own_growth > memory and sum(_proportional_bytes(pid) for pid in pids) - self._held > memory:
+            return "memory"
+        return "processes" if len(pids) > PROCESSES else ""
+
+
+def family(root: int) -> list[int]:
+    """`root` and all of its descendants, as far as /proc tells."""
+    pids = [root]
+    for pid in pids:
+        for children in _PROC.glob(f"{pid}/task/*/children"):
+            with contextlib.suppress(OSError):
+                pids += [int(child) for child in children.read_text().split()]
+    return pids
+
+
+def end_descendants(root: int) -> None:
+    """Kill every descendant of `root`, not `root` itself."""
+    for pid in family(root)[1:]:
+        with contextlib.suppress(OSError):
+            os.kill(pid, signal.SIGKILL)
+
+
+def reap_all(patience: float = 5.0) -> None:
+    """Kill and wait for every child of this process, until none is left. Orphans arrive one generation at a time."""
+    deadline = time.monotonic() + patience
+    with contextlib.suppress(ChildProcessError):
+        while time.monotonic() < deadline:
+            end_descendants(os.getpid())
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
+            time.sleep(0.002)
+
+
+def _cpu_seconds(pids: list[int]) -> float:
+    return sum(sum(_stat(pid)[10:14]) for pid in pids) / _TICKS
+
+
+def _stat(pid: int) -> list[int]:
+    """The numbers of /proc/PID/stat after the state; 10 to 13 are the ticks of a process and its reaped children."""
+    try:
+        text = (_PROC / str(pid) / "stat").read_bytes()
+    except OSError:
+        return []
+    return [int(word) for word in text[text.rindex(b")") + 4 :].split()]
+
+
+def _private_bytes(pid: int) -> int:
+    """Resident memory that is not of a file."""
+    try:
+        sizes = (_PROC / str(pid) / "statm").read_text().split()
+    except OSError:
+        return 0
+    return (int(sizes[1]) - int(sizes[2])) * _PAGE
+
+
+def _proportional_bytes(pid: int) -> int:
+    """Anonymous and shared memory, each page divided by the number of processes that map it."""
+    try:
+        lines = (_PROC / str(pid) / "smaps_rollup").read_text().splitlines()
+    except OSError:
+        return _private_bytes(pid)
+    return sum(int(line.split()[1]) * 1024 for line in lines if line.startswith(("Pss_Anon:", "Pss_Shmem:")))
+
+
+_TICKS = os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100
+_PAGE = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096

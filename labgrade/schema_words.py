@@ -1,0 +1,190 @@
+"""The parts of the task schema that depend on nothing but the language itself."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from labgrade.model import SCALAR_KINDS
+
+if TYPE_CHECKING:
+    from labgrade.registry import Schema
+
+KINDS = (*SCALAR_KINDS, "histogram", "tensor")
+ID: Schema = {"type": "string", "title": "id", "pattern": r"^[A-Za-z0-9][A-Za-z0-9_-]*$"}
+TEXT: Schema = {"type": "string", "minLength": 1}
+LIMITS: Schema = {
+    "title": "limits",
+    "type": "object",
+    "additionalProperties": False,
+    "properties": {
+        "seconds": {"type": "number", "exclusiveMinimum": 0, "description": "CPU seconds of the student's code."},
+        "memory": {"title": "an amount of memory", "type": "string", "pattern": r"^[0-9.]+ ?[KMG]i?B$"},
+        "output": {"title": "an amount of output", "type": "string", "pattern": r"^[0-9.]+ ?[KMG]i?B$"},
+    },
+}
+
+# Words of the language that are planned and not understood by this version; saying so beats "unknown key".
+RESERVED = (
+    "measured",
+    "counterexample",
+    "fresh_inputs",
+    "variants",
+    "run",
+    "network",
+    "handed_in",
+    "generated",
+    "from_answer",
+)
+
+
+def shape() -> Schema:
+    """A shape: a list of whole numbers."""
+    return {"title": "a shape", "type": "array", "minItems": 1, "items": {"type": "integer", "minimum": 1}}
+
+
+def given(names: tuple[str, ...]) -> Schema:
+    """The arguments of a `call`, from the closed list."""
+    return {"type": "array", "minItems": 1, "uniqueItems": True, "items": {"title": "argument", "enum": list(names)}}
+
+
+def table_type() -> Schema:
+    """`{table: {row: NAME, columns: {NAME: TYPE}}}` or `{table_of: tensor}`."""
+    return {
+        "title": "a type",
+        "additionalProperties": False,
+        "minProperties": 1,
+        "maxProperties": 1,
+        "properties": {
+            "table": {
+                "title": "a table",
+                "type": "object",
+                "additionalProperties": False,
+                "required": ["row", "columns"],
+                "properties": {
+                    "row": TEXT,
+                    "columns": {
+                        "type": "object",
+                        "minProperties": 1,
+                        "additionalProperties": {"title": "type of a column", "enum": list(SCALAR_KINDS)},
+                    },
+                },
+            },
+            "table_of": {"title": "type", "enum": ["tensor"]},
+        },
+    }
+
+
+def form() -> Schema:
+    """One way of handing in an answer; told apart by its first word."""
+    call: Schema = {
+        "title": "a call",
+        "additionalProperties": False,
+        "required": ["call", "given"],
+        "properties": {
+            "call": {**TEXT, "title": "a call (file.py:function)", "pattern": r"^[^:]+\.py:[A-Za-z_]\w*$"},
+            "given": {"$ref": "#/$defs/given"},
+        },
+    }
+    entry: Schema = {
+        "title": "an entry",
+        "additionalProperties": False,
+        "properties": {"entry": {**TEXT, "description": "A dotted path in answers.yaml or answers.json."}},
+    }
+    return {
+        "title": "a form",
+        "type": "object",
+        "if": {"required": ["call"]},
+        "then": call,
+        "else": {"if": {"required": ["entry"]}, "then": entry, "else": _text_form()},
+    }
+
+
+def _text_form() -> Schema:
+    where: Schema = {
+        "file": {**TEXT, "description": "A file of the submission."},
+        "report": {
+            **TEXT,
+            "title": "a place in the report (`under 2-1-4`, `under [Lab 2, 1]`, or `anywhere`)",
+            "pattern": r"^(under .+|anywhere)$",
+        },
+    }
+    words: Schema = {
+        "after": {**TEXT, "description": "The next value of the answer's type after these words."},
+        "find": {**TEXT, "description": "For experts: a regular expression with a group named `answer`."},
+    }
+    return {
+        "title": "a form",
+        "additionalProperties": False,
+        "properties": {
+            **words,
+            **where,
+            "files": {**TEXT, "pattern": r"^[^*]*\*[^*]*$", "title": "a pattern with one *"},
+        },
+    }
+
+
+def check() -> Schema:
+    """One graded point of a task."""
+    alternative: Schema = {
+        "title": "another value",
+        "type": "object",
+        "additionalProperties": False,
+        "required": ["value", "says"],
+        "properties": {
+            "value": {"$ref": "#/$defs/source"},
+            "says": TEXT,
+            "credit": {"type": "number", "minimum": 0, "maximum": 1},
+        },
+    }
+    return {
+        "title": "a check",
+        "type": "object",
+        "additionalProperties": False,
+        "required": ["id", "points", "answer"],
+        "properties": {
+            "id": ID,
+            "points": {"type": "number", "minimum": 0},
+            "answer": ID,
+            "checker": {"$ref": "#/$defs/checker"},
+            "expected": {"$ref": "#/$defs/source"},
+            "also_right": {"type": "array", "items": alternative},
+            "misconceptions": {"type": "array", "items": alternative},
+            "partly": {"type": "array", "items": _partly()},
+            "by_hand": {"type": "array", "minItems": 1, "items": _criterion()},
+            "hidden": {"type": "boolean"},
+            "bonus": {"type": "boolean"},
+            "needs": {"type": "array", "items": ID},
+            "cases": {"type": "array", "minItems": 1, "items": {"$ref": "#/$defs/case"}},
+        },
+    }
+
+
+def _partly() -> Schema:
+    bound: Schema = {"type": "number"}
+    return {
+        "title": "a partly",
+        "type": "object",
+        "additionalProperties": False,
+        "required": ["when", "credit", "says"],
+        "properties": {
+            "when": {
+                "title": "when",
+                "type": "object",
+                "minProperties": 1,
+                "additionalProperties": False,
+                "properties": {"above": bound, "below": bound, "at_least": bound, "at_most": bound},
+            },
+            "credit": {"type": "number", "minimum": 0, "maximum": 1},
+            "says": TEXT,
+        },
+    }
+
+
+def _criterion() -> Schema:
+    return {
+        "title": "a line of the rubric",
+        "type": "object",
+        "additionalProperties": False,
+        "required": ["points", "for"],
+        "properties": {"points": {"type": "number", "minimum": 0}, "for": TEXT},
+    }

@@ -1,0 +1,209 @@
+"""What a schema can't say of a spec: sums, references, cycles. Tolerant of data that the schema already refused."""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+from graphlib import CycleError, TopologicalSorter
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any
+
+from labgrade.errors import Finding, did_you_mean
+from labgrade.values import show
+from labgrade.verdict import as_credit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from labgrade.course import Course
+    from labgrade.yamlfile import Loaded, Path
+
+_LIVE = ("call",)
+
+
+def findings(loaded: Loaded, course: Course) -> list[Finding]:
+    """Every finding that needs more than one place of the file to be seen."""
+    if not isinstance(loaded.data, dict):
+        return []
+    finder = _Finder(loaded, course)
+    finder.names()
+    finder.points()
+    finder.answers()
+    finder.needs()
+    for index, check in finder.checks():
+        finder.one_check(check, ("checks", index))
+    return finder.found
+
+
+def _dict(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _list(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _texts(value: object) -> list[str]:
+    return [item for item in _list(value) if isinstance(item, str)]
+
+
+class _Finder:
+    def __init__(self, loaded: Loaded, course: Course) -> None:
+        self.loaded = loaded
+        self.course = course
+        self.data = _dict(loaded.data)
+        self.found: list[Finding] = []
+
+    def _find(self, path: Path, message: str, *, key: bool = False) -> None:
+        mark = self.loaded.key_mark(path) if key else self.loaded.mark(path)
+        self.found.append(Finding(mark, message))
+
+    def checks(self) -> Iterator[tuple[int, dict[str, Any]]]:
+        """The checks that are mappings, with their index."""
+        for index, check in enumerate(_list(self.data.get("checks"))):
+            if isinstance(check, dict):
+                yield index, check
+
+    def names(self) -> None:
+        """The id is the file's name; no two checks share one."""
+        stem = PurePath(self.loaded.file).stem
+        if isinstance(self.data.get("id"), str) and self.data["id"] != stem:
+            self._find(("id",), f"the id '{self.data['id']}' differs from the file's name, '{stem}'")
+        seen: dict[str, int] = {}
+        for index, check in self.checks():
+            name = check.get("id")
+            if isinstance(name, str) and name in seen:
+                line = self.loaded.mark(("checks", seen[name], "id")).line
+                self._find(("checks", index, "id"), f"the check '{name}' is already on line {line}")
+            elif isinstance(name, str):
+                seen[name] = index
+
+    def points(self) -> None:
+        """The task's points are the sum of those of its checks, bonus checks aside; a rubric's those of its check."""
+        total = sum((_points(check) for _, check in self.checks() if check.get("bonus") is not True), Fraction(0))
+        if _is_number(self.data.get("points")) and _points(self.data) != total:
+            self._find(("points",), f"the checks add up to {show(total)} points, not {show(_points(self.data))}")
+        for index, check in self.checks():
+            rubric = [line for line in _list(check.get("by_hand")) if isinstance(line, dict)]
+            worth = sum((_points(line) for line in rubric), Fraction(0))
+            if rubric and worth != _points(check):
+                message = f"the rubric adds up to {show(worth)} points, not {show(_points(check))}"
+                self._find(("checks", index, "points"), message)
+
+    def answers(self) -> None:
+        """Each answer is used, each used one exists; forms are whole."""
+        answers = _dict(self.data.get("answers"))
+        used = {check.get("answer") for _, check in self.checks()}
+        for name, answer in answers.items():
+            if name not in used:
+                self._find(("answers", name), f"no check uses the answer '{name}'", key=True)
+            for index, form in enumerate(_list(_dict(answer).get("from"))):
+                self._form(_dict(form), ("answers", name, "from", index), _dict(answer).get("type"))
+        for index, check in self.checks():
+            wanted = check.get("answer")
+            if isinstance(wanted, str) and wanted not in answers:
+                message = f"there is no answer '{wanted}'{did_you_mean(wanted, answers)}"
+                self._find(("checks", index, "answer"), message)
+
+    def _form(self, form: dict[str, Any], path: Path, kind: object) -> None:
+        if "call" in form and "subject" not in self.data:
+            self._find(path, "a 'call' is handed the subject, and this task has none")
+        if not form or "call" in form or "entry" in form:
+            return
+        words = [word for word in ("after", "find") if word in form]
+        where = [word for word in ("file", "report") if word in form]
+        if len(words) > 1:
+            self._find(path, "give 'after' or 'find', not both")
+        if "files" in form:
+            if words or where:
+                self._find(path, "'files' stands alone")
+        elif len(where) != 1:
+            self._find(path, "say where to look: 'file' or 'report'" + (", not both" if where else ""))
+        elif "report" in where and not words and not isinstance(kind, dict):
+            self._find(path, "say after which words the value stands: 'after: Total MACs'")
+        if isinstance(form.get("find"), str):
+            self._pattern(form["find"], (*path, "find"))
+
+    def _pattern(self, pattern: str, path: Path) -> None:
+        try:
+            groups = re.compile(pattern).groupindex
+        except re.error as error:
+            self._find(path, f"this is not a regular expression: {error}")
+            return
+        if "answer" not in groups:
+            self._find(path, "the expression needs a group named 'answer': (?P<answer>...)")
+
+    def needs(self) -> None:
+        """Needs name other checks, never in a circle, and a visible check needs no hidden one."""
+        by_name = {check["id"]: check for _, check in self.checks() if isinstance(check.get("id"), str)}
+        graph: dict[str, list[str]] = {}
+        for index, check in self.checks():
+            for position, need in enumerate(_texts(check.get("needs"))):
+                path = ("checks", index, "needs", position)
+                if need not in by_name:
+                    self._find(path, f"there is no check '{need}'{did_you_mean(need, by_name)}")
+                elif by_name[need].get("hidden") is True and check.get("hidden") is not True:
+                    self._find(path, f"'{need}' is hidden, and a visible check can't need it")
+                elif isinstance(check.get("id"), str):
+                    graph.setdefault(check["id"], []).append(need)
+        try:
+            TopologicalSorter(graph).prepare()
+        except CycleError as error:
+            circle = " -> ".join(reversed(error.args[1]))
+            first = next(i for i, check in self.checks() if check.get("id") in error.args[1])
+            self._find(("checks", first, "needs"), f"these checks need each other: {circle}")
+
+    def one_check(self, check: dict[str, Any], path: Path) -> None:
+        """A check is judged by a checker or by hand, and its parts fit together."""
+        if "by_hand" in check:
+            extra = [word for word in ("checker", "expected", "misconceptions", "cases") if word in check]
+            if extra:
+                self._find((*path, extra[0]), f"a check marked by hand has no '{extra[0]}'", key=True)
+            return
+        if "checker" not in check:
+            self._find(path, "say how it is judged: 'checker', or 'by_hand' with a rubric")
+        self._required_parameters(check.get("checker"), (*path, "checker"))
+        if "expected" not in check and not _expects_nothing(check.get("checker")):
+            self._find(path, "say what is right: 'expected'")
+        if "cases" in check and not self._is_live(check.get("answer")):
+            self._find((*path, "cases"), "cases need an answer that can be computed again: a 'call' form", key=True)
+        if "subject" not in self.data:
+            for place, _ in _quantities(check, path):
+                self._find(place, "a quantity is computed of the subject, and this task has none")
+
+    def _required_parameters(self, checker: object, path: Path) -> None:
+        if not isinstance(checker, str) or checker not in self.course.checkers.entries:
+            return
+        needed = [key for key, value in self.course.checkers.get(checker).parameters.items() if value.required]
+        if needed:
+            example = ", ".join(f"{key}: ..." for key in needed)
+            self._find(path, f"checker '{checker}' needs parameters: {{{checker}: {{{example}}}}}")
+
+    def _is_live(self, answer: object) -> bool:
+        forms = _list(_dict(_dict(self.data.get("answers")).get(str(answer))).get("from"))
+        return any(word in _dict(form) for form in forms for word in _LIVE)
+
+
+def _expects_nothing(checker: object) -> bool:
+    """`between` has its bounds as parameters."""
+    return (isinstance(checker, dict) and "between" in checker) or checker == "between"
+
+
+def _quantities(value: object, path: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
+    if isinstance(value, dict):
+        if "quantity" in value:
+            yield path, value
+        for key, item in value.items():
+            yield from _quantities(item, (*path, key))
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from _quantities(item, (*path, index))
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _points(data: dict[str, Any]) -> Fraction:
+    value = data.get("points")
+    return as_credit(value) if isinstance(value, int | float) and not isinstance(value, bool) else Fraction(0)

@@ -1,0 +1,74 @@
+"""The typed plain data that answers and expected values are made of.
+
+A value is one of: `Number` (counts, bytes, numbers), `str`, a shape (tuple of int), a histogram (mapping of name to
+`Number`), a tensor (`numpy.ndarray`), `Table`, or named tensors (mapping of name to `numpy.ndarray`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import TYPE_CHECKING, TypeAlias, Union
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Number:
+    """A number as precise as it was given: `1.498 GMac` is 1,498,000,000 with a half unit of 500,000.
+
+    `value` is in the base unit (bytes, MACs). `half_unit` is half of the last printed place, 0 where the number is
+    exact; `digits` counts the significant digits printed, None where the number is exact. `text` is how it was
+    written.
+    """
+
+    value: Fraction
+    half_unit: Fraction = Fraction(0)
+    digits: int | None = None
+    text: str = ""
+
+    def __str__(self) -> str:
+        return self.text or show(self.value)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One row of a table. A cell is None where it was left open (`--` in a printed table), and is then not compared.
+
+    `also_named`: other names under which an expected row may be handed in. `optional`: an expected row that costs
+    nothing when it is not there (a container, whose leaves are the rows that count).
+    """
+
+    name: str
+    cells: Mapping[str, Scalar | None]
+    also_named: tuple[str, ...] = ()
+    optional: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """Rows in the order in which they were given. `abridged`: the writer left rows out and shows it (`...`)."""
+
+    rows: tuple[Row, ...] = field(default=())
+    abridged: bool = False
+
+
+Scalar: TypeAlias = Union[Number, str, "tuple[int, ...]"]
+Array: TypeAlias = "NDArray[np.generic]"
+Value: TypeAlias = Union[Scalar, "Mapping[str, Number]", Table, Array, "Mapping[str, Array]"]
+
+
+_MILLION = 1_000_000  # from here on %g would turn to exponents
+
+
+def show(value: Fraction | float) -> str:
+    """A number with thousands separators: `1,498,376,192`, `0.25`."""
+    if isinstance(value, Fraction):
+        if value.denominator == 1:
+            return f"{value.numerator:,}"
+        value = float(value)
+    return f"{value:,.6g}" if abs(value) < _MILLION else f"{value:,.1f}"

@@ -1,0 +1,79 @@
+"""Outcome, Verdict, and how to make one. All that a checker needs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class Outcome(StrEnum):
+    """How a check ended. FAULT is ours and costs no points; MANUAL waits for a person; SKIPPED had unmet needs."""
+
+    CORRECT = "CORRECT"
+    PARTIAL = "PARTIAL"
+    INCORRECT = "INCORRECT"
+    MISSING = "MISSING"
+    CRASHED = "CRASHED"
+    TIMEOUT = "TIMEOUT"
+    MEMORY = "MEMORY"
+    OUTPUT = "OUTPUT"
+    SKIPPED = "SKIPPED"
+    MANUAL = "MANUAL"
+    FAULT = "FAULT"
+
+
+PENDING = frozenset({Outcome.FAULT, Outcome.MANUAL})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """What a check came to, and why.
+
+    `credit` is in [0, 1]. `reason` and `hint` are for the student, `facts` (got, expected, off, ...) for staff.
+    `agrees`: the answer agrees with the expected value as far as it was printed, even where too few digits keep it
+    from full credit.
+    """
+
+    outcome: Outcome
+    credit: Fraction
+    reason: str
+    hint: str = ""
+    facts: Mapping[str, str] = field(default_factory=dict)
+    agrees: bool = False
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.credit <= 1:
+            message = f"credit {self.credit} is not between 0 and 1"
+            raise ValueError(message)
+
+
+def correct(reason: str = "", **facts: str) -> Verdict:
+    """Full credit."""
+    return Verdict(outcome=Outcome.CORRECT, credit=Fraction(1), reason=reason, facts=facts, agrees=True)
+
+
+def partial(credit: Fraction | float, reason: str, *, hint: str = "", agrees: bool = False, **facts: str) -> Verdict:
+    """Some credit: right rows of a table, a value with too few digits. Credit 0 is INCORRECT, 1 is CORRECT."""
+    share = as_credit(credit)
+    outcome = Outcome.CORRECT if share == 1 else Outcome.PARTIAL if share else Outcome.INCORRECT
+    return Verdict(outcome=outcome, credit=share, reason=reason, hint=hint, facts=facts, agrees=agrees or share == 1)
+
+
+def incorrect(reason: str, *, hint: str = "", **facts: str) -> Verdict:
+    """No credit."""
+    return Verdict(outcome=Outcome.INCORRECT, credit=Fraction(0), reason=reason, hint=hint, facts=facts)
+
+
+def without_value(outcome: Outcome, reason: str, *, hint: str = "", **facts: str) -> Verdict:
+    """No credit because there is no value to judge: MISSING, CRASHED, TIMEOUT, SKIPPED, FAULT, ..."""
+    return Verdict(outcome=outcome, credit=Fraction(0), reason=reason, hint=hint, facts=facts)
+
+
+def as_credit(credit: Fraction | float) -> Fraction:
+    """The exact share that a decimal literal means: 0.6 is 3/5, not its nearest binary fraction."""
+    return credit if isinstance(credit, Fraction) else Fraction(repr(credit))

@@ -1,0 +1,72 @@
+"""Rows for tables by layer."""
+
+from __future__ import annotations
+
+import difflib
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from torch import nn
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from .naming import Printed
+    from .trace import Call, Trace
+
+
+def call_names(trace: Trace) -> dict[int, str]:
+    """A name for each call, by the call's id: the layer's, with `#2` and so on when it is called again."""
+    times: Counter[str] = Counter()
+    names = {}
+    for call in trace.calls:
+        layer = trace.layer(call)
+        times[layer] += 1
+        names[id(call)] = layer if times[layer] == 1 else f"{layer}#{times[layer]}"
+    return names
+
+
+def row(name: str, call: Call, also_named: list[str]) -> dict[str, Any]:
+    """The row of a call. A call that calls others is a container's, and optional."""
+    return {
+        "layer": name,
+        "type": call.type,
+        "parameters": _held(call.module),
+        "output_shape": list(call.outputs[0]) if call.outputs else None,
+        "also_named": also_named,
+        "optional": not call.leaf,
+    }
+
+
+def silent_row(name: str, printed: Printed) -> dict[str, Any]:
+    """The row of a container that is never called itself."""
+    return {
+        "layer": name,
+        "type": type(printed.module).__name__,
+        "parameters": _held(printed.module),
+        "output_shape": None,
+        "also_named": list(printed.names),
+        "optional": True,
+    }
+
+
+def chosen(root: nn.Module, layers: Sequence[str] | None) -> Callable[[nn.Module], bool]:
+    """A test for modules: of one of the types in `layers`, or of a type derived from one. None takes every type.
+
+    Raises:
+        ValueError: for a type that neither torch nor the model has: it would silently count nothing.
+    """
+    if layers is None:
+        return lambda _: True
+    known = {name for name in vars(nn) if name[0].isupper()}
+    known |= {kind.__name__ for module in root.modules() for kind in type(module).__mro__}
+    for layer in layers:
+        if layer not in known:
+            close = difflib.get_close_matches(layer, sorted(known), n=1, cutoff=0.6)
+            message = f"there is no layer type '{layer}'" + (f"; did you mean '{close[0]}'?" if close else "")
+            raise ValueError(message)
+    return lambda module: any(kind.__name__ in layers for kind in type(module).__mro__)
+
+
+def _held(module: nn.Module) -> int:
+    return sum(parameter.numel() for parameter in module.parameters())

@@ -1,0 +1,138 @@
+"""Runs a module once on the meta device and notes its calls and operations."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any, Protocol
+
+import torch
+from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
+from torch.overrides import TorchFunctionMode
+
+from .aten import Kernels
+from .rules import RULES
+from .trace import Call, Operation, Trace
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+# fmt: off
+_TENSOR_METHODS = (
+    "__add__", "__getitem__", "__iadd__", "__imul__", "__mul__", "__radd__", "__rmul__", "__setitem__", "__sub__",
+    "__truediv__", "add", "add_", "chunk", "contiguous", "dim", "expand", "flatten", "mean", "mul", "mul_",
+    "new_zeros", "numel", "permute", "repeat", "reshape", "reshape_as", "size", "split", "squeeze", "stride", "sum",
+    "transpose", "unsqueeze", "view",
+)
+_FUNCTIONS = (
+    "add", "cat", "chunk", "flatten", "mean", "mul", "permute", "reshape", "roll", "split", "squeeze", "stack",
+    "sum", "transpose", "unsqueeze",
+)
+# fmt: on
+# Known to multiply no matrices, so that they need not be watched: this only saves time.
+_PLAIN = frozenset(
+    [getattr(torch.Tensor, name) for name in _TENSOR_METHODS]
+    + [getattr(torch, name) for name in _FUNCTIONS]
+    + [torch.nn.functional.dropout, torch.nn.functional.pad]
+)
+
+
+class Subject(Protocol):
+    """What a quantity is computed of: `labgrade.zoo.Subject`, or anything with the same two methods."""
+
+    def on_meta(self) -> tuple[torch.nn.Module, torch.Tensor]:
+        """The module and its input on the meta device, free to be changed."""
+
+    def with_weights(self) -> tuple[torch.nn.Module, torch.Tensor]:
+        """The module with values, and its input."""
+
+
+def analyse(subject: Subject, *, batch: int | None = None) -> Trace:
+    """What one forward pass of the subject's module on its input does. `batch` replaces the input's first dimension.
+
+    Raises:
+        ValueError: where the module cannot take an input of that shape.
+        NotImplementedError: for a function that multiplies in a way that there is no formula for.
+    """
+    module, x = subject.on_meta()
+    if batch is not None:
+        x = x.new_empty((batch, *x.shape[1:]))
+    trace = Trace(root=module, batch=x.shape[0])
+    with torch.no_grad(), _Recorder(trace).listening():
+        try:
+            module(x)
+        except NotImplementedError:
+            raise
+        except (AssertionError, RuntimeError, ValueError) as error:
+            message = f"{type(module).__name__} cannot take an input of shape {list(x.shape)}: {error}"
+            raise ValueError(message) from error
+    return trace
+
+
+class _Recorder(TorchFunctionMode):
+    """Sees each torch function before it runs, and each module call around it."""
+
+    def __init__(self, trace: Trace) -> None:
+        super().__init__()
+        self._trace = trace
+        self._names = {module: name for name, module in trace.root.named_modules()}
+        self._open: list[Call] = []
+        self._finished = 0
+
+    def listening(self) -> ExitStack:
+        """A context in which module calls and torch functions are recorded."""
+        stack = ExitStack()
+        stack.callback(register_module_forward_pre_hook(self._begin).remove)
+        stack.callback(register_module_forward_hook(self._end).remove)
+        stack.enter_context(self)
+        return stack
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        """Apply the function's rule; without one, run it, watched unless it is known to multiply nothing."""
+        kwargs = kwargs or {}
+        rule = RULES.get(func)
+        if rule:
+            return rule(self._add, *args, **kwargs)
+        name = getattr(func, "__name__", str(func))
+        if name == "__get__" or func in _PLAIN:
+            return func(*args, **kwargs)
+        with Kernels(self._add, name):
+            return func(*args, **kwargs)
+
+    def _add(self, name: str, **counts: Any) -> Operation:
+        operation = Operation(self._open[-1], name, **counts)
+        self._trace.operations.append(operation)
+        return operation
+
+    def _begin(self, module: torch.nn.Module, _: Any) -> None:
+        around = self._open[-1] if self._open else None
+        if around:
+            around.leaf = False
+        name = self._names.get(module)
+        if name is None:  # made during the forward pass, or kept where torch does not look for it
+            name = f"{around.name}.{type(module).__name__}".strip(".") if around else ""
+        call = Call(name, module, len(self._open))
+        self._trace.calls.append(call)
+        self._open.append(call)
+
+    def _end(self, _: torch.nn.Module, __: Any, output: Any) -> None:
+        call = self._open.pop()
+        call.finished = self._finished
+        self._finished += 1
+        with torch._C.DisableTorchFunction():  # noqa: SLF001 - else reading a shape would call this very mode
+            tensors = [output] if isinstance(output, torch.Tensor) else list(_tensors(output))
+            call.outputs = tuple(tuple(tensor.shape) for tensor in tensors)
+            call.output_bytes = sum(tensor.nbytes for tensor in tensors)
+
+
+def _tensors(value: Any) -> Iterator[torch.Tensor]:
+    """The tensors in nested tuples, lists and mappings, in order."""
+    if isinstance(value, torch.Tensor):
+        yield value
+    elif isinstance(value, dict):
+        for item in value.values():
+            yield from _tensors(item)
+    elif isinstance(value, tuple | list):
+        for item in value:
+            yield from _tensors(item)

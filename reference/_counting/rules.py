@@ -1,0 +1,247 @@
+"""Rules for the functions that models call most: what each counts, and an output of the right shape.
+
+A rule has its torch function's own signature after `add`, which records an operation. The kernels of the meta device
+would give the same shapes, ten to a hundred times slower.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import torch
+from torch.nn import functional
+
+from . import attention
+from .shapes import adapted, convolved, each, multiplied, pooled, transposed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from torch import Tensor
+
+    from .trace import Operation
+
+    Add: TypeAlias = Callable[..., Operation]
+    Sizes: TypeAlias = int | Sequence[int]
+    Rule: TypeAlias = Callable[..., Any]
+
+
+def _convolution(  # noqa: PLR0913, PLR0917 - torch's signature
+    add: Add,
+    input: Tensor,  # noqa: A002
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Sizes = 1,
+    padding: Sizes | str = 0,
+    dilation: Sizes = 1,
+    groups: int = 1,
+) -> Tensor:
+    """Each output element takes one multiply-accumulate for each weight of its filter (in_channels / groups x k)."""
+    shape, weights = tuple(input.shape), tuple(weight.shape)
+    n = len(weights) - 2
+    _fits(f"conv{n}d", shape[-n - 1], weights[1] * groups)
+    strides, spread = each(stride, n), each(dilation, n)
+    pads = padding if isinstance(padding, str) else each(padding, n)
+    out = (*shape[: -n - 1], weights[0], *convolved(shape[-n:], weights[2:], strides, pads, spread))
+    elements = math.prod(out)
+    add(
+        f"conv{n}d",
+        macs=elements * math.prod(weights[1:]),
+        bias=elements if bias is not None else 0,
+        input_shape=shape,
+        weight_shape=weights,
+        output_shape=out,
+        groups=groups,
+        dilation=spread,
+        stride=strides,
+        padding=pads,
+    )
+    return input.new_empty(out)
+
+
+def _transposed_convolution(  # noqa: PLR0913, PLR0917 - torch's signature
+    add: Add,
+    input: Tensor,  # noqa: A002
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Sizes = 1,
+    padding: Sizes = 0,
+    output_padding: Sizes = 0,
+    groups: int = 1,
+    dilation: Sizes = 1,
+) -> Tensor:
+    """Each input element is multiplied with each weight of its filter (out_channels / groups x k)."""
+    shape, weights = tuple(input.shape), tuple(weight.shape)
+    n = len(weights) - 2
+    _fits(f"conv_transpose{n}d", shape[-n - 1], weights[0])
+    strides, pads, spread = each(stride, n), each(padding, n), each(dilation, n)
+    spatial = transposed(shape[-n:], weights[2:], strides, pads, each(output_padding, n), spread)
+    out = (*shape[: -n - 1], weights[1] * groups, *spatial)
+    add(
+        f"conv_transpose{n}d",
+        macs=math.prod(shape) * math.prod(weights[1:]),
+        bias=math.prod(out) if bias is not None else 0,
+        input_shape=shape,
+        weight_shape=weights,
+        output_shape=out,
+        groups=groups,
+        dilation=spread,
+        stride=strides,
+        padding=pads,
+    )
+    return input.new_empty(out)
+
+
+def _linear(add: Add, input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:  # noqa: A002
+    """Each output element takes one multiply-accumulate for each input feature."""
+    shape, weights = tuple(input.shape), tuple(weight.shape)
+    _fits("linear", shape[-1], weights[-1])
+    out = shape[:-1] + weights[:-1]
+    elements = math.prod(out)
+    add(
+        "linear",
+        macs=elements * weights[-1],
+        bias=elements if bias is not None else 0,
+        input_shape=shape,
+        weight_shape=weights,
+        output_shape=out,
+    )
+    return input.new_empty(out)
+
+
+def _matmul(name: str, add: Add, input: Tensor, other: Tensor) -> Tensor:  # noqa: A002
+    """Each output element takes one multiply-accumulate for each element of the dimension that is summed over."""
+    left, right = tuple(input.shape), tuple(other.shape)
+    _fits("matmul", left[-1], right[-2] if len(right) > 1 else right[-1])
+    out = multiplied(left, right)
+    add(name, macs=math.prod(out) * left[-1], input_shape=left, weight_shape=right, output_shape=out)
+    return input.new_empty(out)
+
+
+def _norm(name: str, weight_at: int, add: Add, input: Tensor, *args: Any, **kwargs: Any) -> Tensor:  # noqa: A002
+    """A normalisation: its cost is a convention, so input elements are counted. Its scale stands at `weight_at`."""
+    weight = kwargs.get("weight", args[weight_at] if len(args) > weight_at else None)
+    shape = tuple(input.shape)
+    add(name, norm_inputs=math.prod(shape), affine=weight is not None, input_shape=shape, output_shape=shape)
+    return input.new_empty(shape)
+
+
+def _max_pool(  # noqa: PLR0913, PLR0917 - torch's signature
+    n: int,
+    add: Add,
+    input: Tensor,  # noqa: A002
+    kernel_size: Sizes,
+    stride: Sizes | None = None,
+    padding: Sizes = 0,
+    dilation: Sizes = 1,
+    ceil_mode: bool = False,  # noqa: FBT001, FBT002
+    return_indices: bool = False,  # noqa: FBT001, FBT002
+) -> Tensor | tuple[Tensor, Tensor]:
+    kernel = each(kernel_size, n)
+    strides = each(stride, n) if stride else kernel
+    shape = tuple(input.shape)
+    spatial = pooled(shape[-n:], kernel, strides, each(padding, n), each(dilation, n), ceil_mode=ceil_mode)
+    out = _pool(f"max_pool{n}d", add, input, spatial)
+    return (out, out.to(torch.int64)) if return_indices else out
+
+
+def _avg_pool(
+    n: int,
+    add: Add,
+    input: Tensor,  # noqa: A002
+    kernel_size: Sizes,
+    stride: Sizes | None = None,
+    padding: Sizes = 0,
+    ceil_mode: bool = False,  # noqa: FBT001, FBT002
+    *_: Any,
+    **__: Any,
+) -> Tensor:
+    kernel = each(kernel_size, n)
+    strides = each(stride, n) if stride else kernel
+    spatial = pooled(tuple(input.shape)[-n:], kernel, strides, each(padding, n), each(1, n), ceil_mode=ceil_mode)
+    return _pool(f"avg_pool{n}d", add, input, spatial)
+
+
+def _adaptive_avg_pool(n: int, add: Add, input: Tensor, output_size: Any) -> Tensor:  # noqa: A002
+    return _pool(f"adaptive_avg_pool{n}d", add, input, adapted(tuple(input.shape)[-n:], output_size))
+
+
+def _adaptive_max_pool(
+    n: int,
+    add: Add,
+    input: Tensor,  # noqa: A002
+    output_size: Any,
+    return_indices: bool = False,  # noqa: FBT001, FBT002
+) -> Tensor | tuple[Tensor, Tensor]:
+    out = _pool(f"adaptive_max_pool{n}d", add, input, adapted(tuple(input.shape)[-n:], output_size))
+    return (out, out.to(torch.int64)) if return_indices else out
+
+
+def _pool(name: str, add: Add, input: Tensor, spatial: tuple[int, ...]) -> Tensor:  # noqa: A002
+    shape = tuple(input.shape)
+    out = (*shape[: -len(spatial)], *spatial)
+    add(
+        name,
+        pooling_inputs=math.prod(shape),
+        pooling_outputs=math.prod(out),
+        input_shape=shape,
+        output_shape=out,
+    )
+    return input.new_empty(out)
+
+
+def _activation(name: str, add: Add, input: Tensor, *_: Any, inplace: bool = False, **__: Any) -> Tensor:  # noqa: A002
+    shape = tuple(input.shape)
+    add(name, activation_outputs=math.prod(shape), input_shape=shape, output_shape=shape)
+    return input if inplace or name.endswith("_") else input.new_empty(shape)
+
+
+def _fits(name: str, got: int, wanted: int) -> None:
+    """A rule computes shapes alone, so it must refuse what the function itself would refuse."""
+    if got != wanted:
+        message = f"{name} expects {wanted} channels or features, but its input has {got}"
+        raise ValueError(message)
+
+
+_NORMS = {"batch_norm": 2, "instance_norm": 2, "layer_norm": 1, "group_norm": 1, "rms_norm": 1}
+# fmt: off
+_ACTIVATIONS = (
+    "relu", "relu_", "relu6", "hardtanh", "hardtanh_", "leaky_relu", "leaky_relu_", "prelu", "rrelu", "elu", "elu_",
+    "selu", "celu", "gelu", "silu", "mish", "hardswish", "hardsigmoid", "sigmoid", "sigmoid_", "logsigmoid", "tanh",
+    "tanh_", "softplus", "softsign", "hardshrink", "softshrink", "tanhshrink", "threshold", "threshold_", "softmax",
+    "softmin", "log_softmax",
+)
+# fmt: on
+
+
+def _table() -> dict[Any, Rule]:
+    """Which rule stands for which function; a function that torch offers in several places has one in each."""
+    rules: dict[Any, Rule] = {
+        functional.linear: _linear,
+        torch.matmul: partial(_matmul, "matmul"),
+        torch.Tensor.matmul: partial(_matmul, "@"),
+        functional.multi_head_attention_forward: attention.multi_head,
+        functional.scaled_dot_product_attention: attention.scaled_dot_product,
+    }
+    for n in (1, 2, 3):
+        rules[getattr(functional, f"conv{n}d")] = _convolution
+        rules[getattr(functional, f"conv_transpose{n}d")] = _transposed_convolution
+        rules[getattr(functional, f"max_pool{n}d")] = partial(_max_pool, n)
+        rules[getattr(functional, f"avg_pool{n}d")] = partial(_avg_pool, n)
+        rules[getattr(functional, f"adaptive_avg_pool{n}d")] = partial(_adaptive_avg_pool, n)
+        rules[getattr(functional, f"adaptive_max_pool{n}d")] = partial(_adaptive_max_pool, n)
+        rules[getattr(torch, f"max_pool{n}d")] = partial(_max_pool, n)
+    rules[torch.avg_pool1d] = partial(_avg_pool, 1)
+    rules[torch.adaptive_avg_pool1d] = partial(_adaptive_avg_pool, 1)
+    for name, weight_at in _NORMS.items():
+        rules[getattr(functional, name)] = partial(_norm, name, weight_at)
+    for name in _ACTIVATIONS:
+        for place in (functional, torch, torch.Tensor):
+            if hasattr(place, name):
+                rules[getattr(place, name)] = partial(_activation, name)
+    return rules
+
+
+RULES = _table()

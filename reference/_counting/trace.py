@@ -1,0 +1,91 @@
+"""What one forward pass leaves behind: the module calls and the operations, in the order in which they began."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import torch
+
+Shape = tuple[int, ...]
+
+
+@dataclass(slots=True)
+class Call:
+    """One call of a module. `name` is dotted, '' for the root; `depth` is the number of calls around it.
+
+    `outputs` are the shapes of the tensors that came out and `output_bytes` their size; `leaf`: it called no other
+    module; `finished` is its place in the order of completion.
+    """
+
+    name: str
+    module: torch.nn.Module
+    depth: int
+    leaf: bool = True
+    outputs: tuple[Shape, ...] = ()
+    output_bytes: int = 0
+    finished: int = -1
+
+    @property
+    def type(self) -> str:
+        """The name of the module's class."""
+        return type(self.module).__name__
+
+
+@dataclass(slots=True)
+class Operation:
+    """One operation, charged to the innermost module call around it.
+
+    `macs` are multiply-accumulates without bias; `bias` counts the elements to which a bias is added; `norm_inputs`,
+    `pooling_inputs`, `pooling_outputs` and `activation_outputs` count elements, 0 where the operation is of another
+    kind. Counts are for the whole batch.
+    """
+
+    call: Call
+    name: str
+    macs: int = 0
+    bias: int = 0
+    norm_inputs: int = 0
+    pooling_inputs: int = 0
+    pooling_outputs: int = 0
+    activation_outputs: int = 0
+    affine: bool = False
+    input_shape: Shape = ()
+    weight_shape: Shape = ()
+    output_shape: Shape = ()
+    groups: int = 1
+    dilation: Shape = ()
+    stride: Shape = ()
+    padding: Shape | str = ()
+
+    @property
+    def input_elements(self) -> int:
+        """How many elements the first input has."""
+        return math.prod(self.input_shape)
+
+    @property
+    def output_elements(self) -> int:
+        """How many elements the output has."""
+        return math.prod(self.output_shape)
+
+
+@dataclass(slots=True)
+class Trace:
+    """Everything that one forward pass did."""
+
+    root: torch.nn.Module
+    batch: int
+    calls: list[Call] = field(default_factory=list)
+    operations: list[Operation] = field(default_factory=list)
+
+    def layer(self, call: Call) -> str:
+        """What a call's module is called in a table: its dotted name, the root its class."""
+        return call.name or type(self.root).__name__
+
+    def leaves(self) -> Iterator[Call]:
+        """The calls that called no other module."""
+        return (call for call in self.calls if call.leaf)

@@ -1,0 +1,77 @@
+"""A subject as it would be if a property of its layers were forgotten: for slips that give other sizes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import nn
+from torch.nn.modules.conv import _ConvNd
+from torch.nn.modules.pooling import _AvgPoolNd, _MaxPoolNd
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from .engine import Subject
+
+
+@dataclass(frozen=True, slots=True)
+class AsIf:
+    """A subject of which each module is changed before it is analysed. It has no values."""
+
+    subject: Subject
+    change: Callable[[nn.Module], None]
+
+    def on_meta(self) -> tuple[nn.Module, torch.Tensor]:
+        """The changed module; its linear layers take what comes, since sizes computed by hand stop nobody there."""
+        root, x = self.subject.on_meta()
+        for module in root.modules():
+            self.change(module)
+            if isinstance(module, nn.Linear):
+                module.register_forward_pre_hook(_fit)
+        return root, x
+
+    def with_weights(self) -> tuple[nn.Module, torch.Tensor]:
+        """There are none.
+
+        Raises:
+            ValueError: always.
+        """
+        message = "a changed subject has no values"
+        raise ValueError(message)
+
+
+def without_ceil_mode(module: nn.Module) -> None:
+    """Pools round down."""
+    if isinstance(module, _AvgPoolNd | _MaxPoolNd) and hasattr(module, "ceil_mode"):
+        module.ceil_mode = False
+
+
+def without_dilation(module: nn.Module) -> None:
+    """Kernels are dense."""
+    if isinstance(module, _ConvNd | _MaxPoolNd) and module.dilation != 1:
+        module.dilation = (1,) * len(module.dilation) if isinstance(module.dilation, tuple) else 1
+
+
+def same_as_zero(module: nn.Module) -> None:
+    """padding='same' pads nothing."""
+    if isinstance(module, _ConvNd) and module.padding == "same":
+        module.padding = (0,) * len(module.kernel_size)
+
+
+def square(module: nn.Module) -> None:
+    """The first number of kernel, stride, padding and dilation stands for all."""
+    if isinstance(module, _ConvNd | _MaxPoolNd | _AvgPoolNd):
+        for name in ("kernel_size", "stride", "padding", "dilation"):
+            value = getattr(module, name, None)
+            if isinstance(value, tuple):
+                setattr(module, name, (value[0],) * len(value))
+    if isinstance(module, _ConvNd):
+        shape = (*module.weight.shape[:2], *module.kernel_size)
+        module.weight = nn.Parameter(module.weight.new_empty(shape))
+
+
+def _fit(module: nn.Linear, args: tuple[Any, ...]) -> tuple[Any, ...]:
+    x = args[0]
+    return (x if x.shape[-1] == module.in_features else x.new_empty((*x.shape[:-1], module.in_features)),)

@@ -1,0 +1,130 @@
+"""Multiply-accumulate operations (MACs): in all, by layer, by type of layer; and what else might be counted."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any, Literal
+
+from ._counting.costs import Conventions, cost, counted, layer_aliases
+from ._counting.engine import analyse
+
+if TYPE_CHECKING:
+    from ._counting.engine import Subject
+
+Norm = Literal["none", "one_per_input", "two_per_input", "four_per_input", "five_per_input"]
+Pooling = Literal["none", "one_per_input", "one_per_output"]
+Activation = Literal["none", "one_per_output"]
+Per = Literal["batch", "sample"]
+
+
+def macs(
+    subject: Subject,
+    *,
+    layers: list[str] | None = None,
+    bias: bool = False,
+    norm: Norm = "none",
+    pooling: Pooling = "none",
+    activation: Activation = "none",
+    per: Per = "batch",
+) -> int:
+    """How many multiply-accumulate operations one forward pass takes.
+
+    A convolution takes output elements x in_channels / groups x kernel elements, a linear layer output elements x
+    in_features, a matrix product output elements x the dimension summed over; a transposed convolution counts by its
+    input elements. Attention's two products, einsum and functional calls count, too, wherever they stand.
+
+    `layers` counts only what these types of module do themselves (Conv2d, Linear, ...; derived types, too); without it
+    everything counts. `bias` adds one for each element to which a bias is added. `norm`, `pooling` and `activation` say
+    what those layers cost for each element of their input or output; the softmax of an attention counts as an
+    activation. `per: sample` counts a batch of one.
+
+    With no convention set this agrees with the GMACs that torchvision publishes (`_ops` in `weights.meta`) and with
+    torch.utils.flop_counter on the meta device.
+    """
+    rule = Conventions(layers, bias=bias, norm=norm, pooling=pooling, activation=activation)
+    return sum(n for _, n in counted(_trace(subject, per), rule))
+
+
+def macs_by_layer(
+    subject: Subject,
+    *,
+    layers: list[str] | None = None,
+    bias: bool = False,
+    norm: Norm = "none",
+    pooling: Pooling = "none",
+    activation: Activation = "none",
+    per: Per = "batch",
+) -> list[dict[str, Any]]:
+    """How many multiply-accumulate operations each layer takes, a row a layer, in the order of execution.
+
+    Conventions as for `macs`. All calls of a layer are added up. What a container computes itself (the products of an
+    attention written by hand) is a row under the container's name; a layer that counts nothing has no row.
+    """
+    trace = _trace(subject, per)
+    rule = Conventions(layers, bias=bias, norm=norm, pooling=pooling, activation=activation)
+    rows: dict[str, dict[str, Any]] = {}
+    aliases = layer_aliases(trace)
+    for operation, n in counted(trace, rule):
+        if n:
+            layer = trace.layer(operation.call)
+            first = {"layer": layer, "type": operation.call.type, "macs": 0, "also_named": aliases.get(layer, [])}
+            rows.setdefault(layer, first)["macs"] += n
+    return list(rows.values())
+
+
+def macs_by_type(
+    subject: Subject,
+    *,
+    layers: list[str] | None = None,
+    bias: bool = False,
+    norm: Norm = "none",
+    pooling: Pooling = "none",
+    activation: Activation = "none",
+    per: Per = "batch",
+) -> dict[str, int]:
+    """How many multiply-accumulate operations each type of layer takes, by the name of its class.
+
+    Conventions as for `macs`. A type that counts nothing is left out.
+    """
+    rule = Conventions(layers, bias=bias, norm=norm, pooling=pooling, activation=activation)
+    total: Counter[str] = Counter()
+    for operation, n in counted(_trace(subject, per), rule):
+        total[operation.call.type] += n
+    return {kind: n for kind, n in total.items() if n}
+
+
+def flops(
+    subject: Subject,
+    *,
+    layers: list[str] | None = None,
+    bias: bool = False,
+    norm: Norm = "none",
+    pooling: Pooling = "none",
+    activation: Activation = "none",
+    per: Per = "batch",
+) -> int:
+    """How many floating-point operations one forward pass takes: two for each multiply-accumulate of `macs`."""
+    rule = Conventions(layers, bias=bias, norm=norm, pooling=pooling, activation=activation)
+    return 2 * sum(n for _, n in counted(_trace(subject, per), rule))
+
+
+def operations(subject: Subject) -> list[dict[str, Any]]:
+    """Everything that `macs` can count, by layer and operation: the columns before any convention is chosen.
+
+    `macs` without bias; `bias`: elements to which a bias is added; `norm_inputs`, `pooling_inputs`, `pooling_outputs`,
+    `activation_outputs`: elements; `affine`: a normalisation with a scale of its own. `layer` has `/` and the
+    operation's name behind it, and a number where a layer does the same again.
+    """
+    times: Counter[str] = Counter()
+    rows = []
+    trace = analyse(subject)
+    for operation in trace.operations:
+        name = f"{trace.layer(operation.call)}/{operation.name}"
+        times[name] += 1
+        row = {"layer": name if times[name] == 1 else f"{name}#{times[name]}", "type": operation.call.type}
+        rows.append(row | cost(operation))
+    return rows
+
+
+def _trace(subject: Subject, per: Per) -> Any:
+    return analyse(subject, batch=1 if per == "sample" else None)

@@ -1,0 +1,234 @@
+"""Wrong values on purpose, so that a wrong answer can be recognised and explained. None of these is ever right.
+
+Each says how the value comes about. One that a model gives no occasion for raises ValueError.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Any
+
+from torch import nn
+
+from ._counting.calls import chosen
+from ._counting.engine import analyse
+from ._counting.values import run
+from ._counting.wrong import AsIf, same_as_zero, square, without_ceil_mode, without_dilation
+from .layers import layer_shapes
+from .macs import macs, macs_by_layer
+from .state import buffers, parameters, weight_bytes
+
+if TYPE_CHECKING:
+    import torch
+
+    from ._counting.engine import Subject
+
+_MIB, _MB = 2**20, 10**6
+_MULTIPLYING = [f"Conv{kind}{n}d" for kind in ("", "Transpose") for n in (1, 2, 3)] + ["Linear"]
+_NORMS = (nn.modules.batchnorm._BatchNorm, nn.LayerNorm, nn.GroupNorm)  # noqa: SLF001 - has no public name
+_ACTIVATIONS = ("ReLU", "ReLU6", "GELU", "SiLU", "Hardswish", "LeakyReLU", "ELU", "Sigmoid", "Hardsigmoid")
+
+
+def parameters_with_auxiliary_heads(subject: Subject) -> int:
+    """The parameters with those of the auxiliary classifiers, which only training uses.
+
+    Comes of building the model with `aux_logits=True`, torchvision's default for GoogLeNet and Inception v3.
+    """
+    zoo: Any = subject  # only a subject with options can be built another way
+    return parameters(dataclasses.replace(zoo, options={**zoo.options, "aux_logits": True}))
+
+
+def parameters_and_buffers(subject: Subject) -> int:
+    """Parameters and buffers together.
+
+    Comes of adding up a state_dict, which holds running statistics, too.
+    """
+    return parameters(subject) + buffers(subject)
+
+
+def parameters_trainable_only(subject: Subject) -> int:
+    """The parameters that require a gradient alone.
+
+    Comes of `if p.requires_grad` where all parameters are asked for; right by chance while nothing is frozen.
+    """
+    return parameters(subject, which="trainable")
+
+
+def weight_count_as_bytes(subject: Subject) -> int:
+    """The number of parameters, given as bytes.
+
+    Comes of leaving out the size of an element.
+    """
+    return parameters(subject)
+
+
+def weight_bits(subject: Subject) -> int:
+    """The bits of the parameters, given as bytes."""
+    return weight_bytes(subject) * 8
+
+
+def weight_bytes_at_eight(subject: Subject) -> int:
+    """The bytes of the parameters at eight an element.
+
+    Comes of taking float32 for Python's float, which has eight bytes.
+    """
+    return parameters(subject) * 8
+
+
+def weight_mib_as_mb(subject: Subject) -> float:
+    """Mebibytes, printed as megabytes: bytes / 2**20, read as millions of bytes."""
+    return weight_bytes(subject) / _MIB * _MB
+
+
+def weight_mb_as_mib(subject: Subject) -> float:
+    """Megabytes, printed as mebibytes: bytes / 10**6, read as units of 2**20 bytes."""
+    return weight_bytes(subject) / _MB * _MIB
+
+
+def layer_shapes_batch_unknown(subject: Subject) -> list[dict[str, Any]]:
+    """The layer table with -1 for the batch, as Keras and torchsummary print it."""
+    return [
+        row | {"output_shape": [-1, *row["output_shape"][1:]]} if row["output_shape"] else row
+        for row in layer_shapes(subject)
+    ]
+
+
+def layer_shapes_to_depth(subject: Subject, *, depth: int = 3) -> list[dict[str, Any]]:
+    """The layer table down to a depth: what lies deeper is missing, and its container stands for it.
+
+    Comes of torchinfo's `depth`, which is 3 unless it is set.
+    """
+    rows = [row for row in layer_shapes(subject) if _depth(row) <= depth]
+    for row in rows:
+        if _depth(row) == depth and row["output_shape"] is not None:
+            row["optional"] = False
+    return rows
+
+
+def layer_shapes_once(subject: Subject) -> list[dict[str, Any]]:
+    """The layer table with a module that is called several times listed once.
+
+    Comes of hooks that keep one row a module, or of walking over `named_modules()`.
+    """
+    return [row for row in layer_shapes(subject) if "#" not in row["layer"]]
+
+
+def layer_shapes_without_ceil_mode(subject: Subject) -> list[dict[str, Any]]:
+    """The layer table with every pool's size rounded down, where `ceil_mode=True` rounds up."""
+    return layer_shapes(AsIf(subject, without_ceil_mode))
+
+
+def macs_without_ceil_mode(subject: Subject, *, layers: list[str] | None = None, bias: bool = False) -> int:
+    """The MACs of the sizes that come out when every pool rounds down, where `ceil_mode=True` rounds up.
+
+    Comes of computing output sizes by hand as floor((n + 2 p - k) / s) + 1.
+    """
+    return macs(AsIf(subject, without_ceil_mode), layers=layers, bias=bias)
+
+
+def macs_by_layer_without_ceil_mode(
+    subject: Subject, *, layers: list[str] | None = None, bias: bool = False
+) -> list[dict[str, Any]]:
+    """The MACs by layer of the sizes that come out when every pool rounds down."""
+    return macs_by_layer(AsIf(subject, without_ceil_mode), layers=layers, bias=bias)
+
+
+def macs_square_kernels(subject: Subject, *, layers: list[str] | None = None, bias: bool = False) -> int:
+    """The MACs with the first number of each kernel, stride and padding taken for both.
+
+    Comes of `kernel_size[0] * kernel_size[0]`: 1x7 becomes 1x1.
+    """
+    return macs(AsIf(subject, square), layers=layers, bias=bias)
+
+
+def macs_ignoring_dilation(subject: Subject, *, layers: list[str] | None = None, bias: bool = False) -> int:
+    """The MACs of the sizes that come out when dilation is forgotten."""
+    return macs(AsIf(subject, without_dilation), layers=layers, bias=bias)
+
+
+def macs_same_padding_as_zero(subject: Subject, *, layers: list[str] | None = None, bias: bool = False) -> int:
+    """The MACs of the sizes that come out when padding='same' is read as no padding."""
+    return macs(AsIf(subject, same_as_zero), layers=layers, bias=bias)
+
+
+def macs_ignoring_groups(subject: Subject, *, layers: list[str] | None = None, bias: bool = False) -> int:
+    """The MACs with in_channels for in_channels / groups.
+
+    Comes of the formula for a dense convolution; a depthwise one is then counted as many times as it has channels.
+    """
+    trace = analyse(subject)
+    wanted = chosen(trace.root, layers)
+    operations = [operation for operation in trace.operations if wanted(operation.call.module)]
+    return sum(o.macs * o.groups + (o.bias if bias else 0) for o in operations)
+
+
+def macs_modules_only(subject: Subject) -> int:
+    """The MACs that convolution and linear modules do when they are called.
+
+    Comes of counting with module hooks: products inside an attention, and functional calls, are no modules.
+    """
+    return macs(subject, layers=_MULTIPLYING)
+
+
+def macs_divided_by_batch(subject: Subject, *, layers: list[str] | None = None) -> float:
+    """The MACs of the whole batch, divided by the batch size, where the whole batch is asked for."""
+    return macs(subject, layers=layers) / _batch(subject)
+
+
+def macs_times_batch(subject: Subject, *, layers: list[str] | None = None) -> int:
+    """The MACs of the whole batch, multiplied by the batch size once more."""
+    return macs(subject, layers=layers) * _batch(subject)
+
+
+def module_outputs_after_norm(subject: Subject, *, layers: list[str]) -> dict[str, torch.Tensor]:
+    """Each layer's name with the output of the normalisation that follows it.
+
+    Comes of hooks on the block around a convolution, or of folding its BatchNorm.
+    """
+    return _outputs_behind(subject, layers, activated=False)
+
+
+def module_outputs_after_activation(subject: Subject, *, layers: list[str]) -> dict[str, torch.Tensor]:
+    """Each layer's name with the output of the normalisation and activation that follow it.
+
+    Comes of hooks that keep a tensor without `clone()`: an in-place ReLU overwrites what the normalisation put out.
+    """
+    return _outputs_behind(subject, layers, activated=True)
+
+
+def _outputs_behind(subject: Subject, layers: list[str], *, activated: bool) -> dict[str, torch.Tensor]:
+    module, _ = subject.with_weights()
+    wanted = chosen(module, layers)
+    outputs: dict[str, torch.Tensor] = {}
+    before = after_norm = ""
+
+    def keep(name: str, module: nn.Module, output: torch.Tensor) -> None:
+        nonlocal before, after_norm
+        if any(module.children()):
+            return
+        if before and isinstance(module, _NORMS):
+            # Kept as it is, so that what writes into it later shows; a copy keeps what the normalisation put out.
+            outputs[before] = output if activated else output.clone()
+            after_norm = before
+        elif after_norm and activated and type(module).__name__ in _ACTIVATIONS:
+            outputs[after_norm] = output
+            after_norm = ""
+        else:
+            after_norm = ""
+        before = name if wanted(module) else ""
+
+    run(subject, keep)
+    if not outputs:
+        message = f"no normalisation follows a layer of the types {', '.join(layers)}"
+        raise ValueError(message)
+    return {name: output.clone() for name, output in outputs.items()}
+
+
+def _depth(row: dict[str, Any]) -> int:
+    """How many modules there are around a row's; only the root has none."""
+    return 0 if row["also_named"] == [row["type"]] else row["layer"].count(".") + 1
+
+
+def _batch(subject: Subject) -> int:
+    _, x = subject.on_meta()
+    return x.shape[0]

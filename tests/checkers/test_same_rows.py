@@ -1,0 +1,220 @@
+"""The checker `same_rows`: rows off by one, swapped, missing, too many, left open, out of order."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+from checkers.same_rows import same_rows
+from labgrade.values import Number, Row, Table
+from labgrade.verdict import Outcome
+
+
+def number(value: int) -> Number:
+    return Number(value=Fraction(value))
+
+
+def row(name: str, macs: int | None, size: int | None = 56, **more) -> Row:
+    shape = None if size is None else (1, 64, size, size)
+    return Row(name=name, cells={"macs": None if macs is None else number(macs), "shape": shape}, **more)
+
+
+def table(*rows: Row, abridged: bool = False) -> Table:
+    return Table(rows=rows, abridged=abridged)
+
+
+ROWS = (row("conv1", 118_013_952, 112), row("conv2", 12_845_056), row("conv3", 346_816_512), row("fc", 1_024_000))
+EXPECTED = table(*ROWS)
+
+
+def test_all_rows_are_right_in_any_order():
+    verdict = same_rows(table(*reversed(ROWS)), EXPECTED)
+    assert (verdict.outcome, verdict.reason, verdict.agrees) == (Outcome.CORRECT, "all 4 rows are right", True)
+
+
+def test_a_row_off_by_one():
+    verdict = same_rows(table(ROWS[0], row("conv2", 12_845_057), *ROWS[2:]), EXPECTED)
+    assert (verdict.outcome, verdict.credit, verdict.agrees) == (Outcome.PARTIAL, Fraction(3, 4), False)
+    assert verdict.reason == (
+        "3 of 4 rows are right; the first wrong one is 'conv2': macs: got 12,845,057, which is 1 more than expected"
+    )
+    assert verdict.facts["expected macs (conv2)"] == "12,845,056"
+
+
+def test_the_values_of_two_rows_swapped():
+    swapped = table(row("conv1", 12_845_056, 112), row("conv2", 118_013_952), *ROWS[2:])
+    verdict = same_rows(swapped, EXPECTED)
+    assert verdict.credit == Fraction(1, 2)
+    assert verdict.reason == (
+        "2 of 4 rows are right; the first wrong one is 'conv1': macs: got 12,845,056, which is about 9.188 times too "
+        "small; also wrong: 'conv2'"
+    )
+
+
+def test_a_wrong_shape_names_its_column():
+    verdict = same_rows(table(row("conv1", 118_013_952, 111), *ROWS[1:]), EXPECTED)
+    assert "'conv1': shape: got 1x64x111x111, of which dimensions 3, 4 are wrong" in verdict.reason
+
+
+def test_a_missing_row():
+    verdict = same_rows(table(*ROWS[:3]), EXPECTED)
+    assert (verdict.credit, verdict.reason) == (Fraction(3, 4), "3 of 4 rows are right; missing: 'fc'")
+
+
+def test_a_row_too_many_costs_as_much_as_a_wrong_one():
+    verdict = same_rows(table(*ROWS, row("aux", 5)), EXPECTED)
+    assert (verdict.credit, verdict.reason) == (Fraction(4, 5), "4 of 4 rows are right; not expected: 'aux'")
+
+
+def test_a_row_given_twice_is_one_too_many():
+    verdict = same_rows(table(*ROWS, ROWS[0]), EXPECTED)
+    assert verdict.reason == "4 of 4 rows are right; not expected: 'conv1'"
+
+
+def test_rows_of_one_name_are_taken_in_order():
+    twice = table(row("relu", 1), row("relu", 2))
+    assert same_rows(twice, twice).credit == 1
+    assert same_rows(table(row("relu", 2), row("relu", 1)), twice).credit == 0
+
+
+def test_an_empty_table():
+    verdict = same_rows(table(), EXPECTED)
+    assert verdict.outcome is Outcome.INCORRECT
+    assert verdict.reason == "0 of 4 rows are right; 4 missing: 'conv1', 'conv2', 'conv3', 'fc'"
+    assert same_rows(table(), table()).reason == "no rows are expected"
+    assert same_rows(table(row("a", 1)), table()).credit == 0
+
+
+def test_at_most_five_names_are_listed():
+    many = table(*(row(f"layer{index}", index + 1) for index in range(8)))
+    assert same_rows(table(), many).reason.endswith(
+        "8 missing: 'layer0', 'layer1', 'layer2', 'layer3', 'layer4' and 3 more"
+    )
+
+
+def test_names_match_without_regard_to_spaces_and_case():
+    renamed = table(*(row(f" {each.name.upper()} ", None) for each in ROWS))
+    cells = tuple(Row(name=new.name, cells=old.cells) for new, old in zip(renamed.rows, ROWS, strict=True))
+    assert same_rows(table(*cells), EXPECTED).credit == 1
+
+
+def test_a_name_as_it_is_comes_before_a_name_without_case():
+    expected = table(row("Conv", 1), row("conv", 2))
+    assert same_rows(table(row("conv", 2), row("Conv", 1)), expected).credit == 1
+
+
+def test_other_names_match_after_own_names():
+    expected = table(row("features.0", 1, also_named=("Conv2d: 1-1", "conv1")), row("conv1", 2))
+    assert same_rows(table(row("Conv2d: 1-1", 1), row("conv1", 2)), expected).credit == 1
+    assert same_rows(table(row("conv1", 2), row("conv1", 1)), expected).credit == 1
+    assert same_rows(table(row("conv2d: 1-1", 1), row("conv1", 2)), expected).credit == 1
+    assert same_rows(table(row("Conv2d: 1-2", 1), row("conv1", 2)), expected).credit == Fraction(1, 3)
+
+
+CONTAINER = row("inception", 5_000, optional=True)
+
+
+def test_an_optional_row_counts_only_where_it_is_wrong():
+    expected = table(*ROWS, CONTAINER)
+    assert same_rows(table(*ROWS), expected).reason == "all 4 rows are right"
+    assert same_rows(table(*ROWS, CONTAINER), expected).reason == "all 4 rows are right"
+    wrong = same_rows(table(*ROWS, row("inception", 5_001)), expected)
+    assert (wrong.credit, wrong.reason.partition(";")[0]) == (Fraction(4, 5), "4 of 5 rows are right")
+    assert same_rows(table(*ROWS, row("inception", None, None)), expected).credit == 1
+
+
+def test_an_open_cell_is_not_compared():
+    got = table(*ROWS[:3], row("fc", None))
+    assert same_rows(got, EXPECTED).credit == 1
+    assert same_rows(EXPECTED, got).credit == 1
+
+
+def test_a_row_left_open_is_wrong():
+    verdict = same_rows(table(*ROWS[:3], row("fc", None, None)), EXPECTED)
+    assert (verdict.credit, verdict.reason.rpartition("; ")[2]) == (
+        Fraction(3, 4),
+        "the first wrong one is 'fc': macs: left open",
+    )
+
+
+def test_a_column_left_open_is_wrong():
+    got = table(*(Row(name=each.name, cells=each.cells | {"macs": None}) for each in ROWS[1:]), ROWS[0])
+    verdict = same_rows(got, EXPECTED)
+    assert verdict.credit == Fraction(1, 4)
+    assert "'conv2': macs: left open; 2 also wrong: 'conv3', 'fc'" in verdict.reason
+    without = table(*(Row(name=each.name, cells={"shape": each.cells["shape"]}) for each in ROWS))
+    assert same_rows(without, EXPECTED).credit == 0
+
+
+def test_half_of_a_column_may_be_open():
+    got = table(*(Row(name=each.name, cells=each.cells | {"macs": None}) for each in ROWS[:2]), *ROWS[2:])
+    assert same_rows(got, EXPECTED).credit == 1
+
+
+def test_an_open_cell_is_none():
+    expected = table(Row(name="relu", cells={"macs": number(0)}), Row(name="pool", cells={"macs": None}))
+    got = table(Row(name="relu", cells={"macs": None}), Row(name="pool", cells={"macs": number(7)}))
+    assert same_rows(got, expected).credit == 1
+
+
+def test_an_abridged_table_costs_nothing_where_that_is_allowed():
+    got = table(*ROWS[:2], abridged=True)
+    verdict = same_rows(got, EXPECTED, abridged=True, at_least=2)
+    assert (verdict.outcome, verdict.reason) == (
+        Outcome.CORRECT,
+        "all 2 rows are right; the table is abridged and shows 2 of 4 rows",
+    )
+    assert same_rows(got, EXPECTED).hint == "the table leaves rows out: hand in all of them"
+    assert same_rows(got, EXPECTED).credit == Fraction(1, 2)
+
+
+def test_an_abridged_table_with_too_few_rows():
+    got = table(*ROWS[:2], abridged=True)
+    verdict = same_rows(got, EXPECTED, abridged=True, at_least=3)
+    assert (verdict.credit, verdict.hint) == (Fraction(1, 2), "the table leaves rows out: hand in at least 3 of them")
+    assert same_rows(table(abridged=True), EXPECTED, abridged=True, at_least=0).credit == 0
+    containers = table(CONTAINER, abridged=True)
+    assert same_rows(containers, table(*ROWS, CONTAINER), abridged=True).credit == 0
+
+
+def test_a_table_that_does_not_say_it_is_abridged_is_not():
+    assert same_rows(table(*ROWS[:2]), EXPECTED, abridged=True, at_least=2).credit == Fraction(1, 2)
+
+
+def test_an_abridged_table_with_a_wrong_row():
+    got = table(ROWS[0], row("conv2", 1), abridged=True)
+    verdict = same_rows(got, EXPECTED, abridged=True, at_least=2)
+    assert verdict.credit == Fraction(1, 2)
+    assert verdict.reason.startswith("1 of 2 rows are right; the first wrong one is 'conv2'")
+    assert verdict.reason.endswith("; the table is abridged and shows 2 of 4 rows")
+
+
+@pytest.mark.parametrize(
+    ("places", "right"), [((0, 1, 2, 3), 4), ((3, 0, 1, 2), 3), ((1, 0, 2, 3), 3), ((3, 2, 1, 0), 1), ((2, 3, 0, 1), 2)]
+)
+def test_the_order_of_rows(places, right):
+    got = table(*(ROWS[place] for place in places))
+    assert same_rows(got, EXPECTED, order=True).credit == Fraction(right, 4)
+    assert same_rows(got, EXPECTED).credit == 1
+
+
+def test_a_row_out_of_order_is_named():
+    verdict = same_rows(table(ROWS[3], *ROWS[:3]), EXPECTED, order=True)
+    assert verdict.reason.endswith("'fc': it is not in its place in the order of the rows")
+
+
+def test_rounded_cells():
+    coarse = Number(value=Fraction(118_000_000), half_unit=Fraction(500_000), digits=3, text="118 M")
+    got = table(Row(name="conv1", cells=ROWS[0].cells | {"macs": coarse}), *ROWS[1:])
+    assert same_rows(got, EXPECTED).credit == 1
+    verdict = same_rows(got, EXPECTED, digits=4)
+    assert (verdict.credit, verdict.agrees) == (Fraction(7, 8), True)
+    assert verdict.hint == "print more digits: at least 4 significant digits are needed"
+
+
+def test_a_large_table_is_judged_quickly():
+    large = table(*(row(f"layer{index}", index + 1) for index in range(20_000)))
+    backwards = table(*reversed(large.rows))
+    assert same_rows(backwards, large).credit == 1
+    assert same_rows(backwards, large, order=True).credit == Fraction(1, 20_000)

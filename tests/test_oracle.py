@@ -1,0 +1,123 @@
+"""The oracle on small quantities of its own, which need no torch."""
+
+import json
+
+import numpy as np
+import pytest
+
+from labgrade import registry
+from labgrade.errors import FaultError
+from labgrade.model import InputSpec, QuantityCall, SubjectSpec
+from labgrade.oracle import Oracle
+
+SOURCE = """
+import os
+import numpy as np
+
+def size(subject, *, times: int = 1) -> int:
+    print("noise on stdout")
+    return subject.shape[0] * times
+
+def broken(subject):
+    raise ZeroDivisionError("by zero")
+
+def dies(subject):
+    os.write(2, b"first\\nlast words\\n")
+    os._exit(7)
+
+def arrays(subject):
+    return {"a.b": np.arange(6, dtype=np.float32).reshape(2, 3), "c": np.zeros(1, np.int64)}
+
+def nothing(subject):
+    return 0
+"""
+SUBJECT = SubjectSpec(model="torchvision/alexnet", input=InputSpec(shape=(3, 4)))
+
+
+@pytest.fixture
+def folder(tmp_path):
+    source = tmp_path / "reference"
+    source.mkdir()
+    (source / "own.py").write_text(SOURCE)
+    return tmp_path
+
+
+def oracle(folder):
+    return Oracle(registry.read("quantity", (folder / "reference",)), folder / "cache")
+
+
+def ask(folder, name, subject=SUBJECT, **parameters):
+    with oracle(folder) as own:
+        return own.value(QuantityCall(quantity=name, parameters=parameters), subject), own.computed
+
+
+def test_a_value_is_computed_once_and_then_remembered(folder):
+    assert ask(folder, "size", times=5) == (15, 1)
+    assert ask(folder, "size", times=5) == (15, 0)
+
+
+def test_a_value_of_zero_is_remembered_too(folder):
+    assert ask(folder, "nothing") == (0, 1)
+    assert ask(folder, "nothing") == (0, 0)
+
+
+def test_parameters_subject_and_source_are_the_key(folder):
+    ask(folder, "size")
+    assert ask(folder, "size", times=2) == (6, 1)
+    assert ask(folder, "size", SubjectSpec(model=SUBJECT.model, input=InputSpec(shape=(7,)))) == (7, 1)
+    assert ask(folder, "size", SubjectSpec(model=SUBJECT.model, input=SUBJECT.input, seed=1))[1] == 1
+    assert ask(folder, "size", SubjectSpec(model=SUBJECT.model, input=InputSpec(shape=(3, 4), seed=1)))[1] == 1
+    path = folder / "reference" / "own.py"
+    path.write_text(SOURCE.replace("* times", "* times + 1"))
+    assert ask(folder, "size") == (4, 1)
+
+
+def test_the_library_versions_are_part_of_the_key(folder):
+    first, second = oracle(folder), oracle(folder)
+    second._versions["torch"] = "0.0"
+    call = QuantityCall(quantity="size")
+    assert first._key(call, SUBJECT) != second._key(call, SUBJECT)
+
+
+def test_arrays_come_back_as_they_were(folder):
+    for computed in (1, 0):
+        value, times = ask(folder, "arrays")
+        assert times == computed
+        assert sorted(value) == ["a.b", "c"]
+        assert value["a.b"].dtype == np.float32
+        np.testing.assert_array_equal(value["a.b"], np.arange(6).reshape(2, 3))
+
+
+def test_a_damaged_memory_is_computed_again(folder):
+    ask(folder, "arrays")
+    ask(folder, "size")
+    for path in (folder / "cache").glob("**/*.*"):
+        path.write_bytes(b"{")
+    assert ask(folder, "size") == (3, 1)
+    assert ask(folder, "arrays")[1] == 1
+
+
+def test_a_memory_that_cannot_be_written_costs_only_time(folder):
+    (folder / "cache").write_text("a file where the folder should be")
+    assert ask(folder, "size") == (3, 1)
+
+
+def test_a_quantity_that_raises_is_a_fault_with_its_place(folder):
+    with pytest.raises(FaultError) as caught:
+        ask(folder, "broken")
+    message = str(caught.value)
+    assert "the quantity 'broken' failed on 'torchvision/alexnet': ZeroDivisionError: by zero" in message
+    assert f"{folder}/reference/own.py:10" in message
+
+
+def test_a_worker_that_dies_is_a_fault_and_the_next_value_is_computed(folder):
+    with oracle(folder) as own:
+        with pytest.raises(FaultError, match="ended with code 7 while computing 'dies': last words"):
+            own.value(QuantityCall(quantity="dies"), SUBJECT)
+        assert own.value(QuantityCall(quantity="size"), SUBJECT) == 3
+
+
+def test_what_is_remembered_is_plain_json(folder):
+    ask(folder, "size")
+    (path,) = (folder / "cache").glob("**/*.json")
+    assert json.loads(path.read_text()) == {"value": 3}

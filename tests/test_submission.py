@@ -1,0 +1,99 @@
+import os
+
+import pytest
+
+from labgrade import submission
+from labgrade.errors import UsageError
+
+
+@pytest.fixture
+def folder(tmp_path):
+    for name in ("student42", "Student42", "王小明 的作業", "anna lee", ".hidden"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "report.md").write_text("x")
+    (tmp_path / "student42.expected.yaml").write_text("not a submission")
+    return tmp_path
+
+
+def names(found):
+    return [who.name for who in found]
+
+
+def test_submissions_come_in_the_order_asked_for_each_once(folder):
+    assert names(submission.find(folder, ["student42", "anna lee", "student42"])) == ["student42", "anna lee"]
+
+
+def test_all_is_every_folder_sorted(folder):
+    assert names(submission.find(folder, ["all"])) == ["Student42", "anna lee", "student42", "王小明 的作業"]
+
+
+def test_names_that_differ_only_in_case_are_two_students(folder):
+    assert names(submission.find(folder, ["Student42"])) == ["Student42"]
+    assert names(submission.find(folder, ["student42"])) == ["student42"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ("studnet42", "there is no submission 'studnet42' in '{}'; did you mean 'student42'?"),
+        ("ANNA LEE", "; did you mean 'anna lee'?"),
+        ("zzz", "; it has Student42, anna lee, student42, 王小明 的作業"),
+        ("../x", "'../x' is a path, and a submission has a name; for the folder use --submissions-dir"),
+        ("..", "'..' is a path"),
+        ("", "'' is a path"),
+    ],
+)
+def test_a_name_that_is_not_there_gets_an_offer(folder, asked, message):
+    with pytest.raises(UsageError) as caught:
+        submission.find(folder, [asked])
+    assert message.format(folder) in str(caught.value)
+
+
+def test_a_folder_that_is_not_there_is_named(tmp_path):
+    with pytest.raises(UsageError, match="there is no folder"):
+        submission.find(tmp_path / "nothing", ["all"])
+
+
+def test_an_accent_typed_in_two_code_points_is_the_same_name(tmp_path):
+    (tmp_path / "Ren\u00e9").mkdir()
+    assert names(submission.find(tmp_path, ["Rene\u0301"])) == ["Ren\u00e9"]
+
+
+def test_files_are_sorted_posix_paths_without_the_clutter(tmp_path):
+    for path in ("b.py", "a/c d.py", ".git/config", "__pycache__/x.pyc", ".gitkeep"):
+        (tmp_path / path).parent.mkdir(exist_ok=True)
+        (tmp_path / path).write_text("")
+    assert submission.read(tmp_path, "x").files == ("a/c d.py", "b.py")
+
+
+def test_links_are_never_followed_and_each_is_named(tmp_path):
+    outside = tmp_path / "secret"
+    outside.mkdir()
+    (outside / "key.txt").write_text("key")
+    work = tmp_path / "work"
+    work.mkdir()
+    (work / "own.txt").write_text("own")
+    (work / "out.txt").symlink_to(outside / "key.txt")
+    (work / "outfolder").symlink_to(outside)
+    (work / "in.txt").symlink_to(work / "own.txt")
+    (work / "loop").symlink_to(work)
+    os.mkfifo(work / "pipe")
+    found = submission.read(work, "x")
+    assert found.files == ("own.txt",)
+    assert found.refused == (
+        "'in.txt' was left out: it is a link; hand in the file itself",
+        "'loop' was left out: it is a link that leads out of the folder",
+        "'out.txt' was left out: it is a link that leads out of the folder",
+        "'outfolder' was left out: it is a link that leads out of the folder",
+        "'pipe' was left out: it is not a regular file",
+    )
+
+
+def test_an_empty_folder_is_a_submission_without_files(tmp_path):
+    assert submission.read(tmp_path, "x").files == ()
+
+
+def test_a_file_is_not_a_submission(tmp_path):
+    (tmp_path / "x").write_text("")
+    with pytest.raises(UsageError, match="is not a folder"):
+        submission.read(tmp_path / "x", "x")

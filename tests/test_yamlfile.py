@@ -1,0 +1,75 @@
+import pytest
+
+from labgrade import yamlfile
+from labgrade.errors import Mark, SpecError
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("1e-3", 0.001),
+        ("no", "no"),
+        ("2:4", "2:4"),
+        ("010", 10),
+        ("0x1F", 31),
+        ("0o17", 15),
+        ("true", True),
+        ("True", True),
+        ("yes", "yes"),
+        ("~", None),
+        ("null", None),
+        ("1_000", "1_000"),
+        ("'12'", "12"),
+        (".5", 0.5),
+        ("1.", 1.0),
+        ("+3", 3),
+        ("1.498e9", 1.498e9),
+        ("2026-11-21", "2026-11-21"),
+        ("=", "="),
+        ("9" * 500, "9" * 500),
+    ],
+)
+def test_scalars_follow_the_core_schema_of_yaml_1_2(text, value):
+    data = yamlfile.load(f"a: {text}\n", "x.yaml").data
+    assert data == {"a": value}
+    assert type(data["a"]) is type(value)
+
+
+def test_each_key_and_value_has_its_place():
+    loaded = yamlfile.load("a:\n  - b: 1\n    c: [x, y]\n", "x.yaml")
+    assert loaded.mark(("a", 0, "c", 1)) == Mark("x.yaml", 3, 12)
+    assert loaded.key_mark(("a", 0, "c")) == Mark("x.yaml", 3, 5)
+    assert loaded.sources["a", 0, "b"] == "1"
+
+
+def test_a_path_that_is_not_there_gets_the_place_of_what_is_around_it():
+    loaded = yamlfile.load("a:\n  b: 1\n", "x.yaml")
+    assert loaded.mark(("a", "missing", 3)) == Mark("x.yaml", 2, 3)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("id: 1\nb: 2\nid: 3\n", "x.yaml:3:1: 'id' is already given on line 1"),
+        ("a: &q 1\nb: *q\n", "x.yaml:1:4: this repeats an anchor (`*name`); write the value out"),
+        ("a: !!python/object:os.system x\n", "x.yaml:1:4: tags such as 'tag:yaml.org,2002:python/object:os.system'"),
+        ("a: !include b\n", "x.yaml:1:4: tags such as '!include'"),
+        ("a: !foo [1]\n", "x.yaml:1:4: tags such as '!foo'"),
+        ("a: [1\n", "x.yaml:2:1: this is not YAML: expected ',' or ']'"),
+        ("\ta: 1", "x.yaml:1:1: this is not YAML: found character '\\t'"),
+        ("a: 1\nb: \x01", "x.yaml:2:4: a control character stands here; remove it"),
+        ("[" * 3000, "x.yaml:1:1: this is nested too deeply"),
+        ("? [a]\n: 1\n", "x.yaml:1:3: a key must be a word, not a list or a mapping"),
+        ("[" * 70 + "]" * 70, "this is nested too deeply"),
+    ],
+)
+def test_what_is_not_in_the_language_is_named_with_its_place(text, message):
+    with pytest.raises(SpecError) as caught:
+        yamlfile.load(text, "x.yaml")
+    assert message in str(caught.value)
+
+
+def test_all_findings_come_at_once_in_order():
+    with pytest.raises(SpecError) as caught:
+        yamlfile.load("b: !x 1\na: 1\na: 2\nc: !y 2\n", "x.yaml")
+    assert [finding.mark.line for finding in caught.value.findings] == [1, 3, 4]
