@@ -15,12 +15,13 @@ LONGEST_TEXT = 60
 LONGEST_LIST = 5
 TOO_LONG_TO_READ = 10**30
 FACTOR = 3  # from here on "8 times too big" says more than "700 % more"
+WHOLE = 1000  # a factor from here on is given without decimals
 
 
 def shown(value: object) -> str:
     """A value for a sentence, never longer than a line: `1.498 GMac` as written, `1x3x224x224`, `'some text'`."""
     match value:
-        case Number(text=text) if text:
+        case Number(text=text) if text and not text.isdecimal():  # bare digits are easier to read with separators
             return clip(text)
         case Number(value=number) | (Fraction() as number):
             if abs(number) < TOO_LONG_TO_READ:
@@ -67,7 +68,7 @@ def _distance(got: Fraction, expected: Fraction) -> str:
 def _factor(ratio: Fraction) -> str:
     if ratio > 10**9:
         return "more than 1,000,000,000"
-    text = f"{round(ratio):,}" if ratio.denominator == 1 or ratio >= 10**4 else f"{float(ratio):,.4g}"
+    text = f"{round(ratio):,}" if ratio.denominator == 1 or ratio >= WHOLE else f"{float(ratio):,.4g}"
     return text if ratio.denominator == 1 else f"about {text}"
 
 

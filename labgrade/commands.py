@@ -239,7 +239,7 @@ def validate(options: argparse.Namespace) -> int:
                     findings += validation.findings(read.task, grader)
     if findings:
         raise SpecError(findings)
-    print(f"{len(specs)} specs, nothing wrong")  # noqa: T201
+    print(f"{len(specs)} spec{'s' if len(specs) != 1 else ''}, nothing wrong")  # noqa: T201
     return OK
 
 

@@ -63,7 +63,7 @@ def _speak(known: Alternative, verdict: Verdict, *, right: bool) -> Verdict:
     if right and known.credit == 1:
         return correct(f"right: {known.says}", **verdict.facts)
     credit = max(known.credit, verdict.credit)
-    return replace(partial(credit, verdict.reason, hint=known.says), facts={**verdict.facts, "recognised": known.says})
+    return replace(partial(credit, verdict.reason, hint=known.says), facts=verdict.facts)
 
 
 def _within(value: Fraction, bounds: Partly) -> bool:

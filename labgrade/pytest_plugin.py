@@ -80,6 +80,7 @@ class Grading:
         self.grader = pipeline.Grader(self.course)
         self.gradings: dict[tuple[Path, str], pipeline.TaskGrading] = {}
         self.results: list[dict[str, Any]] = []
+        self.broken: dict[str, str] = {}
 
     def grading(self, task: Task, who: Submission) -> pipeline.TaskGrading:
         """The grading of one task of one submission, shared by its items."""
@@ -91,6 +92,11 @@ class Grading:
     def pytest_ignore_collect(self, collection_path: Path) -> bool | None:
         """No Python of anybody's is collected while grading."""
         return True if collection_path.suffix == ".py" else None
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        """Keep what is wrong with a spec; xdist's workers each collect, so it comes more than once."""
+        if report.failed:
+            self.broken[report.nodeid] = str(report.longrepr)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Under xdist this runs in the controller, with what the workers sent."""
@@ -121,6 +127,8 @@ class Grading:
             force_terminal=writer.hasmarkup,
             highlight=False,
         )
+        for message in self.broken.values():
+            console.print(message, style="red", markup=False, soft_wrap=True)
         terminal.render(report, console=console, staff=True)
         target = self.config.getoption("labgrade_json")
         if target == "-":
@@ -222,7 +230,7 @@ def _say(graded: Graded) -> str:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, Any]:
-    """Attach the graded check to the report of the phase that ends it; to xdist's controller it travels as plain data."""
+    """Attach the graded check to the report of the phase that ends it, as plain data: under xdist it travels."""
     report = yield
     if isinstance(item, CheckItem) and (call.when == "call" or (call.when == "setup" and not report.passed)):
         grading = item.grading

@@ -135,7 +135,8 @@ class Subject:
     def _builder(self) -> Callable[[], torch.nn.Module]:
         """What builds the model, once its name and options are known to be good."""
         if self.model not in names():
-            message = f"there is no model '{self.model}'{_close(self.model, names())}"
+            likely = self.model if "/" in self.model else COLLECTION + self.model
+            message = f"there is no model '{self.model}'{_close(likely, names())}"
             raise ValueError(message)
         name = self.model.removeprefix(COLLECTION)
         builder: Callable[..., torch.nn.Module] = getattr(import_torchvision().models, name)

@@ -12,13 +12,13 @@ _CODE = re.compile(
           | \#\s?(?:include|define|ifdef|endif|pragma)\b | using\s(?:namespace|std) | std::
           | (?:auto|int|float|double|long|const|void|size_t|u?int(?:32|64)_t)\s[\w&*\s]{1,40}(?:=|\(|;)
           | [$]\s | >>>\s )
-    | (?<![\w.])(?:print|printf|println|len|sum|str|format|append|range|logging|logger)\s?\(
-    | \w\.\w{1,60}\(
+    | (?<![\w.])(?:print\s?|printf|println|len|sum|str|format|append|range)\(
+    | \w(?<!\bnp)(?<!\bnumpy)\.(?!Size\()\w{1,60}\(
     | (?<!\w)[rbu]?f[rb]?["']
     | (?<![A-Za-z0-9^_\\])\{[^{}"'\n]{0,120}[A-Za-z_:][^{}"'\n]{0,120}\}
     | %[-+#0,]?\d{0,3}(?:\.\d{1,2})?[dfsgeE](?=["'\s%])(?=.{0,200}["'])
     | (?<=\s)[-+*/|&]=\s
-    | ;\s*$
+    | \)\s*;\s*$ | =\s*[A-Za-z_][^;\n]{0,120};\s*$
     | <<\s*["'\w]
     """,
     re.VERBOSE,

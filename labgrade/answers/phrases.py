@@ -213,7 +213,7 @@ def _column_below(text: str, before: str, rest: str, line_end: int, end: int, ki
     column = before.count("|")
     header = (before.rpartition("|")[2] + rest).partition("|")[0]
     rows: list[tuple[str, Candidate]] = []
-    position = line_end + len(text[line_end:end].partition("\n")[0]) + 1 if line_end < end else end
+    position = _line_behind(text, line_end, end)
     for _ in range(_MOST_ROWS):
         line = text[position : min(end, position + 5 * _REACH)].partition("\n")[0]
         plain = as_ascii(line).translate(PIPES)
@@ -226,6 +226,12 @@ def _column_below(text: str, before: str, rest: str, line_end: int, end: int, ki
         position += len(line) + 1
     totals = [candidate for plain, candidate in rows if TOTAL.match(plain)]
     return totals or [candidate for _, candidate in rows]
+
+
+def _line_behind(text: str, position: int, end: int) -> int:
+    """Where the next line begins, if the line at `position` is of any sensible length."""
+    line_end = text.find("\n", position, min(end, position + 5 * _REACH))
+    return end if line_end == -1 else line_end + 1
 
 
 def _cell(cell: str, kind: str, unit: str, position: int) -> Candidate | None:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 Splitter: TypeAlias = "Callable[[str], list[str]]"
 
 _MOST_TEXT = 4_000_000
+_MOST_LINES = 100_000
 _MOST_PLACES = 50
 _LONGEST_LINE = 2_000
 
@@ -77,7 +78,7 @@ def find_tables(
 ) -> list[TableFound | TableProblem]:
     """The tables of that kind in a part of a text; behind `words`, only the first one behind each place of them.
 
-    Reads at most 4,000,000 characters of each part.
+    Reads at most 4,000,000 characters and 100,000 lines of each part.
     """
     if words is None:
         return _tables(text, start, end, kind)
@@ -94,7 +95,7 @@ def find_tables(
 
 def _tables(text: str, start: int, end: int, kind: TableType, *, least: int = 2) -> list[TableFound | TableProblem]:
     region = text[start : min(end, start + _MOST_TEXT)].translate(PIPES)
-    lines = region.split("\n")
+    lines = region.split("\n", _MOST_LINES)[:_MOST_LINES]
     starts = list(accumulate((len(line) + 1 for line in lines), initial=start))
     found: list[TableFound | TableProblem] = []
     lacking: list[TableFound | TableProblem] = []

@@ -129,7 +129,7 @@ def _take_places(pipes: Pipes, *, forked: bool) -> None:
 def _limit(setup: Setup) -> None:
     """The kernel's own limits, wider than what is polled from outside: they hold where polling is too slow."""
     try:
-        import resource  # noqa: PLC0415 - not on Windows, where the clock alone holds
+        import resource
     except ImportError:
         return
     used = resource.getrusage(resource.RUSAGE_SELF)

@@ -110,7 +110,7 @@ def serve(shelf: Shelf) -> None:
 
 
 def _run(control: socket.socket, request: Mapping[str, Any], descriptors: list[int], shelf: Shelf) -> None:
-    from labgrade.sandbox import child, usage  # noqa: PLC0415 - importable once `labgrade` was loaded by its path
+    from labgrade.sandbox import child, usage
 
     setup = child.Setup.read(request["setup"])
     pid = 0
@@ -146,9 +146,7 @@ def _watch(control: socket.socket, job: int, pid: int, excess: Callable[[], str]
                 return ""
             if control.fileno() in ready:
                 text = control.recv(_REQUEST_BYTES)
-                if not text:
-                    return "asked"
-                if json.loads(text) == {"do": "kill", "id": job}:
+                if not text or json.loads(text) == {"do": "kill", "id": job}:
                     return "asked"
             why = excess()
             if why:
@@ -159,7 +157,7 @@ def _watch(control: socket.socket, job: int, pid: int, excess: Callable[[], str]
 
 def _end(pid: int) -> int:
     """End the child with everything that it started; its exit code, or minus the signal that ended it."""
-    from labgrade.sandbox import usage  # noqa: PLC0415
+    from labgrade.sandbox import usage
 
     with contextlib.suppress(OSError):
         os.kill(pid, signal.SIGKILL)
@@ -168,21 +166,14 @@ def _end(pid: int) -> int:
     return os.waitstatus_to_exitcode(status)
 
 
-def _hang_up() -> NoReturn:
-    from labgrade.sandbox import usage  # noqa: PLC0415
-
-    usage.reap_all()
-    os._exit(0)
-
-
 def _send(control: socket.socket, data: Mapping[str, Any]) -> None:
-    with contextlib.suppress(BrokenPipeError):
+    with contextlib.suppress(OSError):  # the grader is gone, which the next reading tells
         control.send(json.dumps(data).encode())
 
 
 def once(shelf: Shelf) -> NoReturn:
     """Be one child: its setup and its job come on stdin, its frame goes to stdout, what it prints to stderr."""
-    from labgrade.sandbox import child  # noqa: PLC0415
+    from labgrade.sandbox import child
 
     job, result = os.dup(0), os.dup(1)
     setup = child.Setup.read(json.loads(child.receive(job)))

@@ -217,7 +217,7 @@ def _bounded_int(digits: str) -> int:
 def _read_arrays(data: memoryview, shapes: list[Any]) -> list[NDArray[generic]]:
     if not shapes and not data:
         return []
-    import numpy as np  # noqa: PLC0415 - most answers hold no array, and grading them needs no numpy
+    import numpy as np
 
     arrays = []
     for entry in shapes:

@@ -1,0 +1,321 @@
+"""Every misbehaving student of tests/submissions gets the outcome that fits, and the next one is served as usual."""
+
+import math
+import os
+import shutil
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from labgrade.model import InputSpec, Limits, SubjectSpec
+from labgrade.sandbox.request import CallRequest
+from labgrade.sandbox.runner import Runner
+
+HERE = Path(__file__).parent
+GALLERY = HERE.parent / "submissions"
+SUBJECT = SubjectSpec(model="small", input=InputSpec(shape=(1, 3, 8, 8)))
+LIMITS = Limits(seconds=1.0, memory=300 << 20, output=1 << 20)
+WEIGHTS = 3 * 4 * 9 + 4 + 6 * 2 + 2 + (1 + 3 + 8 + 8)
+
+NOT_PLAIN = ", which is not plain data; return numbers, text, lists, dicts or tensors"
+TUPLE_INDEX = "tuple indices must be integers or slices, not str"
+TOO_DEEP = "maximum recursion depth exceeded"
+
+
+def request(name, function="total_macs", *, given=("model", "input_size"), limits=LIMITS, folder=None, subject=SUBJECT):
+    return CallRequest(
+        folder=folder or GALLERY / name,
+        file="hw2_1.py",
+        function=function,
+        given=given,
+        subject=subject,
+        limits=limits,
+    )
+
+
+@pytest.fixture(scope="module")
+def runner():
+    with Runner(zoo=HERE / "zoo_small.py", fresh=False, spare_seconds=10.0) as shared:
+        yield shared
+
+
+@pytest.fixture
+def call(runner):
+    """Calls one of the gallery, and an honest one after it."""
+
+    def both(name, **other):
+        execution = runner.run(request(name, **other))
+        after = runner.run(request("counts"))
+        assert (after.status, after.value, after.printed) == ("returned", WEIGHTS, "")
+        return execution
+
+    return both
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("counts", WEIGHTS),
+        ("prints_900_kb", 1),
+        ("prints_passed", 1),
+        ("prints_escapes", 1),
+        ("patches_json", 11),
+        ("warns", 1),
+        ("more_with_defaults", 4),
+        ("changes_everything", 1),
+        ("star_import", 3),
+        ("runs_when_imported", 499500),
+        ("leaves_a_mess", 1),
+        ("forges_result", 42),
+    ],
+)
+def test_returns(call, name, value):
+    execution = call(name)
+    assert (execution.status, execution.reason) == ("returned", "")
+    assert type(execution.value) is int
+    assert execution.value == value
+
+
+@pytest.mark.parametrize(
+    ("name", "status", "reason"),
+    [
+        ("exits_process", "crashed", "the process ended with os._exit(0) before total_macs returned"),
+        (
+            "exits_at_import",
+            "crashed",
+            'hw2_1.py:6: `sys.exit("done")` ended the program (SystemExit: done) while the file was imported',
+        ),
+        (
+            "exits_in_function",
+            "crashed",
+            "hw2_1.py:7 in total_macs: `sys.exit(0)` ended the program (SystemExit: 0) before total_macs returned",
+        ),
+        ("prints_10_mb", "output", "total_macs printed more than 1.05 MB; print less, such as totals alone"),
+        ("loops_for_ever", "timeout", "total_macs used more than 1 s of computing time"),
+        ("ignores_signals", "timeout", "total_macs used more than 1 s of computing time"),
+        (
+            "lying_int",
+            "refused",
+            "total_macs returned in ['total'][1], a Liar" + NOT_PLAIN,
+        ),
+        ("huge_integer", "refused", "total_macs returned an integer of about 401 digits; 400 are the most"),
+        ("meta_tensor", "refused", "total_macs returned a tensor on the meta device, which has no values"),
+        (
+            "unprintable_exception",
+            "crashed",
+            "hw2_1.py:12 in total_macs: `raise Shy` raised Shy: (its message cannot be shown)",
+        ),
+        (
+            "divides_by_zero",
+            "crashed",
+            "hw2_1.py:5 in _share: `return part / whole` raised ZeroDivisionError: division by zero",
+        ),
+        (
+            "deletes_and_fails",
+            "crashed",
+            'hw2_1.py:8 in total_macs: `return input_size["height"]` raised TypeError: ' + TUPLE_INDEX,
+        ),
+        (
+            "returns_generator",
+            "refused",
+            "total_macs returned a generator, which is not plain data; return list(...) of it",
+        ),
+        (
+            "returns_model",
+            "refused",
+            "total_macs returned in ['model'][0], a torch.nn.modules.container.Sequential" + NOT_PLAIN,
+        ),
+        ("keys_are_types", "refused", "total_macs returned a dict with a key of type type; keys must be text (str)"),
+        ("allocates_without_end", "memory", "total_macs used more than 315 MB of memory"),
+        ("starts_many_processes", "crashed", "total_macs started more than 64 processes"),
+        (
+            "syntax_error",
+            "crashed",
+            "hw2_1.py:4: `def total_macs(model, input_size:` raised SyntaxError: '(' was never closed",
+        ),
+        (
+            "reads_stdin",
+            "crashed",
+            'hw2_1.py:5 in total_macs: `return int(input("Total MACs? "))` raised EOFError: EOF when reading a line',
+        ),
+        (
+            "too_few_parameters",
+            "crashed",
+            "total_macs takes 1 argument (model), the task gives 2: model, input_size",
+        ),
+        ("kills_its_parent", "crashed", "total_macs ended the process that it was run by"),
+        ("kills_itself", "crashed", "the process was killed by signal 11 (SIGSEGV) before total_macs returned"),
+        ("closes_descriptors", "crashed", "the process ended with os._exit(1) before total_macs returned"),
+        (
+            "recurses_for_ever",
+            "crashed",
+            "hw2_1.py:5 in total_macs: `return total_macs(model, input_size)` raised RecursionError: " + TOO_DEEP,
+        ),
+        (
+            "misspelt",
+            "missing",
+            "the file defines no 'total_macs' once it is imported; did you mean 'total_mac'?",
+        ),
+        ("not_a_function", "crashed", "total_macs is of type int, not a function"),
+        (
+            "two_results",
+            "refused",
+            "total_macs left more than one result on the channel that carries its answer",
+        ),
+        ("garbles_result", "refused", "total_macs left a garbled result on the channel that carries its answer"),
+        ("truncates_result", "refused", "total_macs left a truncated result on the channel that carries its answer"),
+        (
+            "forges_fault",
+            "refused",
+            "total_macs left something that no result looks like on the channel that carries its answer",
+        ),
+    ],
+)
+def test_is_stopped_or_fails(call, name, status, reason):
+    execution = call(name)
+    assert (execution.status, execution.value) == (status, None)
+    assert execution.reason == reason
+
+
+def test_infinite_nesting_is_refused(call):
+    execution = call("returns_itself")
+    assert execution.status == "refused"
+    assert execution.reason.endswith("something nested more than 64 levels deep, or containing itself")
+
+
+def test_an_error_within_torch_is_told_with_the_students_own_line(call):
+    execution = call("fails_in_torch")
+    assert execution.status == "crashed"
+    assert execution.reason.startswith("hw2_1.py:8 in total_macs: `return model(wrong)` raised RuntimeError: ")
+    assert "conv.py" not in execution.reason
+
+
+def test_a_terabyte_at_once_is_a_matter_of_memory(call):
+    execution = call("allocates_at_once")
+    assert execution.status == "memory"
+    assert "hw2_1.py:7 in total_macs" in execution.reason
+    assert execution.reason.endswith("(it may use 315 MB)")
+
+
+def test_not_a_number_crosses_and_is_for_the_type_to_reject(call):
+    assert math.isnan(call("not_a_number").value)
+
+
+def test_a_tensor_that_requires_grad_is_its_values(call):
+    value = call("tensor_with_grad").value
+    assert value.dtype == np.float32
+    assert np.array_equal(value, np.full((3, 2), 2.0, np.float32))
+
+
+def test_types_of_libraries_are_converted(call):
+    value = call("wrapped_types").value
+    arrays = {name: value.pop(name) for name in ("half", "big_endian", "scalar", "weight")}
+    assert value == {
+        "size": [1, 2, 3],
+        "count": {"h": 1, "e": 1, "l": 2, "o": 1},
+        "lists": {"a": [0.5]},
+        "integer": 2**40,
+        "flag": True,
+        "range": [0, 1, 2],
+        "tuple": [1, None, "text"],
+        "text": "numpy",
+        "infinite": -math.inf,
+    }
+    assert value["flag"] is True
+    assert {name: (array.tolist(), str(array.dtype)) for name, array in arrays.items()} == {
+        "half": ([1.5], "float32"),
+        "big_endian": ([1, 2], "int32"),
+        "scalar": (5, "int64"),
+        "weight": ([0.0, 0.0], "float32"),
+    }
+
+
+def test_what_is_printed_comes_back_cut_and_harmless(call):
+    execution = call("prints_escapes")
+    assert execution.printed == "\\x1b[2Jgone\\x07 \\u202eright to left \\ud800\n\\xff\\xfe café\n"
+    printed = call("prints_900_kb").printed
+    assert len(printed) < 5000
+    assert printed.endswith("the end\n")
+    assert " characters left out " in printed
+
+
+def test_warnings_and_what_is_printed_before_a_crash_are_kept(call):
+    assert "UserWarning: the output size is rounded down" in call("warns").printed
+    assert call("exits_process").printed == "layer 1\n"
+    assert call("exits_at_import").printed == "Total MACs: 1.5 G\n"
+    assert "PASSED 20/20 points" in call("prints_passed").printed
+
+
+def test_deleting_its_own_files_harms_a_copy(call, tmp_path):
+    folder = tmp_path / "student"
+    shutil.copytree(GALLERY / "deletes_its_files", folder)
+    execution = call("", folder=folder)
+    assert (execution.status, execution.value) == ("returned", 0)
+    assert sorted(path.name for path in folder.iterdir()) == ["hw2_1.py", "notes.txt"]
+
+
+def test_files_of_a_library_s_name_shadow_nothing(call):
+    value = call("shadows_torch").value
+    assert value["shadowed"] == []
+    assert value["twenty"] == 20
+    assert value["ones"].tolist() == [1.0, 1.0]
+
+
+def test_what_one_call_changes_the_next_does_not_see(call):
+    before = call("shows_state").value
+    assert call("changes_everything").status == "returned"
+    after = call("shows_state").value
+    for state in (before, after):
+        state["path"].pop(), state["argv"].pop()  # the folder, which is another one each time
+    assert before == after
+    assert (before["folder"], before["dtype"], before["grad"]) == ("handin", "torch.float32", True)
+    assert before["weights"] > 0
+    assert before["temporary"] == "../tmp"
+
+
+def test_a_child_holds_nothing_of_the_graders(runner, monkeypatch):
+    monkeypatch.setenv("GRADER_SECRET", "1498376192")
+    state = runner.run(request("shows_state")).value
+    assert {"reference", "checkers", "pytest", "labgrade", "tests"}.isdisjoint(state["modules"])
+    assert "torch" in state["modules"]
+    own = {"PATH", "HOME", "LANG", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"}
+    own |= {"ORT_DISABLE_TELEMETRY", "PYTHONHASHSEED", "TMPDIR", "TEMP", "TMP", "TORCHINDUCTOR_CACHE_DIR"}
+    assert set(state["variables"]) == own
+    assert str(HERE.parents[1]) not in state["path"]
+    assert state["name"] != "__main__"
+    assert state["descriptors"] == 4, "stdin, stdout, stderr and the result's"
+
+
+def test_a_daemon_does_not_outlive_its_call(call):
+    execution = call("forks_daemon")
+    assert execution.status == "returned"
+    assert execution.value > 1
+    with pytest.raises(ProcessLookupError):
+        os.kill(execution.value, 0)
+
+
+def test_nothing_is_left_on_the_disk(runner):
+    before = set(runner._own_folder().iterdir())
+    assert runner.run(request("leaves_a_mess")).status == "returned"
+    assert set(runner._own_folder().iterdir()) == before
+
+
+def test_cpu_time_is_told(call):
+    assert 0.9 < call("loops_for_ever").seconds < 3
+    assert call("counts").seconds < 0.5
+
+
+def test_a_second_call_costs_a_fraction_of_a_fresh_process(runner):
+    runner.run(request("counts"))
+    warm = min(_seconds(runner) for _ in range(5))
+    with Runner(zoo=HERE / "zoo_small.py", fresh=True) as fresh:
+        cold = _seconds(fresh)
+    assert cold > 10 * warm, f"{cold:.2f} s fresh, {warm:.3f} s warm"
+
+
+def _seconds(runner):
+    start = time.perf_counter()
+    assert runner.run(request("counts")).value == WEIGHTS
+    return time.perf_counter() - start

@@ -1,0 +1,234 @@
+"""The processes behind the runner: started late, restarted when lost, ended with the grader; with forks and without."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from labgrade.model import InputSpec, Limits, SubjectSpec
+from labgrade.sandbox import handin
+from labgrade.sandbox.request import CallRequest
+from labgrade.sandbox.runner import Runner
+from labgrade.sandbox.usage import family
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+GALLERY = HERE.parent / "submissions"
+SUBJECT = SubjectSpec(model="light", input=InputSpec(shape=(1, 3, 8, 8)))
+LIMITS = Limits(seconds=1.0, memory=300 << 20, output=1 << 20)
+linux = pytest.mark.skipif(sys.platform != "linux", reason="forks are used on Linux alone")
+
+
+def request(folder, *, given=("model", "input_size"), subject=SUBJECT, limits=LIMITS, file="hw2_1.py"):
+    return CallRequest(folder=folder, file=file, function="total_macs", given=given, subject=subject, limits=limits)
+
+
+def student(folder, source):
+    folder.mkdir(exist_ok=True)
+    (folder / "hw2_1.py").write_text(source)
+    return folder
+
+
+@pytest.fixture(params=[pytest.param(False, marks=linux, id="warm"), pytest.param(True, id="fresh")])
+def runner(request):
+    with Runner(zoo=HERE / "zoo_light.py", fresh=request.param, spare_seconds=1.0) as one:
+        yield one
+
+
+@pytest.mark.parametrize(
+    ("name", "status", "reason"),
+    [
+        ("more_with_defaults", "returned", ""),
+        ("prints_passed", "returned", ""),
+        ("exits_process", "crashed", "os._exit(0)"),
+        ("prints_10_mb", "output", "more than 1.05 MB"),
+        ("loops_for_ever", "timeout", "more than 1 s of computing time"),
+        ("allocates_without_end", "memory", "more than 315 MB of memory"),
+        ("starts_many_processes", "crashed", "more than 64 processes"),
+        ("kills_itself", "crashed", "signal 11 (SIGSEGV)"),
+        ("too_few_parameters", "crashed", "the task gives 2: model, input_size"),
+        ("two_results", "refused", "more than one result"),
+    ],
+)
+def test_both_kinds_of_process_come_to_the_same(runner, name, status, reason):
+    execution = runner.run(request(GALLERY / name))
+    assert execution.status == status
+    assert reason in execution.reason
+
+
+def test_the_kernel_holds_wider_limits_where_polling_is_too_slow(runner, tmp_path):
+    ask = """
+import resource
+def total_macs():
+    return {name: list(resource.getrlimit(getattr(resource, "RLIMIT_" + name)))
+            for name in ("CPU", "FSIZE", "NOFILE", "CORE", "AS")}
+"""
+    limits = runner.run(request(student(tmp_path / "s", ask), given=())).value
+    cpu, space = limits.pop("CPU"), limits.pop("AS")
+    assert 2 <= cpu[0] <= 4
+    assert cpu[1] == cpu[0] + 1
+    assert LIMITS.memory < space[0] == space[1] < 8 << 30
+    assert limits == {"FSIZE": [256 << 20] * 2, "NOFILE": [512] * 2, "CORE": [0] * 2}
+
+
+def test_waiting_is_stopped_by_the_clock(runner):
+    start = time.monotonic()
+    execution = runner.run(request(GALLERY / "sleeps", limits=Limits(seconds=0.25)))
+    assert execution.status == "timeout"
+    assert execution.reason == (
+        "total_macs did not end; it may compute for 0.25 s, and it was waiting longer than that"
+    )
+    assert 1.0 < time.monotonic() - start < 6
+
+
+def test_every_given_name_has_its_value(runner, tmp_path):
+    folder = student(tmp_path / "s", "def total_macs(*values): return [type(values[2]).__name__, values]")
+    execution = runner.run(request(folder, given=("input", "model", "input_size")))
+    assert execution.value == ["tuple", [[0.5], ["light", 1, 2, 3], [1, 3, 8, 8]]]
+
+
+def test_a_child_sees_its_own_subject_only(runner, tmp_path):
+    look = """
+import gc
+def total_macs(model):
+    gc.unfreeze()
+    return sorted(found[0] for found in gc.get_objects() if type(found) is list and found[1:] == [1, 2, 3])
+"""
+    folder = student(tmp_path / "s", look)
+    for name in ("hidden", "public"):
+        subject = SubjectSpec(model=name, input=SUBJECT.input)
+        assert runner.run(request(folder, given=("model",), subject=subject)).value == [name]
+
+
+@linux
+def test_nothing_is_started_before_the_first_call_and_nothing_is_left():
+    before = set(family(os.getpid()))
+    with Runner(zoo=HERE / "zoo_light.py", fresh=False) as runner:
+        assert set(family(os.getpid())) == before
+        runner.run(request(GALLERY / "more_with_defaults"))
+        server = set(family(os.getpid())) - before
+        assert len(server) == 1
+        runner.run(request(GALLERY / "divides_by_zero"))
+        assert set(family(os.getpid())) - before == server, "the same server, and no child"
+        folder = runner._own_folder()
+    assert set(family(os.getpid())) == before
+    assert not folder.exists()
+
+
+@linux
+def test_a_server_lost_between_two_calls_costs_nobody():
+    with Runner(zoo=HERE / "zoo_light.py", fresh=False) as runner:
+        runner.run(request(GALLERY / "more_with_defaults"))
+        os.kill(runner._launcher._process.pid, signal.SIGKILL)
+        runner._launcher._process.wait()
+        assert runner.run(request(GALLERY / "more_with_defaults")).value == 4
+
+
+@linux
+def test_a_grader_that_is_killed_takes_everything_along(tmp_path):
+    folder = student(
+        tmp_path / "s",
+        "import os, subprocess, time\n"
+        "def total_macs():\n"
+        "    sleep = subprocess.Popen(['sleep', '60'], start_new_session=True)\n"
+        f"    open({str(tmp_path / 'pids')!r}, 'w').write(f'{{os.getppid()}} {{os.getpid()}} {{sleep.pid}}\\n')\n"
+        "    time.sleep(60)\n",
+    )
+    grader = (
+        f"import sys; sys.path.insert(0, {str(ROOT)!r})\n"
+        "from pathlib import Path\n"
+        "from labgrade.sandbox.runner import Runner\n"
+        "from labgrade.sandbox.request import CallRequest\n"
+        "from labgrade.model import Limits\n"
+        f"Runner(zoo=Path({str(HERE / 'zoo_light.py')!r}), fresh=False).run(CallRequest(folder=Path({str(folder)!r}),\n"
+        "    file='hw2_1.py', function='total_macs', given=(), subject=None, limits=Limits()))\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", grader], env={"TMPDIR": str(tmp_path)}) as process:
+        pids = _wait_for(lambda: (tmp_path / "pids").read_text().split() if (tmp_path / "pids").exists() else [])
+        process.kill()
+    assert _wait_for(lambda: not any(Path("/proc", pid).exists() for pid in pids))
+
+
+def _wait_for(condition, seconds=10):
+    deadline = time.monotonic() + seconds
+    while not (found := condition()) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    return found
+
+
+@linux
+def test_a_server_with_threads_does_not_fork():
+    with Runner(zoo=HERE / "zoo_threads.py", fresh=False) as runner:
+        assert runner.run(request(GALLERY / "more_with_defaults")).value == 4
+        assert type(runner._launcher).__name__ == "Fresh"
+
+
+def test_the_environment_can_ask_for_fresh_processes(monkeypatch):
+    monkeypatch.setenv("LABGRADE_FRESH", "1")
+    with Runner(zoo=HERE / "zoo_light.py") as runner:
+        assert runner.run(request(GALLERY / "more_with_defaults")).value == 4
+        assert type(runner._launcher).__name__ == "Fresh"
+
+
+@pytest.mark.parametrize("fresh", [pytest.param(False, marks=linux), True])
+def test_a_server_that_does_not_come_up_is_a_fault(fresh):
+    with Runner(zoo=HERE / "zoo_broken.py", fresh=fresh) as runner:
+        for _ in range(2):
+            execution = runner.run(request(GALLERY / "exits_process"))
+            assert execution.status == "fault"
+            assert "No module named 'no_such_module'" in execution.reason
+
+
+@pytest.mark.parametrize("fresh", [pytest.param(False, marks=linux), True])
+def test_a_subject_that_cannot_be_built_is_a_fault_and_the_next_call_works(fresh):
+    broken = SubjectSpec(model="broken", input=SUBJECT.input)
+    with Runner(zoo=HERE / "zoo_small.py", fresh=fresh) as runner:
+        execution = runner.run(request(GALLERY / "exits_process", subject=broken))
+        assert execution.status == "fault"
+        assert "there is no model 'broken'" in execution.reason
+        assert runner.run(request(GALLERY / "more_with_defaults")).value == 4
+
+
+def test_what_cannot_be_given_is_a_fault_of_the_spec():
+    with Runner() as runner:
+        unknown = runner.run(request(GALLERY / "counts", given=("modle",)))
+        without = runner.run(request(GALLERY / "counts", subject=None))
+    assert (unknown.status, unknown.reason) == ("fault", "nothing called 'modle' can be given")
+    assert (without.status, without.reason) == ("fault", "there is no subject to be given")
+
+
+def test_a_file_that_is_not_there_crashes_nobody(runner):
+    execution = runner.run(request(GALLERY / "counts", file="hw2_2.py"))
+    assert execution.status == "crashed"
+    assert "FileNotFoundError" in execution.reason
+
+
+def test_what_was_too_large_to_copy_is_said_when_it_is_missed(runner, tmp_path, monkeypatch):
+    folder = student(tmp_path / "s", "def total_macs(*_): return open('weights.bin').read()")
+    (folder / "weights.bin").write_bytes(b"x" * 1000)
+    assert len(runner.run(request(folder)).value) == 1000
+    monkeypatch.setattr(handin, "COPY_BYTES", 900)
+    execution = runner.run(request(folder))
+    assert execution.status == "crashed"
+    assert execution.reason.endswith("(too large to be copied for the call: weights.bin)")
+
+
+def test_the_grader_imports_no_torch_and_no_student():
+    code = (
+        f"import sys; sys.path.insert(0, {str(ROOT)!r})\n"
+        "from pathlib import Path\n"
+        "from labgrade.sandbox.runner import Runner\n"
+        "from labgrade.sandbox.request import CallRequest\n"
+        "from labgrade.model import Limits\n"
+        f"request = CallRequest(folder=Path({str(GALLERY / 'star_import')!r}), file='hw2_1.py',\n"
+        "    function='total_macs', given=(), subject=None, limits=Limits())\n"
+        f"with Runner(zoo=Path({str(HERE / 'zoo_light.py')!r})) as runner:\n"
+        "    assert runner.run(request).status == 'crashed'\n"
+        "print(sorted({'torch', 'numpy', 'onnx', 'parts', 'student_file'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"

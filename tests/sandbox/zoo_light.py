@@ -1,0 +1,14 @@
+"""Stands in for labgrade/zoo.py where starting must be quick: no torch, and a model that is a list."""
+
+
+def import_torchvision():
+    return None
+
+
+class Subject:
+    def __init__(self, *, shape, model, **_):
+        self.shape = shape
+        self.real = [model, 1, 2, 3], [0.5]
+
+    def with_weights(self):
+        return self.real

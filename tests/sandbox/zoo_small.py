@@ -1,0 +1,23 @@
+"""Stands in for labgrade/zoo.py: a model of two layers."""
+
+import torch
+
+
+def import_torchvision():
+    return torch
+
+
+class Subject:
+    def __init__(self, *, model, shape, fill, input_seed, options, weight_seed):
+        assert fill == "normal"
+        assert not options
+        if model == "broken":
+            message = f"there is no model '{model}'"
+            raise ValueError(message)
+        self.shape = shape
+        self.seeds = (weight_seed, input_seed)
+
+    def with_weights(self):
+        torch.manual_seed(self.seeds[0])
+        module = torch.nn.Sequential(torch.nn.Conv2d(3, 4, 3), torch.nn.Linear(6, 2))
+        return module.eval(), torch.ones(self.shape)

@@ -1,0 +1,5 @@
+"""Takes more arguments than the task gives, and has defaults for them."""
+
+
+def total_macs(model, size, *, verbose=False, **options):
+    return len(size)

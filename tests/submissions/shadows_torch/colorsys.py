@@ -1,0 +1,3 @@
+"""Not the real one."""
+
+SHADOW = True

@@ -1,0 +1,3 @@
+"""A module of the student's own."""
+
+TWENTY = 20

@@ -1,0 +1,5 @@
+"""A bracket is missing."""
+
+
+def total_macs(model, input_size:
+    return 1

@@ -1,0 +1,5 @@
+"""Takes fewer arguments than the task gives."""
+
+
+def total_macs(model):
+    return 1

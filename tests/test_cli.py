@@ -1,0 +1,160 @@
+"""The `labgrade` command on a small course."""
+
+import json
+
+import pytest
+import small_course
+
+from labgrade.cli import main
+
+
+@pytest.fixture
+def course(tmp_path, monkeypatch):
+    small_course.write(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("LABGRADE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("COLUMNS", "80")
+    return tmp_path
+
+
+def test_a_right_submission_ends_with_0(course, capsys):
+    assert main(["check", "submissions/right"]) == 0
+    out = capsys.readouterr().out
+    assert "CORRECT" in out
+    assert "secret" not in out
+
+
+def test_a_wrong_submission_ends_with_1_and_says_why(course, capsys):
+    assert main(["check", "submissions/twice"]) == 1
+    out = capsys.readouterr().out
+    assert "counted twice" in out
+    assert "secret" not in out
+
+
+def test_a_fault_of_ours_ends_with_3(course, capsys):
+    (course / "specs/lab/faulty.yaml").write_text(small_course.FAULTY)
+    assert main(["check", "submissions/right"]) == 3
+    assert "labgrade failed here, not you" in " ".join(capsys.readouterr().out.split())
+
+
+def test_a_broken_spec_ends_with_2_and_the_others_are_graded(course, capsys):
+    (course / "specs/lab/broken.yaml").write_text("id: broken\n")
+    assert main(["check", "submissions/right"]) == 2
+    done = capsys.readouterr()
+    assert "CORRECT" in done.out
+    assert "specs/lab/broken.yaml:1:1: a task needs 'title'" in done.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["check", "nowhere"], "labgrade: there is no folder 'nowhere'"),
+        (["check", "conftest.py"], "labgrade: 'conftest.py' is not a folder"),
+        (["check", ".", "--lab", "lap"], "labgrade: there is no lab 'lap'; did you mean 'lab'?"),
+        (["check", ".", "--task", "tsak"], "labgrade: there is no task 'tsak'; did you mean 'task'?"),
+        (["compute", "sice", "--model", "torchvision/alexnet"], "there is no quantity 'sice'; did you mean 'size'?"),
+        (["compute", "size", "--model", "torchvision/alexnt"], "did you mean 'torchvision/alexnet'?"),
+        (["compute", "size", "--model", "torchvision/alexnet", "--set", "time=2"], "takes no 'time'; did you mean 'times'?"),
+        (["compute", "size", "--model", "torchvision/alexnet", "--set", "times"], "--set takes KEY=VALUE, not 'times'"),
+        (["compute", "size", "--model", "torchvision/alexnet", "--set", "times=x"], "'times' must be a whole number"),
+        (["compute", "size", "--model", "torchvision/alexnet", "--input", "1,x"], "not '1,x'"),
+        (["validate", "nowhere.yaml"], "labgrade: there is no 'nowhere.yaml'"),
+    ],
+)
+def test_what_cannot_be_done_ends_with_2_and_an_offer(course, capsys, arguments, message):
+    assert main(arguments) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_the_json_report_goes_to_stdout_alone(course, capsys):
+    assert main(["check", "submissions/right", "--json", "-"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    (task,) = report["submissions"][0]["tasks"]
+    assert [check["id"] for check in task["checks"]] == ["total", "essay"]
+    assert task["points"] == 9
+    assert "secret" not in json.dumps(report)
+
+
+def test_the_json_report_goes_to_a_file_too(course, capsys):
+    main(["check", "submissions/twice", "--json", "out.json"])
+    assert json.loads((course / "out.json").read_text())["schema"] == "labgrade/report/1"
+    assert "PARTIAL" in capsys.readouterr().out
+
+
+def test_compute_prints_one_value_or_json(course, capsys):
+    assert main(["compute", "size", "--model", "torchvision/alexnet", "--input", "1500,2"]) == 0
+    assert capsys.readouterr().out == "1,500\n"
+    main(["compute", "size", "--model", "torchvision/alexnet", "--input", "15x2", "--set", "times=3", "--json"])
+    assert capsys.readouterr().out == "45\n"
+
+
+def test_compute_prints_a_table_by_layer(course, capsys):
+    main(["compute", "macs_by_layer", "--model", "torchvision/alexnet", "--set", "layers=[Linear]"])
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split() == ["layer", "type", "macs"]
+    assert lines[1].split() == ["classifier.1", "Linear", "37,748,736"]
+
+
+def test_a_quantity_that_fails_ends_with_3(course, capsys):
+    assert main(["compute", "broken", "--model", "torchvision/alexnet"]) == 3
+    assert "a fault of ours: the quantity 'broken' failed" in capsys.readouterr().err
+
+
+def test_list_shows_what_there_is(course, capsys):
+    main(["list", "quantities", "size"])
+    assert "times: int (default 1)" in capsys.readouterr().out
+    main(["list", "checkers"])
+    assert "same_rows" in capsys.readouterr().out
+    main(["list", "tasks"])
+    assert capsys.readouterr().out == "lab/task  A task (10 points)\n"
+    main(["list", "models", "regnet"])
+    assert len(capsys.readouterr().out.split()) == 15
+
+
+def test_validate_says_all_that_is_wrong(course, capsys):
+    assert main(["validate"]) == 0
+    assert capsys.readouterr().out == "1 spec, nothing wrong\n"
+    (course / "specs/lab/task.yaml").write_text(small_course.TASK.replace("equal", "equl").replace("title", "titel"))
+    assert main(["validate", "specs"]) == 2
+    err = capsys.readouterr().err
+    assert "a task needs 'title'" in err
+    assert "no checker is called 'equl'; did you mean 'equal'?" in err
+
+
+def test_validate_names_a_quantity_file_that_is_not_python(course, capsys):
+    (course / "reference/bad.py").write_text("def x(:\n")
+    assert main(["validate"]) == 2
+    assert "reference/bad.py:1:" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("{quantity: size}", "{quantity: size, published: 1235}", "the published value is 1235, but size computes 1234"),
+        ("{times: 2}", "{times: 1}", "this misconception gives the right value on the task's own subject"),
+        (
+            "[{value: {quantity: size, with: {times: 2}}",
+            "[{value: 2468, says: other}, {value: {quantity: size, with: {times: 2}}",
+            "this misconception gives the same value as the one on line 22, so neither is ever claimed",
+        ),
+    ],
+)
+def test_validate_computes_what_only_computing_tells(course, capsys, old, new, message):
+    path = course / "specs/lab/task.yaml"
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
+    assert main(["validate"]) == 0
+    assert main(["validate", "--compute"]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_validate_computes_and_finds_nothing_wrong(course, capsys):
+    assert main(["validate", "--compute"]) == 0
+
+
+def test_a_course_folder_of_its_own_is_found_beside_the_built_in_one(course, capsys):
+    main(["list", "quantities"])
+    out = capsys.readouterr().out
+    assert "size  A size." in out
+    assert "macs " in out

@@ -1,0 +1,188 @@
+"""The model zoo: names without torch, models without memory, weights and inputs from seeds."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+from labgrade import zoo
+
+ROOT = Path(__file__).parents[1]
+
+
+def subject(model="torchvision/squeezenet1_1", shape=(1, 3, 32, 32), **values):
+    return zoo.Subject(model=model, shape=shape, **values)
+
+
+def in_a_fresh_process(code):
+    run = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert run.returncode == 0, run.stderr
+    return run.stdout.strip()
+
+
+def test_names_are_found_without_importing_what_they_name():
+    code = "import sys; from labgrade import zoo; print(len(zoo.names()), {'torch', 'torchvision'} & set(sys.modules))"
+    assert in_a_fresh_process(code) == "80 set()"
+
+
+def test_names_are_those_that_torchvision_registers_as_classifiers():
+    models = zoo.import_torchvision().models
+    registered = {f"torchvision/{name}" for name in models.list_models(module=models)}
+    assert set(zoo.names()) == registered
+    assert list(zoo.names()) == sorted(registered)
+    assert "torchvision/fcn_resnet50" not in registered
+
+
+def test_torchvision_is_imported_with_or_without_its_compiled_operators():
+    code = """
+from labgrade import zoo
+first, second = zoo.import_torchvision(), zoo.import_torchvision()
+import torch
+print(first is second, hasattr(torch.ops.torchvision, 'nms'), first.__name__)
+"""
+    assert in_a_fresh_process(code) == "True True torchvision"
+
+
+def test_the_zoo_needs_nothing_of_labgrade_and_loads_by_its_path():
+    imported = {
+        node.module or ""
+        for node in ast.walk(ast.parse(Path(zoo.__file__).read_text(encoding="utf-8")))
+        if isinstance(node, ast.ImportFrom)
+    }
+    assert not any(name.startswith("labgrade") for name in imported)
+    code = f"""
+import importlib.util, sys
+spec = importlib.util.spec_from_file_location('elsewhere', {zoo.__file__!r})
+sys.modules['elsewhere'] = zoo = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(zoo)
+module, x = zoo.Subject(model='torchvision/resnet18', shape=(1, 3, 8, 8)).on_meta()
+print(type(module).__name__, list(x.shape), [name for name in sys.modules if name.startswith('labgrade')])
+"""
+    assert in_a_fresh_process(code) == "ResNet [1, 3, 8, 8] []"
+
+
+@pytest.mark.parametrize("name", zoo.names())
+def test_every_model_builds_on_meta(name):
+    module, x = subject(name).on_meta()
+    assert not module.training
+    assert x.is_meta
+    assert list(x.shape) == [1, 3, 32, 32]
+    assert all(tensor.is_meta for tensor in module.state_dict().values())
+    assert not module.training
+
+
+def test_building_on_meta_leaves_torch_as_it_was():
+    register, normal = torch.nn.Module.register_parameter, torch.nn.init.normal_
+    state = torch.get_rng_state()
+    subject().on_meta()
+    with pytest.raises(ValueError, match="cannot be built"):
+        subject("torchvision/resnet18", options={"block": 3}).on_meta()
+    assert torch.nn.Module.register_parameter is register
+    assert torch.nn.init.normal_ is normal
+    assert torch.equal(torch.get_rng_state(), state)
+    assert not torch.nn.Linear(2, 2).weight.is_meta
+
+
+def test_on_meta_and_with_weights_are_the_same_model():
+    meta, _ = subject("torchvision/mobilenet_v3_small").on_meta()
+    real, _ = subject("torchvision/mobilenet_v3_small").with_weights()
+    assert str(meta) == str(real)
+    assert {name: t.shape for name, t in meta.state_dict().items()} == {
+        name: t.shape for name, t in real.state_dict().items()
+    }
+    assert {name: p.requires_grad for name, p in meta.named_parameters()} == {
+        name: p.requires_grad for name, p in real.named_parameters()
+    }
+
+
+def test_each_model_on_meta_is_the_callers_own():
+    one = subject()
+    assert one.on_meta()[0] is not one.on_meta()[0]
+    assert one.with_weights()[0] is one.with_weights()[0]
+
+
+def test_same_seed_same_weights_and_another_seed_others():
+    first, again, other = (subject(weight_seed=seed).with_weights()[0].state_dict() for seed in (7, 7, 8))
+    assert all(torch.equal(first[name], again[name]) for name in first)
+    assert not torch.equal(first["features.0.weight"], other["features.0.weight"])
+
+
+def test_weights_do_not_depend_on_what_was_drawn_before_and_disturb_nothing():
+    torch.manual_seed(3)
+    state = torch.get_rng_state()
+    first = subject().with_weights()[0].state_dict()
+    assert torch.equal(torch.get_rng_state(), state)
+    torch.rand(100)
+    again = subject().with_weights()[0].state_dict()
+    assert all(torch.equal(first[name], again[name]) for name in first)
+
+
+def test_seeded_weights_are_the_same_in_another_process():
+    code = """
+from labgrade import zoo
+module, x = zoo.Subject(model='torchvision/squeezenet1_1', shape=(1, 3, 32, 32), input_seed=5).with_weights()
+print(repr(float(module.features[0].weight.detach().double().sum())), repr(float(x.double().sum())))
+"""
+    module, x = subject(input_seed=5).with_weights()
+    expected = f"{float(module.features[0].weight.detach().double().sum())!r} {float(x.double().sum())!r}"
+    assert in_a_fresh_process(code) == in_a_fresh_process(code) == expected
+
+
+def test_fills():
+    drawn = {fill: subject(fill=fill).with_weights()[1] for fill in zoo.FILLS}
+    assert drawn["normal"].min() < 0
+    assert 0 <= drawn["uniform"].min() < drawn["uniform"].max() < 1
+    assert torch.equal(drawn["ones"], torch.ones(1, 3, 32, 32))
+    assert torch.equal(drawn["zeros"], torch.zeros(1, 3, 32, 32))
+    for fill in ("normal", "uniform"):
+        assert torch.equal(drawn[fill], subject(fill=fill, weight_seed=9).with_weights()[1])
+        assert not torch.equal(drawn[fill], subject(fill=fill, input_seed=1).with_weights()[1])
+
+
+@pytest.mark.parametrize("name", ["googlenet", "inception_v3"])
+def test_auxiliary_heads_are_off_unless_asked_for(name):
+    without = subject(f"torchvision/{name}").on_meta()[0]
+    within = subject(f"torchvision/{name}", options={"aux_logits": True}).on_meta()[0]
+    assert not any("aux" in key for key in without.state_dict())
+    assert any("aux" in key.lower() for key in within.state_dict())
+
+
+def test_options_reach_the_builder():
+    assert subject(options={"num_classes": 10}).on_meta()[0].classifier[1].out_channels == 10
+    assert subject("torchvision/vit_b_32", options={"image_size": 64}).on_meta()[0].image_size == 64
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        (
+            {"model": "torchvision/googlnet"},
+            "there is no model 'torchvision/googlnet'; did you mean 'torchvision/googlenet'?",
+        ),
+        ({"model": "resnet18"}, "there is no model 'resnet18'; did you mean 'torchvision/resnet18'?"),
+        ({"model": "torchvision/fcn_resnet50"}, "there is no model 'torchvision/fcn_resnet50'"),
+        (
+            {"options": {"num_class": 3}},
+            "'torchvision/squeezenet1_1' has no option 'num_class'; did you mean 'num_classes'?",
+        ),
+        ({"options": {"weights": "DEFAULT"}}, "'torchvision/squeezenet1_1' has no option 'weights'"),
+        ({"options": {"version": "1_0"}}, "'torchvision/squeezenet1_1' cannot be built with {'version': '1_0'}: "),
+        (
+            {"fill": "norml"},
+            "there is no fill 'norml'; did you mean 'normal'?; it is one of normal, uniform, ones, zeros",
+        ),
+        ({"shape": ()}, "an input has a shape of positive whole numbers, such as [1, 3, 224, 224], not []"),
+        ({"shape": (1, 3, 0, 8)}, "not [1, 3, 0, 8]"),
+        ({"shape": (1, 3, 8.0, 8)}, "not [1, 3, 8.0, 8]"),
+    ],
+)
+def test_what_cannot_be_built_is_said(values, message):
+    for build in (zoo.Subject.on_meta, zoo.Subject.with_weights):
+        with pytest.raises(ValueError) as caught:  # noqa: PT011 - the message is looked at in full
+            build(subject(**values))
+        assert message in str(caught.value)
