@@ -17,7 +17,7 @@ import typing
 import warnings
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 from unittest import mock
 
 if TYPE_CHECKING:
@@ -33,6 +33,12 @@ DEFAULT_OPTIONS: Mapping[str, Mapping[str, object]] = {
     "googlenet": {"aux_logits": False},
     "inception_v3": {"aux_logits": False},
 }
+FROZEN = "frozen"  # the one option that is not torchvision's: names of modules whose parameters are not trained
+_MICRO: Mapping[str, dict[str, Any]] = {
+    "micro/dilated": {"kernel_size": 3, "dilation": 2},
+    "micro/same_padding": {"kernel_size": (3, 5), "padding": "same"},
+    "micro/uneven_kernel": {"kernel_size": (1, 7), "stride": (2, 1), "padding": (0, 3)},
+}
 _OPERATORS = (
     "nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor",
     "qnms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor",
@@ -41,13 +47,14 @@ _OPERATORS = (
 
 @functools.cache
 def names() -> tuple[str, ...]:
-    """The classifiers that torchvision offers, as `torchvision/<name>`, sorted, found by reading its source.
+    """The models of the zoo, sorted: `micro/<name>`, and torchvision's classifiers, found by reading its source.
 
     Neither torch nor torchvision is imported. Detection, segmentation, video and quantized models live in folders of
     their own and are left out.
     """
     folder = _torchvision_folder() / "models"
-    return tuple(sorted(COLLECTION + name for file in folder.glob("[!_]*.py") for name in _registered(file)))
+    classifiers = (COLLECTION + name for file in folder.glob("[!_]*.py") for name in _registered(file))
+    return tuple(sorted([*classifiers, *_MICRO]))
 
 
 def import_torchvision() -> types.ModuleType:
@@ -101,6 +108,9 @@ class Subject:
     def with_weights(self) -> tuple[torch.nn.Module, torch.Tensor]:
         """The model in eval mode with its seeded weights, and its input, on the CPU. Remembered: change neither.
 
+        Batch norms get seeded statistics and affine parameters, too: with the untouched ones each is the identity in
+        eval mode, and a tensor before it could not be told from the one behind it.
+
         The state of torch's random numbers is as it was before.
 
         Raises:
@@ -117,6 +127,7 @@ class Subject:
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(self.weight_seed)
             module = build()
+            _unsettle_norms(module)
         return module.eval(), self._input()
 
     def _input(self) -> torch.Tensor:
@@ -138,26 +149,73 @@ class Subject:
             likely = self.model if "/" in self.model else COLLECTION + self.model
             message = f"there is no model '{self.model}'{_close(likely, names())}"
             raise ValueError(message)
-        name = self.model.removeprefix(COLLECTION)
-        builder: Callable[..., torch.nn.Module] = getattr(import_torchvision().models, name)
-        allowed = _options_of(builder)
-        for option in self.options:
+        name = self.model.rpartition("/")[2]
+        builder: Callable[..., torch.nn.Module]
+        fixed: dict[str, Any]
+        if self.model in _MICRO:
+            builder, allowed, fixed = _micro, set(), dict(_MICRO[self.model])
+        else:
+            builder = getattr(import_torchvision().models, name)
+            allowed, fixed = _options_of(builder), {"weights": None, "progress": False}
+        chosen = {option: value for option, value in self.options.items() if option != FROZEN}
+        for option in chosen:
             if option not in allowed:
                 message = f"'{self.model}' has no option '{option}'{_close(option, allowed)}"
                 raise ValueError(message)
-        options = {**DEFAULT_OPTIONS.get(name, {}), **self.options}
+        options = {**DEFAULT_OPTIONS.get(name, {}), **chosen, **fixed}
 
         def build() -> torch.nn.Module:
             with warnings.catch_warnings():
                 # About how long torchvision's own initialisation takes, not about the model that is asked for.
                 warnings.filterwarnings("ignore", message="The default weight initialization of")
                 try:
-                    return builder(weights=None, progress=False, **options)
+                    module = builder(**options)
                 except TypeError as error:
                     message = f"'{self.model}' cannot be built with {dict(self.options)}: {error}"
                     raise ValueError(message) from error
+            return self._freeze(module)
 
         return build
+
+    def _freeze(self, module: torch.nn.Module) -> torch.nn.Module:
+        """Set `requires_grad=False` below the modules that the option `frozen` names."""
+        known = {name for name, _ in module.named_modules()}
+        for name in cast("list[str]", self.options.get(FROZEN, [])):
+            if name not in known:
+                message = f"'{self.model}' has no module '{name}' to freeze{_close(name, known)}"
+                raise ValueError(message)
+            module.get_submodule(name).requires_grad_(requires_grad=False)
+        return module
+
+
+def _micro(**first: Any) -> torch.nn.Module:
+    """A network small enough to count by hand, whose first convolution is out of the ordinary."""
+    from torch import nn
+
+    return nn.Sequential(
+        nn.Conv2d(3, 8, **first),
+        nn.ReLU(),
+        nn.Conv2d(8, 12, 3, groups=4),
+        nn.AdaptiveAvgPool2d(4),
+        nn.Flatten(),
+        nn.Linear(192, 10),
+    )
+
+
+def _unsettle_norms(module: torch.nn.Module) -> None:
+    """Draw what a trained batch norm would have learnt: mean, variance, scale and shift."""
+    from torch import nn
+
+    for norm in module.modules():
+        if isinstance(norm, nn.modules.batchnorm._BatchNorm):  # noqa: SLF001 - the common base of 1d, 2d and 3d
+            for tensor, low, high in (
+                (norm.running_mean, -0.2, 0.2),
+                (norm.running_var, 0.5, 1.5),
+                (norm.weight, 0.5, 1.5),
+                (norm.bias, -0.2, 0.2),
+            ):
+                if tensor is not None:
+                    tensor.data.uniform_(low, high)
 
 
 def _torchvision_folder() -> Path:

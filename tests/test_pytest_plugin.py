@@ -146,7 +146,7 @@ def test_a_fault_is_pending_and_costs_nothing(tmp_path):
     done, report, found = checks(tmp_path, "--submission=right")
     assert found["right", "fault"] == "FAULT"
     assert report["submissions"][0]["at_most"] == 12
-    assert "own.py:9" in "".join(done.stdout.split())
+    assert "own.py:8" in "".join(done.stdout.split())
     assert done.returncode == 1
 
 

@@ -27,14 +27,15 @@ def in_a_fresh_process(code):
 
 def test_names_are_found_without_importing_what_they_name():
     code = "import sys; from labgrade import zoo; print(len(zoo.names()), {'torch', 'torchvision'} & set(sys.modules))"
-    assert in_a_fresh_process(code) == "80 set()"
+    assert in_a_fresh_process(code) == f"{len(zoo.names())} set()"
 
 
 def test_names_are_those_that_torchvision_registers_as_classifiers():
     models = zoo.import_torchvision().models
     registered = {f"torchvision/{name}" for name in models.list_models(module=models)}
-    assert set(zoo.names()) == registered
-    assert list(zoo.names()) == sorted(registered)
+    assert {name for name in zoo.names() if name.startswith("torchvision/")} == registered
+    assert list(zoo.names()) == sorted(zoo.names())
+    assert len(registered) == 80
     assert "torchvision/fcn_resnet50" not in registered
 
 
@@ -186,3 +187,26 @@ def test_what_cannot_be_built_is_said(values, message):
         with pytest.raises(ValueError) as caught:  # noqa: PT011 - the message is looked at in full
             build(subject(**values))
         assert message in str(caught.value)
+
+
+def test_a_frozen_part_is_not_trained_and_nothing_else_changes():
+    frozen = subject(options={"frozen": ["features"]})
+    for module in (frozen.on_meta()[0], frozen.with_weights()[0]):
+        assert not any(p.requires_grad for p in module.features.parameters())
+        assert all(p.requires_grad for p in module.classifier.parameters())
+    plain = subject().with_weights()[0].state_dict()
+    assert all(torch.equal(plain[name], tensor) for name, tensor in frozen.with_weights()[0].state_dict().items())
+
+
+def test_a_frozen_part_must_be_there():
+    with pytest.raises(ValueError, match="has no module 'feature' to freeze; did you mean 'features'"):
+        subject(options={"frozen": ["feature"]}).on_meta()
+
+
+@pytest.mark.parametrize("name", [name for name in zoo.names() if name.startswith("micro/")])
+def test_micro_networks_run(name):
+    module, x = subject(name, shape=(2, 3, 32, 40)).with_weights()
+    with torch.no_grad():
+        assert module(x).shape == (2, 10)
+    with pytest.raises(ValueError, match="has no option 'num_classes'"):
+        subject(name, options={"num_classes": 3}).on_meta()

@@ -31,6 +31,8 @@ _STRUCTURE = re.compile(
     re.VERBOSE | re.IGNORECASE | re.MULTILINE,
 )
 _NUMBER = re.compile(rf"{_PREFIX}(?P<number>{_NUMBERING})(?![A-Za-z0-9])(?![-.]\d)", re.IGNORECASE)
+_DECIMAL = re.compile(r"\d+\.\d+(?![-.\d])")
+_RULE_BELOW = re.compile(r"\n[ \t]*([=-])(?:\1){2,}[ \t]*$", re.MULTILINE)
 _UNMARKED, _SETEXT = 7, {"=": 1, "-": 2}
 _MARKUP = re.compile(r"[#*_`~\[\]\u3010\u3011()\uff08\uff09<>\u300c\u300d$\\\s]+")
 
@@ -65,8 +67,19 @@ def sections(document: Document, path: tuple[str, ...]) -> list[Span]:
         return spans
     headings = list(_headings(document.text))
     for token in path:
-        spans = [found for span in spans for found in _under(token, span, headings)]
+        known = headings if _NUMBER.fullmatch(token.strip()) else _with_lines(document.text, token, headings)
+        spans = [found for span in spans for found in _under(token, span, known)]
     return spans
+
+
+def _with_lines(text: str, token: str, headings: list[Heading]) -> list[Heading]:
+    """The headings, and the lines that are nothing but the words of `token`, as on a rendered page."""
+    alone = re.compile(rf"^[ \t>]{{0,12}}+{re.escape(token)}[ \t]*[:\uff1a.]?[ \t]*$", re.IGNORECASE | re.MULTILINE)
+    lines = [
+        Heading(start=match.start(), end=match.end(), level=_UNMARKED, title=match[0].strip())
+        for match in islice(alone.finditer(text), _MOST_LINES)
+    ]
+    return sorted([*headings, *lines], key=lambda heading: heading.start)
 
 
 def _under(token: str, outer: Span, headings: list[Heading]) -> list[Span]:
@@ -97,13 +110,13 @@ def _begins_with(heading: Heading, token: str) -> bool:
 
 
 def _ends(own: Heading, later: Heading, token: str) -> bool:
-    """Whether `later` ends the section of `own`: another number that is no part of it, or a level as high."""
+    """Whether `later` ends the section of `own`: another number of several parts, or a level as high."""
     if _begins_with(later, token):
         return False
-    if own.numbers and later.numbers:
+    if _is_numbering(own.numbers) and _is_numbering(later.numbers):
         return not any(number.startswith(f"{mine}-") for number in later.numbers for mine in own.numbers)
     if own.level == _UNMARKED:
-        return bool(later.numbers) or (not own.numbers and later.level < _UNMARKED)
+        return _is_numbering(later.numbers) or (not own.numbers and later.level < _UNMARKED)
     return later.level <= own.level
 
 
@@ -135,8 +148,12 @@ def _heading(text: str, match: re.Match[str]) -> Heading | None:
         return Heading(**place, level=len(match["atx"]), title=title, numbers=numbers)
     if match["strong"] is None and not _is_numbering(numbers):
         return None
-    if match["plain"] and title.endswith((".", ",", ";", "\u3002", "\uff0c")):
-        return None
+    if match["plain"]:
+        if title.endswith((".", ",", ";", "\u3002", "\uff0c")) or _DECIMAL.match(title):
+            return None
+        rule = _RULE_BELOW.match(text, match.end())
+        if rule is not None:
+            return Heading(start=match.start(), end=rule.end(), level=_SETEXT[rule[1]], title=title, numbers=numbers)
     return Heading(**place, level=_UNMARKED, title=title, numbers=numbers)
 
 
@@ -146,7 +163,7 @@ def _setext(text: str, match: re.Match[str]) -> Iterator[Heading]:
     if len(above) < 2 or not above[-2].strip() or (len(above) > 2 and above[-3].strip()):  # noqa: PLR2004 - two lines
         return
     title = above[-2].strip()
-    if not re.match(r"[#>|`~]|[-*+] ", title):
+    if not re.match(r"[#>|`~]|[-*+] ", title) and not _is_numbering(_numbers(title)):
         start = match.start() - len(above[-2]) - 1
         level = _SETEXT[match["rule"][0]]
         yield Heading(start=start, end=match.end(), level=level, title=title, numbers=_numbers(title))

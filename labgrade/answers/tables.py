@@ -121,7 +121,9 @@ def _header(line: str, kind: TableType) -> _Header | str:
     lacking = ""
     for split in (_by_pipes, _by_tabs, _by_commas, _by_blanks, _by_words):
         pieces = split(line)
-        names = _name_place(pieces, kind)
+        names = _name_place(pieces, kind, empty=split is _by_pipes)
+        if split is _by_words and names != 0:
+            continue
         if len(pieces) < 2 or names is None:  # noqa: PLR2004 - a name and a value
             continue
         columns: dict[str, int] = {}
@@ -138,13 +140,13 @@ def _header(line: str, kind: TableType) -> _Header | str:
     return lacking
 
 
-def _name_place(pieces: list[str], kind: TableType) -> int | None:
-    """Which piece of a header stands over the names: the spec's word for a row, else a synonym, else an empty first."""
+def _name_place(pieces: list[str], kind: TableType, *, empty: bool) -> int | None:
+    """Which piece of a header stands over the names: the spec's word for a row, a synonym, or (`empty`) an empty first."""
     words = [plain_word(piece) for piece in pieces]
     if plain_word(kind.row) in words:
         return words.index(plain_word(kind.row))
     alike = [place for place, piece in enumerate(pieces) if names_rows(piece, kind.row)]
-    return alike[0] if alike else 0 if pieces and not words[0] else None
+    return alike[0] if alike else 0 if empty and pieces and not words[0] else None
 
 
 def _read(

@@ -170,7 +170,7 @@ def _named(plain: object, of_what: str) -> dict[str, object]:
 
 
 def _tensor(plain: object) -> Array:
-    import numpy as np  # noqa: PLC0415 - most answers need no numpy
+    import numpy as np
 
     if isinstance(plain, bool | str | Mapping | None) or not isinstance(
         plain, int | float | list | tuple | np.ndarray | np.generic

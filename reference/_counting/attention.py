@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from .shapes import like
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -24,7 +26,7 @@ def scaled_dot_product(
     """softmax(Q K^T / sqrt(E)) V: L S (E + Ev) multiply-accumulates a head. A mask saves none."""
     out = (*query.shape[:-1], value.shape[-1])
     _products(add, tuple(query.shape), key.shape[-2], value.shape[-1])
-    return query.new_empty(out)
+    return like(query, out)
 
 
 def multi_head(  # noqa: PLR0913, PLR0917 - torch's signature
@@ -70,7 +72,7 @@ def multi_head(  # noqa: PLR0913, PLR0917 - torch's signature
     _projection(add, (*query.shape[:-1], width), out[-1], biased=out_proj_bias is not None)
     scores = (length, source) if average_attn_weights else (num_heads, length, source)
     weights = (batch, *scores) if batched else scores
-    return query.new_empty(out), query.new_empty(weights) if need_weights else None
+    return like(query, out), like(query, weights) if need_weights else None
 
 
 def _projection(add: Callable[..., Operation], shape: Shape, width: int, *, biased: bool) -> None:

@@ -14,7 +14,7 @@ import torch
 from torch.nn import functional
 
 from . import attention
-from .shapes import adapted, convolved, each, multiplied, pooled, transposed
+from .shapes import adapted, convolved, each, like, multiplied, pooled, transposed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -58,7 +58,7 @@ def _convolution(  # noqa: PLR0913, PLR0917 - torch's signature
         stride=strides,
         padding=pads,
     )
-    return input.new_empty(out)
+    return like(input, out)
 
 
 def _transposed_convolution(  # noqa: PLR0913, PLR0917 - torch's signature
@@ -91,7 +91,7 @@ def _transposed_convolution(  # noqa: PLR0913, PLR0917 - torch's signature
         stride=strides,
         padding=pads,
     )
-    return input.new_empty(out)
+    return like(input, out)
 
 
 def _linear(add: Add, input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:  # noqa: A002
@@ -108,16 +108,16 @@ def _linear(add: Add, input: Tensor, weight: Tensor, bias: Tensor | None = None)
         weight_shape=weights,
         output_shape=out,
     )
-    return input.new_empty(out)
+    return like(input, out)
 
 
 def _matmul(name: str, add: Add, input: Tensor, other: Tensor) -> Tensor:  # noqa: A002
     """Each output element takes one multiply-accumulate for each element of the dimension that is summed over."""
     left, right = tuple(input.shape), tuple(other.shape)
-    _fits("matmul", left[-1], right[-2] if len(right) > 1 else right[-1])
+    _fits(name, left[-1], right[-2] if len(right) > 1 else right[-1])
     out = multiplied(left, right)
     add(name, macs=math.prod(out) * left[-1], input_shape=left, weight_shape=right, output_shape=out)
-    return input.new_empty(out)
+    return like(input, out)
 
 
 def _norm(name: str, weight_at: int, add: Add, input: Tensor, *args: Any, **kwargs: Any) -> Tensor:  # noqa: A002
@@ -125,7 +125,7 @@ def _norm(name: str, weight_at: int, add: Add, input: Tensor, *args: Any, **kwar
     weight = kwargs.get("weight", args[weight_at] if len(args) > weight_at else None)
     shape = tuple(input.shape)
     add(name, norm_inputs=math.prod(shape), affine=weight is not None, input_shape=shape, output_shape=shape)
-    return input.new_empty(shape)
+    return like(input, shape)
 
 
 def _max_pool(  # noqa: PLR0913, PLR0917 - torch's signature
@@ -189,13 +189,13 @@ def _pool(name: str, add: Add, input: Tensor, spatial: tuple[int, ...]) -> Tenso
         input_shape=shape,
         output_shape=out,
     )
-    return input.new_empty(out)
+    return like(input, out)
 
 
 def _activation(name: str, add: Add, input: Tensor, *_: Any, inplace: bool = False, **__: Any) -> Tensor:  # noqa: A002
     shape = tuple(input.shape)
     add(name, activation_outputs=math.prod(shape), input_shape=shape, output_shape=shape)
-    return input if inplace or name.endswith("_") else input.new_empty(shape)
+    return input if inplace or name.endswith("_") else like(input, shape)
 
 
 def _fits(name: str, got: int, wanted: int) -> None:

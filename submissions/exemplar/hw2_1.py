@@ -3,7 +3,7 @@
 import torch
 from torch import nn
 
-COUNTED = (nn.Conv2d, nn.Linear)
+COUNTED = (nn.Conv2d, nn.Linear, nn.MultiheadAttention)
 
 
 def total_parameters(model):
@@ -65,6 +65,11 @@ def layer_macs(module, y):
     if isinstance(module, nn.Conv2d):
         kernel_height, kernel_width = module.kernel_size
         return y.numel() * module.in_channels // module.groups * kernel_height * kernel_width
+    if isinstance(module, nn.MultiheadAttention):
+        batch, tokens, width = y[0].shape
+        projections = 4 * tokens * width * width  # queries, keys, values, output
+        products = 2 * tokens * tokens * width  # queries by keys, weights by values, over all heads
+        return batch * (projections + products)
     return y.numel() * module.in_features
 
 

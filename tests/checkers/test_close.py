@@ -137,6 +137,7 @@ def test_numbers():
         "got 1.1, which is 10 % more than expected; "
         "it would pass with rtol=0.1 in place of 1e-05 or atol=0.1 in place of 1e-08"
     )
+    assert close(number("2.2"), number("2")).reason.endswith("rtol=0.1 in place of 1e-05 or atol=0.2 in place of 1e-08")
     assert close(number("0.1"), number("0")).reason == (
         "got 0.1, expected 0; it would pass with atol=0.1 in place of 1e-08"
     )
@@ -156,6 +157,7 @@ def test_named_tensors_get_the_share_of_names_that_are_right():
     got = {"conv1": LAYERS["conv1"], "conv2": LAYERS["conv3"], "conv3": LAYERS["conv3"], "relu": RAMP}
     verdict = close(got, LAYERS)
     assert (verdict.outcome, verdict.credit) == (Outcome.PARTIAL, Fraction(2, 5))
+    assert not verdict.agrees
     assert verdict.reason == (
         "2 of 4 names are right; the first wrong one is 'conv2': 12 of 12 elements differ; the worst at [0, 0] is 4, "
         "off by 1; it would pass with rtol=0.34 in place of 1e-05 or atol=1 in place of 1e-08; "

@@ -54,6 +54,13 @@ def test_an_exact_number_is_right():
         (0, 57, "got 0, which is 100 % less than expected"),
         (-57, 57, "got -57, which has the wrong sign"),
         (5, 0, "got 5, expected none"),
+        (300, 100, "got 300, which is 3 times too big"),
+        (100, 300, "got 100, which is 3 times too small"),
+        (299, 100, "got 299, which is 199 % more than expected"),
+        (100_001, 3, "got 100,001, which is about 33,334 times too big"),
+        (29_999, 3, "got 29,999, which is about 10,000 times too big"),
+        (10**9 * 7, 7, "got 7,000,000,000, which is 1,000,000,000 times too big"),
+        (-(10**30), 7, "got about -10^30, which has the wrong sign"),
         ("0.25", 0, "got 0.25, expected 0"),
         (56, 57, "got 56, which is 1 less than expected"),
     ],
@@ -70,6 +77,11 @@ def test_a_rounded_number_with_enough_digits_is_right(text):
     assert equal(printed(text, unit=GIGA), MACS, digits=4).outcome is Outcome.CORRECT
 
 
+def test_bare_digits_are_shown_with_separators():
+    got = Number(value=Fraction(1_356_857_600), text="1356857600")
+    assert equal(got, MACS).reason.startswith("got 1,356,857,600, which")
+
+
 @pytest.mark.parametrize("text", ["1.497", "1.499", "1.4983", "1.4985"])
 def test_a_rounded_number_one_unit_off_is_not_right(text):
     assert equal(printed(text, unit=GIGA), MACS, digits=4).outcome is not Outcome.CORRECT
@@ -80,6 +92,9 @@ def test_the_half_unit_itself_is_allowed_and_the_next_number_is_not():
     assert equal(printed("1.49", unit=1000), exact(1495)).credit == 1
     assert equal(printed("1.49", unit=1000), exact("1495.001")).credit == Fraction(1, 2)  # cut, not rounded
     assert equal(printed("1.49", unit=1000), exact(1484)).credit == 0
+    assert equal(printed("1.49", unit=1000), exact(1503)).credit == 0
+    assert equal(printed("1.5", unit=1000), exact(1550)).agrees
+    assert not equal(printed("1.5", unit=1000), exact(1551)).agrees
 
 
 def test_the_expected_value_may_be_rounded_itself():
@@ -103,6 +118,7 @@ def test_few_digits_that_are_all_there_is_are_enough():
 def test_zeros_are_no_digits():
     verdict = equal(Number(value=Fraction(0), half_unit=Fraction(1, 2), digits=4, text="0.000"), exact("0.3"))
     assert (verdict.credit, verdict.agrees) == (Fraction(1, 2), True)
+    assert equal(Number(value=Fraction(0), half_unit=Fraction(1, 2), digits=1), exact("0.3"), digits=1).credit < 1
 
 
 def test_a_number_that_was_cut_gets_half_and_does_not_agree():
@@ -110,6 +126,7 @@ def test_a_number_that_was_cut_gets_half_and_does_not_agree():
     assert (verdict.outcome, verdict.credit, verdict.agrees) == (Outcome.PARTIAL, Fraction(1, 2), False)
     assert verdict.reason == "got 1.49, which is the expected value with its last digits cut off"
     assert verdict.hint == "rounded it would be right: round, don't cut"
+    assert equal(printed("0.149"), exact("0.1498")).credit == Fraction(1, 2)
 
 
 @pytest.mark.parametrize(("text", "expected"), [("1.48", MACS), ("1.51", MACS), ("1", exact(1_600_000_000))])
@@ -134,6 +151,11 @@ def test_a_negative_number_may_be_cut_too():
             "got 64x56x56, which has 3 dimensions where 4 are expected",
             "the rest agrees: one dimension is left out at an end, such as the batch",
         ),
+        (
+            (1, 64, 56),
+            "got 1x64x56, which has 3 dimensions where 4 are expected",
+            "the rest agrees: one dimension is left out at an end, such as the batch",
+        ),
         ((64, 56, 55), "got 64x56x55, which has 3 dimensions where 4 are expected", ""),
         ((), "got a shape without dimensions, which has 0 dimensions where 4 are expected", ""),
     ],
@@ -154,6 +176,7 @@ def test_right_shapes_and_texts():
     [
         ("conv2D", "got 'conv2D', which differs in upper and lower case only"),
         ("Conv2", "got 'Conv2', which is not what is expected"),
+        ("x" * 60, f"got '{'x' * 60}', which is not what is expected"),
         ("x" * 99, f"got '{'x' * 57}...', which is not what is expected"),
     ],
 )
@@ -184,6 +207,8 @@ def test_a_histogram_gets_the_share_of_names_that_are_right():
 
 
 def test_a_histogram_names_at_most_five():
+    five = {f"op{number}": exact(1) for number in range(5)}
+    assert equal({}, five).reason == "0 of 5 names are right; 5 missing: 'op0', 'op1', 'op2', 'op3', 'op4'"
     got = {f"op{number}": exact(1) for number in range(7)}
     assert (
         equal(got, {}).reason == "0 of 0 names are right; 7 not expected: 'op0', 'op1', 'op2', 'op3', 'op4' and 2 more"
@@ -194,13 +219,25 @@ def test_a_histogram_of_numbers_with_too_few_digits_agrees():
     verdict = equal({"Conv": printed("1.5", unit=GIGA)}, {"Conv": MACS})
     assert (verdict.credit, verdict.agrees) == (Fraction(1, 2), True)
     assert verdict.hint == "print more digits: at least 3 significant digits are needed"
+    assert not equal({"Conv": printed("1.5", unit=GIGA)}, {"Conv": MACS, "Relu": exact(5)}).agrees
+    assert not equal({"Conv": printed("1.5", unit=GIGA), "Relu": exact(5)}, {"Conv": MACS}).agrees
 
 
-@pytest.mark.parametrize("got", ["57", (57,), None, {"a": exact(57)}, {"a": np.ones(2)}, Table()])
-def test_another_kind_of_value_is_wrong(got):
+@pytest.mark.parametrize(
+    ("got", "shown"),
+    [
+        ("57", "'57'"),
+        ((57,), "57"),
+        (None, "nothing"),
+        ({"a": exact(57)}, "a dict"),
+        ({"a": np.ones(2)}, "a dict"),
+        (Table(), "a Table"),
+    ],
+)
+def test_another_kind_of_value_is_wrong(got, shown):
     verdict = equal(got, exact(57))
     assert verdict.outcome is Outcome.INCORRECT
-    assert verdict.reason.endswith("which cannot be compared with what is expected")
+    assert verdict.reason == f"got {shown}, which cannot be compared with what is expected"
 
 
 def test_named_tensors_are_no_histogram():

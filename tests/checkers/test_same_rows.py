@@ -147,6 +147,18 @@ def test_a_column_left_open_is_wrong():
     assert same_rows(without, EXPECTED).credit == 0
 
 
+def test_a_third_of_a_column_is_not_enough():
+    expected = table(*ROWS[:3])
+    got = table(ROWS[0], *(Row(name=each.name, cells=each.cells | {"macs": None}) for each in ROWS[1:3]))
+    assert same_rows(got, expected).credit == Fraction(1, 3)
+
+
+def test_open_cells_of_containers_leave_no_column_open():
+    containers = [row(f"inception{index}", 5_000, optional=True) for index in range(3)]
+    without = [Row(name=each.name, cells=each.cells | {"macs": None}) for each in (*containers, ROWS[1])]
+    assert same_rows(table(ROWS[0], *without), table(*ROWS[:2], *containers)).credit == 1
+
+
 def test_half_of_a_column_may_be_open():
     got = table(*(Row(name=each.name, cells=each.cells | {"macs": None}) for each in ROWS[:2]), *ROWS[2:])
     assert same_rows(got, EXPECTED).credit == 1
@@ -156,6 +168,8 @@ def test_an_open_cell_is_none():
     expected = table(Row(name="relu", cells={"macs": number(0)}), Row(name="pool", cells={"macs": None}))
     got = table(Row(name="relu", cells={"macs": None}), Row(name="pool", cells={"macs": number(7)}))
     assert same_rows(got, expected).credit == 1
+    something = table(Row(name="relu", cells={"macs": number(5)}), Row(name="pool", cells={"macs": None}))
+    assert same_rows(something, expected).credit == Fraction(1, 2)
 
 
 def test_an_abridged_table_costs_nothing_where_that_is_allowed():
@@ -165,6 +179,7 @@ def test_an_abridged_table_costs_nothing_where_that_is_allowed():
         Outcome.CORRECT,
         "all 2 rows are right; the table is abridged and shows 2 of 4 rows",
     )
+    assert same_rows(table(ROWS[0], abridged=True), EXPECTED, abridged=True).credit == 1
     assert same_rows(got, EXPECTED).hint == "the table leaves rows out: hand in all of them"
     assert same_rows(got, EXPECTED).credit == Fraction(1, 2)
 
@@ -191,7 +206,8 @@ def test_an_abridged_table_with_a_wrong_row():
 
 
 @pytest.mark.parametrize(
-    ("places", "right"), [((0, 1, 2, 3), 4), ((3, 0, 1, 2), 3), ((1, 0, 2, 3), 3), ((3, 2, 1, 0), 1), ((2, 3, 0, 1), 2)]
+    ("places", "right"),
+    [((0, 1, 2, 3), 4), ((3, 0, 1, 2), 3), ((1, 0, 2, 3), 3), ((3, 2, 1, 0), 1), ((2, 3, 0, 1), 2), ((2, 0, 1, 3), 3)],
 )
 def test_the_order_of_rows(places, right):
     got = table(*(ROWS[place] for place in places))
@@ -210,6 +226,8 @@ def test_rounded_cells():
     assert same_rows(got, EXPECTED).credit == 1
     verdict = same_rows(got, EXPECTED, digits=4)
     assert (verdict.credit, verdict.agrees) == (Fraction(7, 8), True)
+    assert not same_rows(table(*got.rows[:3]), EXPECTED, digits=4).agrees
+    assert not same_rows(table(*got.rows, row("aux", 1)), EXPECTED, digits=4).agrees
     assert verdict.hint == "print more digits: at least 4 significant digits are needed"
 
 
@@ -218,3 +236,10 @@ def test_a_large_table_is_judged_quickly():
     backwards = table(*reversed(large.rows))
     assert same_rows(backwards, large).credit == 1
     assert same_rows(backwards, large, order=True).credit == Fraction(1, 20_000)
+
+
+def test_other_rows_may_be_allowed():
+    got = table(row("aux", 5), *ROWS)
+    assert same_rows(got, EXPECTED, others="allowed").reason == "all 4 rows are right"
+    assert same_rows(table(*got.rows[:4]), EXPECTED, others="allowed").credit == Fraction(3, 4)
+    assert same_rows(table(row("aux", 5)), EXPECTED, others="allowed").credit == 0

@@ -1,0 +1,134 @@
+"""Every misconception of every spec is claimed for exactly its own value; and the published wrong values are known."""
+
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from labgrade import course, pipeline, spec
+from labgrade.answers.numbers import read_number
+from labgrade.judge import judge
+from labgrade.values import Number
+from labgrade.verdict import Outcome
+
+ROOT = Path(__file__).parents[1]
+COURSE = course.find(ROOT)
+TASKS = {path.stem: spec.read(path, COURSE) for path in spec.files(ROOT / "specs" / "acal-lab2")}
+KNOWN = [
+    (task.id, check.id, index)
+    for task in TASKS.values()
+    for check in task.checks
+    for index in range(len(check.misconceptions))
+]
+
+
+@pytest.fixture(scope="module")
+def grader(tmp_path_factory):
+    with pipeline.Grader(COURSE) as own:
+        yield own
+
+
+def check_of(task, name):
+    return next(check for check in task.checks if check.id == name)
+
+
+def verdict_of(grader, task_id, check_id, answer, subject=None):
+    task = TASKS[task_id]
+    check = check_of(task, check_id)
+    judging, expect = grader.means(task, check, subject or task.subject)
+    return judge(check, answer, judging, expect)
+
+
+@pytest.mark.parametrize(("task_id", "check_id", "index"), KNOWN)
+def test_a_misconception_is_claimed_for_its_value_on_some_subject(grader, task_id, check_id, index):
+    task = TASKS[task_id]
+    check = check_of(task, check_id)
+    known = check.misconceptions[index]
+    claimed = []
+    for subject in check.cases or (task.subject,):
+        judging, expect = grader.means(task, check, subject)
+        verdict = judge(check, expect(known.source), judging, expect)
+        if verdict.hint == known.says:
+            assert verdict.outcome is not Outcome.CORRECT
+            assert verdict.credit >= known.credit
+            claimed.append(subject)
+        else:  # elsewhere it is right, or not told apart: then nobody's hint is shown
+            assert verdict.outcome is Outcome.CORRECT or "fits several misconceptions" in verdict.facts
+    assert claimed
+
+
+@pytest.mark.parametrize("task_id", TASKS)
+def test_the_right_value_is_right_and_every_convention_too(grader, task_id):
+    task = TASKS[task_id]
+    for check in task.checks:
+        for subject in check.cases or (task.subject,):
+            judging, expect = grader.means(task, check, subject)
+            for source in (check.expected, *(other.source for other in check.also_right)):
+                verdict = judge(check, expect(source), judging, expect)
+                assert verdict.outcome is Outcome.CORRECT, (check.id, subject, verdict)
+                assert verdict.hint == ""
+
+
+@pytest.mark.parametrize(
+    ("task_id", "check_id", "text", "words"),
+    [
+        ("2-1-1-parameters", "total", "13,004,888", "auxiliary classifiers"),
+        ("2-1-1-parameters", "non-trainable", "15,337", ""),
+        ("2-1-2-weight-bytes", "total", "6624904", "number of parameters"),
+        ("2-1-2-weight-bytes", "total", "211,996,928", "size in bits"),
+        ("2-1-2-weight-bytes", "total", "52999232", "64-bit"),
+        ("2-1-2-weight-bytes", "total", "25.27 MB", "is in MiB"),
+        ("2-1-2-weight-bytes", "total", "26.50 MiB", "is in MB"),
+        ("2-1-4-macs", "total", "1,356,857,600", "ceil_mode"),
+        ("2-1-4-macs", "total", "1.3569 GMac", "ceil_mode"),
+        ("2-1-4-macs", "total", "2,996,752,384", "FLOPs"),
+        ("2-1-4-macs", "total", "1.513907448 GMac", "ptflops prints by default"),
+        ("2-1-4-macs", "total", "1,507,755,400", "count_functional=False"),
+        ("2-1-4-macs", "total", "1,498,391,752", "torchinfo"),
+        ("2-1-4-macs", "total", "1497352192", "linear layer at the end is missing"),
+    ],
+)
+def test_published_wrong_values_get_their_own_hint(grader, task_id, check_id, text, words):
+    kind = TASKS[task_id].answers[check_of(TASKS[task_id], check_id).answer].type
+    verdict = verdict_of(grader, task_id, check_id, read_number(text, kind))
+    assert verdict.outcome in (Outcome.PARTIAL, Outcome.INCORRECT)
+    assert words in verdict.hint
+    assert bool(words) == bool(verdict.hint)
+
+
+@pytest.mark.parametrize(
+    ("task_id", "text", "outcome"),
+    [
+        ("2-1-1-parameters", "6,624,904", Outcome.CORRECT),
+        ("2-1-1-parameters", "6.625 M", Outcome.CORRECT),
+        ("2-1-1-parameters", "6.62 M", Outcome.PARTIAL),
+        ("2-1-1-parameters", "6,624,905", Outcome.INCORRECT),
+        ("2-1-2-weight-bytes", "26499616", Outcome.CORRECT),
+        ("2-1-2-weight-bytes", "26.50 MB", Outcome.CORRECT),
+        ("2-1-2-weight-bytes", "26.5 MB", Outcome.CORRECT),
+        ("2-1-2-weight-bytes", "25.27 MiB", Outcome.CORRECT),
+        ("2-1-2-weight-bytes", "26 MB", Outcome.PARTIAL),
+        ("2-1-2-weight-bytes", "26.51 MB", Outcome.INCORRECT),
+        ("2-1-4-macs", "1,498,376,192", Outcome.CORRECT),
+        ("2-1-4-macs", "1.498 GMac", Outcome.CORRECT),
+        ("2-1-4-macs", "1.4984 G", Outcome.CORRECT),
+        ("2-1-4-macs", "1,498,377,192", Outcome.CORRECT),
+        ("2-1-4-macs", "1.50 G", Outcome.PARTIAL),
+        ("2-1-4-macs", "1 G", Outcome.PARTIAL),
+        ("2-1-4-macs", "1.499 GMac", Outcome.INCORRECT),
+        ("2-1-4-macs", "1,498,376,193", Outcome.INCORRECT),
+        ("2-1-4-macs", "1,356,857,601", Outcome.INCORRECT),
+    ],
+)
+def test_right_values_are_right_and_near_misses_are_not(grader, task_id, text, outcome):
+    kind = TASKS[task_id].answers["total"].type
+    verdict = verdict_of(grader, task_id, "total", read_number(text, kind))
+    assert verdict.outcome is outcome
+    if outcome is Outcome.INCORRECT:
+        assert verdict.hint == ""
+
+
+def test_a_random_wrong_number_claims_nothing(grader):
+    for offset in (3, 1000, 123_456, 10**8):
+        answer = Number(value=Fraction(1_498_376_192 + offset + 7))
+        assert verdict_of(grader, "2-1-4-macs", "total", answer).hint == ""

@@ -1,0 +1,42 @@
+"""The sample submissions get the verdicts that stand beside them."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from labgrade import course, pipeline, spec, submission
+
+ROOT = Path(__file__).parents[1]
+SAMPLES = ROOT / "submissions"
+
+
+@pytest.fixture(scope="module")
+def reports():
+    found = course.find(ROOT)
+    tasks = [spec.read(path, found) for path in spec.files(found.specs)]
+    with pipeline.Grader(found) as grader:
+        return {who.name: grader.grade(tasks, who) for who in submission.find(SAMPLES, ["all"])}
+
+
+def test_every_sample_has_its_expected_verdicts_beside_it():
+    folders = sorted(path.name for path in SAMPLES.iterdir() if path.is_dir())
+    assert folders == ["empty", "exemplar", "outputs-only", "paper-only", "student42"]
+    assert sorted(path.name.removesuffix(".expected.yaml") for path in SAMPLES.glob("*.expected.yaml")) == folders
+
+
+@pytest.mark.parametrize("name", ["empty", "exemplar", "outputs-only", "paper-only", "student42"])
+def test_a_sample_gets_the_verdicts_beside_it(reports, name):
+    expected = yaml.safe_load((SAMPLES / f"{name}.expected.yaml").read_text(encoding="utf-8"))
+    found = {
+        task.id: {check.id: f"{check.verdict.outcome} {float(check.earned):g}" for check in task.checks}
+        for task in reports[name].tasks
+    }
+    assert found == expected
+
+
+def test_student42s_macs_verdict_names_the_ceil_mode_mistake(reports):
+    (task,) = [task for task in reports["student42"].tasks if task.id == "2-1-4-macs"]
+    verdict = task.checks[0].verdict
+    assert "ceil_mode" in verdict.hint
+    assert verdict.reason == "got 1,356,857,600, which is 9.4 % less than expected"
