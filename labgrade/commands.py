@@ -30,8 +30,12 @@ OK, NOT_RIGHT, USAGE, FAULT = 0, 1, 2, 3
 
 
 def check(options: argparse.Namespace) -> int:
-    """Grade one folder with the public checks, in plain words."""
-    found = course.find(Path.cwd())
+    """Grade one folder with the public checks, in plain words.
+
+    A course around us takes part unless it lies in the folder itself: a submission brings no specs or code of ours.
+    """
+    here = Path.cwd()
+    found = course.find(None if here.resolve().is_relative_to(options.path.resolve()) else here)
     specs = spec.read_all(_chosen(found, options.lab, options.task), found)
     tasks = [_public(read.task) for read in specs if read.task is not None]
     who = submission.read(options.path, options.path.absolute().name)

@@ -31,6 +31,15 @@ def test_a_wrong_submission_ends_with_1_and_says_why(course, capsys):
     assert "secret" not in out
 
 
+def test_a_submission_brings_no_specs_and_no_code_of_ours(course, capsys, monkeypatch):
+    (course / "reference/own.py").write_text("raise SystemExit('loaded')")
+    (course / "specs/lab/task.yaml").write_text("id: [")
+    assert main(["check", ".", "--task", "2-1-1-parameters"]) == 1
+    monkeypatch.chdir(course / "submissions")
+    assert main(["check", "..", "--task", "2-1-1-parameters"]) == 1
+    assert "2-1-1-parameters" in capsys.readouterr().out
+
+
 def test_a_fault_of_ours_ends_with_3(course, capsys):
     (course / "specs/lab/faulty.yaml").write_text(small_course.FAULTY)
     assert main(["check", "submissions/right"]) == 3

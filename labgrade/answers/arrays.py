@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 from labgrade.answers.documents import Unreadable, read_bytes
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from labgrade.model import Submission
     from labgrade.values import Array
 
@@ -45,34 +47,34 @@ def read_npz(submission: Submission, relative: str) -> dict[str, Array] | Unread
 
 
 def _members(data: bytes) -> dict[str, Array]:
-    arrays: dict[str, Array] = {}
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             members = archive.infolist()
-            if len(members) > _MOST_ARRAYS:
-                message = f"holds {len(members):,} files; at most {_MOST_ARRAYS:,} are read"
-                raise _NpyError(message)
-            if sum(member.file_size for member in members) > _UNPACKED:
-                message = f"unpacks to more than {_UNPACKED / 1e6:,.0f} MB"
-                raise _NpyError(message)
-            for member in members:
-                with archive.open(member) as file:
-                    arrays[member.filename.removesuffix(".npy")] = _named(
-                        member.filename, file.read(member.file_size + 1)
-                    )
+            _check_size(members)
+            return {member.filename.removesuffix(".npy"): _member(archive, member) for member in members}
     except _NpyError:
         raise
-    except Exception as error:  # noqa: BLE001 - nor has what zipfile and its decompressors raise
+    except Exception as error:  # noqa: BLE001 - what zipfile and its decompressors raise has no common base
         message = f"is no .npz file that can be read: {error}"
         raise _NpyError(message) from None
-    return arrays
 
 
-def _named(member: str, data: bytes) -> Array:
+def _check_size(members: list[zipfile.ZipInfo]) -> None:
+    if len(members) > _MOST_ARRAYS:
+        message = f"holds {len(members):,} files; at most {_MOST_ARRAYS:,} are read"
+        raise _NpyError(message)
+    if sum(member.file_size for member in members) > _UNPACKED:
+        message = f"unpacks to more than {_UNPACKED / 1e6:,.0f} MB"
+        raise _NpyError(message)
+
+
+def _member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Array:
+    with archive.open(member) as file:
+        data = file.read(member.file_size + 1)
     try:
         return _array(data)
     except _NpyError as error:
-        message = f"holds '{member[:60]}', which {error}"
+        message = f"holds '{member.filename[:60]}', which {error}"
         raise _NpyError(message) from None
 
 
@@ -81,22 +83,7 @@ def _array(data: bytes) -> Array:
     import numpy as np
 
     file = io.BytesIO(data)
-    try:
-        version = np.lib.format.read_magic(file)
-        if version == (1, 0):
-            shape, _, dtype = np.lib.format.read_array_header_1_0(file)
-        elif version == (2, 0):
-            shape, _, dtype = np.lib.format.read_array_header_2_0(file)
-        else:
-            message = f"is written in version {version[0]}.{version[1]} of the .npy format; numpy.save it anew"
-            raise _NpyError(message)
-    except _NpyError:
-        raise
-    except Exception as error:  # noqa: BLE001 - what numpy's reader raises on a hostile header has no common base
-        message = (
-            f"is no .npy file that can be read: {str(error).splitlines()[0][:120] if str(error) else 'bad header'}"
-        )
-        raise _NpyError(message) from None
+    shape, dtype = _header(file)
     if dtype.kind not in "biufc" or dtype.hasobject:
         message = f"holds {dtype} values; save an array of numbers (nothing is unpickled)"
         raise _NpyError(message)
@@ -105,3 +92,22 @@ def _array(data: bytes) -> Array:
         raise _NpyError(message)
     file.seek(0)
     return np.load(file, allow_pickle=False)  # type: ignore[no-any-return]
+
+
+def _header(file: io.BytesIO) -> tuple[tuple[int, ...], np.dtype[np.generic]]:
+    """The shape and type that the header promises; leaves the file at the first value."""
+    import numpy as np
+
+    readers = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+    try:
+        version = np.lib.format.read_magic(file)
+        if version in readers:
+            shape, _, dtype = readers[version](file)
+            return shape, dtype
+    except Exception as error:  # noqa: BLE001 - what numpy's reader raises on a hostile header has no common base
+        message = (
+            f"is no .npy file that can be read: {str(error).splitlines()[0][:120] if str(error) else 'bad header'}"
+        )
+        raise _NpyError(message) from None
+    message = f"is written in version {version[0]}.{version[1]} of the .npy format; numpy.save it anew"
+    raise _NpyError(message)

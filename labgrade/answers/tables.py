@@ -141,7 +141,7 @@ def _header(line: str, kind: TableType) -> _Header | str:
 
 
 def _name_place(pieces: list[str], kind: TableType, *, empty: bool) -> int | None:
-    """Which piece of a header stands over the names: the spec's word for a row, a synonym, or (`empty`) an empty first."""
+    """Which piece of a header stands over the names: the spec's word for a row, a synonym, or (`empty`) no word."""
     words = [plain_word(piece) for piece in pieces]
     if plain_word(kind.row) in words:
         return words.index(plain_word(kind.row))

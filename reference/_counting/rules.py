@@ -198,6 +198,18 @@ def _activation(name: str, add: Add, input: Tensor, *_: Any, inplace: bool = Fal
     return input if inplace or name.endswith("_") else like(input, shape)
 
 
+def _elementwise(function: Callable[..., Tensor], _: Add, input: Tensor, other: Any, **kwargs: Any) -> Tensor:  # noqa: A002
+    """Sums and products of elements, which count nothing: only where no type can change is the shape all there is."""
+    if not kwargs and input.is_floating_point():
+        if isinstance(other, int | float):
+            return like(input, input.shape)
+        if isinstance(other, torch.Tensor) and other.dtype == input.dtype:
+            if input.shape == other.shape:
+                return like(input, input.shape)
+            return like(input, torch.broadcast_shapes(input.shape, other.shape))  # type: ignore[no-untyped-call]
+    return function(input, other, **kwargs)
+
+
 def _fits(name: str, got: int, wanted: int) -> None:
     """A rule computes shapes alone, so it must refuse what the function itself would refuse."""
     if got != wanted:
@@ -225,6 +237,9 @@ def _table() -> dict[Any, Rule]:
         functional.multi_head_attention_forward: attention.multi_head,
         functional.scaled_dot_product_attention: attention.scaled_dot_product,
     }
+    for name in ("add", "sub", "mul", "div"):
+        for place in (torch, torch.Tensor):
+            rules[getattr(place, name)] = partial(_elementwise, getattr(place, name))
     for n in (1, 2, 3):
         rules[getattr(functional, f"conv{n}d")] = _convolution
         rules[getattr(functional, f"conv_transpose{n}d")] = _transposed_convolution
