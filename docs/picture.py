@@ -1,6 +1,6 @@
 """Draws docs/grade.svg, the picture in README: what `labgrade check submissions/student42` prints.
 
-    python docs/picture.py
+python docs/picture.py
 """
 
 from __future__ import annotations

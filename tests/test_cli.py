@@ -7,6 +7,8 @@ import small_course
 
 from labgrade.cli import main
 
+SIZE = ["compute", "size", "--model", "torchvision/alexnet"]
+
 
 @pytest.fixture
 def course(tmp_path, monkeypatch):
@@ -59,14 +61,14 @@ def test_a_broken_spec_ends_with_2_and_the_others_are_graded(course, capsys):
     [
         (["check", "nowhere"], "labgrade: there is no folder 'nowhere'"),
         (["check", "conftest.py"], "labgrade: 'conftest.py' is not a folder"),
-        (["check", ".", "--lab", "lap"], "labgrade: there is no lab 'lap'; did you mean 'lab'?"),
-        (["check", ".", "--task", "tsak"], "labgrade: there is no task 'tsak'; did you mean 'task'?"),
+        (["check", "submissions", "--lab", "lap"], "labgrade: there is no lab 'lap'; did you mean 'lab'?"),
+        (["check", "submissions", "--task", "tsak"], "labgrade: there is no task 'tsak'; did you mean 'task'?"),
         (["compute", "sice", "--model", "torchvision/alexnet"], "there is no quantity 'sice'; did you mean 'size'?"),
         (["compute", "size", "--model", "torchvision/alexnt"], "did you mean 'torchvision/alexnet'?"),
-        (["compute", "size", "--model", "torchvision/alexnet", "--set", "time=2"], "takes no 'time'; did you mean 'times'?"),
-        (["compute", "size", "--model", "torchvision/alexnet", "--set", "times"], "--set takes KEY=VALUE, not 'times'"),
-        (["compute", "size", "--model", "torchvision/alexnet", "--set", "times=x"], "'times' must be a whole number"),
-        (["compute", "size", "--model", "torchvision/alexnet", "--input", "1,x"], "not '1,x'"),
+        ([*SIZE, "--set", "time=2"], "takes no 'time'; did you mean 'times'?"),
+        ([*SIZE, "--set", "times"], "--set takes KEY=VALUE, not 'times'"),
+        ([*SIZE, "--set", "times=x"], "'times' must be a whole number"),
+        ([*SIZE, "--input", "1,x"], "not '1,x'"),
         (["validate", "nowhere.yaml"], "labgrade: there is no 'nowhere.yaml'"),
     ],
 )
@@ -139,7 +141,7 @@ def test_validate_names_a_quantity_file_that_is_not_python(course, capsys):
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("{quantity: size}", "{quantity: size, published: 1235}", "the published value is 1235, but size computes 1234"),
+        ("{quantity: size}", "{quantity: size, published: 5}", "the published value is 5, but size computes 1234"),
         ("{times: 2}", "{times: 1}", "this misconception gives the right value on the task's own subject"),
         (
             "[{value: {quantity: size, with: {times: 2}}",
