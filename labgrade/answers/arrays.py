@@ -84,7 +84,7 @@ def _array(data: bytes) -> Array:
 
     file = io.BytesIO(data)
     shape, dtype = _header(file)
-    if dtype.kind not in "biufc" or dtype.hasobject:
+    if dtype.kind not in "biufc":
         message = f"holds {dtype} values; save an array of numbers (nothing is unpickled)"
         raise _NpyError(message)
     if any(size < 0 for size in shape) or math.prod(shape) * dtype.itemsize > len(data) - file.tell():

@@ -64,7 +64,7 @@ class Candidate:
 
 
 def candidates(text: str, start: int, end: int, words: str, kind: str) -> list[Candidate]:
-    """Every value of the kind that the text says behind the words; the near ones where there are any.
+    """Every value of the kind that the text says behind the words; a caller prefers those that are `near`.
 
     At most `MOST_PLACES` places are looked at; time is linear in the length of the text.
     """
@@ -75,7 +75,7 @@ def candidates(text: str, start: int, end: int, words: str, kind: str) -> list[C
         rest = text[match.end() : min(end, match.end() + _REACH)].partition("\n")[0]
         if not _NEGATED.search(before) and not is_code(before[-200:] + match[0] + rest):
             found += _behind(text, match, before, rest, end, kind, unit_of_header(words))
-    return [each for each in found if each.near] or found
+    return found
 
 
 def words_pattern(words: str) -> re.Pattern[str]:

@@ -1,0 +1,125 @@
+import time
+
+import pytest
+
+from labgrade.answers.documents import Document
+from labgrade.answers.sections import sections
+
+
+def under(text, *path):
+    document = Document(path="report.md", text=text)
+    return [text[span.start : span.end].strip() for span in sections(document, path)]
+
+
+@pytest.mark.parametrize(
+    "heading",
+    [
+        "### 2-1-4. Computation requirements\uff1a",
+        "## 2-1-4",
+        "# HW 2-1-4: MACs",
+        "## HW 2-1-4\uff1a\u8a08\u7b97",
+        "### hw2-1-4",
+        "### 2.1.4 MACs",
+        "### **2-1-4** MACs",
+        "### [2-1-4] MACs",
+        "### \u30102-1-4\u3011MACs",
+        "**2-1-4 MACs**",
+        "__2-1-4. MACs__:",
+        "2-1-4. Calculate computation requirements",
+        "2-1-4 MACs",
+        "2-1-4",
+        "HW 2-1-4",
+        "Lab 2-1-4: MACs",
+        "[2-1-4] Calculate computation requirements",
+        "> ### 2-1-4 MACs",
+        "2-1-4 MACs\n==========",
+        "2-1-4 MACs\n---",
+        "## 2-1-{3,4} both",
+    ],
+)
+@pytest.mark.parametrize("end", ["### 2-1-5 next", "2-1-5. next", "[2-1-5] next", "**2-2-1**", "# 3-1"])
+def test_a_heading_in_every_dress(heading, end):
+    assert under(f"before\n\n{heading}\nfive\n{end}\nsix\n", "2-1-4") == ["five"]
+
+
+@pytest.mark.parametrize(
+    "heading",
+    [
+        "### 2-1-41 MACs",
+        "### 2-1-414 MACs",
+        "### 2-1-4a MACs",
+        "### 12-1-4",
+        "2-1-4-2 MACs",
+        "### 2-1 MACs",
+        "As in 2-1-4 MACs",
+        "- 2-1-4 MACs",
+        "2-1-4 is hard.",
+    ],
+)
+def test_near_misses(heading):
+    assert under(f"{heading}\nfive\n", "2-1-4") == []
+
+
+def test_a_section_holds_its_parts_but_not_its_neighbours():
+    text = "# 2-1\na\n## 2-1-4\nb\n### Result\nc\n## 2-1-5\nd\n# 2-2\ne\n"
+    assert under(text, "2-1-4") == ["b\n### Result\nc"]
+    assert under(text, "2-1") == ["a\n## 2-1-4\nb\n### Result\nc\n## 2-1-5\nd"]
+
+
+def test_a_section_ends_at_a_heading_as_high():
+    assert under("### 2-1-4\na\n### Notes\nb\n", "2-1-4") == ["a"]
+    assert under("### 2-1-4\na\n# Appendix\nb\n", "2-1-4") == ["a"]
+
+
+def test_the_same_heading_twice_gives_both_parts():
+    assert under("## 2-1-4\na\n## 2-1-5\nb\n[2-1-4] output\nc\n", "2-1-4") == ["a", "c"]
+    assert under("## 2-1-4\na\n[2-1-4] output\nc\n", "2-1-4") == ["a\n[2-1-4] output\nc"]
+
+
+def test_fences_hide_comments_but_not_the_labels_of_results():
+    text = "## 2-1-4\na\n```python\n# 2-1-5 a comment\nb\n```\nc\n```text\n[2-1-5] label\nd\n```\n"
+    assert under(text, "2-1-4") == ["a\n```python\n# 2-1-5 a comment\nb\n```\nc\n```text"]
+    assert under(text, "2-1-5") == ["d\n```"]
+
+
+def test_a_fence_is_closed_by_its_own_kind():
+    assert under("````\n```\n## 2-1-4\n````\n## 2-1-4\na\n", "2-1-4") == ["a"]
+    assert under("~~~\n```\n~~~\n## 2-1-4\na\n", "2-1-4") == ["a"]
+
+
+def test_comments_of_a_program_that_lost_its_fence_end_nothing():
+    text = "# 2-1-4 MACs\n# iterate sorted\nfor layer in sorted(layers):\n# done\nprint(total)\nTotal MACs: 5\n"
+    assert under(text, "2-1-4")[0].endswith("Total MACs: 5")
+
+
+def test_rules_of_a_printed_table_are_no_headings():
+    text = "## 2-1-3\n=====\nLayer  Params\n=====\nfc  5\n=====\nTotal params: 5\n=====\nend\n"
+    assert under(text, "2-1-3") == [text.partition("\n")[2].strip()]
+
+
+def test_numbers_and_shapes_at_the_start_of_a_line_are_no_headings():
+    text = "2-1-4 MACs\n1.50 GMac\n[1, 64, 112, 112]\n26.50 MB\n2024-03-01 10:00\n"
+    assert under(text, "2-1-4") == [text.partition("\n")[2].strip()]
+
+
+def test_a_path_of_headings():
+    text = "# Lab 1\n## 1. A\na\n# Lab 2\n## 1. B\nb\n## 2. C\nc\n"
+    assert under(text, "Lab 2", "1") == ["b"]
+    assert under(text, "Lab 1", "1") == ["a"]
+
+
+def test_headings_of_words():
+    text = "# Results\na\n# Resultant\nb\nResults:\nc\n"
+    assert under(text, "results") == ["a", "c"]
+
+
+def test_an_empty_path_is_everything():
+    assert under("a\n# b\n") == ["a\n# b"]
+
+
+@pytest.mark.parametrize("piece", ["# a\n", "\n", "a", "2-", "[2-1-4", " ", "2-1\n", "a\n---\n", "```\n", "**"])
+def test_fifty_megabytes_are_read_in_seconds(piece):
+    document = Document(path="report.md", text=piece * (50_000_000 // len(piece)))
+    start = time.perf_counter()
+    sections(document, ("2-1-4",))
+    assert time.perf_counter() - start < 15

@@ -1,0 +1,333 @@
+# ruff: noqa: RUF001 - students write full-width signs
+import subprocess
+import time
+from fractions import Fraction
+
+import pytest
+
+from labgrade.answers import patterns, text
+from labgrade.model import Answer, NoAnswer, TableOfType, TableType, TextForm
+from labgrade.values import Number
+from labgrade.verdict import Outcome
+
+MACS = 1_498_376_192
+BYTES = 26_499_616
+
+TOTAL_MACS = r"""
+Total MACs = 1498376192
+Total MACs: 1,498,376,192
+**Total MACs**: 1,498,376,192
+**Total MACs:** 1,498,376,192
+**Total MACs = 1,498,376,192**
+`Total MACs` = `1,498,376,192`
+| Total MACs | 1,498,376,192 |
+| **Total MACs** | `1498376192` |
+| Total MACs | 1.498 | GMac |
+| Total MACs | GoogLeNet | 1,498,376,192 |
+│ Total MACs │ 1498376192 │
+<td>Total MACs</td><td>1498376192</td>
+total macs 1498376192
+TOTAL MACS: 1498376192.
+Total  MACs    1498376192
+total_macs: 1498376192
+total_macs = 1498376192
+TotalMACs: 1498376192
+Total MAC: 1498376192
+Total MAC(s): 1498376192
+Total number of MACs: 1498376192
+Total MACs: 1.498 GMac.
+Total MACs is 1.498376192 GMac
+The total MACs of GoogLeNet is 1,498,376,192.
+The total MACs of ResNet 50 style counting is 1,498,376,192.
+The total MACs are 1.498 G.
+Total MACs equals 1498376192.
+Total MACs (G): 1.498
+Total MACs (GMACs) | 1.498
+Total MACs [M] = 1498.376192
+Total MACs （G）：1.498
+Total MACs：１４９８３７６１９２
+Total MACs ≈ 1.498×10^9
+Total MACs ≈ $1.498 \times 10^{9}$
+Total MACs $= 1{,}498{,}376{,}192$
+Total MACs -> 1498376192
+Total MACs → 1498376192
+Total MACs — 1498376192
+Total MACs - 1498376192
+1. Total MACs: 1498376192
+- Total MACs: 1498376192 (57 conv layers)
+> Total MACs: 1498376192
+Total MACs (Conv2d + Linear): 1498376192
+Total MACs (see 2-1-4): 1498376192
+Total MACs (2024-03-01): 1498376192
+Total MACs (1,498,376,192)
+Total MACs (1.498 G): 1,498,376,192
+Total MACs for one 224x224 image with torch 2.13.0: 1498376192
+Total MACs = 1497352192 + 1024000 = 1498376192
+Total MACs = 1497352192 (Conv2d) + 1024000 (Linear) = 1498376192
+Total MACs = Conv (1497352192) + Linear (1024000) = 1498376192
+Total MACs = 1.498 G (1,498,376,192)
+Total MACs: 1.498 GMACs (2.997 GFLOPs)
+Total MACs: 1498376192 MACs = 1.498 GMACs
+Total MACs: 14.98 億
+Total MACs: 1 498 376 192
+Total MACs,1498376192
+Total MACs: np.int64(1498376192)
+{"Total MACs": 1498376192}
+{'total_macs': 1498376192, 'params': 6624904}
+Total MACs per inference come out at 1,498,376,192.
+Total MACs:¶¶1,498,376,192
+### Total MACs¶```¶1498376192¶```
+| Total MACs | Total params |¶|---|---|¶| 1498376192 | 6624904 |
+| Model | Total MACs (G) |¶|:--|--:|¶| GoogLeNet | 1.498 |
+Model | Total MACs¶--- | ---¶GoogLeNet | 1498376192
+| layer | Total MACs |¶|---|---|¶| Conv2d | 1497352192 |¶| Linear | 1024000 |¶| **Total** | 1498376192 |
+│ net │ Total MACs │¶├─────┼────────────┤¶│ one │ 1498376192 │
+print(f"Total MACs: {total/1e9:.3f} G")¶Total MACs: 1.498 G
+total_macs = 0¶for layer in layers:¶    total_macs += 64 * 3¶Total MACs: 1498376192
+Total MACs were counted by hand, see torch 2.13¶Total MACs: 1498376192
+""".strip().splitlines()
+
+NO_TOTAL_MACS = r"""
+Total MACs
+Total MACs: see below
+Subtotal MACs: 5000
+sub-total MACs: 5000
+conv_total_macs: 5000
+Total MACs_per_layer: 5000
+Total params: 5000
+Total Conv MACs: 5000
+1. Total MACs¶2. Total params: 5000
+Total MACs¶1. Conv2d
+Total MACs were computed with torch 2.13.0
+Total MACs (20 points)
+Total MACs of 2 models
+Total MACs: 2024-03-01
+Total MACs: 12:30
+Total MACs: 1,4983
+Total MACs: 1.4 - 1.5 G
+Total MACs: N/A¶Params: 6624904
+Total MACs computed in 2-1-4.¶¶6624904 params
+total_macs = sum(p.numel() for p in model.parameters())
+print("Total MACs: 1498376192")
+total_macs = 0
+5000 total MACs
+""".strip().splitlines()
+
+WEIGHT_BYTES = r"""
+Total memory for parameters: 26499616 bytes
+Total memory for parameters: 26499616
+Total memory for parameters:  26,499,616 Bytes
+**Total memory for parameters**: 26.50 MB
+Total memory for parameters (MB): 26.50
+Total memory for parameters (bytes) = 26499616
+Total memory for parameters is 25.272 MiB.
+Total memory for parameters (MiB)¶25.272
+Total memory for parameters = 6624904 * 4 = 26499616 bytes
+Total memory for parameters = 6624904 params × 4 bytes = 26499616 bytes
+Total memory for parameters: 6,624,904 parameters * 4 B/param = 26,499,616 B
+Total memory for parameters: 26.5 MB (26,499,616 bytes)
+Total memory for parameters: 26,499,616 bytes (25.27 MiB)
+Total memory for the parameters: 26.499616 MB
+Total memory for parameters: 211,996,928 bits
+Total memory for parameters: 25878.5 KiB
+Total memory for parameters：26499616 位元組
+Total memory for parameters ≈ 26.5M
+Total memory for parameters: 0.0265 GB
+Total memory for parameters (float32, 4 bytes each): 26499616
+Total memory for parameters with 4 bytes each: 26499616
+total_memory_for_parameters: 26499616
+| Total memory for parameters | 26,499,616 B |
+| Total memory for parameters | 26.50 | MB |
+ss << "Total memory for parameters: " << 12345678 << " bytes";¶Total memory for parameters: 26499616 bytes
+""".strip().splitlines()
+
+
+@pytest.fixture
+def said(hand_in):
+    def obtained(content, kind="count", **form):
+        content = content.replace("¶", "\n") if isinstance(content, str) else content
+        form = {"file": "out.txt"} | form
+        return text.obtain("total", kind, TextForm(**form), hand_in({"out.txt": content}))
+
+    return obtained
+
+
+def agrees(answer, value):
+    return isinstance(answer, Answer) and abs(answer.value.value - value) <= answer.value.half_unit
+
+
+@pytest.mark.parametrize("phrase", TOTAL_MACS)
+def test_total_macs_in_many_phrasings(said, phrase):
+    answer = said(f"MACs in detail\n{phrase}\nend\n", after="Total MACs")
+    assert agrees(answer, MACS), answer
+
+
+@pytest.mark.parametrize("phrase", WEIGHT_BYTES)
+def test_weight_bytes_in_many_phrasings(said, phrase):
+    answer = said(f"Memory\n{phrase}\nend\n", "bytes", after="Total memory for parameters")
+    assert agrees(answer, BYTES), answer
+
+
+@pytest.mark.parametrize("phrase", NO_TOTAL_MACS)
+def test_what_only_looks_like_total_macs(said, phrase):
+    assert said(f"{phrase}\n", after="Total MACs") is None
+
+
+@pytest.mark.parametrize(
+    ("phrase", "after", "value"),
+    [
+        ("總MACs：1,498,376,192", "總MACs", MACS),
+        ("模型的總 MACs 數量約為 1,498,376,192 次", "總MACs", MACS),
+        ("**總MACs** 是 1498376192。", "總MACs", MACS),
+        ("總參數量：6624904", "總參數", 6624904),
+        ("不可訓練參數：0¶可訓練參數：6624904", "可訓練參數", 6624904),
+        ("Non-trainable parameters: 0¶Trainable parameters: 6624904", "Trainable parameters", 6624904),
+        ("non trainable params: 0¶trainable params: 6,624,904", "Trainable params", 6624904),
+        ("Non-trainable parameters: 0", "Non-trainable parameters", 0),
+        ("Total mult-adds (M): 1498.376192", "Total mult-adds (M)", MACS),
+    ],
+)
+def test_other_words(said, phrase, after, value):
+    assert agrees(said(phrase, after=after), value)
+
+
+def test_the_origin_names_file_line_and_section(hand_in):
+    submission = hand_in({"report.md": "# 2-1-3\nTotal MACs: 5\n# 2-1-4\n\nTotal MACs: 6\n"})
+    answer = text.obtain("total", "count", TextForm(after="Total MACs", report=("2-1-4",)), submission)
+    assert (answer.value.value, answer.origin) == (6, "report.md:5, under 2-1-4")
+    assert text.obtain("total", "count", TextForm(after="Total MACs", report=("2-1-5",)), submission) is None
+    assert text.obtain("total", "count", TextForm(after="Total MACs", file="no.txt"), submission) is None
+
+
+def test_no_report_is_no_answer(hand_in):
+    assert text.obtain("total", "count", TextForm(after="Total MACs", report=()), hand_in({"hw.py": ""})) is None
+
+
+def test_remarks_of_the_document_are_kept(hand_in):
+    submission = hand_in({"OUT.txt": "總MACs：5".encode("cp950")})
+    answer = text.obtain("total", "count", TextForm(after="總MACs", file="out.txt"), submission)
+    assert answer.remarks == ("read 'OUT.txt' for 'out.txt'", "'OUT.txt' is not UTF-8: read as Big5")
+
+
+def test_a_coarser_print_of_the_same_number_agrees_and_the_finest_is_judged(said):
+    answer = said("Total MACs: 1.5 G\nTotal MACs: 1,498,376,192\nTotal MACs: 1.498 G\n", after="Total MACs")
+    assert (answer.value.value, answer.value.half_unit, answer.origin) == (MACS, 0, "out.txt:2")
+
+
+def test_different_values_wait_for_a_person(said):
+    answer = said("Total MACs: 1.498 G\n\nTotal MACs: 1,356,857,600\nTotal MACs: 1.498 G\n", after="Total MACs")
+    assert isinstance(answer, NoAnswer)
+    assert answer.verdict.outcome is Outcome.MANUAL
+    assert answer.verdict.reason == (
+        "'Total MACs' is followed by different values: 1.498 G (line 1), 1,356,857,600 (line 3)"
+    )
+    assert answer.verdict.hint == "say one value behind these words"
+
+
+def test_many_different_values_are_cut(said):
+    answer = said("".join(f"Total MACs: {n}\n" for n in range(10, 20)), after="Total MACs")
+    assert answer.verdict.reason.endswith("15 (line 6) and 4 more")
+
+
+@pytest.mark.parametrize(
+    ("phrase", "reason"),
+    [
+        (
+            "Total MACs: 26.5 MB",
+            "out.txt:1: behind 'Total MACs', '26.5 MB' is in bytes or bits, but a count is asked for",
+        ),
+        ("Total MACs: nan", "out.txt:1: behind 'Total MACs', 'nan' is not a number that can be judged"),
+        ("Total MACs: 1e999999999", "out.txt:1: behind 'Total MACs', '1e999999999' is out of any sensible range"),
+    ],
+)
+def test_a_value_of_the_wrong_kind_is_wrong(said, phrase, reason):
+    answer = said(phrase, after="Total MACs")
+    assert (answer.verdict.outcome, answer.verdict.reason) == (Outcome.INCORRECT, reason)
+
+
+def test_shapes_and_words(said):
+    assert said("Output shape: torch.Size([1, 64, 112, 112])", "shape", after="Output shape").value == (1, 64, 112, 112)
+    assert said("Output shape is 1x64x112x112.", "shape", after="Output shape").value == (1, 64, 112, 112)
+    assert said("| Output shape | (1, 64) |", "shape", after="Output shape").value == (1, 64)
+    assert said("**Largest layer**: `conv2` ", "text", after="Largest layer").value == "conv2"
+    assert said("| Name | Largest layer |\n|---|---|\n| x | conv2 |", "text", after="Largest layer").value == "conv2"
+    assert said("| Name | Output shape |\n|---|---|\n| x | [1, 64] |", "shape", after="Output shape").value == (1, 64)
+    assert said("Largest layer: a\nLargest layer: b", "text", after="Largest layer").verdict.outcome is Outcome.MANUAL
+
+
+def test_a_file_that_is_the_value(said):
+    assert said("1,498,376,192\n").value == Number(value=Fraction(MACS), text="1,498,376,192")
+    assert said("\n") is None
+    assert said("no idea").verdict.reason.startswith("out.txt: 'no idea' is not a count")
+
+
+def test_binary_data_is_the_students(said):
+    answer = said(b"\0\1\2", after="Total MACs")
+    assert answer.verdict.outcome is Outcome.INCORRECT
+    assert answer.verdict.reason == "'out.txt' holds binary data; hand in plain text (UTF-8)"
+
+
+def test_tensors_are_not_read_from_text(said):
+    assert said("1 2 3", TableOfType(kind="tensor")) is None
+
+
+def test_a_pattern_finds_the_value(said):
+    assert said("x\nMACs => 1.498 G\n", find=r"MACs => (?P<answer>.*)").value.value == 1_498_000_000
+    assert said("x\nMACs => 1.498 G\n", find=r"MACs => (?P<answer>.*)").origin == "out.txt:2"
+    assert said("x\n", find=r"MACs => (?P<answer>.*)") is None
+    both = said("MACs => 5\nMACs => 6\n", find=r"MACs => (?P<answer>.*)")
+    assert (both.verdict.outcome, both.verdict.reason) == (
+        Outcome.MANUAL,
+        "the text says different values: 5 (line 1), 6 (line 2)",
+    )
+    wrong = said("MACs => few\n", find=r"MACs => (?P<answer>.*)")
+    assert wrong.verdict.reason.startswith("out.txt:1: 'few' is not a count")
+
+
+def test_a_pattern_that_fails_is_ours(said, monkeypatch):
+    def too_slow(command, **_):
+        raise subprocess.TimeoutExpired(command, 10)
+
+    monkeypatch.setattr(patterns.subprocess, "run", too_slow)
+    answer = said("aaa", find="(a+)+(?P<answer>b)")
+    assert answer.verdict.outcome is Outcome.FAULT
+    assert answer.verdict.reason == "the pattern '(a+)+(?P<answer>b)' was not done after 10 s on 3 characters (out.txt)"
+
+
+def test_histograms_and_tables(said):
+    assert {name: int(n.value) for name, n in said("Conv: 3\nRelu: 2\n", "histogram").value.items()} == {
+        "Conv": 3,
+        "Relu": 2,
+    }
+    kind = TableType(row="layer", columns={"macs": "count"})
+    content = "layer  macs\nconv1  5\n\n| layer | macs |\n|---|---|\n| conv1 | 5 |\n| fc | 6 |\n"
+    answer = said(content, kind)
+    assert [row.name for row in answer.value.rows] == ["conv1", "fc"]
+    assert answer.remarks == ("other tables on line 1; the longest was read",)
+    assert said("layer,macs\nconv1,few\n", kind).verdict.reason == (
+        "out.txt:2: row 'conv1', column 'macs': 'few' is not a count (a whole number such as 1,498,376,192 or 1.498 G)"
+    )
+    assert said("nothing here", kind) is None
+
+
+@pytest.mark.parametrize(
+    ("piece", "size"),
+    [
+        ("Total MACs ", 50_000_000),
+        ("| Total MACs |\n|---|\n", 50_000_000),
+        ("a", 50_000_000),
+        ("Total MACs\n", 5_000_000),
+        ("Total MACs: 1\n", 5_000_000),
+        ("Total ", 5_000_000),
+        ("Total of the ", 5_000_000),
+        ("(", 5_000_000),
+        (" ", 5_000_000),
+        ("\n", 5_000_000),
+        ("1 ", 5_000_000),
+    ],
+)
+def test_hostile_text_takes_linear_time(said, piece, size):
+    content = "Total MACs" + piece * (size // len(piece))
+    start = time.perf_counter()
+    said(content, after="Total MACs")
+    assert time.perf_counter() - start < size / 2_000_000
