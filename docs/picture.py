@@ -12,8 +12,8 @@ from pathlib import Path
 from rich.console import Console
 
 from labgrade import course, pipeline, policy, spec, submission
-from labgrade.model import Report
 from labgrade.report import terminal
+from labgrade.results import Report
 
 ROOT = Path(__file__).parents[1]
 SHOWN = ("2-1-2-weight-bytes", "2-1-4-macs")  # two tasks fit a picture

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from labgrade import course, pipeline, policy, schema_errors, spec, submission, validation, yamlfile, zoo
 from labgrade.errors import SpecError, UsageError, did_you_mean
-from labgrade.model import InputSpec, QuantityCall, Report, SubjectSpec
+from labgrade.model import InputSpec, QuantityCall, SubjectSpec
 from labgrade.oracle import Oracle
+from labgrade.results import Report
 from labgrade.values import show
 from labgrade.verdict import Outcome
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from labgrade.model import Graded, Report, SubmissionReport, TaskReport
+from labgrade.results import Graded, Report, SubmissionReport, TaskReport
 from labgrade.verdict import Outcome, Verdict
 
 if TYPE_CHECKING:

@@ -1,9 +1,9 @@
-"""What labgrade talks about: tasks, checks, answers, submissions, results. Frozen data, no behaviour."""
+"""What labgrade talks about: tasks, checks, what is asked for and what is right. Frozen data, no behaviour."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from labgrade.errors import Mark
-    from labgrade.values import Value
-    from labgrade.verdict import Verdict
 
 Plain: TypeAlias = "bool | int | float | str | list[Plain] | dict[str, Plain] | None"
 
@@ -219,101 +217,3 @@ class Task:
     checks: tuple[Check, ...]
     limits: Limits
     path: Path
-
-
-# ---- a submission and what came out of it ----------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Submission:
-    """A student's folder: untrusted. `files` are its regular files, sorted, as POSIX paths relative to `folder`.
-
-    `refused` names what was left out and why (a link that leads out of the folder, a device).
-    """
-
-    name: str
-    folder: Path
-    files: tuple[str, ...]
-    refused: tuple[str, ...] = ()
-
-
-ExecutionStatus: TypeAlias = Literal[
-    "returned", "missing", "crashed", "timeout", "memory", "output", "refused", "fault"
-]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Execution:
-    """What came of running something of a student's.
-
-    `value` is plain data (None, bool, int, float, str, list, dict with str keys, numpy array) where `status` is
-    "returned". "refused": it returned something that is not plain data. `reason` is for the student (their own file,
-    line and message); `printed` is what it wrote to stdout and stderr, cut, control characters made visible.
-    """
-
-    status: ExecutionStatus
-    value: object = None
-    reason: str = ""
-    printed: str = ""
-    seconds: float = 0.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
-    """The value that a submission gives, where it was found, and what staff should know about other forms of it."""
-
-    name: str
-    value: Value
-    origin: str
-    remarks: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NoAnswer:
-    """Why there is no value to judge: nothing handed in, a crash, a value of the wrong type."""
-
-    name: str
-    verdict: Verdict
-    origin: str = ""
-    remarks: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Graded:
-    """A check (or one case of it) of one submission, judged. `earned` is rounded to hundredths."""
-
-    id: str
-    points: Fraction
-    earned: Fraction
-    verdict: Verdict
-    answer_from: str = ""
-    hidden: bool = False
-    bonus: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TaskReport:
-    """All graded checks of one task, in the spec's order."""
-
-    lab: str
-    id: str
-    title: str
-    points: Fraction
-    checks: tuple[Graded, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SubmissionReport:
-    """All tasks of one submission. `remarks`: what was refused at the door (links, devices)."""
-
-    name: str
-    tasks: tuple[TaskReport, ...]
-    remarks: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Report:
-    """The result of a run. `notes` are its first lines: which protection was in force, what was missing."""
-
-    submissions: tuple[SubmissionReport, ...]
-    notes: tuple[str, ...] = ()

@@ -12,15 +12,9 @@ from labgrade.answers import obtain
 from labgrade.answers.typed import WrongTypeError, as_value
 from labgrade.errors import FaultError
 from labgrade.judge import judge, with_parameters
-from labgrade.model import (
-    Answer,
-    Graded,
-    LiteralValue,
-    NoAnswer,
-    SubmissionReport,
-    TaskReport,
-)
+from labgrade.model import LiteralValue
 from labgrade.oracle import Oracle
+from labgrade.results import Answer, Graded, NoAnswer, SubmissionReport, TaskReport
 from labgrade.sandbox.runner import Runner
 from labgrade.verdict import Outcome, Verdict, without_value
 
@@ -30,7 +24,8 @@ if TYPE_CHECKING:
 
     from labgrade.course import Course
     from labgrade.judge import Expect, Judging
-    from labgrade.model import AnswerType, Check, Source, SubjectSpec, Submission, Task
+    from labgrade.model import AnswerType, Check, Source, SubjectSpec, Task
+    from labgrade.results import Submission
     from labgrade.values import Value
 
 

@@ -11,7 +11,7 @@ from labgrade.verdict import PENDING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from labgrade.model import Graded, Report, SubmissionReport, TaskReport
+    from labgrade.results import Graded, Report, SubmissionReport, TaskReport
 
 PLACES = 2  # points are given to hundredths
 

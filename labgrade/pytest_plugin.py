@@ -18,7 +18,8 @@ from labgrade.verdict import Outcome
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
 
-    from labgrade.model import Graded, Submission, Task
+    from labgrade.model import Task
+    from labgrade.results import Graded, Submission
 
 PROTECTION = (
     "students' code runs in a process of its own with limits on time, memory and output, but without a jail: "
@@ -57,8 +58,11 @@ def pytest_configure(config: pytest.Config) -> None:
     config.option.continue_on_collection_errors = True  # one broken spec must not stop the others
     if config.args_source is not pytest.Config.ArgsSource.ARGS:
         config.args = [str(grading.course.specs)]
-    if config.option.tbstyle == "auto":
-        config.option.tbstyle = "no"  # the report at the end says it better
+    if config.option.tbstyle == "auto":  # the report at the end says it better than tracebacks and lists of names
+        config.option.tbstyle = "no"
+        reporter = config.pluginmanager.get_plugin("terminalreporter")
+        if reporter is not None:
+            reporter.reportchars = ""
     if getattr(config.option, "dist", "no") == "load":
         config.option.dist = "loadscope"  # a task of a submission stays together, so its answers are obtained once
 

@@ -8,7 +8,7 @@ import unicodedata
 from typing import TYPE_CHECKING
 
 from labgrade.errors import UsageError, did_you_mean
-from labgrade.model import Submission
+from labgrade.results import Submission
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -192,14 +192,8 @@ def _micro(**first: Any) -> torch.nn.Module:
     """A network small enough to count by hand, whose first convolution is out of the ordinary."""
     from torch import nn
 
-    return nn.Sequential(
-        nn.Conv2d(3, 8, **first),
-        nn.ReLU(),
-        nn.Conv2d(8, 12, 3, groups=4),
-        nn.AdaptiveAvgPool2d(4),
-        nn.Flatten(),
-        nn.Linear(192, 10),
-    )
+    head, body = nn.Conv2d(3, 8, **first), nn.Conv2d(8, 12, 3, groups=4)
+    return nn.Sequential(head, nn.ReLU(), body, nn.AdaptiveAvgPool2d(4), nn.Flatten(), nn.Linear(192, 10))
 
 
 def _unsettle_norms(module: torch.nn.Module) -> None:
@@ -208,14 +202,13 @@ def _unsettle_norms(module: torch.nn.Module) -> None:
 
     for norm in module.modules():
         if isinstance(norm, nn.modules.batchnorm._BatchNorm):  # noqa: SLF001 - the common base of 1d, 2d and 3d
-            for tensor, low, high in (
-                (norm.running_mean, -0.2, 0.2),
-                (norm.running_var, 0.5, 1.5),
-                (norm.weight, 0.5, 1.5),
-                (norm.bias, -0.2, 0.2),
-            ):
+            around_0, around_1 = (norm.running_mean, norm.bias), (norm.running_var, norm.weight)
+            for tensor in (*around_0, *around_1):
                 if tensor is not None:
-                    tensor.data.uniform_(low, high)
+                    tensor.data.uniform_(-0.25, 0.25)
+            for tensor in around_1:
+                if tensor is not None:
+                    tensor.data.add_(1)
 
 
 def _torchvision_folder() -> Path:

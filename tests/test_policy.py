@@ -6,8 +6,8 @@ from fractions import Fraction
 
 import pytest
 
-from labgrade.model import Graded, Report, SubmissionReport, TaskReport
 from labgrade.policy import Totals, earned, for_student, share, totals
+from labgrade.results import Graded, Report, SubmissionReport, TaskReport
 from labgrade.verdict import Outcome, Verdict, correct, incorrect, without_value
 
 

@@ -12,7 +12,7 @@ from labgrade.answers.documents import Unreadable, read_bytes
 if TYPE_CHECKING:
     import numpy as np
 
-    from labgrade.model import Submission
+    from labgrade.results import Submission
     from labgrade.values import Array
 
 LARGEST = 256_000_000

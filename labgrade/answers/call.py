@@ -8,7 +8,7 @@ import warnings
 from typing import TYPE_CHECKING
 
 from labgrade.answers.typed import WrongTypeError, as_value
-from labgrade.model import Answer, NoAnswer
+from labgrade.results import Answer, NoAnswer
 from labgrade.sandbox.request import CallRequest
 from labgrade.verdict import Outcome, without_value
 
@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from labgrade.model import AnswerType, CallForm, Execution, Limits, SubjectSpec, Submission
+    from labgrade.model import AnswerType, CallForm, Limits, SubjectSpec
+    from labgrade.results import Execution, Submission
     from labgrade.sandbox.runner import Runner
 
 _SOURCE_BYTES = 2 << 20

@@ -9,10 +9,11 @@ from labgrade import yamlfile
 from labgrade.answers.numbers import read_number
 from labgrade.answers.typed import WrongTypeError, as_value
 from labgrade.errors import SpecError
-from labgrade.model import Answer, AnswerType, EntryForm, NoAnswer, Submission
+from labgrade.results import Answer, NoAnswer, Submission
 from labgrade.verdict import Outcome, without_value
 
 if TYPE_CHECKING:
+    from labgrade.model import AnswerType, EntryForm
     from labgrade.yamlfile import Loaded, Path
 
 _FILES = ("answers.yaml", "answers.yml", "answers.json")

@@ -13,11 +13,13 @@ from labgrade.answers import text
 from labgrade.answers.arrays import read_npy, read_npz
 from labgrade.answers.documents import Document, Unreadable, locate, read_document
 from labgrade.answers.typed import WrongTypeError, as_value
-from labgrade.model import Answer, FileForm, NoAnswer, TableOfType, TextForm
+from labgrade.model import FileForm, TableOfType, TextForm
+from labgrade.results import Answer, NoAnswer
 from labgrade.verdict import Outcome, without_value
 
 if TYPE_CHECKING:
-    from labgrade.model import AnswerType, Submission
+    from labgrade.model import AnswerType
+    from labgrade.results import Submission
     from labgrade.values import Array, Value
 
 _MOST_FILES = 2_000

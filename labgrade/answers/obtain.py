@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from labgrade.answers import call, entry, file, text
-from labgrade.model import Answer, CallForm, EntryForm, FileForm, NoAnswer
+from labgrade.model import CallForm, EntryForm, FileForm
+from labgrade.results import Answer, NoAnswer
 from labgrade.values import Number
 from labgrade.verdict import Outcome, without_value
 
 if TYPE_CHECKING:
-    from labgrade.model import AnswerSpec, Form, Limits, SubjectSpec, Submission
+    from labgrade.model import AnswerSpec, Form, Limits, SubjectSpec
+    from labgrade.results import Submission
     from labgrade.sandbox.runner import Runner
     from labgrade.verdict import Verdict
 

@@ -12,13 +12,15 @@ from labgrade.answers.phrases import Candidate, candidates
 from labgrade.answers.sections import Span, sections
 from labgrade.answers.tables import TableFound, TableProblem, find_tables
 from labgrade.answers.typed import WrongTypeError, as_value
-from labgrade.model import Answer, NoAnswer, TableOfType, TableType
+from labgrade.model import TableOfType, TableType
+from labgrade.results import Answer, NoAnswer
 from labgrade.values import Number, Table
 from labgrade.verdict import Outcome, without_value
 
 if TYPE_CHECKING:
     from labgrade.answers.documents import Document
-    from labgrade.model import AnswerType, Submission, TextForm
+    from labgrade.model import AnswerType, TextForm
+    from labgrade.results import Submission
     from labgrade.values import Value
 
 _MOST_NAMED = 6

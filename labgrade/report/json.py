@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from fractions import Fraction
 
-    from labgrade.model import Graded, Plain, Report, SubmissionReport, TaskReport
+    from labgrade.model import Plain
+    from labgrade.results import Graded, Report, SubmissionReport, TaskReport
 
 SCHEMA = "labgrade/report/1"
 # Half a surrogate pair is no character: it comes from file names that are not UTF-8, and no encoder takes it.

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from labgrade.model import Graded, Report, SubmissionReport, TaskReport
     from labgrade.policy import Totals
+    from labgrade.results import Graded, Report, SubmissionReport, TaskReport
     from labgrade.verdict import Verdict
 
 # symbol, its stand-in where the encoding lacks it, style

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from labgrade.errors import did_you_mean
-from labgrade.model import Execution
+from labgrade.results import Execution
 from labgrade.sandbox import wire
 from labgrade.sandbox.child import UP
 from labgrade.sandbox.usage import PROCESSES
 from labgrade.sandbox.visible import decoded, visible
 
 if TYPE_CHECKING:
-    from labgrade.model import ExecutionStatus
+    from labgrade.results import ExecutionStatus
     from labgrade.sandbox.processes import Child, Exit
     from labgrade.sandbox.request import CallRequest
 

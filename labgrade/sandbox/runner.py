@@ -12,7 +12,7 @@ from queue import Empty
 from typing import TYPE_CHECKING, Any, Self
 
 from labgrade.errors import FaultError
-from labgrade.model import Execution
+from labgrade.results import Execution
 from labgrade.sandbox import handin
 from labgrade.sandbox.given import GIVEN
 from labgrade.sandbox.outcome import Ending, execution

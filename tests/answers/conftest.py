@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from labgrade.model import Submission
+from labgrade.results import Submission
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import pytest
 
 from labgrade.answers import documents
 from labgrade.answers.documents import Unreadable, find_report, read_document
-from labgrade.model import Submission
+from labgrade.results import Submission
 
 CHINESE = "\u7e3dMACs\uff1a1,498,376,192\n"
 

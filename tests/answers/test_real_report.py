@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from labgrade.answers import text
-from labgrade.model import Submission, TableType, TextForm
+from labgrade.model import TableType, TextForm
+from labgrade.results import Submission
 from labgrade.verdict import Outcome
 
 REPORT = Path(__file__).parents[2] / "../shared/samples/real-report.txt"

@@ -6,7 +6,8 @@ from fractions import Fraction
 import pytest
 
 from labgrade.answers import patterns, text
-from labgrade.model import Answer, NoAnswer, TableOfType, TableType, TextForm
+from labgrade.model import TableOfType, TableType, TextForm
+from labgrade.results import Answer, NoAnswer
 from labgrade.values import Number
 from labgrade.verdict import Outcome
 

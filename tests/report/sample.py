@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from labgrade.model import Graded, Report, SubmissionReport, TaskReport
 from labgrade.policy import earned
+from labgrade.results import Graded, Report, SubmissionReport, TaskReport
 from labgrade.verdict import Outcome, Verdict, correct, incorrect, partial, without_value
 
 

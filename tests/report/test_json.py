@@ -11,9 +11,9 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from labgrade.model import Report, SubmissionReport
 from labgrade.policy import for_student
 from labgrade.report.json import render
+from labgrade.results import Report, SubmissionReport
 from labgrade.verdict import Outcome, incorrect
 from tests.report.sample import CLASS, ONE, graded, task
 

@@ -9,8 +9,8 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
-from labgrade.model import Report, SubmissionReport
 from labgrade.report.terminal import render
+from labgrade.results import Report, SubmissionReport
 from labgrade.verdict import Outcome, correct, incorrect, without_value
 from tests.report.sample import CLASS, ONE, PERFECT, graded, task
 

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from labgrade.answers.call import obtain, present
-from labgrade.model import Answer, CallForm, Execution, InputSpec, Limits, NoAnswer, SubjectSpec
+from labgrade.model import CallForm, InputSpec, Limits, SubjectSpec
+from labgrade.results import Answer, Execution, NoAnswer
 from labgrade.submission import read
 from labgrade.values import Number
 from labgrade.verdict import Outcome
