@@ -14,8 +14,8 @@ from ._counting.calls import chosen
 from ._counting.engine import analyse
 from ._counting.values import run
 from ._counting.wrong import AsIf, same_as_zero, square, without_ceil_mode, without_dilation
-from .layers import layer_shapes
-from .macs import macs, macs_by_layer
+from .layers import layer_shapes, module_output_shapes
+from .macs import macs, macs_by_layer, macs_by_type
 from .state import buffers, parameters, weight_bytes
 
 if TYPE_CHECKING:
@@ -131,6 +131,18 @@ def macs_by_layer_without_ceil_mode(
 ) -> list[dict[str, Any]]:
     """The MACs by layer of the sizes that come out when every pool rounds down."""
     return macs_by_layer(AsIf(subject, without_ceil_mode), layers=layers, bias=bias)
+
+
+def macs_by_type_without_ceil_mode(
+    subject: Subject, *, layers: list[str] | None = None, bias: bool = False
+) -> dict[str, int]:
+    """The MACs by type of the sizes that come out when every pool rounds down."""
+    return macs_by_type(AsIf(subject, without_ceil_mode), layers=layers, bias=bias)
+
+
+def module_output_shapes_without_ceil_mode(subject: Subject, *, layers: list[str]) -> list[dict[str, Any]]:
+    """The output shapes of the sizes that come out when every pool rounds down."""
+    return module_output_shapes(AsIf(subject, without_ceil_mode), layers=layers)
 
 
 def macs_square_kernels(subject: Subject, *, layers: list[str] | None = None, bias: bool = False) -> int:
