@@ -4,9 +4,9 @@
     python benchmarks/macs.py --quick    # GoogLeNet alone, under a minute
 
 Each pair of tool and model runs in a process of its own. `ms` is the fastest of up to 20 runs within 3 seconds, the
-model already built; `MB` is the peak of the resident memory above what it was after the imports, the
-model's building included. A tool runs on the meta device if it can do that without changing its count. "exact" is a sum of products by
-convolutions, linear layers and matrix products alone, which is what torchvision publishes as `_ops`.
+model already built; `MB` is the peak of the resident memory above what it was after the imports, the model's building
+included. A tool runs on the meta device if it can do that without changing its count. "exact" is a sum of products
+by convolutions, linear layers and matrix products alone, which is what torchvision publishes as `_ops`.
 """
 
 from __future__ import annotations

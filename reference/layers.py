@@ -25,13 +25,12 @@ def layer_shapes(subject: Subject) -> list[dict[str, Any]]:
     """
     trace = analyse(subject)
     names, dotted, summary = call_names(trace), all_names(trace.root), torchsummary_names(trace)
-    rows, seen = [], set()
+    rows, silent = [], set()
     for printed in torchinfo_rows(trace):
         call = printed.call
         if call is None:
-            again = printed.module in seen
-            rows += [] if again else [silent_row(dotted[printed.module][0], printed)]
-            seen.add(printed.module)
+            rows += [] if printed.module in silent else [silent_row(dotted[printed.module][0], printed)]
+            silent.add(printed.module)
         else:
             others = (*printed.names, summary.get(id(call), ""), *dotted[call.module][1:])
             rows.append(row(names[id(call)], call, [name for name in others if name]))

@@ -35,7 +35,8 @@ def torchinfo_rows(trace: Trace) -> list[Printed]:
     """The rows of torchinfo 1.8's table in its order, with what it calls them.
 
     Rows stand in the order in which calls begin. A container that is not called gets a row before the first of its
-    modules. The number after the depth counts the rows of that depth; it is the same however deep the table is printed.
+    modules, and again when the run comes back to it; all its rows then have the last one's number. The number after
+    the depth counts the rows of that depth; it is the same however deep the table is printed.
     """
     places = _places(trace.root)
     rows: list[tuple[Call | None, _Place]] = [
@@ -43,10 +44,17 @@ def torchinfo_rows(trace: Trace) -> list[Printed]:
     ]
     _add_silent_containers(rows)
     seen: Counter[int] = Counter()
-    printed = []
+    numbers = []
+    silent: dict[nn.Module, int] = {}
     for call, place in rows:
         seen[place.depth] += 1
-        kind, number = type(place.module).__name__, f"{place.depth}-{seen[place.depth]}"
+        numbers.append(seen[place.depth])
+        if call is None:
+            silent[place.module] = seen[place.depth]
+    printed = []
+    for (call, place), count in zip(rows, numbers, strict=True):
+        kind = type(place.module).__name__
+        number = f"{place.depth}-{count if call else silent[place.module]}"
         names = (f"{kind}: {number}", f"{kind} ({place.variable}): {number}") if place.depth else (kind,)
         printed.append(Printed(call, place.module, names))
     return printed

@@ -54,9 +54,6 @@ def _convolution(  # noqa: PLR0913, PLR0917 - torch's signature
         weight_shape=weights,
         output_shape=out,
         groups=groups,
-        dilation=spread,
-        stride=strides,
-        padding=pads,
     )
     return like(input, out)
 
@@ -87,9 +84,6 @@ def _transposed_convolution(  # noqa: PLR0913, PLR0917 - torch's signature
         weight_shape=weights,
         output_shape=out,
         groups=groups,
-        dilation=spread,
-        stride=strides,
-        padding=pads,
     )
     return like(input, out)
 

@@ -7,8 +7,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     import torch
 
 Shape = tuple[int, ...]
@@ -58,9 +56,6 @@ class Operation:
     weight_shape: Shape = ()
     output_shape: Shape = ()
     groups: int = 1
-    dilation: Shape = ()
-    stride: Shape = ()
-    padding: Shape | str = ()
 
     @property
     def input_elements(self) -> int:
@@ -85,7 +80,3 @@ class Trace:
     def layer(self, call: Call) -> str:
         """What a call's module is called in a table: its dotted name, the root its class."""
         return call.name or type(self.root).__name__
-
-    def leaves(self) -> Iterator[Call]:
-        """The calls that called no other module."""
-        return (call for call in self.calls if call.leaf)

@@ -1,0 +1,188 @@
+"""Each slip gives the wrong value that it is known for, on the subject that it is known from."""
+
+import pytest
+import torch
+from torch import nn
+
+from reference import slips
+from reference.layers import layer_shapes, module_outputs
+from reference.macs import macs
+from reference.state import parameters, weight_bytes
+from tests.reference.subjects import Given, torchvision
+
+GOOGLENET = torchvision("googlenet")
+COUNTED = ["Conv2d", "Linear"]
+
+
+def test_googlenets_published_wrong_values():
+    assert slips.parameters_with_auxiliary_heads(GOOGLENET) == 13_004_888
+    assert slips.macs_without_ceil_mode(GOOGLENET, layers=COUNTED) == 1_356_857_600
+    assert slips.macs_without_ceil_mode(GOOGLENET, layers=["Conv2d"]) == 1_355_833_600
+    assert slips.macs_without_ceil_mode(GOOGLENET, layers=["Linear"]) == 1_024_000
+    assert slips.macs_without_ceil_mode(GOOGLENET, layers=COUNTED, bias=True) == 1_356_858_600
+
+
+def test_parameter_slips():
+    assert slips.parameters_and_buffers(GOOGLENET) == sum(
+        t.numel() for t in GOOGLENET.on_meta()[0].state_dict().values()
+    )
+    assert slips.parameters_and_buffers(GOOGLENET) > parameters(GOOGLENET)
+    half_frozen = Given(lambda: nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 2).requires_grad_(False)), (1, 4))  # noqa: FBT003
+    assert slips.parameters_trainable_only(half_frozen) == 20
+    with pytest.raises(ValueError, match="has no option 'aux_logits'"):
+        slips.parameters_with_auxiliary_heads(torchvision("resnet18"))
+
+
+def test_byte_slips():
+    assert slips.weight_count_as_bytes(GOOGLENET) == 6_624_904
+    assert slips.weight_bits(GOOGLENET) == 26_499_616 * 8
+    assert slips.weight_bytes_at_eight(GOOGLENET) == 6_624_904 * 8
+    assert slips.weight_mib_as_mb(GOOGLENET) == pytest.approx(25.272003173828125e6)
+    assert slips.weight_mb_as_mib(GOOGLENET) == pytest.approx(26.499616 * 2**20)
+    assert (
+        len(
+            {
+                slip(GOOGLENET)
+                for slip in (
+                    weight_bytes,
+                    slips.weight_count_as_bytes,
+                    slips.weight_bits,
+                    slips.weight_bytes_at_eight,
+                    slips.weight_mib_as_mb,
+                    slips.weight_mb_as_mib,
+                )
+            }
+        )
+        == 6
+    )
+
+
+def test_layer_table_slips():
+    rows = layer_shapes(GOOGLENET)
+    unknown = slips.layer_shapes_batch_unknown(GOOGLENET)
+    assert [row["output_shape"][1:] for row in unknown] == [row["output_shape"][1:] for row in rows]
+    assert {row["output_shape"][0] for row in unknown} == {-1}
+    pools = [
+        row["output_shape"][2] for row in slips.layer_shapes_without_ceil_mode(GOOGLENET) if "maxpool" in row["layer"]
+    ]
+    assert pools == [55, 27, 13, 6]
+
+
+@pytest.mark.parametrize(("depth", "rows", "counting"), [(1, 20, 19), (2, 62, 49), (3, 134, 85), (9, 224, 130)])
+def test_a_table_that_ends_at_a_depth(depth, rows, counting):
+    table = slips.layer_shapes_to_depth(GOOGLENET, depth=depth)
+    assert len(table) == rows
+    assert sum(not row["optional"] for row in table) == counting
+    assert sum(row["parameters"] for row in table if not row["optional"]) == 6_624_904
+
+
+def test_layers_once():
+    subject = torchvision("resnet18")
+    once = slips.layer_shapes_once(subject)
+    assert len(layer_shapes(subject)) - len(once) == 8
+    assert not any("#" in row["layer"] for row in once)
+    assert slips.layer_shapes_once(GOOGLENET) == layer_shapes(GOOGLENET)
+
+
+def test_groups_ignored():
+    subject = Given(lambda: nn.Sequential(nn.Conv2d(8, 8, 3, groups=8), nn.Conv2d(8, 4, 1)), (1, 8, 6, 6))
+    assert macs(subject) == 16 * (8 * 9 + 32)
+    assert slips.macs_ignoring_groups(subject) == 16 * (64 * 9 + 32)
+    assert slips.macs_ignoring_groups(subject, layers=["Linear"]) == 0
+    assert slips.macs_ignoring_groups(subject, bias=True) == 16 * (64 * 9 + 32) + 16 * 12
+    assert slips.macs_ignoring_groups(torchvision("mobilenet_v2")) == 5_549_139_968
+    assert slips.macs_ignoring_groups(GOOGLENET) == macs(GOOGLENET)
+
+
+def test_square_kernels():
+    subject = Given(lambda: nn.Sequential(nn.Conv2d(3, 4, (1, 7), padding=(0, 3)), nn.MaxPool2d((2, 1))), (1, 3, 6, 9))
+    assert slips.macs_square_kernels(subject) == 6 * 9 * 4 * 3
+    assert macs(subject) == 7 * slips.macs_square_kernels(subject)
+    assert slips.macs_square_kernels(torchvision("inception_v3")) > macs(torchvision("inception_v3"))
+
+
+def test_dilation_forgotten():
+    subject = Given(lambda: nn.Conv2d(1, 1, 3, dilation=2), (1, 1, 9, 9))
+    assert (macs(subject), slips.macs_ignoring_dilation(subject)) == (25 * 9, 49 * 9)
+    pool = Given(lambda: nn.Sequential(nn.MaxPool2d(2, 1, dilation=2), nn.Conv2d(1, 1, 1)), (1, 1, 5, 5))
+    assert (macs(pool), slips.macs_ignoring_dilation(pool)) == (9, 16)
+
+
+def test_same_padding_read_as_none():
+    subject = Given(lambda: nn.Conv2d(1, 1, 3, padding="same"), (1, 1, 9, 9))
+    assert (macs(subject), slips.macs_same_padding_as_zero(subject)) == (81 * 9, 49 * 9)
+
+
+def test_sizes_computed_by_hand_do_not_stop_at_a_linear_layer():
+    subject = Given(
+        lambda: nn.Sequential(nn.MaxPool2d(2, ceil_mode=True), nn.Conv2d(1, 2, 1), nn.Flatten(), nn.Linear(18, 4)),
+        (1, 1, 5, 5),
+    )
+    assert (macs(subject), slips.macs_without_ceil_mode(subject)) == (9 * 2 + 72, 4 * 2 + 72)
+    rows = slips.macs_by_layer_without_ceil_mode(subject)
+    assert [(row["layer"], row["macs"]) for row in rows] == [("1", 8), ("3", 72)]
+
+
+def test_a_slip_does_not_change_the_subject():
+    before = macs(GOOGLENET)
+    slips.macs_without_ceil_mode(GOOGLENET)
+    slips.macs_square_kernels(GOOGLENET)
+    assert macs(GOOGLENET) == before
+
+
+def test_a_slip_that_cannot_run_says_so():
+    residual = Given(_Residual, (1, 1, 8, 8))
+    with pytest.raises(ValueError, match="cannot take an input"):
+        slips.macs_same_padding_as_zero(residual)
+
+
+class _Residual(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv = nn.Conv2d(1, 1, 3, padding="same")
+
+    def forward(self, x):
+        return x + self.conv(x)
+
+
+def test_modules_only():
+    assert slips.macs_modules_only(torchvision("vit_b_16")) == 11_271_124_992
+    assert slips.macs_modules_only(GOOGLENET) == macs(GOOGLENET)
+
+
+def test_batch_slips():
+    subject = torchvision("googlenet", batch=4)
+    assert slips.macs_divided_by_batch(subject, layers=COUNTED) == 1_498_376_192
+    assert slips.macs_times_batch(subject, layers=COUNTED) == 16 * 1_498_376_192
+
+
+def test_outputs_of_what_follows():
+    subject = torchvision("googlenet", size=64)
+    right = module_outputs(subject, layers=["Conv2d"])
+    module, _ = subject.with_weights()
+    norm = slips.module_outputs_after_norm(subject, layers=["Conv2d"])
+    activated = slips.module_outputs_after_activation(subject, layers=["Conv2d"])
+    assert list(norm) == list(activated) == list(right)
+    for name, output in right.items():
+        block = module.get_submodule(name.removesuffix(".conv"))
+        with torch.no_grad():
+            expected = block.bn(output)
+        assert torch.equal(norm[name], expected)
+        assert torch.equal(activated[name], expected.relu())
+        assert not torch.equal(norm[name], output)
+
+
+def test_outputs_of_what_follows_as_a_module_that_copies():
+    subject = Given(
+        lambda: nn.Sequential(nn.Conv2d(1, 2, 1), nn.BatchNorm2d(2), nn.ReLU(), nn.Conv2d(2, 1, 1)), (1, 1, 4, 4)
+    )
+    norm = slips.module_outputs_after_norm(subject, layers=["Conv2d"])
+    activated = slips.module_outputs_after_activation(subject, layers=["Conv2d"])
+    assert list(norm) == list(activated) == ["0"]
+    assert (norm["0"] < 0).any()
+    assert torch.equal(activated["0"], norm["0"].relu())
+
+
+def test_nothing_follows():
+    with pytest.raises(ValueError, match="no normalisation follows a layer of the types Conv2d"):
+        slips.module_outputs_after_norm(Given(lambda: nn.Conv2d(1, 1, 1), (1, 1, 4, 4)), layers=["Conv2d"])
