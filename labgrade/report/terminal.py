@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import statistics
 from collections import Counter
+from dataclasses import replace
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from labgrade.policy import totals
@@ -12,8 +15,7 @@ from labgrade.values import show
 from labgrade.verdict import PENDING, Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from fractions import Fraction
+    from collections.abc import Iterable, Iterator, Sequence
 
     from rich.console import Console
 
@@ -38,6 +40,7 @@ LOOKS = {
 WORD = max(len(outcome) for outcome in Outcome)
 BODY = 2 + 2 + WORD + 2  # where what is said about a check begins
 LONGEST_ADVICE = 240
+_NONE = Fraction(0)
 ORDINARY_FACTS = frozenset({"got", "expected", "off", "allowed"})
 CLASS_COLUMNS = {
     "right": {Outcome.CORRECT},
@@ -84,8 +87,26 @@ def _submission(page: Page, submission: SubmissionReport, *, staff: bool) -> Non
 def _task(page: Page, task: TaskReport, *, staff: bool) -> None:
     page.blank()
     page.line((f"{task.id}  ", "bold"), (task.title, ""), right=(_range(totals(task.checks)), "bold"), hang=4)
-    for check in task.checks:
+    for check in _folded(task.checks):
         _check(page, check, staff=staff)
+
+
+def _folded(checks: Iterable[Graded]) -> Iterator[Graded]:
+    """The checks; neighbouring cases of one that say the same are on one line: `other-models[resnet18, vgg11]`."""
+    for (name, *_), same in itertools.groupby(checks, _what_is_said):
+        cases = list(same)
+        if len(cases) == 1:
+            yield cases[0]
+        else:
+            names = ", ".join(case.id.partition("[")[2].removesuffix("]") for case in cases)
+            points, got = sum((case.points for case in cases), _NONE), sum((case.earned for case in cases), _NONE)
+            yield replace(cases[0], id=f"{name}[{names}]", points=points, earned=got)
+
+
+def _what_is_said(check: Graded) -> tuple[str, ...]:
+    verdict = check.verdict
+    facts = () if verdict.outcome is Outcome.CORRECT else (str(sorted(verdict.facts.items())),)
+    return (check.id.partition("[")[0], verdict.outcome, verdict.reason, verdict.hint, check.answer_from, *facts)
 
 
 def _check(page: Page, check: Graded, *, staff: bool) -> None:
@@ -126,9 +147,8 @@ def _left(page: Page, submission: SubmissionReport, outcome: Outcome, label: str
     """One line that names all checks with this outcome; a bonus that nobody handed in is not missed."""
     tasks = []
     for task in submission.tasks:
-        names = [check.id for check in task.checks if check.verdict.outcome is outcome]
-        if outcome is Outcome.MISSING:
-            names = [check.id for check in task.checks if check.verdict.outcome is outcome and not check.bonus]
+        left = [check for check in task.checks if check.verdict.outcome is outcome]
+        names = [check.id for check in _folded(left) if not (check.bonus and outcome is Outcome.MISSING)]
         if names:
             tasks.append(f"{task.id} ({', '.join(names)})")
     if tasks:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -10,7 +11,7 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from labgrade.report.terminal import render
-from labgrade.results import Report, SubmissionReport
+from labgrade.results import Graded, Report, SubmissionReport
 from labgrade.verdict import Outcome, correct, incorrect, without_value
 from tests.report.sample import CLASS, ONE, PERFECT, graded, task
 
@@ -209,3 +210,18 @@ def test_a_flood_is_cut():
 def test_points_are_shown_to_hundredths():
     shown = text_of(one_check(graded("a", Fraction(4, 3), correct())))
     assert "1.33 / 1.33\n" in shown
+
+
+def test_cases_that_say_the_same_stand_on_one_line():
+    missing = without_value(Outcome.MISSING, "nothing was handed in")
+    other = without_value(Outcome.MISSING, "nothing else was handed in")
+    checks = [
+        Graded(id=f"others[{name}]", points=Fraction(1), earned=Fraction(0), verdict=verdict)
+        for name, verdict in (("a", missing), ("b", missing), ("c", other), ("d", missing))
+    ]
+    text = text_of(one_check(*checks, replace(checks[0], id="total")), staff=True)
+    assert "others[a, b]" in text
+    assert "0 / 2" in text
+    assert text.count("nothing was handed in") == 3
+    assert "others[c]" in text
+    assert "others[d]" in text
