@@ -54,25 +54,20 @@ def multi_head(  # noqa: PLR0913, PLR0917 - torch's signature
     average_attn_weights: bool = True,
     **__: Any,
 ) -> tuple[Tensor, Tensor | None]:
-    """Projections of queries, keys and values, attention in each head, and the projection of the output.
-
-    Tensors are (length, batch, features), or (length, features) without a batch.
-    """
-    batched = query.dim() == 3  # noqa: PLR2004 - length, batch, features
-    length, batch = query.shape[0], query.shape[1] if batched else 1
+    """Projections of queries, keys and values (length, [batch,] features), attention by head, output projection."""
+    length, batch = query.shape[0], tuple(query.shape[1:-1])
     width = embed_dim_to_check
     for tensor, fixed in ((query, None), (key, static_k), (value, static_v)):
         if fixed is None:
             _projection(add, tuple(tensor.shape), width, biased=in_proj_bias is not None)
     source = key.shape[0] if static_k is None else static_k.shape[1]
     source += (bias_k is not None) + add_zero_attn
-    heads = (batch, num_heads, length, width // num_heads)
+    heads = (*batch, num_heads, length, width // num_heads)
     _products(add, heads, source, width // num_heads)
     out = (*query.shape[:-1], out_proj_weight.shape[0])
     _projection(add, (*query.shape[:-1], width), out[-1], biased=out_proj_bias is not None)
     scores = (length, source) if average_attn_weights else (num_heads, length, source)
-    weights = (batch, *scores) if batched else scores
-    return like(query, out), like(query, weights) if need_weights else None
+    return like(query, out), like(query, (*batch, *scores)) if need_weights else None
 
 
 def _projection(add: Callable[..., Operation], shape: Shape, width: int, *, biased: bool) -> None:

@@ -220,6 +220,18 @@ def test_every_rules_output_is_as_large_as_the_real_one(function):
     assert activation_bytes(subject) == real.nbytes
 
 
+@pytest.mark.parametrize("shape", [(6, 16), (6, 2, 16)])
+@pytest.mark.parametrize("averaged", [True, False])
+def test_an_attentions_outputs_are_as_large_as_the_real_ones(shape, averaged):
+    def attend(self, x):
+        return self.of(x, x, x, average_attn_weights=averaged)
+
+    subject = Given(lambda: Forward(attend, of=nn.MultiheadAttention(16, 4)), shape)
+    module, x = subject.with_weights()
+    assert activation_bytes(subject) == 0  # it holds a module, so it is no leaf
+    assert activation_bytes(subject, modules="top_level") == sum(tensor.nbytes for tensor in module(x))
+
+
 def test_in_place_modules_can_be_left_out():
     relu = 1_972_736  # all of AlexNet's are in place
     assert activation_bytes(torchvision("alexnet"), in_place=False) == 4_392_864 - relu

@@ -78,6 +78,10 @@ CASES = {
         Given(cross_attention, (6, 2, 16)),
         2 * (6 * 16 * 16 + 5 * 8 * 16 + 5 * 12 * 16 + 6 * 7 * 16 * 2 + 6 * 16 * 16),
     ),
+    "attention without a batch": (
+        Given(lambda: Forward(lambda self, x: self.of(x, x, x)[1], of=nn.MultiheadAttention(16, 4)), (6, 16)),
+        7296,
+    ),
     "scaled dot product": (functions(lambda x: functional.scaled_dot_product_attention(x, x, x), (1, 4, 6, 4)), 1152),
     "values of another width": (
         functions(lambda x: functional.scaled_dot_product_attention(x, x, x.new_empty(1, 4, 6, 9)), (1, 4, 6, 5)),
