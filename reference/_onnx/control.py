@@ -57,7 +57,7 @@ def _loop(node: onnx.NodeProto, inputs: Sequence[Tensor | None], graph: onnx.Gra
     limit = _trips(node, inputs[0])
     going = _truth(node, inputs[1], default=True)
     carried = _there(node, inputs[2:])
-    cond = _scalar(graph.input[1].name, np.array(going))
+    cond = inputs[1] or _scalar(graph.input[1].name, np.array(True))  # noqa: FBT003 - a tensor's value
     rows: list[list[Tensor]] = []
     while going and (limit is None or len(rows) < limit):
         counter = _scalar(graph.input[0].name, np.array(len(rows), dtype=np.int64))

@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 
 LARGEST_FILE = (1 << 31) - 1  # protobuf's own limit: no program reads a longer message
 _FOREIGN = (
-    (b"version https://git-lfs", "it is a Git LFS pointer, not the model; run `git lfs pull` and hand in the real file"),
+    (
+        b"version https://git-lfs",
+        "it is a Git LFS pointer, not the model; run `git lfs pull` and hand in the real file",
+    ),
     (b"PK\x03\x04", "it is a zip archive, as torch.save writes; export the model with torch.onnx.export"),
     (b"\x80\x02", "it is a Python pickle; export the model with torch.onnx.export"),
     (b"<", "it is a web page or XML; download the file itself (on GitHub: the raw file)"),
