@@ -10,6 +10,8 @@ if TYPE_CHECKING:
 
     import onnx
 
+_FOUR_BITS = 21  # the opset from which on there are elements of four bits
+
 
 def make(name: str, path: Path) -> None:
     """Write the file `name` of `FILES`; external data goes beside it."""
@@ -105,7 +107,7 @@ def external_data() -> onnx.ModelProto:
 
 
 def branch_and_loop() -> onnx.ModelProto:
-    """An If whose condition is computed from a shape, and a Loop that runs five times; both use tensors from outside."""
+    """An If whose condition is computed from a shape, and a Loop that runs five times, both on tensors from outside."""
     import numpy as np
     from onnx import TensorProto, helper
 
@@ -219,7 +221,10 @@ class _Graph:
     def model(self, opset: int) -> onnx.ModelProto:
         from onnx import helper
 
-        return helper.make_model(self.graph("micro"), opset_imports=[helper.make_opsetid("", opset)], ir_version=8 if opset < 19 else 10)  # fmt: skip
+        version = 8 if opset < _FOUR_BITS else 10
+        return helper.make_model(
+            self.graph("micro"), opset_imports=[helper.make_opsetid("", opset)], ir_version=version
+        )
 
 
 FILES: Mapping[str, Callable[[], onnx.ModelProto]] = {

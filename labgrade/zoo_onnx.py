@@ -35,6 +35,11 @@ def names() -> tuple[str, ...]:
     return tuple(sorted([*exported, *(f"micro/{name}{SUFFIX}" for name in zoo_micro.FILES)]))
 
 
+def models() -> tuple[str, ...]:
+    """Everything that the zoo has, sorted: models in memory and ONNX files."""
+    return tuple(sorted([*zoo.names(), *names()]))
+
+
 def make(path: Path, subject: Mapping[str, Any]) -> None:
     """Write the file of a subject, as `zoo.Subject` takes it, and its external data beside it.
 

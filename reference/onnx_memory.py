@@ -17,6 +17,7 @@ from ._onnx.tensors import type_name
 
 if TYPE_CHECKING:
     from pathlib import Path
+
     from ._onnx.tensors import Tensor
 
 _INT64 = 7
@@ -53,9 +54,9 @@ def onnx_tensors(artifact: Path, *, input_shape: list[int] | None = None, weight
 def onnx_parameters(artifact: Path, *, integers: bool = True) -> int:
     """How many elements the initializers of an ONNX file have. One that several nodes read counts once.
 
-    Initializers in nested graphs count, too, whether they run or not, and of sparse ones the values that are there; what
-    Constant nodes hold does not. `integers: false` leaves out int64
-    initializers, which are shapes and indices; int8 ones are quantized weights, and count.
+    Initializers in nested graphs count, too, whether they run or not; of sparse ones, the values that are there. What
+    Constant nodes hold does not count. `integers: false` leaves out int64 initializers, which are shapes and indices;
+    int8 ones are quantized weights, and count.
     """
     graphs = list(graphs_of(load(artifact)))
     weights = [each for graph in graphs for each in graph.initializer]

@@ -14,6 +14,8 @@ from .tensors import Tensor
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from .tensors import Value
+
     # Runs a graph of the node's on given inputs; what its outputs are.
     Body = Callable[[onnx.GraphProto, Sequence[Tensor]], list[Tensor]]
 
@@ -137,7 +139,7 @@ def _there(node: onnx.NodeProto, inputs: Sequence[Tensor | None]) -> list[Tensor
     return found
 
 
-def _scalar(name: str, value: np.ndarray) -> Tensor:  # type: ignore[type-arg]
+def _scalar(name: str, value: Value) -> Tensor:
     data_type = onnx.TensorProto.BOOL if value.dtype == np.bool_ else onnx.TensorProto.INT64
     return Tensor(name=name, data_type=data_type, shape=(), source=lambda: value)
 
