@@ -17,6 +17,7 @@ from labgrade.sandbox import handin
 from labgrade.sandbox.given import GIVEN
 from labgrade.sandbox.outcome import Ending, execution
 from labgrade.sandbox.processes import START_SECONDS, Fresh, Warm
+from labgrade.sandbox.request import RunRequest
 
 if TYPE_CHECKING:
     from labgrade.sandbox.request import CallRequest
@@ -32,10 +33,18 @@ class Runner:
 
     Use as a context manager, or call `close`. `zoo` is the file whose `Subject` builds what is given. `spare_seconds`:
     the clock stops a call after 4 times its CPU limit, and no earlier than this many seconds after it: a busy machine
-    fails nobody.
+    fails nobody. `torch_home` holds downloaded weights (`hub/checkpoints/*.pth`), which students' code may read.
     """
 
-    def __init__(self, *, zoo: Path = ZOO, fresh: bool | None = None, spare_seconds: float = _WALL_SPARE) -> None:
+    def __init__(
+        self,
+        *,
+        zoo: Path = ZOO,
+        fresh: bool | None = None,
+        spare_seconds: float = _WALL_SPARE,
+        torch_home: Path | None = None,
+    ) -> None:
+        self._torch_home = str(torch_home.resolve()) if torch_home else ""
         asked = os.environ.get("LABGRADE_FRESH") == "1" if fresh is None else fresh
         self._fresh = asked or sys.platform != "linux"  # forking is absent on Windows and unsafe on macOS
         self._zoo = zoo
@@ -59,8 +68,11 @@ class Runner:
             self._home.cleanup()
             self._home = None
 
-    def run(self, request: CallRequest) -> Execution:
-        """Call the function. Never raises for what a student's code does; a failure of ours has the status `fault`."""
+    def run(self, request: CallRequest | RunRequest) -> Execution:
+        """Call the function, or run the program.
+
+        Never raises for what a student's code does; a failure of ours has the status `fault`.
+        """
         unknown = sorted(set(request.given) - set(GIVEN))
         if unknown or (request.given and request.subject is None):
             problem = f"nothing called '{unknown[0]}' can be given" if unknown else "there is no subject to be given"
@@ -76,9 +88,11 @@ class Runner:
         except OSError as error:
             return Execution(status="fault", reason=f"the sandbox could not be used: {error}")
 
-    def _run_in(self, folder: Path, request: CallRequest) -> Execution:
+    def _run_in(self, folder: Path, request: CallRequest | RunRequest) -> Execution:
         (folder / "tmp").mkdir()
         left_out = handin.copy(request.folder, folder / "handin")
+        if isinstance(request, RunRequest):
+            handin.place(request.provide, folder / "handin" / request.cwd)
         for _ in range(2):
             try:
                 ending = self._attempt(folder, request)
@@ -90,7 +104,7 @@ class Runner:
             # The server went away before any code of this student ran: another's did it, so this one gets a new server.
         return Execution(status="fault", reason="the sandbox's server went away twice before the call began")
 
-    def _attempt(self, folder: Path, request: CallRequest) -> Ending:
+    def _attempt(self, folder: Path, request: CallRequest | RunRequest) -> Ending:
         launcher = self._launcher = self._launcher or self._launch()
         job = next(self._ids)
         child = launcher.start(job, _setup(folder, request), request.limits.output)
@@ -103,7 +117,7 @@ class Runner:
             child.close()
         return ending
 
-    def _follow(self, job: int, ending: Ending, launcher: Warm | Fresh, request: CallRequest) -> None:
+    def _follow(self, job: int, ending: Ending, launcher: Warm | Fresh, request: CallRequest | RunRequest) -> None:
         """Take the child's events until it has ended, stopping it when its time is up or it prints too much."""
         wall = max(_WALL_FACTOR * request.limits.seconds, request.limits.seconds + self._spare_seconds)
         deadline = time.monotonic() + START_SECONDS
@@ -119,7 +133,7 @@ class Runner:
                 case (number, "up", _) if number == job:
                     ending.up = True
                     deadline = time.monotonic() + wall
-                    ending.child.give({"file": request.file, "function": request.function})
+                    ending.child.give({**request.job(), "torch_home": self._torch_home})
                 case (number, "over", _) if number == job:
                     ending.stopped = ending.stopped or "output"
                 case (number, "ended", exit_) if number == job:
@@ -161,7 +175,7 @@ def _next(launcher: Warm | Fresh, seconds: float) -> tuple[int | None, str, Any]
         return None
 
 
-def _setup(folder: Path, request: CallRequest) -> dict[str, object]:
+def _setup(folder: Path, request: CallRequest | RunRequest) -> dict[str, object]:
     subject = request.subject
     return {
         "folder": str(folder),
