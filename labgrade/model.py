@@ -114,7 +114,30 @@ class FileForm:
     pattern: str
 
 
-Form: TypeAlias = CallForm | EntryForm | TextForm | FileForm
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunForm:
+    """A Python program of the student's, run in a writable copy of the submission, and what is read of its results.
+
+    `file` is the program, relative to `folder`, in which it runs. `provide` says what is placed where in that folder
+    beforehand: `{"models/alexnet.onnx": "torchvision/alexnet.onnx"}`. A file beside the spec is an absolute path.
+    `varies`: something provided changes with the subject, so that the form can answer cases. `reads` is looked for in
+    the files that the program wrote, or in what it printed where it is a TextForm without a file.
+    """
+
+    file: str
+    arguments: tuple[str, ...] = ()
+    folder: str = ""
+    provide: Mapping[str, str | Path] = field(default_factory=dict)
+    varies: bool = False
+    reads: TextForm | FileForm
+
+    @property
+    def command(self) -> str:
+        """As one would type it."""
+        return " ".join(("python", self.file, *self.arguments))
+
+
+Form: TypeAlias = CallForm | EntryForm | TextForm | FileForm | RunForm
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Self, cast
 from labgrade import handed_in, policy
 from labgrade.answers import obtain
 from labgrade.answers.natural import natural
+from labgrade.answers.run import Runs
 from labgrade.answers.typed import WrongTypeError, as_value
 from labgrade.errors import FaultError
 from labgrade.handed_in import Measurer, UnfitError
@@ -17,6 +18,7 @@ from labgrade.judge import judge, with_parameters
 from labgrade.model import CallForm, LiteralValue
 from labgrade.onnx_files import beside
 from labgrade.oracle import Oracle
+from labgrade.provided import provide
 from labgrade.results import Answer, Graded, NoAnswer, SubmissionReport, TaskReport
 from labgrade.sandbox.runner import Runner
 from labgrade.values import Artifact
@@ -43,6 +45,7 @@ class Grader:
     def __init__(self, course: Course, *, runner: Runner | None = None, oracle: Oracle | None = None) -> None:
         self.course = course
         self.runner = runner or Runner()
+        self.runs = Runs(self.runner, provide)
         self.oracle = oracle or Oracle(course.quantities)
         self.measurer = Measurer(course.quantities)
 
@@ -55,6 +58,7 @@ class Grader:
     def close(self) -> None:
         """Stop the processes behind the run."""
         self.oracle.close()
+        self.runs.close()
         self.runner.close()
 
     def grade(self, tasks: Iterable[Task], submission: Submission) -> SubmissionReport:
@@ -216,13 +220,13 @@ class TaskGrading:
             return without_value(Outcome.SKIPPED, f"needs full credit for {', '.join(map(repr, unmet))} first"), ""
         answer = self._answer(check.answer, item.subject if check.cases else None)
         if isinstance(answer, NoAnswer):
-            return _with_remarks(answer.verdict, answer.remarks), answer.origin
+            return _with_remarks(answer.verdict, answer), answer.origin
         if check.by_hand:
             rubric = "; ".join(f"{float(line.points):g} for {line.what}" for line in check.by_hand)
             return without_value(Outcome.MANUAL, f"waits to be marked by a person: {rubric}"), answer.origin
         judging, expect = self._grader.means(self.task, check, item.subject, self.submission)
         verdict = judge(check, self._value(answer, item), judging, expect)
-        return _with_remarks(verdict, answer.remarks), answer.origin
+        return _with_remarks(verdict, answer), answer.origin
 
     def _value(self, answer: Answer, item: Item) -> Value:
         """What is judged: the answer, or what is measured of it."""
@@ -253,6 +257,7 @@ class TaskGrading:
                 live_only=case is not None,
                 limits=self.task.limits,
                 runner=self._grader.runner,
+                runs=self._grader.runs,
             )
         return self._answers[key]
 
@@ -263,5 +268,6 @@ def _fault(reason: str) -> Verdict:
     )
 
 
-def _with_remarks(verdict: Verdict, remarks: tuple[str, ...]) -> Verdict:
-    return replace(verdict, facts={**verdict.facts, "remarks": "; ".join(remarks)}) if remarks else verdict
+def _with_remarks(verdict: Verdict, answer: Answer | NoAnswer) -> Verdict:
+    facts = {**verdict.facts, "remarks": "; ".join(answer.remarks)} if answer.remarks else verdict.facts
+    return replace(verdict, facts=facts, notes=(*verdict.notes, *answer.notes))

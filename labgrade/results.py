@@ -36,8 +36,10 @@ class Execution:
     """What came of running something of a student's.
 
     `value` is plain data (None, bool, int, float, str, list, dict with str keys, numpy array) where `status` is
-    "returned". "refused": it returned something that is not plain data. `reason` is for the student (their own file,
-    line and message); `printed` is what it wrote to stdout and stderr, cut, control characters made visible.
+    "returned"; of a program, the files that it wrote by their paths (arrays of bytes), also where it crashed.
+    "refused": it returned something that is not plain data. `reason` is for the student (their own file, line and
+    message); `printed` is what it wrote to stdout and stderr, cut, control characters made visible.
+    `stdout` is all that a program printed, as it came. `seeded`: architectures whose weights the zoo's stood in for.
     """
 
     status: ExecutionStatus
@@ -45,16 +47,22 @@ class Execution:
     reason: str = ""
     printed: str = ""
     seconds: float = 0.0
+    stdout: bytes = b""
+    seeded: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """The value that a submission gives, where it was found, and what staff should know about other forms of it."""
+    """The value that a submission gives, where it was found, and what staff should know about other forms of it.
+
+    `notes` are for the student, too: what holds for the value although nothing is wrong with it.
+    """
 
     name: str
     value: Value
     origin: str
     remarks: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +73,7 @@ class NoAnswer:
     verdict: Verdict
     origin: str = ""
     remarks: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -28,7 +28,6 @@ RESERVED = (
     "counterexample",
     "fresh_inputs",
     "variants",
-    "run",
     "network",
     "generated",
     "from_answer",
@@ -97,32 +96,52 @@ def form() -> Schema:
         "type": "object",
         "if": {"required": ["call"]},
         "then": call,
-        "else": {"if": {"required": ["entry"]}, "then": entry, "else": _text_form()},
+        "else": {
+            "if": {"required": ["entry"]},
+            "then": entry,
+            "else": {"if": {"required": ["run"]}, "then": _run_form(), "else": _text_form()},
+        },
+    }
+
+
+def _words() -> Schema:
+    """What a text, wherever it is, is searched for; and files that are answers themselves."""
+    return {
+        "after": {**TEXT, "description": "The next value of the answer's type after these words."},
+        "find": {**TEXT, "description": "For experts: a regular expression with a group named `answer`."},
+        "file": {**TEXT, "description": "A file of the submission, or one that the program wrote."},
+        "files": {**TEXT, "pattern": r"^[^*]*\*[^*]*$", "title": "a pattern with one *"},
     }
 
 
 def _text_form() -> Schema:
-    where: Schema = {
-        "file": {**TEXT, "description": "A file of the submission."},
-        "report": {
-            **TEXT,
-            "title": "a place in the report (`under 2-1-4`, `under [Lab 2, 1]`, or `anywhere`)",
-            "pattern": r"^(under .+|anywhere)$",
-        },
+    report: Schema = {
+        **TEXT,
+        "title": "a place in the report (`under 2-1-4`, `under [Lab 2, 1]`, or `anywhere`)",
+        "pattern": r"^(under .+|anywhere)$",
     }
-    words: Schema = {
-        "after": {**TEXT, "description": "The next value of the answer's type after these words."},
-        "find": {**TEXT, "description": "For experts: a regular expression with a group named `answer`."},
-    }
-    return {
-        "title": "a form",
+    return {"title": "a form", "additionalProperties": False, "properties": {**_words(), "report": report}}
+
+
+def _run_form() -> Schema:
+    run: Schema = {
+        "title": "a run",
+        "type": "object",
         "additionalProperties": False,
+        "required": ["command"],
         "properties": {
-            **words,
-            **where,
-            "files": {**TEXT, "pattern": r"^[^*]*\*[^*]*$", "title": "a pattern with one *"},
+            "command": {**TEXT, "description": "Such as `python hw.py`; it runs in a writable copy."},
+            "folder": {**TEXT, "description": "The folder of the submission that it runs in; by default the top."},
+            "provide": {
+                "title": "provide",
+                "type": "object",
+                "minProperties": 1,
+                "additionalProperties": TEXT,
+                "description": "Placed in the folder beforehand: {models/alexnet.onnx: torchvision/alexnet.onnx}.",
+            },
         },
     }
+    return {"title": "a run form", "additionalProperties": False, "properties": {"run": run, **_words()}}
 
 
 def check() -> Schema:

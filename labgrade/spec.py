@@ -8,7 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from labgrade import schema, schema_errors, spec_checks, yamlfile, zoo_onnx
+from labgrade import run_words, schema, schema_errors, spec_checks, yamlfile, zoo_onnx
 from labgrade.errors import Finding, Mark, SpecError
 from labgrade.model import (
     Alternative,
@@ -26,6 +26,7 @@ from labgrade.model import (
     LiteralValue,
     Partly,
     QuantityCall,
+    RunForm,
     Source,
     SubjectSpec,
     TableOfType,
@@ -165,7 +166,9 @@ class _Parser:
             points=_number(data["points"]),
             subject=main,
             answers={
-                name: AnswerSpec(name=name, type=_type(answer["type"]), forms=tuple(_form(f) for f in answer["from"]))
+                name: AnswerSpec(
+                    name=name, type=_type(answer["type"]), forms=tuple(_form(f, self.path) for f in answer["from"])
+                )
                 for name, answer in data["answers"].items()
             },
             checks=tuple(self._check(check, index, main) for index, check in enumerate(data["checks"])),
@@ -251,15 +254,39 @@ def _type(data: Any) -> AnswerType:
     return TableType(row=table["row"], columns=table["columns"], sparse=table.get("sparse", False))
 
 
-def _form(data: Any) -> Form:
+def _form(data: Any, spec_path: Path) -> Form:
     if "call" in data:
         file, _, function = data["call"].partition(":")
         return CallForm(file=file, function=function, given=tuple(data["given"]))
     if "entry" in data:
         return EntryForm(path=data["entry"])
+    if "run" in data:
+        return _run_form(data, spec_path)
+    return _read_form(data)
+
+
+def _run_form(data: Any, spec_path: Path) -> RunForm:
+    file, arguments = run_words.parse_command(data["run"]["command"])
+    sources: dict[str, str] = data["run"].get("provide", {})
+    beside = {target: run_words.beside_the_spec(source) for target, source in sources.items()}
+    return RunForm(
+        file=file,
+        arguments=arguments,
+        folder=data["run"].get("folder", ""),
+        provide={
+            target: source if (own := beside[target]) is None else spec_path.absolute().parent / own
+            for target, source in sources.items()
+        },
+        varies=any(map(run_words.of_subject, sources.values())),
+        reads=_read_form(data),
+    )
+
+
+def _read_form(data: Any) -> TextForm | FileForm:
+    """What is read: of the submission, or of what a program printed and wrote."""
     if "files" in data:
         return FileForm(pattern=data["files"])
-    if "report" not in data and "after" not in data and "find" not in data:
+    if "file" in data and "report" not in data and "after" not in data and "find" not in data:
         return FileForm(pattern=data["file"])
     return TextForm(
         after=data.get("after"), find=data.get("find"), file=data.get("file"), report=_headings(data.get("report"))

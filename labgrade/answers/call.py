@@ -5,8 +5,10 @@ from __future__ import annotations
 import ast
 import os
 import warnings
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from labgrade.answers import advice
 from labgrade.answers.typed import WrongTypeError, as_value
 from labgrade.results import Answer, NoAnswer
 from labgrade.sandbox.request import CallRequest
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
     from labgrade.sandbox.runner import Runner
 
 _SOURCE_BYTES = 2 << 20
-_OUTCOMES = {
+OUTCOMES = {
     "missing": Outcome.MISSING,
     "crashed": Outcome.CRASHED,
     "timeout": Outcome.TIMEOUT,
@@ -63,7 +65,7 @@ def obtain(  # noqa: PLR0913 - each by its name
     subject: SubjectSpec | None,
     limits: Limits,
     runner: Runner,
-    model: Mapping[str, Path],
+    model: Mapping[str, Path] = MappingProxyType({}),
 ) -> Answer | NoAnswer | None:
     """The value that the function returns, or why there is none; None where the function is not present."""
     if not present(submission, form):
@@ -81,17 +83,18 @@ def obtain(  # noqa: PLR0913 - each by its name
     )
     origin = f"{form.file}:{form.function}"
     if execution.status != "returned":
-        return _none(name, origin, execution, _OUTCOMES[execution.status], execution.reason)
+        return _none(name, origin, execution, OUTCOMES[execution.status], execution.reason)
     try:
         value = as_value(execution.value, kind)
     except WrongTypeError as error:
         return _none(name, origin, execution, Outcome.INCORRECT, f"{form.function} returned {error}")
-    return Answer(name=name, value=value, origin=origin)
+    return Answer(name=name, value=value, origin=origin, notes=advice.notes(execution))
 
 
 def _none(name: str, origin: str, execution: Execution, outcome: Outcome, reason: str) -> NoAnswer:
     facts = {"printed": execution.printed} if execution.printed else {}
-    return NoAnswer(name=name, verdict=without_value(outcome, reason, **facts), origin=origin)
+    verdict = without_value(outcome, reason, hint=advice.hint(execution), **facts)
+    return NoAnswer(name=name, verdict=verdict, origin=origin, notes=advice.notes(execution))
 
 
 def _read(path: Path) -> bytes:

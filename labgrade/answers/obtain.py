@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from labgrade.answers import call, entry, file, text
-from labgrade.model import CallForm, EntryForm, FileForm
+from labgrade.answers import call, entry, file, run, text
+from labgrade.model import CallForm, EntryForm, FileForm, RunForm
 from labgrade.results import Answer, NoAnswer
 from labgrade.values import Number
 from labgrade.verdict import Outcome, without_value
@@ -20,8 +21,11 @@ if TYPE_CHECKING:
     from labgrade.sandbox.runner import Runner
     from labgrade.verdict import Verdict
 
+# What a program came to that gave no value: others may still find one in what it printed or wrote.
+_TRIED = frozenset({Outcome.MISSING, Outcome.CRASHED, Outcome.TIMEOUT, Outcome.MEMORY, Outcome.OUTPUT})
 
-def obtain(
+
+def obtain(  # noqa: PLR0913 - each by its name
     wanted: AnswerSpec,
     submission: Submission,
     *,
@@ -29,6 +33,7 @@ def obtain(
     live_only: bool,
     limits: Limits,
     runner: Runner,
+    runs: run.Runs,
     model: Mapping[str, Path] = MappingProxyType({}),
 ) -> Answer | NoAnswer:
     """The answer in the first form that is present; MISSING with what was looked for where none is.
@@ -36,17 +41,45 @@ def obtain(
     `live_only`: only forms that can be computed again for another subject count (cases). `model`: the files of an
     ONNX subject, by name, for a call that is given their path.
     """
-    forms = [form for form in wanted.forms if isinstance(form, CallForm) or not live_only]
+    forms = [form for form in wanted.forms if not live_only or _is_live(form)]
+    failed: NoAnswer | None = None
     for position, form in enumerate(forms):
-        if isinstance(form, CallForm):
-            found = call.obtain(
-                wanted.name, wanted.type, form, submission, subject=subject, limits=limits, runner=runner, model=model
-            )
-        else:
-            found = _read(wanted, form, submission)
+        match form:
+            case CallForm():
+                found = call.obtain(
+                    wanted.name,
+                    wanted.type,
+                    form,
+                    submission,
+                    subject=subject,
+                    limits=limits,
+                    runner=runner,
+                    model=model,
+                )
+            case RunForm():
+                found = run.obtain(
+                    wanted.name, wanted.type, form, submission, subject=subject, limits=limits, runs=runs
+                )
+                if isinstance(found, NoAnswer) and found.verdict.outcome in _TRIED:
+                    failed = _worse(failed, found)
+                    continue
+            case _ if failed is None or failed.verdict.outcome is Outcome.MISSING:
+                found = _read(wanted, form, submission)
+            case _:
+                continue
         if found is not None:
             return _compared(found, wanted, forms[position + 1 :], submission)
-    return NoAnswer(name=wanted.name, verdict=_missing(forms, submission))
+    return failed or NoAnswer(name=wanted.name, verdict=_missing(forms, submission))
+
+
+def _is_live(form: Form) -> bool:
+    """Whether it can be computed again for another subject."""
+    return isinstance(form, CallForm) or (isinstance(form, RunForm) and form.varies)
+
+
+def _worse(one: NoAnswer | None, other: NoAnswer) -> NoAnswer:
+    """The first that failed; a program that ended well and said nothing is no failure."""
+    return other if one is None or one.verdict.outcome is Outcome.MISSING else one
 
 
 def _read(wanted: AnswerSpec, form: Form, submission: Submission) -> Answer | NoAnswer | None:
@@ -55,7 +88,7 @@ def _read(wanted: AnswerSpec, form: Form, submission: Submission) -> Answer | No
             return entry.obtain(wanted.name, wanted.type, form, submission)
         case FileForm():
             return file.obtain(wanted.name, wanted.type, form, submission)
-        case CallForm():
+        case CallForm() | RunForm():
             return None
         case _:
             return text.obtain(wanted.name, wanted.type, form, submission)
@@ -72,7 +105,7 @@ def _compared(
         other = _read(wanted, form, submission)
         if isinstance(other, Answer) and isinstance(other.value, Number) and _differ(found.value, other.value):
             remarks.append(f"{other.origin} says {other.value} instead")
-    return Answer(name=found.name, value=found.value, origin=found.origin, remarks=tuple(remarks))
+    return replace(found, remarks=tuple(remarks))
 
 
 def _differ(one: Number, other: Number) -> bool:
@@ -82,18 +115,25 @@ def _differ(one: Number, other: Number) -> bool:
 def _missing(forms: list[Form], submission: Submission) -> Verdict:
     looked = "; ".join(describe(form) for form in forms)
     reason = f"nothing was handed in; looked for {looked}" if submission.files else "the folder is empty"
-    notes = [
-        note
-        for form in forms
-        if isinstance(form, CallForm | FileForm)
-        and (note := file.notebook_instead(submission, form.file if isinstance(form, CallForm) else form.pattern))
-    ]
+    notes = [note for form in forms if (path := _file_of(form)) and (note := file.notebook_instead(submission, path))]
     return without_value(Outcome.MISSING, reason, hint=notes[0] if notes else "")
+
+
+def _file_of(form: Form) -> str:
+    """The file that a form needs, if it is one."""
+    match form:
+        case CallForm() | RunForm():
+            return form.file
+        case FileForm():
+            return form.pattern
+    return ""
 
 
 def describe(form: Form) -> str:
     """A form in words: `total_macs in hw2_1.py`."""
     match form:
+        case RunForm():
+            return f"'{form.command}'" + (f" in {form.folder}" if form.folder else "")
         case CallForm():
             return f"'{form.function}' in {form.file}"
         case EntryForm():

@@ -106,7 +106,15 @@ def _folded(checks: Iterable[Graded]) -> Iterator[Graded]:
 def _what_is_said(check: Graded) -> tuple[str, ...]:
     verdict = check.verdict
     facts = () if verdict.outcome is Outcome.CORRECT else (str(sorted(verdict.facts.items())),)
-    return (check.id.partition("[")[0], verdict.outcome, verdict.reason, verdict.hint, check.answer_from, *facts)
+    return (
+        check.id.partition("[")[0],
+        verdict.outcome,
+        verdict.reason,
+        verdict.hint,
+        check.answer_from,
+        *verdict.notes,
+        *facts,
+    )
 
 
 def _check(page: Page, check: Graded, *, staff: bool) -> None:
@@ -127,6 +135,8 @@ def _check(page: Page, check: Graded, *, staff: bool) -> None:
         page.paragraph(verdict.reason, indent=BODY)
     if verdict.hint:
         page.paragraph(verdict.hint, indent=BODY, label="hint: ")
+    for note in verdict.notes:
+        page.paragraph(note, indent=BODY, label="note: ")
     if check.answer_from and not short:
         page.paragraph(check.answer_from, indent=BODY, label="from: ", style="dim")
     if staff:

@@ -39,13 +39,17 @@ def copy(source: Path, target: Path) -> list[str]:
     return left_out
 
 
-def provide(files: Mapping[str, Path], folder: Path) -> None:
-    """Copy files of ours to their names within a new folder, in place of what a student may have put there."""
-    if files:
-        discard(folder)
-        folder.mkdir(parents=True)
-    for name, source in files.items():
-        shutil.copyfile(source, folder / name)
+def place(files: Mapping[str, Path], target: Path) -> None:
+    """Copy files of ours below `target`, each under its path; one of the student's that is in the way gives way.
+
+    Raises:
+        OSError: it can't be done, as where a folder of the student's has the name of a file.
+    """
+    for relative, source in files.items():
+        path = target / relative
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.unlink(missing_ok=True)
+        shutil.copyfile(source, path)
 
 
 def discard(folder: Path) -> None:

@@ -17,6 +17,7 @@ from labgrade.sandbox import handin
 from labgrade.sandbox.given import GIVEN
 from labgrade.sandbox.outcome import Ending, execution
 from labgrade.sandbox.processes import START_SECONDS, Fresh, Warm
+from labgrade.sandbox.request import RunRequest
 
 if TYPE_CHECKING:
     from labgrade.sandbox.request import CallRequest
@@ -33,10 +34,18 @@ class Runner:
 
     Use as a context manager, or call `close`. `zoo` is the file whose `Subject` builds what is given. `spare_seconds`:
     the clock stops a call after 4 times its CPU limit, and no earlier than this many seconds after it: a busy machine
-    fails nobody.
+    fails nobody. `torch_home` holds downloaded weights (`hub/checkpoints/*.pth`), which students' code may read.
     """
 
-    def __init__(self, *, zoo: Path = ZOO, fresh: bool | None = None, spare_seconds: float = _WALL_SPARE) -> None:
+    def __init__(
+        self,
+        *,
+        zoo: Path = ZOO,
+        fresh: bool | None = None,
+        spare_seconds: float = _WALL_SPARE,
+        torch_home: Path | None = None,
+    ) -> None:
+        self._torch_home = str(torch_home.resolve()) if torch_home else ""
         asked = os.environ.get("LABGRADE_FRESH") == "1" if fresh is None else fresh
         self._fresh = asked or sys.platform != "linux"  # forking is absent on Windows and unsafe on macOS
         self._zoo = zoo
@@ -60,8 +69,11 @@ class Runner:
             self._home.cleanup()
             self._home = None
 
-    def run(self, request: CallRequest) -> Execution:
-        """Call the function. Never raises for what a student's code does; a failure of ours has the status `fault`."""
+    def run(self, request: CallRequest | RunRequest) -> Execution:
+        """Call the function, or run the program.
+
+        Never raises for what a student's code does; a failure of ours has the status `fault`.
+        """
         unknown = sorted(set(request.given) - set(GIVEN))
         if unknown or (request.given and request.subject is None):
             problem = f"nothing called '{unknown[0]}' can be given" if unknown else "there is no subject to be given"
@@ -77,10 +89,14 @@ class Runner:
         except OSError as error:
             return Execution(status="fault", reason=f"the sandbox could not be used: {error}")
 
-    def _run_in(self, folder: Path, request: CallRequest) -> Execution:
+    def _run_in(self, folder: Path, request: CallRequest | RunRequest) -> Execution:
         (folder / "tmp").mkdir()
         left_out = handin.copy(request.folder, folder / "handin")
-        handin.provide(request.model, folder / "handin" / _GIVEN_FOLDER)
+        if isinstance(request, RunRequest):
+            handin.place(request.provide, folder / "handin" / request.cwd)
+        elif request.model:
+            handin.discard(folder / "handin" / _GIVEN_FOLDER)
+            handin.place(request.model, folder / "handin" / _GIVEN_FOLDER)
         for _ in range(2):
             try:
                 ending = self._attempt(folder, request)
@@ -92,7 +108,7 @@ class Runner:
             # The server went away before any code of this student ran: another's did it, so this one gets a new server.
         return Execution(status="fault", reason="the sandbox's server went away twice before the call began")
 
-    def _attempt(self, folder: Path, request: CallRequest) -> Ending:
+    def _attempt(self, folder: Path, request: CallRequest | RunRequest) -> Ending:
         launcher = self._launcher = self._launcher or self._launch()
         job = next(self._ids)
         child = launcher.start(job, _setup(folder, request), request.limits.output)
@@ -105,7 +121,7 @@ class Runner:
             child.close()
         return ending
 
-    def _follow(self, job: int, ending: Ending, launcher: Warm | Fresh, request: CallRequest) -> None:
+    def _follow(self, job: int, ending: Ending, launcher: Warm | Fresh, request: CallRequest | RunRequest) -> None:
         """Take the child's events until it has ended, stopping it when its time is up or it prints too much."""
         wall = max(_WALL_FACTOR * request.limits.seconds, request.limits.seconds + self._spare_seconds)
         deadline = time.monotonic() + START_SECONDS
@@ -121,7 +137,7 @@ class Runner:
                 case (number, "up", _) if number == job:
                     ending.up = True
                     deadline = time.monotonic() + wall
-                    ending.child.give({"file": request.file, "function": request.function})
+                    ending.child.give({**request.job(), "torch_home": self._torch_home})
                 case (number, "over", _) if number == job:
                     ending.stopped = ending.stopped or "output"
                 case (number, "ended", exit_) if number == job:
@@ -163,14 +179,14 @@ def _next(launcher: Warm | Fresh, seconds: float) -> tuple[int | None, str, Any]
         return None
 
 
-def _setup(folder: Path, request: CallRequest) -> dict[str, object]:
+def _setup(folder: Path, request: CallRequest | RunRequest) -> dict[str, object]:
     subject = request.subject
     return {
         "folder": str(folder),
         "seconds": request.limits.seconds,
         "memory": request.limits.memory,
         "given": list(request.given),
-        "model_path": str(folder / "handin" / _GIVEN_FOLDER / next(iter(request.model), "")),
+        "model_path": str(folder / "handin" / _GIVEN_FOLDER / request.model_name),
         "subject": subject
         and {
             "model": subject.model,
