@@ -9,7 +9,7 @@ import torch
 from labgrade import zoo
 from labgrade.model import InputSpec, Limits, SubjectSpec
 from labgrade.sandbox import pretrained, server
-from labgrade.sandbox.request import CallRequest, RunRequest
+from labgrade.sandbox.request import CallRequest, ScriptRequest
 from labgrade.sandbox.runner import Runner
 
 LIMITS = Limits(seconds=30.0)
@@ -34,7 +34,7 @@ def runner():
 def run(runner, tmp_path):
     def ran(source, by=runner):
         (tmp_path / "hw.py").write_text(source)
-        return by.run(RunRequest(folder=tmp_path, file="hw.py", cwd=".", limits=LIMITS))
+        return by.run_script(ScriptRequest(folder=tmp_path, file="hw.py", limits=LIMITS))
 
     return ran
 
@@ -88,9 +88,9 @@ def test_every_way_of_asking_for_them(run, source, printed, seeded):
 def test_they_are_the_zoo_s(run):
     source = "import torch, torchvision\nm = torchvision.models.resnet18(weights='DEFAULT').eval()\n"
     execution = run(source + "torch.save(m.state_dict(), 'w.pth')\n")
-    (data,) = execution.value.values()
+    (data,) = execution.files.values()
     path = Path(sys.modules["tempfile"].mkdtemp()) / "w.pth"
-    path.write_bytes(data.tobytes())
+    path.write_bytes(data)
     own = zoo.Subject(model="torchvision/resnet18", shape=(1, 3, 8, 8)).with_weights()[0].state_dict()
     theirs = torch.load(path, weights_only=True)
     assert theirs.keys() == own.keys()
