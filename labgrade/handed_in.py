@@ -6,9 +6,9 @@ import fnmatch
 from typing import TYPE_CHECKING
 
 from labgrade.errors import FaultError
-from labgrade.inspection import InspectRequest, inspect
 from labgrade.onnx_files import beside
 from labgrade.oracle import parameters_of
+from labgrade.sandbox.request import InspectRequest
 from labgrade.sandbox.visible import visible
 from labgrade.values import Artifact
 from labgrade.verdict import Outcome, without_value
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from labgrade.model import Limits, QuantityCall, SubjectSpec
     from labgrade.registry import Registry
     from labgrade.results import Submission
+    from labgrade.sandbox.runner import Runner
     from labgrade.verdict import Verdict
 
 _MOST_NAMED = 4
@@ -27,7 +28,7 @@ _OUTCOMES = {
     "refused": Outcome.INCORRECT,
     "timeout": Outcome.TIMEOUT,
     "memory": Outcome.MEMORY,
-    "crashed": Outcome.CRASHED,
+    "output": Outcome.OUTPUT,
 }
 
 
@@ -56,10 +57,11 @@ def find(submission: Submission, pattern: str) -> Artifact:
 
 
 class Measurer:
-    """Computes quantities of students' files. Each is computed once a run."""
+    """Computes quantities of students' files, in the runner's jail. Each is computed once a run."""
 
-    def __init__(self, quantities: Registry) -> None:
+    def __init__(self, quantities: Registry, runner: Runner) -> None:
         self._quantities = quantities
+        self._runner = runner
         self._known: dict[tuple[Path, int, str], object] = {}
 
     def value(self, call: QuantityCall, artifact: Artifact, subject: SubjectSpec | None, limits: Limits) -> object:
@@ -81,7 +83,7 @@ class Measurer:
                 parameters=parameters,
                 limits=limits,
             )
-            done = inspect(request)
+            done = self._runner.inspect(request)
             if done.status in _OUTCOMES:
                 reason = visible(f"'{artifact.name}': {done.reason}", _REASON_CHARS)  # it may quote names of the file's
                 raise UnfitError(without_value(_OUTCOMES[done.status], reason))

@@ -47,7 +47,7 @@ class Grader:
         self.runner = runner or Runner()
         self.runs = Runs(self.runner, provide)
         self.oracle = oracle or Oracle(course.quantities)
-        self.measurer = Measurer(course.quantities)
+        self.measurer = Measurer(course.quantities, self.runner)
 
     def __enter__(self) -> Self:
         return self

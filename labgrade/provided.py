@@ -136,4 +136,7 @@ def _input(subject: zoo.Subject, path: Path) -> None:
 
 
 if __name__ == "__main__":
-    _write(json.loads(sys.argv[1]), Path(sys.argv[2]))
+    try:
+        _write(json.loads(sys.argv[1]), Path(sys.argv[2]))
+    except Exception as error:  # noqa: BLE001 - its last line is what the fault says
+        sys.exit(f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}")

@@ -36,10 +36,9 @@ class Execution:
     """What came of running something of a student's.
 
     `value` is plain data (None, bool, int, float, str, list, dict with str keys, numpy array) where `status` is
-    "returned"; of a program, the files that it wrote by their paths (arrays of bytes), also where it crashed.
-    "refused": it returned something that is not plain data. `reason` is for the student (their own file, line and
-    message); `printed` is what it wrote to stdout and stderr, cut, control characters made visible.
-    `stdout` is all that a program printed, as it came. `seeded`: architectures whose weights the zoo's stood in for.
+    "returned". "refused": it returned something that is not plain data. `reason` is for the student (their own file,
+    line and message); `printed` is what it wrote to stdout and stderr, cut, control characters made visible.
+    `seeded`: architectures whose trained weights the zoo's stood in for.
     """
 
     status: ExecutionStatus
@@ -47,7 +46,6 @@ class Execution:
     reason: str = ""
     printed: str = ""
     seconds: float = 0.0
-    stdout: bytes = b""
     seeded: tuple[str, ...] = ()
 
 

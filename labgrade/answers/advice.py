@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from labgrade.results import Execution
+    from labgrade.sandbox.request import ProgramRun
 
 _NO_MODULE = re.compile(r"ModuleNotFoundError: No module named '([^']{1,80})'")
 _NO_FILE = re.compile(r"FileNotFoundError: .{0,40}No such file or directory: '([^']{1,200})'")
 
 
-def hint(execution: Execution) -> str:
+def hint(execution: Execution | ProgramRun) -> str:
     """The remedy, or nothing."""
     if found := _NO_MODULE.search(execution.reason):
         top = found[1].partition(".")[0]
@@ -27,7 +28,7 @@ def hint(execution: Execution) -> str:
     return ""
 
 
-def notes(execution: Execution) -> tuple[str, ...]:
+def notes(execution: Execution | ProgramRun) -> tuple[str, ...]:
     """What holds beside the verdict: weights that stood in for trained ones."""
     if not execution.seeded:
         return ()

@@ -6,33 +6,35 @@ import os
 import tempfile
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from labgrade.answers import advice, file, text
 from labgrade.answers.call import OUTCOMES
 from labgrade.answers.documents import Unreadable, locate
 from labgrade.model import FileForm
 from labgrade.results import Answer, NoAnswer, Submission
-from labgrade.sandbox.request import RunRequest
+from labgrade.sandbox.request import ScriptRequest
+from labgrade.sandbox.visible import decoded, visible
 from labgrade.verdict import Outcome, without_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from labgrade.model import AnswerType, Limits, RunForm, SubjectSpec
-    from labgrade.results import Execution
+    from labgrade.sandbox.request import ProgramRun
     from labgrade.sandbox.runner import Runner
 
     Provide: TypeAlias = Callable[[str | Path, SubjectSpec | None], Path]
 
 PRINTED = "stdout"
+_SHOWN_CHARS = 4000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ran:
     """A program that has ended: what came of it, what it printed (one file, `stdout`), and the files that it wrote."""
 
-    execution: Execution
+    run: ProgramRun
     printed: Submission
     written: Submission
 
@@ -74,23 +76,22 @@ class Runs:
         self, form: RunForm, found: str, submission: Submission, *, subject: SubjectSpec | None, limits: Limits
     ) -> Ran:
         base = found[: len(found) - len(form.file)].rstrip("/")
-        request = RunRequest(
+        request = ScriptRequest(
             folder=submission.folder,
             file=found[len(found) - len(form.file) :],
-            cwd=base or ".",
+            cwd=base,
             arguments=form.arguments,
             provide={target: self._provide(source, subject) for target, source in form.provide.items()},
             limits=limits,
         )
-        execution = self._runner.run(request)
+        ended = self._runner.run_script(request)
         if self._home is None:
             self._home = tempfile.TemporaryDirectory(prefix="labgrade-runs-", ignore_cleanup_errors=True)
         home = Path(tempfile.mkdtemp(dir=self._home.name))
-        written: Any = execution.value if isinstance(execution.value, dict) else {}
-        files = {_below(base, str(path)): data.tobytes() for path, data in written.items() if hasattr(data, "tobytes")}
+        files = {_below(base, path): data for path, data in ended.files.items()}
         return Ran(
-            execution=replace(execution, value=None, stdout=b""),
-            printed=_kept(submission.name, home / "printed", {PRINTED: execution.stdout}),
+            run=replace(ended, files={}),
+            printed=_kept(submission.name, home / "printed", {PRINTED: ended.stdout}),
             written=_kept(submission.name, home / "written", files),
         )
 
@@ -116,14 +117,14 @@ def obtain(
         return NoAnswer(name=name, verdict=without_value(Outcome.INCORRECT, found.reason), origin=found.path)
     ran = runs.run(form, found, submission, subject=subject, limits=limits)
     value = _read(name, kind, form, ran)
-    failed = ran.execution.status != "returned"
-    notes = advice.notes(ran.execution)
+    failed = ran.run.status != "returned"
+    notes = advice.notes(ran.run)
     if value is not None and (isinstance(value, Answer) or not failed):
-        later = (f"{form.file} did not end well: {ran.execution.reason}",) if failed else ()
+        later = (f"{form.file} did not end well: {ran.run.reason}",) if failed else ()
         return replace(value, origin=f"{form.command}: {value.origin}", notes=(*later, *notes))
-    facts = {"printed": ran.execution.printed} if ran.execution.printed else {}
+    facts = _shown(ran.run)
     verdict = (
-        without_value(OUTCOMES[ran.execution.status], ran.execution.reason, hint=advice.hint(ran.execution), **facts)
+        without_value(OUTCOMES[ran.run.status], ran.run.reason, hint=advice.hint(ran.run), **facts)
         if failed
         else without_value(Outcome.MISSING, _not_there(form, ran), **facts)
     )
@@ -148,6 +149,12 @@ def _not_there(form: RunForm, ran: Ran) -> str:
     words = f"'{reads.after or reads.find}'" if not isinstance(reads, FileForm) and (reads.after or reads.find) else ""
     where = f"in '{place}'" if place else "in what it printed"
     return f"{form.command} ended well, but {words or 'no value of the kind asked for'} is not {where}"
+
+
+def _shown(run: ProgramRun) -> dict[str, str]:
+    """For staff: what it printed, and said on stderr."""
+    streams = {"printed": decoded(run.stdout), "stderr": decoded(run.stderr)}
+    return {name: visible(text, _SHOWN_CHARS) for name, text in streams.items() if text.strip()}
 
 
 def _below(base: str, path: str) -> str:

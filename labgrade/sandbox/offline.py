@@ -23,10 +23,35 @@ SENTENCE = (
 def install() -> None:
     """Make every way to another host in Python end with the sentence. Sockets within the machine stay as they are."""
     os.environ.update(PIP_NO_INDEX="1", PIP_DISABLE_PIP_VERSION_CHECK="1", HF_HUB_OFFLINE="1")
+    socket.socket.__init__ = _guarded_making(socket.socket.__init__)  # type: ignore[method-assign]
+    socket.create_connection = _guarded_connection(socket.create_connection)
     for name in ("connect", "connect_ex"):
         setattr(socket.socket, name, _guarded_connect(getattr(socket.socket, name)))
     for name in ("getaddrinfo", "gethostbyname", "gethostbyname_ex"):
         setattr(socket, name, _guarded_look_up(getattr(socket, name)))
+
+
+def _guarded_making(make: Callable[..., None]) -> Callable[..., None]:
+    """In a jail no socket of the network can be made at all, of which the kernel says as little as it can."""
+
+    @functools.wraps(make)
+    def guarded(self: socket.socket, *arguments: Any, **options: Any) -> None:
+        try:
+            make(self, *arguments, **options)
+        except PermissionError as error:
+            raise OSError(errno.ENETUNREACH, SENTENCE.format("another machine")) from error
+
+    return guarded
+
+
+def _guarded_connection(connect: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(connect)
+    def guarded(address: Any, *rest: Any, **options: Any) -> Any:
+        if not _is_here(address[0]):
+            raise OSError(errno.ENETUNREACH, SENTENCE.format(f"'{address[0]}'"))
+        return connect(address, *rest, **options)
+
+    return guarded
 
 
 def _guarded_connect(connect: Callable[..., Any]) -> Callable[..., Any]:

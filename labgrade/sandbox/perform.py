@@ -11,9 +11,8 @@ import inspect
 import linecache
 import sys
 from importlib.machinery import SourceFileLoader
-from typing import TYPE_CHECKING, Any, TypedDict, cast
+from typing import TYPE_CHECKING, Any, TypedDict
 
-from labgrade.sandbox import script
 from labgrade.sandbox.foreign import convert
 from labgrade.sandbox.surroundings import Surroundings
 from labgrade.sandbox.told import NO_PLACE, raised
@@ -38,10 +37,8 @@ class Job(TypedDict):
     torch_home: str
 
 
-def perform(job: Job | script.ScriptJob, values: Mapping[str, object], folder: Path) -> bytes:
+def perform(job: Job, values: Mapping[str, object], folder: Path) -> bytes:
     """The frame that tells what came of it."""
-    if "script" in job:
-        return _packed(script.perform(cast("script.ScriptJob", job), folder))
     around = Surroundings(job["torch_home"])
     event = _call(job, values, folder)
     return _packed({**event, "seeded": around.seeded})

@@ -6,6 +6,7 @@ of torch.hub, which are replaced here.
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
@@ -49,7 +50,7 @@ class _Downloads:
     def state_dict(self, url: str, model_dir: str | None = None, *rest: Any, **options: Any) -> Any:
         """For `load_state_dict_from_url`: the file where it is there, as in an offered TORCH_HOME."""
         name = options.get("file_name") or PurePosixPath(urlparse(url).path).name
-        if (Path(model_dir or Path(self._hub.get_dir()) / "checkpoints") / name).exists():
+        if os.access(Path(model_dir or Path(self._hub.get_dir()) / "checkpoints") / name, os.R_OK):
             return self._load_state_dict_from_url(url, model_dir, *rest, **options)
         return _stand_in(self._zoo, url, self._note)
 

@@ -18,15 +18,15 @@ import traceback
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, NoReturn, TypedDict
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 from labgrade.sandbox import told
 from labgrade.sandbox.surroundings import Surroundings
-from labgrade.sandbox.wire import RawArray
-from labgrade.sandbox.written import Snapshot
+from labgrade.sandbox.wire import RawArray, RefusedError, pack
+from labgrade.sandbox.written import Snapshot, make_own
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from types import TracebackType
 
     from labgrade.sandbox.told import Event
@@ -38,15 +38,8 @@ _WAIT_SECONDS = 0.02
 _LAST_CHUNKS = 16
 _FIRST_FREE = 3
 _MOST_DESCRIPTORS = 1 << 16
-
-
-class ScriptJob(TypedDict):
-    """Which program, in which folder of the submission, with which arguments."""
-
-    script: str
-    cwd: str
-    arguments: list[str]
-    torch_home: str
+# `script`: the file, `cwd`: its folder within the hand-in, `arguments`, `torch_home`.
+Job: TypeAlias = "Mapping[str, Any]"
 
 
 @dataclass(slots=True)
@@ -57,8 +50,9 @@ class _Said:
     events: bytearray = field(default_factory=bytearray)
 
 
-def perform(job: ScriptJob, folder: Path) -> Event:
-    """Run it to its end. The event holds its exit code, why it ended, and the files that it made or changed."""
+def perform(job: Job, folder: Path) -> bytes:
+    """Run it to its end. The frame holds its exit code, why it ended, and the files that it made or changed."""
+    make_own(folder)
     before = Snapshot(folder)
     said = _Said()
     if sys.platform == "linux":
@@ -70,12 +64,16 @@ def perform(job: ScriptJob, folder: Path) -> Event:
     for line in bytes(said.events).splitlines():
         with contextlib.suppress(ValueError, AttributeError):
             event.update({key: value for key, value in json.loads(line).items() if key in ("raised", "seeded")})
-    return {
-        **event,
+    event |= {
         "errors": bytes(said.errors).decode("utf-8", "backslashreplace")[-_ERROR_CHARS:],
         "files": {path: RawArray("|u1", (len(data),), data) for path, data in files.items()},
         "left_out": left,
     }
+    return pack(event, _refuse)
+
+
+def _refuse(item: object) -> object:
+    raise RefusedError(type(item).__name__)
 
 
 # ---- the watching process --------------------------------------------------------------------------------------
@@ -147,7 +145,7 @@ def _line(event: Event) -> bytes:
 class _Program:
     """A Python program as the interpreter runs it: `__main__`, its own folder first in the search path."""
 
-    def __init__(self, job: ScriptJob, folder: Path, tell: Callable[[Event], None]) -> None:
+    def __init__(self, job: Job, folder: Path, tell: Callable[[Event], None]) -> None:
         self._job = job
         self._folder = folder
         self._tell = tell

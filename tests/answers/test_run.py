@@ -2,13 +2,13 @@
 
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from labgrade.answers.obtain import obtain
 from labgrade.answers.run import Runs
 from labgrade.model import AnswerSpec, EntryForm, FileForm, InputSpec, Limits, RunForm, SubjectSpec, TableType, TextForm
-from labgrade.results import Answer, Execution, NoAnswer
+from labgrade.results import Answer, NoAnswer
+from labgrade.sandbox.request import ProgramRun
 from labgrade.submission import read
 from labgrade.verdict import Outcome
 
@@ -17,20 +17,20 @@ CASE = SubjectSpec(model="torchvision/resnet18", input=InputSpec(shape=(1, 3, 22
 
 
 class Canned:
-    """A runner whose Execution is known beforehand."""
+    """A runner whose ProgramRun is known beforehand."""
 
     def __init__(self, execution):
         self.execution = execution
         self.requests = []
 
-    def run(self, request):
+    def run_script(self, request):
         self.requests.append(request)
         return self.execution
 
 
 def execution(stdout="", files=None, status="returned", **other):
-    written = {path: np.frombuffer(text.encode(), dtype=np.uint8) for path, text in (files or {}).items()}
-    return Execution(status=status, value=written, stdout=stdout.encode(), printed=stdout, **other)
+    written = {path: text.encode() for path, text in (files or {}).items()}
+    return ProgramRun(status=status, files=written, stdout=stdout.encode(), **other)
 
 
 def form(reads=None, file="hw.py", **other):
@@ -157,7 +157,7 @@ def test_a_program_that_says_nothing_leaves_the_word_to_the_next_form(ask, tmp_p
 
 def test_a_failed_run_is_told_before_one_that_said_nothing(ask):
     class Two(Canned):
-        def run(self, request):
+        def run_script(self, request):
             return execution() if request.file == "a.py" else self.execution
 
     two = Two(execution(status="crashed", reason="why"))
