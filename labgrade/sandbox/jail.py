@@ -77,8 +77,8 @@ class Jail:
         """Try each layer in a process that is thrown away: a half-made namespace cannot be undone."""
         trials: dict[str, Callable[[], None]] = {
             NAMESPACES: self._try_namespaces,
-            LANDLOCK: lambda: landlock.restrict(["/"], []),
-            SECCOMP: lambda: seccomp.install(self._filter()),
+            LANDLOCK: self._try_landlock,
+            SECCOMP: self._try_seccomp,
         }
         for layer, trial in trials.items():
             if layer in self.layers:
@@ -93,6 +93,14 @@ class Jail:
             os._exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
         linux.mount("proc", "/proc", "proc", _PROC)
         _cut_off("")
+
+    def _try_landlock(self) -> None:
+        linux.prctl(linux.NO_NEW_PRIVILEGES, 1)
+        landlock.restrict(["/"], [])
+
+    def _try_seccomp(self) -> None:
+        linux.prctl(linux.NO_NEW_PRIVILEGES, 1)
+        seccomp.install(self._filter())
 
     def _filter(self) -> bytes:
         return seccomp.program(namespaces=self.private, shared_memory=self.counted, group=os.getpid())
