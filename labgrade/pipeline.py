@@ -13,7 +13,7 @@ from labgrade.answers.typed import WrongTypeError, as_value
 from labgrade.errors import FaultError
 from labgrade.judge import judge, with_parameters
 from labgrade.model import LiteralValue
-from labgrade.oracle import Oracle
+from labgrade.oracle import Oracle, cache_folder
 from labgrade.results import Answer, Graded, NoAnswer, SubmissionReport, TaskReport
 from labgrade.sandbox.runner import Runner
 from labgrade.verdict import Outcome, Verdict, without_value
@@ -37,7 +37,7 @@ class Grader:
 
     def __init__(self, course: Course, *, runner: Runner | None = None, oracle: Oracle | None = None) -> None:
         self.course = course
-        self.runner = runner or Runner()
+        self.runner = runner or Runner(secret=(*course.folders, cache_folder()))
         self.oracle = oracle or Oracle(course.quantities)
 
     def __enter__(self) -> Self:

@@ -64,7 +64,7 @@ class Jail:
         if self.private:
             _isolate(self.places, self.jobs, self.user)
         else:
-            _become(self.user)
+            self._become_known()
         parent = os.getpid()
         if child := os.fork():
             _wait(child, sweep=not self.private)
@@ -72,6 +72,15 @@ class Jail:
         if self.private:
             linux.mount("proc", "/proc", "proc", _PROC)
             os.environ.update(HOME=root.SCRATCH, TMPDIR=root.SCRATCH)
+
+    def _become_known(self) -> None:
+        """Be an ordinary user without a private root, or say what kept this machine from having one."""
+        try:
+            _become(self.user)
+        except PermissionError as error:
+            why = self.missing.get(NAMESPACES, "they were not wanted")
+            message = f"{error} (there is no private root to show it in: {why})"
+            raise PermissionError(message) from error
 
     def _find_layers(self) -> None:
         """Try each layer in a process that is thrown away: a half-made namespace cannot be undone."""
