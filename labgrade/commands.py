@@ -38,7 +38,8 @@ def check(options: argparse.Namespace) -> int:
     tasks = [_public(read.task) for read in specs if read.task is not None]
     who = submission.read(options.path, options.path.absolute().name)
     with pipeline.Grader(found) as grader:
-        report = policy.for_student(Report(submissions=(grader.grade(tasks, who),)))
+        graded = grader.grade(tasks, who)
+        report = policy.for_student(Report(submissions=(graded,), notes=grader.runner.protection.lines))
     _print(report, options.json)
     broken = [finding for read in specs for finding in read.findings]
     if broken:

@@ -17,7 +17,7 @@ from labgrade.handed_in import Measurer, UnfitError
 from labgrade.judge import judge, with_parameters
 from labgrade.model import CallForm, LiteralValue
 from labgrade.onnx_files import beside
-from labgrade.oracle import Oracle
+from labgrade.oracle import Oracle, cache_folder
 from labgrade.provided import provide
 from labgrade.results import Answer, Graded, NoAnswer, SubmissionReport, TaskReport
 from labgrade.sandbox.runner import Runner
@@ -44,7 +44,7 @@ class Grader:
 
     def __init__(self, course: Course, *, runner: Runner | None = None, oracle: Oracle | None = None) -> None:
         self.course = course
-        self.runner = runner or Runner()
+        self.runner = runner or Runner(secret=(*course.folders, cache_folder()))
         self.runs = Runs(self.runner, provide)
         self.oracle = oracle or Oracle(course.quantities)
         self.measurer = Measurer(course.quantities, self.runner)

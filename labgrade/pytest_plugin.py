@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from labgrade.model import Task
     from labgrade.results import Graded, Submission
 
-PROTECTION = (
-    "students' code runs in a process of its own with limits on time, memory and output, but without a jail: "
-    "it can read the files that you can read"
+REFUSED = "nothing protects you from the submissions' code; grade in a virtual machine, or say --unsafe if you trust it"
+UNSAFE = (
+    "unsafe: others' code was run with nothing around it, which --unsafe allowed; verdicts may have been tampered with"
 )
 _PASSING = frozenset({Outcome.CORRECT})
 _WAITING = frozenset({Outcome.SKIPPED, Outcome.MANUAL})
@@ -41,6 +41,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="grade this submission; `all` grades every one",
     )
     group.addoption("--submissions-dir", metavar="DIR", help="where submissions are (default: submissions/)")
+    group.addoption("--unsafe", action="store_true", help="grade others' code also where nothing protects you from it")
     group.addoption("--labgrade-json", metavar="FILE", help="write the report as JSON; `-` is stdout")
 
 
@@ -51,6 +52,8 @@ def pytest_configure(config: pytest.Config) -> None:
         return
     try:
         grading = Grading(config)
+        if not hasattr(config, "workerinput"):
+            grading.protect()
     except UsageError as error:
         raise pytest.UsageError(str(error)) from None
     config.stash[_GRADING] = grading
@@ -85,6 +88,21 @@ class Grading:
         self.gradings: dict[tuple[Path, str], pipeline.TaskGrading] = {}
         self.results: list[dict[str, Any]] = []
         self.broken: dict[str, str] = {}
+        self.notes: tuple[str, ...] = ()
+
+    def protect(self) -> None:
+        """Find out what protects the grader from submissions.
+
+        Raises:
+            UsageError: nothing does, and nobody said that this is all right.
+        """
+        protection = self.grader.runner.protection
+        self.notes = protection.lines
+        if protection.tier == "D":
+            if not self.config.getoption("unsafe"):
+                self.grader.close()
+                raise UsageError("\n".join((*self.notes, REFUSED)))
+            self.notes = (UNSAFE, *self.notes)
 
     def grading(self, task: Task, who: Submission) -> pipeline.TaskGrading:
         """The grading of one task of one submission, shared by its items."""
@@ -120,7 +138,7 @@ class Grading:
         from labgrade.report import terminal
 
         report = graded_plain.assemble(
-            self.results, [who.name for who in self.submissions], self._remarks(), (PROTECTION,)
+            self.results, [who.name for who in self.submissions], self._remarks(), self.notes
         )
         writer = terminalreporter._tw  # noqa: SLF001 - the only way to its width and colours
         terminalreporter.ensure_newline()
