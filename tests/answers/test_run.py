@@ -3,13 +3,13 @@
 from pathlib import Path
 
 import pytest
+from handed_in import read
 
 from labgrade.answers.obtain import obtain
 from labgrade.answers.run import Runs
 from labgrade.model import AnswerSpec, EntryForm, FileForm, InputSpec, Limits, RunForm, SubjectSpec, TableType, TextForm
 from labgrade.results import Answer, NoAnswer
 from labgrade.sandbox.request import ProgramRun
-from labgrade.submission import read
 from labgrade.verdict import Outcome
 
 SUBJECT = SubjectSpec(model="torchvision/alexnet", input=InputSpec(shape=(1, 3, 224, 224)))

@@ -3,11 +3,11 @@
 from pathlib import Path
 
 import pytest
+from handed_in import read
 
 from labgrade.answers.call import obtain, present
 from labgrade.model import CallForm, InputSpec, Limits, SubjectSpec
 from labgrade.results import Answer, Execution, NoAnswer
-from labgrade.submission import read
 from labgrade.values import Number
 from labgrade.verdict import Outcome
 
