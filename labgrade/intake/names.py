@@ -12,6 +12,7 @@ DEPTH = 16
 _NAME_BYTES = 255
 _PATH_BYTES = 1000
 _SHOWN_CHARS = 120
+_RARE_IN_BIG5 = 0xC9
 _DRIVE = re.compile(r"[A-Za-z]:")
 _FOREIGN = re.compile(r'[<>:"|?*]|[. ]$')  # what Windows gives a meaning of its own
 
@@ -47,7 +48,10 @@ def _problem(part: str) -> str:
 
 def decoded(raw: bytes, otherwise: str) -> str:
     """A name from an archive: UTF-8 where it is that, else Big5 or GB 2312, as Chinese systems wrote."""
-    for encoding in ("utf-8", "cp950", "gb2312"):
+    # A name in GB 2312 is nearly always one in Big5, too, but one of rare characters: those that begin at 0xC9.
+    pairs = re.findall(rb"[\x81-\xfe].", raw, re.DOTALL)
+    rare = any(pair[0] >= _RARE_IN_BIG5 for pair in pairs)
+    for encoding in ("utf-8", *(("gb2312", "cp950") if rare else ("cp950", "gb2312"))):
         try:
             return raw.decode(encoding)
         except UnicodeDecodeError:
