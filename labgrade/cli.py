@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from labgrade import __version__, commands, examination, explore
 from labgrade.errors import FaultError, SpecError, UsageError
+from labgrade.torch_home import HELP as TORCH_HOME_HELP
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -57,10 +58,11 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _check(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("path", type=Path, help="the folder with the work")
+    parser.add_argument("path", type=Path, help="the folder with the work, or an archive of it (.zip, .tar.gz)")
     parser.add_argument("--lab", help="only this lab")
     parser.add_argument("--task", action="append", metavar="ID", help="only this task (may be given again)")
     parser.add_argument("--json", metavar="FILE", help="write the report as JSON; `-` is stdout")
+    parser.add_argument("--torch-home", type=Path, metavar="DIR", help=TORCH_HOME_HELP)
     parser.set_defaults(run=commands.check)
 
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import sys
+import tempfile
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from labgrade import course, pipeline, policy, spec, submission, validation, zoo_onnx
+from labgrade import course, pipeline, policy, schema_errors, spec, submission, torch_home, validation, yamlfile, zoo_onnx
 from labgrade.errors import SpecError, UsageError, did_you_mean
 from labgrade.results import Report
+from labgrade.sandbox.runner import Runner
 from labgrade.values import show
 from labgrade.verdict import Outcome
 
@@ -28,7 +30,7 @@ OK, NOT_RIGHT, USAGE, FAULT = 0, 1, 2, 3
 
 
 def check(options: argparse.Namespace) -> int:
-    """Grade one folder with the public checks, in plain words.
+    """Grade one folder or archive with the public checks, in plain words.
 
     A course around us takes part unless it lies in the folder itself: a submission brings no specs or code of ours.
     """
@@ -36,8 +38,11 @@ def check(options: argparse.Namespace) -> int:
     found = course.find(None if here.resolve().is_relative_to(options.path.resolve()) else here)
     specs = spec.read_all(_chosen(found, options.lab, options.task), found)
     tasks = [_public(read.task) for read in specs if read.task is not None]
-    who = submission.read(options.path, options.path.absolute().name)
-    with pipeline.Grader(found) as grader:
+    with (
+        tempfile.TemporaryDirectory(prefix="labgrade-store-", ignore_cleanup_errors=True) as store,
+        pipeline.Grader(found, torch_home=torch_home.find(options.torch_home)) as grader,
+    ):
+        who = submission.take(options.path, submission.name_of(options.path), Path(store))
         graded = grader.grade(tasks, who)
         report = policy.for_student(Report(submissions=(graded,), notes=grader.runner.protection.lines))
     _print(report, options.json)

@@ -42,9 +42,16 @@ class Grader:
     Use as a context manager, so that the processes behind it end.
     """
 
-    def __init__(self, course: Course, *, runner: Runner | None = None, oracle: Oracle | None = None) -> None:
+    def __init__(
+        self,
+        course: Course,
+        *,
+        runner: Runner | None = None,
+        oracle: Oracle | None = None,
+        torch_home: Path | None = None,
+    ) -> None:
         self.course = course
-        self.runner = runner or Runner(secret=(*course.folders, cache_folder()))
+        self.runner = runner or Runner(secret=(*course.folders, cache_folder()), torch_home=torch_home)
         self.runs = Runs(self.runner, provide)
         self.oracle = oracle or Oracle(course.quantities)
         self.measurer = Measurer(course.quantities, self.runner)

@@ -6,20 +6,24 @@ its item; a fault of ours is raised in `setup`, so that JUnit calls it an error.
 
 from __future__ import annotations
 
+import json
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from labgrade import course, graded_plain, pipeline, spec, submission
+from labgrade import course, graded_plain, pipeline, spec, submission, torch_home
 from labgrade.errors import UsageError
+from labgrade.results import Submission
+from labgrade.sandbox.runner import Runner
 from labgrade.verdict import Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
 
     from labgrade.model import Task
-    from labgrade.results import Graded, Submission
+    from labgrade.results import Graded
 
 REFUSED = "nothing protects you from the submissions' code; grade in a virtual machine, or say --unsafe if you trust it"
 UNSAFE = (
@@ -28,6 +32,7 @@ UNSAFE = (
 _PASSING = frozenset({Outcome.CORRECT})
 _WAITING = frozenset({Outcome.SKIPPED, Outcome.MANUAL})
 _GRADING = pytest.StashKey["Grading"]()
+_TAKEN = "labgrade_submissions"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -40,8 +45,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="NAME",
         help="grade this submission; `all` grades every one",
     )
-    group.addoption("--submissions-dir", metavar="DIR", help="where submissions are (default: submissions/)")
+    group.addoption(
+        "--submissions-dir",
+        metavar="DIR",
+        help="where submissions are: a folder, or an archive such as Moodle's and Canvas' (default: submissions/)",
+    )
     group.addoption("--unsafe", action="store_true", help="grade others' code also where nothing protects you from it")
+    group.addoption("--torch-home", metavar="DIR", help=torch_home.HELP)
     group.addoption("--labgrade-json", metavar="FILE", help="write the report as JSON; `-` is stdout")
 
 
@@ -83,8 +93,12 @@ class Grading:
     def __init__(self, config: pytest.Config) -> None:
         self.config = config
         self.course = course.find(config.rootpath)
-        self.submissions = _submissions(config)
-        self.grader = pipeline.Grader(self.course)
+        taken = _submissions(config)
+        self.submissions = taken.submissions
+        self.left_out = taken.left_out
+        offered = config.getoption("torch_home")
+        home = torch_home.find(config.invocation_params.dir / Path(offered).expanduser() if offered else None)
+        self.grader = pipeline.Grader(self.course, torch_home=home)
         self.gradings: dict[tuple[Path, str], pipeline.TaskGrading] = {}
         self.results: list[dict[str, Any]] = []
         self.broken: dict[str, str] = {}
@@ -126,6 +140,13 @@ class Grading:
         if found is not None:
             self.results.append(found)
 
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_configure_node(self, node: Any) -> None:
+        """Tell an xdist worker what was taken in, so that it is taken in once."""
+        node.workerinput[_TAKEN] = json.dumps(
+            [[who.name, str(who.folder), who.files, who.refused] for who in self.submissions]
+        )
+
     def pytest_sessionfinish(self) -> None:
         """Stop the processes behind the run."""
         self.grader.close()
@@ -137,9 +158,8 @@ class Grading:
         from labgrade.report import json as as_json
         from labgrade.report import terminal
 
-        report = graded_plain.assemble(
-            self.results, [who.name for who in self.submissions], self._remarks(), self.notes
-        )
+        notes = (*self.notes, *(f"left out: {remark}" for remark in self.left_out))
+        report = graded_plain.assemble(self.results, [who.name for who in self.submissions], self._remarks(), notes)
         writer = terminalreporter._tw  # noqa: SLF001 - the only way to its width and colours
         terminalreporter.ensure_newline()
         console = Console(
@@ -162,21 +182,26 @@ class Grading:
         return {who.name: who.refused for who in self.submissions}
 
 
-def _submissions(config: pytest.Config) -> list[Submission]:
+def _submissions(config: pytest.Config) -> submission.Taken:
+    told = getattr(config, "workerinput", {}).get(_TAKEN)
+    if told is not None:
+        plain = [(name, Path(folder), tuple(files), tuple(out)) for name, folder, files, out in json.loads(told)]
+        return submission.Taken(
+            submissions=tuple(
+                Submission(name=name, folder=folder, files=files, refused=out) for name, folder, files, out in plain
+            )
+        )
     given = config.getoption("submissions_dir")
     folder = config.rootpath / "submissions"
     if given:
         folder = config.invocation_params.dir / Path(given).expanduser()
-    found = submission.find(folder, config.getoption("submission"))
-    if not found:
+    store = tempfile.TemporaryDirectory(prefix="labgrade-store-", ignore_cleanup_errors=True)
+    config.add_cleanup(store.cleanup)
+    taken = submission.find(folder, config.getoption("submission"), Path(store.name), grader=config.rootpath.resolve())
+    if not taken.submissions:
         message = f"there is no submission in '{folder}'"
         raise UsageError(message)
-    root = config.rootpath.resolve()
-    for who in found:
-        if root.is_relative_to(who.folder.resolve()):
-            message = f"'{who.name}' holds the grader itself; in a student's own folder say: labgrade check ."
-            raise UsageError(message)
-    return found
+    return taken
 
 
 class SpecFile(pytest.File):

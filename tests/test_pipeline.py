@@ -4,8 +4,9 @@ import json
 from fractions import Fraction
 
 import pytest
+from handed_in import read
 
-from labgrade import course, pipeline, spec, submission
+from labgrade import course, pipeline, spec
 from labgrade.oracle import Oracle
 from labgrade.verdict import Outcome
 
@@ -74,7 +75,7 @@ def grade(tmp_path):
             (work / name.replace("__", ".")).write_text(content, encoding="utf-8")
         oracle = Oracle(found.quantities, tmp_path / "cache")
         with pipeline.Grader(found, oracle=oracle) as grader:
-            (report,) = grader.grade([task], submission.read(work, "work")).tasks
+            (report,) = grader.grade([task], read(work, "work")).tasks
         return {check.id: check for check in report.checks}
 
     return graded

@@ -34,7 +34,7 @@ def notes(execution: Execution | ProgramRun) -> tuple[str, ...]:
         return ()
     names = ", ".join(f"'{name}'" for name in execution.seeded)
     note = (
-        f"the trained weights of {names} were not there to be downloaded: labgrade's seeded ones stood in, so that "
-        "what depends on the architecture is as usual and what depends on trained values is not"
+        f"the trained weights of {names} can't be downloaded here: seeded ones stood in, which change no count and no "
+        "shape, but every value that depends on weights"
     )
     return (note,)

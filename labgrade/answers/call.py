@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from labgrade.answers import advice
+from labgrade.answers.documents import Unreadable, locate
 from labgrade.answers.typed import WrongTypeError, as_value
 from labgrade.results import Answer, NoAnswer
 from labgrade.sandbox.request import CallRequest
@@ -35,16 +36,14 @@ OUTCOMES = {
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 
 
-def present(submission: Submission, form: CallForm) -> bool:
-    """Whether the file is there and binds the function's name at its top level, as far as its source tells.
+def present(submission: Submission, found: str, function: str) -> bool:
+    """Whether the file binds the function's name at its top level, as far as its source tells.
 
     A file with a star import may bind any name, and what cannot be parsed is the student's attempt all the same: both
     are present, and calling the function tells the rest.
     """
-    if form.file not in submission.files:
-        return False
     try:
-        source = _read(submission.folder / form.file)
+        source = _read(submission.folder / found)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of the student's escapes and comparisons
             tree = ast.parse(source)
@@ -53,7 +52,7 @@ def present(submission: Submission, form: CallForm) -> bool:
     except OSError:
         return False
     names = set(_bound(tree))
-    return form.function in names or "*" in names
+    return function in names or "*" in names
 
 
 def obtain(  # noqa: PLR0913 - each by its name
@@ -67,13 +66,19 @@ def obtain(  # noqa: PLR0913 - each by its name
     runner: Runner,
     model: Mapping[str, Path] = MappingProxyType({}),
 ) -> Answer | NoAnswer | None:
-    """The value that the function returns, or why there is none; None where the function is not present."""
-    if not present(submission, form):
+    """The value that the function returns, or why there is none; None where the function is not present.
+
+    The file may lie in a folder, as in an archive of a whole folder, where it is the only one of its name.
+    """
+    found = locate(submission, form.file)
+    if isinstance(found, Unreadable):
+        return NoAnswer(name=name, verdict=without_value(Outcome.INCORRECT, found.reason), origin=found.path)
+    if found is None or not present(submission, found, form.function):
         return None
     execution = runner.run(
         CallRequest(
             folder=submission.folder,
-            file=form.file,
+            file=found,
             function=form.function,
             given=form.given,
             subject=subject,
@@ -81,7 +86,7 @@ def obtain(  # noqa: PLR0913 - each by its name
             model=model if "model_path" in form.given else {},
         )
     )
-    origin = f"{form.file}:{form.function}"
+    origin = f"{found}:{form.function}"
     if execution.status != "returned":
         return _none(name, origin, execution, OUTCOMES[execution.status], execution.reason)
     try:

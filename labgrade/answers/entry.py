@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from labgrade import yamlfile
+from labgrade.answers.documents import Unreadable, locate
 from labgrade.answers.numbers import read_number
 from labgrade.answers.typed import WrongTypeError, as_value
 from labgrade.errors import SpecError
@@ -22,9 +23,11 @@ _LARGEST = 4 << 20
 
 def obtain(name: str, kind: AnswerType, form: EntryForm, submission: Submission) -> Answer | NoAnswer | None:
     """The value under `form.path`, or None where there is no such file or entry."""
-    file = next((file for file in _FILES if file in submission.files), None)
+    file = next((found for file in _FILES if (found := locate(submission, file)) is not None), None)
     if file is None:
         return None
+    if isinstance(file, Unreadable):
+        return NoAnswer(name=name, verdict=without_value(Outcome.INCORRECT, file.reason), origin=file.path)
     try:
         loaded = _read(submission, file)
     except (SpecError, OSError, ValueError) as error:

@@ -134,7 +134,9 @@ def notebook_instead(submission: Submission, relative: str) -> str | None:
     same = [file for file in submission.files if _plain_name(PurePosixPath(file).name) == _plain_name(path.name)]
     if same:
         return f"'{same[0]}' was handed in; name it '{relative}'"
-    lower = {PurePosixPath(file).name.lower(): file for file in reversed(submission.files)}
+    numbers = re.findall(r"\d", path.name)  # `hw.py` is not `hw2_1.py` misspelt
+    alike = [file for file in submission.files if re.findall(r"\d", PurePosixPath(file).name) == numbers]
+    lower = {PurePosixPath(file).name.lower(): file for file in reversed(alike)}
     close = difflib.get_close_matches(path.name.lower(), lower, n=1, cutoff=0.75)
     if close:
         return f"there is no '{relative}'; did you mean '{lower[close[0]]}'? rename it to '{relative}'"

@@ -87,8 +87,9 @@ def _submission(page: Page, submission: SubmissionReport, *, staff: bool) -> Non
 def _task(page: Page, task: TaskReport, *, staff: bool) -> None:
     page.blank()
     page.line((f"{task.id}  ", "bold"), (task.title, ""), right=(_range(totals(task.checks)), "bold"), hang=4)
+    said: set[str] = set()
     for check in _folded(task.checks):
-        _check(page, check, staff=staff)
+        _check(page, check, staff=staff, said=said)
 
 
 def _folded(checks: Iterable[Graded]) -> Iterator[Graded]:
@@ -117,7 +118,8 @@ def _what_is_said(check: Graded) -> tuple[str, ...]:
     )
 
 
-def _check(page: Page, check: Graded, *, staff: bool) -> None:
+def _check(page: Page, check: Graded, *, staff: bool, said: set[str]) -> None:
+    """One check. `said`: the notes of this task that were shown before, and need not be again."""
     verdict = check.verdict
     symbol, plain, style = LOOKS[verdict.outcome]
     mark = symbol if page.can_show(symbol) else plain
@@ -136,7 +138,9 @@ def _check(page: Page, check: Graded, *, staff: bool) -> None:
     if verdict.hint:
         page.paragraph(verdict.hint, indent=BODY, label="hint: ")
     for note in verdict.notes:
-        page.paragraph(note, indent=BODY, label="note: ")
+        if note not in said:
+            page.paragraph(note, indent=BODY, label="note: ")
+    said.update(verdict.notes)
     if check.answer_from and not short:
         page.paragraph(check.answer_from, indent=BODY, label="from: ", style="dim")
     if staff:

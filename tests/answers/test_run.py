@@ -3,13 +3,13 @@
 from pathlib import Path
 
 import pytest
+from handed_in import read
 
 from labgrade.answers.obtain import obtain
 from labgrade.answers.run import Runs
 from labgrade.model import AnswerSpec, EntryForm, FileForm, InputSpec, Limits, RunForm, SubjectSpec, TableType, TextForm
 from labgrade.results import Answer, NoAnswer
 from labgrade.sandbox.request import ProgramRun
-from labgrade.submission import read
 from labgrade.verdict import Outcome
 
 SUBJECT = SubjectSpec(model="torchvision/alexnet", input=InputSpec(shape=(1, 3, 224, 224)))
@@ -180,7 +180,9 @@ def test_hints_for_what_is_only_so_where_work_is_graded(ask):
 
 def test_weights_that_stood_in_are_noted(ask):
     (note,) = ask(execution("Total MACs: 5", seeded=("googlenet", "alexnet"))).notes
-    assert note.startswith("the trained weights of 'googlenet', 'alexnet' were not there to be downloaded")
+    assert note.startswith(
+        "the trained weights of 'googlenet', 'alexnet' can't be downloaded here: seeded ones stood in"
+    )
 
 
 def test_one_run_serves_all_that_ask_for_it(tmp_path):

@@ -225,3 +225,13 @@ def test_cases_that_say_the_same_stand_on_one_line():
     assert text.count("nothing was handed in") == 3
     assert "others[c]" in text
     assert "others[d]" in text
+
+
+def test_a_note_stands_beside_the_verdict_once_a_task():
+    noted = replace(correct(), notes=("seeded weights stood in",))
+    tasks = (
+        task("a", "A", graded("one", 1, noted, "x"), graded("two", 1, noted, "x")),
+        task("b", "B", graded("one", 1, noted)),
+    )
+    report = Report(submissions=(SubmissionReport(name="anna", tasks=tasks),))
+    assert text_of(report).count("               note: seeded weights stood in") == 2

@@ -3,11 +3,11 @@
 from pathlib import Path
 
 import pytest
+from handed_in import read
 
 from labgrade.answers.call import obtain, present
 from labgrade.model import CallForm, InputSpec, Limits, SubjectSpec
 from labgrade.results import Answer, Execution, NoAnswer
-from labgrade.submission import read
 from labgrade.values import Number
 from labgrade.verdict import Outcome
 
@@ -58,7 +58,7 @@ def submission(folder, source):
     ],
 )
 def test_present(tmp_path, source):
-    assert present(submission(tmp_path, source), FORM)
+    assert present(submission(tmp_path, source), FORM.file, FORM.function)
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def test_present(tmp_path, source):
 )
 def test_not_present(tmp_path, source):
     found = submission(tmp_path, source)
-    assert not present(found, FORM)
+    assert not present(found, FORM.file, FORM.function)
     runner = Canned(None)
     assert obtain("total", "count", FORM, found, subject=SUBJECT, limits=Limits(), runner=runner) is None
     assert runner.requests == []
@@ -87,12 +87,12 @@ def test_not_present(tmp_path, source):
 
 def test_not_present_without_the_file_or_through_a_link(tmp_path):
     (tmp_path / "s").mkdir()
-    assert not present(read(tmp_path / "s", "s"), FORM)
+    assert not present(read(tmp_path / "s", "s"), FORM.file, FORM.function)
     (tmp_path / "other.py").write_text("def total_macs(): pass")
     found = submission(tmp_path / "s", "def total_macs(): pass")
     (tmp_path / "s/hw2_1.py").unlink()
     (tmp_path / "s/hw2_1.py").symlink_to(tmp_path / "other.py")
-    assert not present(found, FORM)
+    assert not present(found, FORM.file, FORM.function)
 
 
 def asked(execution, kind="count"):
@@ -139,3 +139,21 @@ def test_a_value_of_another_type_is_incorrect():
     assert answer.verdict.outcome is Outcome.INCORRECT
     assert answer.verdict.reason.startswith("total_macs returned ")
     assert "nan" in answer.verdict.reason
+
+
+def test_the_file_may_lie_in_the_only_folder_that_has_it(tmp_path):
+    (tmp_path / "lab02").mkdir()
+    (tmp_path / "lab02/HW2_1.py").write_text("def total_macs(model): pass")
+    runner = Canned(Execution(status="returned", value=5))
+    answer = call_it(read(tmp_path, "anna"), runner)
+    assert (answer.value.value, answer.origin) == (5, "lab02/HW2_1.py:total_macs")
+    assert runner.requests[0].file == "lab02/HW2_1.py"
+    (tmp_path / "old").mkdir()
+    (tmp_path / "old/hw2_1.py").write_text("def total_macs(model): pass")
+    answer = call_it(read(tmp_path, "anna"), runner)
+    assert answer.verdict.outcome is Outcome.INCORRECT
+    assert answer.verdict.reason.startswith("2 files could be 'hw2_1.py': 'lab02/HW2_1.py', 'old/hw2_1.py'; keep one")
+
+
+def call_it(handed_in, runner):
+    return obtain("total", "count", FORM, handed_in, subject=SUBJECT, limits=Limits(), runner=runner)
