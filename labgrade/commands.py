@@ -170,7 +170,7 @@ def _show(value: Any, title: str) -> None:
         console.print(_cell(value), markup=False)
         return
     table = Table(box=None, pad_edge=False)
-    columns = [key for key in rows[0] if key not in ("also_named", "optional")]
+    columns = [key for key in rows[0] if key not in ("also_named", "also_right", "optional")]
     for column in columns:
         numeric = isinstance(rows[0][column], int | float)
         table.add_column(column, justify="right" if numeric else "left", overflow="fold")
