@@ -10,6 +10,7 @@ from labgrade.errors import did_you_mean
 from labgrade.results import Execution
 from labgrade.sandbox import wire
 from labgrade.sandbox.child import UP
+from labgrade.sandbox.perform import MODULE
 from labgrade.sandbox.usage import PROCESSES
 from labgrade.sandbox.visible import decoded, visible
 
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
 
 PRINTED_CHARS = 4000
 _REASON_CHARS = 800
+_SPAWNED = (
+    "; a process that it started can't import the file (multiprocessing with the start method 'spawn'): do without, or "
+    "use get_context('fork')"
+)
 _TEXTS: dict[str, tuple[str, ...]] = {
     "raised": ("phase", "kind", "message", "where", "code", "inside"),
     "unfit": ("problem",),
@@ -68,7 +73,8 @@ def _what_happened(ending: Ending, call: CallRequest, printed: str) -> tuple[Exe
         return "output", f"{call.function} printed more than {allowed}; print less, such as totals alone", None
     broken = ending.stopped or (ending.exit.why if ending.exit else "")
     if broken:
-        return (*_broken(broken, call), None)
+        status, reason = _broken(broken, call)
+        return status, reason + (_SPAWNED if MODULE in printed and status == "timeout" else ""), None
     if ending.exit is None:
         return "crashed", f"{call.function} ended the process that it was run by", None
     return _delivered(bytes(ending.child.result.data[len(UP) :]), ending.exit, call)

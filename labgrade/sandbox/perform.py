@@ -11,7 +11,9 @@ import inspect
 import linecache
 import sys
 from importlib.machinery import SourceFileLoader
+from itertools import islice
 from pathlib import Path
+from types import GeneratorType
 from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
 
 from labgrade.sandbox.foreign import convert
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
 MODULE = "student_file"
 _MESSAGE_CHARS = 2000
 _MOST_NAMES = 200
+_MOST_YIELDED = 1 << 22
+_RELATIVE = "attempted relative import with no known parent package"
 Event: TypeAlias = dict[str, object]
 _NO_PLACE: Event = {"message": "", "where": "", "code": "", "inside": ""}
 
@@ -51,6 +55,8 @@ def perform(job: Job, values: Mapping[str, object], folder: Path) -> bytes:
         return _packed({"event": "unfit", "problem": problem})
     try:
         value = function(*values.values())
+        if type(value) is GeneratorType:  # what it raises is told with the student's own line
+            value = list(islice(value, _MOST_YIELDED))
     except BaseException as error:  # noqa: BLE001
         return _packed(_raised(error, folder, "call"))
     return _packed({"event": "returned", "value": value})
@@ -99,6 +105,10 @@ def _raised(error: BaseException, folder: Path, phase: str) -> Event:
         event.update(_place(error, folder))
         text = error.msg if isinstance(error, SyntaxError) else str(error)
         event["message"] = str.__str__(text)[:_MESSAGE_CHARS]
+        if event["kind"] == "ImportError" and event["message"] == _RELATIVE:
+            event["message"] = (
+                f"{_RELATIVE}; the file is imported by itself: write `import name`, not `from . import name`"
+            )
     except BaseException:  # noqa: BLE001
         event["message"] = "(its message cannot be shown)"
     return event

@@ -76,7 +76,9 @@ def _other_counts(container: nn.Module, listed: Collection[nn.Module]) -> dict[s
     None (torchsummary), its own, or what no row below it says (torchinfo).
     """
     below = {
-        parameter for module in container.modules() if module is not container and module in listed
+        parameter
+        for module in container.modules()
+        if module is not container and module in listed
         for parameter in module.parameters(recurse=not any(child in listed for child in module.children()))
     }
     left = sum(parameter.numel() for parameter in container.parameters() if parameter not in below)
