@@ -9,10 +9,18 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from labgrade import course, pipeline, policy, schema_errors, spec, submission, torch_home, validation, yamlfile, zoo_onnx
+from labgrade import (
+    course,
+    pipeline,
+    policy,
+    spec,
+    submission,
+    torch_home,
+    validation,
+    zoo_onnx,
+)
 from labgrade.errors import SpecError, UsageError, did_you_mean
 from labgrade.results import Report
-from labgrade.sandbox.runner import Runner
 from labgrade.values import show
 from labgrade.verdict import Outcome
 

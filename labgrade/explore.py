@@ -13,6 +13,7 @@ from labgrade.handed_in import Measurer, UnfitError
 from labgrade.model import InputSpec, Limits, QuantityCall, SubjectSpec
 from labgrade.onnx_files import beside
 from labgrade.oracle import Oracle
+from labgrade.sandbox.runner import Runner
 from labgrade.values import Artifact, show
 
 if TYPE_CHECKING:
@@ -56,7 +57,9 @@ def _value(found: Course, call: QuantityCall, subject: SubjectSpec) -> object:
     if subject.file:
         path = Path(subject.file)
         try:
-            return Measurer(found.quantities).value(call, Artifact(path=path, name=path.name), subject, Limits())
+            with Runner() as runner:
+                measurer = Measurer(found.quantities, runner)
+                return measurer.value(call, Artifact(path=path, name=path.name), subject, Limits())
         except UnfitError as error:
             raise UsageError(str(error)) from error
     with Oracle(found.quantities) as oracle:
@@ -118,7 +121,7 @@ def _show(value: Any, title: str) -> None:
         return
     table = Table(box=None, pad_edge=False)
     keys = dict.fromkeys(key for row in rows for key in row)
-    columns = [key for key in keys if key not in ("also_named", "optional")]
+    columns = [key for key in keys if key not in ("also_named", "also_right", "optional")]
     for column in columns:
         numeric = isinstance(rows[0].get(column), int | float)
         table.add_column(column, justify="right" if numeric else "left", overflow="fold")

@@ -47,15 +47,20 @@ def judge(check: Check, answer: Value, judging: Judging, expect: Expect) -> Verd
 
 
 def _misconception(check: Check, answer: Value, judging: Judging, expect: Expect, verdict: Verdict) -> Verdict:
-    if isinstance(answer, Number) and answer.digits is not None and answer.digits < _CLAIMABLE_DIGITS:
-        return verdict
-    fitting = [known for known in check.misconceptions if judging(answer, expect(known.source)).agrees]
+    fitting = [known for known in check.misconceptions if _fits(answer, judging(answer, expect(known.source)))]
     if len(fitting) == 1:
         return _speak(fitting[0], verdict, right=False)
     if fitting:
         said = " / ".join(known.says for known in fitting)
         return replace(verdict, facts={**verdict.facts, "fits several misconceptions": said})
     return verdict
+
+
+def _fits(answer: Value, verdict: Verdict) -> bool:
+    """Whether an answer is a known one, told precisely enough. The cells of a table must all be."""
+    if isinstance(answer, Number):
+        return verdict.agrees and (answer.digits is None or answer.digits >= _CLAIMABLE_DIGITS)
+    return verdict.outcome is Outcome.CORRECT
 
 
 def _speak(known: Alternative, verdict: Verdict, *, right: bool) -> Verdict:

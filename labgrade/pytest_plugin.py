@@ -16,7 +16,6 @@ import pytest
 from labgrade import course, graded_plain, pipeline, spec, submission, torch_home
 from labgrade.errors import UsageError
 from labgrade.results import Submission
-from labgrade.sandbox.runner import Runner
 from labgrade.verdict import Outcome
 
 if TYPE_CHECKING:

@@ -41,12 +41,14 @@ class Row:
     """One row of a table. A cell is None where it was left open (`--` in a printed table), and is then not compared.
 
     `also_named`: other names under which an expected row may be handed in. `optional`: an expected row that costs
-    nothing when it is not there (a container, whose leaves are the rows that count).
+    nothing when it is not there (a container, whose leaves are the rows that count). `also_right`: by column, other
+    values that an expected cell may have (a container's parameters, which every tool counts another way).
     """
 
     name: str
     cells: Mapping[str, Scalar | None]
     also_named: tuple[str, ...] = ()
+    also_right: Mapping[str, tuple[Scalar, ...]] = field(default_factory=dict)
     optional: bool = False
 
 

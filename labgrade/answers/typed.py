@@ -42,7 +42,7 @@ def as_value(plain: object, kind: AnswerType, *, trusted: bool = False) -> Value
     """The value of type `kind` that plain data stands for.
 
     `plain` is None, bool, int, float, str, list, tuple, dict, a numpy array or scalar, a Fraction, or a `Number`,
-    which stays as it is. `trusted` data is ours: its table rows may say `also_named` and `optional`.
+    which stays as it is. `trusted` data is ours: its table rows may say `also_named`, `also_right` and `optional`.
 
     Raises:
         WrongTypeError: it is no such value; says what was found and what is asked for.
@@ -226,10 +226,18 @@ def _row(name: str, cells: object, kind: TableType, *, trusted: bool) -> Row:
             message = f"row '{cut(name)}', column '{column}': {error}"
             raise WrongTypeError(message) from None
     row = Row(name=name, cells=typed)
-    if trusted and isinstance(cells, Mapping):
-        also = tuple(str(other) for other in cells.get("also_named", ()))
-        return replace(row, also_named=also, optional=bool(cells.get("optional", False)))
-    return row
+    return _annotated(row, cells, kind) if trusted and isinstance(cells, Mapping) else row
+
+
+def _annotated(row: Row, cells: Mapping[Any, Any], kind: TableType) -> Row:
+    """An expected row with what it says of itself beside its cells."""
+    also_right = {
+        column: tuple(as_scalar(other, kind.columns[column]) for other in others)
+        for column, others in cells.get("also_right", {}).items()
+        if column in kind.columns
+    }
+    also_named = tuple(str(other) for other in cells.get("also_named", ()))
+    return replace(row, also_named=also_named, also_right=also_right, optional=bool(cells.get("optional", False)))
 
 
 def _cells(name: str, cells: object, kind: TableType) -> dict[str, object]:

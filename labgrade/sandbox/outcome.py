@@ -9,6 +9,7 @@ from labgrade.errors import did_you_mean
 from labgrade.results import Execution
 from labgrade.sandbox import wire
 from labgrade.sandbox.child import UP
+from labgrade.sandbox.perform import MODULE
 from labgrade.sandbox.request import ProgramRun
 from labgrade.sandbox.usage import PROCESSES
 from labgrade.sandbox.visible import decoded, visible
@@ -26,6 +27,10 @@ PRINTED_CHARS = 4000
 REASON_CHARS = 800
 _NAME_CHARS = 60
 _MOST_NAMES = 8
+_SPAWNED = (
+    "; a process that it started can't import the file (multiprocessing with the start method 'spawn'): do without, or "
+    "use get_context('fork')"
+)
 _TEXTS: dict[str, tuple[str, ...]] = {
     "raised": ("phase", "kind", "message", "where", "code", "inside"),
     "unfit": ("problem",),
@@ -107,7 +112,8 @@ def what_happened(
         return "output", f"{name} printed more than {allowed}; print less, such as totals alone", None
     broken = ending.stopped or (ending.exit.why if ending.exit else "")
     if broken:
-        return (*_broken(broken, name, limits), None)
+        status, reason = _broken(broken, name, limits)
+        return status, reason + (_SPAWNED if MODULE in printed and status == "timeout" else ""), None
     if ending.exit is None:
         return "crashed", f"{name} ended the process that it was run by", None
     if not ending.child.result.data[len(UP) :]:

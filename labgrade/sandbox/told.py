@@ -9,6 +9,7 @@ from typing import TypeAlias
 Event: TypeAlias = dict[str, object]
 NO_PLACE: Event = {"message": "", "where": "", "code": "", "inside": ""}
 _MESSAGE_CHARS = 2000
+_RELATIVE = "attempted relative import with no known parent package"
 
 
 def raised(error: BaseException, folder: Path, phase: str) -> Event:
@@ -20,6 +21,10 @@ def raised(error: BaseException, folder: Path, phase: str) -> Event:
         event.update(_place(error, folder))
         text = error.msg if isinstance(error, SyntaxError) else str(error)
         event["message"] = str.__str__(text)[:_MESSAGE_CHARS]
+        if event["kind"] == "ImportError" and event["message"] == _RELATIVE:
+            event["message"] = (
+                f"{_RELATIVE}; the file is imported by itself: write `import name`, not `from . import name`"
+            )
     except BaseException:  # noqa: BLE001
         event["message"] = "(its message cannot be shown)"
     return event

@@ -25,6 +25,11 @@ WEIGHTS = 3 * 4 * 9 + 4 + 6 * 2 + 2 + (1 + 3 + 8 + 8)
 
 NOT_PLAIN = ", which is not plain data; return numbers, text, lists, dicts or tensors"
 TUPLE_INDEX = "tuple indices must be integers or slices, not str"
+CONV_KEY = "torch.nn.modules.conv.Conv2d; keys must be text (str)"
+RELATIVE = (
+    "attempted relative import with no known parent package; the file is imported by itself: "
+    "write `import name`, not `from . import name`"
+)
 TOO_DEEP = "maximum recursion depth exceeded"
 
 
@@ -103,7 +108,7 @@ def test_returns(call, name, value):
         (
             "lying_int",
             "refused",
-            "total_macs returned in ['total'][1], a Liar" + NOT_PLAIN,
+            "total_macs returned in ['total'][1], a Liar, which is not plain data; return int(...) of it",
         ),
         ("huge_integer", "refused", "total_macs returned an integer of about 401 digits; 400 are the most"),
         ("meta_tensor", "refused", "total_macs returned a tensor on the meta device, which has no values"),
@@ -123,16 +128,22 @@ def test_returns(call, name, value):
             'hw2_1.py:8 in total_macs: `return input_size["height"]` raised TypeError: ' + TUPLE_INDEX,
         ),
         (
-            "returns_generator",
-            "refused",
-            "total_macs returned a generator, which is not plain data; return list(...) of it",
+            "yields_and_fails",
+            "crashed",
+            "hw2_1.py:6 in total_macs: `yield 1 // 0` raised ZeroDivisionError: integer division or modulo by zero",
+        ),
+        (
+            "imports_relatively",
+            "crashed",
+            "hw2_1.py:3: `from .parts import total_macs` raised ImportError: " + RELATIVE,
         ),
         (
             "returns_model",
             "refused",
             "total_macs returned in ['model'][0], a torch.nn.modules.container.Sequential" + NOT_PLAIN,
         ),
-        ("keys_are_types", "refused", "total_macs returned a dict with a key of type type; keys must be text (str)"),
+        ("keys_are_modules", "refused", "total_macs returned a dict with a key of type " + CONV_KEY),
+        ("yields_without_end", "timeout", "total_macs used more than 1 s of computing time"),
         ("allocates_without_end", "memory", "total_macs used more than 315 MB of memory"),
         ("starts_many_processes", "crashed", "total_macs started more than 64 processes"),
         (
@@ -183,6 +194,13 @@ def test_is_stopped_or_fails(call, name, status, reason):
     assert execution.reason == reason
 
 
+def test_a_call_that_waits_for_workers_that_cannot_start_says_so(call):
+    execution = call("spawns_workers")
+    assert execution.status == "timeout"
+    assert "a process that it started can't import the file" in execution.reason
+    assert "a process that it started" not in call("sleeps").reason
+
+
 def test_infinite_nesting_is_refused(call):
     execution = call("returns_itself")
     assert execution.status == "refused"
@@ -226,6 +244,13 @@ def test_types_of_libraries_are_converted(call):
         "tuple": [1, None, "text"],
         "text": "numpy",
         "infinite": -math.inf,
+        "decimal": 1498376192,
+        "share": 0.25,
+        "fraction": 7,
+        "named": [{"layer": "conv1", "macs": 5}, {"layer": "conv2", "macs": 6}],
+        "items": [["conv1", 5]],
+        "yielded": [0, 1],
+        "by_class": {"Conv2d": "Linear"},
     }
     assert value["flag"] is True
     assert {name: (array.tolist(), str(array.dtype)) for name, array in arrays.items()} == {
