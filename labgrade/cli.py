@@ -1,4 +1,4 @@
-"""The `labgrade` command: check, compute, list, validate, schema.
+"""The `labgrade` command: check, compute, list, doctor, validate, schema.
 
 Exit codes: 0 all right, 1 something is not, 2 usage or a broken spec, 3 a fault of ours.
 """
@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from labgrade import __version__, commands
+from labgrade import __version__, commands, examination
 from labgrade.errors import FaultError, SpecError, UsageError
 from labgrade.torch_home import HELP as TORCH_HOME_HELP
 
@@ -46,6 +46,9 @@ def _parser() -> argparse.ArgumentParser:
     _check(verbs.add_parser("check", help="check your own work: what is right, what is not, and why"))
     _compute(verbs.add_parser("compute", help="compute a quantity of a model: the ground truth"))
     _list(verbs.add_parser("list", help="show the quantities, checkers, tasks or models that there are"))
+    doctor = verbs.add_parser("doctor", help="try what this machine offers, and say what to do about what is missing")
+    doctor.add_argument("--json", action="store_true", help="print JSON")
+    doctor.set_defaults(run=examination.run)
     _validate(verbs.add_parser("validate", help="check specs: every finding at file:line:column"))
     schema = verbs.add_parser("schema", help="print the JSON Schema of a task, for editors")
     schema.add_argument("--write", type=Path, metavar="FILE", help="write it to FILE")

@@ -15,7 +15,6 @@ from labgrade.errors import SpecError, UsageError, did_you_mean
 from labgrade.model import InputSpec, QuantityCall, SubjectSpec
 from labgrade.oracle import Oracle
 from labgrade.results import Report
-from labgrade.sandbox.runner import Runner
 from labgrade.values import show
 from labgrade.verdict import Outcome
 
@@ -43,10 +42,11 @@ def check(options: argparse.Namespace) -> int:
     tasks = [_public(read.task) for read in specs if read.task is not None]
     with (
         tempfile.TemporaryDirectory(prefix="labgrade-store-", ignore_cleanup_errors=True) as store,
-        pipeline.Grader(found, runner=Runner(torch_home=torch_home.find(options.torch_home))) as grader,
+        pipeline.Grader(found, torch_home=torch_home.find(options.torch_home)) as grader,
     ):
         who = submission.take(options.path, submission.name_of(options.path), Path(store))
-        report = policy.for_student(Report(submissions=(grader.grade(tasks, who),)))
+        graded = grader.grade(tasks, who)
+        report = policy.for_student(Report(submissions=(graded,), notes=grader.runner.protection.lines))
     _print(report, options.json)
     broken = [finding for read in specs for finding in read.findings]
     if broken:

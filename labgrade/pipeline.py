@@ -14,7 +14,7 @@ from labgrade.answers.typed import WrongTypeError, as_value
 from labgrade.errors import FaultError
 from labgrade.judge import judge, with_parameters
 from labgrade.model import LiteralValue
-from labgrade.oracle import Oracle
+from labgrade.oracle import Oracle, cache_folder
 from labgrade.provided import provide
 from labgrade.results import Answer, Graded, NoAnswer, SubmissionReport, TaskReport
 from labgrade.sandbox.runner import Runner
@@ -23,6 +23,7 @@ from labgrade.verdict import Outcome, Verdict, without_value
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from fractions import Fraction
+    from pathlib import Path
 
     from labgrade.course import Course
     from labgrade.judge import Expect, Judging
@@ -34,12 +35,19 @@ if TYPE_CHECKING:
 class Grader:
     """What a whole run shares: the course, the oracle of expected values, the runner of students' code.
 
-    Use as a context manager, so that the processes behind it end.
+    Use as a context manager, so that the processes behind it end. `torch_home` is offered to students' code.
     """
 
-    def __init__(self, course: Course, *, runner: Runner | None = None, oracle: Oracle | None = None) -> None:
+    def __init__(
+        self,
+        course: Course,
+        *,
+        runner: Runner | None = None,
+        oracle: Oracle | None = None,
+        torch_home: Path | None = None,
+    ) -> None:
         self.course = course
-        self.runner = runner or Runner()
+        self.runner = runner or Runner(secret=(*course.folders, cache_folder()), torch_home=torch_home)
         self.runs = Runs(self.runner, provide)
         self.oracle = oracle or Oracle(course.quantities)
 

@@ -16,7 +16,6 @@ import pytest
 from labgrade import course, graded_plain, pipeline, spec, submission, torch_home
 from labgrade.errors import UsageError
 from labgrade.results import Submission
-from labgrade.sandbox.runner import Runner
 from labgrade.verdict import Outcome
 
 if TYPE_CHECKING:
@@ -25,9 +24,9 @@ if TYPE_CHECKING:
     from labgrade.model import Task
     from labgrade.results import Graded
 
-PROTECTION = (
-    "students' code runs in a process of its own with limits on time, memory and output, but without a jail: "
-    "it can read the files that you can read"
+REFUSED = "nothing protects you from the submissions' code; grade in a virtual machine, or say --unsafe if you trust it"
+UNSAFE = (
+    "unsafe: others' code was run with nothing around it, which --unsafe allowed; verdicts may have been tampered with"
 )
 _PASSING = frozenset({Outcome.CORRECT})
 _WAITING = frozenset({Outcome.SKIPPED, Outcome.MANUAL})
@@ -51,6 +50,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="where submissions are: a folder, or an archive such as Moodle's and Canvas' (default: submissions/)",
     )
     group.addoption("--torch-home", metavar="DIR", help=torch_home.HELP)
+    group.addoption("--unsafe", action="store_true", help="grade others' code also where nothing protects you from it")
     group.addoption("--labgrade-json", metavar="FILE", help="write the report as JSON; `-` is stdout")
 
 
@@ -61,6 +61,8 @@ def pytest_configure(config: pytest.Config) -> None:
         return
     try:
         grading = Grading(config)
+        if not hasattr(config, "workerinput"):
+            grading.protect()
     except UsageError as error:
         raise pytest.UsageError(str(error)) from None
     config.stash[_GRADING] = grading
@@ -95,10 +97,25 @@ class Grading:
         self.left_out = taken.left_out
         offered = config.getoption("torch_home")
         home = torch_home.find(config.invocation_params.dir / Path(offered).expanduser() if offered else None)
-        self.grader = pipeline.Grader(self.course, runner=Runner(torch_home=home))
+        self.grader = pipeline.Grader(self.course, torch_home=home)
         self.gradings: dict[tuple[Path, str], pipeline.TaskGrading] = {}
         self.results: list[dict[str, Any]] = []
         self.broken: dict[str, str] = {}
+        self.notes: tuple[str, ...] = ()
+
+    def protect(self) -> None:
+        """Find out what protects the grader from submissions.
+
+        Raises:
+            UsageError: nothing does, and nobody said that this is all right.
+        """
+        protection = self.grader.runner.protection
+        self.notes = protection.lines
+        if protection.tier == "D":
+            if not self.config.getoption("unsafe"):
+                self.grader.close()
+                raise UsageError("\n".join((*self.notes, REFUSED)))
+            self.notes = (UNSAFE, *self.notes)
 
     def grading(self, task: Task, who: Submission) -> pipeline.TaskGrading:
         """The grading of one task of one submission, shared by its items."""
@@ -140,7 +157,7 @@ class Grading:
         from labgrade.report import json as as_json
         from labgrade.report import terminal
 
-        notes = (PROTECTION, *(f"left out: {remark}" for remark in self.left_out))
+        notes = (*self.notes, *(f"left out: {remark}" for remark in self.left_out))
         report = graded_plain.assemble(self.results, [who.name for who in self.submissions], self._remarks(), notes)
         writer = terminalreporter._tw  # noqa: SLF001 - the only way to its width and colours
         terminalreporter.ensure_newline()

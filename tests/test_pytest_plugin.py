@@ -172,3 +172,21 @@ def test_a_students_own_files_are_never_collected(course):
     done, _, found = checks(course, "--submission=right")
     assert found["right", "total"] == "CORRECT"
     assert "loaded" not in done.stdout + done.stderr
+
+
+def test_where_nothing_protects_the_grader_others_work_is_refused_unless_that_is_said(course, monkeypatch):
+    monkeypatch.setitem(ENVIRONMENT, "LABGRADE_FRESH", "1")
+    done = run(course, "--submission=right")
+    assert done.returncode == pytest.ExitCode.USAGE_ERROR
+    assert "protection: tier D" in done.stderr
+    assert "say --unsafe if you trust it" in done.stderr
+    done, report, found = checks(course, "--submission=right", "--unsafe")
+    assert found["right", "total"] == "CORRECT"
+    assert report["notes"][0].startswith("unsafe: others' code was run with nothing around it")
+    assert "note: unsafe" in done.stdout
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="there is a jail on Linux alone")
+def test_the_report_begins_with_the_protection_in_force(course):
+    _, report, _ = checks(course, "--submission=right")
+    assert report["notes"][0].startswith("protection: tier ")

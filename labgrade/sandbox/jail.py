@@ -64,7 +64,7 @@ class Jail:
         if self.private:
             _isolate(self.places, self.jobs, self.user)
         else:
-            _become(self.user)
+            self._become_known()
         parent = os.getpid()
         if child := os.fork():
             _wait(child, sweep=not self.private)
@@ -73,12 +73,21 @@ class Jail:
             linux.mount("proc", "/proc", "proc", _PROC)
             os.environ.update(HOME=root.SCRATCH, TMPDIR=root.SCRATCH)
 
+    def _become_known(self) -> None:
+        """Be an ordinary user without a private root, or say what kept this machine from having one."""
+        try:
+            _become(self.user)
+        except PermissionError as error:
+            why = self.missing.get(NAMESPACES, "they were not wanted")
+            message = f"{error} (there is no private root to show it in: {why})"
+            raise PermissionError(message) from error
+
     def _find_layers(self) -> None:
         """Try each layer in a process that is thrown away: a half-made namespace cannot be undone."""
         trials: dict[str, Callable[[], None]] = {
             NAMESPACES: self._try_namespaces,
-            LANDLOCK: lambda: landlock.restrict(["/"], []),
-            SECCOMP: lambda: seccomp.install(self._filter()),
+            LANDLOCK: self._try_landlock,
+            SECCOMP: self._try_seccomp,
         }
         for layer, trial in trials.items():
             if layer in self.layers:
@@ -93,6 +102,14 @@ class Jail:
             os._exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
         linux.mount("proc", "/proc", "proc", _PROC)
         _cut_off("")
+
+    def _try_landlock(self) -> None:
+        linux.prctl(linux.NO_NEW_PRIVILEGES, 1)
+        landlock.restrict(["/"], [])
+
+    def _try_seccomp(self) -> None:
+        linux.prctl(linux.NO_NEW_PRIVILEGES, 1)
+        seccomp.install(self._filter())
 
     def _filter(self) -> bytes:
         return seccomp.program(namespaces=self.private, shared_memory=self.counted, group=os.getpid())

@@ -8,4 +8,5 @@ PRIVILEGES = "privileges"  # no capability, and none to be had from any program
 LANDLOCK = "landlock"
 SECCOMP = "seccomp"
 METER = "meter"  # memory, CPU time and processes of the whole tree, looked at 20 times a second
+OUTER = "bubblewrap"  # a private root and network around the server, which all jobs share; not made by a job
 LAYERS = (NAMESPACES, LIMITS, PRIVILEGES, LANDLOCK, SECCOMP, METER)

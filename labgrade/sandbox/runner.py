@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from labgrade.model import Limits
     from labgrade.sandbox.follow import Ending
+    from labgrade.sandbox.protection import Protection
     from labgrade.sandbox.request import CallRequest, InspectRequest, ProgramRequest, ScriptRequest
 
 ZOO = Path(__file__).parent.parent / "zoo.py"
@@ -67,6 +68,11 @@ class Runner:
     def close(self) -> None:
         """End the processes behind it. It may be used again afterwards."""
         self._servers.close()
+
+    @property
+    def protection(self) -> Protection:
+        """What protects the grader from what it runs here: found by starting the lightest of the servers."""
+        return self._servers.protection()
 
     def run(self, request: CallRequest) -> Execution:
         """Call a student's function.

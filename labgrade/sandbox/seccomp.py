@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import errno
+import platform
 import struct
 from typing import TYPE_CHECKING
 
@@ -33,7 +34,13 @@ def program(*, namespaces: bool, shared_memory: bool, group: int = 0) -> bytes:
 
     `namespaces`: the job has a private root, network and process tree; where not, what those keep out is refused here,
     and `group` is the only process group that it may signal. `shared_memory`: somebody counts memory without a name.
+
+    Raises:
+        OSError: nobody wrote down the numbers of this machine's calls.
     """
+    if platform.machine() not in {"x86_64", "aarch64"}:
+        message = f"there is no list of calls for {platform.machine()}"
+        raise OSError(message)
     make = _Maker()
     make.unless(_ARCHITECTURE, _OURS, _KILL)
     make.load(_NUMBER)

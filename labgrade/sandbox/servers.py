@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 from labgrade.errors import FaultError
 from labgrade.sandbox import handin
 from labgrade.sandbox.fresh import Fresh
+from labgrade.sandbox.layers import NAMESPACES
+from labgrade.sandbox.protection import Protection, found
 from labgrade.sandbox.warm import Settings, Warm
 
 if TYPE_CHECKING:
@@ -54,6 +56,17 @@ class Servers:
                 self._broken[kind] = str(error)
                 raise
         return self._running[kind]
+
+    def protection(self) -> Protection:
+        """What the servers of this run are jailed by."""
+        if self._fresh:
+            reason = "this is not Linux" if sys.platform != "linux" else "LABGRADE_FRESH asks for plain processes"
+            return Protection(missing={NAMESPACES: reason})
+        try:
+            server = self.get(LIGHT)
+        except FaultError as error:
+            return Protection(missing={NAMESPACES: str(error).strip().splitlines()[-1]})
+        return found(server.state) if isinstance(server, Warm) else Protection()
 
     def drop(self, kind: str) -> None:
         """Forget a server that was lost."""
