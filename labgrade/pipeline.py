@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 class Grader:
     """What a whole run shares: the course, the oracle of expected values, the runner of students' code.
 
-    Use as a context manager, so that the processes behind it end.
+    Use as a context manager, so that the processes behind it end. `torch_home` is offered to students' code.
     """
 
     def __init__(
