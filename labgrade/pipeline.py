@@ -21,6 +21,7 @@ from labgrade.verdict import Outcome, Verdict, without_value
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from fractions import Fraction
+    from pathlib import Path
 
     from labgrade.course import Course
     from labgrade.judge import Expect, Judging
@@ -32,12 +33,15 @@ if TYPE_CHECKING:
 class Grader:
     """What a whole run shares: the course, the oracle of expected values, the runner of students' code.
 
-    Use as a context manager, so that the processes behind it end.
+    Use as a context manager, so that the processes behind it end. `shared`: where to find another
+    grader's servers.
     """
 
-    def __init__(self, course: Course, *, runner: Runner | None = None, oracle: Oracle | None = None) -> None:
+    def __init__(
+        self, course: Course, *, runner: Runner | None = None, oracle: Oracle | None = None, shared: Path | None = None
+    ) -> None:
         self.course = course
-        self.runner = runner or Runner(secret=(*course.folders, cache_folder()))
+        self.runner = runner or Runner(secret=(*course.folders, cache_folder()), shared=shared)
         self.oracle = oracle or Oracle(course.quantities)
 
     def __enter__(self) -> Self:

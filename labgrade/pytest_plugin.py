@@ -6,6 +6,7 @@ its item; a fault of ours is raised in `setup`, so that JUnit calls it an error.
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -84,7 +85,7 @@ class Grading:
         self.config = config
         self.course = course.find(config.rootpath)
         self.submissions = _submissions(config)
-        self.grader = pipeline.Grader(self.course)
+        self.grader = pipeline.Grader(self.course, shared=_shared(config))
         self.gradings: dict[tuple[Path, str], pipeline.TaskGrading] = {}
         self.results: list[dict[str, Any]] = []
         self.broken: dict[str, str] = {}
@@ -110,6 +111,12 @@ class Grading:
         if key not in self.gradings:
             self.gradings[key] = pipeline.TaskGrading(self.grader, task, who)
         return self.gradings[key]
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_configure_node(self, node: Any) -> None:
+        """All of xdist's workers use one set of servers: this process's."""
+        if sys.platform == "linux":
+            node.workerinput["labgrade_shared"] = str(self.grader.runner.share())
 
     def pytest_ignore_collect(self, collection_path: Path) -> bool | None:
         """No Python of anybody's is collected while grading."""
@@ -160,6 +167,12 @@ class Grading:
 
     def _remarks(self) -> dict[str, tuple[str, ...]]:
         return {who.name: who.refused for who in self.submissions}
+
+
+def _shared(config: pytest.Config) -> Path | None:
+    """In one of xdist's workers: where the servers of its controller are to be had."""
+    told = getattr(config, "workerinput", {}).get("labgrade_shared")
+    return Path(told) if told else None
 
 
 def _submissions(config: pytest.Config) -> list[Submission]:

@@ -40,6 +40,7 @@ class Runner:
     Use as a context manager, or call `close`. `zoo` is the file whose `Subject` builds what is given. `spare_seconds`:
     the clock stops a job after 4 times its CPU limit, and no earlier than this many seconds after it: a busy machine
     fails nobody. `secret` are folders that no job may see. `layers` are left out by tests alone.
+    `shared`: what another grader's `share` returned.
     """
 
     def __init__(
@@ -50,9 +51,10 @@ class Runner:
         spare_seconds: float = _WALL_SPARE,
         secret: Iterable[Path] = (),
         layers: Iterable[str] = LAYERS,
+        shared: Path | None = None,
     ) -> None:
         asked = os.environ.get("LABGRADE_FRESH") == "1" if fresh is None else fresh
-        self._servers = Servers(zoo=zoo, fresh=asked, layers=layers, secret=secret)
+        self._servers = Servers(zoo=zoo, fresh=asked, layers=layers, secret=secret, shared=shared)
         self._spare_seconds = spare_seconds
 
     def __enter__(self) -> Self:
@@ -64,6 +66,10 @@ class Runner:
     def close(self) -> None:
         """End the processes behind it. It may be used again afterwards."""
         self._servers.close()
+
+    def share(self) -> Path:
+        """Let runners of other processes use the servers of this one; what they are given as `shared`."""
+        return self._servers.share()
 
     @property
     def protection(self) -> Protection:
