@@ -24,8 +24,8 @@ def equal(answer: Value, expected: Value, *, digits: int = 3) -> Verdict:
 
     Works for counts, bytes, numbers, texts, shapes and histograms. A number that was printed rounded is right where
     the expected value rounds to it; with fewer significant digits than `digits` it gets half the credit, with a single
-    one none, and one that was cut where it had to be rounded gets half. A histogram gets the share of its names that are right; a name with
-    the number 0 is the same as no name.
+    one none, and one that was cut where it had to be rounded gets half. A histogram gets the share of its names that
+    are right; a name with the number 0 is the same as no name.
     """
     match answer, expected:
         case Number(), Number():

@@ -122,7 +122,7 @@ def test_a_subclass_is_refused_whatever_it_says_of_itself():
 
 
 def test_numbers_with_a_type_of_their_own_cross_as_plain_ones():
-    values = [Decimal("1E+3"), Decimal("0.5"), Decimal("-7"), Fraction(6, 2), Fraction(1, 4), Decimal("1e999999")]
+    values = [Decimal("1E+3"), Decimal("0.5"), Decimal(-7), Fraction(6, 2), Fraction(1, 4), Decimal("1e999999")]
     assert crossed(values) == [1000, 0.5, -7, 3, 0.25, float("inf")]
     assert [type(value) for value in crossed(values[:4])] == [int, float, int, int]
 
