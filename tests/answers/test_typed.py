@@ -174,7 +174,7 @@ def test_a_table_of_two_columns_in_every_shape(plain):
     [
         ["conv", "Conv2d", 9408, [1, 64]],
         ["conv", [1, 64], 9408],
-        ["conv", (1, 64), "9408", "Conv2d", None],
+        ["conv", (1, 64), 9408, "Conv2d", None],
         {"conv": ("Conv2d", "1x64", 9408)},
     ],
 )
