@@ -15,7 +15,7 @@ from labgrade.answers.typed import WrongTypeError, as_value
 from labgrade.errors import FaultError
 from labgrade.handed_in import Measurer, UnfitError
 from labgrade.judge import judge, with_parameters
-from labgrade.model import CallForm, LiteralValue
+from labgrade.model import CallForm, LiteralValue, QuantityCall
 from labgrade.onnx_files import beside
 from labgrade.oracle import Oracle, cache_folder
 from labgrade.provided import provide
@@ -25,7 +25,7 @@ from labgrade.values import Artifact
 from labgrade.verdict import Outcome, Verdict, without_value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from fractions import Fraction
     from pathlib import Path
 
@@ -64,14 +64,33 @@ class Grader:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def close(self) -> None:
+    def close(self, written: Mapping[str, str] | None = None) -> None:
+        """Stop the processes behind the run, then delete remembered values that something else changed meanwhile.
+
+        `written`: what the other processes of the run wrote (`oracle.memory.written`).
+        """
+        self.stop()
+        self.oracle.memory.discard_changes({**self.oracle.memory.written, **(written or {})})
+
+    def stop(self) -> None:
         """Stop the processes behind the run."""
         self.oracle.close()
         self.runs.close()
         self.runner.close()
 
+    def prepare(self, tasks: Iterable[Task]) -> None:
+        """Take in the expected values that are remembered. Once a run, before the first student's code runs.
+
+        Nothing that a student's code writes over them then has an effect on this run.
+        """
+        if not self.oracle.recalled:
+            self.oracle.memory.watch()
+            self.oracle.recall(wanted for task in tasks for item in items(task) for wanted in _sources(item))
+
     def grade(self, tasks: Iterable[Task], submission: Submission) -> SubmissionReport:
         """Every task of one submission."""
+        tasks = list(tasks)
+        self.prepare(tasks)
         return report_of(submission, [TaskGrading(self, task, submission) for task in tasks])
 
     def means(
@@ -162,6 +181,15 @@ def items(task: Task) -> list[Item]:
             for name, points, case in zip(names, shares, check.cases, strict=True)
         ]
     return found
+
+
+def _sources(item: Item) -> Iterator[tuple[QuantityCall, SubjectSpec]]:
+    """The quantities that a check may ask for."""
+    check = item.check
+    known = (check.expected, *(other.source for other in (*check.also_right, *check.misconceptions)))
+    for source in known:
+        if isinstance(source, QuantityCall) and item.subject is not None and not item.subject.handed_in:
+            yield source, item.subject
 
 
 def _case_names(check: Check) -> list[str]:

@@ -6,11 +6,14 @@ import ast
 import os
 import warnings
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 from labgrade.answers import advice
 from labgrade.answers.documents import Unreadable, locate
+from labgrade.answers.plain import is_array, what
+from labgrade.answers.tables import TableFound, find_tables
 from labgrade.answers.typed import WrongTypeError, as_value
+from labgrade.model import TableType
 from labgrade.results import Answer, NoAnswer
 from labgrade.sandbox.request import CallRequest
 from labgrade.verdict import Outcome, without_value
@@ -22,6 +25,7 @@ if TYPE_CHECKING:
     from labgrade.model import AnswerType, CallForm, Limits, SubjectSpec
     from labgrade.results import Execution, Submission
     from labgrade.sandbox.runner import Runner
+    from labgrade.values import Value
 
 _SOURCE_BYTES = 2 << 20
 OUTCOMES = {
@@ -68,17 +72,19 @@ def obtain(  # noqa: PLR0913 - each by its name
 ) -> Answer | NoAnswer | None:
     """The value that the function returns, or why there is none; None where the function is not present.
 
-    The file may lie in a folder, as in an archive of a whole folder, where it is the only one of its name.
+    The file may lie in a folder, as in an archive of a whole folder, or have its name in another case, where it is the
+    only one of its name.
     """
-    found = locate(submission, form.file)
-    if isinstance(found, Unreadable):
-        return NoAnswer(name=name, verdict=without_value(Outcome.INCORRECT, found.reason), origin=found.path)
-    if found is None or not present(submission, found, form.function):
+    file = locate(submission, form.file)
+    if isinstance(file, Unreadable):
+        return NoAnswer(name=name, verdict=without_value(Outcome.INCORRECT, file.reason), origin=file.path)
+    if file is None or not present(submission, file, form.function):
         return None
+    remarks = () if file == form.file else (f"read '{file}' for '{form.file}'",)
     execution = runner.run(
         CallRequest(
             folder=submission.folder,
-            file=found,
+            file=file,
             function=form.function,
             given=form.given,
             subject=subject,
@@ -86,20 +92,51 @@ def obtain(  # noqa: PLR0913 - each by its name
             model=model if "model_path" in form.given else {},
         )
     )
-    origin = f"{found}:{form.function}"
+    origin = f"{file}:{form.function}"
     if execution.status != "returned":
-        return _none(name, origin, execution, OUTCOMES[execution.status], execution.reason)
+        return _none(name, origin, execution, OUTCOMES[execution.status], execution.reason, remarks)
+    plain, note = _alone(execution.value, kind)
     try:
-        value = as_value(execution.value, kind)
+        value = _printed(plain, kind) if isinstance(plain, str) else as_value(plain, kind)
     except WrongTypeError as error:
-        return _none(name, origin, execution, Outcome.INCORRECT, f"{form.function} returned {error}")
-    return Answer(name=name, value=value, origin=origin, notes=advice.notes(execution))
+        return _none(name, origin, execution, Outcome.INCORRECT, f"{form.function} returned {error}", remarks)
+    return Answer(name=name, value=value, origin=origin, remarks=(*remarks, *note), notes=advice.notes(execution))
 
 
-def _none(name: str, origin: str, execution: Execution, outcome: Outcome, reason: str) -> NoAnswer:
+def _none(
+    name: str, origin: str, execution: Execution, outcome: Outcome, reason: str, remarks: tuple[str, ...]
+) -> NoAnswer:
     facts = {"printed": execution.printed} if execution.printed else {}
     verdict = without_value(outcome, reason, hint=advice.hint(execution), **facts)
-    return NoAnswer(name=name, verdict=verdict, origin=origin, notes=advice.notes(execution))
+    return NoAnswer(name=name, verdict=verdict, origin=origin, remarks=remarks, notes=advice.notes(execution))
+
+
+def _alone(plain: object, kind: AnswerType) -> tuple[object, tuple[str, ...]]:
+    """The only element of a list or an array where one scalar is asked for, with a note that it was one."""
+    if kind not in ("count", "bytes", "number", "text"):
+        return plain, ()
+    elements = cast("Any", plain).ravel().tolist() if is_array(plain) and cast("Any", plain).size == 1 else plain
+    alone = isinstance(elements, list) and len(elements) == 1 and not isinstance(elements[0], list)
+    if not alone or (is_array(plain) and not cast("Any", plain).ndim):
+        return plain, ()
+    return cast("list[object]", elements)[0], (f"{what(plain)} was returned; the only value in it was read",)
+
+
+def _printed(text: str, kind: AnswerType) -> Value:
+    """A text that was returned: read as one that was printed where it holds a table.
+
+    Raises:
+        WrongTypeError: it is no value of the kind.
+    """
+    if not isinstance(kind, TableType):
+        return as_value(text, kind)
+    found = find_tables(text, 0, len(text), kind)
+    tables = [each.table for each in found if isinstance(each, TableFound)]
+    problem = next((each.reason for each in found if not isinstance(each, TableFound)), "")
+    if not tables and problem:
+        message = f"a text: {problem}"
+        raise WrongTypeError(message)
+    return max(tables, key=lambda table: len(table.rows)) if tables else as_value(text, kind)
 
 
 def _read(path: Path) -> bytes:

@@ -118,11 +118,11 @@ def _refused(name: str, why: Unreadable) -> NoAnswer:
 
 
 def notebook_instead(submission: Submission, relative: str) -> str | None:
-    """What to do where a file is missing and something like it was handed in: a notebook, another spelling or folder.
+    """What to do where a file is missing and something like it was handed in: a notebook, another spelling.
 
-    None where the file is there, or nothing resembles it.
+    None where the file is there (in whatever case or folder), or nothing resembles it.
     """
-    if relative in submission.files:
+    if isinstance(locate(submission, relative), str):
         return None
     path = PurePosixPath(relative)
     notebooks = [file for file in submission.files if file.lower().endswith(".ipynb")]

@@ -8,6 +8,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, cast
 
+from labgrade.answers.columns import told_apart
 from labgrade.answers.headers import column_meant, names_rows
 from labgrade.answers.numbers import LIMIT, explain_number
 from labgrade.answers.plain import cut, is_array, what, without_numpy
@@ -146,8 +147,6 @@ def _dimension(plain: object) -> int:
 
 
 def _histogram(plain: object) -> dict[str, Number]:
-    if isinstance(plain, list | tuple) and all(isinstance(pair, list | tuple) and len(pair) == 2 for pair in plain):  # noqa: PLR2004 - a pair
-        plain = {str(name): count for name, count in plain}
     counted = _named(plain, "counts")
     numbers = {}
     for name, count in counted.items():
@@ -160,6 +159,9 @@ def _histogram(plain: object) -> dict[str, Number]:
 
 
 def _named(plain: object, of_what: str) -> dict[str, object]:
+    """A mapping, or a list of pairs, by name."""
+    if isinstance(plain, list | tuple) and all(isinstance(pair, list | tuple) and len(pair) == 2 for pair in plain):  # noqa: PLR2004 - a pair
+        plain = {str(name): item for name, item in plain}
     if not isinstance(plain, Mapping):
         message = f"{what(plain)}, but a mapping of names to {of_what} is asked for"
         raise WrongTypeError(message)
@@ -246,21 +248,30 @@ def _cells(name: str, cells: object, kind: TableType) -> dict[str, object]:
     cells = without_numpy(cells)
     if isinstance(cells, Mapping):
         return _cells_by_name(name, cells, kind)
-    only_shape = len(columns) == 1 and kind.columns[columns[0]] == "shape"
-    wrapped = (
-        only_shape and isinstance(cells, list | tuple) and len(cells) == 1 and isinstance(cells[0], str | list | tuple)
-    )
-    if isinstance(cells, Sequence) and not isinstance(cells, str) and (not only_shape or wrapped):
-        if len(cells) != len(columns):
-            message = (
-                f"row '{cut(name)}' has {len(cells)} values, but {len(columns)} are asked for: {', '.join(columns)}"
-            )
+    if len(columns) == 1 and _fits(cells, kind.columns[columns[0]]):
+        return {columns[0]: cells}
+    if isinstance(cells, Sequence) and not isinstance(cells, str):
+        told = told_apart(cells, kind.columns, _fits)
+        if told is not None:
+            return told
+        if len(cells) == len(columns):
+            return dict(zip(columns, cells, strict=True))
+        if list(kind.columns.values()) != ["shape"]:
+            asked = f"{len(columns)} are asked for: {', '.join(columns)}"
+            message = f"row '{cut(name)}' has {len(cells)} values, but {asked}"
             raise WrongTypeError(message)
-        return dict(zip(columns, cells, strict=True))
     if len(columns) > 1:
         message = f"row '{cut(name)}' has {what(cells)}, but a table is {_example(kind)}"
         raise WrongTypeError(message)
     return {columns[0]: cells}
+
+
+def _fits(plain: object, kind: str) -> bool:
+    try:
+        as_scalar(plain, kind)
+    except WrongTypeError:
+        return False
+    return True
 
 
 def _cells_by_name(name: str, cells: Mapping[Any, object], kind: TableType) -> dict[str, object]:

@@ -2,11 +2,12 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 from handed_in import read
 
 from labgrade.answers.call import obtain, present
-from labgrade.model import CallForm, InputSpec, Limits, SubjectSpec
+from labgrade.model import CallForm, InputSpec, Limits, SubjectSpec, TableType
 from labgrade.results import Answer, Execution, NoAnswer
 from labgrade.values import Number
 from labgrade.verdict import Outcome
@@ -141,19 +142,64 @@ def test_a_value_of_another_type_is_incorrect():
     assert "nan" in answer.verdict.reason
 
 
-def test_the_file_may_lie_in_the_only_folder_that_has_it(tmp_path):
-    (tmp_path / "lab02").mkdir()
-    (tmp_path / "lab02/HW2_1.py").write_text("def total_macs(model): pass")
-    runner = Canned(Execution(status="returned", value=5))
-    answer = call_it(read(tmp_path, "anna"), runner)
-    assert (answer.value.value, answer.origin) == (5, "lab02/HW2_1.py:total_macs")
-    assert runner.requests[0].file == "lab02/HW2_1.py"
-    (tmp_path / "old").mkdir()
-    (tmp_path / "old/hw2_1.py").write_text("def total_macs(model): pass")
-    answer = call_it(read(tmp_path, "anna"), runner)
+@pytest.mark.parametrize("path", ["HW2_1.py", "hw2-1/hw2_1.py"])
+def test_the_only_file_of_the_name_is_found_in_another_case_or_folder(tmp_path, path):
+    (tmp_path / path).parent.mkdir(exist_ok=True)
+    (tmp_path / path).write_text("def total_macs(model): pass")
+    runner = Canned(Execution(status="returned", value=7))
+    answer = obtain("total", "count", FORM, read(tmp_path, "s"), subject=SUBJECT, limits=Limits(), runner=runner)
+    assert (answer.value.value, answer.origin) == (7, f"{path}:total_macs")
+    assert answer.remarks == (f"read '{path}' for 'hw2_1.py'",)
+    assert runner.requests[0].file == path
+    runner.execution = Execution(status="crashed", reason="it fails")
+    failed = obtain("total", "count", FORM, read(tmp_path, "s"), subject=SUBJECT, limits=Limits(), runner=runner)
+    assert (failed.verdict.outcome, failed.remarks) == (Outcome.CRASHED, answer.remarks)
+
+
+def test_two_files_of_the_name_are_one_too_many(tmp_path):
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "hw2_1.py").write_text("def total_macs(model): pass")
+    runner = Canned(None)
+    answer = obtain("total", "count", FORM, read(tmp_path, "s"), subject=SUBJECT, limits=Limits(), runner=runner)
     assert answer.verdict.outcome is Outcome.INCORRECT
-    assert answer.verdict.reason.startswith("2 files could be 'hw2_1.py': 'lab02/HW2_1.py', 'old/hw2_1.py'; keep one")
+    assert answer.verdict.reason == ("2 files could be 'hw2_1.py': 'a/hw2_1.py', 'b/hw2_1.py'; keep one, at the top")
+    assert runner.requests == []
 
 
-def call_it(handed_in, runner):
-    return obtain("total", "count", FORM, handed_in, subject=SUBJECT, limits=Limits(), runner=runner)
+@pytest.mark.parametrize("value", [[7], np.array([7]), np.array([[7.0]]), ["7"]])
+def test_the_only_element_of_a_list_is_the_value_with_a_note(value):
+    answer, _ = asked(Execution(status="returned", value=value))
+    assert answer.value.value == 7
+    (note,) = answer.remarks
+    assert note.endswith("was returned; the only value in it was read")
+
+
+@pytest.mark.parametrize("value", [[7, 8], [], [[7]], np.array([7, 8]), {"total": 7}, [True], [None]])
+def test_what_is_not_one_element_is_not_a_count(value):
+    answer, _ = asked(Execution(status="returned", value=value))
+    assert answer.verdict.outcome is Outcome.INCORRECT
+
+
+def test_a_number_is_no_list_and_a_shape_of_one_dimension_stays_a_shape():
+    answer, _ = asked(Execution(status="returned", value=np.array(7)))
+    assert (answer.value.value, answer.remarks) == (7, ())
+    answer, _ = asked(Execution(status="returned", value=[7]), "shape")
+    assert (answer.value, answer.remarks) == ((7,), ())
+
+
+TABLE = TableType(row="layer", columns={"parameters": "count", "output_shape": "shape"})
+
+
+def test_a_printed_table_that_is_returned_is_read_as_one():
+    rule, head = "=" * 80, "Layer (type:depth-idx)      Param #      Output Shape"
+    rows = "├─Conv2d: 1-1      9,408      [1, 64, 112, 112]\n├─ReLU: 1-2      --      [1, 64]"
+    answer, _ = asked(Execution(status="returned", value=f"{rule}\n{head}\n{rule}\n{rows}\n{rule}"), TABLE)
+    assert [(row.name, row.cells["output_shape"]) for row in answer.value.rows] == [
+        ("Conv2d: 1-1", (1, 64, 112, 112)),
+        ("ReLU: 1-2", (1, 64)),
+    ]
+    answer, _ = asked(Execution(status="returned", value="layer,parameters\nconv1,5\n"), TABLE)
+    assert "the table has no column 'output_shape'" in answer.verdict.reason
+    answer, _ = asked(Execution(status="returned", value="a table"), TABLE)
+    assert answer.verdict.reason.startswith("total_macs returned the text 'a table', but a table is asked for")
