@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from labgrade.answers.documents import Document
 
 _MOST_LINES = 100_000
+_REMEMBERED = 32
 _PREFIX = (
     r"(?:(?:hw|homework|lab|problem|prob|question|task|part|section|exercise|ex|q|p|作業|題目|題|第)[\ \t._#-]{0,3})?"
 )
@@ -56,7 +58,8 @@ class Span:
     end: int
 
 
-def sections(document: Document, path: tuple[str, ...]) -> list[Span]:
+@lru_cache(maxsize=_REMEMBERED)
+def sections(document: Document, path: tuple[str, ...]) -> tuple[Span, ...]:
     """The parts of the document under a path of headings, each matched by whole token: `2-1` is not `2-1-4`.
 
     An empty path is the whole document. A heading may stand more than once (the task, and what a script printed
@@ -64,12 +67,12 @@ def sections(document: Document, path: tuple[str, ...]) -> list[Span]:
     """
     spans = [Span(start=0, end=len(document.text))]
     if not path:
-        return spans
+        return tuple(spans)
     headings = list(_headings(document.text))
     for token in path:
         known = headings if _NUMBER.fullmatch(token.strip()) else _with_lines(document.text, token, headings)
         spans = [found for span in spans for found in _under(token, span, known)]
-    return spans
+    return tuple(spans)
 
 
 def _with_lines(text: str, token: str, headings: list[Heading]) -> list[Heading]:

@@ -60,7 +60,7 @@ def obtain(name: str, kind: AnswerType, form: TextForm, submission: Submission) 
         return None
     if isinstance(document, Unreadable):
         return NoAnswer(name=name, verdict=without_value(Outcome.INCORRECT, document.reason), origin=document.path)
-    spans = tuple(sections(document, form.report or ()))
+    spans = sections(document, form.report or ())
     under = f", under {' / '.join(form.report)}" if form.report else ""
     place = _Place(name=name, document=document, spans=spans, under=under)
     return _obtain(place, kind, form) if spans else None
