@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from labgrade.answers import call, entry, file, text
-from labgrade.model import CallForm, EntryForm, FileForm
+from labgrade.model import CallForm, EntryForm, FileForm, TextForm
 from labgrade.results import Answer, NoAnswer
 from labgrade.values import Number
 from labgrade.verdict import Outcome, without_value
@@ -30,6 +30,7 @@ def obtain(
 
     `live_only`: only forms that can be computed again for another subject count (cases).
     """
+    about = subject.model if subject is not None else ""
     forms = [form for form in wanted.forms if isinstance(form, CallForm) or not live_only]
     for position, form in enumerate(forms):
         if isinstance(form, CallForm):
@@ -37,13 +38,13 @@ def obtain(
                 wanted.name, wanted.type, form, submission, subject=subject, limits=limits, runner=runner
             )
         else:
-            found = _read(wanted, form, submission)
+            found = _read(wanted, form, submission, about)
         if found is not None:
-            return _compared(found, wanted, forms[position + 1 :], submission)
-    return NoAnswer(name=wanted.name, verdict=_missing(forms, submission))
+            return _compared(found, wanted, forms[position + 1 :], submission, about)
+    return NoAnswer(name=wanted.name, verdict=_missing(wanted, forms, submission))
 
 
-def _read(wanted: AnswerSpec, form: Form, submission: Submission) -> Answer | NoAnswer | None:
+def _read(wanted: AnswerSpec, form: Form, submission: Submission, about: str) -> Answer | NoAnswer | None:
     match form:
         case EntryForm():
             return entry.obtain(wanted.name, wanted.type, form, submission)
@@ -52,18 +53,18 @@ def _read(wanted: AnswerSpec, form: Form, submission: Submission) -> Answer | No
         case CallForm():
             return None
         case _:
-            return text.obtain(wanted.name, wanted.type, form, submission)
+            return text.obtain(wanted.name, wanted.type, form, submission, about=about)
 
 
 def _compared(
-    found: Answer | NoAnswer, wanted: AnswerSpec, later: list[Form], submission: Submission
+    found: Answer | NoAnswer, wanted: AnswerSpec, later: list[Form], submission: Submission, about: str
 ) -> Answer | NoAnswer:
     """The answer with a remark for each later form that says something else. Only numbers are compared."""
     if not isinstance(found, Answer) or not isinstance(found.value, Number):
         return found
     remarks = list(found.remarks)
     for form in later:
-        other = _read(wanted, form, submission)
+        other = _read(wanted, form, submission, about)
         if isinstance(other, Answer) and isinstance(other.value, Number) and _differ(found.value, other.value):
             remarks.append(f"{other.origin} says {other.value} instead")
     return Answer(name=found.name, value=found.value, origin=found.origin, remarks=tuple(remarks))
@@ -73,9 +74,12 @@ def _differ(one: Number, other: Number) -> bool:
     return abs(one.value - other.value) > max(one.half_unit, other.half_unit)
 
 
-def _missing(forms: list[Form], submission: Submission) -> Verdict:
+def _missing(wanted: AnswerSpec, forms: list[Form], submission: Submission) -> Verdict:
     looked = "; ".join(describe(form) for form in forms)
-    reason = f"nothing was handed in; looked for {looked}" if submission.files else "the folder is empty"
+    seen = [text.seen_instead(wanted.type, form, submission) for form in forms if isinstance(form, TextForm)]
+    seen = sorted(filter(None, seen), key=lambda note: not note.startswith("a table"))
+    nothing = f"{seen[0]}; looked for" if seen else "nothing was handed in; looked for"
+    reason = f"{nothing} {looked}" if submission.files else "the folder is empty"
     notes = [
         note
         for form in forms

@@ -60,7 +60,7 @@ def test_what_a_reader_does_see(text):
 def test_tables_of_values_are_taken_as_they_are(hand_in):
     submission = hand_in({"a.csv": "a,~~5~~\n", "a.txt": "a,~~5~~\n"})
     assert read_document(submission, "a.csv").text == "a,~~5~~\n"
-    assert read_document(submission, "a.txt").text == "a,       \n"
+    assert read_document(submission, "a.txt").text == "a,     \n"
 
 
 def test_a_file_is_decoded_once_until_it_changes(hand_in, monkeypatch):
