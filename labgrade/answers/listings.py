@@ -46,7 +46,7 @@ def find_listings(lines: list[str], kind: TableType, *, least: int) -> Iterator[
             rows.append(row)
         elif _LEFT_OUT.match(line):
             abridged = bool(rows)
-        elif line.strip() and not _RULE.match(line) and not TOTAL.match(row_name(line)):
+        elif line.strip() and not _RULE.match(line) and not TOTAL.match(row_name(line[:_LONGEST_LINE])):
             if len(rows) >= least:
                 yield Table(rows=tuple(rows), abridged=abridged), first
             rows, abridged = [], False

@@ -74,6 +74,9 @@ def obtain(
 def seen_instead(kind: AnswerType, form: TextForm, submission: Submission) -> str:
     """What the text says that is no value behind the form's words, for whoever misses one; "" where that is nothing."""
     place = _place("", form, submission, "")
+    path = find_report(submission)
+    if place is None and form.report and path is not None:
+        return f"{path} has no heading '{' / '.join(form.report)}'"
     if not isinstance(place, _Place) or form.after is None or kind not in ("count", "bytes", "number"):
         return ""
     kind = str(kind)
