@@ -41,7 +41,7 @@ def plain_word(header: str) -> str:
 
 def unit_of_header(header: str) -> str:
     """What a header says in brackets at its end: the `M` of `MACs (M)`."""
-    match = re.search(r"[(\[]([^()\[\]]{1,12})[)\]]\s*$", header)
+    match = re.search(r"[(\[]([^()\[\]]{1,24})[)\]]\s*$", header)
     return match[1] if match else ""
 
 

@@ -6,10 +6,11 @@ import re
 from typing import TYPE_CHECKING
 
 from labgrade.answers.cells import row_name
+from labgrade.answers.claims import JOINED
 from labgrade.answers.code import is_code
 from labgrade.answers.headers import column_meant
 from labgrade.answers.numbers import as_ascii, find_numbers
-from labgrade.answers.phrases import JOINED, TOTAL
+from labgrade.answers.phrases import TOTAL
 from labgrade.answers.shapes import find_shape
 from labgrade.values import Row, Scalar, Table
 
@@ -45,7 +46,7 @@ def find_listings(lines: list[str], kind: TableType, *, least: int) -> Iterator[
             rows.append(row)
         elif _LEFT_OUT.match(line):
             abridged = bool(rows)
-        elif line.strip() and not _RULE.match(line) and not TOTAL.match(row_name(line)):
+        elif line.strip() and not _RULE.match(line) and not TOTAL.match(row_name(line[:_LONGEST_LINE])):
             if len(rows) >= least:
                 yield Table(rows=tuple(rows), abridged=abridged), first
             rows, abridged = [], False

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from labgrade.answers import call, entry, file, run, text
-from labgrade.model import CallForm, EntryForm, FileForm, RunForm
+from labgrade.model import CallForm, EntryForm, FileForm, RunForm, TextForm
 from labgrade.results import Answer, NoAnswer
 from labgrade.values import Number
 from labgrade.verdict import Outcome, without_value
@@ -41,6 +41,7 @@ def obtain(  # noqa: PLR0913 - each by its name
     `live_only`: only forms that can be computed again for another subject count (cases). `model`: the files of an
     ONNX subject, by name, for a call that is given their path.
     """
+    about = subject.model if subject is not None else ""
     forms = [form for form in wanted.forms if not live_only or _is_live(form)]
     failed: NoAnswer | None = None
     for position, form in enumerate(forms):
@@ -64,12 +65,12 @@ def obtain(  # noqa: PLR0913 - each by its name
                     failed = _worse(failed, found)
                     continue
             case _ if failed is None or failed.verdict.outcome is Outcome.MISSING:
-                found = _read(wanted, form, submission)
+                found = _read(wanted, form, submission, about)
             case _:
                 continue
         if found is not None:
-            return _compared(found, wanted, forms[position + 1 :], submission)
-    return failed or NoAnswer(name=wanted.name, verdict=_missing(forms, submission))
+            return _compared(found, wanted, forms[position + 1 :], submission, about)
+    return failed or NoAnswer(name=wanted.name, verdict=_missing(wanted, forms, submission))
 
 
 def _is_live(form: Form) -> bool:
@@ -82,7 +83,7 @@ def _worse(one: NoAnswer | None, other: NoAnswer) -> NoAnswer:
     return other if one is None or one.verdict.outcome is Outcome.MISSING else one
 
 
-def _read(wanted: AnswerSpec, form: Form, submission: Submission) -> Answer | NoAnswer | None:
+def _read(wanted: AnswerSpec, form: Form, submission: Submission, about: str) -> Answer | NoAnswer | None:
     match form:
         case EntryForm():
             return entry.obtain(wanted.name, wanted.type, form, submission)
@@ -91,18 +92,18 @@ def _read(wanted: AnswerSpec, form: Form, submission: Submission) -> Answer | No
         case CallForm() | RunForm():
             return None
         case _:
-            return text.obtain(wanted.name, wanted.type, form, submission)
+            return text.obtain(wanted.name, wanted.type, form, submission, about=about)
 
 
 def _compared(
-    found: Answer | NoAnswer, wanted: AnswerSpec, later: list[Form], submission: Submission
+    found: Answer | NoAnswer, wanted: AnswerSpec, later: list[Form], submission: Submission, about: str
 ) -> Answer | NoAnswer:
     """The answer with a remark for each later form that says something else. Only numbers are compared."""
     if not isinstance(found, Answer) or not isinstance(found.value, Number):
         return found
     remarks = list(found.remarks)
     for form in later:
-        other = _read(wanted, form, submission)
+        other = _read(wanted, form, submission, about)
         if isinstance(other, Answer) and isinstance(other.value, Number) and _differ(found.value, other.value):
             remarks.append(f"{other.origin} says {other.value} instead")
     return replace(found, remarks=tuple(remarks))
@@ -112,9 +113,12 @@ def _differ(one: Number, other: Number) -> bool:
     return abs(one.value - other.value) > max(one.half_unit, other.half_unit)
 
 
-def _missing(forms: list[Form], submission: Submission) -> Verdict:
+def _missing(wanted: AnswerSpec, forms: list[Form], submission: Submission) -> Verdict:
     looked = "; ".join(describe(form) for form in forms)
-    reason = f"nothing was handed in; looked for {looked}" if submission.files else "the folder is empty"
+    seen = [text.seen_instead(wanted.type, form, submission) for form in forms if isinstance(form, TextForm)]
+    seen = sorted(filter(None, seen), key=lambda note: not note.startswith("a table"))
+    nothing = f"{seen[0]}; looked for" if seen else "nothing was handed in; looked for"
+    reason = f"{nothing} {looked}" if submission.files else "the folder is empty"
     notes = [note for form in forms if (path := _file_of(form)) and (note := file.notebook_instead(submission, path))]
     return without_value(Outcome.MISSING, reason, hint=notes[0] if notes else "")
 
