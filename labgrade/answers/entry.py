@@ -35,13 +35,13 @@ def obtain(name: str, kind: AnswerType, form: EntryForm, submission: Submission)
     try:
         text = _text(submission, file)
         read = _from_json if file.endswith(".json") else _from_yaml
-        found = read(text, file, form.path, kind)
+        entry = read(text, file, form.path, kind)
     except (SpecError, OSError, ValueError) as error:
         reason = f"'{file}' can't be read: {_first_line(error)}"
         return NoAnswer(name=name, verdict=without_value(Outcome.INCORRECT, reason), origin=file)
-    if found is None:
+    if entry is None:
         return None
-    plain, origin = found
+    plain, origin = entry
     try:
         return Answer(name=name, value=as_value(plain, kind), origin=origin)
     except WrongTypeError as error:
