@@ -14,7 +14,7 @@ from labgrade.errors import FaultError
 from labgrade.judge import judge, with_parameters
 from labgrade.model import LiteralValue, QuantityCall
 from labgrade.oracle import Oracle
-from labgrade.results import Answer, Graded, NoAnswer, SubmissionReport, TaskReport
+from labgrade.results import Answer, Graded, NoAnswer, SubmissionReport, TaskReport, printable
 from labgrade.sandbox.runner import Runner
 from labgrade.verdict import Outcome, Verdict, without_value
 
@@ -188,8 +188,8 @@ class TaskGrading:
                 id=name,
                 points=item.points,
                 earned=policy.earned(item.points, verdict.credit),
-                verdict=verdict,
-                answer_from=origin,
+                verdict=_printable(verdict),
+                answer_from=printable(origin),
                 hidden=item.check.hidden,
                 bonus=item.check.bonus,
             )
@@ -244,6 +244,11 @@ def _fault(reason: str) -> Verdict:
     return without_value(
         Outcome.FAULT, "labgrade failed here, not you: no points are lost, and a person will look", fault=reason
     )
+
+
+def _printable(verdict: Verdict) -> Verdict:
+    facts = {name: printable(fact) for name, fact in verdict.facts.items()}
+    return replace(verdict, reason=printable(verdict.reason), hint=printable(verdict.hint), facts=facts)
 
 
 def _with_remarks(verdict: Verdict, remarks: tuple[str, ...]) -> Verdict:

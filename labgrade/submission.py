@@ -8,7 +8,7 @@ import unicodedata
 from typing import TYPE_CHECKING
 
 from labgrade.errors import UsageError, did_you_mean
-from labgrade.results import Submission
+from labgrade.results import Submission, printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -53,13 +53,15 @@ def read(folder: Path, name: str) -> Submission:
             break
         else:
             files.append(relative)
-    return Submission(name=name, folder=folder, files=tuple(sorted(files)), refused=tuple(sorted(refused)))
+    left_out = tuple(sorted(map(printable, refused)))
+    return Submission(name=printable(name), folder=folder, files=tuple(sorted(files)), refused=left_out)
 
 
 def _match(folder: Path, name: str, there: list[str]) -> str:
     if name in there:
         return name
     same = [other for other in there if unicodedata.normalize("NFC", other) == unicodedata.normalize("NFC", name)]
+    same = same or [other for other in there if printable(other) == name]
     if len(same) == 1:
         return same[0]
     if name in {"", ".", ".."} or "/" in name or os.sep in name:
@@ -70,7 +72,7 @@ def _match(folder: Path, name: str, there: list[str]) -> str:
     what = offer or (
         f"; it has {', '.join(there[:8])}{', ...' if len(there) > len(there[:8]) else ''}" if there else "; it is empty"
     )
-    message = f"there is no submission '{name}' in '{folder}'{what}"
+    message = printable(f"there is no submission '{name}' in '{folder}'{what}")
     raise UsageError(message)
 
 

@@ -1,4 +1,5 @@
 import os
+import sys
 
 import pytest
 
@@ -97,3 +98,18 @@ def test_a_file_is_not_a_submission(tmp_path):
     (tmp_path / "x").write_text("")
     with pytest.raises(UsageError, match="is not a folder"):
         submission.read(tmp_path / "x", "x")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems refuse such names")
+def test_names_that_are_not_utf_8_can_be_printed_and_asked_for(tmp_path):
+    raw = os.fsencode(tmp_path) + b"/lab\xff"
+    os.mkdir(raw)  # noqa: PTH102 - a name of bytes
+    os.symlink(b"/nowhere", raw + b"/link\xfe")  # noqa: PTH211
+    for asked in ("all", "lab\\xff", "lab\udcff"):
+        (found,) = submission.find(tmp_path, [asked])
+        assert found.name == "lab\\xff"
+        assert os.fsencode(found.folder) == raw
+        assert found.refused == ("'link\\xfe' was left out: it is a link that leads out of the folder",)
+    with pytest.raises(UsageError) as caught:
+        submission.find(tmp_path, ["other"])
+    str(caught.value).encode()
