@@ -243,6 +243,8 @@ def test_a_name_that_is_not_utf_8_is_printed_escaped_everywhere(course, more):
 
 
 MEDDLER = """
+import hashlib
+import json
 import os
 import pathlib
 
@@ -252,9 +254,9 @@ from labgrade.verdict import correct
 def meddles(answer, expected):
     "Writes into the memory, as a student's code can where no jail holds it."
     folder = pathlib.Path(os.environ["LABGRADE_CACHE"]) / "expected"
-    for path in folder.rglob("*.json"):
-        path.write_text("{}")
-    (folder / "zz.json").write_text("{}")
+    text = json.dumps({"value": 42, "digest": hashlib.sha256(b"42").hexdigest()})
+    for path in [*folder.rglob("*.json"), folder / "zz.json"]:
+        path.write_text(text)
     return correct()
 """
 
@@ -266,10 +268,13 @@ def test_remembered_values_that_change_during_a_run_are_forgotten(course, more):
     assert len(list((course / "cache").glob("**/*.json"))) == 1
     (course / "checkers").mkdir()
     (course / "checkers/meddles.py").write_text(MEDDLER)
-    was = "checker: equal, expected: 1234, hidden: true, needs: [total]"
-    assert was in small_course.TASK
-    task = small_course.TASK.replace(was, "checker: meddles, expected: 1234, hidden: true")
+    last = "  - {id: secret, points: 1, answer: total, checker: equal, expected: 1234, hidden: true, needs: [total]}\n"
+    first = "checks:\n  - {id: meddling, points: 1, answer: total, checker: meddles, expected: 1234}\n"
+    assert last in small_course.TASK
+    task = small_course.TASK.replace(last, "").replace("checks:\n", first)
     (course / "specs/lab/task.yaml").write_text(task)
     done, _, found = checks(course, "--submission=right", *more)
-    assert found["right", "secret"] == "CORRECT", done.stdout
+    assert found == {("right", "meddling"): "CORRECT", ("right", "total"): "CORRECT", ("right", "essay"): "MANUAL"}, (
+        done.stdout
+    )
     assert list((course / "cache").glob("**/*.json")) == []
