@@ -19,7 +19,7 @@ from labgrade.model import CallForm, LiteralValue, QuantityCall
 from labgrade.onnx_files import beside
 from labgrade.oracle import Oracle, cache_folder
 from labgrade.provided import provide
-from labgrade.results import Answer, Graded, NoAnswer, SubmissionReport, TaskReport
+from labgrade.results import Answer, Graded, NoAnswer, SubmissionReport, TaskReport, printable
 from labgrade.sandbox.runner import Runner
 from labgrade.values import Artifact
 from labgrade.verdict import Outcome, Verdict, without_value
@@ -232,8 +232,8 @@ class TaskGrading:
                 id=name,
                 points=item.points,
                 earned=policy.earned(item.points, verdict.credit),
-                verdict=verdict,
-                answer_from=origin,
+                verdict=_printable(verdict),
+                answer_from=printable(origin),
                 hidden=item.check.hidden,
                 bonus=item.check.bonus,
             )
@@ -308,3 +308,8 @@ def _fault(reason: str) -> Verdict:
 def _with_remarks(verdict: Verdict, answer: Answer | NoAnswer) -> Verdict:
     facts = {**verdict.facts, "remarks": "; ".join(answer.remarks)} if answer.remarks else verdict.facts
     return replace(verdict, facts=facts, notes=(*verdict.notes, *answer.notes))
+
+
+def _printable(verdict: Verdict) -> Verdict:
+    facts = {name: printable(fact) for name, fact in verdict.facts.items()}
+    return replace(verdict, reason=printable(verdict.reason), hint=printable(verdict.hint), facts=facts)

@@ -13,8 +13,6 @@ from typing import Any
 import pytest
 from _pytest.config.findpaths import determine_setup
 
-from labgrade import torch_home
-
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """The options that turn pytest into a grader."""
@@ -32,7 +30,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="where submissions are: a folder, or an archive such as Moodle's and Canvas' (default: submissions/)",
     )
     group.addoption("--unsafe", action="store_true", help="grade others' code also where nothing protects you from it")
-    group.addoption("--torch-home", metavar="DIR", help=torch_home.HELP)
+    group.addoption(
+        "--torch-home", metavar="DIR", help="downloaded weights for students' code, in hub/checkpoints/ below DIR"
+    )
     group.addoption("--labgrade-json", metavar="FILE", help="write the report as JSON; `-` is stdout")
 
 

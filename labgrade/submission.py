@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from labgrade.errors import UsageError, did_you_mean
 from labgrade.intake import archives, bulk, folders, hand_in, names
 from labgrade.intake.store import DamagedError, Store
-from labgrade.results import Submission
+from labgrade.results import Submission, printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -79,7 +79,8 @@ def name_of(source: Path) -> str:
 
 
 def _submission(name: str, own: Store) -> Submission:
-    return Submission(name=name, folder=own.folder, files=tuple(sorted(own.files)), refused=own.refused)
+    refused = tuple(map(printable, own.refused))
+    return Submission(name=printable(name), folder=own.folder, files=tuple(sorted(own.files)), refused=refused)
 
 
 # ---- a folder of submissions -----------------------------------------------------------------------------------
@@ -169,7 +170,7 @@ def _match(source: Path, name: str, there: list[str]) -> str:
     if name in there:
         return name
     normal = unicodedata.normalize("NFC", name)
-    for alike in (lambda other: unicodedata.normalize("NFC", other), bulk.bare):
+    for alike in (lambda other: unicodedata.normalize("NFC", other), bulk.bare, printable):
         same = [other for other in there if alike(other) == normal]
         if len(same) == 1:
             return same[0]
@@ -180,5 +181,5 @@ def _match(source: Path, name: str, there: list[str]) -> str:
     offer = f"; did you mean '{case}'?" if case else did_you_mean(name, there)
     more = ", ..." if len(there) > _MOST_NAMED else ""
     what = offer or (f"; it has {', '.join(there[:_MOST_NAMED])}{more}" if there else "; it is empty")
-    message = f"there is no submission '{name}' in '{source}'{what}"
+    message = printable(f"there is no submission '{name}' in '{source}'{what}")
     raise UsageError(message)

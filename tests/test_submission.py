@@ -1,4 +1,5 @@
 import os
+import sys
 
 import pytest
 
@@ -109,3 +110,18 @@ def test_a_file_is_not_a_submission(tmp_path, take):
     (tmp_path / "x").write_text("")
     with pytest.raises(UsageError, match="is no folder, and no archive that can be unpacked"):
         take(tmp_path / "x")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems refuse such names")
+def test_names_that_are_not_utf_8_can_be_printed_and_asked_for(tmp_path):
+    raw = os.fsencode(tmp_path) + b"/class/lab\xff"
+    os.makedirs(raw)  # noqa: PTH103 - a name of bytes
+    os.symlink(b"/nowhere", raw + b"/link\xfe")  # noqa: PTH211
+    for number, asked in enumerate(("all", "lab\\xff", "lab\udcff")):
+        (found,) = submission.find(tmp_path / "class", [asked], tmp_path / str(number)).submissions
+        assert found.name == "lab\\xff"
+        assert len(found.refused) == 1
+        found.refused[0].encode()
+    with pytest.raises(UsageError) as caught:
+        submission.find(tmp_path / "class", ["other"], tmp_path / "none")
+    str(caught.value).encode()
