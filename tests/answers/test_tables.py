@@ -192,3 +192,20 @@ def test_fifty_megabytes_are_read_in_seconds(piece):
     start = time.perf_counter()
     found(text, MACS)
     assert time.perf_counter() - start < 20
+
+
+HOSTILE = ["x{} y\n", "x{}y: 5\n", "| {} | 5 |\n", "layer macs\n{} 5\n", "x: [{}\n", "({}", "- {}: 5\n"]
+
+
+@pytest.mark.parametrize("fill", [" ", "_", "*", "`", "(", "[", "1,", "1 ", "|", "a ", "\t", ",", "\u2502"])
+@pytest.mark.parametrize("text", HOSTILE)
+@pytest.mark.parametrize("kind", [MACS, SHAPES], ids=["numbers", "shapes"])
+def test_a_long_line_takes_linear_time(text, fill, kind):
+    def seconds(size):
+        hostile = text.format(fill * (size // len(fill))) * 3
+        start = time.perf_counter()
+        found(hostile, kind)
+        return time.perf_counter() - start
+
+    seconds(1_000)
+    assert seconds(80_000) < 9 * max(seconds(20_000), 0.005)

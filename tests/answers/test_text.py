@@ -451,3 +451,46 @@ def test_hostile_text_takes_linear_time(said, piece, size):
     start = time.perf_counter()
     said(content, after="Total MACs")
     assert time.perf_counter() - start < size / 2_000_000
+
+
+LABELLED = [
+    "Total MACs{}",
+    "Total MACs: {}",
+    "Total MACs is {}5",
+    "| Total MACs | {}",
+    "{}Total MACs: 5",
+    "5{}Total MACs",
+]
+FILLS = [
+    " ",
+    "_",
+    "*",
+    "(",
+    "[",
+    "1,",
+    "1 ",
+    "|",
+    "a ",
+    "in ",
+    "or 5,000 ",
+    "~~",
+    "<b>",
+    "<!--",
+    "=",
+    "not ",
+    "\\times 5",
+    "# ",
+]
+
+
+@pytest.mark.parametrize("fill", FILLS)
+@pytest.mark.parametrize("line", LABELLED)
+def test_hostile_lines_take_linear_time(said, line, fill):
+    def seconds(size):
+        content = (line.format(fill * (size // len(fill))) + "\n") * 3
+        start = time.perf_counter()
+        said(content, after="Total MACs", about="torchvision/googlenet")
+        return time.perf_counter() - start
+
+    seconds(1_000)
+    assert seconds(80_000) < 9 * max(seconds(20_000), 0.01)
