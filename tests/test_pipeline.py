@@ -233,7 +233,7 @@ def test_a_students_code_that_rewrites_the_memory_gains_nothing(tmp_path):
     for _ in range(3):
         with pipeline.Grader(found, oracle=Oracle(found.quantities, cache), runner=Poisoner(cache)) as grader:
             for _ in range(2):
-                (report,) = grader.grade([task], submission.read(tmp_path / "work", "work")).tasks
+                (report,) = grader.grade([task], read(tmp_path / "work", "work")).tasks
                 assert report.checks[0].verdict.outcome is Outcome.INCORRECT
                 assert report.checks[0].verdict.facts["expected"] == "1,234"
         assert not [path for path in cache.rglob("*.json") if b"42" in path.read_bytes()]

@@ -29,7 +29,7 @@ _FILLER = re.compile(
     re.IGNORECASE,
 )
 _LEFT_OUT = re.compile(r"[\s|*`]*(?:\.\.\.|\u2026|\u22ee)")
-_RULE = re.compile(r"\s*(?:[-=*_+\u2500-\u257f\s]+|`{3,}.*|:::.*)$")
+_RULE = re.compile(r"\s*+(?:[-=*_+\u2500-\u257f\s]++|`{3,}.*|:::.*)$")
 
 
 def find_listings(lines: list[str], kind: TableType, *, least: int) -> Iterator[tuple[Table, int]]:
@@ -39,14 +39,15 @@ def find_listings(lines: list[str], kind: TableType, *, least: int) -> Iterator[
     """
     rows: list[Row] = []
     abridged, first = False, 0
-    for number, line in enumerate([*lines, "\0"]):
-        row = _row(line[:_LONGEST_LINE], kind) if len(line) < _LONGEST_LINE else None
+    for number, whole in enumerate([*lines, "\0"]):
+        line = whole[:_LONGEST_LINE]
+        row = _row(line, kind) if len(whole) < _LONGEST_LINE else None
         if row is not None:
             first = first if rows else number
             rows.append(row)
         elif _LEFT_OUT.match(line):
             abridged = bool(rows)
-        elif line.strip() and not _RULE.match(line) and not TOTAL.match(row_name(line[:_LONGEST_LINE])):
+        elif line.strip() and not _RULE.match(line) and not TOTAL.match(row_name(line)):
             if len(rows) >= least:
                 yield Table(rows=tuple(rows), abridged=abridged), first
             rows, abridged = [], False

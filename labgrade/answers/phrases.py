@@ -44,10 +44,10 @@ _UNIT_OF = re.compile(r"[\s*_`$]*(?:are|is|were)?[\s*_`$]*")
 _IN_ALL = re.compile(
     r"\b(?:total|in all|altogether|overall|sum|needs?|requires?|takes?|costs?)\b|總|总|共|需要|合計|合计", re.IGNORECASE
 )
-_EMPTY_LINE = re.compile(r"\s*(?:(?:`{3,}|~{3,}|:::).*|[-=*_+|─═:\s]*|</?\w[^<>]*>)\s*$")
-_QUOTED = re.compile(r"[ \t]*(?:>[ \t]?)+")
+_EMPTY_LINE = re.compile(r"\s*+(?:(?:`{3,}|~{3,}|:::).*+|[-=*_+|─═:\s]*+|</?\w[^<>]*+>)\s*+$")
+_QUOTED = re.compile(r"[ \t]*+(?:>[ \t]?)++")
 _LIST_MARK = re.compile(r"\s*(?:[-*+•>]\s+)*\d{1,3}[.)]\s")
-_RULE = re.compile(r"\s*[|+:├┼╞╪][\s|+:┼┤╡╪─═-]*[-─═][\s|+:┼┤╡╪─═-]*$|\s*:?-{3,}:?\s*\|[\s|:-]*$")
+_RULE = re.compile(r"\s*+(?:[|+:├┼╞╪](?=[^-─═]*+[-─═])[\s|+:┼┤╡╪─═-]*+$|:?-{3,}+:?\s*+\|[\s|:-]*+$)")
 PIPES = str.maketrans(dict.fromkeys("\u2502\u2503\u2551\uff5c", "|"))
 TOTAL = re.compile(r"[\s*_|]*(?:grand\s)?(?:total|sum|overall|合計|總計|總和|总和|总计|合计)", re.IGNORECASE)
 
@@ -203,7 +203,7 @@ def _next_line(label: str, below: str, asked: Asked, offset: int) -> list[Candid
     for line in below.split("\n")[:6]:
         if not _EMPTY_LINE.match(line):
             quoted = _QUOTED.match(line)
-            plain = as_ascii(line).translate(PIPES)[quoted.end() if quoted else 0 :]
+            plain = as_ascii(line).translate(PIPES)[quoted.end() if quoted else 0 :][:_REACH]
             position, stated = _skipped(plain, asked.kind)
             if is_code(line) or _LIST_MARK.match(line) or position >= len(plain):
                 return []

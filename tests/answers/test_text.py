@@ -451,3 +451,43 @@ def test_hostile_text_takes_linear_time(said, piece, size):
         said("Total MACs" + piece * (size // len(piece)), after="Total MACs")
 
     assert takes_linear_time(work, size)
+
+
+LABELLED = [
+    "Total MACs{}",
+    "Total MACs: {}",
+    "Total MACs is {}5",
+    "| Total MACs | {}",
+    "{}Total MACs: 5",
+    "5{}Total MACs",
+]
+FILLS = [
+    " ",
+    "_",
+    "*",
+    "(",
+    "[",
+    "1,",
+    "1 ",
+    "|",
+    "a ",
+    "in ",
+    "or 5,000 ",
+    "~~",
+    "<b>",
+    "<!--",
+    "=",
+    "not ",
+    "\\times 5",
+    "# ",
+]
+
+
+@pytest.mark.parametrize("fill", FILLS)
+@pytest.mark.parametrize("line", LABELLED)
+def test_hostile_lines_take_linear_time(said, line, fill):
+    def work(size):
+        content = (line.format(fill * (size // len(fill))) + "\n") * 3
+        said(content, after="Total MACs", about="torchvision/googlenet")
+
+    assert takes_linear_time(work, 80_000)
