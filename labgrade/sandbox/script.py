@@ -159,6 +159,7 @@ class _Program:
         sys.argv[:] = [self._job["script"], *self._job["arguments"]]
         sys.path.insert(0, str(path.parent))
         around = Surroundings(self._job["torch_home"])
+        _forget_what_is_registered()
         code = self._guarded(lambda: self._execute(path))
         code = self._guarded(_wind_up) or code
         if around.seeded:
@@ -198,6 +199,15 @@ def _exit_code(code: object) -> int:
     with contextlib.suppress(BaseException):
         print(code, file=sys.stderr)  # noqa: T201 - as the interpreter does
     return 1
+
+
+def _forget_what_is_registered() -> None:
+    """What libraries registered for the end of the server took ten times as long as a small program itself."""
+    atexit_: Any = atexit
+    atexit_._clear()  # noqa: SLF001 - there is no public name for it
+    processes: Any = sys.modules.get("multiprocessing.util")
+    if processes is not None:
+        atexit.register(processes._exit_function)  # noqa: SLF001 - it ends what a pool of the program's left
 
 
 def _wind_up() -> None:

@@ -230,3 +230,10 @@ def test_sockets_within_the_machine_are_left_alone(run):
     source = "import socket\na, b = socket.socketpair()\na.send(b'x')\n"
     execution = run(source + "print(b.recv(1))\n")
     assert execution.stdout == b"b'x'\n"
+
+
+def test_a_large_file_of_its_own_may_be_written_again(run):
+    source = "import os\nopen('model.onnx', 'wb').write(b'new')\nprint(os.path.islink('model.onnx'))\n"
+    execution = run(source, files={"model.onnx": "x" * (5 << 20)})
+    assert (execution.reason, execution.stdout) == ("", b"False\n")
+    assert execution.files == {"model.onnx": b"new"}
