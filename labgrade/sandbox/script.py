@@ -38,7 +38,7 @@ _WAIT_SECONDS = 0.02
 _LAST_CHUNKS = 16
 _FIRST_FREE = 3
 _MOST_DESCRIPTORS = 1 << 16
-# `script`: the file, `cwd`: its folder within the hand-in, `arguments`, `torch_home`.
+# `script`: the file, `cwd`: its folder within the hand-in, `arguments`, `given`: paths of ours, `torch_home`.
 Job: TypeAlias = "Mapping[str, Any]"
 
 
@@ -52,7 +52,7 @@ class _Said:
 
 def perform(job: Job, folder: Path) -> bytes:
     """Run it to its end. The frame holds its exit code, why it ended, and the files that it made or changed."""
-    make_own(folder)
+    make_own(folder, set(job["given"]))
     before = Snapshot(folder)
     said = _Said()
     if sys.platform == "linux":
