@@ -48,8 +48,7 @@ def expand(store: Store) -> None:
 def _expand_one(store: Store, path: str) -> None:
     """Set the archive aside, so that a file within may have its name, and unpack it in its place."""
     archive = store.folder.parent / f"{store.folder.name}.packed{archives.ending(path)}"
-    store.folder.joinpath(path).rename(archive)
-    del store.files[path]
+    store.move(path, archive)
     try:
         archives.unpack(archive, lambda parts: (store, parts), store.refuse, called=path)
     finally:

@@ -37,6 +37,7 @@ class Store:
         folder.mkdir(parents=True)
         self.folder = folder
         self.files: dict[str, int] = {}
+        self._bytes = 0
         self._refused: list[str] = []
         self._more = 0
 
@@ -45,11 +46,6 @@ class Store:
         """What was left out, each with the reason, sorted."""
         more = (f"{self._more:,} more",) if self._more else ()
         return (*sorted(self._refused), *more)
-
-    @property
-    def room(self) -> int:
-        """How many bytes it still takes."""
-        return ALL_BYTES - sum(self.files.values())
 
     def refuse(self, path: str, why: str) -> None:
         """Leave something out."""
@@ -90,11 +86,20 @@ class Store:
             self.refuse(path, why)
         else:
             self.files[path] = target.stat().st_size
+            self._bytes += self.files[path]
 
     def drop(self, path: str) -> None:
         """Take a file out again."""
-        del self.files[path]
-        self.folder.joinpath(*path.split("/")).unlink()
+        self.move(path, None)
+
+    def move(self, path: str, target: Path | None) -> None:
+        """Take a file out, and put it elsewhere if there is a place."""
+        self._bytes -= self.files.pop(path)
+        own = self.folder.joinpath(*path.split("/"))
+        if target is None:
+            own.unlink()
+        else:
+            own.rename(target)
 
     def _fill(self, write: Callable[[bytes], object], read: Callable[[int], bytes]) -> str:
         """Copy until the end; why it was not reached, or nothing."""
@@ -120,7 +125,7 @@ class Store:
     def _too_much(self, size: int) -> str:
         if size > ONE_BYTES:
             return f"it is larger than {ONE_BYTES >> 20} MiB"
-        if size > self.room:
+        if size > ALL_BYTES - self._bytes:
             return f"all files together are larger than {ALL_BYTES >> 20} MiB"
         return f"{MOST_FILES:,} files are the most" if len(self.files) >= MOST_FILES else ""
 

@@ -133,13 +133,15 @@ class Runner:
         """Run a Python program. Never raises; a failure of ours has the status `fault`."""
         left_out: list[str] = []
         base = f"{request.cwd}/" if request.cwd else ""
+        given = {base + name: source for name, source in request.provide.items()}
 
         def lay(folder: Path) -> None:
             left_out[:] = handin.copy(request.folder, folder)
-            _place({base + name: source for name, source in request.provide.items()}, folder)
+            _place(given, folder)
 
         job = {
             "do": "script",
+            "given": list(given),
             "script": request.file,
             "cwd": request.cwd,
             "arguments": list(request.arguments),

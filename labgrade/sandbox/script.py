@@ -38,7 +38,7 @@ _WAIT_SECONDS = 0.02
 _LAST_CHUNKS = 16
 _FIRST_FREE = 3
 _MOST_DESCRIPTORS = 1 << 16
-# `script`: the file, `cwd`: its folder within the hand-in, `arguments`, `torch_home`.
+# `script`: the file, `cwd`: its folder within the hand-in, `arguments`, `given`: paths of ours, `torch_home`.
 Job: TypeAlias = "Mapping[str, Any]"
 
 
@@ -52,7 +52,7 @@ class _Said:
 
 def perform(job: Job, folder: Path) -> bytes:
     """Run it to its end. The frame holds its exit code, why it ended, and the files that it made or changed."""
-    make_own(folder)
+    make_own(folder, set(job["given"]))
     before = Snapshot(folder)
     said = _Said()
     if sys.platform == "linux":
@@ -159,6 +159,7 @@ class _Program:
         sys.argv[:] = [self._job["script"], *self._job["arguments"]]
         sys.path.insert(0, str(path.parent))
         around = Surroundings(self._job["torch_home"])
+        _forget_what_is_registered()
         code = self._guarded(lambda: self._execute(path))
         code = self._guarded(_wind_up) or code
         if around.seeded:
@@ -198,6 +199,15 @@ def _exit_code(code: object) -> int:
     with contextlib.suppress(BaseException):
         print(code, file=sys.stderr)  # noqa: T201 - as the interpreter does
     return 1
+
+
+def _forget_what_is_registered() -> None:
+    """What libraries registered for the end of the server took ten times as long as a small program itself."""
+    atexit_: Any = atexit
+    atexit_._clear()  # noqa: SLF001 - there is no public name for it
+    processes: Any = sys.modules.get("multiprocessing.util")
+    if processes is not None:
+        atexit.register(processes._exit_function)  # noqa: SLF001 - it ends what a pool of the program's left
 
 
 def _wind_up() -> None:

@@ -21,11 +21,15 @@ _MOST_NAMED = 20
 _LEFT_OUT = frozenset({".git", ".venv", "venv", "__pycache__", "node_modules", ".ipynb_checkpoints"})
 
 
-def make_own(folder: Path) -> None:
-    """Replace links that a jail made to large files of the hand-in by copies that may be written, smallest first."""
+def make_own(folder: Path, given: set[str]) -> None:
+    """Replace links that a jail made to large files of the hand-in by copies that may be written, smallest first.
+
+    Those that were `given`, by their POSIX paths, are there to be read, and stay where they are.
+    """
     links = []
     for base, folders, names in os.walk(folder):
         links += [Path(base, name) for name in (*folders, *names) if Path(base, name).is_symlink()]
+    links = [link for link in links if link.relative_to(folder).as_posix() not in given]
     room = OWN_BYTES
     for size, link in sorted((link.stat().st_size, link) for link in links if link.is_file()):
         room -= size

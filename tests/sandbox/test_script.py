@@ -230,3 +230,19 @@ def test_sockets_within_the_machine_are_left_alone(run):
     source = "import socket\na, b = socket.socketpair()\na.send(b'x')\n"
     execution = run(source + "print(b.recv(1))\n")
     assert execution.stdout == b"b'x'\n"
+
+
+def test_a_large_file_of_its_own_may_be_written_again(run):
+    source = "import os\nopen('model.onnx', 'wb').write(b'new')\nprint(os.path.islink('model.onnx'))\n"
+    execution = run(source, files={"model.onnx": "x" * (5 << 20)})
+    assert (execution.reason, execution.stdout) == ("", b"False\n")
+    assert execution.files == {"model.onnx": b"new"}
+
+
+def test_a_large_file_that_is_provided_is_there_and_takes_no_room(run, tmp_path):
+    model = tmp_path / "ours.onnx"
+    model.write_bytes(b"x" * (5 << 20))
+    source = "import os\nprint(len(open('m/a.onnx', 'rb').read()), os.path.islink('m/a.onnx'))\n"
+    execution = run(source, cwd="hw", provide={"m/a.onnx": model})
+    assert execution.stdout.split()[0] == b"5242880"
+    assert execution.files == {}
