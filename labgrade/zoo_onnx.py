@@ -26,13 +26,17 @@ DEFAULTS: Mapping[str, object] = {
     "dynamic_batch": False,
     "external_data": False,
 }
-SOURCES = (zoo.__file__, zoo_micro.__file__, __file__)
 
 
 def names() -> tuple[str, ...]:
     """The ONNX files of the zoo, sorted."""
     exported = (name + SUFFIX for name in zoo.names() if name.startswith(zoo.COLLECTION))
     return tuple(sorted([*exported, *(f"micro/{name}{SUFFIX}" for name in zoo_micro.FILES)]))
+
+
+def sources(model: str) -> tuple[str, ...]:
+    """The files of ours that decide what the zoo's file `model` holds."""
+    return (zoo_micro.__file__,) if model.startswith("micro/") else (zoo.__file__, __file__)
 
 
 def models() -> tuple[str, ...]:
