@@ -36,6 +36,7 @@ class Servers:
     ) -> None:
         self._fresh = fresh or sys.platform != "linux"  # forking is absent on Windows and unsafe on macOS
         self._zoo = zoo
+        self._readers = zoo.parent == Path(__file__).parent.parent  # a stand-in of the tests needs none of them
         self._layers = tuple(layers)
         self._secret = tuple(str(path) for path in secret)
         self._shared = shared
@@ -156,6 +157,7 @@ class Servers:
                 secret=self._secret,
                 trusted=trusted,
                 libraries=libraries,
+                readers=libraries and self._readers,
             )
 
         warm = Warm(settings(libraries=kind != LIGHT), str(home), prefix)
