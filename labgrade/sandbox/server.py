@@ -135,9 +135,9 @@ def _prepared(shelf: Shelf, subject: dict[str, Any]) -> dict[str, str]:
 def _settle_as_server(warm: bool) -> dict[str, object]:  # noqa: FBT001
     """What must hold before anything is forked, and whether it does."""
     from labgrade.sandbox import linux
-    from labgrade.sandbox.child import seed
+    from labgrade.sandbox.child import prepare
 
-    seed()
+    prepare()
     threads = sum(1 for _ in Path("/proc/self/task").iterdir())
     runtime = sys.modules.get("onnxruntime")
     sessions = [] if runtime is None else [o for o in gc.get_objects() if type(o) is runtime.InferenceSession]
@@ -197,11 +197,11 @@ def _import_readers() -> None:
 
 def _zoo_ready(zoo: ModuleType) -> ModuleType:
     """For a server that could not load it: each child does, and is none the wiser."""
-    from labgrade.sandbox.child import seed
+    from labgrade.sandbox.child import prepare
 
     if "torch" not in sys.modules:
         zoo.import_torchvision()
-        seed()
+        prepare()
     return zoo
 
 
@@ -215,7 +215,7 @@ def _main_once(zoo_path: str) -> NoReturn:
     zoo = load("labgrade_zoo", Path(zoo_path))
     _forget_project()
     zoo.import_torchvision()
-    child.seed()
+    child.prepare()
 
     def confine() -> Path:
         limits.put(limits.Allowed(setup["seconds"], setup["memory"]))
