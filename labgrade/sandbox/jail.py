@@ -38,14 +38,13 @@ _MINDFUL = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 class Jail:
     """One server's jail. `layers`: what is in force; `missing`: what is not, with the reason.
 
-    `jobs` is the grader's folder of jobs, `user` whom root becomes, `counted`: somebody counts memory without a name.
+    `jobs` is the grader's folder of jobs, `user` whom root becomes.
     """
 
     places: places.Places
     jobs: str
     user: int
     layers: set[str]
-    counted: bool = False
     missing: dict[str, str] = field(default_factory=dict)
     _calls: bytes = b""
 
@@ -118,7 +117,7 @@ class Jail:
         """The seccomp program; in a process tree of its own it is the same for each job, and made once."""
         if self.private and self._calls:
             return self._calls
-        return seccomp.program(namespaces=self.private, shared_memory=self.counted, group=os.getpid())
+        return seccomp.program(namespaces=self.private, shared_memory=False, group=os.getpid())
 
     def confine(self, job: str, allowed: limits.Allowed) -> Path:
         """Put this job's process behind all layers, for good; the folder that holds `handin` and `tmp`.
