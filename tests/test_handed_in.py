@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import onnx
 import pytest
+from labgrade.inspection import InspectRequest, inspect
 from onnx import TensorProto, helper, numpy_helper
 
 from labgrade import course, pipeline, spec, submission, zoo_micro
-from labgrade.inspection import InspectRequest, inspect
 from labgrade.model import Limits
 from labgrade.verdict import Outcome
 

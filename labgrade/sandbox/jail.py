@@ -38,15 +38,15 @@ _MINDFUL = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 class Jail:
     """One server's jail. `layers`: what is in force; `missing`: what is not, with the reason.
 
-    `jobs` is the grader's folder of jobs, `user` whom root becomes, `counted`: somebody counts memory without a name.
+    `jobs` is the grader's folder of jobs, `user` whom root becomes.
     """
 
     places: places.Places
     jobs: str
     user: int
     layers: set[str]
-    counted: bool = False
     missing: dict[str, str] = field(default_factory=dict)
+    _calls: bytes = b""
 
     @property
     def private(self) -> bool:
@@ -71,6 +71,7 @@ class Jail:
         _die_with(parent if not self.private else 0)
         if self.private:
             linux.mount("proc", "/proc", "proc", _PROC)
+            self._calls = self._filter() if SECCOMP in self.layers else b""
         if self.private or OUTER in self.layers:
             os.environ.update(HOME=root.SCRATCH, TMPDIR=root.SCRATCH)
 
@@ -113,7 +114,10 @@ class Jail:
         seccomp.install(self._filter())
 
     def _filter(self) -> bytes:
-        return seccomp.program(namespaces=self.private, shared_memory=self.counted, group=os.getpid())
+        """The seccomp program; in a process tree of its own it is the same for each job, and made once."""
+        if self.private and self._calls:
+            return self._calls
+        return seccomp.program(namespaces=self.private, shared_memory=False, group=os.getpid())
 
     def confine(self, job: str, allowed: limits.Allowed) -> Path:
         """Put this job's process behind all layers, for good; the folder that holds `handin` and `tmp`.

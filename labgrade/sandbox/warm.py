@@ -27,10 +27,11 @@ _BRANCHES = 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """What a server is told once. `libraries`: it has torch loaded; `trusted`: folders of quantities that it shows.
+    """What a server is told once.
 
-    `jobs`: the grader's folder of jobs; `secret`: folders never to be shown; `offered`: folders to be shown, read-only;
-    `user`: whom root becomes.
+    `libraries`: it has torch loaded, `readers`: onnx and onnxruntime too. `trusted`: folders of quantities that it
+    shows. `jobs`: the grader's folder of jobs; `secret`: folders never to be shown; `offered`: folders to be shown,
+    read-only; `user`: whom root becomes.
     """
 
     zoo: str
@@ -38,6 +39,7 @@ class Settings:
     layers: tuple[str, ...]
     user: int
     libraries: bool = True
+    readers: bool = True
     trusted: tuple[str, ...] = ()
     secret: tuple[str, ...] = ()
     offered: tuple[str, ...] = ()
