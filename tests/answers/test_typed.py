@@ -191,6 +191,13 @@ def test_columns_that_types_do_not_tell_apart_are_refused(row):
         as_value([row], LAYERS)
 
 
+def test_one_value_stands_in_one_column():
+    both = TableType(row="layer", columns={"macs": "count", "parameters": "count"})
+    with pytest.raises(WrongTypeError, match="row 'conv', column 'macs'"):
+        as_value([("conv", "Conv2d", 5)], both)
+    assert as_value([("conv", None, 5)], both).rows[0].cells["macs"] is None
+
+
 def test_a_layers_type_may_stand_before_its_only_value():
     assert as_value([("conv", "Conv2d", 5)], MACS) == as_value({"conv": 5}, MACS)
     assert as_value([("conv", "Conv2d", [1, 2])], SHAPES) == as_value({"conv": [1, 2]}, SHAPES)
