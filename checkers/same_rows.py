@@ -33,14 +33,14 @@ def same_rows(
     """The same rows with the same cells; the credit is the share of rows that are right.
 
     Rows are found by name, in any order unless `order` is asked for. A row that is not expected counts as a wrong one,
-    unless `others` are allowed.
+    unless `others` are allowed; one that repeats the name of a row and says something else is wrong all the same.
     A cell that was left open is not compared, unless most of its column was left open where something is expected.
     With `abridged`, rows missing from a table that shows it leaves some out cost nothing, as long as `at_least` of the
     rows are there. Numbers are compared as printed, with at least `digits` significant digits (as `equal` does).
     """
     judged = _judge(answer, expected, order=order, digits=digits)
     if others == "allowed":
-        judged = replace(judged, extra=())
+        judged = replace(judged, extra=judged.repeated)
     enough = max(1, at_least)
     forgiven = abridged and answer.abridged and judged.there >= enough
     hint = ""
@@ -53,12 +53,14 @@ def same_rows(
 class _Judged:
     """Every row that counts, by name: the judged, the missing, and those nobody expected.
 
+    `repeated`: of those, the rows that say something else under the name of a row that was judged.
     `there` and `required` count the rows that may not be left out: how many there are in the answer, and in all.
     """
 
     rows: Sequence[tuple[str, Verdict]]
     missing: Sequence[str]
     extra: Sequence[str]
+    repeated: Sequence[str]
     there: int
     required: int
 
@@ -78,9 +80,21 @@ def _judge(answer: Table, expected: Table, *, order: bool, digits: int) -> _Judg
         rows=[(expected.rows[index].name, verdicts[index]) for index in counted],
         missing=[expected.rows[index].name for index in required if index not in pairs],
         extra=[row.name for index, row in enumerate(answer.rows) if index not in matched],
+        repeated=_repeated(answer, {_folded(answer.rows[got].name): got for got in matched}, matched),
         there=sum(index in pairs for index in required),
         required=len(required),
     )
+
+
+def _repeated(answer: Table, judged: Mapping[str, int], matched: set[int]) -> Sequence[str]:
+    """Names of rows that were not judged and say something else than the judged row of that name."""
+    return [
+        f"{row.name}, given again"
+        for place, row in enumerate(answer.rows)
+        if place not in matched
+        and (got := judged.get(_folded(row.name))) is not None
+        and row.cells != answer.rows[got].cells
+    ]
 
 
 def _sum_up(judged: _Judged, *, forgiven: bool, hint: str) -> Verdict:

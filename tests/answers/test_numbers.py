@@ -195,10 +195,10 @@ def test_the_finest_of_agreeing_numbers():
 def test_hostile_text_takes_linear_time(piece):
     def seconds(size):
         text = piece * (size // len(piece))
-        start = time.perf_counter()
+        start = time.process_time()
         for _ in find_numbers(text, "count"):
             pass
-        return time.perf_counter() - start
+        return time.process_time() - start
 
     seconds(10_000)
     assert seconds(160_000) < 9 * max(seconds(40_000), 0.02)

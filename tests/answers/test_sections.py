@@ -160,6 +160,6 @@ def test_an_empty_path_is_everything():
 @pytest.mark.parametrize("piece", ["# a\n", "\n", "a", "2-", "[2-1-4", " ", "2-1\n", "a\n---\n", "```\n", "**"])
 def test_fifty_megabytes_are_read_in_seconds(piece):
     document = Document(path="report.md", text=piece * (50_000_000 // len(piece)))
-    start = time.perf_counter()
+    start = time.process_time()
     sections(document, ("2-1-4",))
-    assert time.perf_counter() - start < 15
+    assert time.process_time() - start < 15

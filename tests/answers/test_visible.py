@@ -79,9 +79,9 @@ PIECES = ["~", "~~a", "~~a\n\n", "x <!-- y", "<!--\n", "<s>", "<s></del>", "![",
 def test_hostile_text_takes_linear_time(piece):
     def seconds(size):
         text = piece * (size // len(piece)) + "<!-- "
-        start = time.perf_counter()
+        start = time.process_time()
         visible(text)
-        return time.perf_counter() - start
+        return time.process_time() - start
 
     seconds(10_000)
     assert seconds(800_000) < 9 * max(seconds(200_000), 0.02)
