@@ -312,3 +312,10 @@ def test_other_rows_may_be_allowed():
     assert same_rows(got, EXPECTED, others="allowed").reason == "all 4 rows are right"
     assert same_rows(table(*got.rows[:4]), EXPECTED, others="allowed").credit == Fraction(3, 4)
     assert same_rows(table(row("aux", 5)), EXPECTED, others="allowed").credit == 0
+
+
+def test_a_row_given_again_with_another_value_is_wrong_even_where_others_are_allowed():
+    verdict = same_rows(table(*ROWS, row("Conv1 ", 7)), EXPECTED, others="allowed")
+    assert (verdict.outcome, verdict.credit) == (Outcome.PARTIAL, Fraction(4, 5))
+    assert verdict.reason == "4 of 4 rows are right; not expected: 'Conv1 , given again'"
+    assert same_rows(table(*ROWS, ROWS[0]), EXPECTED, others="allowed").outcome is Outcome.CORRECT
