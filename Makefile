@@ -9,7 +9,7 @@ SUBMISSIONS_DIR ?= submissions
 BIN = $(VENV)/bin
 STAMP = $(VENV)/.installed
 
-.PHONY: grade test lint setup bench bench-macs mutation schema clean
+.PHONY: grade test lint setup bench bench-macs bench-sandbox soak mutation schema clean
 
 # pytest ends with 1 where a check is not right: the submission was graded all the same.
 grade: setup
@@ -36,6 +36,12 @@ bench: setup
 bench-macs: setup
 	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev,bench]'
 	$(BIN)/python benchmarks/macs.py
+
+bench-sandbox: setup
+	$(BIN)/python benchmarks/sandbox.py
+
+soak: setup
+	LABGRADE_SOAK=200 $(BIN)/python -m pytest tests/sandbox/test_soak.py
 
 mutation: setup
 	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev,mutation]'

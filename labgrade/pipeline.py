@@ -35,7 +35,8 @@ if TYPE_CHECKING:
 class Grader:
     """What a whole run shares: the course, the oracle of expected values, the runner of students' code.
 
-    Use as a context manager, so that the processes behind it end. `torch_home` is offered to students' code.
+    Use as a context manager, so that the processes behind it end. `torch_home` is offered to students' code. `shared`:
+    where to find another grader's servers.
     """
 
     def __init__(
@@ -45,9 +46,11 @@ class Grader:
         runner: Runner | None = None,
         oracle: Oracle | None = None,
         torch_home: Path | None = None,
+        shared: Path | None = None,
     ) -> None:
         self.course = course
-        self.runner = runner or Runner(secret=(*course.folders, cache_folder()), torch_home=torch_home)
+        secret = (*course.folders, cache_folder())
+        self.runner = runner or Runner(secret=secret, torch_home=torch_home, shared=shared)
         self.runs = Runs(self.runner, provide)
         self.oracle = oracle or Oracle(course.quantities)
 

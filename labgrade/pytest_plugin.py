@@ -7,6 +7,7 @@ its item; a fault of ours is raised in `setup`, so that JUnit calls it an error.
 from __future__ import annotations
 
 import json
+import sys
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -97,7 +98,7 @@ class Grading:
         self.left_out = taken.left_out
         offered = config.getoption("torch_home")
         home = torch_home.find(config.invocation_params.dir / Path(offered).expanduser() if offered else None)
-        self.grader = pipeline.Grader(self.course, torch_home=home)
+        self.grader = pipeline.Grader(self.course, torch_home=home, shared=_shared(config))
         self.gradings: dict[tuple[Path, str], pipeline.TaskGrading] = {}
         self.results: list[dict[str, Any]] = []
         self.broken: dict[str, str] = {}
@@ -124,6 +125,15 @@ class Grading:
             self.gradings[key] = pipeline.TaskGrading(self.grader, task, who)
         return self.gradings[key]
 
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_configure_node(self, node: Any) -> None:
+        """All of xdist's workers use one set of servers and one copy of the submissions: this process's."""
+        if sys.platform == "linux":
+            node.workerinput["labgrade_shared"] = str(self.grader.runner.share())
+        node.workerinput[_TAKEN] = json.dumps(
+            [[who.name, str(who.folder), who.files, who.refused] for who in self.submissions]
+        )
+
     def pytest_ignore_collect(self, collection_path: Path) -> bool | None:
         """No Python of anybody's is collected while grading."""
         return True if collection_path.suffix == ".py" else None
@@ -138,13 +148,6 @@ class Grading:
         found = getattr(report, "labgrade", None)
         if found is not None:
             self.results.append(found)
-
-    @pytest.hookimpl(optionalhook=True)
-    def pytest_configure_node(self, node: Any) -> None:
-        """Tell an xdist worker what was taken in, so that it is taken in once."""
-        node.workerinput[_TAKEN] = json.dumps(
-            [[who.name, str(who.folder), who.files, who.refused] for who in self.submissions]
-        )
 
     def pytest_sessionfinish(self) -> None:
         """Stop the processes behind the run."""
@@ -179,6 +182,12 @@ class Grading:
 
     def _remarks(self) -> dict[str, tuple[str, ...]]:
         return {who.name: who.refused for who in self.submissions}
+
+
+def _shared(config: pytest.Config) -> Path | None:
+    """In one of xdist's workers: where the servers of its controller are to be had."""
+    told = getattr(config, "workerinput", {}).get("labgrade_shared")
+    return Path(told) if told else None
 
 
 def _submissions(config: pytest.Config) -> submission.Taken:

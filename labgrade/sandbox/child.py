@@ -136,7 +136,11 @@ def _settle(folder: Path) -> None:
     sys.modules["__main__"] = ModuleType("__main__")
     for name in [name for name in sys.modules if name.partition(".")[0] == "labgrade"]:
         del sys.modules[name]
-    random.seed(0)
+    random.seed(0)  # Python reseeds it after each fork; numpy and torch keep what `seed` set before
+
+
+def seed() -> None:
+    """Give the libraries that are loaded a state that is the same in every child."""
     if "numpy" in sys.modules:
         sys.modules["numpy"].random.seed(0)
     if "torch" in sys.modules:

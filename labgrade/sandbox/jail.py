@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from labgrade.sandbox import landlock, limits, linux, places, root, seccomp, usage
-from labgrade.sandbox.layers import LANDLOCK, LIMITS, NAMESPACES, PRIVILEGES, SECCOMP
+from labgrade.sandbox.layers import LANDLOCK, LIMITS, NAMESPACES, OUTER, PRIVILEGES, SECCOMP
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -47,6 +47,7 @@ class Jail:
     layers: set[str]
     counted: bool = False
     missing: dict[str, str] = field(default_factory=dict)
+    _calls: bytes = b""
 
     @property
     def private(self) -> bool:
@@ -71,6 +72,8 @@ class Jail:
         _die_with(parent if not self.private else 0)
         if self.private:
             linux.mount("proc", "/proc", "proc", _PROC)
+            self._calls = self._filter() if SECCOMP in self.layers else b""
+        if self.private or OUTER in self.layers:
             os.environ.update(HOME=root.SCRATCH, TMPDIR=root.SCRATCH)
 
     def _become_known(self) -> None:
@@ -112,6 +115,9 @@ class Jail:
         seccomp.install(self._filter())
 
     def _filter(self) -> bytes:
+        """The seccomp program; in a process tree of its own it is the same for each job, and made once."""
+        if self.private and self._calls:
+            return self._calls
         return seccomp.program(namespaces=self.private, shared_memory=self.counted, group=os.getpid())
 
     def confine(self, job: str, allowed: limits.Allowed) -> Path:
@@ -120,10 +126,13 @@ class Jail:
         Raises:
             OSError: a layer that should be there could not be made; the job must not begin then.
         """
-        folder = Path(self.jobs, job)
+        folder = self.folder(job)
         if self.private:
             _cut_off(job)
-            folder = Path(root.SCRATCH)
+        elif OUTER in self.layers:
+            folder.mkdir(mode=0o700)
+            (folder / "tmp").mkdir()
+            _copy(Path(self.jobs, job, "handin"), folder / "handin")
         if LIMITS in self.layers:
             limits.put(allowed)
         linux.prctl(linux.DEATH_SIGNAL, signal.SIGKILL)
@@ -136,6 +145,12 @@ class Jail:
         if SECCOMP in self.layers:
             seccomp.install(self._filter())
         return folder
+
+    def folder(self, job: str) -> Path:
+        """Where a job finds its `handin` and `tmp`, and may write."""
+        if self.private:
+            return Path(root.SCRATCH)
+        return Path(root.SCRATCH if OUTER in self.layers else self.jobs, job)
 
     def _restrict(self, folder: str) -> None:
         devices = [f"/dev/{name}" for name in ("null", "zero", "full")]

@@ -11,12 +11,13 @@ import ctypes
 import json
 import os
 import select
+import shutil
 import signal
 import sys
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from labgrade.sandbox import child, limits, usage
-from labgrade.sandbox.layers import LIMITS, METER
+from labgrade.sandbox.layers import LIMITS, METER, OUTER
 
 if TYPE_CHECKING:
     import socket
@@ -56,6 +57,8 @@ def keep(
     for descriptor in (pipes.job, pipes.result, pipes.output, pipes.errors):
         os.close(descriptor)
     _report(line, pid, allowed, jail)
+    if OUTER in jail.layers:
+        shutil.rmtree(jail.folder(request["job"]), ignore_errors=True)  # of the scratch that all jobs share
     os._exit(0)
 
 

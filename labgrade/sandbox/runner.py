@@ -40,7 +40,8 @@ class Runner:
     Use as a context manager, or call `close`. `zoo` is the file whose `Subject` builds what is given. `spare_seconds`:
     the clock stops a job after 4 times its CPU limit, and no earlier than this many seconds after it: a busy machine
     fails nobody. `secret` are folders that no job may see. `layers` are left out by tests alone. `torch_home` holds
-    downloaded weights (`hub/checkpoints/*.pth`) that students' code may read.
+    downloaded weights (`hub/checkpoints/*.pth`) that students' code may read. `shared`: what another grader's `share`
+    returned.
     """
 
     def __init__(
@@ -52,11 +53,12 @@ class Runner:
         secret: Iterable[Path] = (),
         layers: Iterable[str] = LAYERS,
         torch_home: Path | None = None,
+        shared: Path | None = None,
     ) -> None:
         asked = os.environ.get("LABGRADE_FRESH") == "1" if fresh is None else fresh
         self._torch_home = str(torch_home.resolve()) if torch_home else ""
         offered = (self._torch_home,) if torch_home else ()
-        self._servers = Servers(zoo=zoo, fresh=asked, layers=layers, secret=secret, offered=offered)
+        self._servers = Servers(zoo=zoo, fresh=asked, layers=layers, secret=secret, offered=offered, shared=shared)
         self._spare_seconds = spare_seconds
 
     def __enter__(self) -> Self:
@@ -68,6 +70,10 @@ class Runner:
     def close(self) -> None:
         """End the processes behind it. It may be used again afterwards."""
         self._servers.close()
+
+    def share(self) -> Path:
+        """Let runners of other processes use the servers of this one; what they are given as `shared`."""
+        return self._servers.share()
 
     @property
     def protection(self) -> Protection:

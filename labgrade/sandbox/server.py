@@ -136,7 +136,9 @@ def _prepared(shelf: Shelf, subject: dict[str, Any]) -> dict[str, str]:
 def _settle_as_server(warm: bool) -> dict[str, object]:  # noqa: FBT001
     """What must hold before anything is forked, and whether it does."""
     from labgrade.sandbox import linux
+    from labgrade.sandbox.child import seed
 
+    seed()
     threads = sum(1 for _ in Path("/proc/self/task").iterdir())
     runtime = sys.modules.get("onnxruntime")
     sessions = [] if runtime is None else [o for o in gc.get_objects() if type(o) is runtime.InferenceSession]
@@ -144,7 +146,13 @@ def _settle_as_server(warm: bool) -> dict[str, object]:  # noqa: FBT001
     gc.freeze()
     huge = linux.collapse_heap() if warm else 0
     quiet = os.environ.get("ORT_DISABLE_TELEMETRY") == "1" and os.environ.get("OMP_NUM_THREADS") == "1"
-    return {"threads": threads, "sessions": len(sessions), "quiet": quiet, "huge_pages": huge}
+    return {
+        "threads": threads,
+        "sessions": len(sessions),
+        "quiet": quiet,
+        "frozen": gc.get_freeze_count(),
+        "huge_pages": huge,
+    }
 
 
 def _main_serve() -> NoReturn:
@@ -165,9 +173,12 @@ def _main_serve() -> NoReturn:
     jail.enter()
     if told["libraries"]:
         zoo.import_torchvision()
-    if told["trusted"]:
+    if told["readers"]:
         _import_readers()
     state = _settle_as_server(told["libraries"])
+    if state["sessions"] or not state["quiet"]:
+        message = f"this must not be forked: {state}"
+        raise RuntimeError(message)
     if state["threads"] != 1 and told["libraries"]:
         tell(control, {"event": "threads", **state})
         _leave(jail)
@@ -179,14 +190,19 @@ def _main_serve() -> NoReturn:
 
 
 def _import_readers() -> None:
-    """What reads artifacts: slow to import, and harmless until a file is given to it."""
+    """What reads and writes artifacts: slow to import, and no session of it is made before a fork."""
     for name in ("onnx", "onnxruntime"):
         with contextlib.suppress(ImportError):
             importlib.import_module(name)
 
 
 def _zoo_ready(zoo: ModuleType) -> ModuleType:
-    zoo.import_torchvision()
+    """For a server that could not load it: each child does, and is none the wiser."""
+    from labgrade.sandbox.child import seed
+
+    if "torch" not in sys.modules:
+        zoo.import_torchvision()
+        seed()
     return zoo
 
 
@@ -200,6 +216,7 @@ def _main_once(zoo_path: str) -> NoReturn:
     zoo = load("labgrade_zoo", Path(zoo_path))
     _forget_project()
     zoo.import_torchvision()
+    child.seed()
 
     def confine() -> Path:
         limits.put(limits.Allowed(setup["seconds"], setup["memory"]))

@@ -5,14 +5,16 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from labgrade.errors import FaultError
-from labgrade.sandbox import handin
+from labgrade.sandbox import bubblewrap, handin
 from labgrade.sandbox.fresh import Fresh
-from labgrade.sandbox.layers import NAMESPACES
+from labgrade.sandbox.layers import NAMESPACES, OUTER
 from labgrade.sandbox.protection import Protection, found
+from labgrade.sandbox.sharing import Lender, borrow
 from labgrade.sandbox.warm import Settings, Warm
 
 if TYPE_CHECKING:
@@ -26,17 +28,28 @@ class Servers:
     """Starts servers: `students` has torch loaded, `light` has nothing, any other name is a folder that is trusted.
 
     `fresh`: one process a request and no jail, as on systems without forks. `layers` are wanted, `secret` never shown,
-    `offered` shown to students' code, read-only.
+    `offered` shown to students' code, read-only. `shared`: another grader's, whose servers are used (see `sharing`).
     """
 
     def __init__(
-        self, *, zoo: Path, fresh: bool, layers: Iterable[str], secret: Iterable[Path], offered: Iterable[str] = ()
+        self,
+        *,
+        zoo: Path,
+        fresh: bool,
+        layers: Iterable[str],
+        secret: Iterable[Path],
+        offered: Iterable[str] = (),
+        shared: Path | None = None,
     ) -> None:
         self._fresh = fresh or sys.platform != "linux"  # forking is absent on Windows and unsafe on macOS
         self._zoo = zoo
+        self._readers = zoo.parent == Path(__file__).parent.parent  # a stand-in of the tests needs none of them
         self._layers = tuple(layers)
         self._secret = tuple(str(path) for path in secret)
         self._offered = tuple(offered)
+        self._shared = shared
+        self._lender: Lender | None = None
+        self._lock = threading.Lock()
         self._home: tempfile.TemporaryDirectory[str] | None = None
         self._running: dict[str, Warm | Fresh] = {}
         self._broken: dict[str, str] = {}
@@ -47,15 +60,22 @@ class Servers:
         Raises:
             FaultError: it does not come up, now or the last time.
         """
-        if kind in self._broken:
-            raise FaultError(self._broken[kind])
-        if kind not in self._running:
-            try:
-                self._running[kind] = self._start(kind)
-            except FaultError as error:
-                self._broken[kind] = str(error)
-                raise
-        return self._running[kind]
+        with self._lock:
+            if kind in self._broken:
+                raise FaultError(self._broken[kind])
+            if kind not in self._running:
+                try:
+                    self._running[kind] = self._start(kind)
+                except FaultError as error:
+                    self._broken[kind] = str(error)
+                    raise
+            return self._running[kind]
+
+    def share(self) -> Path:
+        """Let other graders use these servers; where they ask for them."""
+        path = self._folder("share")
+        self._lender = self._lender or Lender(path, self.get, self.drop)
+        return path
 
     def protection(self) -> Protection:
         """What the servers of this run are jailed by."""
@@ -75,6 +95,9 @@ class Servers:
 
     def close(self) -> None:
         """End all of them, and remove what they left."""
+        if self._lender is not None:
+            self._lender.close()
+            self._lender = None
         for kind in list(self._running):
             self.drop(kind)
         if self._home is not None:
@@ -97,25 +120,69 @@ class Servers:
                 os.chown(path, _USER, _USER, follow_symlinks=False)
 
     def _start(self, kind: str) -> Warm | Fresh:
-        home = str(self._folder(""))
         if self._fresh:
-            return Fresh(self._zoo, home)
-        settings = {
-            "zoo": str(self._zoo),
-            "jobs": str(self._folder("jobs")),
-            "layers": self._layers,
-            "user": _USER,
-            "secret": self._secret,
-            "offered": self._offered if kind == STUDENTS else (),
-            "trusted": () if kind in {STUDENTS, LIGHT} else (kind,),
-        }
-        warm = Warm(Settings(**settings, libraries=kind != LIGHT), home)  # type: ignore[arg-type]
+            return Fresh(self._zoo, str(self._folder("")))
+        if self._shared is not None:
+            return borrow(self._shared, kind)
+        trusted = () if kind in {STUDENTS, LIGHT} else (kind,)
+        if OUTER not in self._layers:
+            warm = self._start_warm(kind, trusted, self._layers, ())
+            if warm.private or NAMESPACES not in self._layers:
+                return warm
+        else:
+            warm = None
+        # Namespaces of our own hold more: a scratch and a process tree for each job. This is next best.
+        prefix = bubblewrap.command(
+            str(self._folder("jobs")), str(self._zoo), trusted, self._secret, self._offered_to(kind)
+        )
+        layers = tuple(layer for layer in (*self._layers, OUTER) if layer != NAMESPACES)
+        try:
+            if prefix:
+                wrapped = self._start_warm(kind, trusted, layers, prefix)
+                if warm is not None:
+                    wrapped.state["missing"] = {**warm.state["missing"], **wrapped.state["missing"]}
+                    warm.close()
+                return wrapped
+        except FaultError:
+            if warm is None:
+                raise
+        if warm is None:
+            message = "there is no bubblewrap"
+            raise FaultError(message)
+        return warm
+
+    def _offered_to(self, kind: str) -> tuple[str, ...]:
+        return self._offered if kind == STUDENTS else ()
+
+    def _start_warm(
+        self, kind: str, trusted: tuple[str, ...], layers: tuple[str, ...], prefix: tuple[str, ...]
+    ) -> Warm:
+        home = self._folder("")
+        if prefix and os.getuid() == 0:
+            home.chmod(0o711)
+
+        def settings(*, libraries: bool) -> Settings:
+            return Settings(
+                zoo=str(self._zoo),
+                jobs=str(self._folder("jobs")),
+                layers=layers,
+                user=_USER,
+                secret=self._secret,
+                offered=self._offered_to(kind),
+                trusted=trusted,
+                libraries=libraries,
+                readers=libraries and self._readers,
+            )
+
+        warm = Warm(settings(libraries=kind != LIGHT), str(home), prefix)
         if not warm.forks_safely:  # a library starts threads, so each child has to load it for itself
             warm.close()
-            warm = Warm(Settings(**settings, libraries=False), home)  # type: ignore[arg-type]
+            warm = Warm(settings(libraries=False), str(home), prefix)
         return warm
 
     def _folder(self, name: str) -> Path:
+        if self._shared is not None:
+            return self._shared.parent / name
         if self._home is None:
             self._home = tempfile.TemporaryDirectory(prefix="labgrade-", ignore_cleanup_errors=True)
             jobs = Path(self._home.name, "jobs")

@@ -11,9 +11,16 @@ START_SECONDS = 180.0
 
 
 def start(
-    arguments: list[str], home: str, streams: tuple[int, int, int], prefix: tuple[str, ...] = ()
+    arguments: list[str],
+    home: str,
+    streams: tuple[int, int, int],
+    prefix: tuple[str, ...] = (),
+    user: int | None = None,
 ) -> subprocess.Popen[bytes]:
-    """Not `-I`: it would ignore PYTHONHASHSEED. The environment is made here, and -P -s keep out what is left of it."""
+    """Start it through `prefix`, as `user` where this is root.
+
+    Not `-I`: it would ignore PYTHONHASHSEED. The environment is made here, and -P -s keep out what is left of it.
+    """
     script = str(Path(__file__).with_name("server.py"))
     stdin, stdout, stderr = streams
     return subprocess.Popen(
@@ -25,6 +32,9 @@ def start(
         env=_environment(home),
         close_fds=True,
         start_new_session=True,
+        user=user,
+        group=user,
+        extra_groups=None if user is None else [],
     )
 
 

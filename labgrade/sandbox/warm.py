@@ -11,10 +11,11 @@ import tempfile
 import threading
 from collections import OrderedDict
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from labgrade.errors import FaultError
 from labgrade.sandbox.collect import END_SECONDS, Child, Exit
+from labgrade.sandbox.layers import NAMESPACES
 from labgrade.sandbox.starting import START_SECONDS, start
 
 if TYPE_CHECKING:
@@ -26,10 +27,11 @@ _BRANCHES = 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """What a server is told once. `libraries`: it has torch loaded; `trusted`: folders of quantities that it shows.
+    """What a server is told once.
 
-    `jobs`: the grader's folder of jobs; `secret`: folders never to be shown; `offered`: folders to be shown, read-only;
-    `user`: whom root becomes.
+    `libraries`: it has torch loaded, `readers`: onnx and onnxruntime too. `trusted`: folders of quantities that it
+    shows. `jobs`: the grader's folder of jobs; `secret`: folders never to be shown; `offered`: folders to be shown,
+    read-only; `user`: whom root becomes.
     """
 
     zoo: str
@@ -37,6 +39,7 @@ class Settings:
     layers: tuple[str, ...]
     user: int
     libraries: bool = True
+    readers: bool = True
     trusted: tuple[str, ...] = ()
     secret: tuple[str, ...] = ()
     offered: tuple[str, ...] = ()
@@ -51,13 +54,18 @@ class Warm:
         FaultError: it did not come up, with what it printed.
     """
 
+    _process: subprocess.Popen[bytes] | None = None
+    _log: IO[bytes] | None = None
+
     def __init__(self, settings: Settings, home: str, prefix: tuple[str, ...] = ()) -> None:
-        self._log = tempfile.TemporaryFile()  # noqa: SIM115 - open as long as the server
-        self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self._branches: OrderedDict[str, socket.socket] = OrderedDict()
-        log = self._log.fileno()
+        user = settings.user if prefix and os.getuid() == 0 else None
+        log_file = tempfile.TemporaryFile()  # noqa: SIM115 - open as long as the server
+        control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._join(control, {})
+        self._log = log_file
+        log = log_file.fileno()
         with theirs:
-            self._process = start(["serve"], home, (theirs.fileno(), log, log), prefix)
+            self._process = start(["serve"], home, (theirs.fileno(), log, log), prefix, user)
         with contextlib.suppress(OSError):
             self._control.send(json.dumps(asdict(settings)).encode())
         self.state = _receive(self._control, START_SECONDS)
@@ -65,8 +73,22 @@ class Warm:
             problem = f"the sandbox's server did not come up: {self._told()}"
             self.close()
             raise FaultError(problem)
-        self.forks_safely = self.state["event"] == "ready"
-        self.private = "namespaces" in self.state.get("layers", ())
+        self._join(control, self.state)
+
+    @classmethod
+    def joined(cls, control: socket.socket, state: dict[str, Any]) -> Warm:
+        """A branch that somebody else's server made; it ends when it is closed, and its server does not."""
+        warm = cls.__new__(cls)
+        warm._join(control, state)  # noqa: SLF001 - of its own class
+        return warm
+
+    def _join(self, control: socket.socket, state: dict[str, Any]) -> None:
+        self._control = control
+        self._branches: OrderedDict[str, socket.socket] = OrderedDict()
+        self._making_branches = threading.Lock()
+        self.state = state
+        self.forks_safely = state.get("event") == "ready"
+        self.private = NAMESPACES in state.get("layers", ())
 
     def start(self, setup: Mapping[str, object], most: int, *, errors: bool = False, subject: object = None) -> Child:
         """Ask for a child, of a branch that has `subject` ready where there is one. A lost server is told by an event.
@@ -75,7 +97,8 @@ class Warm:
             OSError: there is no descriptor left.
             FaultError: the subject cannot be built.
         """
-        control = self._control if subject is None else self._branch(subject)
+        with self._making_branches:
+            control = self._control if subject is None else self._branch(subject)
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         pipes = [os.pipe() for _ in range(4 if errors else 3)]
         (job_read, job_write), *readers = pipes
@@ -92,15 +115,28 @@ class Warm:
         threading.Thread(target=_listen, args=(ours, child), daemon=True).start()
         return child
 
+    def branch(self) -> socket.socket:
+        """The line to a fork of the server, which serves by itself until the line is closed.
+
+        Raises:
+            LostError: the server is gone.
+        """
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with theirs:
+            try:
+                socket.send_fds(self._control, [b'{"do": "branch"}'], [theirs.fileno()])
+            except OSError as error:
+                ours.close()
+                raise LostError from error
+        return ours
+
     def _branch(self, subject: object) -> socket.socket:
         """A server with this subject ready, of which no other server knows."""
         key = json.dumps(subject, sort_keys=True)
         if key in self._branches:
             self._branches.move_to_end(key)
             return self._branches[key]
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        with theirs, contextlib.suppress(OSError):
-            socket.send_fds(self._control, [b'{"do": "branch"}'], [theirs.fileno()])
+        ours = self.branch()
         with contextlib.suppress(OSError):
             ours.send(json.dumps({"do": "prepare", "subject": subject}).encode())
         reply = _receive(ours, START_SECONDS)
@@ -115,6 +151,8 @@ class Warm:
         return ours
 
     def _told(self) -> str:
+        if self._process is None or self._log is None:
+            return ""
         self._process.kill()
         self._process.wait()
         self._log.seek(0)
@@ -126,6 +164,8 @@ class Warm:
             _hang_up(control)
             control.close()
         self._branches.clear()
+        if self._process is None or self._log is None:
+            return
         try:
             self._process.wait(END_SECONDS)
         except subprocess.TimeoutExpired:

@@ -24,13 +24,13 @@ import numpy as np
 import pytest
 from attacks.driver import HERE, headers
 
-from labgrade.sandbox.layers import LANDLOCK, LAYERS, NAMESPACES, SECCOMP
+from labgrade.sandbox.layers import LANDLOCK, LAYERS, NAMESPACES, OUTER, SECCOMP
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="there is a jail on Linux alone")
 
 NAMES = sorted(path.stem for path in (HERE / "gallery").glob("*.py"))
 HEADERS = {name: headers(name) for name in NAMES}
-TIERS = {"A": frozenset(LAYERS), "C": frozenset(LAYERS) - {NAMESPACES}}
+TIERS = {"A": frozenset(LAYERS), "B": frozenset(LAYERS) - {NAMESPACES} | {OUTER}, "C": frozenset(LAYERS) - {NAMESPACES}}
 USERS = ("root", "user") if os.getuid() == 0 else ("user",)
 ROOT_ONLY_PYTHON = "no Python here that an ordinary user may run"
 

@@ -1,7 +1,7 @@
 """Makes more files than a scratch may hold.
 
 stopped by: namespaces
-leaks in: C
+leaks in: B, C
 """
 
 import os
