@@ -35,8 +35,8 @@ def same_rows(  # noqa: PLR0913 - what a spec may set, each by its name
     """The same rows with the same cells; the credit is the share of rows that are right.
 
     Rows are found by name, in any order unless `order` is asked for. A row that is not expected counts as a wrong one,
-    unless `others` are allowed, it sums up the others, or there is nothing in it but zeros; one that repeats the name of
-    a row and says something else is wrong all the same.
+    unless `others` are allowed, it sums up the others, or there is nothing in it but zeros; one that repeats the
+    name of a row and says something else is wrong all the same.
     A cell that was left open is not compared, unless most of its column was left open where something is expected;
     with `left_open: wrong`, every cell in which something is expected has to be there.
     With `abridged`, rows missing from a table that shows it leaves some out cost nothing, as long as half of the rows
@@ -87,7 +87,7 @@ def _judge(answer: Table, expected: Table, *, order: bool, digits: int, all_cell
         rows=[(expected.rows[index].name, verdicts[index]) for index in counted],
         missing=[expected.rows[index].name for index in required if index not in pairs],
         extra=[row.name for index, row in enumerate(answer.rows) if index not in matched and _claims(row)],
-        repeated=_repeated(answer, {_folded(answer.rows[got].name): got for got in matched}, matched),
+        repeated=_repeated(answer, {folded(answer.rows[got].name): got for got in matched}, matched),
         there=sum(index in pairs for index in required),
         required=len(required),
     )
@@ -99,7 +99,7 @@ def _repeated(answer: Table, judged: Mapping[str, int], matched: set[int]) -> Se
         f"{row.name}, given again"
         for place, row in enumerate(answer.rows)
         if place not in matched
-        and (got := judged.get(_folded(row.name))) is not None
+        and (got := judged.get(folded(row.name))) is not None
         and row.cells != answer.rows[got].cells
     ]
 
