@@ -10,8 +10,8 @@ _CLAUSE = re.compile(r"[,;:|\uff0c\uff1a\uff1b\u3001\u3002]")
 _WORDS = re.compile(
     r"""\b(?:not|never|(?:is|are|was|were|do|does|did|ca|wo|should|would|could)n['\u2019]?t|cannot|no\ longer|less|fewer
          |more(?!\ precisely|\ exactly)|greater|smaller|larger|most|least|exceeds?|between|should|would|could|might
-         |maybe|perhaps|possibly|probably|guess|unsure|expected|supposed|either|one\ of|half|twice|double|wrong|incorrect
-         |false|instead|unlike|other\ than)\b
+         |maybe|perhaps|possibly|probably|guess|unsure|expected|supposed|either|one\ of|half|twice|double|wrong
+         |incorrect|false|instead|unlike|other\ than)\b
       | \b(?:under|over|below|above|up\ to)\W*$
       | 不(?![含包計计考算])|非(?!常)
       | 小於|小于|少於|少于|低於|低于|大於|大于|多於|多于|高於|高于|超過|超过|至少|至多|最多|最少|應該|应该
