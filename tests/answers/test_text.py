@@ -145,6 +145,16 @@ A total of 1,498,376,192 **total MACs**
 4 Total MACs: 1,498,376,192
 +------------+---------------+¶| Total MACs | 1,498,376,192 |¶+------------+---------------+
 > Total MACs:¶> 1,498,376,192
+Total MACs ............ 1,498,376,192
+Total MACs amount at present to 1,498,376,192
+Total MACs is 1.5 G, more precisely 1,498,376,192
+Total MACs with batch size = 1: 1,498,376,192
+Total MACs: 1,498,376,192 (ptflops says 1.51 GMac)
+Total MACs: 1,498,376,192 vs. ptflops: 1,513,907,448
+Total MACs: 1,498,376,192 instead of the 1,356,857,600 from before
+Total MACs are 1,498,376,192, which is more than AlexNet's 714,188,480.
+Total MACs: 1,498,376,192 minimum
+總 MACs (Total MACs) 不含 bias 為 1,498,376,192
 Old total MACs: 1,356,857,600¶Total MACs: 1,498,376,192
 Total MACs are not 1,356,857,600¶Total MACs: 1,498,376,192
 ```python¶# Total MACs: 5¶```¶Total MACs: 1,498,376,192
@@ -158,6 +168,7 @@ Total MACs of Inception v1: 1,498,376,192
 DOUBTFUL = r"""
 Total MACs is not 1,498,376,192.
 Total MACs isn't 1,498,376,192.
+Total MACs can’t be 1,498,376,192
 Total MACs: not 1,498,376,192
 Total MACs ≠ 1,498,376,192
 Total MACs != 1,498,376,192
@@ -180,6 +191,11 @@ Total MACs: 1,498,376,192???
 Total MACs: 1,498,376,192 is wrong
 Total MACs: 1,498,376,192, times two
 Total MACs: 1,498,376,192 or more
+Total MACs: 1,498,376,192 (wrong)
+Total MACs: 1,498,376,192 per layer
+Total MACs: 1,498,376,192 minus 57
+Total MACs: 1,498,376,192 ± 5 %
+Total MACs: 1,498,376,192 (A) or 1,356,857,600
 Total MACs: 1,498,376,192 ± 100,000,000
 Total MACs: $1,498,376,192 \pm 100,000,000$
 Total MACs: 1,498,376,192, 1,513,907,448, 2,996,752,384
