@@ -150,7 +150,7 @@ class Oracle:
                 }
             )
             if "error" in reply:
-                message = f"the quantity '{call.quantity}' failed on '{subject.short_name}': {reply['error']}"
+                message = f"the quantity '{call.quantity}' failed on '{subject.model or subject.short_name}': {reply['error']}"
                 raise FaultError(message)
             if not reply.get("arrays"):
                 self._remember(key, json.dumps({"value": reply["value"]}).encode(), ".json")

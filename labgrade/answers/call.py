@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import os
 import warnings
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from labgrade.answers.typed import WrongTypeError, as_value
@@ -63,7 +64,7 @@ def obtain(  # noqa: PLR0913 - each by its name
     subject: SubjectSpec | None,
     limits: Limits,
     runner: Runner,
-    model: Mapping[str, Path],
+    model: Mapping[str, Path] = MappingProxyType({}),
 ) -> Answer | NoAnswer | None:
     """The value that the function returns, or why there is none; None where the function is not present."""
     if not present(submission, form):
