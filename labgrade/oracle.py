@@ -150,7 +150,8 @@ class Oracle:
                 }
             )
             if "error" in reply:
-                message = f"the quantity '{call.quantity}' failed on '{subject.model or subject.short_name}': {reply['error']}"
+                where = subject.model or subject.short_name
+                message = f"the quantity '{call.quantity}' failed on '{where}': {reply['error']}"
                 raise FaultError(message)
             if not reply.get("arrays"):
                 self._remember(key, json.dumps({"value": reply["value"]}).encode(), ".json")
