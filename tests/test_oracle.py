@@ -207,7 +207,7 @@ def test_a_quantity_that_raises_is_a_fault_with_its_place(folder):
     with pytest.raises(FaultError) as caught:
         ask(folder, "broken")
     message = str(caught.value)
-    assert "the quantity 'broken' failed on 'alexnet': ZeroDivisionError: by zero" in message
+    assert "the quantity 'broken' failed on 'torchvision/alexnet': ZeroDivisionError: by zero" in message
     assert f"{folder}/reference/own.py:10" in message
 
 
