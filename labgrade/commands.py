@@ -234,9 +234,10 @@ def validate(options: argparse.Namespace) -> int:
     """Report every finding of the specs; with --compute, of their published values and misconceptions too."""
     found = course.find(Path.cwd())
     paths = [path for given in options.paths or [found.specs] for path in _below(given)]
-    specs = spec.read_all(paths, found)
+    specs = spec.read_all([path for path in paths if path.suffix != ".yml"], found)
     findings = [finding for read in specs for finding in read.findings]
-    findings += [*found.checkers.findings, *found.quantities.findings]
+    findings += [*found.checkers.findings, *found.quantities.findings, *spec.folder_findings(paths)]
+    findings += [finding for read in specs if read.task for finding in validation.literals(read.task)]
     if options.compute:
         with pipeline.Grader(found) as grader:
             for read in specs:
@@ -252,7 +253,7 @@ def _below(path: Path) -> list[Path]:
     if not path.exists():
         message = f"there is no '{path}'"
         raise UsageError(message)
-    return spec.files(path) if path.is_dir() else [path]
+    return [*spec.files(path), *sorted(path.glob("**/*.yml"))] if path.is_dir() else [path]
 
 
 def schema(options: argparse.Namespace) -> int:

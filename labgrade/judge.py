@@ -1,7 +1,7 @@
 """(check, answer, expected) -> Verdict. Pure: what is right, then what is known to be wrong, in the language's order.
 
-Right is tried first, then `also_right`, then `partly`, then the misconceptions. Where two misconceptions fit, neither
-is claimed.
+Right is tried first, then `also_right`, then the misconceptions, then `partly`: recognising a value says more than a
+range it lies in. Where two misconceptions fit, neither is claimed.
 """
 
 from __future__ import annotations
@@ -40,22 +40,23 @@ def judge(check: Check, answer: Value, judging: Judging, expect: Expect) -> Verd
             return _speak(convention, verdict, right=True)
     if verdict.agrees:
         return verdict
-    for bounds in check.partly:
-        if isinstance(answer, Number) and _within(answer.value, bounds):
-            return replace(partial(bounds.credit, bounds.says), facts=verdict.facts)
-    return _misconception(check, answer, judging, expect, verdict)
-
-
-def _misconception(check: Check, answer: Value, judging: Judging, expect: Expect, verdict: Verdict) -> Verdict:
-    if isinstance(answer, Number) and answer.digits is not None and answer.digits < _CLAIMABLE_DIGITS:
-        return verdict
-    fitting = [known for known in check.misconceptions if judging(answer, expect(known.source)).agrees]
+    fitting = _misconceptions(check, answer, judging, expect)
     if len(fitting) == 1:
         return _speak(fitting[0], verdict, right=False)
     if fitting:
         said = " / ".join(known.says for known in fitting)
-        return replace(verdict, facts={**verdict.facts, "fits several misconceptions": said})
+        verdict = replace(verdict, facts={**verdict.facts, "fits several misconceptions": said})
+    for bounds in check.partly:
+        if isinstance(answer, Number) and _within(answer.value, bounds):
+            return replace(partial(bounds.credit, bounds.says), facts=verdict.facts)
     return verdict
+
+
+def _misconceptions(check: Check, answer: Value, judging: Judging, expect: Expect) -> list[Alternative]:
+    """Those whose value this is, as far as it was printed."""
+    if isinstance(answer, Number) and answer.digits is not None and answer.digits < _CLAIMABLE_DIGITS:
+        return []
+    return [known for known in check.misconceptions if judging(answer, expect(known.source)).agrees]
 
 
 def _speak(known: Alternative, verdict: Verdict, *, right: bool) -> Verdict:

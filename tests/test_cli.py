@@ -160,6 +160,72 @@ def test_validate_computes_what_only_computing_tells(course, capsys, old, new, m
     assert message in capsys.readouterr().err
 
 
+def broken_course(course, *changes):
+    path = course / "specs/lab/task.yaml"
+    text = path.read_text()
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new, 1)
+    path.write_text(text)
+
+
+@pytest.mark.parametrize("literal", ["eleven million", "[1, 2]", "{literal: {a: 1}}", "{literal: null}", "1.5 MB"])
+def test_a_literal_of_another_type_is_a_finding_at_its_place(course, capsys, literal):
+    broken_course(course, ("expected: 1234", f"expected: {literal}"))
+    assert main(["validate"]) == 2
+    err = capsys.readouterr().err
+    assert "specs/lab/task.yaml:23:" in err
+    assert "this does not fit the answer's type" in err
+    assert main(["validate", "--compute"]) == 2
+    assert capsys.readouterr().err == err
+
+
+def test_what_cannot_be_computed_is_a_finding_and_all_others_are_kept(course, capsys):
+    broken_course(course, ("{quantity: size}", "{quantity: size, published: 5}"), ("expected: 1234", "expected: many"))
+    faulty = small_course.FAULTY.replace("[1]}", "[1]}").replace("points: 2\n", "points: 2\n", 1)
+    (course / "specs/lab/faulty.yaml").write_text(faulty)
+    four = small_course.FAULTY.replace("id: faulty", "id: four").replace("[1]", "[1, 4, 64, 64]")
+    (course / "specs/lab/four.yaml").write_text(four.replace("broken", "macs"))
+    assert main(["validate", "--compute"]) == 2
+    err = capsys.readouterr().err
+    assert "specs/lab/faulty.yaml:10:" in err
+    assert "the quantity 'broken' failed on 'torchvision/alexnet': ZeroDivisionError: by zero" in err
+    assert (
+        "specs/lab/four.yaml:6:10: 'torchvision/alexnet' can't be built or does not run on an input of [1, 4, 64, 64]"
+        in err
+    )
+    assert "the published value is 5, but size computes 1234" in err
+    assert "the text 'many'" in err or "'many' is not a count" in err
+
+
+def test_a_module_to_freeze_that_is_not_there_is_found_by_computing(course, capsys):
+    options = "options: {frozen: [featurs]}, input: [1, 3, 64, 64]}"
+    text = small_course.FAULTY.replace("input: [1]}", options).replace("broken", "parameters")
+    (course / "specs/lab/faulty.yaml").write_text(text)
+    assert main(["validate"]) == 0
+    assert main(["validate", "--compute"]) == 2
+    err = capsys.readouterr().err
+    assert "has no module 'featurs' to freeze; did you mean 'features'?" in err
+    assert "specs/lab/faulty.yaml:6:10:" in err
+
+
+def test_a_checker_that_raises_is_a_finding(course, capsys):
+    (course / "checkers").mkdir()
+    (course / "checkers/own.py").write_text("def odd(answer, expected):\n    raise ValueError('odd')\n")
+    broken_course(course, ("checker: equal", "checker: odd"))
+    assert main(["validate", "--compute"]) == 2
+    assert "specs/lab/task.yaml:17:5: the checker 'odd' failed: ValueError: odd" in capsys.readouterr().err
+
+
+def test_files_that_are_never_graded_are_findings(course, capsys):
+    (course / "specs/other").mkdir()
+    (course / "specs/other/new.yml").write_text("id: new\n")
+    assert main(["validate"]) == 2
+    err = capsys.readouterr().err
+    assert "specs/other/new.yml:1:1: this is never graded: a task's file ends in .yaml; rename it to 'new.yaml'" in err
+    assert "specs/other/lab.yaml:1:1: this lab has no lab.yaml; write one with a title" in err
+
+
 def test_validate_computes_and_finds_nothing_wrong(course, capsys):
     assert main(["validate", "--compute"]) == 0
 

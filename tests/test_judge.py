@@ -1,4 +1,4 @@
-"""The order of the language: right, also right, partly, misconceptions; and never two claims."""
+"""The order of the language: right, also right, misconceptions, partly; and never two claims."""
 
 from fractions import Fraction
 
@@ -97,10 +97,19 @@ def test_partly_has_bounds(value, credit):
     assert found.credit == credit
 
 
-def test_partly_comes_before_misconceptions():
+def test_a_misconception_comes_before_the_range_that_it_lies_in():
     bounds = Partly(at_least=Fraction(1500), below=Fraction(1600), credit=Fraction(1, 2), says="more than needed")
-    found = verdict(number(1500), partly=(bounds,), misconceptions=(known(1500),))
+    found = verdict(number(1500), partly=(bounds,), misconceptions=(known(1500, "mistake", Fraction(1, 4)),))
+    assert (found.hint, found.credit) == ("mistake", Fraction(1, 4))
+    found = verdict(number(1501), partly=(bounds,), misconceptions=(known(1500),))
+    assert (found.reason, found.credit) == ("more than needed", Fraction(1, 2))
+
+
+def test_where_two_misconceptions_fit_the_range_speaks():
+    bounds = Partly(at_least=Fraction(1500), credit=Fraction(1, 2), says="more than needed")
+    found = verdict(number(1500), partly=(bounds,), misconceptions=(known(1500, "one"), known(1500, "two")))
     assert found.reason == "more than needed"
+    assert found.facts["fits several misconceptions"] == "one / two"
 
 
 def test_what_a_checker_raises_is_not_swallowed():

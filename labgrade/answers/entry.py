@@ -34,6 +34,10 @@ def obtain(name: str, kind: AnswerType, form: EntryForm, submission: Submission)
     if path is None:
         return None
     origin = f"{file}:{loaded.mark(path).line} {form.path}"
+    cut = next((text for place, text in loaded.cut.items() if place[: len(path)] == path), None)
+    if cut is not None:
+        verdict = without_value(Outcome.MANUAL, f"{origin}: got '{cut}'", hint=yamlfile.CUT)
+        return NoAnswer(name=name, verdict=verdict, origin=origin)
     try:
         return Answer(name=name, value=as_value(_plain(loaded, path, kind), kind), origin=origin)
     except WrongTypeError as error:
