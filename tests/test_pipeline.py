@@ -124,7 +124,7 @@ def test_what_is_marked_by_hand_waits(grade):
 
 
 def test_nothing_handed_in_is_missing_and_says_what_was_looked_for(grade):
-    checks = grade(other__txt="x")
+    checks = grade(x__c="x")
     assert checks["total"].verdict.outcome is Outcome.MISSING
     assert checks["total"].verdict.reason == (
         "nothing was handed in; looked for 'task.total' in answers.yaml; 'Total' in out.txt; 'Total' in the report"
@@ -189,7 +189,7 @@ def test_cases_share_points_and_names_tell_same_models_apart(tmp_path, grade):
         TASK.replace("- entry: task.total", "- {call: hw.py:f, given: [model]}").replace(
             "expected: {quantity: size}",
             "expected: {quantity: size}\n"
-            "    cases: [{model: torchvision/vgg11}, {model: torchvision/vgg11}, {input: [5]}]",
+            "    cases: [{model: torchvision/vgg11}, {model: torchvision/vgg11, seed: 1}, {input: [5]}]",
         )
     )
     items = pipeline.items(spec.read(path, course.find(tmp_path)))

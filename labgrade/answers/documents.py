@@ -1,4 +1,4 @@
-"""Text files of a submission, read in bounded memory, whatever wrote them; and where a student's report is."""
+"""Text files of a submission, read in bounded memory, whatever wrote them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import os
 import re
 import stat
 from dataclasses import dataclass
-from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -16,6 +15,7 @@ LARGEST = 64_000_000
 _BOMS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
 _LEGACY = (("cp950", "Big5"), ("gb18030", "GB 18030"), ("latin-1", "Latin-1"))
 _COLOURS = re.compile(r"\x1b\[[0-9;?]{0,20}[A-Za-z]")
+_INVISIBLE = re.compile("[\u00ad\u061c\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
 _MOST_NAMED = 4
 _SAMPLE = 2_000
 _LEAST_PAIRS = 8
@@ -63,7 +63,13 @@ def read_document(submission: Submission, relative: str) -> Document | Unreadabl
         remarks.append(f"'{found}' is not UTF-8: read as {encoding}")
     if "\x1b" in text:
         text = _COLOURS.sub("", text)
+    text = without_invisible(text)
     return Document(path=found, text=text.replace("\r\n", "\n").replace("\r", "\n"), remarks=tuple(remarks))
+
+
+def without_invisible(text: str) -> str:
+    """The text without marks of direction and width, which come with what is copied and would cut numbers up."""
+    return _INVISIBLE.sub("", text) if not text.isascii() else text
 
 
 def locate(submission: Submission, relative: str) -> str | Unreadable | None:
@@ -79,12 +85,6 @@ def locate(submission: Submission, relative: str) -> str | Unreadable | None:
             path=relative, reason=f"{len(close)} files could be '{relative}': {named}; keep one, at the top"
         )
     return close[0] if close else None
-
-
-def find_report(submission: Submission) -> str | None:
-    """The written report: `report.md`, else `report*.md` or `.txt`, else `README.md`; the one nearest to the top."""
-    ranked = [(rank, file.count("/"), file) for file in submission.files if (rank := _report_rank(file)) is not None]
-    return min(ranked)[2] if ranked else None
 
 
 def read_bytes(submission: Submission, relative: str, largest: int) -> bytes | Unreadable:
@@ -103,15 +103,6 @@ def read_bytes(submission: Submission, relative: str, largest: int) -> bytes | U
     if len(data) > largest:
         return Unreadable(path=relative, reason=f"'{relative}' is larger than {largest / 1e6:,.0f} MB; hand in less")
     return data
-
-
-def _report_rank(file: str) -> int | None:
-    path = PurePosixPath(file.lower())
-    if path.name == "report.md":
-        return 0
-    if path.stem.startswith("report") and path.suffix in (".md", ".markdown", ".txt"):
-        return 1
-    return 2 if path.name == "readme.md" else None
 
 
 def _decode(data: bytes) -> tuple[str, str] | None:

@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from labgrade import yamlfile
+from labgrade.answers.documents import Unreadable, locate, without_invisible
 from labgrade.answers.numbers import read_number
 from labgrade.answers.typed import WrongTypeError, as_value
 from labgrade.errors import SpecError
@@ -16,17 +17,19 @@ if TYPE_CHECKING:
     from labgrade.model import AnswerType, EntryForm
     from labgrade.yamlfile import Loaded, Path
 
-_FILES = ("answers.yaml", "answers.yml", "answers.json")
+FILES = ("answers.yaml", "answers.yml", "answers.json")
 _LARGEST = 4 << 20
 
 
 def obtain(name: str, kind: AnswerType, form: EntryForm, submission: Submission) -> Answer | NoAnswer | None:
     """The value under `form.path`, or None where there is no such file or entry."""
-    file = next((file for file in _FILES if file in submission.files), None)
+    file = next((found for file in FILES if (found := locate(submission, file)) is not None), None)
     if file is None:
         return None
+    if isinstance(file, Unreadable):
+        return NoAnswer(name=name, verdict=without_value(Outcome.INCORRECT, file.reason), origin=file.path)
     try:
-        loaded = _read(submission, file)
+        loaded = read(submission, file)
     except (SpecError, OSError, ValueError) as error:
         reason = f"'{file}' can't be read: {_first_line(error)}"
         return NoAnswer(name=name, verdict=without_value(Outcome.INCORRECT, reason), origin=file)
@@ -44,7 +47,12 @@ def obtain(name: str, kind: AnswerType, form: EntryForm, submission: Submission)
         return NoAnswer(name=name, verdict=without_value(Outcome.INCORRECT, f"{origin}: {error}"), origin=origin)
 
 
-def _read(submission: Submission, file: str) -> Loaded:
+def read(submission: Submission, file: str) -> Loaded:
+    """The entries in a file, with their places.
+
+    Raises:
+        SpecError, OSError, ValueError: it can't be read; the message is for the student.
+    """
     path = submission.folder / file
     if path.stat().st_size > _LARGEST:
         message = f"it is larger than {_LARGEST >> 20} MiB"
@@ -54,13 +62,13 @@ def _read(submission: Submission, file: str) -> Loaded:
     except UnicodeDecodeError:
         message = "it is not UTF-8; save it as UTF-8"
         raise ValueError(message) from None
-    if file.endswith(".json"):  # YAML 1.2 holds JSON, but not every string escape in PyYAML
+    if file.lower().endswith(".json"):  # YAML 1.2 holds JSON, but not every string escape in PyYAML
         try:
             json.loads(text)
         except RecursionError:
             message = "it is nested too deeply"
             raise ValueError(message) from None
-    return yamlfile.load(text, file)
+    return yamlfile.load(without_invisible(text), file)
 
 
 def _locate(data: Any, dotted: str) -> Path | None:

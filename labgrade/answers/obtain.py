@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from labgrade.answers import call, entry, file, text
+from labgrade.answers import call, entry, file, missing, text
 from labgrade.model import CallForm, EntryForm, FileForm
 from labgrade.results import Answer, NoAnswer
 from labgrade.values import Number
 from labgrade.verdict import Outcome, without_value
 
 if TYPE_CHECKING:
-    from labgrade.model import AnswerSpec, Form, Limits, SubjectSpec
+    from labgrade.model import AnswerSpec, AnswerType, Form, Limits, SubjectSpec
     from labgrade.results import Submission
     from labgrade.sandbox.runner import Runner
     from labgrade.verdict import Verdict
+
+_MOST_NOTES = 2
 
 
 def obtain(
@@ -40,7 +42,7 @@ def obtain(
             found = _read(wanted, form, submission)
         if found is not None:
             return _compared(found, wanted, forms[position + 1 :], submission)
-    return NoAnswer(name=wanted.name, verdict=_missing(forms, submission))
+    return NoAnswer(name=wanted.name, verdict=_missing(forms, wanted.type, submission))
 
 
 def _read(wanted: AnswerSpec, form: Form, submission: Submission) -> Answer | NoAnswer | None:
@@ -73,16 +75,24 @@ def _differ(one: Number, other: Number) -> bool:
     return abs(one.value - other.value) > max(one.half_unit, other.half_unit)
 
 
-def _missing(forms: list[Form], submission: Submission) -> Verdict:
+def _missing(forms: list[Form], kind: AnswerType, submission: Submission) -> Verdict:
+    """MISSING with what was looked for; MANUAL where a value was said, only not so that it can be read."""
     looked = "; ".join(describe(form) for form in forms)
-    reason = f"nothing was handed in; looked for {looked}" if submission.files else "the folder is empty"
-    notes = [
-        note
-        for form in forms
-        if isinstance(form, CallForm | FileForm)
-        and (note := file.notebook_instead(submission, form.file if isinstance(form, CallForm) else form.pattern))
-    ]
-    return without_value(Outcome.MISSING, reason, hint=notes[0] if notes else "")
+    if not submission.files:
+        return without_value(Outcome.MISSING, _empty(submission))
+    notes = missing.notes(forms, kind, submission)
+    hint = "; ".join(note.text for note in notes[:_MOST_NOTES])
+    if any(note.unread for note in notes):
+        return without_value(Outcome.MANUAL, f"no value could be read; looked for {looked}", hint=hint)
+    what = "no answer was found" if notes else "nothing was handed in"
+    return without_value(Outcome.MISSING, f"{what}; looked for {looked}", hint=hint)
+
+
+def _empty(submission: Submission) -> str:
+    folders = sorted(entry.name for entry in submission.folder.iterdir() if entry.is_dir())
+    if submission.refused:
+        return "nothing in the folder can be read"
+    return f"there is no file in the folder, only folders: '{folders[0]}'" if folders else "the folder is empty"
 
 
 def describe(form: Form) -> str:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from labgrade.answers.documents import Unreadable, find_report, read_document
+from labgrade.answers.documents import Unreadable, read_document
 from labgrade.answers.numbers import finest_of
 from labgrade.answers.patterns import PatternError, search
 from labgrade.answers.phrases import Candidate, candidates
+from labgrade.answers.reports import below, find_reports, together
 from labgrade.answers.sections import Span, sections
 from labgrade.answers.tables import TableFound, TableProblem, find_tables
 from labgrade.answers.typed import WrongTypeError, as_value
@@ -54,10 +55,21 @@ def obtain(name: str, kind: AnswerType, form: TextForm, submission: Submission) 
 
     MANUAL where the text says different values behind the same words, FAULT where a pattern of the spec fails.
     """
-    path = form.file if form.file is not None else find_report(submission)
-    document = read_document(submission, path) if path is not None else None
-    if document is None:
+    if form.file is not None:
+        document = read_document(submission, form.file)
+        return _in(document, name, kind, form) if document is not None else None
+    paths = find_reports(submission)
+    documents = [document for path in paths if (document := read_document(submission, path)) is not None]
+    readable = [document for document in documents if not isinstance(document, Unreadable)] or documents
+    found = [answer for document in readable if (answer := _in(document, name, kind, form)) is not None]
+    if not found:
         return None
+    answer = together(found)
+    return replace(answer, remarks=(*answer.remarks, *below(submission, paths)))
+
+
+def _in(document: Document | Unreadable, name: str, kind: AnswerType, form: TextForm) -> Answer | NoAnswer | None:
+    """What one document says."""
     if isinstance(document, Unreadable):
         return NoAnswer(name=name, verdict=without_value(Outcome.INCORRECT, document.reason), origin=document.path)
     spans = tuple(sections(document, form.report or ()))
