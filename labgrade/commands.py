@@ -9,7 +9,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from labgrade import course, pipeline, policy, schema_errors, spec, submission, validation, yamlfile, zoo
+from labgrade import course, pipeline, output, policy, schema_errors, spec, submission, validation, yamlfile, zoo
 from labgrade.errors import SpecError, UsageError, did_you_mean
 from labgrade.model import InputSpec, QuantityCall, SubjectSpec
 from labgrade.oracle import Oracle
@@ -36,6 +36,8 @@ def check(options: argparse.Namespace) -> int:
     A course around us takes part unless it lies in the folder itself: a submission brings no specs or code of ours.
     """
     here = Path.cwd()
+    if options.json:
+        output.refuse_unwritable(options.json, "--json")
     found = course.find(None if here.resolve().is_relative_to(options.path.resolve()) else here)
     specs = spec.read_all(_chosen(found, options.lab, options.task), found)
     tasks = [_public(read.task) for read in specs if read.task is not None]
@@ -80,7 +82,7 @@ def _print(report: Report, target: str | None) -> None:
         return
     terminal.render(report, console=Console(highlight=False), staff=False)
     if target:
-        Path(target).write_text(as_json.render(report) + "\n", encoding="utf-8")
+        output.write(target, as_json.render(report))
 
 
 def _exit_code(report: Report) -> int:
@@ -192,7 +194,7 @@ def list_(options: argparse.Namespace) -> int:
     """Show what there is: quantities and checkers with their parameters, tasks, models."""
     from rich.console import Console
 
-    console = Console(highlight=False)
+    console = Console(highlight=False, soft_wrap=not sys.stdout.isatty())
     found = course.find(Path.cwd())
     match options.what:
         case "tasks":

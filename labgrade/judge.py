@@ -6,11 +6,12 @@ range it lies in. Where two misconceptions fit, neither is claimed.
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from labgrade.values import Number
-from labgrade.verdict import Outcome, Verdict, correct, partial
+from labgrade.verdict import Outcome, Verdict, correct, partial, without_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 Judging: TypeAlias = "Callable[[Value, Value | None], Verdict]"
 Expect: TypeAlias = "Callable[[Source], Value]"
 
+_ONE_COMMA = re.compile(r"-?\d{1,3},\d{3}(?![\d,.])")
 _CLAIMABLE_DIGITS = 3  # a number printed with fewer agrees with too much to say which mistake it came from
 
 
@@ -40,6 +42,9 @@ def judge(check: Check, answer: Value, judging: Judging, expect: Expect) -> Verd
             return _speak(convention, verdict, right=True)
     if verdict.agrees:
         return verdict
+    if meant := _with_decimal_comma(check, answer, judging, expect):
+        reason = f"{verdict.reason}; with a decimal comma, as {meant}, it would be right"
+        return replace(without_value(Outcome.MANUAL, reason, hint="write decimals with a point"), facts=verdict.facts)
     fitting = _misconceptions(check, answer, judging, expect)
     if len(fitting) == 1:
         return _speak(fitting[0], verdict, right=False)
@@ -50,6 +55,17 @@ def judge(check: Check, answer: Value, judging: Judging, expect: Expect) -> Verd
         if isinstance(answer, Number) and _within(answer.value, bounds):
             return replace(partial(bounds.credit, bounds.says), facts=verdict.facts)
     return verdict
+
+
+def _with_decimal_comma(check: Check, answer: Value, judging: Judging, expect: Expect) -> str:
+    """`1,498 GMac` reads as 1498 GMac; the number in other words, where 1.498 GMac would be right, else nothing."""
+    if not isinstance(answer, Number) or not _ONE_COMMA.match(answer.text):
+        return ""
+    text = answer.text.replace(",", ".", 1)
+    meant = replace(answer, value=answer.value / 1000, half_unit=answer.half_unit / 1000, text=text)
+    sources = [check.expected, *(other.source for other in check.also_right)]
+    right = any(judging(meant, expect(each)).outcome is Outcome.CORRECT for each in sources if each is not None)
+    return f"'{text}'" if right else ""
 
 
 def _misconceptions(check: Check, answer: Value, judging: Judging, expect: Expect) -> list[Alternative]:

@@ -183,10 +183,13 @@ class TaskGrading:
             return without_value(Outcome.SKIPPED, f"needs full credit for {', '.join(map(repr, unmet))} first"), ""
         answer = self._answer(check.answer, item.subject if check.cases else None)
         if isinstance(answer, NoAnswer):
-            return _with_remarks(answer.verdict, answer.remarks), answer.origin
+            verdict = answer.verdict
+            if verdict.outcome is Outcome.MANUAL and check.by_hand:
+                verdict = replace(verdict, reason=f"{verdict.reason}; {_rubric(check)}")
+            return _with_remarks(verdict, answer.remarks), answer.origin
         if check.by_hand:
-            rubric = "; ".join(f"{float(line.points):g} for {line.what}" for line in check.by_hand)
-            return without_value(Outcome.MANUAL, f"waits to be marked by a person: {rubric}"), answer.origin
+            verdict = without_value(Outcome.MANUAL, _rubric(check))
+            return _with_remarks(verdict, answer.remarks), answer.origin
         judging, expect = self._grader.means(self.task, check, item.subject)
         verdict = judge(check, answer.value, judging, expect)
         return _with_remarks(verdict, answer.remarks), answer.origin
@@ -210,6 +213,11 @@ class TaskGrading:
                 runner=self._grader.runner,
             )
         return self._answers[key]
+
+
+def _rubric(check: Check) -> str:
+    lines = "; ".join(f"{float(line.points):g} for {line.what}" for line in check.by_hand)
+    return f"waits to be marked by a person: {lines}"
 
 
 def _fault(reason: str) -> Verdict:

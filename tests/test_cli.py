@@ -1,6 +1,7 @@
 """The `labgrade` command on a small course."""
 
 import json
+from pathlib import Path
 
 import pytest
 import small_course
@@ -90,6 +91,38 @@ def test_the_json_report_goes_to_a_file_too(course, capsys):
     main(["check", "submissions/twice", "--json", "out.json"])
     assert json.loads((course / "out.json").read_text())["schema"] == "labgrade/report/1"
     assert "PARTIAL" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("target", "message"),
+    [
+        ("nowhere/out.json", "labgrade: --json nowhere/out.json: there is no folder 'nowhere'"),
+        ("submissions", "labgrade: --json submissions: this is a folder; name a file in it"),
+    ],
+)
+def test_a_report_that_cannot_be_written_is_refused_before_grading(course, capsys, target, message):
+    assert main(["check", "submissions/right", "--json", target]) == 2
+    done = capsys.readouterr()
+    assert message in done.err
+    assert done.out == ""
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
+def test_a_full_disk_is_a_sentence(course, capsys):
+    assert main(["check", "submissions/right", "--json", "/dev/full"]) == 2
+    done = capsys.readouterr()
+    assert "CORRECT" in done.out
+    assert done.err == "labgrade: the report could not be written to '/dev/full': no space left on device\n"
+
+
+def test_list_shows_the_values_that_are_allowed_on_one_line_in_a_pipe(course, capsys):
+    main(["list", "quantities", "macs"])
+    lines = capsys.readouterr().out.splitlines()
+    assert "    norm: Literal['none', 'two_per_input', 'folded'] (default 'none')" in lines or any(
+        "norm: Literal['none'" in line for line in lines
+    )
+    assert "Norm (" not in "".join(lines)
+    assert max(map(len, lines)) > 80
 
 
 def test_compute_prints_one_value_or_json(course, capsys):

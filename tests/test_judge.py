@@ -112,6 +112,25 @@ def test_where_two_misconceptions_fit_the_range_speaks():
     assert found.facts["fits several misconceptions"] == "one / two"
 
 
+@pytest.mark.parametrize(
+    ("text", "value", "outcome"),
+    [
+        ("1,000 K", 1_000_000, Outcome.MANUAL),
+        ("1,010 K", 1_010_000, Outcome.MANUAL),
+        ("1,001 K", 1_001_000, Outcome.INCORRECT),
+        ("1,000,000", 1_000_000, Outcome.INCORRECT),
+        ("1000 K", 1_000_000, Outcome.INCORRECT),
+    ],
+)
+def test_a_decimal_comma_that_would_make_it_right_waits_for_a_person(text, value, outcome):
+    answer = Number(value=Fraction(value), half_unit=Fraction(500), digits=4, text=text)
+    found = verdict(answer, also_right=(known(1010),))
+    assert found.outcome is outcome
+    if outcome is Outcome.MANUAL:
+        assert found.reason.endswith(f"with a decimal comma, as '{text.replace(',', '.')}', it would be right")
+        assert found.hint == "write decimals with a point"
+
+
 def test_what_a_checker_raises_is_not_swallowed():
     def broken(answer, expected):
         raise ZeroDivisionError

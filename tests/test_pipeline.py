@@ -65,9 +65,9 @@ def grade(tmp_path):
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / path).write_text(text)
     found = course.find(tmp_path)
-    task = spec.read(tmp_path / "specs/lab/task.yaml", found)
 
     def graded(**files):
+        task = spec.read(tmp_path / "specs/lab/task.yaml", found)
         work = tmp_path / "work"
         work.mkdir(exist_ok=True)
         for name, content in files.items():
@@ -121,6 +121,20 @@ def test_what_is_marked_by_hand_waits(grade):
     verdict = grade(answers__yaml="task: {words: because}")["essay"].verdict
     assert verdict.outcome is Outcome.MANUAL
     assert verdict.reason == "waits to be marked by a person: 2 for clarity"
+
+
+def test_what_is_marked_by_hand_shows_its_rubric_even_where_reports_differ(tmp_path, grade):
+    path = tmp_path / "specs/lab/task.yaml"
+    path.write_text(TASK.replace("from: [{entry: task.words}]", "from: [{report: under Discussion}]"))
+    files = {"report__md": "# Total\n5\n# Discussion\nmany words\n", "report__txt": "# Discussion\nother words\n"}
+    verdict = grade(**files)["essay"].verdict
+    assert verdict.outcome is Outcome.MANUAL
+    assert "2 reports say different things: many words (report.md:3, under Discussion), other words" in verdict.reason
+    assert verdict.reason.endswith("; waits to be marked by a person: 2 for clarity")
+    (tmp_path / "work/report.txt").unlink()
+    graded = grade(report__md="# Discussion\nmany words\n")["essay"]
+    assert graded.verdict.reason == "waits to be marked by a person: 2 for clarity"
+    assert graded.answer_from == "report.md:1, under Discussion"
 
 
 def test_nothing_handed_in_is_missing_and_says_what_was_looked_for(grade):

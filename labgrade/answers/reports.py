@@ -7,6 +7,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from labgrade.answers.numbers import finest_of
+from labgrade.answers.plain import cut
 from labgrade.results import Answer, NoAnswer
 from labgrade.values import Number
 from labgrade.verdict import Outcome, without_value
@@ -68,7 +69,7 @@ def _agreed(answers: Sequence[Answer]) -> Answer | None:
 def _said(each: Answer | NoAnswer) -> str:
     if isinstance(each, NoAnswer):
         return each.verdict.reason
-    return str(each.value) if isinstance(each.value, Number | str | tuple) else "a table"
+    return cut(str(each.value)) if isinstance(each.value, Number | str | tuple) else "a table"
 
 
 def _named(files: Sequence[str]) -> str:
