@@ -9,7 +9,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from labgrade import course, pipeline, output, policy, schema_errors, spec, submission, validation, yamlfile, zoo
+from labgrade import course, output, pipeline, policy, schema_errors, spec, submission, validation, yamlfile, zoo
 from labgrade.errors import SpecError, UsageError, did_you_mean
 from labgrade.model import InputSpec, QuantityCall, SubjectSpec
 from labgrade.oracle import Oracle
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from labgrade.registry import Entry
 
 OK, NOT_RIGHT, USAGE, FAULT = 0, 1, 2, 3
+_LISTED = 8
 
 
 # ---- check -----------------------------------------------------------------------------------------------------
@@ -55,14 +56,20 @@ def _chosen(found: Course, lab: str | None, ids: list[str] | None) -> list[Path]
     paths = spec.files(found.specs)
     labs = sorted({path.parent.name for path in paths})
     if lab is not None and lab not in labs:
-        message = f"there is no lab '{lab}'{did_you_mean(lab, labs)}"
+        message = f"there is no lab '{lab}'{did_you_mean(lab, labs) or _there_is(labs)}"
         raise UsageError(message)
     paths = [path for path in paths if lab in (None, path.parent.name)]
     for name in ids or []:
         if name not in {path.stem for path in paths}:
-            message = f"there is no task '{name}'{did_you_mean(name, [path.stem for path in paths])}"
+            ids_there = [path.stem for path in paths]
+            message = f"there is no task '{name}'{did_you_mean(name, ids_there) or _there_is(ids_there)}"
             raise UsageError(message)
     return [path for path in paths if not ids or path.stem in ids]
+
+
+def _there_is(names: list[str]) -> str:
+    more = ", ..." if len(names) > _LISTED else ""
+    return f"; there is {', '.join(names[:_LISTED])}{more}" if names else ""
 
 
 def _public(task: Task) -> Task:

@@ -6,13 +6,15 @@ its item; a fault of ours is raised in `setup`, so that JUnit calls it an error.
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from _pytest.config import create_terminal_writer
 
-from labgrade import course, graded_plain, pipeline, spec, submission
-from labgrade.errors import UsageError
+from labgrade import course, graded_plain, output, pipeline, spec, submission
+from labgrade.errors import UsageError, did_you_mean
 from labgrade.verdict import Outcome
 
 if TYPE_CHECKING:
@@ -41,7 +43,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="grade this submission; `all` grades every one",
     )
     group.addoption("--submissions-dir", metavar="DIR", help="where submissions are (default: submissions/)")
-    group.addoption("--labgrade-json", metavar="FILE", help="write the report as JSON; `-` is stdout")
+    group.addoption(
+        "--labgrade-json", metavar="FILE", help="write the report as JSON; `-` is stdout, and all else goes to stderr"
+    )
 
 
 @pytest.hookimpl(trylast=True)
@@ -53,6 +57,8 @@ def pytest_configure(config: pytest.Config) -> None:
         grading = Grading(config)
     except UsageError as error:
         raise pytest.UsageError(str(error)) from None
+    if config.getoption("labgrade_json") == "-":
+        _leave_stdout(config)
     config.stash[_GRADING] = grading
     config.pluginmanager.register(grading, "labgrade-grading")
     config.option.continue_on_collection_errors = True  # one broken spec must not stop the others
@@ -65,6 +71,13 @@ def pytest_configure(config: pytest.Config) -> None:
             reporter.reportchars = ""
     if getattr(config.option, "dist", "no") == "load":
         config.option.dist = "loadscope"  # a task of a submission stays together, so its answers are obtained once
+
+
+def _leave_stdout(config: pytest.Config) -> None:
+    """All that pytest says goes to stderr, so that stdout holds nothing but the JSON."""
+    reporter = config.pluginmanager.get_plugin("terminalreporter")
+    if reporter is not None:
+        reporter._tw = create_terminal_writer(config, sys.stderr)  # noqa: SLF001 - made anew, as pytest itself does
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
@@ -80,11 +93,19 @@ class Grading:
     def __init__(self, config: pytest.Config) -> None:
         self.config = config
         self.course = course.find(config.rootpath)
+        if target := config.getoption("labgrade_json"):
+            output.refuse_unwritable(target, "--labgrade-json")
+        _refuse_unknown_specs(config, self.course)
         self.submissions = _submissions(config)
         self.grader = pipeline.Grader(self.course)
         self.gradings: dict[tuple[Path, str], pipeline.TaskGrading] = {}
         self.results: list[dict[str, Any]] = []
         self.broken: dict[str, str] = {}
+        self._session: pytest.Session | None = None
+
+    def pytest_sessionstart(self, session: pytest.Session) -> None:
+        """The session whose exit code says that a task could not be graded, or a report not written."""
+        self._session = session
 
     def grading(self, task: Task, who: Submission) -> pipeline.TaskGrading:
         """The grading of one task of one submission, shared by its items."""
@@ -112,8 +133,10 @@ class Grading:
         """Stop the processes behind the run."""
         self.grader.close()
 
-    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter, exitstatus: int) -> None:
         """The report for the TA; as JSON too where asked for."""
+        if exitstatus == pytest.ExitCode.USAGE_ERROR:  # nothing was graded
+            return
         from rich.console import Console
 
         from labgrade.report import json as as_json
@@ -135,21 +158,46 @@ class Grading:
             console.print(message, style="red", markup=False, soft_wrap=True)
         terminal.render(report, console=console, staff=True)
         target = self.config.getoption("labgrade_json")
-        if target == "-":
-            terminalreporter.write_line(as_json.render(report))
-        elif target:
-            Path(target).write_text(as_json.render(report) + "\n", encoding="utf-8")
+        try:
+            if target == "-":
+                sys.stdout.write(as_json.render(report) + "\n")
+            elif target:
+                output.write(str(self.config.invocation_params.dir / target), as_json.render(report))
+        except UsageError as error:
+            console.print(f"labgrade: {error}", style="red", markup=False, soft_wrap=True)
+            self._exit_with(pytest.ExitCode.INTERNAL_ERROR)
+        if self.broken:
+            self._exit_with(pytest.ExitCode.INTERRUPTED)
+
+    def _exit_with(self, code: pytest.ExitCode) -> None:
+        if self._session is not None:
+            self._session.exitstatus = code
 
     def _remarks(self) -> dict[str, tuple[str, ...]]:
         return {who.name: who.refused for who in self.submissions}
 
 
+def _refuse_unknown_specs(config: pytest.Config, found: course.Course) -> None:
+    if config.args_source is not pytest.Config.ArgsSource.ARGS:
+        return
+    for argument in config.args:
+        path = config.invocation_params.dir / argument.partition("::")[0]
+        if path.suffix == ".yaml" and not path.exists():
+            there = [file.stem for file in spec.files(found.specs)]
+            message = f"there is no spec '{argument}'{did_you_mean(path.stem, there)}"
+            raise UsageError(message)
+
+
 def _submissions(config: pytest.Config) -> list[Submission]:
+    names = config.getoption("submission")
+    if "" in names:
+        message = "--submission names nobody; it takes the name of a submission, or `all`"
+        raise UsageError(message)
     given = config.getoption("submissions_dir")
     folder = config.rootpath / "submissions"
     if given:
         folder = config.invocation_params.dir / Path(given).expanduser()
-    found = submission.find(folder, config.getoption("submission"))
+    found = submission.find(folder, names)
     if not found:
         message = f"there is no submission in '{folder}'"
         raise UsageError(message)

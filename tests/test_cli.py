@@ -1,6 +1,8 @@
 """The `labgrade` command on a small course."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -63,6 +65,7 @@ def test_a_broken_spec_ends_with_2_and_the_others_are_graded(course, capsys):
         (["check", "nowhere"], "labgrade: there is no folder 'nowhere'"),
         (["check", "conftest.py"], "labgrade: 'conftest.py' is not a folder"),
         (["check", "submissions", "--lab", "lap"], "labgrade: there is no lab 'lap'; did you mean 'lab'?"),
+        (["check", "submissions", "--task", "nope"], "labgrade: there is no task 'nope'; there is task"),
         (["check", "submissions", "--task", "tsak"], "labgrade: there is no task 'tsak'; did you mean 'task'?"),
         (["compute", "sice", "--model", "torchvision/alexnet"], "there is no quantity 'sice'; did you mean 'size'?"),
         (["compute", "size", "--model", "torchvision/alexnt"], "did you mean 'torchvision/alexnet'?"),
@@ -115,12 +118,21 @@ def test_a_full_disk_is_a_sentence(course, capsys):
     assert done.err == "labgrade: the report could not be written to '/dev/full': no space left on device\n"
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
+@pytest.mark.parametrize("arguments", [["list", "models"], ["check", "submissions/right", "--json", "-"], ["schema"]])
+def test_output_that_cannot_be_written_is_a_sentence(course, arguments):
+    with open("/dev/full", "w") as full:  # noqa: PTH123 - a device
+        command = [sys.executable, "-m", "labgrade.cli", *arguments]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr == "labgrade: the output could not be written: no space left on device\n"
+
+
 def test_list_shows_the_values_that_are_allowed_on_one_line_in_a_pipe(course, capsys):
     main(["list", "quantities", "macs"])
     lines = capsys.readouterr().out.splitlines()
-    assert "    norm: Literal['none', 'two_per_input', 'folded'] (default 'none')" in lines or any(
-        "norm: Literal['none'" in line for line in lines
-    )
+    values = "'none', 'one_per_input', 'two_per_input', 'four_per_input', 'five_per_input'"
+    assert f"    norm: Literal[{values}] (default 'none')" in lines
     assert "Norm (" not in "".join(lines)
     assert max(map(len, lines)) > 80
 
