@@ -7,6 +7,7 @@ import os
 import warnings
 from typing import TYPE_CHECKING
 
+from labgrade.answers import packages
 from labgrade.answers.typed import WrongTypeError, as_value
 from labgrade.results import Answer, NoAnswer
 from labgrade.sandbox.request import CallRequest
@@ -89,7 +90,7 @@ def obtain(
 
 def _none(name: str, origin: str, execution: Execution, outcome: Outcome, reason: str) -> NoAnswer:
     facts = {"printed": execution.printed} if execution.printed else {}
-    return NoAnswer(name=name, verdict=without_value(outcome, reason, **facts), origin=origin)
+    return NoAnswer(name=name, verdict=without_value(outcome, reason, hint=packages.hint(reason), **facts), origin=origin)
 
 
 def _read(path: Path) -> bytes:
