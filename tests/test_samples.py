@@ -12,9 +12,7 @@ SAMPLES = ROOT / "submissions"
 
 
 NAMES = ["empty", "exemplar", "outputs-only", "paper-only", "student42"]
-EXPECTED = {
-    name: yaml.safe_load((SAMPLES / f"{name}.expected.yaml").read_text(encoding="utf-8")) for name in NAMES
-}
+EXPECTED = {name: yaml.safe_load((SAMPLES / f"{name}.expected.yaml").read_text(encoding="utf-8")) for name in NAMES}
 
 
 @pytest.fixture(scope="module")

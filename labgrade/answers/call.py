@@ -90,7 +90,9 @@ def obtain(
 
 def _none(name: str, origin: str, execution: Execution, outcome: Outcome, reason: str) -> NoAnswer:
     facts = {"printed": execution.printed} if execution.printed else {}
-    return NoAnswer(name=name, verdict=without_value(outcome, reason, hint=packages.hint(reason), **facts), origin=origin)
+    return NoAnswer(
+        name=name, verdict=without_value(outcome, reason, hint=packages.hint(reason), **facts), origin=origin
+    )
 
 
 def _read(path: Path) -> bytes:
