@@ -9,7 +9,7 @@ SUBMISSIONS_DIR ?= submissions
 BIN = $(VENV)/bin
 STAMP = $(VENV)/.installed
 
-.PHONY: grade test lint setup bench bench-macs mutation schema clean
+.PHONY: grade test lint setup bench bench-macs bench-onnx bench-sandbox soak mutation schema clean
 
 # pytest ends with 1 where a check is not right: the submission was graded all the same. Where a task can't be read it
 # ends with 2, and so does make.
@@ -37,6 +37,16 @@ bench: setup
 bench-macs: setup
 	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev,bench]'
 	$(BIN)/python benchmarks/macs.py
+
+bench-onnx: setup
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev,bench]'
+	$(BIN)/python benchmarks/onnx_files.py
+
+bench-sandbox: setup
+	$(BIN)/python benchmarks/sandbox.py
+
+soak: setup
+	LABGRADE_SOAK=200 $(BIN)/python -m pytest tests/sandbox/test_soak.py
 
 mutation: setup
 	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev,mutation]'

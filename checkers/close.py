@@ -13,6 +13,7 @@ import numpy as np
 from labgrade.values import Number
 from labgrade.verdict import Verdict, correct, incorrect, partial
 
+from ._names import without_prefix
 from ._wording import off_by, shown, tally
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ def _number(answer: Number, expected: Number, rtol: float, atol: float) -> Verdi
 
 
 def _named(answer: Mapping[str, object], expected: Mapping[str, object], rtol: float, atol: float) -> Verdict:
+    answer = dict(zip(without_prefix(list(answer), expected), answer.values(), strict=True))
     verdicts = {
         name: close(answer[name], expected[name], rtol=rtol, atol=atol)  # type: ignore[arg-type]  # one value a name
         for name in expected

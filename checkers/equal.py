@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from labgrade.values import Scalar, Value
 
 TOO_FEW_DIGITS = Fraction(1, 2)
+FEWEST_DIGITS = 2  # a number printed with fewer agrees with almost anything
 CUT_NOT_ROUNDED = Fraction(1, 2)
 
 
@@ -22,9 +23,9 @@ def equal(answer: Scalar | Mapping[str, Number], expected: Value, *, digits: int
     """The expected value, as precisely as the answer was printed.
 
     Works for counts, bytes, numbers, texts, shapes and histograms. A number that was printed rounded is right where
-    the expected value rounds to it; with fewer significant digits than `digits` it gets half the credit, and so does
-    one that was cut where it had to be rounded. A histogram gets the share of its names that are right; a name with
-    the number 0 is the same as no name.
+    the expected value rounds to it; with fewer significant digits than `digits` it gets half the credit, with a single
+    one none, and one that was cut where it had to be rounded gets half. A histogram gets the share of its names that
+    are right; a name with the number 0 is the same as no name.
     """
     match answer, expected:
         case Number(), Number():
@@ -45,8 +46,10 @@ def _number(answer: Number, expected: Number, digits: int) -> Verdict:
     if not off or (abs(off) <= allowed and printed >= digits):
         return correct(**facts)
     if abs(off) <= allowed:
-        reason = f"got {shown(answer)}, which agrees with the expected value as far as it was printed"
         hint = f"print more digits: at least {digits} significant digits are needed"
+        if printed < FEWEST_DIGITS:
+            return incorrect(f"got {shown(answer)}, which says too little to be judged", hint=hint, **facts)
+        reason = f"got {shown(answer)}, which agrees with the expected value as far as it was printed"
         return partial(TOO_FEW_DIGITS, reason, hint=hint, agrees=True, **facts)
     if _is_cut(answer, expected) and printed >= digits:
         reason = f"got {shown(answer)}, which is the expected value with its last digits cut off"

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal
 from labgrade.values import Number
 from labgrade.verdict import Verdict, correct, incorrect, partial
 
+from ._names import bare, folded, is_total, without_prefix
 from ._wording import shown, tally
 from .equal import equal
 
@@ -20,28 +21,31 @@ if TYPE_CHECKING:
     from labgrade.values import Row, Scalar, Table
 
 
-def same_rows(
+def same_rows(  # noqa: PLR0913 - what a spec may set, each by its name
     answer: Table,
     expected: Table,
     *,
     abridged: bool = False,
-    at_least: int = 1,
+    at_least: int | None = None,
     order: bool = False,
     others: Literal["wrong", "allowed"] = "wrong",
+    left_open: Literal["skipped", "wrong"] = "skipped",
     digits: int = 3,
 ) -> Verdict:
     """The same rows with the same cells; the credit is the share of rows that are right.
 
     Rows are found by name, in any order unless `order` is asked for. A row that is not expected counts as a wrong one,
-    unless `others` are allowed.
-    A cell that was left open is not compared, unless most of its column was left open where something is expected.
-    With `abridged`, rows missing from a table that shows it leaves some out cost nothing, as long as `at_least` of the
-    rows are there. Numbers are compared as printed, with at least `digits` significant digits (as `equal` does).
+    unless `others` are allowed, it sums up the others, or there is nothing in it but zeros.
+    A cell that was left open is not compared, unless most of its column was left open where something is expected;
+    with `left_open: wrong`, every cell in which something is expected has to be there.
+    With `abridged`, rows missing from a table that shows it leaves some out cost nothing, as long as half of the rows
+    are there, or `at_least` that many. Numbers are compared as printed, with at least `digits` significant digits (as
+    `equal` does).
     """
-    judged = _judge(answer, expected, order=order, digits=digits)
+    judged = _judge(answer, expected, order=order, digits=digits, all_cells=left_open == "wrong")
     if others == "allowed":
         judged = replace(judged, extra=())
-    enough = max(1, at_least)
+    enough = max(1, (judged.required + 1) // 2 if at_least is None else at_least)
     forgiven = abridged and answer.abridged and judged.there >= enough
     hint = ""
     if judged.missing and not forgiven and answer.abridged:
@@ -63,9 +67,11 @@ class _Judged:
     required: int
 
 
-def _judge(answer: Table, expected: Table, *, order: bool, digits: int) -> _Judged:
+def _judge(answer: Table, expected: Table, *, order: bool, digits: int, all_cells: bool) -> _Judged:
     pairs = _pairs(answer.rows, expected.rows)
-    unanswered = _unanswered([(answer.rows[got], expected.rows[index]) for index, got in pairs.items()])
+    columns = frozenset(column for row in expected.rows for column in row.cells)
+    found = [(answer.rows[got], expected.rows[index]) for index, got in pairs.items()]
+    unanswered = columns if all_cells else _unanswered(found)
     verdicts = {index: _row(answer.rows[got], expected.rows[index], unanswered, digits) for index, got in pairs.items()}
     if order:
         displaced = set(pairs) - _in_order(pairs)
@@ -77,7 +83,7 @@ def _judge(answer: Table, expected: Table, *, order: bool, digits: int) -> _Judg
     return _Judged(
         rows=[(expected.rows[index].name, verdicts[index]) for index in counted],
         missing=[expected.rows[index].name for index in required if index not in pairs],
-        extra=[row.name for index, row in enumerate(answer.rows) if index not in matched],
+        extra=[row.name for index, row in enumerate(answer.rows) if index not in matched and _claims(row)],
         there=sum(index in pairs for index in required),
         required=len(required),
     )
@@ -102,16 +108,17 @@ def _sum_up(judged: _Judged, *, forgiven: bool, hint: str) -> Verdict:
 def _pairs(answer: Sequence[Row], expected: Sequence[Row]) -> dict[int, int]:
     """Which row of the answer stands for which expected row, by their places; in order of the expected rows.
 
-    Names as they are come before names without spaces and case, a row's own name before its other names. Rows of the
-    same name are taken in order.
+    Names as they are come before names without spaces and case, and those before bare ones (`Conv2d` for `nn.Conv2d`);
+    a row's own name comes before its other names. Rows of the same name are taken in order.
     """
+    given = without_prefix([row.name.strip() for row in answer], {name for row in expected for name in _names(row)})
     pairs: dict[int, int] = {}
     taken: set[int] = set()
-    for key in (str.strip, _folded):
+    for key in (str.strip, folded, bare):
         waiting: defaultdict[str, deque[int]] = defaultdict(deque)
-        for place, row in enumerate(answer):
+        for place, name in enumerate(given):
             if place not in taken:
-                waiting[key(row.name)].append(place)
+                waiting[key(name)].append(place)
         for own in (True, False):
             for index, row in enumerate(expected):
                 names = (row.name,) if own else row.also_named
@@ -122,8 +129,13 @@ def _pairs(answer: Sequence[Row], expected: Sequence[Row]) -> dict[int, int]:
     return dict(sorted(pairs.items()))
 
 
-def _folded(name: str) -> str:
-    return "".join(name.split()).casefold()
+def _names(row: Row) -> tuple[str, ...]:
+    return (row.name, *row.also_named)
+
+
+def _claims(row: Row) -> bool:
+    """Whether a row that nobody expected says something: it is no total, and not all zeros."""
+    return not is_total(row.name) and any(_says_something(cell) for cell in row.cells.values())
 
 
 def _unanswered(pairs: Sequence[tuple[Row, Row]]) -> frozenset[str]:
@@ -150,13 +162,19 @@ def _row(got: Row, row: Row, unanswered: frozenset[str], digits: int) -> Verdict
         if cell is None or (given is None and not _says_something(cell)):
             continue
         if given is not None:
-            verdicts[column] = equal(given, cell, digits=digits)
+            rights = (cell, *row.also_right.get(column, ()))
+            verdicts[column] = _best([equal(given, right, digits=digits) for right in rights])
         elif column in unanswered and not row.optional:
             verdicts[column] = incorrect("left open", got="left open", expected=shown(cell))
     if not verdicts:
         return _nothing_to_compare(row)
     column, worst = min(verdicts.items(), key=lambda item: item[1].credit)
     return worst if worst.credit == 1 else _in_column(column, worst)
+
+
+def _best(verdicts: Sequence[Verdict]) -> Verdict:
+    """The verdict with the most credit, the first of several."""
+    return max(verdicts, key=lambda verdict: verdict.credit)
 
 
 def _nothing_to_compare(row: Row) -> Verdict:

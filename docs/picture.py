@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import re
+import tempfile
 from pathlib import Path
 
 from rich.console import Console
@@ -24,8 +25,8 @@ def main() -> None:
     """Grade the sample and write the picture; fonts are the reader's own, so that nothing is fetched."""
     found = course.find(ROOT)
     tasks = [spec.read(path, found) for path in spec.files(found.specs) if path.stem in SHOWN]
-    (who,) = submission.find(ROOT / "submissions", ["student42"])
-    with pipeline.Grader(found) as grader:
+    with tempfile.TemporaryDirectory() as store, pipeline.Grader(found) as grader:
+        who = submission.take(ROOT / "submissions" / "student42", "student42", Path(store))
         report = policy.for_student(Report(submissions=(grader.grade(tasks, who),)))
     console = Console(record=True, width=80, file=io.StringIO(), force_terminal=True, highlight=False)
     terminal.render(report, console=console, staff=False)

@@ -1,4 +1,4 @@
-"""The `labgrade` command: check, compute, list, validate, schema.
+"""The `labgrade` command: check, compute, subject, list, doctor, validate, schema.
 
 Exit codes: 0 all right, 1 something is not, 2 usage or a broken spec, 3 a fault of ours.
 """
@@ -12,8 +12,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from labgrade import __version__, commands
+from labgrade import __version__, commands, examination, explore
 from labgrade.errors import FaultError, SpecError, UsageError
+from labgrade.torch_home import HELP as TORCH_HOME_HELP
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -55,7 +56,11 @@ def _parser() -> argparse.ArgumentParser:
     _check(verbs.add_parser("check", help="check your own work: what is right, what is not, and why"))
     _compute(verbs.add_parser("compute", help="compute a quantity of a model: the ground truth"))
     _list(verbs.add_parser("list", help="show the quantities, checkers, tasks or models that there are"))
+    doctor = verbs.add_parser("doctor", help="try what this machine offers, and say what to do about what is missing")
+    doctor.add_argument("--json", action="store_true", help="print JSON")
+    doctor.set_defaults(run=examination.run)
     _validate(verbs.add_parser("validate", help="check specs: every finding at file:line:column"))
+    _subject(verbs.add_parser("subject", help="write the ONNX file that a task is about"))
     schema = verbs.add_parser("schema", help="print the JSON Schema of a task, for editors")
     schema.add_argument("--write", type=Path, metavar="FILE", help="write it to FILE")
     schema.set_defaults(run=commands.schema)
@@ -63,22 +68,31 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _check(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("path", type=Path, help="the folder with the work")
+    parser.add_argument("path", type=Path, help="the folder with the work, or an archive of it (.zip, .tar.gz)")
     parser.add_argument("--lab", help="only this lab")
     parser.add_argument("--task", action="append", metavar="ID", help="only this task (may be given again)")
     parser.add_argument("--json", metavar="FILE", help="write the report as JSON; `-` is stdout")
+    parser.add_argument("--torch-home", type=Path, metavar="DIR", help=TORCH_HOME_HELP)
     parser.set_defaults(run=commands.check)
 
 
 def _compute(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("quantity")
-    parser.add_argument("--model", required=True, metavar="NAME", help="such as torchvision/resnet18")
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("--model", metavar="NAME", help="such as torchvision/resnet18, or torchvision/resnet18.onnx")
+    what.add_argument("--file", type=Path, metavar="FILE", help="an ONNX file")
     parser.add_argument("--input", default="1,3,224,224", metavar="SHAPE", help="such as 1,3,224,224 (the default)")
     parser.add_argument(
         "--set", action="append", default=[], metavar="KEY=VALUE", help="a convention, such as bias=true"
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
-    parser.set_defaults(run=commands.compute)
+    parser.set_defaults(run=explore.compute)
+
+
+def _subject(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("task", metavar="TASK", help="such as 2-2-1-operators")
+    parser.add_argument("--to", type=Path, default=Path(), metavar="FOLDER", help="where (default: here)")
+    parser.set_defaults(run=explore.subject)
 
 
 def _list(parser: argparse.ArgumentParser) -> None:

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-import json
 import sys
+import tempfile
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from labgrade import course, output, pipeline, policy, schema_errors, spec, submission, validation, yamlfile, zoo
+from labgrade import (
+    course,
+    output,
+    pipeline,
+    policy,
+    spec,
+    submission,
+    torch_home,
+    validation,
+    zoo_onnx,
+)
 from labgrade.errors import SpecError, UsageError, did_you_mean
-from labgrade.model import InputSpec, QuantityCall, SubjectSpec
-from labgrade.oracle import Oracle
 from labgrade.results import Report
 from labgrade.values import show
 from labgrade.verdict import Outcome
@@ -32,7 +40,7 @@ _LISTED = 8
 
 
 def check(options: argparse.Namespace) -> int:
-    """Grade one folder with the public checks, in plain words.
+    """Grade one folder or archive with the public checks, in plain words.
 
     A course around us takes part unless it lies in the folder itself: a submission brings no specs or code of ours.
     """
@@ -42,9 +50,13 @@ def check(options: argparse.Namespace) -> int:
     found = course.find(None if here.resolve().is_relative_to(options.path.resolve()) else here)
     specs = spec.read_all(_chosen(found, options.lab, options.task), found)
     tasks = [_public(read.task) for read in specs if read.task is not None]
-    who = submission.read(options.path, options.path.absolute().name)
-    with pipeline.Grader(found) as grader:
-        report = policy.for_student(Report(submissions=(grader.grade(tasks, who),)))
+    with (
+        tempfile.TemporaryDirectory(prefix="labgrade-store-", ignore_cleanup_errors=True) as store,
+        pipeline.Grader(found, torch_home=torch_home.find(options.torch_home)) as grader,
+    ):
+        who = submission.take(options.path, submission.name_of(options.path), Path(store))
+        graded = grader.grade(tasks, who)
+        report = policy.for_student(Report(submissions=(graded,), notes=grader.runner.protection.lines))
     _print(report, options.json)
     broken = [finding for read in specs for finding in read.findings]
     if broken:
@@ -100,100 +112,6 @@ def _exit_code(report: Report) -> int:
     return OK if right else NOT_RIGHT
 
 
-# ---- compute ---------------------------------------------------------------------------------------------------
-
-
-def compute(options: argparse.Namespace) -> int:
-    """Print a quantity of a model: one value, a table, or JSON."""
-    found = course.find(Path.cwd())
-    entries = found.quantities.entries
-    if options.quantity not in entries:
-        message = f"there is no quantity '{options.quantity}'{did_you_mean(options.quantity, entries)}"
-        raise UsageError(message)
-    if options.model not in zoo.names():
-        message = f"there is no model '{options.model}'{did_you_mean(options.model, zoo.names())}"
-        raise UsageError(message)
-    parameters = _parameters(options.set, entries[options.quantity])
-    subject = SubjectSpec(model=options.model, input=InputSpec(shape=_shape(options.input)))
-    with Oracle(found.quantities) as oracle:
-        value = oracle.value(QuantityCall(quantity=options.quantity, parameters=parameters), subject)
-    value = _plain(value)
-    if options.json:
-        print(json.dumps(value, ensure_ascii=False))  # noqa: T201
-    else:
-        _show(value, options.quantity)
-    return OK
-
-
-def _parameters(settings: list[str], entry: Entry) -> dict[str, Any]:
-    chosen: dict[str, Any] = {}
-    for setting in settings:
-        key, equals, text = setting.partition("=")
-        if not equals:
-            message = f"--set takes KEY=VALUE, not '{setting}'"
-            raise UsageError(message)
-        if key not in entry.parameters:
-            known = ", ".join(entry.parameters) or "none at all"
-            message = f"'{entry.name}' takes no '{key}'{did_you_mean(key, entry.parameters) or f'; it takes {known}'}"
-            raise UsageError(message)
-        loaded = yamlfile.load(text, "--set")
-        found = schema_errors.findings({"title": f"'{key}'", **entry.parameters[key].schema}, loaded)
-        if found:
-            raise UsageError(found[0].message)
-        chosen[key] = loaded.data
-    return chosen
-
-
-def _shape(text: str) -> tuple[int, ...]:
-    try:
-        shape = tuple(int(part) for part in text.replace("x", ",").split(","))
-    except ValueError:
-        shape = ()
-    if not shape or min(shape) < 1:
-        message = f"an input shape is whole numbers such as 1,3,224,224, not '{text}'"
-        raise UsageError(message)
-    return shape
-
-
-def _plain(value: object) -> object:
-    """Tensors are shown by their shapes: nobody reads a million values."""
-    if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
-    shape = getattr(value, "shape", None)
-    return value if shape is None else {"shape": list(shape), "dtype": str(getattr(value, "dtype", ""))}
-
-
-def _show(value: Any, title: str) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
-    console = Console(highlight=False)
-    rows = (
-        value
-        if isinstance(value, list)
-        else [{"": key, title: item} for key, item in value.items()]
-        if isinstance(value, dict)
-        else []
-    )
-    if not rows or not isinstance(rows[0], dict):
-        console.print(_cell(value), markup=False)
-        return
-    table = Table(box=None, pad_edge=False)
-    columns = [key for key in rows[0] if key not in ("also_named", "optional")]
-    for column in columns:
-        numeric = isinstance(rows[0][column], int | float)
-        table.add_column(column, justify="right" if numeric else "left", overflow="fold")
-    for row in rows:
-        table.add_row(*(_cell(row.get(column, "")) for column in columns))
-    console.print(table)
-
-
-def _cell(value: object) -> str:
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        return f"{value:,}" if isinstance(value, int) else show(value)
-    return json.dumps(value) if isinstance(value, list | dict) else str(value)
-
-
 # ---- list ------------------------------------------------------------------------------------------------------
 
 
@@ -207,7 +125,7 @@ def list_(options: argparse.Namespace) -> int:
         case "tasks":
             _list_tasks(found, options.word, console)
         case "models":
-            for name in zoo.names():
+            for name in zoo_onnx.models():
                 if options.word in name:
                     console.print(name, markup=False)
         case _:

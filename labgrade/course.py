@@ -17,6 +17,11 @@ class Course:
     checkers: registry.Registry
     quantities: registry.Registry
 
+    @property
+    def folders(self) -> tuple[Path, ...]:
+        """The folders whose content no student may see."""
+        return tuple(self.root / name for name in ("specs", "checkers", "reference", "submissions"))
+
 
 def find(root: Path | None = None) -> Course:
     """Read the course at `root`, by default labgrade's own.

@@ -33,6 +33,7 @@ def to_plain(task: Task, who: str, graded: Graded) -> dict[str, Any]:
             "hint": verdict.hint,
             "facts": dict(verdict.facts),
             "agrees": verdict.agrees,
+            "notes": list(verdict.notes),
         },
     }
 
@@ -79,5 +80,6 @@ def _graded(result: Mapping[str, Any]) -> Graded:
             hint=verdict["hint"],
             facts=verdict["facts"],
             agrees=verdict["agrees"],
+            notes=tuple(verdict["notes"]),
         ),
     )

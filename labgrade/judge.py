@@ -70,9 +70,14 @@ def _with_decimal_comma(check: Check, answer: Value, judging: Judging, expect: E
 
 def _misconceptions(check: Check, answer: Value, judging: Judging, expect: Expect) -> list[Alternative]:
     """Those whose value this is, as far as it was printed."""
-    if isinstance(answer, Number) and answer.digits is not None and answer.digits < _CLAIMABLE_DIGITS:
-        return []
-    return [known for known in check.misconceptions if judging(answer, expect(known.source)).agrees]
+    return [known for known in check.misconceptions if _fits(answer, judging(answer, expect(known.source)))]
+
+
+def _fits(answer: Value, verdict: Verdict) -> bool:
+    """Whether an answer is a known one, told precisely enough. The cells of a table must all be."""
+    if isinstance(answer, Number):
+        return verdict.agrees and (answer.digits is None or answer.digits >= _CLAIMABLE_DIGITS)
+    return verdict.outcome is Outcome.CORRECT
 
 
 def _speak(known: Alternative, verdict: Verdict, *, right: bool) -> Verdict:

@@ -7,6 +7,7 @@ imports neither torch nor onnx.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import importlib.metadata
 import json
@@ -19,12 +20,17 @@ from typing import IO, TYPE_CHECKING, Any, Self
 
 from labgrade import zoo
 from labgrade.errors import FaultError
+from labgrade.onnx_files import OnnxFiles
+from labgrade.oracle_memory import Memory, load_arrays
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
     from labgrade.model import QuantityCall, SubjectSpec
-    from labgrade.registry import Registry
+    from labgrade.registry import Entry, Registry
 
 _LIBRARIES = ("torch", "torchvision", "onnx", "numpy")
+_EXPORTERS = (*_LIBRARIES, "onnxscript")
 
 
 def cache_folder() -> Path:
@@ -43,13 +49,16 @@ class Oracle:
 
     def __init__(self, quantities: Registry, folder: Path | None = None) -> None:
         self._quantities = quantities
-        self._folder = (folder or cache_folder()) / "expected"
+        self.memory = Memory((folder or cache_folder()) / "expected")
         self._versions = {name: _version(name) for name in _LIBRARIES}
+        made_by = {name: _version(name) for name in _EXPORTERS}
+        self._files = OnnxFiles((folder or cache_folder()) / "subjects", made_by, self._make)
         self._digests: dict[str, str] = {}
         self._known: dict[str, Any] = {}
         self._worker: subprocess.Popen[bytes] | None = None
         self._errors: IO[bytes]
         self.computed = 0
+        self.recalled = False
 
     def __enter__(self) -> Self:
         return self
@@ -75,72 +84,79 @@ class Oracle:
         """
         key = self._key(call, subject)
         if key not in self._known:
-            remembered = self._recall(key)
-            self._known[key] = self._compute(call, subject, key) if remembered is None else remembered["value"]
+            remembered = None if self.recalled else self.memory.read(key)
+            self._known[key] = self._compute(call, subject, key) if remembered is None else remembered[0]
         return self._known[key]
+
+    def file(self, subject: SubjectSpec) -> Path:
+        """The ONNX file of a subject, made first where the zoo makes it; external data lies beside it.
+
+        Raises:
+            FaultError: it can't be made.
+        """
+        try:
+            return self._files.path(subject, plain_subject(subject))
+        except OSError as error:
+            message = f"the file of '{subject.short_name}' can't be had: {error}"
+            raise FaultError(message) from error
+
+    def _make(self, path: Path, plain: Mapping[str, Any]) -> None:
+        reply = self._ask({"name": path.name, "make": str(path), "subject": plain})
+        if "error" in reply:
+            message = f"'{path.name}' could not be made: {reply['error']}"
+            raise FaultError(message)
+
+    def recall(self, wanted: Iterable[tuple[QuantityCall, SubjectSpec]]) -> None:
+        """Take in what is remembered of these values. From now on nothing is read from disk: students' code may run."""
+        for call, subject in wanted:
+            with contextlib.suppress(OSError):  # of the quantity's source, which is a fault of the check that needs it
+                key = self._key(call, subject)
+                remembered = self.memory.read(key) if key not in self._known else None
+                if remembered is not None:
+                    self._known[key] = remembered[0]
+        self.recalled = True
 
     def _key(self, call: QuantityCall, subject: SubjectSpec) -> str:
         entry = self._quantities.get(call.quantity)
         if call.quantity not in self._digests:
             own = Path(zoo.__file__).read_bytes()
             self._digests[call.quantity] = entry.source_digest() + hashlib.sha256(own).hexdigest()
+        plain: object = plain_subject(subject)
+        if subject.is_onnx:
+            plain = [plain, self._files.key(subject, plain_subject(subject))]
         meaning = [
             call.quantity,
-            call.parameters,
-            _plain_subject(subject),
+            parameters_of(call, entry, subject),
+            plain,
             self._digests[call.quantity],
             self._versions,
         ]
         return hashlib.sha256(json.dumps(meaning, sort_keys=True).encode()).hexdigest()
-
-    def _path(self, key: str) -> Path:
-        return self._folder / key[:2] / f"{key}.json"
-
-    def _recall(self, key: str) -> dict[str, Any] | None:
-        """What was remembered, or None: nothing, or something damaged, which is then computed again."""
-        path = self._path(key)
-        try:
-            found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-            if found.get("arrays"):
-                return {"value": _load_arrays(path.with_suffix(".npz"))}
-        except (OSError, ValueError, EOFError, KeyError):
-            return None
-        return found if "value" in found else None
 
     def _compute(self, call: QuantityCall, subject: SubjectSpec, key: str) -> object:
         entry = self._quantities.get(call.quantity)
         self.computed += 1
         with tempfile.TemporaryDirectory(prefix="labgrade-") as folder:
             arrays = Path(folder) / "arrays.npz"
+            of = {"artifact": str(self.file(subject))} if subject.is_onnx else {"subject": plain_subject(subject)}
             reply = self._ask(
                 {
                     "file": str(entry.file),
                     "name": entry.name,
-                    "parameters": dict(call.parameters),
-                    "subject": _plain_subject(subject),
+                    "parameters": parameters_of(call, entry, subject),
                     "arrays": str(arrays),
+                    **of,
                 }
             )
             if "error" in reply:
-                message = f"the quantity '{call.quantity}' failed on '{subject.model}': {reply['error']}"
+                message = f"the quantity '{call.quantity}' failed on '{subject.short_name}': {reply['error']}"
                 raise FaultError(message)
             if not reply.get("arrays"):
-                self._remember(key, json.dumps({"value": reply["value"]}).encode(), ".json")
+                self.memory.write(key, reply["value"])
                 return reply["value"]
-            self._remember(key, arrays.read_bytes(), ".npz")
-            self._remember(key, json.dumps({"arrays": True}).encode(), ".json")
-            return _load_arrays(arrays)
-
-    def _remember(self, key: str, content: bytes, suffix: str) -> None:
-        """Written beside and renamed, so that no reader ever sees half a file; a full disk only costs time."""
-        path = self._path(key).with_suffix(suffix)
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
-                file.write(content)
-            Path(file.name).replace(path)
-        except OSError:
-            return
+            data = arrays.read_bytes()
+            self.memory.write_arrays(key, data)
+            return load_arrays(data)
 
     def _ask(self, request: dict[str, Any]) -> dict[str, Any]:
         worker = self._start()
@@ -180,7 +196,16 @@ class Oracle:
         return self._worker
 
 
-def _plain_subject(subject: SubjectSpec) -> dict[str, Any]:
+def parameters_of(call: QuantityCall, entry: Entry, subject: SubjectSpec | None) -> dict[str, Any]:
+    """The parameters of a quantity: the spec's, and the subject's input where it asks for an `input_shape`."""
+    own: dict[str, Any] = {}
+    if subject is not None and "input_shape" in entry.parameters:
+        own["input_shape"] = list(subject.input.shape)
+    return {**own, **call.parameters}
+
+
+def plain_subject(subject: SubjectSpec) -> dict[str, Any]:
+    """A subject as the zoo takes it."""
     return {
         "model": subject.model,
         "shape": list(subject.input.shape),
@@ -196,10 +221,3 @@ def _version(name: str) -> str:
         return importlib.metadata.version(name)
     except importlib.metadata.PackageNotFoundError:
         return ""
-
-
-def _load_arrays(path: Path) -> dict[str, Any]:
-    import numpy as np
-
-    with np.load(path, allow_pickle=False) as archive:
-        return {name: archive[name] for name in archive.files}

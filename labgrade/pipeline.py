@@ -3,28 +3,35 @@
 from __future__ import annotations
 
 import traceback
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial as bind
 from typing import TYPE_CHECKING, Self, cast
 
-from labgrade import policy
+from labgrade import handed_in, policy
 from labgrade.answers import obtain
+from labgrade.answers.natural import natural
+from labgrade.answers.run import Runs
 from labgrade.answers.typed import WrongTypeError, as_value
 from labgrade.errors import FaultError
+from labgrade.handed_in import Measurer, UnfitError
+from labgrade.items import Item, items, sources
 from labgrade.judge import judge, with_parameters
-from labgrade.model import LiteralValue
-from labgrade.oracle import Oracle
-from labgrade.results import Answer, Graded, NoAnswer, SubmissionReport, TaskReport
+from labgrade.model import CallForm, LiteralValue
+from labgrade.onnx_files import beside
+from labgrade.oracle import Oracle, cache_folder
+from labgrade.provided import provide
+from labgrade.results import Answer, Graded, NoAnswer, SubmissionReport, TaskReport, printable
 from labgrade.sandbox.runner import Runner
+from labgrade.values import Artifact
 from labgrade.verdict import Outcome, Verdict, without_value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from fractions import Fraction
+    from collections.abc import Callable, Iterable, Mapping
+    from pathlib import Path
 
     from labgrade.course import Course
     from labgrade.judge import Expect, Judging
-    from labgrade.model import AnswerType, Check, Source, SubjectSpec, Task
+    from labgrade.model import AnswerType, Check, Limits, Source, SubjectSpec, Task
     from labgrade.results import Submission
     from labgrade.values import Value
 
@@ -32,13 +39,24 @@ if TYPE_CHECKING:
 class Grader:
     """What a whole run shares: the course, the oracle of expected values, the runner of students' code.
 
-    Use as a context manager, so that the processes behind it end.
+    Use as a context manager, so that the processes behind it end. `torch_home` is offered to students' code; `shared`:
+    where to find another grader's servers.
     """
 
-    def __init__(self, course: Course, *, runner: Runner | None = None, oracle: Oracle | None = None) -> None:
+    def __init__(
+        self,
+        course: Course,
+        *,
+        runner: Runner | None = None,
+        oracle: Oracle | None = None,
+        torch_home: Path | None = None,
+        shared: Path | None = None,
+    ) -> None:
         self.course = course
-        self.runner = runner or Runner()
+        self.runner = runner or Runner(secret=(*course.folders, cache_folder()), torch_home=torch_home, shared=shared)
+        self.runs = Runs(self.runner, provide)
         self.oracle = oracle or Oracle(course.quantities)
+        self.measurer = Measurer(course.quantities, self.runner)
 
     def __enter__(self) -> Self:
         return self
@@ -46,43 +64,88 @@ class Grader:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def close(self) -> None:
+    def close(self, written: Mapping[str, str] | None = None) -> None:
+        """Stop the processes behind the run, then delete remembered values that something else changed meanwhile.
+
+        `written`: what the other processes of the run wrote (`oracle.memory.written`).
+        """
+        self.stop()
+        self.oracle.memory.discard_changes({**self.oracle.memory.written, **(written or {})})
+
+    def stop(self) -> None:
         """Stop the processes behind the run."""
         self.oracle.close()
+        self.runs.close()
         self.runner.close()
+
+    def prepare(self, tasks: Iterable[Task]) -> None:
+        """Take in the expected values that are remembered. Once a run, before the first student's code runs.
+
+        Nothing that a student's code writes over them then has an effect on this run.
+        """
+        if not self.oracle.recalled:
+            self.oracle.memory.watch()
+            self.oracle.recall(wanted for task in tasks for item in items(task) for wanted in sources(item))
 
     def grade(self, tasks: Iterable[Task], submission: Submission) -> SubmissionReport:
         """Every task of one submission."""
+        tasks = list(tasks)
+        self.prepare(tasks)
         return report_of(submission, [TaskGrading(self, task, submission) for task in tasks])
 
-    def means(self, task: Task, check: Check, subject: SubjectSpec | None) -> tuple[Judging, Expect]:
+    def means(
+        self, task: Task, check: Check, subject: SubjectSpec | None, submission: Submission | None = None
+    ) -> tuple[Judging, Expect]:
         """What a check is judged with: its checker with parameters, and how its expected values are computed.
+
+        `submission` is whose file a quantity is computed of, where the subject is one that students hand in.
 
         Raises:
             FaultError: from the second, where a value can't be computed or does not fit the answer's type.
+            UnfitError: from the second, where the student's own file can't be analysed.
         """
-        kind = task.answers[check.answer].type
+        kind = task.answers[check.answer].type if check.measured is None else None
         if check.checker is None:  # pragma: no cover - a validated spec has a checker where nothing is marked by hand
             message = f"the check '{check.id}' has no checker"
             raise FaultError(message)
         entry = self.course.checkers.get(check.checker.name)
         function = cast("Callable[..., Verdict]", entry.load())
         judging = with_parameters(function, entry.parameters, check.checker.parameters, kind)
-        return judging, bind(self._expect, kind=kind, subject=subject)
+        plain = bind(self._plain, subject=subject, submission=submission, limits=task.limits)
+        return judging, lambda source: _typed(plain(source), kind)
 
-    def _expect(self, source: Source, *, kind: AnswerType, subject: SubjectSpec | None) -> Value:
+    def _plain(
+        self, source: Source, *, subject: SubjectSpec | None, submission: Submission | None, limits: Limits
+    ) -> object:
         if isinstance(source, LiteralValue):
-            plain: object = source.value
-        elif subject is not None:
-            plain = self.oracle.value(source, subject)
-        else:  # pragma: no cover - a validated spec has a subject where a quantity stands
+            return source.value
+        if subject is None or (subject.handed_in and submission is None):
             message = f"the quantity '{source.quantity}' has no subject"
             raise FaultError(message)
-        try:
-            return as_value(plain, kind, trusted=True)
-        except WrongTypeError as error:
-            message = f"the expected value does not fit the answer's type: {error}"
-            raise FaultError(message) from error
+        if subject.handed_in and submission is not None:
+            own = handed_in.find(submission, subject.handed_in)
+            return self.measurer.value(source, own, subject, limits)
+        return self.oracle.value(source, subject)
+
+    def model_files(self, subject: SubjectSpec, submission: Submission) -> dict[str, Path]:
+        """The ONNX file of a subject and its external data, by name, itself first.
+
+        Raises:
+            FaultError: it can't be made.
+            UnfitError: the student is to hand it in, and did not.
+        """
+        own = subject.handed_in
+        path = handed_in.find(submission, own).path if own else self.oracle.file(subject)
+        return {path.name: path, **beside(path)}
+
+
+def _typed(plain: object, kind: AnswerType | None) -> Value:
+    """An expected value in its answer's type; where something is measured, in the type that it has by itself."""
+    try:
+        return as_value(plain, kind, trusted=True) if kind is not None else natural(plain)
+    except WrongTypeError as error:
+        message = f"the expected value does not fit the answer's type: {error}"
+        raise FaultError(message) from error
 
 
 def report_of(submission: Submission, gradings: Iterable[TaskGrading]) -> SubmissionReport:
@@ -92,40 +155,6 @@ def report_of(submission: Submission, gradings: Iterable[TaskGrading]) -> Submis
         tasks=tuple(grading.report() for grading in gradings),
         remarks=submission.refused,
     )
-
-
-@dataclass(frozen=True, slots=True)
-class Item:
-    """One thing to judge: a check, or one case of it."""
-
-    check: Check
-    id: str
-    points: Fraction
-    subject: SubjectSpec | None
-
-
-def items(task: Task) -> list[Item]:
-    """The checks of a task in the spec's order, one item a case: `other-models[resnet18]`."""
-    found = []
-    for check in task.checks:
-        if not check.cases:
-            found.append(Item(check, check.id, check.points, task.subject))
-            continue
-        names = _case_names(check)
-        shares = policy.share(check.points, len(names))
-        found += [
-            Item(check, f"{check.id}[{name}]", points, case)
-            for name, points, case in zip(names, shares, check.cases, strict=True)
-        ]
-    return found
-
-
-def _case_names(check: Check) -> list[str]:
-    names: list[str] = []
-    for case in check.cases:
-        same = sum(name.partition("#")[0] == case.short_name for name in names)
-        names.append(case.short_name if not same else f"{case.short_name}#{same + 1}")
-    return names
 
 
 class TaskGrading:
@@ -160,8 +189,8 @@ class TaskGrading:
                 id=name,
                 points=item.points,
                 earned=policy.earned(item.points, verdict.credit),
-                verdict=verdict,
-                answer_from=origin,
+                verdict=_printable(verdict),
+                answer_from=printable(origin),
                 hidden=item.check.hidden,
                 bonus=item.check.bonus,
             )
@@ -170,6 +199,8 @@ class TaskGrading:
     def _guarded(self, item: Item) -> tuple[Verdict, str]:
         try:
             return self._judge(item)
+        except UnfitError as error:
+            return error.verdict, ""
         except FaultError as error:
             return _fault(str(error)), ""
         except Exception as error:  # noqa: BLE001 - whatever of ours fails must not cost a student a point
@@ -186,13 +217,20 @@ class TaskGrading:
             verdict = answer.verdict
             if verdict.outcome is Outcome.MANUAL and check.by_hand:
                 verdict = replace(verdict, reason=f"{verdict.reason}; {_rubric(check)}")
-            return _with_remarks(verdict, answer.remarks), answer.origin
+            return _with_remarks(verdict, answer), answer.origin
         if check.by_hand:
-            verdict = without_value(Outcome.MANUAL, _rubric(check))
-            return _with_remarks(verdict, answer.remarks), answer.origin
-        judging, expect = self._grader.means(self.task, check, item.subject)
-        verdict = judge(check, answer.value, judging, expect)
-        return _with_remarks(verdict, answer.remarks), answer.origin
+            return _with_remarks(without_value(Outcome.MANUAL, _rubric(check)), answer), answer.origin
+        judging, expect = self._grader.means(self.task, check, item.subject, self.submission)
+        verdict = judge(check, self._value(answer, item), judging, expect)
+        return _with_remarks(verdict, answer), answer.origin
+
+    def _value(self, answer: Answer, item: Item) -> Value:
+        """What is judged: the answer, or what is measured of it."""
+        measured = item.check.measured
+        if measured is None or not isinstance(answer.value, Artifact):
+            return answer.value
+        limits = self.task.limits
+        return _typed(self._grader.measurer.value(measured, answer.value, item.subject, limits), None)
 
     def _met(self, need: str) -> bool:
         """Full credit; a fault of ours does not keep a student from what needs it."""
@@ -204,13 +242,18 @@ class TaskGrading:
         """The answer for the task's own subject, or for a case, which only live forms can give."""
         key = (name, repr(case))  # options are a mapping, so a subject has no hash
         if key not in self._answers:
+            wanted, subject = self.task.answers[name], case or self.task.subject
+            given = {word for form in wanted.forms if isinstance(form, CallForm) for word in form.given}
+            files = subject is not None and "model_path" in given
             self._answers[key] = obtain.obtain(
-                self.task.answers[name],
+                wanted,
                 self.submission,
-                subject=case or self.task.subject,
+                subject=subject,
+                model=self._grader.model_files(subject, self.submission) if subject is not None and files else {},
                 live_only=case is not None,
                 limits=self.task.limits,
                 runner=self._grader.runner,
+                runs=self._grader.runs,
             )
         return self._answers[key]
 
@@ -226,5 +269,11 @@ def _fault(reason: str) -> Verdict:
     )
 
 
-def _with_remarks(verdict: Verdict, remarks: tuple[str, ...]) -> Verdict:
-    return replace(verdict, facts={**verdict.facts, "remarks": "; ".join(remarks)}) if remarks else verdict
+def _with_remarks(verdict: Verdict, answer: Answer | NoAnswer) -> Verdict:
+    facts = {**verdict.facts, "remarks": "; ".join(answer.remarks)} if answer.remarks else verdict.facts
+    return replace(verdict, facts=facts, notes=(*verdict.notes, *answer.notes))
+
+
+def _printable(verdict: Verdict) -> Verdict:
+    facts = {name: printable(fact) for name, fact in verdict.facts.items()}
+    return replace(verdict, reason=printable(verdict.reason), hint=printable(verdict.hint), facts=facts)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
@@ -13,11 +14,29 @@ if TYPE_CHECKING:
     from labgrade.verdict import Verdict
 
 
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_OF_A_BYTE = range(0xDC80, 0xDD00)
+
+
+def printable(text: str) -> str:
+    r"""A text in which names that are not UTF-8 may occur, with their bytes as escapes: no encoder takes them.
+
+    >>> printable("lab\udcff")
+    'lab\\xff'
+    """
+    return _SURROGATE.sub(lambda found: _escape(ord(found[0])), text)
+
+
+def _escape(code: int) -> str:
+    return f"\\x{code - 0xDC00:02x}" if code in _OF_A_BYTE else f"\\u{code:04x}"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Submission:
     """A student's folder: untrusted. `files` are its regular files, sorted, as POSIX paths relative to `folder`.
 
-    `refused` names what was left out and why (a link that leads out of the folder, a device).
+    `refused` names what was left out and why (a link that leads out of the folder, a device). `name` and `refused` can
+    be printed; `files` are as the file system has them.
     """
 
     name: str
@@ -38,6 +57,7 @@ class Execution:
     `value` is plain data (None, bool, int, float, str, list, dict with str keys, numpy array) where `status` is
     "returned". "refused": it returned something that is not plain data. `reason` is for the student (their own file,
     line and message); `printed` is what it wrote to stdout and stderr, cut, control characters made visible.
+    `seeded`: architectures whose trained weights the zoo's stood in for.
     """
 
     status: ExecutionStatus
@@ -45,16 +65,21 @@ class Execution:
     reason: str = ""
     printed: str = ""
     seconds: float = 0.0
+    seeded: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """The value that a submission gives, where it was found, and what staff should know about other forms of it."""
+    """The value that a submission gives, where it was found, and what staff should know about other forms of it.
+
+    `notes` are for the student, too: what holds for the value although nothing is wrong with it.
+    """
 
     name: str
     value: Value
     origin: str
     remarks: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +90,7 @@ class NoAnswer:
     verdict: Verdict
     origin: str = ""
     remarks: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

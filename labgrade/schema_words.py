@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from labgrade.model import SCALAR_KINDS
+from labgrade.model import ARTIFACT_KINDS, SCALAR_KINDS
 
 if TYPE_CHECKING:
     from labgrade.registry import Schema
 
-KINDS = (*SCALAR_KINDS, "histogram", "tensor")
+KINDS = (*SCALAR_KINDS, "histogram", "tensor", *ARTIFACT_KINDS)
 ID: Schema = {"type": "string", "title": "id", "pattern": r"^[A-Za-z0-9][A-Za-z0-9_-]*$"}
 TEXT: Schema = {"type": "string", "minLength": 1}
 POINTS: Schema = {"type": "number", "minimum": 0, "maximum": 1_000_000}
@@ -32,13 +32,10 @@ LIMITS: Schema = {
 
 # Words of the language that are planned and not understood by this version; saying so beats "unknown key".
 RESERVED = (
-    "measured",
     "counterexample",
     "fresh_inputs",
     "variants",
-    "run",
     "network",
-    "handed_in",
     "generated",
     "from_answer",
 )
@@ -79,6 +76,10 @@ def table_type() -> Schema:
                         "minProperties": 1,
                         "additionalProperties": {"title": "type of a column", "enum": list(SCALAR_KINDS)},
                     },
+                    "sparse": {
+                        "type": "boolean",
+                        "description": "A row may leave out columns that it has nothing for.",
+                    },
                 },
             },
             "table_of": {"title": "type", "enum": ["tensor"]},
@@ -107,32 +108,52 @@ def form() -> Schema:
         "type": "object",
         "if": {"required": ["call"]},
         "then": call,
-        "else": {"if": {"required": ["entry"]}, "then": entry, "else": _text_form()},
+        "else": {
+            "if": {"required": ["entry"]},
+            "then": entry,
+            "else": {"if": {"required": ["run"]}, "then": _run_form(), "else": _text_form()},
+        },
+    }
+
+
+def _words() -> Schema:
+    """What a text, wherever it is, is searched for; and files that are answers themselves."""
+    return {
+        "after": {**TEXT, "description": "The next value of the answer's type after these words."},
+        "find": {**TEXT, "description": "For experts: a regular expression with a group named `answer`."},
+        "file": {**TEXT, "description": "A file of the submission, or one that the program wrote."},
+        "files": {**TEXT, "pattern": r"^[^*]*\*[^*]*$", "title": "a pattern with one *"},
     }
 
 
 def _text_form() -> Schema:
-    where: Schema = {
-        "file": {**TEXT, "description": "A file of the submission."},
-        "report": {
-            **TEXT,
-            "title": "a place in the report (`under 2-1-4`, `under [Lab 2, 1]`, or `anywhere`)",
-            "pattern": r"^(under .+|anywhere)$",
-        },
+    report: Schema = {
+        **TEXT,
+        "title": "a place in the report (`under 2-1-4`, `under [Lab 2, 1]`, or `anywhere`)",
+        "pattern": r"^(under .+|anywhere)$",
     }
-    words: Schema = {
-        "after": {**TEXT, "description": "The next value of the answer's type after these words."},
-        "find": {**TEXT, "description": "For experts: a regular expression with a group named `answer`."},
-    }
-    return {
-        "title": "a form",
+    return {"title": "a form", "additionalProperties": False, "properties": {**_words(), "report": report}}
+
+
+def _run_form() -> Schema:
+    run: Schema = {
+        "title": "a run",
+        "type": "object",
         "additionalProperties": False,
+        "required": ["command"],
         "properties": {
-            **words,
-            **where,
-            "files": {**TEXT, "pattern": r"^[^*]*\*[^*]*$", "title": "a pattern with one *"},
+            "command": {**TEXT, "description": "Such as `python hw.py`; it runs in a writable copy."},
+            "folder": {**TEXT, "description": "The folder of the submission that it runs in; by default the top."},
+            "provide": {
+                "title": "provide",
+                "type": "object",
+                "minProperties": 1,
+                "additionalProperties": TEXT,
+                "description": "Placed in the folder beforehand: {models/alexnet.onnx: torchvision/alexnet.onnx}.",
+            },
         },
     }
+    return {"title": "a run form", "additionalProperties": False, "properties": {"run": run, **_words()}}
 
 
 def check() -> Schema:
@@ -158,6 +179,7 @@ def check() -> Schema:
             "points": POINTS,
             "answer": ID,
             "checker": {"$ref": "#/$defs/checker"},
+            "measured": {"$ref": "#/$defs/quantity"},
             "expected": {"$ref": "#/$defs/source"},
             "also_right": {"type": "array", "items": alternative},
             "misconceptions": {"type": "array", "items": alternative},

@@ -8,19 +8,15 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from labgrade import schema, schema_errors, spec_checks, spec_fits, spec_numbers, yamlfile, zoo
+from labgrade import schema, schema_errors, spec_checks, spec_fits, spec_numbers, yamlfile, zoo_onnx
 from labgrade.errors import Finding, Mark, SpecError
 from labgrade.model import (
     Alternative,
     AnswerSpec,
     AnswerType,
-    CallForm,
     Check,
     CheckerCall,
     Criterion,
-    EntryForm,
-    FileForm,
-    Form,
     InputSpec,
     Limits,
     LiteralValue,
@@ -31,9 +27,9 @@ from labgrade.model import (
     TableOfType,
     TableType,
     Task,
-    TextForm,
 )
 from labgrade.sandbox.given import GIVEN
+from labgrade.spec_forms import form
 from labgrade.verdict import as_credit
 
 if TYPE_CHECKING:
@@ -77,7 +73,7 @@ def folder_findings(paths: Iterable[Path]) -> list[Finding]:
 
 def read_all(paths: Iterable[Path], course: Course) -> list[SpecFile]:
     """Read each file; a broken one is reported and does not stop the others."""
-    wanted = schema.task_schema(course, zoo.names(), tuple(GIVEN))
+    wanted = schema.task_schema(course, zoo_onnx.models(), tuple(GIVEN))
     result = []
     for path in paths:
         try:
@@ -93,12 +89,12 @@ def read(path: Path, course: Course) -> Task:
     Raises:
         SpecError: with every finding, each with file, line and column.
     """
-    return _read(path, course, schema.task_schema(course, zoo.names(), tuple(GIVEN)))
+    return _read(path, course, schema.task_schema(course, zoo_onnx.models(), tuple(GIVEN)))
 
 
 def schema_text(course: Course) -> str:
     """The JSON Schema of a task as it stands in `specs/task.schema.json`."""
-    return json.dumps(schema.task_schema(course, zoo.names(), tuple(GIVEN)), indent=1, ensure_ascii=False) + "\n"
+    return json.dumps(schema.task_schema(course, zoo_onnx.models(), tuple(GIVEN)), indent=1, ensure_ascii=False) + "\n"
 
 
 def _read(path: Path, course: Course, wanted: Schema) -> Task:
@@ -178,7 +174,9 @@ class _Parser:
             points=_number(data["points"]),
             subject=main,
             answers={
-                name: AnswerSpec(name=name, type=_type(answer["type"]), forms=tuple(_form(f) for f in answer["from"]))
+                name: AnswerSpec(
+                    name=name, type=_type(answer["type"]), forms=tuple(form(f, self.path) for f in answer["from"])
+                )
                 for name, answer in data["answers"].items()
             },
             checks=tuple(self._check(check, index, main) for index, check in enumerate(data["checks"])),
@@ -192,8 +190,13 @@ class _Parser:
             given = main.input
         else:
             given = _input(own if isinstance(own, dict) else {"shape": own})
+        which = {word: data[word] for word in ("model", "file", "handed_in") if word in data}
+        if not which and main is not None:
+            which = {"model": main.model, "file": main.file, "handed_in": main.handed_in}
+        if "file" in data:
+            which["file"] = str((self.path.parent / data["file"]).absolute())
         return SubjectSpec(
-            model=data.get("model") or (main.model if main else ""),
+            **which,
             options=data.get("options", main.options if main else {}),
             seed=data.get("seed", main.seed if main else 0),
             input=given,
@@ -207,6 +210,7 @@ class _Parser:
             points=_number(data["points"]),
             answer=data["answer"],
             checker=_checker(data["checker"]) if "checker" in data else None,
+            measured=self._quantity(data["measured"], (*here, "measured")) if "measured" in data else None,
             expected=self._source(data["expected"], (*here, "expected")) if "expected" in data else None,
             also_right=self._alternatives(data, (*here, "also_right"), Fraction(1)),
             misconceptions=self._alternatives(data, (*here, "misconceptions"), Fraction(0)),
@@ -235,6 +239,9 @@ class _Parser:
             return LiteralValue(value=data, mark=self.loaded.mark(here))
         if "literal" in data:
             return LiteralValue(value=data["literal"], mark=self.loaded.mark((*here, "literal")))
+        return self._quantity(data, here)
+
+    def _quantity(self, data: Any, here: yamlfile.Path) -> QuantityCall:
         return QuantityCall(
             quantity=data["quantity"],
             parameters=data.get("with", {}),
@@ -252,32 +259,8 @@ def _type(data: Any) -> AnswerType:
         return data
     if "table_of" in data:
         return TableOfType(kind=data["table_of"])
-    return TableType(row=data["table"]["row"], columns=data["table"]["columns"])
-
-
-def _form(data: Any) -> Form:
-    if "call" in data:
-        file, _, function = data["call"].partition(":")
-        return CallForm(file=file, function=function, given=tuple(data["given"]))
-    if "entry" in data:
-        return EntryForm(path=data["entry"])
-    if "files" in data:
-        return FileForm(pattern=data["files"])
-    if "report" not in data and "after" not in data and "find" not in data:
-        return FileForm(pattern=data["file"])
-    return TextForm(
-        after=data.get("after"), find=data.get("find"), file=data.get("file"), report=_headings(data.get("report"))
-    )
-
-
-def _headings(text: str | None) -> tuple[str, ...] | None:
-    """`under 2-1-4` and `under [Lab 2, 1]` name a path of headings; `anywhere` is the whole report."""
-    if text is None:
-        return None
-    path = text.removeprefix("under ").strip()
-    if text == "anywhere":
-        return ()
-    return tuple(part.strip() for part in path[1:-1].split(",")) if path.startswith("[") else (path,)
+    table = data["table"]
+    return TableType(row=table["row"], columns=table["columns"], sparse=table.get("sparse", False))
 
 
 def _checker(data: Any) -> CheckerCall:

@@ -9,6 +9,7 @@ from graphlib import CycleError, TopologicalSorter
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
+from labgrade import spec_runs, spec_subjects
 from labgrade.errors import Finding, did_you_mean
 from labgrade.schema_words import KINDS
 from labgrade.values import show
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from labgrade.course import Course
     from labgrade.yamlfile import Loaded, Path
 
-_LIVE = ("call",)
 _WHOLE = ("text", "histogram")  # read from a whole section, without words before it
 
 
@@ -35,7 +35,7 @@ def findings(loaded: Loaded, course: Course) -> list[Finding]:
     finder.needs()
     for index, check in finder.checks():
         finder.one_check(check, ("checks", index))
-    return finder.found
+    return [*finder.found, *spec_subjects.findings(loaded, course)]
 
 
 def _dict(value: object) -> dict[str, Any]:
@@ -113,8 +113,15 @@ class _Finder:
     def _form(self, form: dict[str, Any], path: Path, kind: object) -> None:
         if "call" in form and "subject" not in self.data:
             self._find(path, "a 'call' is handed the subject, and this task has none")
-        if not form or "call" in form or "entry" in form:
-            return
+        if "run" in form:
+            for place, message in spec_runs.findings(form, path, kind, self.loaded, has_subject="subject" in self.data):
+                self._find(place, message)
+        elif form and "call" not in form and "entry" not in form:
+            self._where(form, path, kind)
+        if isinstance(form.get("find"), str):
+            self._pattern(form["find"], (*path, "find"))
+
+    def _where(self, form: dict[str, Any], path: Path, kind: object) -> None:
         words = [word for word in ("after", "find") if word in form]
         where = [word for word in ("file", "report") if word in form]
         if len(words) > 1:
@@ -126,8 +133,6 @@ class _Finder:
             self._find(path, "say where to look: 'file' or 'report'" + (", not both" if where else ""))
         elif "report" in where and not words and kind in KINDS and kind not in _WHOLE:
             self._find(path, "say after which words the value stands: 'after: Total MACs'")
-        if isinstance(form.get("find"), str):
-            self._pattern(form["find"], (*path, "find"))
 
     def _pattern(self, pattern: str, path: Path) -> None:
         try:
@@ -173,7 +178,7 @@ class _Finder:
         if "expected" not in check and not _expects_nothing(check.get("checker")):
             self._find(path, "say what is right: 'expected'")
         if "cases" in check and not self._is_live(check.get("answer")):
-            self._find((*path, "cases"), "cases need an answer that can be computed again: a 'call' form", key=True)
+            self._find((*path, "cases"), self._not_live(check.get("answer")), key=True)
         if "subject" not in self.data:
             for place, _ in _quantities(check, path):
                 self._find(place, "a quantity is computed of the subject, and this task has none")
@@ -186,9 +191,17 @@ class _Finder:
             example = ", ".join(f"{key}: ..." for key in needed)
             self._find(path, f"checker '{checker}' needs parameters: {{{checker}: {{{example}}}}}")
 
-    def _is_live(self, answer: object) -> bool:
+    def _forms(self, answer: object) -> list[dict[str, Any]]:
         forms = _list(_dict(_dict(self.data.get("answers")).get(str(answer))).get("from"))
-        return any(word in _dict(form) for form in forms for word in _LIVE)
+        return [_dict(form) for form in forms]
+
+    def _is_live(self, answer: object) -> bool:
+        return any("call" in form or spec_runs.varies(form) for form in self._forms(answer))
+
+    def _not_live(self, answer: object) -> str:
+        if any("run" in form for form in self._forms(answer)):
+            return "cases need a 'run' that is handed the case's subject: provide: {model.onnx: subject.onnx}"
+        return "cases need an answer that can be computed again: a 'call' form, or a 'run' that is handed the subject"
 
 
 def _expects_nothing(checker: object) -> bool:

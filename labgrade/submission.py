@@ -1,97 +1,185 @@
-"""Finds submissions and lists their files. Reads, never runs, and follows no link."""
+"""Finds submissions and takes them into a store of ours. Reads, never runs, and follows no link."""
 
 from __future__ import annotations
 
 import os
-import stat
 import unicodedata
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from labgrade.errors import UsageError, did_you_mean
-from labgrade.results import Submission
+from labgrade.intake import archives, bulk, folders, hand_in, names
+from labgrade.intake.store import DamagedError, Store
+from labgrade.results import Submission, printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
-_LEFT_OUT = frozenset(
-    {".git", ".gitkeep", ".venv", "venv", "__pycache__", "node_modules", ".ipynb_checkpoints", "__MACOSX"}
-)
-_MOST_FILES = 20_000
+_MOST_NAMED = 8
 
 
-def find(folder: Path, names: Sequence[str]) -> list[Submission]:
-    """The submissions called `names` in `folder`, in that order, each once; `all` stands for every folder, sorted.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Taken:
+    """The submissions that were asked for, and what of their folder was nobody's and left out."""
 
-    Raises:
-        UsageError: there is no such folder or submission; the message offers the closest name.
-    """
-    if not folder.is_dir():
-        message = f"there is no folder '{folder}' to take submissions from; name one with --submissions-dir"
-        raise UsageError(message)
-    there = sorted(entry.name for entry in folder.iterdir() if entry.is_dir() and not entry.name.startswith("."))
-    wanted = [name for asked in names for name in (there if asked == "all" else [_match(folder, asked, there)])]
-    return [read(folder / name, name) for name in dict.fromkeys(wanted)]
+    submissions: tuple[Submission, ...]
+    left_out: tuple[str, ...] = ()
 
 
-def read(folder: Path, name: str) -> Submission:
-    """List the regular files of one submission.
+def find(source: Path, asked: Sequence[str], store: Path, *, grader: Path | None = None) -> Taken:
+    """Take the submissions called `asked` into the folder `store`, in that order, each once; `all` is all, sorted.
+
+    `source` is a folder of submissions (folders, archives, or what a learning platform handed out), or an archive of
+    them. `grader` must lie in none of them.
 
     Raises:
-        UsageError: `folder` is not a folder.
+        UsageError: there is no such source or submission; the message offers the closest name.
     """
-    if not folder.is_dir():
-        message = f"'{folder}' is not a folder" if folder.exists() else f"there is no folder '{folder}'"
-        raise UsageError(message)
-    files: list[str] = []
-    refused: list[str] = []
-    for relative, problem in _walk(folder):
-        if problem:
-            refused.append(f"'{relative}' was left out: {problem}")
-        elif len(files) == _MOST_FILES:
-            refused.append(f"only the first {_MOST_FILES:,} files were read")
-            break
+    there = _from_folder(source) if source.is_dir() else {}
+    known = sorted(there) if source.is_dir() else _from_archive(source)
+    wanted = [name for each in asked for name in (known if each == "all" else [_match(source, each, known)])]
+    stores = {name: Store(store / str(number)) for number, name in enumerate(dict.fromkeys(wanted))}
+    nobodys = Store(store / "nobody")
+    if source.is_dir():
+        _refuse_grader(there, wanted, grader)
+        for name, own in stores.items():
+            _take_all(there[name], own)
+    else:
+        _unpack(source, stores, nobodys)
+    for own in stores.values():
+        hand_in.expand(own)
+    return Taken(submissions=tuple(_submission(name, own) for name, own in stores.items()), left_out=nobodys.refused)
+
+
+def take(source: Path, name: str, store: Path) -> Submission:
+    """Take one submission, a folder or an archive, into the folder `store`.
+
+    Raises:
+        UsageError: there is no such folder or archive.
+    """
+    if not source.is_dir() and not (source.is_file() and archives.ending(source.name)):
+        known = ", ".join(archives.ENDINGS)
+        message = f"'{source}' is no folder, and no archive that can be unpacked ({known})"
+        raise UsageError(message if source.exists() else f"there is no folder '{source}'")
+    own = Store(store / "0")
+    try:
+        hand_in.take(source, own)
+    except OSError as error:
+        message = f"'{source}' can't be read: {error.strerror}"
+        raise UsageError(message) from error
+    return _submission(name, own)
+
+
+def name_of(source: Path) -> str:
+    """What a folder or an archive is called as a submission."""
+    name = source.absolute().name
+    packed = "" if source.is_dir() else archives.ending(name)
+    return name[: -len(packed)] if packed else name
+
+
+def _submission(name: str, own: Store) -> Submission:
+    refused = tuple(map(printable, own.refused))
+    return Submission(name=printable(name), folder=own.folder, files=tuple(sorted(own.files)), refused=refused)
+
+
+# ---- a folder of submissions -----------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class _Sources:
+    """Where a student's work lies: folders, and files with the path that they get."""
+
+    folders: list[Path] = field(default_factory=list)
+    files: list[tuple[Path, tuple[str, ...]]] = field(default_factory=list)
+
+
+def _from_folder(source: Path) -> dict[str, _Sources]:
+    found: dict[str, _Sources] = {}
+    entries = sorted(entry for entry in source.iterdir() if not entry.name.startswith("."))
+    for entry in sorted(entries, key=lambda entry: not entry.is_dir()):  # an archive gives way to a folder of its name
+        owned = bulk.owner((entry.name,), is_file=not entry.is_dir())
+        if owned is None:
+            continue
+        name, below = owned
+        if entry.is_dir():
+            found.setdefault(name, _Sources()).folders.append(entry)
         else:
-            files.append(relative)
-    return Submission(name=name, folder=folder, files=tuple(sorted(files)), refused=tuple(sorted(refused)))
+            whole = below == (entry.name,)
+            own = found.setdefault(entry.name if whole and name in found else name, _Sources())
+            own.files.append((entry, below))
+    return found
 
 
-def _match(folder: Path, name: str, there: list[str]) -> str:
+def _take_all(sources: _Sources, own: Store) -> None:
+    for folder in sources.folders:
+        try:
+            folders.take(folder, own)
+        except OSError as error:
+            own.refuse(folder.name, f"it can't be read ({error.strerror})")
+    for file, below in sources.files:
+        parts = names.split("/".join(below))
+        try:
+            if isinstance(parts, str):
+                own.refuse(file.name, parts)
+            else:
+                folders.take_file(file, own, parts)
+        except OSError as error:
+            own.refuse(file.name, f"it can't be read ({error.strerror})")
+
+
+def _refuse_grader(there: dict[str, _Sources], wanted: Sequence[str], grader: Path | None) -> None:
+    for name in wanted:
+        if grader is not None and any(grader.is_relative_to(folder.resolve()) for folder in there[name].folders):
+            message = f"'{name}' holds the grader itself; in a student's own folder say: labgrade check ."
+            raise UsageError(message)
+
+
+# ---- an archive of submissions ---------------------------------------------------------------------------------
+
+
+def _from_archive(source: Path) -> list[str]:
+    if not source.is_file():
+        message = f"there is no folder '{source}' to take submissions from; name one with --submissions-dir"
+        raise UsageError(message)
+    if not archives.ending(source.name):
+        message = f"'{source}' is no archive that can be unpacked ({', '.join(archives.ENDINGS)})"
+        raise UsageError(message)
+    try:
+        owned = [bulk.owner(parts, is_file=is_file) for parts, is_file in archives.members(source)]
+    except (DamagedError, OSError) as error:
+        message = f"'{source}' can't be read: {error}"
+        raise UsageError(message) from error
+    return sorted({each[0] for each in owned if each is not None and not each[0].startswith(".")})
+
+
+def _unpack(source: Path, stores: dict[str, Store], nobodys: Store) -> None:
+    def route(parts: tuple[str, ...]) -> tuple[Store, tuple[str, ...]] | None:
+        owned = bulk.owner(parts, is_file=True)
+        if owned is None or owned[0] not in stores or not owned[1]:
+            return None
+        return stores[owned[0]], owned[1]
+
+    archives.unpack(source, route, nobodys.refuse, called=source.name)
+
+
+# ---- names -----------------------------------------------------------------------------------------------------
+
+
+def _match(source: Path, name: str, there: list[str]) -> str:
     if name in there:
         return name
-    same = [other for other in there if unicodedata.normalize("NFC", other) == unicodedata.normalize("NFC", name)]
-    if len(same) == 1:
-        return same[0]
+    normal = unicodedata.normalize("NFC", name)
+    for alike in (lambda other: unicodedata.normalize("NFC", other), bulk.bare, printable):
+        same = [other for other in there if alike(other) == normal]
+        if len(same) == 1:
+            return same[0]
     if name in {"", ".", ".."} or "/" in name or os.sep in name:
         message = f"'{name}' is a path, and a submission has a name; for the folder use --submissions-dir"
         raise UsageError(message)
     case = next((other for other in there if other.casefold() == name.casefold()), None)
     offer = f"; did you mean '{case}'?" if case else did_you_mean(name, there)
-    what = offer or (
-        f"; it has {', '.join(there[:8])}{', ...' if len(there) > len(there[:8]) else ''}" if there else "; it is empty"
-    )
-    message = f"there is no submission '{name}' in '{folder}'{what}"
+    more = ", ..." if len(there) > _MOST_NAMED else ""
+    what = offer or (f"; it has {', '.join(there[:_MOST_NAMED])}{more}" if there else "; it is empty")
+    message = printable(f"there is no submission '{name}' in '{source}'{what}")
     raise UsageError(message)
-
-
-def _walk(top: Path) -> Iterator[tuple[str, str]]:
-    """Each file below `top` as a POSIX path, with what keeps it out (or nothing)."""
-    for base, folders, names in os.walk(top, followlinks=False, onerror=None):
-        here = os.path.relpath(base, top)
-        linked = [name for name in folders if os.path.islink(os.path.join(base, name))]  # noqa: PTH114, PTH118 - os.walk's names
-        folders[:] = sorted(name for name in folders if name not in _LEFT_OUT and name not in linked)
-        for name in sorted({*names, *linked} - _LEFT_OUT):
-            relative = name if here == "." else f"{here}/{name}".replace(os.sep, "/")
-            yield relative, _problem(os.path.join(base, name), top)  # noqa: PTH118
-
-
-def _problem(path: str, top: Path) -> str:
-    try:
-        mode = os.lstat(path).st_mode
-    except OSError as error:
-        return f"it can't be read ({error.strerror})"
-    if stat.S_ISLNK(mode):
-        target = os.path.realpath(path)
-        inside = target.startswith(os.path.realpath(top) + os.sep)
-        return "it is a link; hand in the file itself" if inside else "it is a link that leads out of the folder"
-    return "" if stat.S_ISREG(mode) else "it is not a regular file"

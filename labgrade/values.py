@@ -1,7 +1,7 @@
 """The typed plain data that answers and expected values are made of.
 
 A value is one of: `Number` (counts, bytes, numbers), `str`, a shape (tuple of int), a histogram (mapping of name to
-`Number`), a tensor (`numpy.ndarray`), `Table`, or named tensors (mapping of name to `numpy.ndarray`).
+`Number`), a tensor (`numpy.ndarray`), `Table`, named tensors (mapping of name to `numpy.ndarray`), or an `Artifact`.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias, Union
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
     import numpy as np
     from numpy.typing import NDArray
@@ -40,12 +41,14 @@ class Row:
     """One row of a table. A cell is None where it was left open (`--` in a printed table), and is then not compared.
 
     `also_named`: other names under which an expected row may be handed in. `optional`: an expected row that costs
-    nothing when it is not there (a container, whose leaves are the rows that count).
+    nothing when it is not there (a container, whose leaves are the rows that count). `also_right`: by column, other
+    values that an expected cell may have (a container's parameters, which every tool counts another way).
     """
 
     name: str
     cells: Mapping[str, Scalar | None]
     also_named: tuple[str, ...] = ()
+    also_right: Mapping[str, tuple[Scalar, ...]] = field(default_factory=dict)
     optional: bool = False
 
 
@@ -57,9 +60,17 @@ class Table:
     abridged: bool = False
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Artifact:
+    """A file of the student's that is measured, not read: `path` is where it lies, `name` how the student calls it."""
+
+    path: Path
+    name: str
+
+
 Scalar: TypeAlias = Union[Number, str, "tuple[int, ...]"]
 Array: TypeAlias = "NDArray[np.generic]"
-Value: TypeAlias = Union[Scalar, "Mapping[str, Number]", Table, Array, "Mapping[str, Array]"]
+Value: TypeAlias = Union[Scalar, "Mapping[str, Number]", Table, Array, "Mapping[str, Array]", Artifact]
 
 
 _MILLION = 1_000_000  # from here on %g would turn to exponents

@@ -35,6 +35,7 @@ class Verdict:
     """What a check came to, and why.
 
     `credit` is in [0, 1]. `reason` and `hint` are for the student, `facts` (got, expected, off, ...) for staff.
+    `notes` are for the student, too: what holds beside the verdict, such as weights that stood in for others.
     `agrees`: the answer agrees with the expected value as far as it was printed, even where too few digits keep it
     from full credit.
     """
@@ -45,6 +46,7 @@ class Verdict:
     hint: str = ""
     facts: Mapping[str, str] = field(default_factory=dict)
     agrees: bool = False
+    notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not 0 <= self.credit <= 1:

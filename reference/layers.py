@@ -19,21 +19,25 @@ def layer_shapes(subject: Subject) -> list[dict[str, Any]]:
     """Parameters and output shape of each layer, a row a call, in the order of execution.
 
     `layer` is the dotted name, the root's is its class; a layer that is called again has rows `name#2`, `name#3`.
-    `parameters` counts a container's whole content. `output_shape` is that of the first tensor that comes out; None
-    for a container that is never called itself. `optional` rows are containers: only their leaves must be listed.
-    `also_named` holds what torchinfo 1.8 (`Conv2d: 2-1`) and torchsummary 1.5 (`Conv2d-1`) call the row.
+    `parameters` counts a container's whole content; its row may also say 0, its own, or what no row below it says
+    (`also_right`). `output_shape` is that of the first tensor that comes out; None for a container that is never called
+    itself. `optional` rows are containers: only their leaves must be listed. `also_named` holds what torchinfo 1.8
+    (`Conv2d: 2-1`) and torchsummary 1.5 (`Conv2d-1`) call the row; named_modules() calls the root ''.
     """
     trace = analyse(subject)
     names, dotted, summary = call_names(trace), all_names(trace.root), torchsummary_names(trace)
     rows, silent = [], set()
-    for printed in torchinfo_rows(trace):
+    shown = torchinfo_rows(trace)
+    listed = {printed.module for printed in shown}
+    for printed in shown:
         call = printed.call
         if call is None:
-            rows += [] if printed.module in silent else [silent_row(dotted[printed.module][0], printed)]
+            rows += [] if printed.module in silent else [silent_row(dotted[printed.module][0], printed, listed)]
             silent.add(printed.module)
         else:
-            others = (*printed.names, summary.get(id(call), ""), *dotted[call.module][1:])
-            rows.append(row(names[id(call)], call, [name for name in others if name]))
+            others = [*printed.names, *filter(None, (summary.get(id(call)), *dotted[call.module][1:]))]
+            root = [] if call.name else [""]  # as in named_modules()
+            rows.append(row(names[id(call)], call, others + root, listed))
     return rows
 
 

@@ -14,7 +14,7 @@ from ._counting.calls import chosen
 from ._counting.engine import analyse
 from ._counting.values import run
 from ._counting.wrong import AsIf, same_as_zero, square, without_ceil_mode, without_dilation
-from .layers import layer_shapes, module_output_shapes
+from .layers import layer_shapes, module_output_shapes, module_outputs
 from .macs import macs, macs_by_layer, macs_by_type
 from .state import buffers, parameters, weight_bytes
 
@@ -87,10 +87,12 @@ def weight_mb_as_mib(subject: Subject) -> float:
 
 def layer_shapes_batch_unknown(subject: Subject) -> list[dict[str, Any]]:
     """The layer table with -1 for the batch, as Keras and torchsummary print it."""
-    return [
-        row | {"output_shape": [-1, *row["output_shape"][1:]]} if row["output_shape"] else row
-        for row in layer_shapes(subject)
-    ]
+    return _batch_unknown(layer_shapes(subject))
+
+
+def layer_shapes_without_batch(subject: Subject) -> list[dict[str, Any]]:
+    """The layer table with shapes that leave out the batch, the first dimension."""
+    return _without_batch(layer_shapes(subject))
 
 
 def layer_shapes_to_depth(subject: Subject, *, depth: int = 3) -> list[dict[str, Any]]:
@@ -101,7 +103,7 @@ def layer_shapes_to_depth(subject: Subject, *, depth: int = 3) -> list[dict[str,
     rows = [row for row in layer_shapes(subject) if _depth(row) <= depth]
     for row in rows:
         if _depth(row) == depth and row["output_shape"] is not None:
-            row["optional"] = False
+            row["optional"], row["also_right"] = False, {}
     return rows
 
 
@@ -143,6 +145,16 @@ def macs_by_type_without_ceil_mode(
 def module_output_shapes_without_ceil_mode(subject: Subject, *, layers: list[str]) -> list[dict[str, Any]]:
     """The output shapes of the sizes that come out when every pool rounds down."""
     return module_output_shapes(AsIf(subject, without_ceil_mode), layers=layers)
+
+
+def module_output_shapes_batch_unknown(subject: Subject, *, layers: list[str]) -> list[dict[str, Any]]:
+    """The output shapes with -1 or None for the batch, as Keras and torchsummary print it."""
+    return _batch_unknown(module_output_shapes(subject, layers=layers))
+
+
+def module_output_shapes_without_batch(subject: Subject, *, layers: list[str]) -> list[dict[str, Any]]:
+    """The output shapes without the batch, the first dimension."""
+    return _without_batch(module_output_shapes(subject, layers=layers))
 
 
 def macs_square_kernels(subject: Subject, *, layers: list[str] | None = None, bias: bool = False) -> int:
@@ -208,6 +220,14 @@ def module_outputs_after_activation(subject: Subject, *, layers: list[str]) -> d
     return _outputs_behind(subject, layers, activated=True)
 
 
+def module_outputs_without_batch(subject: Subject, *, layers: list[str]) -> dict[str, torch.Tensor]:
+    """Each layer's output for the first sample of the batch, without the batch's dimension.
+
+    Comes of `output[0]` or `output.squeeze(0)`.
+    """
+    return {name: output[0] for name, output in module_outputs(subject, layers=layers).items()}
+
+
 def _outputs_behind(subject: Subject, layers: list[str], *, activated: bool) -> dict[str, torch.Tensor]:
     module, _ = subject.with_weights()
     wanted = chosen(module, layers)
@@ -238,9 +258,17 @@ def _outputs_behind(subject: Subject, layers: list[str], *, activated: bool) -> 
 
 def _depth(row: dict[str, Any]) -> int:
     """How many modules there are around a row's; only the root has none."""
-    return 0 if row["also_named"] == [row["type"]] else row["layer"].count(".") + 1
+    return 0 if "" in row["also_named"] else row["layer"].count(".") + 1
 
 
 def _batch(subject: Subject) -> int:
     _, x = subject.on_meta()
     return x.shape[0]
+
+
+def _batch_unknown(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [row | {"output_shape": [-1, *row["output_shape"][1:]]} if row["output_shape"] else row for row in rows]
+
+
+def _without_batch(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [row | {"output_shape": row["output_shape"][1:]} if row["output_shape"] else row for row in rows]

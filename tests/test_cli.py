@@ -63,7 +63,7 @@ def test_a_broken_spec_ends_with_2_and_the_others_are_graded(course, capsys):
     ("arguments", "message"),
     [
         (["check", "nowhere"], "labgrade: there is no folder 'nowhere'"),
-        (["check", "conftest.py"], "labgrade: 'conftest.py' is not a folder"),
+        (["check", "conftest.py"], "labgrade: 'conftest.py' is no folder, and no archive that can be unpacked"),
         (["check", "submissions", "--lab", "lap"], "labgrade: there is no lab 'lap'; did you mean 'lab'?"),
         (["check", "submissions", "--task", "nope"], "labgrade: there is no task 'nope'; there is task"),
         (["check", "submissions", "--task", "tsak"], "labgrade: there is no task 'tsak'; did you mean 'task'?"),

@@ -6,7 +6,7 @@ import pytest
 
 from labgrade.judge import judge, with_parameters
 from labgrade.model import Alternative, Check, LiteralValue, Partly
-from labgrade.values import Number
+from labgrade.values import Number, Table
 from labgrade.verdict import Outcome, correct, incorrect, partial
 
 
@@ -77,6 +77,17 @@ def test_where_two_misconceptions_fit_neither_is_claimed():
 def test_a_number_with_few_digits_claims_no_misconception(digits, hint):
     found = verdict(number(2000, 40, digits), misconceptions=(known(2010),))
     assert found.hint == hint
+
+
+def test_a_table_with_few_digits_claims_no_misconception():
+    def rough(answer, expected):
+        return partial(0.5, "too few digits", agrees=True) if expected.value == 2000 else incorrect("wrong")
+
+    check = Check(
+        id="c", points=Fraction(10), answer="a", expected=LiteralValue(value=1000), misconceptions=(known(2000),)
+    )
+    assert judge(check, Table(), rough, expect).hint == ""
+    assert judge(check, number(2000), rough, expect).hint == "mistake"
 
 
 def test_too_few_digits_of_the_right_value_is_not_a_misconception():

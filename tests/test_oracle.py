@@ -1,5 +1,6 @@
 """The oracle on small quantities of its own, which need no torch."""
 
+import hashlib
 import json
 
 import numpy as np
@@ -97,6 +98,106 @@ def test_a_damaged_memory_is_computed_again(folder):
     assert ask(folder, "arrays")[1] == 1
 
 
+@pytest.mark.parametrize(
+    "damage",
+    [
+        b"[]",
+        b"7",
+        b"",
+        b"{}",
+        b"\xff",
+        b'{"value": "x"}',
+        b'{"value": 4, "digest": "x"}',
+        b'{"value": 4, "digest": 7}',
+        b'{"arrays": true}',
+        b'{"arrays": "x"}',
+        b"[" * 100_000,
+    ],
+)
+@pytest.mark.parametrize("name", ["size", "arrays"])
+def test_whatever_is_damaged_is_computed_again(folder, name, damage):
+    first, _ = ask(folder, name)
+    for path in (folder / "cache").glob("**/*.json"):
+        path.write_bytes(damage)
+    again, computed = ask(folder, name)
+    assert computed == 1
+    assert repr(again) == repr(first)
+    assert ask(folder, name)[1] == 0
+
+
+def test_arrays_that_are_cut_or_changed_are_computed_again(folder):
+    ask(folder, "arrays")
+    (path,) = (folder / "cache").glob("**/*.npz")
+    whole = path.read_bytes()
+    for damaged in (whole[:-40], whole[:100], b"", whole.replace(b"\x80?", b"\x81?")):
+        assert damaged != whole
+        path.write_bytes(damaged)
+        assert ask(folder, "arrays")[1] == 1
+        assert path.read_bytes() == whole
+
+
+def poison(folder, value):
+    """What a student's code without a jail can do: write an entry that looks as ours do."""
+    for path in (folder / "cache").glob("**/*.json"):
+        path.write_text(json.dumps({"value": value, "digest": hashlib.sha256(json.dumps(value).encode()).hexdigest()}))
+
+
+SIZE = QuantityCall(quantity="size")
+
+
+def test_what_is_written_over_an_entry_after_it_was_recalled_has_no_effect(folder):
+    ask(folder, "size")
+    with oracle(folder) as own:
+        own.memory.watch()
+        own.recall([(SIZE, SUBJECT), (QuantityCall(quantity="size", parameters={"times": 2}), SUBJECT)])
+        poison(folder, 42)
+        assert own.value(SIZE, SUBJECT) == 3
+        (entry,) = (folder / "cache").glob("**/*.json")
+        twice = QuantityCall(quantity="size", parameters={"times": 2})
+        assert (own.value(twice, SUBJECT), own.computed) == (6, 1)
+        poison(folder, 42)
+        assert own.value(twice, SUBJECT) == 6
+        assert len(own.memory.discard_changes(own.memory.written)) == 2
+        assert not entry.exists()
+    assert ask(folder, "size") == (3, 1)
+
+
+def test_an_entry_that_was_not_there_in_the_beginning_is_not_believed_later(folder):
+    with oracle(folder) as own:
+        own.recall([(SIZE, SUBJECT)])
+        path = own.memory._path(own._key(SIZE, SUBJECT), ".json")
+        path.parent.mkdir(parents=True)
+        path.write_text(json.dumps({"value": 42, "digest": hashlib.sha256(b"42").hexdigest()}))
+        assert (own.value(SIZE, SUBJECT), own.computed) == (3, 1)
+    assert ask(folder, "size") == (3, 0)
+
+
+def test_in_the_end_only_what_others_changed_is_deleted(folder):
+    ask(folder, "size")
+    ask(folder, "arrays")
+    kept = {path.name for path in (folder / "cache").glob("**/*.*")}
+    with oracle(folder) as own:
+        own.memory.watch()
+        own.recall([])
+        own.value(QuantityCall(quantity="nothing"), SUBJECT)
+        (folder / "cache/expected/zz").mkdir()
+        (folder / "cache/expected/zz/more.json").write_text("{}")
+        (folder / "cache/expected/link").symlink_to(folder / "reference")
+        assert sorted(own.memory.discard_changes(own.memory.written)) == ["link", "zz/more.json"]
+    after = {path.name for path in (folder / "cache").glob("**/*.*")}
+    assert kept < after
+    assert len(after) == len(kept) + 1
+    assert (folder / "reference/own.py").exists()
+
+
+def test_without_a_watch_nothing_is_deleted(folder):
+    ask(folder, "size")
+    with oracle(folder) as own:
+        poison(folder, 42)
+        assert own.memory.discard_changes({}) == []
+        assert own.value(SIZE, SUBJECT) == 42  # the very attack, where nothing was recalled before
+
+
 def test_a_memory_that_cannot_be_written_costs_only_time(folder):
     (folder / "cache").write_text("a file where the folder should be")
     assert ask(folder, "size") == (3, 1)
@@ -120,4 +221,4 @@ def test_a_worker_that_dies_is_a_fault_and_the_next_value_is_computed(folder):
 def test_what_is_remembered_is_plain_json(folder):
     ask(folder, "size")
     (path,) = (folder / "cache").glob("**/*.json")
-    assert json.loads(path.read_text()) == {"value": 3}
+    assert json.loads(path.read_text()) == {"value": 3, "digest": hashlib.sha256(b"3").hexdigest()}

@@ -1,12 +1,15 @@
 """The whole path on a small course of its own: text answers only, so that neither torch nor a child is needed."""
 
+import hashlib
 import json
 from fractions import Fraction
 
 import pytest
+from handed_in import read
 
-from labgrade import course, pipeline, spec, submission
+from labgrade import course, items, pipeline, spec
 from labgrade.oracle import Oracle
+from labgrade.results import Execution
 from labgrade.verdict import Outcome
 
 REFERENCE = """
@@ -74,7 +77,7 @@ def grade(tmp_path):
             (work / name.replace("__", ".")).write_text(content, encoding="utf-8")
         oracle = Oracle(found.quantities, tmp_path / "cache")
         with pipeline.Grader(found, oracle=oracle) as grader:
-            (report,) = grader.grade([task], submission.read(work, "work")).tasks
+            (report,) = grader.grade([task], read(work, "work")).tasks
         return {check.id: check for check in report.checks}
 
     return graded
@@ -206,9 +209,45 @@ def test_cases_share_points_and_names_tell_same_models_apart(tmp_path, grade):
             "    cases: [{model: torchvision/vgg11}, {model: torchvision/vgg11, seed: 1}, {input: [5]}]",
         )
     )
-    items = pipeline.items(spec.read(path, course.find(tmp_path)))
-    assert [(item.id, item.points) for item in items[:3]] == [
+    found = items.items(spec.read(path, course.find(tmp_path)))
+    assert [(item.id, item.points) for item in found[:3]] == [
         ("total[vgg11]", Fraction("1.67")),
         ("total[vgg11#2]", Fraction("1.66")),
         ("total[alexnet]", Fraction("1.67")),
     ]
+
+
+class Poisoner:
+    """A runner whose students write what they return over every remembered value."""
+
+    def __init__(self, cache):
+        self.cache = cache
+
+    def run(self, request):
+        for path in self.cache.rglob("*.json"):
+            path.write_text(json.dumps({"value": 42, "digest": hashlib.sha256(b"42").hexdigest()}))
+        return Execution(status="returned", value=42)
+
+    def close(self):
+        pass
+
+
+def test_a_students_code_that_rewrites_the_memory_gains_nothing(tmp_path):
+    for path, text in {
+        "specs/lab/task.yaml": TASK.replace("- entry: task.total", "- {call: hw.py:total, given: [input_size]}", 1),
+        "reference/own.py": REFERENCE,
+        "checkers/own.py": CHECKERS,
+        "work/hw.py": "def total(input_size): pass",
+    }.items():
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(text)
+    found = course.find(tmp_path)
+    task = spec.read(tmp_path / "specs/lab/task.yaml", found)
+    cache = tmp_path / "cache"
+    for _ in range(3):
+        with pipeline.Grader(found, oracle=Oracle(found.quantities, cache), runner=Poisoner(cache)) as grader:
+            for _ in range(2):
+                (report,) = grader.grade([task], read(tmp_path / "work", "work")).tasks
+                assert report.checks[0].verdict.outcome is Outcome.INCORRECT
+                assert report.checks[0].verdict.facts["expected"] == "1,234"
+        assert not [path for path in cache.rglob("*.json") if b"42" in path.read_bytes()]

@@ -1,5 +1,6 @@
 """`pytest --submission=...` in processes of their own, on a small course."""
 
+import importlib.metadata
 import json
 import os
 import subprocess
@@ -193,3 +194,126 @@ def test_a_students_own_files_are_never_collected(course):
     done, _, found = checks(course, "--submission=right")
     assert found["right", "total"] == "CORRECT"
     assert "loaded" not in done.stdout + done.stderr
+
+
+def test_where_nothing_protects_the_grader_others_work_is_refused_unless_that_is_said(course, monkeypatch):
+    monkeypatch.setitem(ENVIRONMENT, "LABGRADE_FRESH", "1")
+    done = run(course, "--submission=right")
+    assert done.returncode == pytest.ExitCode.USAGE_ERROR
+    assert "protection: tier D" in done.stderr
+    assert "say --unsafe if you trust it" in done.stderr
+    done, report, found = checks(course, "--submission=right", "--unsafe")
+    assert found["right", "total"] == "CORRECT"
+    assert report["notes"][0].startswith("unsafe: others' code was run with nothing around it")
+    assert "note: unsafe" in done.stdout
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="there is a jail on Linux alone")
+def test_the_report_begins_with_the_protection_in_force(course):
+    _, report, _ = checks(course, "--submission=right")
+    assert report["notes"][0].startswith("protection: tier ")
+
+
+def test_pytest_knows_the_plug_in_without_a_conftest():
+    (entry,) = importlib.metadata.entry_points(group="pytest11", name="labgrade.pytest_plugin")
+    assert entry.value == "labgrade.pytest_plugin", "install the project again: pip install -e ."
+
+
+def test_a_folder_and_a_file_behind_options_are_no_test_paths(course, tmp_path_factory):
+    """As README writes it: a folder outside and a report that is there already, from the course's own folder."""
+    elsewhere = tmp_path_factory.mktemp("moodle") / "lab2"
+    (course / "submissions").rename(elsewhere)
+    (elsewhere.parent / "out.json").write_text("an older report")
+    (course / "pyproject.toml").write_text('[tool.pytest.ini_options]\naddopts = ["--strict-markers", "-v"]\n')
+    done = run(
+        course,
+        *("--submission=right", "--submissions-dir", str(elsewhere)),
+        *("--labgrade-json", str(elsewhere.parent / "out.json")),
+    )
+    assert done.returncode == 0, done.stderr
+    assert f"rootdir: {course}\n" in done.stdout
+    assert "configfile: pyproject.toml" in done.stdout
+    assert "specs/lab/task.yaml::right::total PASSED" in done.stdout
+    report = json.loads((elsewhere.parent / "out.json").read_text(encoding="utf-8"))
+    assert [who["name"] for who in report["submissions"]] == ["right"]
+
+
+def test_a_path_that_is_meant_is_still_one(course, tmp_path_factory):
+    elsewhere = tmp_path_factory.mktemp("moodle")
+    (course / "submissions/right").rename(elsewhere / "right")
+    (course / "specs/lab/other.yaml").write_text(small_course.TASK.replace("id: task\n", "id: other\n"))
+    arguments = ("specs/lab/other.yaml", "--submission=right", "--submissions-dir", str(elsewhere))
+    _, report, _ = checks(course, *arguments)
+    assert [task["id"] for task in report["submissions"][0]["tasks"]] == ["other"]
+
+
+def test_xdist_finds_submissions_elsewhere_too(course, tmp_path_factory):
+    pytest.importorskip("xdist", reason="pytest-xdist is an extra")
+    elsewhere = tmp_path_factory.mktemp("moodle")
+    (course / "submissions/right").rename(elsewhere / "right")
+    _, _, found = checks(course, "--submission=all", "--submissions-dir", str(elsewhere), "-n2")
+    assert found["right", "total"] == "CORRECT"
+
+
+def test_elsewhere_the_plug_in_does_nothing_and_loads_nothing(tmp_path):
+    (tmp_path / "test_other.py").write_text(
+        "import sys\n\n\ndef test_other():\n"
+        "    loaded = [name for name in sys.modules if name.split('.')[0] in {'labgrade', 'yaml', 'numpy', 'rich'}]\n"
+        "    assert loaded == ['labgrade', 'labgrade.pytest_plugin']\n"
+    )
+    (tmp_path / "specs").mkdir()
+    (tmp_path / "specs/a.yaml").write_text("no spec of ours")
+    done = run(tmp_path)
+    assert done.returncode == 0, done.stdout
+    assert "1 passed" in done.stdout
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems refuse such names")
+@pytest.mark.parametrize("more", [[], ["-n2"]])
+def test_a_name_that_is_not_utf_8_is_printed_escaped_everywhere(course, more):
+    os.mkdir(os.fsencode(course) + b"/submissions/bad\xff")  # noqa: PTH102 - a name of bytes
+    done = run(course, "--submission=all", "--junitxml=out.xml", "--labgrade-json=out.json", "-v", *more)
+    assert done.returncode == 1
+    assert "Traceback" not in done.stdout + done.stderr
+    assert "specs/lab/task.yaml::bad\\xff::total" in done.stdout
+    report = json.loads((course / "out.json").read_text(encoding="utf-8"))
+    assert "bad\\xff" in [who["name"] for who in report["submissions"]]
+    assert any("bad\\xff" in case.get("classname") for case in ET.parse(course / "out.xml").iter("testcase"))
+
+
+MEDDLER = """
+import hashlib
+import json
+import os
+import pathlib
+
+from labgrade.verdict import correct
+
+
+def meddles(answer, expected):
+    "Writes into the memory, as a student's code can where no jail holds it."
+    folder = pathlib.Path(os.environ["LABGRADE_CACHE"]) / "expected"
+    text = json.dumps({"value": 42, "digest": hashlib.sha256(b"42").hexdigest()})
+    for path in [*folder.rglob("*.json"), folder / "zz.json"]:
+        path.write_text(text)
+    return correct()
+"""
+
+
+@pytest.mark.parametrize("more", [[], ["-n2"]])
+def test_remembered_values_that_change_during_a_run_are_forgotten(course, more):
+    run(course, "--submission=right", *more)
+    run(course, "--submission=right", *more)
+    assert len(list((course / "cache").glob("**/*.json"))) == 1
+    (course / "checkers").mkdir()
+    (course / "checkers/meddles.py").write_text(MEDDLER)
+    last = "  - {id: secret, points: 1, answer: total, checker: equal, expected: 1234, hidden: true, needs: [total]}\n"
+    first = "checks:\n  - {id: meddling, points: 1, answer: total, checker: meddles, expected: 1234}\n"
+    assert last in small_course.TASK
+    task = small_course.TASK.replace(last, "").replace("checks:\n", first)
+    (course / "specs/lab/task.yaml").write_text(task)
+    done, _, found = checks(course, "--submission=right", *more)
+    assert found == {("right", "meddling"): "CORRECT", ("right", "total"): "CORRECT", ("right", "essay"): "MANUAL"}, (
+        done.stdout
+    )
+    assert list((course / "cache").glob("**/*.json")) == []

@@ -9,21 +9,20 @@ from labgrade import course, pipeline, spec, submission
 
 ROOT = Path(__file__).parents[1]
 SAMPLES = ROOT / "submissions"
-
-
-NAMES = ["empty", "exemplar", "outputs-only", "paper-only", "student42"]
+NAMES = ["empty", "exemplar", "outputs-only", "paper-only", "scripts", "student42"]
 EXPECTED = {name: yaml.safe_load((SAMPLES / f"{name}.expected.yaml").read_text(encoding="utf-8")) for name in NAMES}
 
 
 @pytest.fixture(scope="module")
-def reports():
+def reports(tmp_path_factory):
     """Only the tasks that the samples are about: a course's own tasks and students lie beside them."""
     found = course.find(ROOT)
     named = {task for tasks in EXPECTED.values() for task in tasks}
     tasks = [spec.read(path, found) for path in spec.files(found.specs) if path.stem in named]
     assert len(tasks) == len(named)
+    taken = submission.find(SAMPLES, NAMES, tmp_path_factory.mktemp("store"))
     with pipeline.Grader(found) as grader:
-        return {who.name: grader.grade(tasks, who) for who in submission.find(SAMPLES, NAMES)}
+        return {who.name: grader.grade(tasks, who) for who in taken.submissions}
 
 
 def test_every_sample_names_the_same_tasks():
@@ -44,3 +43,11 @@ def test_student42s_macs_verdict_names_the_ceil_mode_mistake(reports):
     verdict = task.checks[0].verdict
     assert "ceil_mode" in verdict.hint
     assert verdict.reason == "got 1,356,857,600, which is 9.4 % less than expected"
+
+
+def test_scripts_are_run_once_and_nothing_of_it_is_left(reports):
+    tasks = {task.id: task.checks for task in reports["scripts"].tasks}
+    assert tasks["2-1-1-parameters"][0].answer_from == "python hw.py: hw2-1-1-output.txt:2"
+    (note,) = tasks["2-1-4-macs"][0].verdict.notes
+    assert note.startswith("the trained weights of 'googlenet' can't be downloaded here")
+    assert sorted(path.name for path in (SAMPLES / "scripts").rglob("*") if path.is_file()) == ["hw.py", "util.py"]

@@ -5,24 +5,30 @@ from __future__ import annotations
 import ast
 import os
 import warnings
-from typing import TYPE_CHECKING
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, cast
 
-from labgrade.answers import packages
+from labgrade.answers import advice
+from labgrade.answers.documents import Unreadable, locate
+from labgrade.answers.plain import is_array, what
+from labgrade.answers.tables import TableFound, find_tables
 from labgrade.answers.typed import WrongTypeError, as_value
+from labgrade.model import TableType
 from labgrade.results import Answer, NoAnswer
 from labgrade.sandbox.request import CallRequest
 from labgrade.verdict import Outcome, without_value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from labgrade.model import AnswerType, CallForm, Limits, SubjectSpec
     from labgrade.results import Execution, Submission
     from labgrade.sandbox.runner import Runner
+    from labgrade.values import Value
 
 _SOURCE_BYTES = 2 << 20
-_OUTCOMES = {
+OUTCOMES = {
     "missing": Outcome.MISSING,
     "crashed": Outcome.CRASHED,
     "timeout": Outcome.TIMEOUT,
@@ -34,16 +40,14 @@ _OUTCOMES = {
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 
 
-def present(submission: Submission, form: CallForm) -> bool:
-    """Whether the file is there and binds the function's name at its top level, as far as its source tells.
+def present(submission: Submission, found: str, function: str) -> bool:
+    """Whether the file binds the function's name at its top level, as far as its source tells.
 
     A file with a star import may bind any name, and what cannot be parsed is the student's attempt all the same: both
     are present, and calling the function tells the rest.
     """
-    if form.file not in submission.files:
-        return False
     try:
-        source = _read(submission.folder / form.file)
+        source = _read(submission.folder / found)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of the student's escapes and comparisons
             tree = ast.parse(source)
@@ -52,10 +56,10 @@ def present(submission: Submission, form: CallForm) -> bool:
     except OSError:
         return False
     names = set(_bound(tree))
-    return form.function in names or "*" in names
+    return function in names or "*" in names
 
 
-def obtain(
+def obtain(  # noqa: PLR0913 - each by its name
     name: str,
     kind: AnswerType,
     form: CallForm,
@@ -64,35 +68,75 @@ def obtain(
     subject: SubjectSpec | None,
     limits: Limits,
     runner: Runner,
+    model: Mapping[str, Path] = MappingProxyType({}),
 ) -> Answer | NoAnswer | None:
-    """The value that the function returns, or why there is none; None where the function is not present."""
-    if not present(submission, form):
+    """The value that the function returns, or why there is none; None where the function is not present.
+
+    The file may lie in a folder, as in an archive of a whole folder, or have its name in another case, where it is the
+    only one of its name.
+    """
+    file = locate(submission, form.file)
+    if isinstance(file, Unreadable):
+        return NoAnswer(name=name, verdict=without_value(Outcome.INCORRECT, file.reason), origin=file.path)
+    if file is None or not present(submission, file, form.function):
         return None
+    remarks = () if file == form.file else (f"read '{file}' for '{form.file}'",)
     execution = runner.run(
         CallRequest(
             folder=submission.folder,
-            file=form.file,
+            file=file,
             function=form.function,
             given=form.given,
             subject=subject,
             limits=limits,
+            model=model if "model_path" in form.given else {},
         )
     )
-    origin = f"{form.file}:{form.function}"
+    origin = f"{file}:{form.function}"
     if execution.status != "returned":
-        return _none(name, origin, execution, _OUTCOMES[execution.status], execution.reason)
+        return _none(name, origin, execution, OUTCOMES[execution.status], execution.reason, remarks)
+    plain, note = _alone(execution.value, kind)
     try:
-        value = as_value(execution.value, kind)
+        value = _printed(plain, kind) if isinstance(plain, str) else as_value(plain, kind)
     except WrongTypeError as error:
-        return _none(name, origin, execution, Outcome.INCORRECT, f"{form.function} returned {error}")
-    return Answer(name=name, value=value, origin=origin)
+        return _none(name, origin, execution, Outcome.INCORRECT, f"{form.function} returned {error}", remarks)
+    return Answer(name=name, value=value, origin=origin, remarks=(*remarks, *note), notes=advice.notes(execution))
 
 
-def _none(name: str, origin: str, execution: Execution, outcome: Outcome, reason: str) -> NoAnswer:
+def _none(
+    name: str, origin: str, execution: Execution, outcome: Outcome, reason: str, remarks: tuple[str, ...]
+) -> NoAnswer:
     facts = {"printed": execution.printed} if execution.printed else {}
-    return NoAnswer(
-        name=name, verdict=without_value(outcome, reason, hint=packages.hint(reason), **facts), origin=origin
-    )
+    verdict = without_value(outcome, reason, hint=advice.hint(execution), **facts)
+    return NoAnswer(name=name, verdict=verdict, origin=origin, remarks=remarks, notes=advice.notes(execution))
+
+
+def _alone(plain: object, kind: AnswerType) -> tuple[object, tuple[str, ...]]:
+    """The only element of a list or an array where one scalar is asked for, with a note that it was one."""
+    if kind not in ("count", "bytes", "number", "text"):
+        return plain, ()
+    elements = cast("Any", plain).ravel().tolist() if is_array(plain) and cast("Any", plain).size == 1 else plain
+    alone = isinstance(elements, list) and len(elements) == 1 and not isinstance(elements[0], list)
+    if not alone or (is_array(plain) and not cast("Any", plain).ndim):
+        return plain, ()
+    return cast("list[object]", elements)[0], (f"{what(plain)} was returned; the only value in it was read",)
+
+
+def _printed(text: str, kind: AnswerType) -> Value:
+    """A text that was returned: read as one that was printed where it holds a table.
+
+    Raises:
+        WrongTypeError: it is no value of the kind.
+    """
+    if not isinstance(kind, TableType):
+        return as_value(text, kind)
+    found = find_tables(text, 0, len(text), kind)
+    tables = [each.table for each in found if isinstance(each, TableFound)]
+    problem = next((each.reason for each in found if not isinstance(each, TableFound)), "")
+    if not tables and problem:
+        message = f"a text: {problem}"
+        raise WrongTypeError(message)
+    return max(tables, key=lambda table: len(table.rows)) if tables else as_value(text, kind)
 
 
 def _read(path: Path) -> bytes:

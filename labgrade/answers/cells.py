@@ -12,7 +12,7 @@ from labgrade.values import Row, Scalar
 
 _OPEN = frozenset({"", "-", "--", "---", "n/a", "na", "none", "null", "(recursive)", "recursive"})
 _TREE = re.compile(r"^[\s\u2500-\u257f|+`>*-]+")
-_MARKUP = re.compile(r"^[*_`\s]+|[*_`\s]+$")
+_MARKUP = "*_` \t\n\u00a0\u3000"
 
 
 def row_of(name: str, cells: dict[str, str], kinds: dict[str, str], units: dict[str, str]) -> Row:
@@ -24,7 +24,7 @@ def row_of(name: str, cells: dict[str, str], kinds: dict[str, str], units: dict[
     typed: dict[str, Scalar | None] = {}
     for column, kind in kinds.items():
         try:
-            typed[column] = cell_value(cells[column], kind, units.get(column, ""))
+            typed[column] = cell_value(cells.get(column, ""), kind, units.get(column, ""))
         except WrongTypeError as error:
             message = f"row '{cut(name)}', column '{column}': {error}"
             raise WrongTypeError(message) from None
@@ -37,7 +37,7 @@ def cell_value(written: str, kind: str, unit: str = "") -> Scalar | None:
     Raises:
         WrongTypeError: it is no value of that kind.
     """
-    plain = _MARKUP.sub("", as_ascii(written))
+    plain = as_ascii(written).strip(_MARKUP)
     if plain.lower() in _OPEN:
         return None
     if kind == "shape" and (shape := read_shape(plain)) is not None:
@@ -51,4 +51,4 @@ def cell_value(written: str, kind: str, unit: str = "") -> Scalar | None:
 
 def row_name(written: str) -> str:
     """A row's name without the tree or the list marks that a printer drew before it."""
-    return _MARKUP.sub("", _TREE.sub("", written)).rstrip(":").strip()
+    return _TREE.sub("", written).strip(_MARKUP).rstrip(":").strip()

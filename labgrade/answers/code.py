@@ -26,8 +26,26 @@ _CODE = re.compile(
 )
 _STARTS_A_VARIABLE = re.compile(r"\s*(?:[a-z]\w*_\w+|[a-z]+[A-Z]\w*)\s*=\s*[01](?:\.0*)?\s*(?:#.*)?$")
 
+_COMMENT = re.compile(r"[ \t]*(?:#|//)")
+_LANGUAGE = re.compile(r"```+[ \t]*\{?\.?(?:py|ipython|c\b|cpp|c\+\+|cc|cuda|java|js|matlab|rust)", re.IGNORECASE)
+_FURTHEST = 20_000
+
 
 def is_code(line: str) -> bool:
     """Whether a line (its first 400 characters) is source code: a statement, a call, a format string."""
+    return bool(_CODE.search(line[:400])) or starts_a_variable(line)
+
+
+def starts_a_variable(line: str) -> bool:
+    """Whether a line could as well be code that starts counting as a result of zero or one: `total_macs = 0`."""
     line = line[:400]
-    return bool(_CODE.search(line) or _STARTS_A_VARIABLE.match(line))
+    return bool(_STARTS_A_VARIABLE.match(line)) and not _CODE.search(line)
+
+
+def is_comment(text: str, position: int) -> bool:
+    """Whether the line that begins at `position` is a comment in a fence of source code."""
+    if not _COMMENT.match(text, position):
+        return False
+    above = text[max(0, position - _FURTHEST) : position]
+    fence = above.rfind("```")
+    return fence != -1 and bool(_LANGUAGE.match(above, fence))

@@ -5,8 +5,11 @@ from __future__ import annotations
 import os
 import re
 import stat
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING
+
+from labgrade.answers.visible import visible
 
 if TYPE_CHECKING:
     from labgrade.results import Submission
@@ -14,6 +17,8 @@ if TYPE_CHECKING:
 LARGEST = 64_000_000
 _BOMS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
 _LEGACY = (("cp950", "Big5"), ("gb18030", "GB 18030"), ("latin-1", "Latin-1"))
+_AS_THEY_ARE = (".csv", ".tsv")
+_REMEMBERED = 4
 _COLOURS = re.compile(r"\x1b\[[0-9;?]{0,20}[A-Za-z]")
 _INVISIBLE = re.compile("[\u00ad\u061c\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
 _MOST_NAMED = 4
@@ -23,7 +28,10 @@ _LEAST_PAIRS = 8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Document:
-    """A text with the path it was read from. Lines end in a line feed; colours of a terminal are taken out."""
+    """A text with the path it was read from, as its reader sees it (`visible`); a .csv or .tsv as it is.
+
+    Lines end in a line feed; colours of a terminal are taken out.
+    """
 
     path: str
     text: str
@@ -54,17 +62,24 @@ def read_document(submission: Submission, relative: str) -> Document | Unreadabl
     data = read_bytes(submission, found, LARGEST)
     if isinstance(data, Unreadable):
         return data
-    remarks = [] if found == relative else [f"read '{found}' for '{relative}'"]
+    known = _document(data, found)
+    if isinstance(known, Unreadable) or found == relative:
+        return known
+    return replace(known, remarks=(f"read '{found}' for '{relative}'", *known.remarks))
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _document(data: bytes, path: str) -> Document | Unreadable:
+    """The document that a file's bytes are; several forms ask for the same one in turn."""
     decoded = _decode(data)
     if decoded is None:
-        return Unreadable(path=found, reason=f"'{found}' holds binary data; hand in plain text (UTF-8)")
+        return Unreadable(path=path, reason=f"'{path}' holds binary data; hand in plain text (UTF-8)")
     text, encoding = decoded
-    if encoding:
-        remarks.append(f"'{found}' is not UTF-8: read as {encoding}")
     if "\x1b" in text:
         text = _COLOURS.sub("", text)
-    text = without_invisible(text)
-    return Document(path=found, text=text.replace("\r\n", "\n").replace("\r", "\n"), remarks=tuple(remarks))
+    text = without_invisible(text).replace("\r\n", "\n").replace("\r", "\n")
+    remarks = (f"'{path}' is not UTF-8: read as {encoding}",) if encoding else ()
+    return Document(path=path, text=text if path.lower().endswith(_AS_THEY_ARE) else visible(text), remarks=remarks)
 
 
 def without_invisible(text: str) -> str:

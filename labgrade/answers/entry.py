@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 import json
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
 
 from labgrade import yamlfile
 from labgrade.answers.documents import Unreadable, locate, without_invisible
 from labgrade.answers.numbers import read_number
+from labgrade.answers.plain import cut
 from labgrade.answers.typed import WrongTypeError, as_value
 from labgrade.errors import SpecError
 from labgrade.results import Answer, NoAnswer, Submission
@@ -15,60 +18,129 @@ from labgrade.verdict import Outcome, without_value
 
 if TYPE_CHECKING:
     from labgrade.model import AnswerType, EntryForm
+    from labgrade.values import Number
     from labgrade.yamlfile import Loaded, Path
 
 FILES = ("answers.yaml", "answers.yml", "answers.json")
 _LARGEST = 4 << 20
+_LONGEST_NUMBER = 400  # characters; longer ones stay text, so that no million-digit integer is ever built
 
 
 def obtain(name: str, kind: AnswerType, form: EntryForm, submission: Submission) -> Answer | NoAnswer | None:
     """The value under `form.path`, or None where there is no such file or entry."""
-    file = next((found for file in FILES if (found := locate(submission, file)) is not None), None)
+    file = next((there for each in FILES if (there := locate(submission, each)) is not None), None)
     if file is None:
         return None
     if isinstance(file, Unreadable):
         return NoAnswer(name=name, verdict=without_value(Outcome.INCORRECT, file.reason), origin=file.path)
     try:
-        loaded = read(submission, file)
+        text = _text(submission, file)
+        found = _in_json(text, form.path, kind) if _is_json(file) else _in_yaml(text, file, form.path, kind)
     except (SpecError, OSError, ValueError) as error:
         reason = f"'{file}' can't be read: {_first_line(error)}"
         return NoAnswer(name=name, verdict=without_value(Outcome.INCORRECT, reason), origin=file)
-    path = _locate(loaded.data, form.path)
-    if path is None:
+    if found is None:
         return None
-    origin = f"{file}:{loaded.mark(path).line} {form.path}"
-    cut = next((text for place, text in loaded.cut.items() if place[: len(path)] == path), None)
-    if cut is not None:
-        verdict = without_value(Outcome.MANUAL, f"{origin}: got '{cut}'", hint=yamlfile.CUT)
+    origin = f"{file}{found.place} {form.path}"
+    if found.cut:
+        verdict = without_value(Outcome.MANUAL, f"{origin}: got '{found.cut}'", hint=yamlfile.CUT)
         return NoAnswer(name=name, verdict=verdict, origin=origin)
     try:
-        return Answer(name=name, value=as_value(_plain(loaded, path, kind), kind), origin=origin)
+        return Answer(name=name, value=as_value(found.plain, kind), origin=origin)
     except WrongTypeError as error:
         return NoAnswer(name=name, verdict=without_value(Outcome.INCORRECT, f"{origin}: {error}"), origin=origin)
 
 
-def read(submission: Submission, file: str) -> Loaded:
-    """The entries in a file, with their places.
+def read(submission: Submission, file: str) -> object:
+    """Everything that a file of entries holds, as plain data.
 
     Raises:
         SpecError, OSError, ValueError: it can't be read; the message is for the student.
     """
+    text = _text(submission, file)
+    return _json(text, "number") if _is_json(file) else yamlfile.load(text, file).data
+
+
+def _is_json(file: str) -> bool:
+    return file.lower().endswith(".json")
+
+
+def _text(submission: Submission, file: str) -> str:
     path = submission.folder / file
     if path.stat().st_size > _LARGEST:
         message = f"it is larger than {_LARGEST >> 20} MiB"
         raise ValueError(message)
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        return without_invisible(path.read_text(encoding="utf-8-sig"))
     except UnicodeDecodeError:
         message = "it is not UTF-8; save it as UTF-8"
         raise ValueError(message) from None
-    if file.lower().endswith(".json"):  # YAML 1.2 holds JSON, but not every string escape in PyYAML
-        try:
-            json.loads(text)
-        except RecursionError:
-            message = "it is nested too deeply"
-            raise ValueError(message) from None
-    return yamlfile.load(without_invisible(text), file)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Found:
+    """The data under a dotted name; `place`: the line, where it is known; `cut`: a number that commas cut up, or ""."""
+
+    plain: object
+    place: str = ""
+    cut: str = ""
+
+
+def _in_json(text: str, wanted: str, kind: AnswerType) -> _Found | None:
+    """The data under a dotted name. Numbers keep the digits that were written.
+
+    Raises:
+        ValueError: it is no JSON, or a key stands twice.
+    """
+    data = _json(text, kind)
+    path = _locate(data, wanted)
+    return None if path is None else _Found(plain=functools.reduce(lambda inner, key: inner[key], path, data))
+
+
+def _json(text: str, kind: AnswerType) -> Any:
+    broken = float if kind == "tensor" else _broken_number
+    try:
+        return json.loads(text, parse_int=_whole_number, parse_float=broken, object_pairs_hook=_without_doubles)
+    except RecursionError:
+        message = "it is nested too deeply"
+        raise ValueError(message) from None
+
+
+def _whole_number(written: str) -> int | str:
+    return int(written) if len(written) <= _LONGEST_NUMBER else written
+
+
+def _broken_number(written: str) -> float | Number:
+    number = read_number(written, "number")
+    return float(written) if number is None else number
+
+
+def _without_doubles(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    found: dict[str, object] = {}
+    for key, value in pairs:
+        if key in found:
+            message = f"'{cut(key)}' is given twice"
+            raise ValueError(message)
+        found[key] = value
+    return found
+
+
+def _in_yaml(text: str, file: str, wanted: str, kind: AnswerType) -> _Found | None:
+    """The data under a dotted name, and where it stands. Numbers keep the digits that were written (`1.5e9`).
+
+    Raises:
+        SpecError: it is no YAML, or a key stands twice.
+    """
+    loaded = yamlfile.load(text, file)
+    path = _locate(loaded.data, wanted)
+    if path is None:
+        return None
+    data: Any = functools.reduce(lambda inner, key: inner[key], path, cast("Any", loaded.data))
+    return _Found(
+        plain=_keep_digits(data, loaded, path, kind),
+        place=f":{loaded.mark(path).line}",
+        cut=next((written for place, written in loaded.cut.items() if place[: len(path)] == path), ""),
+    )
 
 
 def _locate(data: Any, dotted: str) -> Path | None:
@@ -85,14 +157,6 @@ def _locate(data: Any, dotted: str) -> Path | None:
             if rest is not None:
                 return (key, *rest)
     return None
-
-
-def _plain(loaded: Loaded, path: Path, kind: AnswerType) -> object:
-    """The data at `path`; scalars where a number is wanted keep the digits that were written (`1.5e9`)."""
-    data: Any = loaded.data
-    for part in path:
-        data = data[part]
-    return _keep_digits(data, loaded, path, kind)
 
 
 def _keep_digits(data: Any, loaded: Loaded, path: Path, kind: AnswerType) -> object:

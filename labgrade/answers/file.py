@@ -13,8 +13,9 @@ from labgrade.answers import text
 from labgrade.answers.arrays import read_npy, read_npz
 from labgrade.answers.documents import Document, Unreadable, locate, read_document
 from labgrade.answers.typed import WrongTypeError, as_value
-from labgrade.model import FileForm, TableOfType, TextForm
+from labgrade.model import ARTIFACT_KINDS, FileForm, TableOfType, TextForm
 from labgrade.results import Answer, NoAnswer
+from labgrade.values import Artifact
 from labgrade.verdict import Outcome, without_value
 
 if TYPE_CHECKING:
@@ -38,6 +39,8 @@ def obtain(name: str, kind: AnswerType, form: FileForm, submission: Submission) 
         return None
     if isinstance(found, Unreadable):
         return _refused(name, found)
+    if kind in ARTIFACT_KINDS:
+        return Answer(name=name, value=Artifact(path=submission.folder / found, name=found), origin=found)
     if PurePosixPath(found).suffix.lower() not in _ARRAYS:
         return _reworded(text.obtain(name, kind, TextForm(file=form.pattern), submission), name, found)
     return _loaded(name, kind, found, form.pattern, submission)
@@ -115,11 +118,11 @@ def _refused(name: str, why: Unreadable) -> NoAnswer:
 
 
 def notebook_instead(submission: Submission, relative: str) -> str | None:
-    """What to do where a file is missing and something like it was handed in: a notebook, another spelling or folder.
+    """What to do where a file is missing and something like it was handed in: a notebook, another spelling.
 
-    None where the file is there, or nothing resembles it.
+    None where the file is there (in whatever case or folder), or nothing resembles it.
     """
-    if relative in submission.files:
+    if isinstance(locate(submission, relative), str):
         return None
     path = PurePosixPath(relative)
     notebooks = [file for file in submission.files if file.lower().endswith(".ipynb")]
@@ -131,7 +134,9 @@ def notebook_instead(submission: Submission, relative: str) -> str | None:
     same = [file for file in submission.files if _plain_name(PurePosixPath(file).name) == _plain_name(path.name)]
     if same:
         return f"'{same[0]}' was handed in; name it '{relative}'"
-    lower = {PurePosixPath(file).name.lower(): file for file in reversed(submission.files)}
+    numbers = re.findall(r"\d", path.name)  # `hw.py` is not `hw2_1.py` misspelt
+    alike = [file for file in submission.files if re.findall(r"\d", PurePosixPath(file).name) == numbers]
+    lower = {PurePosixPath(file).name.lower(): file for file in reversed(alike)}
     close = difflib.get_close_matches(path.name.lower(), lower, n=1, cutoff=0.75)
     if close:
         return f"there is no '{relative}'; did you mean '{lower[close[0]]}'? rename it to '{relative}'"

@@ -6,10 +6,11 @@ import re
 from typing import TYPE_CHECKING
 
 from labgrade.answers.cells import row_name
+from labgrade.answers.claims import JOINED
 from labgrade.answers.code import is_code
 from labgrade.answers.headers import column_meant
 from labgrade.answers.numbers import as_ascii, find_numbers
-from labgrade.answers.phrases import JOINED, TOTAL
+from labgrade.answers.phrases import TOTAL
 from labgrade.answers.shapes import find_shape
 from labgrade.values import Row, Scalar, Table
 
@@ -28,7 +29,7 @@ _FILLER = re.compile(
     re.IGNORECASE,
 )
 _LEFT_OUT = re.compile(r"[\s|*`]*(?:\.\.\.|\u2026|\u22ee)")
-_RULE = re.compile(r"\s*(?:[-=*_+\u2500-\u257f\s]+|`{3,}.*|:::.*)$")
+_RULE = re.compile(r"\s*+(?:[-=*_+\u2500-\u257f\s]++|`{3,}.*|:::.*)$")
 
 
 def find_listings(lines: list[str], kind: TableType, *, least: int) -> Iterator[tuple[Table, int]]:
@@ -38,8 +39,9 @@ def find_listings(lines: list[str], kind: TableType, *, least: int) -> Iterator[
     """
     rows: list[Row] = []
     abridged, first = False, 0
-    for number, line in enumerate([*lines, "\0"]):
-        row = _row(line[:_LONGEST_LINE], kind) if len(line) < _LONGEST_LINE else None
+    for number, whole in enumerate([*lines, "\0"]):
+        line = whole[:_LONGEST_LINE]
+        row = _row(line, kind) if len(whole) < _LONGEST_LINE else None
         if row is not None:
             first = first if rows else number
             rows.append(row)

@@ -15,7 +15,7 @@ from labgrade.answers.phrases import words_pattern
 from labgrade.answers.reports import find_reports
 from labgrade.answers.sections import sections
 from labgrade.errors import SpecError, did_you_mean
-from labgrade.model import CallForm, EntryForm, FileForm, TextForm
+from labgrade.model import CallForm, EntryForm, FileForm, RunForm, TextForm
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,7 +28,6 @@ _OTHER_REPORTS = (".pdf", ".docx", ".doc", ".odt", ".rtf", ".html", ".htm", ".te
 _LISTED = 6
 _REACH = 200
 _COMMA = re.compile(r"\d+,\d+(?![\d,])")
-_POINTS = re.compile(r"\d{1,3}(?:\.\d{3}){2,}(?!\d)")
 _NUMBER_LIKE = re.compile(r"[^\w\n]{0,20}?(\d[\d.,']*(?: ?[A-Za-z]{1,8})?)")
 
 
@@ -50,6 +49,8 @@ def _notes(form: Form, kind: AnswerType, submission: Submission) -> Iterator[Not
     match form:
         case CallForm():
             said = file.notebook_instead(submission, form.file) or _function(form, submission)
+        case RunForm():
+            said = file.notebook_instead(submission, form.file) or ""
         case FileForm():
             said = file.notebook_instead(submission, form.pattern) or ""
         case EntryForm():
@@ -63,9 +64,10 @@ def _notes(form: Form, kind: AnswerType, submission: Submission) -> Iterator[Not
 
 def _function(form: CallForm, submission: Submission) -> str:
     """A function of almost that name, or one that is inside of a class."""
-    if form.file not in submission.files:
+    path = locate(submission, form.file)
+    if not isinstance(path, str):
         return ""
-    source = read_bytes(submission, form.file, _LARGEST_SOURCE)
+    source = read_bytes(submission, path, _LARGEST_SOURCE)
     if isinstance(source, Unreadable):
         return source.reason
     try:
@@ -83,11 +85,11 @@ def _function(form: CallForm, submission: Submission) -> str:
     }
     if form.function in inner:
         owner = inner[form.function]
-        return f"'{form.function}' stands in the class '{owner}' of {form.file}; define it outside of any class"
+        return f"'{form.function}' stands in the class '{owner}' of {path}; define it outside of any class"
     names = [node.name for node in tree.body if isinstance(node, ast.FunctionDef)]
     same = next((name for name in names if _plain(name) == _plain(form.function)), None)
     offer = f"; did you mean '{same}'?" if same else did_you_mean(form.function, names)
-    return f"{form.file} has no '{form.function}'{offer} rename it to '{form.function}'" if offer else ""
+    return f"{path} has no '{form.function}'{offer} rename it to '{form.function}'" if offer else ""
 
 
 def _plain(name: str) -> str:
@@ -100,7 +102,7 @@ def _entry(form: EntryForm, submission: Submission) -> str:
     if not isinstance(found, str):
         return ""
     try:
-        data = entry.read(submission, found).data
+        data = entry.read(submission, found)
     except (SpecError, OSError, ValueError):
         return ""
     example = f"`{form.path.partition('.')[0]}: {{{form.path.rpartition('.')[2]}: ...}}`"
@@ -136,8 +138,12 @@ def _text(form: TextForm, kind: AnswerType, submission: Submission) -> Iterator[
             yield from _other_report(submission)
     for path in paths:
         document = read_document(submission, path)
-        if isinstance(document, Document) and form.after is not None and isinstance(kind, str):
+        if not isinstance(document, Document):
+            continue
+        if form.after is not None and isinstance(kind, str):
             yield from _said(form, form.after, document)
+        elif not sections(document, form.report or ()):
+            yield Note(text=_no_heading(form, document))
 
 
 def _other_report(submission: Submission) -> Iterator[Note]:
@@ -158,21 +164,19 @@ def _said(form: TextForm, words: str, document: Document) -> Iterator[Note]:
                 where = f"line {document.line(match.start())} of {document.path}"
                 yield Note(text=f"on {where}, behind '{words}', stands {why}", unread=True)
                 return
-    first = None if spans else words_pattern(words).search(document.text)
-    if first is not None and form.report:
-        heading = " / ".join(form.report)
-        line = document.line(first.start())
-        yield Note(
-            text=f"no heading of {document.path} begins with '{heading}'; the words '{words}' stand on line {line}"
-        )
+    if not spans:
+        first = words_pattern(words).search(document.text)
+        where = f"; the words '{words}' stand on line {document.line(first.start())}" if first else ""
+        yield Note(text=_no_heading(form, document) + where)
+
+
+def _no_heading(form: TextForm, document: Document) -> str:
+    return f"no heading of {document.path} begins with '{' / '.join(form.report or ())}'"
 
 
 def _unreadable(rest: str) -> str:
     """What keeps a number behind the words from being read."""
     match = _NUMBER_LIKE.match(rest)
-    if match is None:
+    if match is None or not _COMMA.match(match[1]):
         return ""
-    seen = f"'{match[1]}', which can't be read"
-    if _POINTS.match(match[1]):
-        return f"{seen}: write thousands with commas, or without any sign"
-    return f"{seen}: write decimals with a point" if _COMMA.match(match[1]) else ""
+    return f"'{match[1]}', which can't be read: write decimals with a point"

@@ -35,13 +35,15 @@ _NUMBER = re.compile(
     (?P<sign>[+-])?
     (?P<digits>
       (?: \d{1,3} (?: (?:,\d{3}){1,10} | (?:\u00a0\d{3}){1,10} | (?:'\d{3}){1,10} | (?:[ ]\d{3}){2,10}
-                    | (?:\\[,;]\s?\d{3}){1,10} | (?:\{,\}\d{3}){1,10} ) (?!\d)
+                    | (?:\\[,;]\s?\d{3}){1,10} | (?:\{,\}\d{3}){1,10} | (?:,\\!\d{3}){1,10}
+                    | (?:\.\d{3}){2,10}(?!\.\d) ) (?!\d)
         | \d++ (?:_\d++)*+ )
       (?:\.\d++)?
     | \.\d++ )
     (?P<power> [eE][+-]?\d++
       | [ \u00a0]? (?:[\u00d7xX*\u00b7]|\\times|\\cdot) [ \u00a0]? 10 [ ]?
-        (?: (?:\^|\*\*) [ ]? [{(]? (?P<caret>[+-]?\d++) [)}]? | (?P<raised>[⁺⁻]?[⁰¹²³⁴⁵⁶⁷⁸⁹]++) )
+        (?: (?:\^|\*\*) [ ]? [{(]? (?P<caret>[+-]?\d++) [)}]? | (?P<raised>[⁺⁻]?[⁰¹²³⁴⁵⁶⁷⁸⁹]++)
+          | <sup>[ ]?(?P<sup>[+-]?\d++)[ ]?</sup> )
     )?
     """,
     re.VERBOSE,
@@ -56,12 +58,16 @@ _BEFORE = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """A number in a text at [start, end), or why what stands there is not a value of the kind asked for."""
+    """A number in a text at [start, end), or why what stands there is not a value of the kind asked for.
+
+    `noun`: what its unit says that it counts, as in `Unit`.
+    """
 
     start: int
     end: int
     number: Number | None = None
     problem: str = ""
+    noun: str = ""
 
 
 def as_ascii(text: str) -> str:
@@ -127,6 +133,8 @@ def _found(text: str, plain: str, match: re.Match[str], kind: str, stated: Unit 
     end = match.end() if unit is None else start + len(unit.text)
     if (unit is None or start == match.end()) and _GOES_ON.match(plain, end):
         return None
+    if kind == "count" and unit is not None and unit.text == "B" and start == match.end() and _is_short(match):
+        unit = Unit(text="B", scale=Fraction(10**9), prefixed=True)
     written = text[match.start() : match.end()].strip()
     if unit is not None:
         written += (" " if start > match.end() else "") + unit.text
@@ -139,7 +147,12 @@ def _found(text: str, plain: str, match: re.Match[str], kind: str, stated: Unit 
     number = _number(match, unit if kind != "number" else Unit(), written)
     if abs(number.value) > LIMIT:
         return Found(start=match.start(), end=end, problem=f"{_quoted(written)} is too large to be {_KINDS[kind]}")
-    return Found(start=match.start(), end=end, number=number)
+    return Found(start=match.start(), end=end, number=number, noun=unit.noun)
+
+
+def _is_short(match: re.Match[str]) -> bool:
+    """Whether a B behind these digits means a billion, as in `1.498B`; `26499616B` is in bytes."""
+    return len(match["digits"].partition(".")[0]) <= 3 and match["power"] is None  # noqa: PLR2004 - below a thousand
 
 
 def _wrong_unit(unit: Unit, kind: str, written: str) -> str:
@@ -160,12 +173,13 @@ def _exponent(match: re.Match[str]) -> int:
     power = match["power"]
     if not power:
         return 0
-    digits = match["caret"] or (match["raised"] or "").translate(_SUPERSCRIPTS) or power[1:]
+    digits = match["caret"] or match["sup"] or (match["raised"] or "").translate(_SUPERSCRIPTS) or power[1:]
     return int(digits) if len(digits.lstrip("+-0")) <= len(str(_LARGEST_EXPONENT)) else 10 * _LARGEST_EXPONENT
 
 
 def _number(match: re.Match[str], unit: Unit, written: str) -> Number:
-    whole, point, places = re.sub(r"[^\d.]", "", match["digits"]).partition(".")
+    digits = re.sub(r"[^\d.]", "", match["digits"])
+    whole, point, places = (digits.replace(".", "") if digits.count(".") > 1 else digits).partition(".")
     exponent = _exponent(match)
     scale = unit.scale * Fraction(10) ** exponent
     last_place = scale / 10 ** len(places)

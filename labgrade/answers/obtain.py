@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from labgrade.answers import call, entry, file, missing, text
-from labgrade.model import CallForm, EntryForm, FileForm
+from labgrade.answers import call, entry, file, missing, run, text
+from labgrade.model import CallForm, EntryForm, FileForm, RunForm, TextForm
 from labgrade.results import Answer, NoAnswer
 from labgrade.values import Number
 from labgrade.verdict import Outcome, without_value
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
     from labgrade.model import AnswerSpec, AnswerType, Form, Limits, SubjectSpec
     from labgrade.results import Submission
     from labgrade.sandbox.runner import Runner
     from labgrade.verdict import Verdict
 
 _MOST_NOTES = 2
+# What a program came to that gave no value: others may still find one in what it printed or wrote.
+_TRIED = frozenset({Outcome.MISSING, Outcome.CRASHED, Outcome.TIMEOUT, Outcome.MEMORY, Outcome.OUTPUT})
 
 
-def obtain(
+def obtain(  # noqa: PLR0913 - each by its name
     wanted: AnswerSpec,
     submission: Submission,
     *,
@@ -27,48 +34,80 @@ def obtain(
     live_only: bool,
     limits: Limits,
     runner: Runner,
+    runs: run.Runs,
+    model: Mapping[str, Path] = MappingProxyType({}),
 ) -> Answer | NoAnswer:
     """The answer in the first form that is present; MISSING with what was looked for where none is.
 
-    `live_only`: only forms that can be computed again for another subject count (cases).
+    `live_only`: only forms that can be computed again for another subject count (cases). `model`: the files of an
+    ONNX subject, by name, for a call that is given their path.
     """
-    forms = [form for form in wanted.forms if isinstance(form, CallForm) or not live_only]
+    about = subject.model if subject is not None else ""
+    forms = [form for form in wanted.forms if not live_only or _is_live(form)]
+    failed: NoAnswer | None = None
     for position, form in enumerate(forms):
-        if isinstance(form, CallForm):
-            found = call.obtain(
-                wanted.name, wanted.type, form, submission, subject=subject, limits=limits, runner=runner
-            )
-        else:
-            found = _read(wanted, form, submission)
+        match form:
+            case CallForm():
+                found = call.obtain(
+                    wanted.name,
+                    wanted.type,
+                    form,
+                    submission,
+                    subject=subject,
+                    limits=limits,
+                    runner=runner,
+                    model=model,
+                )
+            case RunForm():
+                found = run.obtain(
+                    wanted.name, wanted.type, form, submission, subject=subject, limits=limits, runs=runs
+                )
+                if isinstance(found, NoAnswer) and found.verdict.outcome in _TRIED:
+                    failed = _worse(failed, found)
+                    continue
+            case _ if failed is None or failed.verdict.outcome is Outcome.MISSING:
+                found = _read(wanted, form, submission, about)
+            case _:
+                continue
         if found is not None:
-            return _compared(found, wanted, forms[position + 1 :], submission)
-    return NoAnswer(name=wanted.name, verdict=_missing(forms, wanted.type, submission))
+            return _compared(found, wanted, forms[position + 1 :], submission, about)
+    return failed or NoAnswer(name=wanted.name, verdict=_missing(forms, wanted.type, submission))
 
 
-def _read(wanted: AnswerSpec, form: Form, submission: Submission) -> Answer | NoAnswer | None:
+def _is_live(form: Form) -> bool:
+    """Whether it can be computed again for another subject."""
+    return isinstance(form, CallForm) or (isinstance(form, RunForm) and form.varies)
+
+
+def _worse(one: NoAnswer | None, other: NoAnswer) -> NoAnswer:
+    """The first that failed; a program that ended well and said nothing is no failure."""
+    return other if one is None or one.verdict.outcome is Outcome.MISSING else one
+
+
+def _read(wanted: AnswerSpec, form: Form, submission: Submission, about: str) -> Answer | NoAnswer | None:
     match form:
         case EntryForm():
             return entry.obtain(wanted.name, wanted.type, form, submission)
         case FileForm():
             return file.obtain(wanted.name, wanted.type, form, submission)
-        case CallForm():
+        case CallForm() | RunForm():
             return None
         case _:
-            return text.obtain(wanted.name, wanted.type, form, submission)
+            return text.obtain(wanted.name, wanted.type, form, submission, about=about)
 
 
 def _compared(
-    found: Answer | NoAnswer, wanted: AnswerSpec, later: list[Form], submission: Submission
+    found: Answer | NoAnswer, wanted: AnswerSpec, later: list[Form], submission: Submission, about: str
 ) -> Answer | NoAnswer:
     """The answer with a remark for each later form that says something else. Only numbers are compared."""
     if not isinstance(found, Answer) or not isinstance(found.value, Number):
         return found
     remarks = list(found.remarks)
     for form in later:
-        other = _read(wanted, form, submission)
+        other = _read(wanted, form, submission, about)
         if isinstance(other, Answer) and isinstance(other.value, Number) and _differ(found.value, other.value):
             remarks.append(f"{other.origin} says {other.value} instead")
-    return Answer(name=found.name, value=found.value, origin=found.origin, remarks=tuple(remarks))
+    return replace(found, remarks=tuple(remarks))
 
 
 def _differ(one: Number, other: Number) -> bool:
@@ -84,7 +123,9 @@ def _missing(forms: list[Form], kind: AnswerType, submission: Submission) -> Ver
     hint = "; ".join(note.text for note in notes[:_MOST_NOTES])
     if any(note.unread for note in notes):
         return without_value(Outcome.MANUAL, f"no value could be read; looked for {looked}", hint=hint)
-    what = "no answer was found" if notes else "nothing was handed in"
+    seen = [text.seen_instead(kind, form, submission) for form in forms if isinstance(form, TextForm)]
+    seen = sorted(filter(None, seen), key=lambda note: not note.startswith("a table"))
+    what = seen[0] if seen else "no answer was found" if notes else "nothing was handed in"
     return without_value(Outcome.MISSING, f"{what}; looked for {looked}", hint=hint)
 
 
@@ -98,6 +139,8 @@ def _empty(submission: Submission) -> str:
 def describe(form: Form) -> str:
     """A form in words: `total_macs in hw2_1.py`."""
     match form:
+        case RunForm():
+            return f"'{form.command}'" + (f" in {form.folder}" if form.folder else "")
         case CallForm():
             return f"'{form.function}' in {form.file}"
         case EntryForm():

@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from labgrade.answers.code import is_code
+from labgrade.answers.claims import Asked, Claim, claims, stands_out
+from labgrade.answers.code import is_code, is_comment, starts_a_variable
+from labgrade.answers.doubts import REMARK, doubt_about, other_model
 from labgrade.answers.headers import unit_of_header
-from labgrade.answers.numbers import Found, as_ascii, explain_number, find_numbers
+from labgrade.answers.numbers import as_ascii, explain_number, find_numbers
 from labgrade.answers.shapes import find_shape, read_shape
-from labgrade.answers.units import label_unit
+from labgrade.answers.units import label_unit, noun_in
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from labgrade.values import Number, Value
+    from labgrade.values import Value
 
 MOST_PLACES = 1_000
 _REACH = 400
 _MOST_ROWS = 200
-_LEAST_DIGITS = 4
 
 _BETWEEN_WORDS = (
     r"""[ \t\u00a0\u3000*_`~\-()\[\]:\uff1a,./"']{0,6}(?:(?:the|number|amount|count|of|no\.?|\#)[ *_`]{1,4}){0,3}"""
@@ -33,185 +32,191 @@ _FILLER = re.compile(
     r"""[\s*_`~$"'>\\]+ | </?\w[^<>\n]{0,80}> | (?P<joint>[-=:|,≈→⇒]+>?|<=>|\\approx|\\sim)
       | (?:is|are|was|were|be|equals?|equal\ to|to|about|approx(?:\.|imately)?|roughly|around|exactly|only|in\ total
           |total|count|number|value|result|comes?)(?![A-Za-z0-9])
-      | 總共|總計|總和|大約|等於|等于|數量|数量|次數|次数|[是為为約约共數数量]""",
+      | 總共|總計|總和|总共|总计|总和|大約|大约|等於|等于|數量|数量|次數|次数|[是為为約约共數数量]""",
     re.VERBOSE | re.IGNORECASE,
 )
-_REMARK = re.compile(r"[(\[]([^()\[\]\n]{0,80})[)\]]")
-JOINED = re.compile(
-    r"(?:[=:|≈→⇒]|->|\b(?:is|are|was|were|equals?|about|approximately|around)|[是為为約约共])[\s*_`$~]*$", re.IGNORECASE
+_STATED = re.compile(r"(?:in\s|unit)[^\n:=|\uff1a]{1,20}(?=[:=|\uff1a]|\s(?:is|are)\s)", re.IGNORECASE)
+_PAIRED = re.compile(
+    r"\s*(?:/|&|and|和|與|与)\s*(?:total\s|the\s)?[A-Za-z][\w-]{1,20}\s*(?:\([^()\n]{0,20}\)\s*)?(?=[:=|])",
+    re.IGNORECASE,
 )
-_SENTENCE_END = re.compile(r"[.!?]\s+(?=[A-Z])|[\u3002\uff1b;]")
-_ADDED_NEXT = re.compile(r"\s*[*/x\u00d7·÷+-]\s*[\d(]|\s*(?:\([^()\n]{0,60}\)|\w{1,20})?\s*\+\s*\S")
-_ADDED_BEFORE = re.compile(r"(?:[\d)]\s*[*/x\u00d7·÷-]|\+)\s*$")
-_NOT_FINITE = re.compile(r"[-+]?(?:nan|inf|infinity)\b", re.IGNORECASE)
-_AGAIN = re.compile(r"\s*(?:[=≈~(,|/]|or|i\.e\.|即)+\s*(?:[=≈~]|about)?\s*$")
-_CELL_UNIT = re.compile(r"\s*\|\s*([^|\s][^|\n]{0,15}?)\s*\|")
-_EMPTY_LINE = re.compile(r"\s*(?:(?:`{3,}|~{3,}|:::).*|[-=*_+|─═:\s]*|</?\w[^<>]*>)\s*$")
+_UNIT_OF = re.compile(r"[\s*_`$]*(?:are|is|were)?[\s*_`$]*")
+_IN_ALL = re.compile(
+    r"\b(?:total|in all|altogether|overall|sum|needs?|requires?|takes?|costs?)\b|總|总|共|需要|合計|合计", re.IGNORECASE
+)
+_EMPTY_LINE = re.compile(r"\s*+(?:(?:`{3,}|~{3,}|:::).*+|[-=*_+|─═:\s]*+|</?\w[^<>]*+>)\s*+$")
+_QUOTED = re.compile(r"[ \t]*+(?:>[ \t]?)++")
 _LIST_MARK = re.compile(r"\s*(?:[-*+•>]\s+)*\d{1,3}[.)]\s")
-_RULE = re.compile(r"\s*[|+:├┼╞╪][\s|+:┼┤╡╪─═-]*[-─═][\s|+:┼┤╡╪─═-]*$|\s*:?-{3,}:?\s*\|[\s|:-]*$")
+_RULE = re.compile(r"\s*+(?:[|+:├┼╞╪](?=[^-─═]*+[-─═])[\s|+:┼┤╡╪─═-]*+$|:?-{3,}+:?\s*+\|[\s|:-]*+$)")
 PIPES = str.maketrans(dict.fromkeys("\u2502\u2503\u2551\uff5c", "|"))
-TOTAL = re.compile(r"[\s*_|]*(?:grand\s)?(?:total|sum|overall|合計|總計|總和|总计|合计)", re.IGNORECASE)
+TOTAL = re.compile(r"[\s*_|]*(?:grand\s)?(?:total|sum|overall|合計|總計|總和|总和|总计|合计)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
-    """A value behind the words at `position`, or the reason why it is none. `near`: nothing but signs in between."""
+    """A value behind the words at `position`, or the reason why it is none.
+
+    `near`: nothing but signs lead to it. `doubt`: why it may not be meant. `unsummed`: there is no value, but a table
+    whose column the words head, and no row of totals.
+    """
 
     position: int
     value: Value | None = None
     problem: str = ""
     near: bool = True
+    doubt: str = ""
+    unsummed: int = 0
 
 
-def candidates(text: str, start: int, end: int, words: str, kind: str) -> list[Candidate]:
-    """Every value of the kind that the text says behind the words; a caller prefers those that are `near`.
+def candidates(text: str, start: int, end: int, words: str, kind: str, *, about: str = "") -> list[Candidate]:
+    """Every value of the kind that the text says with the words; a caller prefers those that are `near`.
 
-    At most `MOST_PLACES` places are looked at; time is linear in the length of the text.
+    `about`: the model in question. At most `MOST_PLACES` places are looked at; time is linear in the length of the
+    text.
     """
     searched = as_ascii(text) if _FULL_WIDTH.search(text, start, end) else text
+    noun = "" if kind == "bytes" else noun_in(words)
     found: list[Candidate] = []
     for match in islice(words_pattern(words).finditer(searched, start, end), MOST_PLACES):
         before = text[max(start, match.start() - _REACH) : match.start()].rpartition("\n")[2]
         rest = text[match.end() : min(end, match.end() + _REACH)].partition("\n")[0]
-        if not _NEGATED.search(before) and not is_code(before[-200:] + match[0] + rest):
-            found += _behind(text, match, before, rest, end, kind, unit_of_header(words))
+        line = before[-200:] + match[0] + rest
+        weak = starts_a_variable(line)
+        if _NEGATED.search(before) or (is_code(line) and not weak):
+            continue
+        asked = Asked(kind=kind, unit=match["prefix"] or unit_of_header(words), noun=noun, about=about)
+        behind = _behind(text, match, before, rest, end, asked)
+        behind = _as_unit(match, before, rest, words, asked, behind)
+        if is_comment(text, match.start() - len(before)):
+            behind = [replace(each, doubt=each.doubt or "a comment in a program") for each in behind]
+        found += [replace(each, near=False) for each in behind] if weak else behind
     return found
 
 
 def words_pattern(words: str) -> re.Pattern[str]:
-    """The words in any case, with any spacing and markup between them, with or without a final s, and whole."""
+    """The words in any case, with any spacing and markup between them, with or without a final s, and whole.
+
+    The group `prefix` is a prefix of the word for what is counted: the G of `Total GMACs`.
+    """
     tokens = re.findall(r"[A-Za-z0-9]+|[^\W\dA-Za-z_]+", as_ascii(words)) or [words]
     if tokens[-1].isascii():
         tokens[-1] = tokens[-1].removesuffix("s") if len(tokens[-1]) > 3 else tokens[-1]  # noqa: PLR2004 - `s` of `GMACs`
     escaped = [re.escape(token) for token in tokens]
+    counted = next((place for place, token in enumerate(tokens) if noun_in(token) in ("MACs", "FLOPs")), None)
+    if counted is not None:
+        escaped[counted] = f"(?P<prefix>(?-i:[kKMGT]))?{escaped[counted]}"
+    else:
+        escaped[-1] += "(?P<prefix>(?!))?"
     left = r"(?<![A-Za-z0-9])(?<![A-Za-z0-9]_)(?<!sub-)" if tokens[0][0].isascii() else ""
     right = r"(?:s|\(s\))?(?!_?[A-Za-z0-9])" if tokens[-1].isascii() else ""
     return re.compile(left + _BETWEEN_WORDS.join(escaped) + right, re.IGNORECASE)
 
 
-def _behind(text: str, match: re.Match[str], before: str, rest: str, end: int, kind: str, unit: str) -> list[Candidate]:
+def _as_unit(
+    match: re.Match[str], before: str, rest: str, words: str, asked: Asked, behind: list[Candidate]
+) -> list[Candidate]:
+    """What stands behind the words, and the number that they are the unit of: `5,000 total MACs`.
+
+    A single word is the unit of any number, so the line must say that it is the total: `5,000 MACs in total`.
+    """
+    numbers = list(find_numbers(as_ascii(before + match[0]), asked.kind)) if asked.kind in ("count", "bytes") else []
+    last = numbers[-1] if numbers else None
+    if last is None or last.number is None or not (last.end >= len(before) or _UNIT_OF.fullmatch(before, last.end)):
+        return behind
+    near = [each for each in behind if each.near]
+    specific = len(words.split()) > 1 or bool(_IN_ALL.search(before + rest))
+    if not specific or (near and not stands_out(before + match[0], last)):
+        return near
+    doubt = doubt_about("", before[: last.start], rest, asked.about)
+    return [Candidate(position=match.start(), value=last.number, doubt=doubt), *near]
+
+
+def _behind(text: str, match: re.Match[str], before: str, rest: str, end: int, asked: Asked) -> list[Candidate]:
     """What stands behind the words: on their line, in the column below them, or on the next line."""
-    plain = as_ascii(rest).translate(PIPES)
+    label, plain = before.translate(PIPES), as_ascii(rest).translate(PIPES)
     line_end = match.end() + len(rest) + 1
     below = text[line_end : min(end, line_end + 5 * _REACH)]
-    if "|" in before.translate(PIPES) + plain and _RULE.match(below.partition("\n")[0]):
-        return _column_below(text, before.translate(PIPES), plain, line_end, end, kind)
-    position, stated = _skipped(plain, kind)
+    if "|" in label + plain and _RULE.match(below.partition("\n")[0]):
+        column = _column_below(text, label, plain, line_end, end, asked)
+        if column:
+            return column
+    paired = _PAIRED.match(plain)
+    position, stated = _skipped(plain, asked.kind, paired.end() if paired else 0)
+    asked = replace(asked, unit=stated or asked.unit)
     if position < len(plain):
-        return _on_line(plain, position, kind, stated or unit, match.end())
-    return _next_line(below, kind, stated or unit, line_end)
+        return _on_line(label, plain, position, asked, match.end(), paired=paired is not None)
+    return _next_line(label, below, asked, line_end)
 
 
-def _skipped(plain: str, kind: str) -> tuple[int, str]:
-    """Where the value may begin behind signs, markup, filler words and remarks; and a unit that a remark states."""
-    position, stated = 0, ""
+def _skipped(plain: str, kind: str, position: int = 0) -> tuple[int, str]:
+    """Where the value may begin behind signs, markup, filler words and remarks; and a unit that is stated there."""
+    unit = ""
     while position < len(plain):
+        stated = _STATED.match(plain, position)
+        if stated is not None and label_unit(stated[0]) is not None:
+            position, unit = stated.end(), stated[0]
+            continue
         filler = _FILLER.match(plain, position)
         if filler is not None and not re.match(r"-\d", plain[position:]):
             position = filler.end()
             continue
-        remark = _REMARK.match(plain, position)
+        remark = REMARK.match(plain, position)
         if remark is None or kind in ("shape", "text"):
             break
         if label_unit(remark[1]) is not None:
-            stated = remark[1]
+            unit = remark[1]
         elif _is_value(remark[1], kind) and not _says_number_later(plain, remark.end(), kind):
-            return remark.start() + 1, stated
+            return remark.start() + 1, unit
         position = remark.end()
-    return position, stated
+    return position, unit
 
 
 def _is_value(remark: str, kind: str) -> bool:
     found = explain_number(remark, kind)
-    return found.number is not None and _stands_out(remark, found)
+    return found.number is not None and stands_out(remark, found)
 
 
 def _says_number_later(plain: str, position: int, kind: str) -> bool:
     return any(found.number is not None for found in find_numbers(plain[position:], kind))
 
 
-def _on_line(plain: str, position: int, kind: str, unit: str, offset: int) -> list[Candidate]:
+def _on_line(
+    label: str, plain: str, position: int, asked: Asked, offset: int, *, paired: bool = False
+) -> list[Candidate]:
     rest = plain[position:]
-    if kind == "text":
+    if asked.kind == "text":
         value = rest.strip().strip("*`|\"'").strip()
         return [Candidate(position=offset, value=value)] if value else []
-    stop = _SENTENCE_END.search(rest)
-    rest = rest[: stop.start()] if stop else rest
-    if kind == "shape":
+    if asked.kind == "shape":
         shape = find_shape(rest)
         return [Candidate(position=offset, value=shape[0], near=shape[1] <= 1)] if shape else []
-    found = _picked(rest, kind, unit)
-    return [Candidate(position=offset, value=each.number, problem=each.problem, near=near) for each, near in found]
+    return [_candidate(claim, offset) for claim in claims(label, plain, position, asked, paired=paired)]
 
 
-def _picked(rest: str, kind: str, unit: str) -> Iterator[tuple[Found, bool]]:
-    """The number meant on a line, and what says it again: never a term of a sum, nor a small number in passing."""
-    found = [each for each in find_numbers(rest, kind, unit=_unit_of_cell(rest) or unit) if not _is_term(rest, each)]
-    good = [each for each in found if each.number is not None]
-    first = next((each for each in good if each.start == 0 or JOINED.search(rest[: each.start])), None)
-    no_number = _NOT_FINITE.match(rest)
-    if no_number is not None:
-        yield Found(start=0, end=no_number.end(), problem=f"'{no_number[0]}' is not a number that can be judged"), True
-    elif first is None and found and found[0].start == 0 and found[0].problem:
-        yield found[0], True
-    elif first is None:
-        yield from ((each, False) for each in good[:1] if _stands_out(rest, each))
-    else:
-        yield first, True
-        yield from ((again, True) for again in _said_again(rest, first, good, kind))
+def _candidate(claim: Claim, position: int) -> Candidate:
+    found = claim.found
+    return Candidate(position=position, value=found.number, problem=found.problem, near=claim.near, doubt=claim.doubt)
 
 
-def _said_again(rest: str, first: Found, good: list[Found], kind: str) -> Iterator[Found]:
-    """`1.498 G (1,498,376,192)`: a finer print of the same number; behind an equals sign, whatever it is."""
-    last = first
-    for each in good:
-        if each.start <= first.start or not _AGAIN.match(rest[last.end : each.start]):
-            continue
-        own = next(find_numbers(rest[each.start : each.end], kind), each)
-        if own.number is None or first.number is None:
-            continue
-        if "=" in rest[last.end : each.start] or _agree(first.number, own.number):
-            yield own
-            last = each
-
-
-def _agree(one: Number, other: Number) -> bool:
-    return abs(one.value - other.value) <= one.half_unit + other.half_unit
-
-
-def _is_term(rest: str, found: Found) -> bool:
-    return bool(_ADDED_NEXT.match(rest, found.end) or _ADDED_BEFORE.search(rest[: found.start]))
-
-
-def _stands_out(rest: str, found: Found) -> bool:
-    written = rest[found.start : found.end]
-    return sum(letter.isdigit() for letter in written) >= _LEAST_DIGITS or not written.isdigit()
-
-
-def _unit_of_cell(rest: str) -> str:
-    """The unit in a table's next cell: the `GMac` of `| 1.498 | GMac |`."""
-    number = next(find_numbers(rest, "number"), None)
-    cell = _CELL_UNIT.match(rest, number.end) if number is not None else None
-    return cell[1] if cell is not None and label_unit(cell[1]) is not None else ""
-
-
-def _next_line(below: str, kind: str, unit: str, offset: int) -> list[Candidate]:
+def _next_line(label: str, below: str, asked: Asked, offset: int) -> list[Candidate]:
     """The first line with something on it, where that begins with the value."""
     for line in below.split("\n")[:6]:
         if not _EMPTY_LINE.match(line):
-            plain = as_ascii(line).translate(PIPES)
-            position, stated = _skipped(plain, kind)
+            quoted = _QUOTED.match(line)
+            plain = as_ascii(line).translate(PIPES)[quoted.end() if quoted else 0 :][:_REACH]
+            position, stated = _skipped(plain, asked.kind)
             if is_code(line) or _LIST_MARK.match(line) or position >= len(plain):
                 return []
-            return _on_line(plain, position, kind, stated or unit, offset)
+            return _on_line(label, plain, position, replace(asked, unit=stated or asked.unit), offset)
         offset += len(line) + 1
     return []
 
 
-def _column_below(text: str, before: str, rest: str, line_end: int, end: int, kind: str) -> list[Candidate]:
-    """The cells under a header: of the only row, of the row of totals, or else all of them."""
+def _column_below(text: str, before: str, rest: str, line_end: int, end: int, asked: Asked) -> list[Candidate]:
+    """The cells under a header: of the only row, or of the row of totals. A row on another model is left out."""
     column = before.count("|")
     header = (before.rpartition("|")[2] + rest).partition("|")[0]
+    asked = replace(asked, unit=unit_of_header(header) or asked.unit)
     rows: list[tuple[str, Candidate]] = []
     position = _line_behind(text, line_end, end)
     for _ in range(_MOST_ROWS):
@@ -220,12 +225,15 @@ def _column_below(text: str, before: str, rest: str, line_end: int, end: int, ki
         cells = plain.split("|")
         if position >= end or "|" not in plain or column >= len(cells):
             break
-        candidate = _cell(cells[column], kind, unit_of_header(header), position)
+        candidate = _cell(cells[column], asked.kind, asked.unit, position)
         if candidate is not None:
-            rows.append((plain, candidate))
+            rows.append((plain, replace(candidate, doubt=other_model(plain, asked.about))))
         position += len(line) + 1
-    totals = [candidate for plain, candidate in rows if TOTAL.match(plain)]
-    return totals or [candidate for _, candidate in rows]
+    own = [row for row in rows if not row[1].doubt] or rows
+    totals = [candidate for plain, candidate in own if TOTAL.match(plain)]
+    if totals or len(own) <= 1 or asked.kind in ("text", "shape"):
+        return totals or [candidate for _, candidate in own]
+    return [Candidate(position=own[0][1].position, unsummed=len(own))]
 
 
 def _line_behind(text: str, position: int, end: int) -> int:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from labgrade.answers.code import is_code
+from labgrade.answers.numbers import as_ascii
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -15,17 +17,24 @@ if TYPE_CHECKING:
     from labgrade.answers.documents import Document
 
 _MOST_LINES = 100_000
+_REMEMBERED = 32
 _PREFIX = (
-    r"(?:(?:hw|homework|lab|problem|prob|question|task|part|section|exercise|ex|q|p|作業|題目|題|第)[\ \t._#-]{0,3})?"
+    r"(?:(?:hw|homework|lab|problem|prob|question|task|part|section|exercise|ex|q|p|ans(?:wers?)?(?:\ (?:to|for|of))?"
+    r"|solution(?:\ (?:to|for|of))?|作業|題目|題|第)[\ \t._#-]{0,3}){0,2}"
 )
-_NUMBERING = r"\d{1,2}(?:[-.\u2010-\u2014_]\d{1,2}){0,5}(?:[-.]\{\d{1,2}(?:[,_\ ]{1,2}\d{1,2}){0,5}\})?"
+_JOINT = r"\\?[-.\u2010-\u2014\uff0d\uff0e_]"
+_NUMBERING = rf"\d{{1,2}}(?:{_JOINT}\d{{1,2}}){{0,5}}(?:[-.]\{{\d{{1,2}}(?:[,_\ ]{{1,2}}\d{{1,2}}){{0,5}}\}})?"
 _STRUCTURE = re.compile(
     rf"""^[\ \t>]{{0,12}}+(?=\S)(?:
         (?P<fence>`{{3,}}|~{{3,}}) [^\n`]{{0,80}}$
-      | (?P<atx>\#{{1,6}}) [\ \t]+ (?P<title>\S[^\n]{{0,200}})
-      | (?P<bold>\*\*|__) (?P<strong>[^\n*_]{{1,160}}) (?P=bold) [\ \t:\uff1a]* $
+      | (?P<atx>\#{{1,6}}) (?:[\ \t]+ | (?=[*_]{{0,3}}{_PREFIX}\d{{1,2}}{_JOINT}\d)) (?P<title>\S[^\n]{{0,200}})
+      | (?P<bold>\*{{2,3}}|_{{2,3}}) (?P<strong>[^\n*_]{{1,160}}) (?P=bold) (?P<behind>[^\n]{{0,160}}) $
+      | (?P<tags>(?:<(?:h[1-6]|summary|details|font|span|strong|b|u|div|p|center|big)\b[^<>\n]{{0,200}}>[\ \t]*){{1,4}})
+        (?P<tagged>[^\n]{{1,200}})
+      | \\(?P<sub>(?:sub){{0,2}})section\*?\{{ (?P<latex>[^\n{{}}]{{1,200}}) \}}
       | (?P<bracket>[\[\u3010]) (?P<marked>{_PREFIX}{_NUMBERING}[^\n\]\u3011]{{0,40}}[\]\u3011][^\n]{{0,160}}) $
-      | (?P<plain>{_PREFIX}\d{{1,2}}[-.][^\n]{{0,160}}) $
+      | (?P<plain>{_PREFIX}\d{{1,2}}{_JOINT}[^\n]{{0,160}}) $
+      | [-*+] [\ \t]+ (?P<item>[*_]{{0,3}}{_PREFIX}{_NUMBERING}(?:[.:\uff1a\u3001)*_]|[\ \t]*$)[^\n]{{0,160}}) $
       | (?P<rule>={{3,}}|-{{3,}}) [\ \t]* $
     )""",
     re.VERBOSE | re.IGNORECASE | re.MULTILINE,
@@ -33,13 +42,20 @@ _STRUCTURE = re.compile(
 _NUMBER = re.compile(rf"{_PREFIX}(?P<number>{_NUMBERING})(?![A-Za-z0-9])(?![-.]\d)", re.IGNORECASE)
 _DECIMAL = re.compile(r"\d+\.\d+(?![-.\d])")
 _RULE_BELOW = re.compile(r"\n[ \t]*([=-])(?:\1){2,}[ \t]*$", re.MULTILINE)
-_UNMARKED, _SETEXT = 7, {"=": 1, "-": 2}
-_MARKUP = re.compile(r"[#*_`~\[\]\u3010\u3011()\uff08\uff09<>\u300c\u300d$\\\s]+")
+_BOLD, _UNMARKED, _SETEXT = 7, 8, {"=": 1, "-": 2}
+_TAG = re.compile(r"</?[a-z][^<>\n]{0,200}>", re.IGNORECASE)
+_MARKUP = re.compile(r"(?:[#*`~\[\]\u3010\u3011()\uff08\uff09<>\u300c\u300d$\\\s]|(?<!\d)_|_(?!\d))+")
+_SENTENCE_ENDS = (".", ",", ";", "\u3002", "\uff0c")
+_NOT_A_WORD = re.compile(r"[\W_]+")
+_SAYS_A_VALUE = re.compile(r"of\s|[^\n]{1,80}[:=\uff1a]\s*[*_`~\u2248]{0,4}\s*\d[\d,._]{3,}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Heading:
-    """A heading-like line at [start, end). `level` is 1 to 6, or 7 where it has no markup; `numbers` as in 2-1-4."""
+    """A heading-like line at [start, end), with its `numbers` as in 2-1-4.
+
+    `level` is 1 to 6, 7 where it is only bold (or in a list), 8 where it has no markup at all.
+    """
 
     start: int
     end: int
@@ -56,7 +72,8 @@ class Span:
     end: int
 
 
-def sections(document: Document, path: tuple[str, ...]) -> list[Span]:
+@lru_cache(maxsize=_REMEMBERED)
+def sections(document: Document, path: tuple[str, ...]) -> tuple[Span, ...]:
     """The parts of the document under a path of headings, each matched by whole token: `2-1` is not `2-1-4`.
 
     An empty path is the whole document. A heading may stand more than once (the task, and what a script printed
@@ -64,12 +81,12 @@ def sections(document: Document, path: tuple[str, ...]) -> list[Span]:
     """
     spans = [Span(start=0, end=len(document.text))]
     if not path:
-        return spans
+        return tuple(spans)
     headings = list(_headings(document.text))
     for token in path:
         known = headings if _NUMBER.fullmatch(token.strip()) else _with_lines(document.text, token, headings)
         spans = [found for span in spans for found in _under(token, span, known)]
-    return spans
+    return tuple(spans)
 
 
 def _with_lines(text: str, token: str, headings: list[Heading]) -> list[Heading]:
@@ -110,13 +127,18 @@ def _begins_with(heading: Heading, token: str) -> bool:
 
 
 def _ends(own: Heading, later: Heading, token: str) -> bool:
-    """Whether `later` ends the section of `own`: another number of several parts, or a level as high."""
+    """Whether `later` ends the section of `own`: a level as high, or a sibling's number (2-1-5 after 2-1-4).
+
+    A deeper heading with a number of its own kind does not: `2.1 Method` below `### 2-1-4`.
+    """
     if _begins_with(later, token):
         return False
     if _is_numbering(own.numbers) and _is_numbering(later.numbers):
+        if own.level < later.level < _UNMARKED and own.numbers[0].count("-") != later.numbers[0].count("-"):
+            return False
         return not any(number.startswith(f"{mine}-") for number in later.numbers for mine in own.numbers)
-    if own.level == _UNMARKED:
-        return _is_numbering(later.numbers) or (not own.numbers and later.level < _UNMARKED)
+    if own.level >= _BOLD:
+        return _is_numbering(later.numbers) or (not own.numbers and later.level < _BOLD)
     return later.level <= own.level
 
 
@@ -139,22 +161,40 @@ def _headings(text: str) -> Iterator[Heading]:
 
 
 def _heading(text: str, match: re.Match[str]) -> Heading | None:
-    title = (match["title"] or match["strong"] or match["marked"] or match["plain"] or "").strip()
+    level, title = _dressed(match)
     numbers = _numbers(title)
     place = {"start": match.start(), "end": match.end()}
-    if match["atx"]:
-        if not numbers and len(match["atx"]) == 1 and _is_comment(text, match):
-            return None
-        return Heading(**place, level=len(match["atx"]), title=title, numbers=numbers)
-    if match["strong"] is None and not _is_numbering(numbers):
+    if level < _BOLD:
+        is_none = _SAYS_A_VALUE.match(title) or (match["atx"] == "#" and _is_comment(text, match))
+        return None if is_none and not numbers else Heading(**place, level=level, title=title, numbers=numbers)
+    all_bold = match["strong"] is not None and not match["behind"].strip(" \t:\uff1a")
+    if not all_bold and (not _is_numbering(numbers) or _is_prose(title)):
         return None
-    if match["plain"]:
-        if title.endswith((".", ",", ";", "\u3002", "\uff0c")) or _DECIMAL.match(title):
-            return None
-        rule = _RULE_BELOW.match(text, match.end())
-        if rule is not None:
-            return Heading(start=match.start(), end=rule.end(), level=_SETEXT[rule[1]], title=title, numbers=numbers)
-    return Heading(**place, level=_UNMARKED, title=title, numbers=numbers)
+    rule = _RULE_BELOW.match(text, match.end()) if match["plain"] else None
+    if rule is not None:
+        place, level = {"start": match.start(), "end": rule.end()}, _SETEXT[rule[1]]
+    return Heading(**place, level=level, title=title, numbers=numbers)
+
+
+def _is_prose(title: str) -> bool:
+    """Whether a numbered line is a sentence or begins with a decimal number: `2-1-4 is hard.`, `1.5 GMACs`."""
+    return bool(title.endswith(_SENTENCE_ENDS) and not _NUMBER.fullmatch(title[:-1])) or bool(_DECIMAL.match(title))
+
+
+def _dressed(match: re.Match[str]) -> tuple[int, str]:
+    """How high a heading stands, and what it says."""
+    if match["atx"]:
+        return len(match["atx"]), match["title"].strip()
+    if match["latex"]:
+        return 1 + match["sub"].lower().count("sub"), match["latex"].strip()
+    if match["tags"]:
+        high = re.search(r"<h([1-6])", match["tags"], re.IGNORECASE)
+        return int(high[1]) if high else _BOLD, _TAG.sub(" ", match["tagged"]).strip()
+    if match["strong"]:
+        return _BOLD, f"{match['strong'].strip()} {match['behind'].strip()}".strip()
+    if match["item"]:
+        return _BOLD, match["item"].strip().strip("*_")
+    return _UNMARKED, (match["marked"] or match["plain"]).strip()
 
 
 def _setext(text: str, match: re.Match[str]) -> Iterator[Heading]:
@@ -178,7 +218,9 @@ def _is_comment(text: str, match: re.Match[str]) -> bool:
 
 def _numbers(title: str) -> tuple[str, ...]:
     """`2-1-4` of `2-1-4. Computation`; both numbers of `2-2-{2,3}`."""
-    match = _NUMBER.match(_MARKUP.sub(" ", title).strip())
+    plain = _MARKUP.sub(" ", _TAG.sub(" ", as_ascii(title).replace("\\", "")))
+    begin = _NOT_A_WORD.match(plain)
+    match = _NUMBER.match(plain, begin.end() if begin else 0)
     if match is None:
         return ()
     stem, brace, last = match["number"].partition("{")

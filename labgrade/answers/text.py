@@ -5,10 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from labgrade.answers.documents import Unreadable, read_document
-from labgrade.answers.numbers import finest_of
+from labgrade.answers.claims import stands_out
+from labgrade.answers.documents import Document, Unreadable, read_document
+from labgrade.answers.numbers import find_numbers, finest_of
 from labgrade.answers.patterns import PatternError, search
 from labgrade.answers.phrases import Candidate, candidates
+from labgrade.answers.plain import cut
+from labgrade.answers.records import find_records
 from labgrade.answers.reports import below, find_reports, together
 from labgrade.answers.sections import Span, sections
 from labgrade.answers.tables import TableFound, TableProblem, find_tables
@@ -19,23 +22,28 @@ from labgrade.values import Number, Table
 from labgrade.verdict import Outcome, without_value
 
 if TYPE_CHECKING:
-    from labgrade.answers.documents import Document
     from labgrade.model import AnswerType, TextForm
     from labgrade.results import Submission
     from labgrade.values import Value
 
 _MOST_NAMED = 6
+_MOST_SEEN = 100_000
+_MOST_LEFT = 40
 _HISTOGRAM = TableType(row="name", columns={"count": "count"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Place:
-    """The text that a form names, what is asked of it, and how to say where something stands in it."""
+    """The text that a form names, what is asked of it, and how to say where something stands in it.
+
+    `about`: the model in question, or "".
+    """
 
     name: str
     document: Document
     spans: tuple[Span, ...]
     under: str
+    about: str = ""
 
     def origin(self, position: int | None = None) -> str:
         line = "" if position is None else f":{self.document.line(position)}"
@@ -50,32 +58,66 @@ class _Place:
         return NoAnswer(name=self.name, verdict=verdict, origin=self.origin(position), remarks=self.document.remarks)
 
 
-def obtain(name: str, kind: AnswerType, form: TextForm, submission: Submission) -> Answer | NoAnswer | None:
+def obtain(
+    name: str, kind: AnswerType, form: TextForm, submission: Submission, *, about: str = ""
+) -> Answer | NoAnswer | None:
     """The value that the text says; None where there is no such file, heading or word, or no value behind it.
 
-    MANUAL where the text says different values behind the same words, FAULT where a pattern of the spec fails.
+    `about`: the model in question; a value that is said of another one is doubted. MANUAL where the text says
+    different values behind the same words or none plainly, FAULT where a pattern of the spec fails.
     """
     if form.file is not None:
         document = read_document(submission, form.file)
-        return _in(document, name, kind, form) if document is not None else None
+        return _in(document, name, kind, form, about) if document is not None else None
     paths = find_reports(submission)
     documents = [document for path in paths if (document := read_document(submission, path)) is not None]
     readable = [document for document in documents if not isinstance(document, Unreadable)] or documents
-    found = [answer for document in readable if (answer := _in(document, name, kind, form)) is not None]
+    found = [answer for document in readable if (answer := _in(document, name, kind, form, about)) is not None]
     if not found:
         return None
     answer = together(found)
     return replace(answer, remarks=(*answer.remarks, *below(submission, paths)))
 
 
-def _in(document: Document | Unreadable, name: str, kind: AnswerType, form: TextForm) -> Answer | NoAnswer | None:
+def _in(
+    document: Document | Unreadable, name: str, kind: AnswerType, form: TextForm, about: str
+) -> Answer | NoAnswer | None:
     """What one document says."""
     if isinstance(document, Unreadable):
         return NoAnswer(name=name, verdict=without_value(Outcome.INCORRECT, document.reason), origin=document.path)
+    place = _place(name, document, form, about)
+    return _obtain(place, kind, form) if place is not None else None
+
+
+def seen_instead(kind: AnswerType, form: TextForm, submission: Submission) -> str:
+    """What the text says that is no value behind the form's words, for whoever misses one; "" where that is nothing."""
+    if form.after is None or kind not in ("count", "bytes", "number"):
+        return ""
+    paths = (form.file,) if form.file is not None else find_reports(submission)
+    documents = [read_document(submission, path) for path in paths]
+    places = [_place("", each, form, "") for each in documents if isinstance(each, Document)]
+    seen = (_seen(place, form.after, str(kind)) for place in places if place is not None)
+    return next(filter(None, seen), "")
+
+
+def _seen(place: _Place, words: str, kind: str) -> str:
+    tables = [each for each in _candidates(place, words, kind) if each.unsummed]
+    if tables:
+        return f"a table of {tables[0].unsummed} rows was found ({place.origin(tables[0].position)}), but no total"
+    for span in place.spans:
+        part = place.document.text[span.start : min(span.end, span.start + _MOST_SEEN)]
+        found = next((each for each in find_numbers(part, kind) if each.number and stands_out(part, each)), None)
+        if found is not None:
+            start = part.rfind("\n", 0, found.start) + 1
+            line = part[max(start, found.start - _MOST_LEFT) :].partition("\n")[0]
+            return f"{place.origin(span.start + found.start)} says '{cut(line)}', but no value behind these words"
+    return ""
+
+
+def _place(name: str, document: Document, form: TextForm, about: str) -> _Place | None:
     spans = tuple(sections(document, form.report or ()))
     under = f", under {' / '.join(form.report)}" if form.report else ""
-    place = _Place(name=name, document=document, spans=spans, under=under)
-    return _obtain(place, kind, form) if spans else None
+    return _Place(name=name, document=document, spans=spans, under=under, about=about) if spans else None
 
 
 def _obtain(place: _Place, kind: AnswerType, form: TextForm) -> Answer | NoAnswer | None:
@@ -93,22 +135,39 @@ def _obtain(place: _Place, kind: AnswerType, form: TextForm) -> Answer | NoAnswe
 
 
 def _said(place: _Place, words: str, kind: str) -> Answer | NoAnswer | None:
-    found: list[Candidate] = []
-    for span in place.spans:
-        found += candidates(place.document.text, span.start, span.end, words, kind)
-    found = [each for each in found if each.near] or found
-    valued = [each for each in found if each.value is not None]
+    found = [each for each in _candidates(place, words, kind) if not each.unsummed]
+    firm = [each for each in found if not each.doubt]
+    firm = [each for each in firm if each.near] or firm
+    valued = [each for each in firm if each.value is not None]
     if not found:
         return None
     if not valued:
-        first = found[0]
-        reason = f"{place.origin(first.position)}: behind '{words}', {first.problem}"
-        return place.no_answer(Outcome.INCORRECT, reason, first.position)
+        doubtful = [each for each in found if each.doubt and each.value is not None]
+        return _doubted(place, words, doubtful) if doubtful else _refused(place, words, found[0])
     chosen = _agreed(valued)
     if chosen is None:
         reason = f"'{words}' is followed by different values: {_listed(place, valued)}"
         return place.no_answer(Outcome.MANUAL, reason, valued[0].position, hint="say one value behind these words")
     return place.answer(chosen.value, chosen.position) if chosen.value is not None else None
+
+
+def _candidates(place: _Place, words: str, kind: str) -> list[Candidate]:
+    return [
+        each
+        for span in place.spans
+        for each in candidates(place.document.text, span.start, span.end, words, kind, about=place.about)
+    ]
+
+
+def _doubted(place: _Place, words: str, found: list[Candidate]) -> NoAnswer:
+    """Values that the text does not plainly give as the answer, each with what makes one doubt it."""
+    reason = f"'{words}' is not plainly followed by a value: {_listed(place, found)}"
+    return place.no_answer(Outcome.MANUAL, reason, found[0].position, hint="say the value plainly behind these words")
+
+
+def _refused(place: _Place, words: str, found: Candidate) -> NoAnswer:
+    reason = f"{place.origin(found.position)}: behind '{words}', {found.problem}"
+    return place.no_answer(Outcome.INCORRECT, reason, found.position)
 
 
 def _agreed(found: list[Candidate]) -> Candidate | None:
@@ -126,7 +185,8 @@ def _listed(place: _Place, found: list[Candidate]) -> str:
     for each in found:
         first.setdefault(str(each.value), each)
     shown = [
-        f"{value} (line {place.document.line(each.position)})" for value, each in list(first.items())[:_MOST_NAMED]
+        f"{value} (line {place.document.line(each.position)}{each.doubt and f': {cut(each.doubt)!r}'})"
+        for value, each in list(first.items())[:_MOST_NAMED]
     ]
     return ", ".join(shown) + (f" and {len(first) - _MOST_NAMED} more" if len(first) > _MOST_NAMED else "")
 
@@ -175,6 +235,10 @@ def _tabled(place: _Place, words: str | None, kind: TableType) -> Answer | NoAns
     tables: list[TableFound] = []
     problems: list[TableProblem] = []
     for span in place.spans:
+        listed = find_records(place.document.text[span.start : span.end], kind) if kind.sparse else None
+        if listed is not None:
+            tables.append(TableFound(table=listed, position=span.start))
+            continue
         for found in find_tables(place.document.text, span.start, span.end, kind, words=words):
             if isinstance(found, TableFound):
                 tables.append(found)

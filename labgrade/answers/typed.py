@@ -8,6 +8,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, cast
 
+from labgrade.answers.columns import told_apart
 from labgrade.answers.headers import column_meant, names_rows
 from labgrade.answers.numbers import LIMIT, explain_number
 from labgrade.answers.plain import cut, is_array, what, without_numpy
@@ -42,7 +43,7 @@ def as_value(plain: object, kind: AnswerType, *, trusted: bool = False) -> Value
     """The value of type `kind` that plain data stands for.
 
     `plain` is None, bool, int, float, str, list, tuple, dict, a numpy array or scalar, a Fraction, or a `Number`,
-    which stays as it is. `trusted` data is ours: its table rows may say `also_named` and `optional`.
+    which stays as it is. `trusted` data is ours: its table rows may say `also_named`, `also_right` and `optional`.
 
     Raises:
         WrongTypeError: it is no such value; says what was found and what is asked for.
@@ -146,8 +147,6 @@ def _dimension(plain: object) -> int:
 
 
 def _histogram(plain: object) -> dict[str, Number]:
-    if isinstance(plain, list | tuple) and all(isinstance(pair, list | tuple) and len(pair) == 2 for pair in plain):  # noqa: PLR2004 - a pair
-        plain = {str(name): count for name, count in plain}
     counted = _named(plain, "counts")
     numbers = {}
     for name, count in counted.items():
@@ -160,6 +159,9 @@ def _histogram(plain: object) -> dict[str, Number]:
 
 
 def _named(plain: object, of_what: str) -> dict[str, object]:
+    """A mapping, or a list of pairs, by name."""
+    if isinstance(plain, list | tuple) and all(isinstance(pair, list | tuple) and len(pair) == 2 for pair in plain):  # noqa: PLR2004 - a pair
+        plain = {str(name): item for name, item in plain}
     if not isinstance(plain, Mapping):
         message = f"{what(plain)}, but a mapping of names to {of_what} is asked for"
         raise WrongTypeError(message)
@@ -221,15 +223,23 @@ def _row(name: str, cells: object, kind: TableType, *, trusted: bool) -> Row:
     typed: dict[str, Scalar | None] = {}
     for column, cell_kind in kind.columns.items():
         try:
-            typed[column] = None if given[column] is None else as_scalar(given[column], cell_kind)
+            typed[column] = None if given.get(column) is None else as_scalar(given[column], cell_kind)
         except WrongTypeError as error:
             message = f"row '{cut(name)}', column '{column}': {error}"
             raise WrongTypeError(message) from None
     row = Row(name=name, cells=typed)
-    if trusted and isinstance(cells, Mapping):
-        also = tuple(str(other) for other in cells.get("also_named", ()))
-        return replace(row, also_named=also, optional=bool(cells.get("optional", False)))
-    return row
+    return _annotated(row, cells, kind) if trusted and isinstance(cells, Mapping) else row
+
+
+def _annotated(row: Row, cells: Mapping[Any, Any], kind: TableType) -> Row:
+    """An expected row with what it says of itself beside its cells."""
+    also_right = {
+        column: tuple(as_scalar(other, kind.columns[column]) for other in others)
+        for column, others in cells.get("also_right", {}).items()
+        if column in kind.columns
+    }
+    also_named = tuple(str(other) for other in cells.get("also_named", ()))
+    return replace(row, also_named=also_named, also_right=also_right, optional=bool(cells.get("optional", False)))
 
 
 def _cells(name: str, cells: object, kind: TableType) -> dict[str, object]:
@@ -237,32 +247,42 @@ def _cells(name: str, cells: object, kind: TableType) -> dict[str, object]:
     columns = list(kind.columns)
     cells = without_numpy(cells)
     if isinstance(cells, Mapping):
-        return _cells_by_name(name, cells, columns)
-    only_shape = len(columns) == 1 and kind.columns[columns[0]] == "shape"
-    wrapped = (
-        only_shape and isinstance(cells, list | tuple) and len(cells) == 1 and isinstance(cells[0], str | list | tuple)
-    )
-    if isinstance(cells, Sequence) and not isinstance(cells, str) and (not only_shape or wrapped):
-        if len(cells) != len(columns):
-            message = (
-                f"row '{cut(name)}' has {len(cells)} values, but {len(columns)} are asked for: {', '.join(columns)}"
-            )
+        return _cells_by_name(name, cells, kind)
+    if len(columns) == 1 and _fits(cells, kind.columns[columns[0]]):
+        return {columns[0]: cells}
+    if isinstance(cells, Sequence) and not isinstance(cells, str):
+        told = told_apart(cells, kind.columns, _fits)
+        if told is not None:
+            return told
+        if len(cells) == len(columns):
+            return dict(zip(columns, cells, strict=True))
+        if list(kind.columns.values()) != ["shape"]:
+            asked = f"{len(columns)} are asked for: {', '.join(columns)}"
+            message = f"row '{cut(name)}' has {len(cells)} values, but {asked}"
             raise WrongTypeError(message)
-        return dict(zip(columns, cells, strict=True))
     if len(columns) > 1:
         message = f"row '{cut(name)}' has {what(cells)}, but a table is {_example(kind)}"
         raise WrongTypeError(message)
     return {columns[0]: cells}
 
 
-def _cells_by_name(name: str, cells: Mapping[Any, object], columns: list[str]) -> dict[str, object]:
+def _fits(plain: object, kind: str) -> bool:
+    try:
+        as_scalar(plain, kind)
+    except WrongTypeError:
+        return False
+    return True
+
+
+def _cells_by_name(name: str, cells: Mapping[Any, object], kind: TableType) -> dict[str, object]:
+    columns = list(kind.columns)
     found: dict[str, object] = {}
     for key, cell in cells.items():
         meant = column_meant(str(key), columns)
         if meant is not None and (meant not in found or key == meant):
             found[meant] = cell
     missing = [column for column in columns if column not in found]
-    if missing:
+    if missing and not kind.sparse:
         has = ", ".join(f"'{cut(str(key))}'" for key in list(cells)[:8]) or "nothing"
         message = f"row '{cut(name)}' has no column '{missing[0]}'; it has {has}"
         raise WrongTypeError(message)

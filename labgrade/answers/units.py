@@ -32,35 +32,53 @@ _WORDS = {
     "十億": 10**9,
     "十亿": 10**9,
 }
-_COUNTED = (
-    r"macs?|madds?|mult(?:i|iply|s)?[- ]?(?:adds?|accumulates?|accs?)(?:\ operations?)?|flops?"
-    r"|operations?|ops?|param(?:eter)?s?|weights?|elements?|multiplications?|次|個|个"
-)
+_NOUNS = {
+    "MACs": r"macs?|madds?|mult(?:i|iply|s)?[- ]?(?:adds?|accumulates?|accs?)(?:\ operations?)?",
+    "FLOPs": r"flops?",
+    "parameters": r"param(?:eter)?s?|weights?",
+    "": r"operations?|ops?|elements?|multiplications?|次|個|个",
+}
+_COUNTED = "|".join(_NOUNS.values())
 _UNIT = re.compile(
     rf"""
-    (?: (?P<word>{"|".join(sorted(_WORDS, key=len, reverse=True))}) [-\ ]?
+    (?: (?P<word>{"|".join(sorted(_WORDS, key=len, reverse=True))}) s? [-\ ]?
       | (?P<letter>[kmgtp]) (?P<binary>i?) [\ ]?
       | (?P<short_billion>B) [\ ]? (?={_COUNTED})
     )?
     (?: (?P<count>{_COUNTED})
       | (?P<bits>bits?|位元(?!組)|比特)
-      | (?P<bytes>bytes?|b|octets?|位元組|字節|字节)
+      | (?P<bytes>bytes?|b|(?<=[kmgti])bs|octets?|(?-i:(?<=[kMG])o|(?<=[KMG]i)o)|位元組|字節|字节)
       | (?P<percent>%)
     )?
     (?![A-Za-z0-9])
     """,
     re.VERBOSE | re.IGNORECASE,
 )
+_KNOWN = {noun: written for noun, written in _NOUNS.items() if noun}
+_NAMED = re.compile(
+    rf"(?<![A-Za-z])[kmgt]?(?:{'|'.join(f'({written})' for written in _KNOWN.values())})(?![a-z])", re.IGNORECASE
+)
+_POWER = re.compile(
+    r"(?:[x\u00d7*]\s?)?10(?:\s?(?:\^|\*\*)\s?\{?(?P<caret>\d{1,2})\}?|(?P<raised>[⁰¹²³⁴⁵⁶⁷⁸⁹]{1,2}))|1e(?P<e>\d{1,2})"
+)
+_RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
+_UNIT_WORDS = re.compile(
+    r"(?:in|units?|單位|单位)\s*[:=]?\s+|\s*(?:per|/)\s*(?:image|inference|sample|batch)\s*$", re.IGNORECASE
+)
 _PER_SECOND = re.compile(r"\s?/\s?s(?:ec(?:ond)?)?\b|\s?per\ssec|ps\b")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unit:
-    """A unit as it was written: how many base units it stands for, and of what (`count`, `bytes`, `percent`, ``)."""
+    """A unit as it was written: how many base units it stands for, and of what (`count`, `bytes`, `percent`, ``).
+
+    `noun`: what is counted (`MACs`, `FLOPs`, `parameters`), or "" where it doesn't say.
+    """
 
     text: str = ""
     scale: Fraction = Fraction(1)
     measures: str = ""
+    noun: str = ""
     prefixed: bool = False
 
 
@@ -81,13 +99,28 @@ def unit_at(text: str, position: int, *, attached: bool) -> Unit | None:
         measured = "rate"
     if match["bits"]:
         scale /= 8
-    return Unit(text=match[0].rstrip(), scale=scale, measures=measured, prefixed=prefixed)
+    noun = noun_in(match["count"] or "")
+    return Unit(text=match[0].rstrip(), scale=scale, measures=measured, noun=noun, prefixed=prefixed)
 
 
 def label_unit(label: str) -> Unit | None:
-    """The unit that a label names as a whole: the `G` of `Total MACs (G)`; None where the label is something else."""
-    unit = unit_at(label, 0, attached=False)
-    return unit if unit is not None and unit.text == label.strip() else None
+    """The unit that a label names as a whole: the `G` of `Total MACs (G)`; None where the label is something else.
+
+    Also `in G`, `in billions`, `x 10^9`.
+    """
+    plain = _UNIT_WORDS.sub("", label.strip())
+    power = _POWER.fullmatch(plain)
+    if power is not None:
+        exponent = int((power["caret"] or power["raised"] or power["e"]).translate(_RAISED))
+        return Unit(text=plain, scale=Fraction(10) ** exponent, prefixed=True)
+    unit = unit_at(plain, 0, attached=False)
+    return unit if unit is not None and unit.text == plain else None
+
+
+def noun_in(words: str) -> str:
+    """What words count: `MACs` of `Total mult-adds`; "" where they say nothing of it."""
+    match = _NAMED.search(words)
+    return list(_KNOWN)[match.lastindex - 1] if match and match.lastindex else ""
 
 
 def _prefix(match: re.Match[str]) -> Fraction:

@@ -43,6 +43,7 @@ def _submission(submission: SubmissionReport) -> dict[str, Plain]:
         "points": _number(total.points),
         "earned": _number(total.earned),
         "at_most": _number(total.at_most),
+        "left_out": list(submission.remarks),
         "tasks": [_task(task) for task in submission.tasks],
     }
 
@@ -69,6 +70,7 @@ def _check(check: Graded) -> dict[str, Plain]:
         "earned": _number(check.earned),
         "reason": verdict.reason,
         "hint": verdict.hint,
+        "notes": list(verdict.notes),
         "answer_from": check.answer_from,
         "hidden": check.hidden,
         "bonus": check.bonus,

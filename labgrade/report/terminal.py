@@ -93,8 +93,9 @@ def _submission(page: Page, submission: SubmissionReport, *, staff: bool) -> Non
 def _task(page: Page, task: TaskReport, *, staff: bool) -> None:
     page.blank()
     page.line((f"{task.id}  ", "bold"), (task.title, ""), right=(_range(totals(task.checks)), "bold"), hang=4)
+    said: set[str] = set()
     for check in _folded(task.checks):
-        _check(page, check, staff=staff)
+        _check(page, check, staff=staff, said=said)
 
 
 def _said_once(task: TaskReport, said: dict[str, str]) -> TaskReport:
@@ -128,10 +129,19 @@ def _folded(checks: Iterable[Graded]) -> Iterator[Graded]:
 def _what_is_said(check: Graded) -> tuple[str, ...]:
     verdict = check.verdict
     facts = () if verdict.outcome is Outcome.CORRECT else (str(sorted(verdict.facts.items())),)
-    return (check.id.partition("[")[0], verdict.outcome, verdict.reason, verdict.hint, check.answer_from, *facts)
+    return (
+        check.id.partition("[")[0],
+        verdict.outcome,
+        verdict.reason,
+        verdict.hint,
+        check.answer_from,
+        *verdict.notes,
+        *facts,
+    )
 
 
-def _check(page: Page, check: Graded, *, staff: bool) -> None:
+def _check(page: Page, check: Graded, *, staff: bool, said: set[str]) -> None:
+    """One check. `said`: the notes of this task that were shown before, and need not be again."""
     verdict = check.verdict
     symbol, plain, style = LOOKS[verdict.outcome]
     mark = symbol if page.can_show(symbol) else plain
@@ -149,6 +159,10 @@ def _check(page: Page, check: Graded, *, staff: bool) -> None:
         page.paragraph(verdict.reason, indent=BODY)
     if verdict.hint:
         page.paragraph(verdict.hint, indent=BODY, label="hint: ")
+    for note in verdict.notes:
+        if note not in said:
+            page.paragraph(note, indent=BODY, label="note: ")
+    said.update(verdict.notes)
     if check.answer_from and not short:
         page.paragraph(check.answer_from, indent=BODY, label="from: ", style="dim")
     if staff:

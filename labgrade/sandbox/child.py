@@ -1,73 +1,67 @@
 """The life of a child: put limits on itself, say that it is up, take its job, run it, send one frame, end.
 
-The same code runs in a child forked by the server and in a fresh process. The job (which file, which function) comes
-after the child is up and straight from the grader, so that whatever ends it later is the student's doing.
+The same code runs in a child forked by the server and in a fresh process. What it is given (a subject) comes straight
+from the grader, so that no server ever holds it; the job (which file, which function) comes after the child is up, so
+that whatever ends it later is the student's doing.
 """
 
 from __future__ import annotations
 
 import contextlib
 import json
-import math
 import os
 import random
 import sys
 import tempfile
 import traceback
 from dataclasses import dataclass
-from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, NoReturn, TextIO
+from typing import TYPE_CHECKING, NoReturn, TextIO
 
-from labgrade.sandbox.perform import perform
+from labgrade.sandbox import jobs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from pathlib import Path
 
-    from labgrade.sandbox.perform import Job
+    from labgrade.sandbox.jobs import Job
 
 UP = b"U"
 SETUP_FAILED = 98
-_FILE_BYTES = 256 << 20
-_OPEN_FILES = 512
-_SPARE_BYTES = 2 << 30
 _WITH_LENGTH = 4
+_own_modules: list[str] = []
 _exit = os._exit
+_getpid = os.getpid
 _write = os.write
 
 
 @dataclass(frozen=True, slots=True)
 class Pipes:
-    """The descriptors of a child's own: where the job comes from, where the result and what is printed go."""
+    """The descriptors of a child's own: where its job comes from, where the result and what is printed go."""
 
     job: int
     result: int
     output: int
+    errors: int
 
 
-@dataclass(frozen=True, slots=True)
-class Setup:
-    """What a child is told before it is up. `folder` holds `handin`, the copy of the submission, and `tmp`."""
+def live(
+    pipes: Pipes,
+    confine: Callable[[], Path],
+    arguments: Callable[[object], Mapping[str, object]],
+    *,
+    forked: bool,
+) -> NoReturn:
+    """Never returns. Without UP on the result pipe, whatever happened was a failure of ours.
 
-    folder: str
-    seconds: float
-    memory: int
-    given: tuple[str, ...]
-    subject: Mapping[str, Any] | None
-
-    @classmethod
-    def read(cls, data: Mapping[str, Any]) -> Setup:
-        """From the grader's JSON."""
-        return cls(**{**data, "given": tuple(data["given"])})
-
-
-def live(pipes: Pipes, setup: Setup, arguments: Callable[[], Mapping[str, object]], *, forked: bool) -> NoReturn:
-    """Never returns. Without UP on the result pipe, whatever happened was a failure of ours."""
+    `arguments` makes the values to be given from what the grader sends; `confine` is the jail: it returns the folder
+    that holds `handin`, the copy of the submission, and `tmp`.
+    """
     try:
-        values = arguments()
+        values = arguments(json.loads(receive(pipes.job)))
         _take_places(pipes, forked=forked)
-        _limit(setup)
-        _settle(Path(setup.folder))
+        folder = confine()
+        _settle(folder)
         _write_all(pipes.result, UP)
         job: Job = json.loads(receive(pipes.job))
         os.close(pipes.job)
@@ -75,8 +69,11 @@ def live(pipes: Pipes, setup: Setup, arguments: Callable[[], Mapping[str, object
         with contextlib.suppress(BaseException):
             _write_all(2, traceback.format_exc().encode())
         _exit(SETUP_FAILED)
+    own = _getpid()
     try:
-        frame = perform(job, values, Path(setup.folder) / "handin")
+        frame = jobs.do(job, values, folder / "handin")
+        if _getpid() != own:
+            _exit(1)  # a fork of the student's, which came out of their function as the first one will
         _flush()
         _write_all(pipes.result, frame)
         _exit(0)
@@ -117,34 +114,13 @@ def _take_places(pipes: Pipes, *, forked: bool) -> None:
     null = os.open(os.devnull, os.O_RDONLY)
     os.dup2(null, 0)
     os.dup2(pipes.output, 1)
-    os.dup2(pipes.output, 2)
+    os.dup2(pipes.errors, 2)
     if not forked:
         return
     os.setsid()
     keep = sorted((2, pipes.job, pipes.result))
     for low, high in zip(keep, [*keep[1:], 1 << 16], strict=True):
         os.closerange(low + 1, high)
-
-
-def _limit(setup: Setup) -> None:
-    """The kernel's own limits, wider than what is polled from outside: they hold where polling is too slow."""
-    try:
-        import resource
-    except ImportError:
-        return
-    used = resource.getrusage(resource.RUSAGE_SELF)
-    seconds = math.ceil(used.ru_utime + used.ru_stime + setup.seconds) + 1
-    limits = {"CPU": (seconds, seconds + 1), "FSIZE": _FILE_BYTES, "NOFILE": _OPEN_FILES, "CORE": 0}
-    if sys.platform == "linux":
-        pages = int(Path("/proc/self/statm").read_text().split()[0])
-        limits["AS"] = pages * resource.getpagesize() + setup.memory + _SPARE_BYTES
-    for name, wanted in limits.items():
-        kind = getattr(resource, f"RLIMIT_{name}")
-        hard = resource.getrlimit(kind)[1]
-        soft, top = wanted if isinstance(wanted, tuple) else (wanted, wanted)
-        if hard != resource.RLIM_INFINITY:
-            soft, top = min(soft, hard), min(top, hard)
-        resource.setrlimit(kind, (soft, top))
 
 
 def _settle(folder: Path) -> None:
@@ -159,9 +135,22 @@ def _settle(folder: Path) -> None:
         setattr(sys, f"__{name}__", getattr(sys, name))
     sys.dont_write_bytecode = True
     sys.modules["__main__"] = ModuleType("__main__")
-    for name in [name for name in sys.modules if name.partition(".")[0] == "labgrade"]:
-        del sys.modules[name]
-    random.seed(0)
+    for name in _own_modules or _find_own_modules():
+        sys.modules.pop(name, None)
+    random.seed(0)  # Python reseeds it after each fork; numpy and torch keep what `seed` set before
+
+
+def _find_own_modules() -> list[str]:
+    return [name for name in sys.modules if name.partition(".")[0] == "labgrade"]
+
+
+def prepare() -> None:
+    """Before any child is forked: give the libraries that are loaded a state that is the same in every child.
+
+    The names of our modules are remembered, because looking for them touches each of thousands of names, and so copies
+    10 MB in every child.
+    """
+    _own_modules[:] = _find_own_modules()
     if "numpy" in sys.modules:
         sys.modules["numpy"].random.seed(0)
     if "torch" in sys.modules:

@@ -1,13 +1,17 @@
-"""What of torch, numpy and the standard library counts as plain data: known by identity, never by `isinstance`."""
+"""What of torch, numpy and the standard library counts as plain data: known by identity, never by `isinstance`.
+
+Of a student's own types only those count whose parts have names: named tuples and dataclasses.
+"""
 
 from __future__ import annotations
 
 import sys
 from collections import Counter, OrderedDict, defaultdict
+from itertools import islice
 from types import GeneratorType, MappingProxyType
 from typing import Any, NoReturn
 
-from labgrade.sandbox.wire import DTYPES, FRAME_BYTES, RawArray, RefusedError, type_name
+from labgrade.sandbox.wire import DTYPES, FRAME_BYTES, INT_DIGITS, RawArray, RefusedError, type_name
 
 _MAPPINGS = (OrderedDict, Counter, defaultdict, MappingProxyType)
 _LAZY: tuple[type, ...] = (
@@ -22,6 +26,7 @@ _LAZY: tuple[type, ...] = (
     type({}.items()),
 )
 _MOST_ITEMS = 1 << 22
+_PLAIN = "numbers, text, lists, dicts or tensors"
 _NUMPY_SCALARS = (
     *("bool_", "byte", "ubyte", "short", "ushort", "intc", "uintc", "int_", "uint", "longlong", "ulonglong"),
     *("float16", "float32", "float64", "str_"),
@@ -34,13 +39,14 @@ def convert(item: object) -> object:
     Raises:
         RefusedError: it means none; says its type, and what to return instead.
     """
-    for known in (_from_standard_library, _from_numpy, _from_torch):
+    for known in (_from_standard_library, _from_numpy, _from_torch, _from_numbers, _from_named_parts):
         plain = known(item)
         if plain is not None:
             return plain
     name = type_name(item)
     article = "an" if name[:1].lower() in "aeiou" else "a"
-    problem = f"{article} {name}, which is not plain data; return numbers, text, lists, dicts or tensors"
+    instead = next((f"{kind.__name__}(...) of it" for kind in (int, float, str) if kind in type(item).__mro__), "")
+    problem = f"{article} {name}, which is not plain data; return {instead or _PLAIN}"
     raise RefusedError(problem)
 
 
@@ -51,10 +57,35 @@ def _from_standard_library(item: Any) -> object:
     if kind is range:
         return list(item[:_MOST_ITEMS])
     if kind in _LAZY:
-        _refuse(f"a {type_name(item)}, which is not plain data; return list(...) of it")
+        return list(islice(item, _MOST_ITEMS))
+    if kind is type:
+        return str.__str__(item.__name__)
     if kind is set or kind is frozenset:
         _refuse(f"a {kind.__name__}, which has no order; return a list")
     return None
+
+
+def _from_numbers(item: Any) -> object:
+    """A Decimal or a Fraction that is a whole number, or as near as a float comes to it."""
+    kind = type(item)
+    decimal, fractions = sys.modules.get("decimal"), sys.modules.get("fractions")
+    if decimal is not None and kind is decimal.Decimal:
+        whole = item.is_finite() and item.adjusted() < INT_DIGITS and item == item.to_integral_value()
+        return int(item) if whole else float(item)
+    if fractions is not None and kind is fractions.Fraction:
+        return item.numerator if item.denominator == 1 else item.numerator / item.denominator
+    return None
+
+
+def _from_named_parts(item: Any) -> object:
+    """A named tuple or a dataclass as a dict."""
+    kind = type(item)
+    own = vars(kind)
+    fields = own.get("_fields")
+    if kind.__bases__ == (tuple,) and type(fields) is tuple:
+        return dict(zip(fields, tuple.__iter__(item), strict=False))
+    fields = own.get("__dataclass_fields__")
+    return {name: getattr(item, name) for name in fields} if type(fields) is dict else None
 
 
 def _from_numpy(item: Any) -> object:

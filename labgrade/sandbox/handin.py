@@ -10,11 +10,12 @@ import subprocess
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
 COPY_BYTES = 256 << 20
 _MOST_FILES = 20_000
+_FOLDER_MODE, _PROGRAM_MODE, _FILE_MODE = 0o755, 0o755, 0o644
 _LEFT_OUT = frozenset({".git", ".venv", "venv", "__pycache__", "node_modules", ".ipynb_checkpoints", "__MACOSX"})
 
 
@@ -25,6 +26,7 @@ def copy(source: Path, target: Path) -> list[str]:
     tools (.git, .venv, ...).
     """
     target.mkdir(parents=True)
+    target.chmod(_FOLDER_MODE)
     room = COPY_BYTES
     left_out = []
     for count, (size, relative) in enumerate(sorted(_files(source))):
@@ -37,6 +39,19 @@ def copy(source: Path, target: Path) -> list[str]:
         except OSError as error:
             left_out.append(f"{relative} ({error.strerror})")
     return left_out
+
+
+def place(files: Mapping[str, Path], target: Path) -> None:
+    """Copy files of ours below `target`, each under its path; one of the student's that is in the way gives way.
+
+    Raises:
+        OSError: it can't be done, as where a folder of the student's has the name of a file.
+    """
+    for relative, source in files.items():
+        path = target / relative
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.unlink(missing_ok=True)
+        shutil.copyfile(source, path)
 
 
 def discard(folder: Path) -> None:
@@ -68,8 +83,17 @@ def _copy_file(source: Path, target: Path, size: int) -> None:
     with open(descriptor, "rb") as reader:  # noqa: PTH123 - a descriptor: a path could become a link meanwhile
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             return
-        target.parent.mkdir(parents=True, exist_ok=True)
+        _make_folders(target.parent)
         with target.open("xb") as writer:
             while size > 0 and (chunk := reader.read(min(size, 1 << 20))):
                 writer.write(chunk)
                 size -= len(chunk)
+        target.chmod(_PROGRAM_MODE if os.fstat(descriptor).st_mode & stat.S_IXUSR else _FILE_MODE)
+
+
+def _make_folders(folder: Path) -> None:
+    """Whatever the umask: another user may have to read them."""
+    if not folder.exists():
+        _make_folders(folder.parent)
+        folder.mkdir()
+        folder.chmod(_FOLDER_MODE)

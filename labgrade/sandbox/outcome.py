@@ -1,25 +1,36 @@
-"""What a child's end means: the Execution, with a reason in words for the student."""
+"""What a child's end means, with a reason in words for the student."""
 
 from __future__ import annotations
 
 import signal
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from labgrade.errors import did_you_mean
 from labgrade.results import Execution
 from labgrade.sandbox import wire
 from labgrade.sandbox.child import UP
+from labgrade.sandbox.perform import MODULE
+from labgrade.sandbox.request import ProgramRun
 from labgrade.sandbox.usage import PROCESSES
 from labgrade.sandbox.visible import decoded, visible
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from labgrade.model import Limits
     from labgrade.results import ExecutionStatus
-    from labgrade.sandbox.processes import Child, Exit
-    from labgrade.sandbox.request import CallRequest
+    from labgrade.sandbox.collect import Exit
+    from labgrade.sandbox.follow import Ending
+    from labgrade.sandbox.request import CallRequest, InspectRequest, ProgramRequest, ScriptRequest
 
 PRINTED_CHARS = 4000
-_REASON_CHARS = 800
+REASON_CHARS = 800
+_NAME_CHARS = 60
+_MOST_NAMES = 8
+_SPAWNED = (
+    "; a process that it started can't import the file (multiprocessing with the start method 'spawn'): do without, or "
+    "use get_context('fork')"
+)
 _TEXTS: dict[str, tuple[str, ...]] = {
     "raised": ("phase", "kind", "message", "where", "code", "inside"),
     "unfit": ("problem",),
@@ -27,82 +38,172 @@ _TEXTS: dict[str, tuple[str, ...]] = {
 }
 
 
-@dataclass(slots=True)
-class Ending:
-    """What is known of a child, while it runs and in the end.
-
-    `up`: it said so, and what happened later is the student's doing. `stopped`: why the grader ended it (`wall`,
-    `start`, `output`). `fault`: why the server could not start it. `lost`: the server is gone.
-    """
-
-    child: Child
-    up: bool = False
-    stopped: str = ""
-    killed: bool = False
-    exit: Exit | None = None
-    fault: str = ""
-    lost: bool = False
-
-
 def execution(ending: Ending, call: CallRequest, left_out: list[str]) -> Execution:
     """The Execution of a call that has ended. `left_out` names files that were too large to be copied."""
     printed = decoded(bytes(ending.child.output.data))
-    status, reason, value = _what_happened(ending, call, printed)
-    if status == "crashed" and left_out:
-        reason += f" (too large to be copied for the call: {', '.join(left_out[:5])})"
+    status, reason, value = what_happened(ending, call.function, call.limits, printed)
+    seeded: tuple[str, ...] = ()
+    if status == "going":
+        status, reason, value, seeded = _delivered(ending, call)
     return Execution(
         status=status,
         value=value,
-        reason=visible(reason, _REASON_CHARS),
+        reason=visible(_with_left_out(status, reason, left_out), REASON_CHARS),
+        printed=visible(printed, PRINTED_CHARS),
+        seconds=ending.exit.seconds if ending.exit else 0.0,
+        seeded=seeded,
+    )
+
+
+def _with_left_out(status: str, reason: str, left_out: list[str]) -> str:
+    named = f" (too large to be copied for the call: {', '.join(left_out[:5])})"
+    return reason + named if status == "crashed" and left_out else reason
+
+
+def program_run(ending: Ending, request: ProgramRequest) -> ProgramRun:
+    """The ProgramRun of a program that has ended."""
+    name = request.command[0] if request.command else "the program"
+    errors = bytes(ending.child.errors.data) if ending.child.errors else b""
+    status, reason, _ = what_happened(ending, name, request.limits, decoded(errors))
+    code: int | None = None
+    files: dict[str, bytes] = {}
+    left_out: tuple[str, ...] = ()
+    if status == "going":
+        status, reason, code, files, left_out = _ran(ending, name, request.limits)
+    return ProgramRun(
+        status=status,
+        code=code,
+        reason=visible(reason, REASON_CHARS),
+        stdout=bytes(ending.child.output.data),
+        stderr=errors,
+        files=files,
+        left_out=left_out,
+        seconds=ending.exit.seconds if ending.exit else 0.0,
+    )
+
+
+def measured(ending: Ending, request: InspectRequest) -> Execution:
+    """The Execution of a measurement that has ended. What no student's code could do is a fault of ours."""
+    name = f"reading {request.artifact.name}"
+    printed = decoded(bytes(ending.child.output.data))
+    status, reason, value = what_happened(ending, name, request.limits, printed)
+    if status == "going":
+        status, reason, value = _measurement(ending, request, name)
+    if status == "crashed":
+        status = "fault"
+    return Execution(
+        status=status,
+        value=value,
+        reason=visible(reason, REASON_CHARS),
         printed=visible(printed, PRINTED_CHARS),
         seconds=ending.exit.seconds if ending.exit else 0.0,
     )
 
 
-def _what_happened(ending: Ending, call: CallRequest, printed: str) -> tuple[ExecutionStatus, str, object]:
+def what_happened(
+    ending: Ending, name: str, limits: Limits, printed: str
+) -> tuple[ExecutionStatus | Literal["going"], str, object]:
+    """Why there is no result; `going` where there may be one."""
     if ending.fault or not ending.up:
-        reason = ending.fault or ("it took too long" if ending.stopped else printed[-_REASON_CHARS:])
+        reason = ending.fault or ("it took too long" if ending.stopped else printed[-REASON_CHARS:])
         return "fault", f"the sandbox could not prepare the call: {reason}", None
-    if ending.child.output.over:
-        allowed = f"{call.limits.output / 1e6:,.3g} MB"
-        return "output", f"{call.function} printed more than {allowed}; print less, such as totals alone", None
+    if ending.child.printed_too_much:
+        allowed = f"{limits.output / 1e6:,.3g} MB"
+        return "output", f"{name} printed more than {allowed}; print less, such as totals alone", None
     broken = ending.stopped or (ending.exit.why if ending.exit else "")
     if broken:
-        return (*_broken(broken, call), None)
+        status, reason = _broken(broken, name, limits)
+        return status, reason + (_SPAWNED if MODULE in printed and status == "timeout" else ""), None
     if ending.exit is None:
-        return "crashed", f"{call.function} ended the process that it was run by", None
-    return _delivered(bytes(ending.child.result.data[len(UP) :]), ending.exit, call)
+        return "crashed", f"{name} ended the process that it was run by", None
+    if not ending.child.result.data[len(UP) :]:
+        return (*_silent(ending.exit, name, limits), None)
+    return "going", "", None
 
 
-def _delivered(frame: bytes, end: Exit, call: CallRequest) -> tuple[ExecutionStatus, str, object]:
-    if not frame:
-        return (*_silent(end, call), None)
+def frame(ending: Ending) -> object:
+    """What the child sent.
+
+    Raises:
+        RefusedError: it is not one frame of plain data.
+    """
+    return wire.unpack(bytes(ending.child.result.data[len(UP) :]))
+
+
+def _delivered(ending: Ending, call: CallRequest) -> tuple[ExecutionStatus, str, object, tuple[str, ...]]:
     try:
-        return _told(wire.unpack(frame), call)
+        event = frame(ending)
+        return (*_told(event, call), seeded_of(event))
     except wire.RefusedError as error:
-        return "refused", f"{call.function} left {error.problem} on the channel that carries its answer", None
+        return "refused", f"{call.function} left {error.problem} on the channel that carries its answer", None, ()
 
 
-def _broken(limit: str, call: CallRequest) -> tuple[ExecutionStatus, str]:
-    seconds = f"{call.limits.seconds:g} s"
+def seeded_of(event: object) -> tuple[str, ...]:
+    """The architectures whose weights stood in. Names only, since the child says them: the sentences are ours."""
+    told = event.get("seeded") if isinstance(event, dict) else None
+    names = [name for name in told if isinstance(name, str) and name.isidentifier()] if isinstance(told, list) else []
+    return tuple(name[:_NAME_CHARS] for name in names[:_MOST_NAMES])
+
+
+def _ran(
+    ending: Ending, name: str, limits: Limits
+) -> tuple[ExecutionStatus, str, int | None, dict[str, bytes], tuple[str, ...]]:
+    try:
+        match frame(ending):
+            case {"event": "ran", "code": int(code), "files": dict(files), "left_out": list(left_out)}:
+                if code == -getattr(signal, "SIGXCPU", 0):
+                    return (*_broken("cpu", name, limits), None, {}, ())
+                written = {str(path): data.tobytes() for path, data in files.items() if hasattr(data, "tobytes")}
+                return "returned", "", code, written, tuple(map(str, left_out))
+            case {"event": "unstarted", "problem": str(problem)}:
+                return "missing", f"'{name}' could not be started: {problem}", None, {}, ()
+    except wire.RefusedError as error:
+        return "refused", f"{name} left {error.problem} on the channel that carries its files", None, {}, ()
+    return "refused", f"{name} left something on the channel that carries its files", None, {}, ()
+
+
+def _measurement(ending: Ending, request: InspectRequest, name: str) -> tuple[ExecutionStatus, str, object]:
+    try:
+        event = frame(ending)
+    except wire.RefusedError as error:
+        return "fault", f"{request.function} sent {error.problem}", None
+    match event:
+        case {"event": "measured", "value": value}:
+            return "returned", "", value
+        case {"event": "rejected", "problem": str(problem)}:
+            return "refused", problem, None
+        case {"event": "starved"}:
+            return (*_broken("memory", name, request.limits), None)
+        case {"event": "broke", "problem": str(problem)}:
+            return "fault", f"{request.function} failed on {request.artifact.name}: {problem}", None
+    return "fault", f"{request.function} sent something that no result looks like", None
+
+
+def _broken(limit: str, name: str, limits: Limits) -> tuple[ExecutionStatus, str]:
+    seconds = f"{limits.seconds:g} s"
     match limit:
         case "cpu":
-            return "timeout", f"{call.function} used more than {seconds} of computing time"
+            return "timeout", f"{name} used more than {seconds} of computing time"
         case "memory":
-            return "memory", f"{call.function} used more than {call.limits.memory / 1e6:,.0f} MB of memory"
+            return "memory", f"{name} used more than {limits.memory / 1e6:,.0f} MB of memory"
         case "processes":
-            return "crashed", f"{call.function} started more than {PROCESSES} processes"
-    return "timeout", f"{call.function} did not end; it may compute for {seconds}, and it was waiting longer than that"
+            return "crashed", f"{name} started more than {PROCESSES} processes"
+    return "timeout", f"{name} did not end; it may compute for {seconds}, and it was waiting longer than that"
 
 
-def _silent(end: Exit, call: CallRequest) -> tuple[ExecutionStatus, str]:
+def _silent(end: Exit, name: str, limits: Limits) -> tuple[ExecutionStatus, str]:
     """The process is gone and left no result."""
-    if end.code == -getattr(signal, "SIGXCPU", 0) or (end.code == -9 and end.seconds >= call.limits.seconds):  # noqa: PLR2004
-        return _broken("cpu", call)
+    if end.code == -getattr(signal, "SIGXCPU", 0) or (end.code == -9 and end.seconds >= limits.seconds):  # noqa: PLR2004
+        return _broken("cpu", name, limits)
     if end.code < 0:
-        name = signal.Signals(-end.code).name if -end.code in set(signal.Signals) else "a signal of no name"
-        return "crashed", f"the process was killed by signal {-end.code} ({name}) before {call.function} returned"
-    return "crashed", f"the process ended with os._exit({end.code}) before {call.function} returned"
+        return "crashed", f"the process was killed by {signal_name(-end.code)} before {name} returned"
+    return "crashed", f"the process ended with os._exit({end.code}) before {name} returned"
+
+
+def signal_name(number: int) -> str:
+    """`signal 11 (SIGSEGV)`."""
+    name = signal.Signals(number).name if number in set(signal.Signals) else "a signal of no name"
+    return f"signal {number} ({name})"
 
 
 def _told(event: object, call: CallRequest) -> tuple[ExecutionStatus, str, object]:
@@ -119,16 +220,23 @@ def _told(event: object, call: CallRequest) -> tuple[ExecutionStatus, str, objec
             return "missing", f"the file defines no '{call.function}' once it is imported{close}", None
         case {"event": str(kind)} if kind in _TEXTS:
             told = cast("dict[str, Any]", event)
-            texts = {key: told.get(key) for key in _TEXTS[kind]}
-            if all(isinstance(text, str) for text in texts.values()):
-                return _in_words(kind, cast("dict[str, str]", texts), call, memory=told.get("memory") is True)
+            texts = texts_of(kind, told)
+            if texts is not None:
+                return in_words(kind, texts, call, memory=told.get("memory") is True)
     problem = "something that no result looks like"
     raise wire.RefusedError(problem)
 
 
-def _in_words(
-    kind: str, told: dict[str, str], call: CallRequest, *, memory: bool
+def texts_of(kind: str, told: Mapping[str, Any]) -> dict[str, str] | None:
+    """What a child says of an event of that kind; None where it is not all there, or is no text."""
+    texts = {key: told.get(key) for key in _TEXTS[kind]}
+    return cast("dict[str, str]", texts) if all(isinstance(text, str) for text in texts.values()) else None
+
+
+def in_words(
+    kind: str, told: dict[str, str], call: CallRequest | ScriptRequest, *, memory: bool
 ) -> tuple[ExecutionStatus, str, object]:
+    """The status and the reason that the texts of an event come to."""
     if kind == "unfit":
         return "crashed", f"{call.function} {told['problem']}", None
     if kind == "refused":
@@ -140,7 +248,7 @@ def _in_words(
     return "crashed", reason, None
 
 
-def _raised(told: dict[str, str], call: CallRequest) -> str:
+def _raised(told: dict[str, str], call: CallRequest | ScriptRequest) -> str:
     place = told["where"]
     if place and told["inside"]:
         place += f" in {told['inside']}"

@@ -11,21 +11,25 @@ import inspect
 import linecache
 import sys
 from importlib.machinery import SourceFileLoader
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
+from itertools import islice
+from types import GeneratorType
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from labgrade.sandbox.foreign import convert
+from labgrade.sandbox.surroundings import Surroundings
+from labgrade.sandbox.told import NO_PLACE, raised
 from labgrade.sandbox.wire import RefusedError, pack
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
     from types import ModuleType
 
+    from labgrade.sandbox.told import Event
+
 MODULE = "student_file"
-_MESSAGE_CHARS = 2000
 _MOST_NAMES = 200
-Event: TypeAlias = dict[str, object]
-_NO_PLACE: Event = {"message": "", "where": "", "code": "", "inside": ""}
+_MOST_YIELDED = 1 << 22
 
 
 class Job(TypedDict):
@@ -33,27 +37,36 @@ class Job(TypedDict):
 
     file: str
     function: str
+    torch_home: str
 
 
 def perform(job: Job, values: Mapping[str, object], folder: Path) -> bytes:
     """The frame that tells what came of it."""
+    around = Surroundings(job["torch_home"])
+    event = _call(job, values, folder)
+    return _packed({**event, "seeded": around.seeded})
+
+
+def _call(job: Job, values: Mapping[str, object], folder: Path) -> Event:
     try:
         module = _load(folder, job["file"])
     except BaseException as error:  # noqa: BLE001 - SystemExit and KeyboardInterrupt are the student's here
-        return _packed(_raised(error, folder, "import"))
+        return raised(error, folder, "import")
     names = vars(module)
     if job["function"] not in names:
         functions = [name for name, item in names.items() if type(name) is str and callable(item)]
-        return _packed({"event": "missing", "names": [name[:80] for name in functions[:_MOST_NAMES]]})
+        return {"event": "missing", "names": [name[:80] for name in functions[:_MOST_NAMES]]}
     function = names[job["function"]]
     problem = _unfit(function, values)
     if problem:
-        return _packed({"event": "unfit", "problem": problem})
+        return {"event": "unfit", "problem": problem}
     try:
         value = function(*values.values())
+        if type(value) is GeneratorType:  # what it raises is told with the student's own line
+            value = list(islice(value, _MOST_YIELDED))
     except BaseException as error:  # noqa: BLE001
-        return _packed(_raised(error, folder, "call"))
-    return _packed({"event": "returned", "value": value})
+        return raised(error, folder, "call")
+    return {"event": "returned", "value": value}
 
 
 def _load(folder: Path, file: str) -> ModuleType:
@@ -93,42 +106,6 @@ def _unfit(function: Any, values: Mapping[str, object]) -> str:
     return ""
 
 
-def _raised(error: BaseException, folder: Path, phase: str) -> Event:
-    """An exception in plain words, whatever it does to keep from being described."""
-    event: Event = {**_NO_PLACE, "event": "raised", "phase": phase, "kind": "exception", "memory": False}
-    try:
-        event["kind"] = str.__str__(type(error).__name__)[:100]
-        event["memory"] = _is_out_of_memory(error)
-        event.update(_place(error, folder))
-        text = error.msg if isinstance(error, SyntaxError) else str(error)
-        event["message"] = str.__str__(text)[:_MESSAGE_CHARS]
-    except BaseException:  # noqa: BLE001
-        event["message"] = "(its message cannot be shown)"
-    return event
-
-
-def _is_out_of_memory(error: BaseException) -> bool:
-    return isinstance(error, MemoryError) or (isinstance(error, RuntimeError) and "DefaultCPUAllocator" in str(error))
-
-
-def _place(error: BaseException, folder: Path) -> Event:
-    """The last line of the student's own that the exception went through."""
-    if isinstance(error, SyntaxError) and error.filename and Path(error.filename).is_relative_to(folder):
-        own = Path(error.filename).relative_to(folder).as_posix()
-        return {"where": f"{own}:{error.lineno}", "code": (error.text or "").strip()[:200], "inside": ""}
-    found: Event = {}
-    trace = error.__traceback__
-    while trace is not None:
-        code = trace.tb_frame.f_code
-        if Path(code.co_filename).is_relative_to(folder):
-            own = Path(code.co_filename).relative_to(folder).as_posix()
-            line = linecache.getline(code.co_filename, trace.tb_lineno).strip()[:200]
-            inside = "" if code.co_name == "<module>" else code.co_name
-            found = {"where": f"{own}:{trace.tb_lineno}", "code": line, "inside": inside}
-        trace = trace.tb_next
-    return found
-
-
 def _packed(event: Event) -> bytes:
     try:
         return pack(event, convert)
@@ -136,7 +113,7 @@ def _packed(event: Event) -> bytes:
         where = error.where.removeprefix("['value']")
         return _packed({"event": "refused", "problem": error.problem, "where": where})
     except MemoryError:
-        return _packed({**_NO_PLACE, "event": "raised", "phase": "call", "kind": "MemoryError", "memory": True})
+        return _packed({**NO_PLACE, "event": "raised", "phase": "call", "kind": "MemoryError", "memory": True})
     except BaseException as error:  # noqa: BLE001 - an item of the student's may raise while it is looked at
         name = type(error).__name__
         event = {"event": "refused", "problem": f"something that raised {name} when it was read", "where": ""}

@@ -1,19 +1,26 @@
-"""What the grader asks of the sandbox."""
+"""What the grader asks of the sandbox, and what it gets where that is more than an Execution."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from labgrade.model import Limits
+
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
-    from labgrade.model import Limits, SubjectSpec
+    from labgrade.model import SubjectSpec
+    from labgrade.results import ExecutionStatus
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallRequest:
-    """One call of a student's function: `function` of `file`, a POSIX path within `folder`, with the `given` values."""
+    """One call of a student's function: `function` of `file`, a POSIX path within `folder`, with the `given` values.
+
+    `model` are the files of an ONNX subject by name, itself first, then its external data. The child gets copies.
+    """
 
     folder: Path
     file: str
@@ -21,3 +28,79 @@ class CallRequest:
     given: tuple[str, ...]
     subject: SubjectSpec | None
     limits: Limits
+    model: Mapping[str, Path] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProgramRequest:
+    """One program: `command` is run in a writable copy of `folder` (None: an empty folder), without a shell.
+
+    `provide` places files of ours in the copy, by POSIX path within it; they win over files of the same name. `python`
+    is the interpreter that labgrade runs by. Standard input is empty.
+    """
+
+    command: tuple[str, ...]
+    folder: Path | None = None
+    provide: Mapping[str, Path] = field(default_factory=dict)
+    limits: Limits = field(default_factory=Limits)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScriptRequest:
+    """One Python program, run as `python FILE ARGUMENTS` in a writable copy of `folder`, but warm: torch is loaded.
+
+    `file` is relative to `cwd`, a folder within `folder` (`""` is its top). `provide` as for any program.
+    """
+
+    folder: Path
+    file: str
+    cwd: str = ""
+    arguments: tuple[str, ...] = ()
+    provide: Mapping[str, Path] = field(default_factory=dict)
+    limits: Limits = field(default_factory=Limits)
+
+    @property
+    def function(self) -> str:
+        """What it is called in messages about it."""
+        return self.file
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProgramRun:
+    """What came of a program.
+
+    `status` is "returned" where it ended by itself, whatever its `code` (0, an exit code, or minus a signal); else
+    why there is none, with the `reason` for the student: "missing" (no such command), "timeout", "memory", "output",
+    "crashed" (too many processes), "refused", "fault" (ours). `stdout` and `stderr` are raw and bounded by
+    `limits.output`; show them through `visible`. `files` are those that it wrote or changed, by POSIX path;
+    `left_out` names what was too much to bring along. On the way to any other status files are lost, output is not.
+
+    A Python program that fails is "crashed" ("memory" where that is why), with its own line and its files; `stderr` is
+    then the end of it, and `seeded` the architectures whose trained weights the zoo's stood in for.
+    """
+
+    status: ExecutionStatus
+    code: int | None = None
+    reason: str = ""
+    stdout: bytes = b""
+    stderr: bytes = b""
+    files: Mapping[str, bytes] = field(default_factory=dict)
+    left_out: tuple[str, ...] = ()
+    seconds: float = 0.0
+    seeded: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InspectRequest:
+    """One measurement of a student's file: `function(path, **parameters)` of the trusted `file`, such as a quantity.
+
+    `artifact` is a regular file; its `beside` are further files by POSIX path, such as its external data, placed in
+    the same folder. The path that the function gets keeps the artifact's name.
+    """
+
+    file: Path
+    function: str
+    artifact: Path
+    beside: Mapping[str, Path] = field(default_factory=dict)
+    parameters: Mapping[str, object] = field(default_factory=dict)
+    limits: Limits = field(default_factory=Limits)

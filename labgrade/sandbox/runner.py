@@ -1,49 +1,66 @@
-"""Runs functions of a student's: the only door between the grader and what students wrote."""
+"""The only door between the grader and what students wrote: calls functions, runs programs, measures files.
+
+Everything happens in other processes, in a jail where there is one. Nothing is started before it is needed.
+"""
 
 from __future__ import annotations
 
 import os
-import sys
-import tempfile
-import time
-from itertools import count
+import shutil
 from pathlib import Path
-from queue import Empty
 from typing import TYPE_CHECKING, Any, Self
 
 from labgrade.errors import FaultError
 from labgrade.results import Execution
-from labgrade.sandbox import handin
+from labgrade.sandbox import handin, outcome, script_outcome
+from labgrade.sandbox.follow import follow
 from labgrade.sandbox.given import GIVEN
-from labgrade.sandbox.outcome import Ending, execution
-from labgrade.sandbox.processes import START_SECONDS, Fresh, Warm
+from labgrade.sandbox.layers import LAYERS
+from labgrade.sandbox.request import ProgramRun
+from labgrade.sandbox.servers import LIGHT, STUDENTS, Servers
+from labgrade.sandbox.shelf import needs_values
+from labgrade.sandbox.warm import LostError, Warm
 
 if TYPE_CHECKING:
-    from labgrade.sandbox.request import CallRequest
+    from collections.abc import Callable, Iterable, Mapping
+
+    from labgrade.model import Limits
+    from labgrade.sandbox.follow import Ending
+    from labgrade.sandbox.protection import Protection
+    from labgrade.sandbox.request import CallRequest, InspectRequest, ProgramRequest, ScriptRequest
 
 ZOO = Path(__file__).parent.parent / "zoo.py"
 _WALL_FACTOR = 4.0
 _WALL_SPARE = 20.0
-_KILL_SECONDS = 10.0
+_GIVEN_FOLDER = ".given"
 
 
 class Runner:
-    """Calls students' functions in other processes, one at a time. Nothing is started before the first call.
+    """Runs what students wrote, and what reads it. Several threads may use one.
 
     Use as a context manager, or call `close`. `zoo` is the file whose `Subject` builds what is given. `spare_seconds`:
-    the clock stops a call after 4 times its CPU limit, and no earlier than this many seconds after it: a busy machine
-    fails nobody.
+    the clock stops a job after 4 times its CPU limit, and no earlier than this many seconds after it: a busy machine
+    fails nobody. `secret` are folders that no job may see. `layers` are left out by tests alone. `torch_home` holds
+    downloaded weights (`hub/checkpoints/*.pth`) that students' code may read. `shared`: what another grader's `share`
+    returned.
     """
 
-    def __init__(self, *, zoo: Path = ZOO, fresh: bool | None = None, spare_seconds: float = _WALL_SPARE) -> None:
+    def __init__(
+        self,
+        *,
+        zoo: Path = ZOO,
+        fresh: bool | None = None,
+        spare_seconds: float = _WALL_SPARE,
+        secret: Iterable[Path] = (),
+        layers: Iterable[str] = LAYERS,
+        torch_home: Path | None = None,
+        shared: Path | None = None,
+    ) -> None:
         asked = os.environ.get("LABGRADE_FRESH") == "1" if fresh is None else fresh
-        self._fresh = asked or sys.platform != "linux"  # forking is absent on Windows and unsafe on macOS
-        self._zoo = zoo
+        self._torch_home = str(torch_home.resolve()) if torch_home else ""
+        offered = (self._torch_home,) if torch_home else ()
+        self._servers = Servers(zoo=zoo, fresh=asked, layers=layers, secret=secret, offered=offered, shared=shared)
         self._spare_seconds = spare_seconds
-        self._home: tempfile.TemporaryDirectory[str] | None = None
-        self._launcher: Warm | Fresh | None = None
-        self._broken = ""
-        self._ids = count(1)
 
     def __enter__(self) -> Self:
         return self
@@ -53,128 +70,205 @@ class Runner:
 
     def close(self) -> None:
         """End the processes behind it. It may be used again afterwards."""
-        self._hang_up()
-        if self._home is not None:
-            handin.discard(Path(self._home.name))
-            self._home.cleanup()
-            self._home = None
+        self._servers.close()
+
+    def share(self) -> Path:
+        """Let runners of other processes use the servers of this one; what they are given as `shared`."""
+        return self._servers.share()
+
+    @property
+    def protection(self) -> Protection:
+        """What protects the grader from what it runs here: found by starting the lightest of the servers."""
+        return self._servers.protection()
 
     def run(self, request: CallRequest) -> Execution:
-        """Call the function. Never raises for what a student's code does; a failure of ours has the status `fault`."""
+        """Call a student's function.
+
+        Never raises for what a student's code does; a failure of ours has the status `fault`.
+        """
         unknown = sorted(set(request.given) - set(GIVEN))
         if unknown or (request.given and request.subject is None):
             problem = f"nothing called '{unknown[0]}' can be given" if unknown else "there is no subject to be given"
             return Execution(status="fault", reason=problem)
-        if self._broken:
-            return Execution(status="fault", reason=self._broken)
+        left_out: list[str] = []
+
+        def lay(folder: Path) -> None:
+            left_out[:] = handin.copy(request.folder, folder)
+            if request.model:
+                handin.discard(folder / _GIVEN_FOLDER)
+                _place({f"{_GIVEN_FOLDER}/{name}": source for name, source in request.model.items()}, folder)
+
+        job = {
+            "do": "call",
+            "file": request.file,
+            "function": request.function,
+            "torch_home": self._torch_home,
+            "model": f"{_GIVEN_FOLDER}/{next(iter(request.model), '')}",
+        }
+        wanted = {"given": list(request.given), "subject": _subject(request)}
         try:
-            folder = Path(tempfile.mkdtemp(prefix="call-", dir=self._own_folder()))
+            ending = self._job(STUDENTS, lay, job, request.limits, wanted=wanted)
+        except FaultError as error:
+            return Execution(status="fault", reason=str(error))
+        return outcome.execution(ending, request, left_out)
+
+    def execute(self, request: ProgramRequest) -> ProgramRun:
+        """Run a program in a copy of a folder. Never raises; a failure of ours has the status `fault`."""
+
+        def lay(folder: Path) -> None:
+            if request.folder is None:
+                folder.mkdir()
+            else:
+                handin.copy(request.folder, folder)
+            _place(request.provide, folder)
+
+        job = {"do": "run", "command": list(request.command)}
+        try:
+            ending = self._job(LIGHT, lay, job, request.limits, errors=True)
+        except FaultError as error:
+            return ProgramRun(status="fault", reason=str(error))
+        return outcome.program_run(ending, request)
+
+    def run_script(self, request: ScriptRequest) -> ProgramRun:
+        """Run a Python program. Never raises; a failure of ours has the status `fault`."""
+        left_out: list[str] = []
+        base = f"{request.cwd}/" if request.cwd else ""
+        given = {base + name: source for name, source in request.provide.items()}
+
+        def lay(folder: Path) -> None:
+            left_out[:] = handin.copy(request.folder, folder)
+            _place(given, folder)
+
+        job = {
+            "do": "script",
+            "given": list(given),
+            "script": request.file,
+            "cwd": request.cwd,
+            "arguments": list(request.arguments),
+            "torch_home": self._torch_home,
+        }
+        try:
+            ending = self._job(STUDENTS, lay, job, request.limits)
+        except FaultError as error:
+            return ProgramRun(status="fault", reason=str(error))
+        return script_outcome.program_run(ending, request, left_out)
+
+    def inspect(self, request: InspectRequest) -> Execution:
+        """Measure a student's file by trusted code, in a jail in which none of theirs lies.
+
+        The status is `returned` with plain data; `refused` with the message of a ValueError that the function raised,
+        which is the student's (a file that is no model); `timeout` or `memory`; and `fault` for anything else.
+        """
+
+        def lay(folder: Path) -> None:
+            folder.mkdir()
+            _place({request.artifact.name: request.artifact, **request.beside}, folder)
+
+        file = request.file.resolve()
+        job = {
+            "do": "measure",
+            "file": str(file),
+            "function": request.function,
+            "artifact": request.artifact.name,
+            "parameters": dict(request.parameters),
+        }
+        try:
+            ending = self._job(str(file.parent), lay, job, request.limits)
+        except FaultError as error:
+            return Execution(status="fault", reason=str(error))
+        return outcome.measured(ending, request)
+
+    def _job(
+        self,
+        kind: str,
+        lay: Callable[[Path], None],
+        job: Mapping[str, object],
+        limits: Limits,
+        *,
+        wanted: Mapping[str, Any] | None = None,
+        errors: bool = False,
+    ) -> Ending:
+        """Run one job on what `lay` puts into a folder.
+
+        Raises:
+            FaultError: the sandbox cannot be used.
+        """
+        try:
+            folder = self._servers.job_folder()
             try:
-                return self._run_in(folder, request)
+                (folder / "tmp").mkdir()
+                lay(folder / "handin")
+                for _ in range(2):
+                    ending = self._attempt(kind, folder, job, limits, wanted=wanted, errors=errors)
+                    if ending is not None:
+                        return ending
             finally:
                 handin.discard(folder)
         except OSError as error:
-            return Execution(status="fault", reason=f"the sandbox could not be used: {error}")
+            message = f"the sandbox could not be used: {error}"
+            raise FaultError(message) from error
+        message = "the sandbox's server went away twice before the job began"
+        raise FaultError(message)
 
-    def _run_in(self, folder: Path, request: CallRequest) -> Execution:
-        (folder / "tmp").mkdir()
-        left_out = handin.copy(request.folder, folder / "handin")
-        for _ in range(2):
-            try:
-                ending = self._attempt(folder, request)
-            except FaultError as error:
-                self._broken = str(error)
-                return Execution(status="fault", reason=self._broken)
-            if ending.up or not ending.lost:
-                return execution(ending, request, left_out)
-            # The server went away before any code of this student ran: another's did it, so this one gets a new server.
-        return Execution(status="fault", reason="the sandbox's server went away twice before the call began")
-
-    def _attempt(self, folder: Path, request: CallRequest) -> Ending:
-        launcher = self._launcher = self._launcher or self._launch()
-        job = next(self._ids)
-        child = launcher.start(job, _setup(folder, request), request.limits.output)
-        ending = Ending(child)
+    def _attempt(
+        self,
+        kind: str,
+        folder: Path,
+        job: Mapping[str, object],
+        limits: Limits,
+        *,
+        wanted: Mapping[str, Any] | None,
+        errors: bool,
+    ) -> Ending | None:
+        """None where the server was lost before any code of this student ran: another's did it."""
+        server = self._servers.get(kind)
+        self._servers.open_up(folder, server)
+        setup = {"job": folder.name, "folder": str(folder), "seconds": limits.seconds, "memory": limits.memory}
         try:
-            self._follow(job, ending, launcher, request)
-        finally:
-            if ending.lost:
-                self._hang_up()
-            child.close()
+            if isinstance(server, Warm):
+                ready = wanted and wanted["subject"] if wanted and needs_values(tuple(wanted["given"])) else None
+                del setup["folder"]
+                child = server.start(setup, limits.output, errors=errors, subject=ready)
+            else:
+                child = server.start(setup, limits.output)
+        except LostError:
+            self._servers.drop(kind)
+            return None
+        child.give(wanted or {"given": [], "subject": None})
+        wall = max(_WALL_FACTOR * limits.seconds, limits.seconds + self._spare_seconds)
+        ending = follow(child, job, wall)
+        if ending.lost:
+            self._servers.drop(kind)
+            if not ending.up:
+                return None
         return ending
 
-    def _follow(self, job: int, ending: Ending, launcher: Warm | Fresh, request: CallRequest) -> None:
-        """Take the child's events until it has ended, stopping it when its time is up or it prints too much."""
-        wall = max(_WALL_FACTOR * request.limits.seconds, request.limits.seconds + self._spare_seconds)
-        deadline = time.monotonic() + START_SECONDS
-        while ending.exit is None and not ending.fault and not ending.lost:
-            event = _next(launcher, max(0.0, deadline - time.monotonic()))
-            match event:
-                case None if ending.stopped:
-                    ending.lost = True
-                case None:
-                    ending.stopped = "wall" if ending.up else "start"
-                case (None, _, _):
-                    ending.lost = True
-                case (number, "up", _) if number == job:
-                    ending.up = True
-                    deadline = time.monotonic() + wall
-                    ending.child.give({"file": request.file, "function": request.function})
-                case (number, "over", _) if number == job:
-                    ending.stopped = ending.stopped or "output"
-                case (number, "ended", exit_) if number == job:
-                    ending.exit = exit_
-                case (number, "fault", reason) if number == job:
-                    ending.fault = reason
-                case _:
-                    continue  # of an earlier child
-            if ending.stopped and not ending.killed:
-                ending.killed = True
-                deadline = time.monotonic() + _KILL_SECONDS
-                ending.child.kill()
 
-    def _launch(self) -> Warm | Fresh:
-        home = str(self._own_folder())
-        if not self._fresh:
-            warm = Warm(self._zoo, home)
-            if warm.forks_safely:
-                return warm
-            warm.close()
-            self._fresh = True
-        return Fresh(self._zoo, home)
+def _place(files: Mapping[str, Path], folder: Path) -> None:
+    """Copy files to their names within `folder`.
 
-    def _own_folder(self) -> Path:
-        if self._home is None:
-            self._home = tempfile.TemporaryDirectory(prefix="labgrade-", ignore_cleanup_errors=True)
-        return Path(self._home.name).resolve()
-
-    def _hang_up(self) -> None:
-        if self._launcher is not None:
-            self._launcher.close()
-            self._launcher = None
+    Raises:
+        OSError: one of them cannot be read, or its name leads out of the folder.
+    """
+    for name, source in files.items():
+        target = folder / name
+        if target.resolve() == folder.resolve() or not target.resolve().is_relative_to(folder.resolve()):
+            message = f"'{name}' is no place within the folder"
+            raise OSError(message)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.unlink(missing_ok=True)
+        shutil.copyfile(source, target)
 
 
-def _next(launcher: Warm | Fresh, seconds: float) -> tuple[int | None, str, Any] | None:
-    try:
-        return launcher.events.get(timeout=seconds)
-    except Empty:
-        return None
-
-
-def _setup(folder: Path, request: CallRequest) -> dict[str, object]:
+def _subject(request: CallRequest) -> dict[str, object] | None:
     subject = request.subject
+    if subject is None:
+        return None
     return {
-        "folder": str(folder),
-        "seconds": request.limits.seconds,
-        "memory": request.limits.memory,
-        "given": list(request.given),
-        "subject": subject
-        and {
-            "model": subject.model,
-            "shape": list(subject.input.shape),
-            "fill": subject.input.fill,
-            "input_seed": subject.input.seed,
-            "options": dict(subject.options),
-            "weight_seed": subject.seed,
-        },
+        "model": subject.model,
+        "shape": list(subject.input.shape),
+        "fill": subject.input.fill,
+        "input_seed": subject.input.seed,
+        "options": dict(subject.options),
+        "weight_seed": subject.seed,
     }

@@ -1,15 +1,18 @@
-"""The process that runs children: started by its path, with torch loaded, and no secret.
+"""The process that runs children: started by its path, with torch loaded, jailed, and without any secret.
 
-`server.py serve ZOO` is warm: it forks one child a request (Linux). `server.py once ZOO` is the child itself, in a
-process of its own. In both, descriptors 0 to 2 are all that is inherited; the warm one is spoken to on descriptor 0, a
-socket. Its messages are JSON: requests come with the child's three descriptors, replies go back.
+`server.py serve` is warm: it forks one keeper with one child a request (Linux). `server.py once ZOO` is the child
+itself, in a process of its own. In both, descriptors 0 to 2 are all that is inherited; the warm one is spoken to on
+descriptor 0, a socket, and its first message says what to be. Messages are JSON; requests come with descriptors.
+
+A request `branch` makes another server, a fork of this one with a socket of its own, which may then be told to prepare
+a subject: the server that it came from never learns of it.
 """
 
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import gc
+import importlib
 import importlib.util
 import json
 import os
@@ -21,16 +24,28 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
     from types import ModuleType
 
-    from labgrade.sandbox.child import Setup
+    from labgrade.sandbox.jail import Jail
+    from labgrade.sandbox.shelf import Shelf
 
-_REMEMBERED = 2
-_POLL_MS = 50
-_REQUEST_BYTES = 1 << 20
-_PR_SET_PDEATHSIG = 1
-_PR_SET_CHILD_SUBREAPER = 36
+_MESSAGE_BYTES = 1 << 20
+_DESCRIPTORS = 5
+_PARTS = (
+    "child",
+    "foreign",
+    "jail",
+    "jobs",
+    "keeper",
+    "measure",
+    "perform",
+    "program",
+    "script",
+    "shelf",
+    "usage",
+    "visible",
+    "wire",
+)
 
 
 def load(name: str, path: Path, *, package: bool = False) -> ModuleType:
@@ -45,156 +60,187 @@ def load(name: str, path: Path, *, package: bool = False) -> ModuleType:
     return module
 
 
-class Shelf:
-    """The subjects that were asked for last, so that a second question about one costs nothing."""
+def serve(control: socket.socket, shelf: Shelf, jail: Jail) -> NoReturn:
+    """Answer requests until the grader hangs up; then end, and with the server its keepers and their jobs."""
+    from labgrade.sandbox import keeper
 
-    def __init__(self, zoo: ModuleType) -> None:
-        self._zoo = zoo
-        self._subjects: dict[str, Any] = {}
+    poll = select.poll()
+    poll.register(control, select.POLLIN)
+    waker = _wake_on_children(poll)
+    while True:
+        ready = {descriptor for descriptor, _ in poll.poll()}
+        if waker in ready:
+            os.read(waker, 4096)
+            _reap()
+        if control.fileno() not in ready:
+            continue
+        text, descriptors, _, _ = socket.recv_fds(control, _MESSAGE_BYTES, _DESCRIPTORS, socket.MSG_CMSG_CLOEXEC)
+        if not text:
+            _leave(jail)
+        request = json.loads(text)
+        if request["do"] == "prepare":
+            keeper.tell(control, _prepared(shelf, request["subject"]))
+        elif _fork():
+            for descriptor in descriptors:
+                os.close(descriptor)
+        else:
+            control.close()
+            line = socket.socket(fileno=descriptors[0])
+            if request["do"] == "branch":
+                serve(line, shelf, jail)
+            from labgrade.sandbox.child import Pipes
 
-    def arguments(self, setup: Setup) -> dict[str, object]:
-        """The values of the `given` names. Forgets every other subject in a child: it sees one at a time.
-
-        Raises:
-            Exception: what the zoo raises for a subject that cannot be built.
-        """
-        if setup.subject is None:
-            self._subjects.clear()
-            return {}
-        subject = self.subject(setup.subject)
-        self._subjects.clear()
-        return {name: _argument(name, subject) for name in setup.given}
-
-    def prepare(self, setup: Setup) -> None:
-        """Build what the child will be given, so that it need not."""
-        if setup.subject is not None and {"model", "input"} & set(setup.given):
-            self.subject(setup.subject).with_weights()
-            gc.freeze()
-
-    def subject(self, data: Mapping[str, Any]) -> Any:
-        """The zoo's Subject of these plain values."""
-        key = json.dumps(data, sort_keys=True)
-        found = self._subjects.pop(key, None) or self._zoo.Subject(**{**data, "shape": tuple(data["shape"])})
-        self._subjects[key] = found
-        while len(self._subjects) > _REMEMBERED:
-            del self._subjects[next(iter(self._subjects))]
-        return found
+            keeper.keep(line, Pipes(*descriptors[1:]), request, jail, shelf.arguments)
 
 
-def _argument(name: str, subject: Any) -> object:
-    if name == "input_size":
-        return subject.shape
-    model, tensor = subject.with_weights()
-    return model if name == "model" else tensor
+def _fork() -> int:
+    child = os.fork()
+    if not child:
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        signal.set_wakeup_fd(-1)
+    return child
 
 
-def serve(shelf: Shelf) -> None:
-    """Answer requests until the grader hangs up."""
-    prctl = ctypes.CDLL(None).prctl
-    prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+def _wake_on_children(poll: select.poll) -> int:
+    """A descriptor that can be read when a child has ended."""
+    reader, writer = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+    poll.register(reader, select.POLLIN)
+    return reader
+
+
+def _reap() -> None:
+    with contextlib.suppress(ChildProcessError):
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+
+
+def _leave(jail: Jail) -> NoReturn:
+    from labgrade.sandbox import usage
+
+    if not jail.private:
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        usage.reap_all()
+    os._exit(0)
+
+
+def _prepared(shelf: Shelf, subject: dict[str, Any]) -> dict[str, str]:
+    try:
+        shelf.prepare(subject)
+    except Exception as error:  # noqa: BLE001 - a subject that cannot be built is a fault, and the server lives on
+        return {"event": "fault", "reason": f"{type(error).__name__}: {error}"[:1000]}
+    return {"event": "ready"}
+
+
+def _settle_as_server(warm: bool) -> dict[str, object]:  # noqa: FBT001
+    """What must hold before anything is forked, and whether it does."""
+    from labgrade.sandbox import linux
+    from labgrade.sandbox.child import prepare
+
+    prepare()
+    threads = sum(1 for _ in Path("/proc/self/task").iterdir())
+    runtime = sys.modules.get("onnxruntime")
+    sessions = [] if runtime is None else [o for o in gc.get_objects() if type(o) is runtime.InferenceSession]
+    gc.collect()
+    gc.freeze()
+    huge = linux.collapse_heap() if warm else 0
+    quiet = os.environ.get("ORT_DISABLE_TELEMETRY") == "1" and os.environ.get("OMP_NUM_THREADS") == "1"
+    return {
+        "threads": threads,
+        "sessions": len(sessions),
+        "quiet": quiet,
+        "frozen": gc.get_freeze_count(),
+        "huge_pages": huge,
+    }
+
+
+def _main_serve() -> NoReturn:
+    from labgrade.sandbox import places
+    from labgrade.sandbox.jail import Jail
+    from labgrade.sandbox.keeper import tell
+    from labgrade.sandbox.shelf import Shelf
+
     control = socket.socket(fileno=os.dup(0))
+    told = json.loads(control.recv(_MESSAGE_BYTES))
     null = os.open(os.devnull, os.O_RDONLY)
     os.dup2(null, 0)
     os.close(null)
-    threads = sum(1 for _ in Path("/proc/self/task").iterdir())
-    _send(control, {"event": "ready", "threads": threads})
-    gc.collect()
-    gc.freeze()
-    while True:
-        text, descriptors, _, _ = socket.recv_fds(control, _REQUEST_BYTES, 3, socket.MSG_CMSG_CLOEXEC)
-        if not text:
-            return
-        request = json.loads(text)
-        if request["do"] == "run":
-            _run(control, request, descriptors, shelf)
+    zoo = load("labgrade_zoo", Path(told["zoo"]))
+    shown = places.find(tuple(told["secret"]), tuple(told["trusted"]), tuple(told["offered"]))
+    _forget_project()
+    jail = Jail(shown, told["jobs"], told["user"], set(told["layers"]))
+    jail.enter()
+    if told["libraries"]:
+        zoo.import_torchvision()
+    if told["readers"]:
+        _import_readers()
+    state = _settle_as_server(told["libraries"])
+    if state["sessions"] or not state["quiet"]:
+        message = f"this must not be forked: {state}"
+        raise RuntimeError(message)
+    if state["threads"] != 1 and told["libraries"]:
+        tell(control, {"event": "threads", **state})
+        _leave(jail)
+    tell(
+        control,
+        {"event": "ready", "layers": sorted(jail.layers), "missing": jail.missing, "user": os.getuid(), **state},
+    )
+    serve(control, Shelf(lambda: _zoo_ready(zoo)), jail)
 
 
-def _run(control: socket.socket, request: Mapping[str, Any], descriptors: list[int], shelf: Shelf) -> None:
-    from labgrade.sandbox import child, usage
-
-    setup = child.Setup.read(request["setup"])
-    pid = 0
-    try:
-        shelf.prepare(setup)
-    except Exception as error:  # noqa: BLE001 - a subject that cannot be built is a fault, and the server lives on
-        _send(control, {"event": "fault", "id": request["id"], "reason": f"{type(error).__name__}: {error}"[:1000]})
-    else:
-        pid = os.fork()
-        if pid == 0:
-            ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-            child.live(child.Pipes(*descriptors), setup, lambda: shelf.arguments(setup), forked=True)
-    for descriptor in descriptors:
-        os.close(descriptor)
-    if pid:
-        meter = usage.Meter(os.getpid())
-        why = _watch(control, request["id"], pid, lambda: meter.excess(setup.seconds, setup.memory))
-        spent = meter.cpu_seconds()
-        code = _end(pid)
-        _send(control, {"event": "ended", "id": request["id"], "code": code, "seconds": spent, "why": why})
+def _import_readers() -> None:
+    """What reads and writes artifacts: slow to import, and no session of it is made before a fork."""
+    for name in ("onnx", "onnxruntime"):
+        with contextlib.suppress(ImportError):
+            importlib.import_module(name)
 
 
-def _watch(control: socket.socket, job: int, pid: int, excess: Callable[[], str]) -> str:
-    """Wait for the child's end, or for a reason to end it, which is returned."""
-    life = os.pidfd_open(pid)
-    poll = select.poll()
-    poll.register(life, select.POLLIN)
-    poll.register(control, select.POLLIN)
-    try:
-        while True:
-            ready = {descriptor for descriptor, _ in poll.poll(_POLL_MS)}
-            if life in ready:
-                return ""
-            if control.fileno() in ready:
-                text = control.recv(_REQUEST_BYTES)
-                if not text or json.loads(text) == {"do": "kill", "id": job}:
-                    return "asked"
-            why = excess()
-            if why:
-                return why
-    finally:
-        os.close(life)
+def _zoo_ready(zoo: ModuleType) -> ModuleType:
+    """For a server that could not load it: each child does, and is none the wiser."""
+    from labgrade.sandbox.child import prepare
+
+    if "torch" not in sys.modules:
+        zoo.import_torchvision()
+        prepare()
+    return zoo
 
 
-def _end(pid: int) -> int:
-    """End the child with everything that it started; its exit code, or minus the signal that ended it."""
-    from labgrade.sandbox import usage
-
-    with contextlib.suppress(OSError):
-        os.kill(pid, signal.SIGKILL)
-    _, status = os.waitpid(pid, 0)
-    usage.reap_all()
-    return os.waitstatus_to_exitcode(status)
-
-
-def _send(control: socket.socket, data: Mapping[str, Any]) -> None:
-    with contextlib.suppress(OSError):  # the grader is gone, which the next reading tells
-        control.send(json.dumps(data).encode())
-
-
-def once(shelf: Shelf) -> NoReturn:
-    """Be one child: its setup and its job come on stdin, its frame goes to stdout, what it prints to stderr."""
-    from labgrade.sandbox import child
+def _main_once(zoo_path: str) -> NoReturn:
+    """Be one child: what it is given and its job come on stdin, its frame goes to stdout, what it prints to stderr."""
+    from labgrade.sandbox import child, limits
+    from labgrade.sandbox.shelf import Shelf
 
     job, result = os.dup(0), os.dup(1)
-    setup = child.Setup.read(json.loads(child.receive(job)))
-    child.live(child.Pipes(job, result, 2), setup, lambda: shelf.arguments(setup), forked=False)
+    setup = json.loads(child.receive(job))
+    zoo = load("labgrade_zoo", Path(zoo_path))
+    _forget_project()
+    zoo.import_torchvision()
+    child.prepare()
+
+    def confine() -> Path:
+        limits.put(limits.Allowed(setup["seconds"], setup["memory"]))
+        return Path(setup["folder"])
+
+    child.live(child.Pipes(job, result, 2, 2), confine, Shelf(lambda: zoo).arguments, forked=False)
+
+
+def _forget_project() -> None:
+    """An editable install has the project's folder searched, and with it `reference/`, the answer sheet."""
+    package = Path(__file__).resolve().parent.parent
+    sys.path[:] = [place for place in sys.path if Path(place) != package.parent or place.endswith("-packages")]
 
 
 def main() -> None:
-    """Load what children need, then be what the first argument says."""
-    mode, zoo_path = sys.argv[1:]
+    """Load all of labgrade that a child needs, since a jail shows none of it; then be what the first argument says."""
     package = Path(__file__).resolve().parent.parent
     load("labgrade", package / "__init__.py", package=True)
-    importlib.import_module("labgrade.sandbox.child")
-    importlib.import_module("labgrade.sandbox.usage")
-    zoo = load("labgrade_zoo", Path(zoo_path))
-    zoo.import_torchvision()
-    # An editable install puts the project's folder there, and with it `reference/`, the answer sheet.
-    sys.path[:] = [place for place in sys.path if Path(place) != package.parent or place.endswith("-packages")]
-    if mode == "serve":
-        serve(Shelf(zoo))
-    else:
-        once(Shelf(zoo))
+    for part in _PARTS:
+        if sys.platform == "linux" or part not in {"jail", "keeper"}:
+            importlib.import_module(f"labgrade.sandbox.{part}")
+    if sys.argv[1] == "serve":
+        _main_serve()
+    _main_once(sys.argv[2])
 
 
 if __name__ == "__main__":

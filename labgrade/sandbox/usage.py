@@ -44,9 +44,14 @@ class Meter:
         # subtracting the root's own memory is what the job added. It is slow to ask for: resident size comes first.
         resident = sum(_private_bytes(pid) for pid in pids if pid != self._root)
         own_growth = _private_bytes(self._root) - self._held
-        if resident + own_growth > memory and sum(_proportional_bytes(pid) for pid in pids) - self._held > memory:
+        if resident + own_growth > memory and sum(proportional_bytes(pid) for pid in pids) - self._held > memory:
             return "memory"
         return "processes" if len(pids) > PROCESSES else ""
+
+
+def cpu_seconds_of_all(root: int) -> float:
+    """CPU time of `root` and everything below it, with what ended and was waited for."""
+    return _cpu_seconds(family(root))
 
 
 def family(root: int) -> list[int]:
@@ -99,7 +104,7 @@ def _private_bytes(pid: int) -> int:
     return (int(sizes[1]) - int(sizes[2])) * _PAGE
 
 
-def _proportional_bytes(pid: int) -> int:
+def proportional_bytes(pid: int) -> int:
     """Anonymous and shared memory, each page divided by the number of processes that map it."""
     try:
         lines = (_PROC / str(pid) / "smaps_rollup").read_text().splitlines()

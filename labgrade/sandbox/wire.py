@@ -121,7 +121,8 @@ class _Packer:
 
     def add_dict(self, items: dict[object, object], depth: int) -> None:
         self.put('{"map":{')
-        for index, (key, item) in enumerate(items.items()):
+        for index, (name, item) in enumerate(items.items()):
+            key = self.convert(name) if type(name) is type else name  # a class stands for its name
             if type(key) is not str:
                 problem = f"a dict with a key of type {type_name(key)}; keys must be text (str)"
                 raise RefusedError(problem)

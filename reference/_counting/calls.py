@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from torch import nn
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from .naming import Printed
     from .trace import Call, Trace
@@ -26,19 +26,20 @@ def call_names(trace: Trace) -> dict[int, str]:
     return names
 
 
-def row(name: str, call: Call, also_named: list[str]) -> dict[str, Any]:
-    """The row of a call. A call that calls others is a container's, and optional."""
+def row(name: str, call: Call, also_named: list[str], listed: Collection[nn.Module]) -> dict[str, Any]:
+    """The row of a call. A call that calls others is a container's, and optional. `listed`: modules with rows."""
     return {
         "layer": name,
         "type": call.type,
         "parameters": _held(call.module),
         "output_shape": list(call.outputs[0]) if call.outputs else None,
         "also_named": also_named,
+        "also_right": {} if call.leaf else _other_counts(call.module, listed),
         "optional": not call.leaf,
     }
 
 
-def silent_row(name: str, printed: Printed) -> dict[str, Any]:
+def silent_row(name: str, printed: Printed, listed: Collection[nn.Module]) -> dict[str, Any]:
     """The row of a container that is never called itself."""
     return {
         "layer": name,
@@ -46,6 +47,7 @@ def silent_row(name: str, printed: Printed) -> dict[str, Any]:
         "parameters": _held(printed.module),
         "output_shape": None,
         "also_named": list(printed.names),
+        "also_right": _other_counts(printed.module, listed),
         "optional": True,
     }
 
@@ -66,6 +68,22 @@ def chosen(root: nn.Module, layers: Sequence[str] | None) -> Callable[[nn.Module
             message = f"there is no layer type '{layer}'" + (f"; did you mean '{close[0]}'?" if close else "")
             raise ValueError(message)
     return lambda module: any(kind.__name__ in layers for kind in type(module).__mro__)
+
+
+def _other_counts(container: nn.Module, listed: Collection[nn.Module]) -> dict[str, list[int]]:
+    """What else a container's row may say of its parameters, whose whole content is the sum of other rows.
+
+    None (torchsummary), its own, or what no row below it says (torchinfo).
+    """
+    below = {
+        parameter
+        for module in container.modules()
+        if module is not container and module in listed
+        for parameter in module.parameters(recurse=not any(child in listed for child in module.children()))
+    }
+    left = sum(parameter.numel() for parameter in container.parameters() if parameter not in below)
+    own = sum(parameter.numel() for parameter in container.parameters(recurse=False))
+    return {"parameters": sorted({0, own, left})}
 
 
 def _held(module: nn.Module) -> int:

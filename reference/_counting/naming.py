@@ -55,7 +55,9 @@ def torchinfo_rows(trace: Trace) -> list[Printed]:
     for (call, place), count in zip(rows, numbers, strict=True):
         kind = type(place.module).__name__
         number = f"{place.depth}-{count if call else silent[place.module]}"
-        names = (f"{kind}: {number}", f"{kind} ({place.variable}): {number}") if place.depth else (kind,)
+        names = (
+            (f"{kind}: {number}", f"{kind} ({place.variable}): {number}") if place.depth else (kind, f"{kind} ({kind})")
+        )
         printed.append(Printed(call, place.module, names))
     return printed
 

@@ -1,6 +1,5 @@
-import time
-
 import pytest
+from linear import takes_linear_time
 
 from labgrade.answers.tables import TableFound, TableProblem, find_tables
 from labgrade.model import TableType
@@ -187,8 +186,15 @@ def test_prose_and_code_are_no_tables(text):
 
 
 @pytest.mark.parametrize("piece", ["a: 1\n", "layer,macs\n", "\n", "| a | b |\n", "layer macs ", "[", "│ └─"])
-def test_fifty_megabytes_are_read_in_seconds(piece):
-    text = piece * (50_000_000 // len(piece))
-    start = time.perf_counter()
-    found(text, MACS)
-    assert time.perf_counter() - start < 20
+def test_hostile_text_takes_linear_time(piece):
+    assert takes_linear_time(lambda size: found(piece * (size // len(piece)), MACS), 4_000_000)
+
+
+HOSTILE = ["x{} y\n", "x{}y: 5\n", "| {} | 5 |\n", "layer macs\n{} 5\n", "x: [{}\n", "({}", "- {}: 5\n"]
+
+
+@pytest.mark.parametrize("fill", [" ", "_", "*", "`", "(", "[", "1,", "1 ", "|", "a ", "\t", ",", "\u2502"])
+@pytest.mark.parametrize("text", HOSTILE)
+@pytest.mark.parametrize("kind", [MACS, SHAPES], ids=["numbers", "shapes"])
+def test_a_long_line_takes_linear_time(text, fill, kind):
+    assert takes_linear_time(lambda size: found(text.format(fill * (size // len(fill))) * 3, kind), 80_000)

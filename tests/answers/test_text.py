@@ -1,9 +1,9 @@
 # ruff: noqa: RUF001 - students write full-width signs
 import subprocess
-import time
 from fractions import Fraction
 
 import pytest
+from linear import takes_linear_time
 
 from labgrade.answers import patterns, text
 from labgrade.model import TableOfType, TableType, TextForm
@@ -39,7 +39,7 @@ Total number of MACs: 1498376192
 Total MACs: 1.498 GMac.
 Total MACs is 1.498376192 GMac
 The total MACs of GoogLeNet is 1,498,376,192.
-The total MACs of ResNet 50 style counting is 1,498,376,192.
+The total MACs of the 57 convolutions and 1 linear layer is 1,498,376,192.
 The total MACs are 1.498 G.
 Total MACs equals 1498376192.
 Total MACs (G): 1.498
@@ -105,13 +105,110 @@ Total MACs of 2 models
 Total MACs: 2024-03-01
 Total MACs: 12:30
 Total MACs: 1,4983
-Total MACs: 1.4 - 1.5 G
 Total MACs: N/A¶Params: 6624904
 Total MACs computed in 2-1-4.¶¶6624904 params
 total_macs = sum(p.numel() for p in model.parameters())
 print("Total MACs: 1498376192")
-total_macs = 0
-5000 total MACs
+Total MACs / FLOPs / params: see below
+""".strip().splitlines()
+
+TOTAL_MACS += r"""
+Total MACs in G: 1.498
+Total MACs (in billions): 1.498
+Total MACs (×10^9): 1.498
+Total GMACs: 1.498
+Total MMACs = 1498.376192
+Total MACs ~1.498B
+Total MACs: 1.498.376.192
+Total MACs: 1.498 × 10<sup>9</sup>
+Total MACs: $1,\!498,\!376,\!192$
+Total MACs: $1497352192 + 1024000 = 1498376192$
+Total MACs: $749188096 \times 2 = 1498376192$
+Total MACs: $749188096 \cdot 2 = 1498376192$
+Total MACs / FLOPs: 1,498,376,192 / 2,996,752,384
+Total MACs and params: 1,498,376,192 and 6,624,904
+Total MACs: ~~1,356,857,600~~ 1,498,376,192
+Total MACs: <del>1,356,857,600</del> 1,498,376,192
+Total MACs: 1,498,376,192 MACs (2,996,752,384 FLOPs)
+Total MACs: 2,996,752,384 FLOPs (1,498,376,192 MACs)
+Total MACs: 1,498,376,192 (1.498 G)
+Total MACs: 1,498,376,192 (≈1.50 GMACs, or 3.00 GFLOPs)
+Total MACs: 1,498,376,192 (with aux: 1,600,000,000)
+Total MACs: 1,498,376,192, total params: 6,624,904
+Total MACs: 1,498,376,192, 57 convolutions
+Total MACs (not counting batch norm): 1,498,376,192
+Total MACs, not counting batch norm, are 1,498,376,192
+Total MACs at most layers are small, but in sum: 1,498,376,192
+Total MACs => 1,498,376,192
+GoogLeNet needs 1,498,376,192 total MACs.
+A total of 1,498,376,192 **total MACs**
+4 Total MACs: 1,498,376,192
++------------+---------------+¶| Total MACs | 1,498,376,192 |¶+------------+---------------+
+> Total MACs:¶> 1,498,376,192
+Old total MACs: 1,356,857,600¶Total MACs: 1,498,376,192
+Total MACs are not 1,356,857,600¶Total MACs: 1,498,376,192
+```python¶# Total MACs: 5¶```¶Total MACs: 1,498,376,192
+total_macs = 0¶Total MACs: 1,498,376,192
+| model | Total MACs |¶|---|---|¶| ResNet-18 | 1,814,073,344 |¶| GoogLeNet | 1,498,376,192 |
+Total MACs of ResNet-18: 1,814,073,344¶Total MACs of GoogLeNet: 1,498,376,192
+Total MACs (unlike ResNet-18): 1,498,376,192
+Total MACs of Inception v1: 1,498,376,192
+""".strip().splitlines()
+
+DOUBTFUL = r"""
+Total MACs is not 1,498,376,192.
+Total MACs isn't 1,498,376,192.
+Total MACs: not 1,498,376,192
+Total MACs ≠ 1,498,376,192
+Total MACs != 1,498,376,192
+Total MACs $\neq 1,498,376,192$
+Total MACs 不是 1,498,376,192
+Total MACs < 1,498,376,192
+Total MACs: < 1,498,376,192
+Total MACs > 1,498,376,192
+Total MACs >= 1,498,376,192
+Total MACs: less than 1,498,376,192
+Total MACs: at most 1,498,376,192
+Total MACs: up to 1,498,376,192
+Total MACs: 至少 1,498,376,192
+Total MACs should have been 1,498,376,192 but I got 1,356,857,600
+Total MACs would be 1,498,376,192 if ceil_mode were right
+Total MACs: half of 1,498,376,192
+Total MACs: one of 1,356,857,600, 1,498,376,192 and 2,996,752,384
+Total MACs: between 1.4 and 1.5 G
+Total MACs: 1,498,376,192???
+Total MACs: 1,498,376,192 is wrong
+Total MACs: 1,498,376,192, times two
+Total MACs: 1,498,376,192 or more
+Total MACs: 1,498,376,192 ± 100,000,000
+Total MACs: $1,498,376,192 \pm 100,000,000$
+Total MACs: 1,498,376,192, 1,513,907,448, 2,996,752,384
+Total MACs: 1,498,376,192 or 1,513,907,448
+Total MACs: 1,498,376,192 (or maybe 1,356,857,600)
+Total MACs: 1,356,857,600 (1,498,376,192)
+Total MACs: 1,498,376,192 ~ 2,000,000,000
+Total MACs: 1,498,376,192 to 3,000,000,000
+Total MACs: 1.4 - 1.5 G
+Total MACs: 1,498,376,192 / 1,513,907,448
+| Total MACs | 1,498,376,192 | 2,996,752,384 |
+Total MACs: 1,498,376,192 FLOPs
+Total MACs: 2.997 GFLOPs
+Total MACs: 1,498,376,192 params
+Expected Total MACs: 1,498,376,192¶¶I got 1,356,857,600
+Total MACs of ResNet-18: 1,498,376,192
+| model | Total MACs |¶|---|---|¶| ResNet-18 | 1,498,376,192 |
+It is not 1,498,376,192 total MACs
+```python¶# Total MACs: 1498376192¶```
+""".strip().splitlines()
+
+HIDDEN = r"""
+Total MACs: ~~1,498,376,192~~
+~~Total MACs: 1,498,376,192~~¶¶Total MACs: no idea
+<!-- Total MACs: 1,498,376,192 -->
+<!--¶Total MACs: 1,498,376,192
+Total MACs: see https://example.com/1498376192
+Total MACs: [link](https://example.com/?n=1498376192)
+Total MACs: ![1498376192](x.png)
 """.strip().splitlines()
 
 WEIGHT_BYTES = r"""
@@ -139,16 +236,23 @@ Total memory for parameters with 4 bytes each: 26499616
 total_memory_for_parameters: 26499616
 | Total memory for parameters | 26,499,616 B |
 | Total memory for parameters | 26.50 | MB |
+Total memory for parameters (in MiB): 25.27
+Total memory for parameters in MB: 26.50
+Total memory for parameters: 26.5 MBs
+Total memory for parameters: 26.5 Mo
+Total memory for parameters: $6624904 \times 4 = 26499616$ bytes
+Total memory for parameters: 26,499,616 bytes (25.27 MB)
+Total memory for parameters: 26499616 bytes / 25.27 MiB
 ss << "Total memory for parameters: " << 12345678 << " bytes";¶Total memory for parameters: 26499616 bytes
 """.strip().splitlines()
 
 
 @pytest.fixture
 def said(hand_in):
-    def obtained(content, kind="count", **form):
+    def obtained(content, kind="count", about="", **form):
         content = content.replace("¶", "\n") if isinstance(content, str) else content
         form = {"file": "out.txt"} | form
-        return text.obtain("total", kind, TextForm(**form), hand_in({"out.txt": content}))
+        return text.obtain("total", kind, TextForm(**form), hand_in({"out.txt": content}), about=about)
 
     return obtained
 
@@ -159,8 +263,23 @@ def agrees(answer, value):
 
 @pytest.mark.parametrize("phrase", TOTAL_MACS)
 def test_total_macs_in_many_phrasings(said, phrase):
-    answer = said(f"MACs in detail\n{phrase}\nend\n", after="Total MACs")
+    answer = said(f"MACs in detail\n{phrase}\nend\n", after="Total MACs", about="torchvision/googlenet")
     assert agrees(answer, MACS), answer
+
+
+@pytest.mark.parametrize("phrase", DOUBTFUL)
+def test_what_is_not_plainly_said_waits_for_a_person(said, phrase):
+    answer = said(f"MACs in detail\n{phrase}\nend\n", after="Total MACs", about="torchvision/googlenet")
+    assert isinstance(answer, NoAnswer), answer
+    assert answer.verdict.outcome is Outcome.MANUAL
+    assert (
+        "(line 2" in answer.verdict.reason or "(line 3" in answer.verdict.reason or "(line 4" in answer.verdict.reason
+    )
+
+
+@pytest.mark.parametrize("phrase", HIDDEN)
+def test_what_a_reader_does_not_see_is_not_said(said, phrase):
+    assert said(f"MACs in detail\n{phrase}\nend\n", after="Total MACs") is None
 
 
 @pytest.mark.parametrize("phrase", WEIGHT_BYTES)
@@ -314,21 +433,61 @@ def test_histograms_and_tables(said):
 @pytest.mark.parametrize(
     ("piece", "size"),
     [
-        ("Total MACs ", 50_000_000),
-        ("| Total MACs |\n|---|\n", 50_000_000),
-        ("a", 50_000_000),
-        ("Total MACs\n", 5_000_000),
-        ("Total MACs: 1\n", 5_000_000),
-        ("Total ", 5_000_000),
-        ("Total of the ", 5_000_000),
-        ("(", 5_000_000),
-        (" ", 5_000_000),
-        ("\n", 5_000_000),
-        ("1 ", 5_000_000),
+        ("Total MACs ", 4_000_000),
+        ("| Total MACs |\n|---|\n", 4_000_000),
+        ("a", 4_000_000),
+        ("Total MACs\n", 2_000_000),
+        ("Total MACs: 1\n", 2_000_000),
+        ("Total ", 2_000_000),
+        ("Total of the ", 2_000_000),
+        ("(", 2_000_000),
+        (" ", 2_000_000),
+        ("\n", 2_000_000),
+        ("1 ", 2_000_000),
     ],
 )
 def test_hostile_text_takes_linear_time(said, piece, size):
-    content = "Total MACs" + piece * (size // len(piece))
-    start = time.perf_counter()
-    said(content, after="Total MACs")
-    assert time.perf_counter() - start < size / 2_000_000
+    def work(size):
+        said("Total MACs" + piece * (size // len(piece)), after="Total MACs")
+
+    assert takes_linear_time(work, size)
+
+
+LABELLED = [
+    "Total MACs{}",
+    "Total MACs: {}",
+    "Total MACs is {}5",
+    "| Total MACs | {}",
+    "{}Total MACs: 5",
+    "5{}Total MACs",
+]
+FILLS = [
+    " ",
+    "_",
+    "*",
+    "(",
+    "[",
+    "1,",
+    "1 ",
+    "|",
+    "a ",
+    "in ",
+    "or 5,000 ",
+    "~~",
+    "<b>",
+    "<!--",
+    "=",
+    "not ",
+    "\\times 5",
+    "# ",
+]
+
+
+@pytest.mark.parametrize("fill", FILLS)
+@pytest.mark.parametrize("line", LABELLED)
+def test_hostile_lines_take_linear_time(said, line, fill):
+    def work(size):
+        content = (line.format(fill * (size // len(fill))) + "\n") * 3
+        said(content, after="Total MACs", about="torchvision/googlenet")
+
+    assert takes_linear_time(work, 80_000)

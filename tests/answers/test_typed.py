@@ -169,6 +169,40 @@ def test_a_table_of_two_columns_in_every_shape(plain):
     assert (row.name, row.cells["parameters"].value, row.cells["output_shape"]) == ("conv", 5, (1, 2))
 
 
+@pytest.mark.parametrize(
+    "row",
+    [
+        ["conv", "Conv2d", 9408, [1, 64]],
+        ["conv", [1, 64], 9408],
+        ["conv", (1, 64), 9408, "Conv2d", None],
+        {"conv": ("Conv2d", "1x64", 9408)},
+    ],
+)
+def test_columns_are_told_apart_by_their_types(row):
+    table = as_value(row if isinstance(row, dict) else [row], LAYERS)
+    assert table == as_value({"conv": {"parameters": 9408, "output_shape": [1, 64]}}, LAYERS)
+    assert table.rows[0].cells["parameters"].value == 9408
+    assert table.rows[0].cells["output_shape"] == (1, 64)
+
+
+@pytest.mark.parametrize("row", [["conv", 9408, 57, [1, 64]], ["conv", "Conv2d", 9408], ["conv", [1], [2], 3]])
+def test_columns_that_types_do_not_tell_apart_are_refused(row):
+    with pytest.raises(WrongTypeError):
+        as_value([row], LAYERS)
+
+
+def test_a_layers_type_may_stand_before_its_only_value():
+    assert as_value([("conv", "Conv2d", 5)], MACS) == as_value({"conv": 5}, MACS)
+    assert as_value([("conv", "Conv2d", [1, 2])], SHAPES) == as_value({"conv": [1, 2]}, SHAPES)
+    with pytest.raises(WrongTypeError, match="row 'conv' has 2 values, but 1 are asked for: macs"):
+        as_value([("conv", 5, 6)], MACS)
+
+
+def test_arrays_may_come_as_pairs():
+    pairs = as_value([["a", np.zeros(2)], ["b", np.ones(1)]], TableOfType(kind="tensor"))
+    assert {name: array.tolist() for name, array in pairs.items()} == {"a": [0, 0], "b": [1]}
+
+
 def test_a_shape_alone_is_a_cell():
     assert as_value({"conv": [1, 2]}, SHAPES).rows[0].cells == {"output_shape": (1, 2)}
     assert as_value([["conv", [1, 2]]], SHAPES).rows[0].cells == {"output_shape": (1, 2)}
@@ -179,9 +213,12 @@ def test_rows_keep_their_order_and_their_double_names():
 
 
 def test_our_own_rows_may_say_more():
-    plain = [{"layer": "conv", "macs": None, "also_named": ["Conv2d: 1-1"], "optional": True}]
+    also = {"macs": [0, 7], "type": ["x"]}
+    plain = [{"layer": "conv", "macs": None, "also_named": ["Conv2d: 1-1"], "also_right": also, "optional": True}]
     (row,) = as_value(plain, MACS, trusted=True).rows
     assert (row.cells["macs"], row.also_named, row.optional) == (None, ("Conv2d: 1-1",), True)
+    assert {column: [each.value for each in others] for column, others in row.also_right.items()} == {"macs": [0, 7]}
+    assert not as_value([{**plain[0], "macs": 5}], MACS).rows[0].also_right
 
 
 def test_a_table_stays_as_it_is():

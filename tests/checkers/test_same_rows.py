@@ -124,6 +124,65 @@ def test_an_optional_row_counts_only_where_it_is_wrong():
     assert same_rows(table(*ROWS, row("inception", None, None)), expected).credit == 1
 
 
+def test_an_optional_row_may_say_another_right_value():
+    container = row("inception", 5_000, optional=True, also_right={"macs": (number(0), number(17))})
+    expected = table(*ROWS, container)
+    for macs in (5_000, 0, 17):
+        assert same_rows(table(*ROWS, row("inception", macs)), expected).reason == "all 4 rows are right"
+    wrong = same_rows(table(*ROWS, row("inception", 18)), expected)
+    assert (wrong.credit, "got 18, which is about 277.8 times too small" in wrong.reason) == (Fraction(4, 5), True)
+    assert same_rows(table(*ROWS, row("inception", 0, 55)), expected).credit == Fraction(4, 5)
+
+
+def test_a_row_of_zeros_is_no_row_too_many():
+    of_macs = table(*(Row(name=each.name, cells={"macs": each.cells["macs"]}) for each in ROWS))
+    relu = Row(name="relu", cells={"macs": number(0)})
+    assert same_rows(table(relu, *of_macs.rows), of_macs).reason == "all 4 rows are right"
+    one = Row(name="relu", cells={"macs": number(1)})
+    assert same_rows(table(one, *of_macs.rows), of_macs).credit == Fraction(4, 5)
+    assert same_rows(table(row("relu", 0), *ROWS), EXPECTED).credit == Fraction(4, 5)
+    missing = table(Row(name="conv1", cells={"macs": number(0)}), *of_macs.rows[1:])
+    assert same_rows(missing, of_macs).credit == Fraction(3, 4)
+
+
+@pytest.mark.parametrize("name", ["total", "Total", "Total MACs", "**Sum**", "合計"])
+def test_a_total_is_no_row_too_many(name):
+    assert same_rows(table(*ROWS, row(name, 5)), EXPECTED).reason == "all 4 rows are right"
+
+
+def test_a_layer_that_begins_like_a_total_is_a_row():
+    assert same_rows(table(*ROWS, row("summary.conv", 5)), EXPECTED).credit == Fraction(4, 5)
+    assert same_rows(table(*ROWS, row("total.conv", 5)), EXPECTED).credit == Fraction(4, 5)
+    named = table(*ROWS, row("total", 5))
+    assert same_rows(table(*ROWS), named).credit == Fraction(4, 5)
+    assert same_rows(table(*ROWS, row("total", 6)), named).credit == Fraction(4, 5)
+
+
+def prefixed(prefix: str) -> Table:
+    return table(*(Row(name=f"{prefix}{each.name}", cells=each.cells) for each in ROWS))
+
+
+def test_a_first_part_that_all_names_share_is_left_out():
+    assert same_rows(prefixed("model."), EXPECTED).reason == "all 4 rows are right"
+    assert same_rows(table(row("model", 7), *prefixed("model.").rows), table(row("", 7), *ROWS)).credit == 1
+    assert same_rows(prefixed("model."), prefixed("model.")).credit == 1
+    mixed = table(*prefixed("model.").rows[:2], *ROWS[2:])
+    assert same_rows(mixed, EXPECTED).credit == Fraction(2, 6)
+
+
+@pytest.mark.parametrize(
+    "written",
+    ["nn.Conv2d", "torch.nn.Conv2d", "torch.nn.modules.conv.Conv2d", "<class 'torch.nn.modules.conv.Conv2d'>"],
+)
+def test_a_class_may_be_written_with_its_module(written):
+    expected = table(row("Conv2d", 1), row("Linear", 2))
+    assert same_rows(table(row(written, 1), row("Linear", 2)), expected).credit == 1
+
+
+def test_a_class_may_stand_behind_a_layers_name():
+    assert same_rows(table(row("conv1 (Conv2d)", 118_013_952, 112), *ROWS[1:]), EXPECTED).credit == 1
+
+
 def test_an_open_cell_is_not_compared():
     got = table(*ROWS[:3], row("fc", None))
     assert same_rows(got, EXPECTED).credit == 1
@@ -179,9 +238,19 @@ def test_an_abridged_table_costs_nothing_where_that_is_allowed():
         Outcome.CORRECT,
         "all 2 rows are right; the table is abridged and shows 2 of 4 rows",
     )
-    assert same_rows(table(ROWS[0], abridged=True), EXPECTED, abridged=True).credit == 1
+    assert same_rows(table(ROWS[0], abridged=True), EXPECTED, abridged=True, at_least=1).credit == 1
     assert same_rows(got, EXPECTED).hint == "the table leaves rows out: hand in all of them"
     assert same_rows(got, EXPECTED).credit == Fraction(1, 2)
+
+
+def test_an_abridged_table_shows_at_least_half_of_the_rows():
+    assert same_rows(table(*ROWS[:2], abridged=True), EXPECTED, abridged=True).credit == 1
+    verdict = same_rows(table(ROWS[0], abridged=True), EXPECTED, abridged=True)
+    assert (verdict.outcome, verdict.credit) == (Outcome.PARTIAL, Fraction(1, 4))
+    assert verdict.reason == "1 of 4 rows are right; 3 missing: 'conv2', 'conv3', 'fc'"
+    assert verdict.hint == "the table leaves rows out: hand in at least 2 of them"
+    three = table(*ROWS[:3])
+    assert same_rows(table(ROWS[0], abridged=True), three, abridged=True).credit == Fraction(1, 3)
 
 
 def test_an_abridged_table_with_too_few_rows():

@@ -36,12 +36,25 @@ def test_every_row_of_torchinfo_is_there_under_its_name(name):
     by_name = {alias: row for row in rows for alias in row["also_named"]}
     shown = summary(subject).summary_list
     for info in shown:
-        for with_variable in (False, True) if info.depth else (False,):
+        for with_variable in (False, True):
             row = by_name[info.get_layer_name(with_variable, True)]  # noqa: FBT003
             assert row["type"] == info.class_name
             assert row["parameters"] == info.num_params
             assert row["output_shape"] == (info.output_size or None)
     assert [row["also_named"][0] for row in rows] == [info.get_layer_name(False, True) for info in shown]  # noqa: FBT003
+
+
+@NEEDS_TORCHINFO
+@pytest.mark.parametrize("name", FAMILIES)
+def test_what_torchinfo_prints_as_a_containers_parameters_is_right_too(name):
+    subject = Once(torchvision(name))
+    by_name = {alias: row for row in layer_shapes(subject) for alias in row["also_named"]}
+    for info in summary(subject).summary_list:
+        row = by_name[info.get_layer_name(False, True)]  # noqa: FBT003
+        printed = info.num_params_to_str(reached_max_depth=False)
+        if printed != "--":
+            right = {row["parameters"], *row["also_right"].get("parameters", ())}
+            assert int(printed.replace(",", "")) in right, row["layer"]
 
 
 @NEEDS_TORCHINFO
@@ -74,6 +87,22 @@ def test_torchsummary_numbers_what_is_neither_root_nor_sequential_nor_list_as_it
     }
 
 
+def test_a_containers_row_may_say_nothing_its_own_or_what_is_left():
+    class Scaled(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.scale = nn.Parameter(torch.ones(3))
+            self.never_called = nn.Linear(2, 2)
+            self.layer = nn.Linear(4, 4)
+
+        def forward(self, x):
+            return self.layer(x) * self.scale.sum() + self.never_called.bias.sum()
+
+    scaled, layer = layer_shapes(Given(Scaled, (1, 4)))
+    assert (scaled["parameters"], scaled["also_right"]) == (29, {"parameters": [0, 3, 9]})
+    assert (layer["parameters"], layer["also_right"]) == (20, {})
+
+
 def test_rows_of_googlenet():
     rows = layer_shapes(torchvision("googlenet"))
     leaves = [row for row in rows if not row["optional"]]
@@ -85,8 +114,10 @@ def test_rows_of_googlenet():
         "parameters": 6_624_904,
         "output_shape": [1, 1000],
         "also_named": [],
+        "also_right": {"parameters": [0]},
         "optional": True,
     }
+    assert rows[0]["also_named"] == ["GoogLeNet", "GoogLeNet (GoogLeNet)", ""]
     assert [row["output_shape"][2] for row in leaves if row["layer"].startswith("maxpool")] == [56, 28, 14, 7]
     assert rows[2]["also_named"] == ["Conv2d: 2-1", "Conv2d (conv): 2-1", "Conv2d-1"]
 

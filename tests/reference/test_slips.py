@@ -5,7 +5,7 @@ import torch
 from torch import nn
 
 from reference import slips
-from reference.layers import layer_shapes, module_outputs
+from reference.layers import layer_shapes, module_output_shapes, module_outputs
 from reference.macs import macs
 from reference.state import parameters, weight_bytes
 from tests.reference.subjects import Given, torchvision
@@ -62,6 +62,9 @@ def test_layer_table_slips():
     unknown = slips.layer_shapes_batch_unknown(GOOGLENET)
     assert [row["output_shape"][1:] for row in unknown] == [row["output_shape"][1:] for row in rows]
     assert {row["output_shape"][0] for row in unknown} == {-1}
+    without = slips.layer_shapes_without_batch(GOOGLENET)
+    assert [row["output_shape"] for row in without] == [row["output_shape"][1:] for row in rows]
+    assert [row | {"output_shape": 0} for row in without] == [row | {"output_shape": 0} for row in rows]
     pools = [
         row["output_shape"][2] for row in slips.layer_shapes_without_ceil_mode(GOOGLENET) if "maxpool" in row["layer"]
     ]
@@ -154,6 +157,19 @@ def test_batch_slips():
     subject = torchvision("googlenet", batch=4)
     assert slips.macs_divided_by_batch(subject, layers=COUNTED) == 1_498_376_192
     assert slips.macs_times_batch(subject, layers=COUNTED) == 16 * 1_498_376_192
+
+
+def test_outputs_without_the_batch():
+    subject = torchvision("resnet18", batch=2)
+    right = module_outputs(subject, layers=["Conv2d"])
+    without = slips.module_outputs_without_batch(subject, layers=["Conv2d"])
+    assert list(without) == list(right)
+    assert all(torch.equal(without[name], output[0]) for name, output in right.items())
+    shapes = module_output_shapes(subject, layers=["Conv2d"])
+    short = slips.module_output_shapes_without_batch(subject, layers=["Conv2d"])
+    unknown = slips.module_output_shapes_batch_unknown(subject, layers=["Conv2d"])
+    assert [row["output_shape"] for row in short] == [row["output_shape"][1:] for row in shapes]
+    assert [row["output_shape"] for row in unknown] == [[-1, *row["output_shape"][1:]] for row in shapes]
 
 
 def test_outputs_of_what_follows():

@@ -82,6 +82,7 @@ def test_a_whole_check():
         "earned": 6,
         "reason": "got 1,356,857,600, which is 9.4 % less than expected",
         "hint": "Your sizes go wrong at the first max-pool, which rounds up (ceil_mode=True) where you round down.",
+        "notes": [],
         "answer_from": "hw2_1.py:total_macs",
         "hidden": False,
         "bonus": False,

@@ -251,3 +251,13 @@ def test_what_was_left_out_is_cut_after_five():
     text = text_of(many)
     assert text.count("left out: link") == 5
     assert "left out: and 117 more" in text
+
+
+def test_a_note_stands_beside_the_verdict_once_a_task():
+    noted = replace(correct(), notes=("seeded weights stood in",))
+    tasks = (
+        task("a", "A", graded("one", 1, noted, "x"), graded("two", 1, noted, "x")),
+        task("b", "B", graded("one", 1, noted)),
+    )
+    report = Report(submissions=(SubmissionReport(name="anna", tasks=tasks),))
+    assert text_of(report).count("               note: seeded weights stood in") == 2

@@ -2,12 +2,13 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
+from handed_in import read
 
 from labgrade.answers.call import obtain, present
-from labgrade.model import CallForm, InputSpec, Limits, SubjectSpec
+from labgrade.model import CallForm, InputSpec, Limits, SubjectSpec, TableType
 from labgrade.results import Answer, Execution, NoAnswer
-from labgrade.submission import read
 from labgrade.values import Number
 from labgrade.verdict import Outcome
 
@@ -58,7 +59,7 @@ def submission(folder, source):
     ],
 )
 def test_present(tmp_path, source):
-    assert present(submission(tmp_path, source), FORM)
+    assert present(submission(tmp_path, source), FORM.file, FORM.function)
 
 
 @pytest.mark.parametrize(
@@ -79,7 +80,7 @@ def test_present(tmp_path, source):
 )
 def test_not_present(tmp_path, source):
     found = submission(tmp_path, source)
-    assert not present(found, FORM)
+    assert not present(found, FORM.file, FORM.function)
     runner = Canned(None)
     assert obtain("total", "count", FORM, found, subject=SUBJECT, limits=Limits(), runner=runner) is None
     assert runner.requests == []
@@ -87,12 +88,12 @@ def test_not_present(tmp_path, source):
 
 def test_not_present_without_the_file_or_through_a_link(tmp_path):
     (tmp_path / "s").mkdir()
-    assert not present(read(tmp_path / "s", "s"), FORM)
+    assert not present(read(tmp_path / "s", "s"), FORM.file, FORM.function)
     (tmp_path / "other.py").write_text("def total_macs(): pass")
     found = submission(tmp_path / "s", "def total_macs(): pass")
     (tmp_path / "s/hw2_1.py").unlink()
     (tmp_path / "s/hw2_1.py").symlink_to(tmp_path / "other.py")
-    assert not present(found, FORM)
+    assert not present(found, FORM.file, FORM.function)
 
 
 def asked(execution, kind="count"):
@@ -139,3 +140,66 @@ def test_a_value_of_another_type_is_incorrect():
     assert answer.verdict.outcome is Outcome.INCORRECT
     assert answer.verdict.reason.startswith("total_macs returned ")
     assert "nan" in answer.verdict.reason
+
+
+@pytest.mark.parametrize("path", ["HW2_1.py", "hw2-1/hw2_1.py"])
+def test_the_only_file_of_the_name_is_found_in_another_case_or_folder(tmp_path, path):
+    (tmp_path / path).parent.mkdir(exist_ok=True)
+    (tmp_path / path).write_text("def total_macs(model): pass")
+    runner = Canned(Execution(status="returned", value=7))
+    answer = obtain("total", "count", FORM, read(tmp_path, "s"), subject=SUBJECT, limits=Limits(), runner=runner)
+    assert (answer.value.value, answer.origin) == (7, f"{path}:total_macs")
+    assert answer.remarks == (f"read '{path}' for 'hw2_1.py'",)
+    assert runner.requests[0].file == path
+    runner.execution = Execution(status="crashed", reason="it fails")
+    failed = obtain("total", "count", FORM, read(tmp_path, "s"), subject=SUBJECT, limits=Limits(), runner=runner)
+    assert (failed.verdict.outcome, failed.remarks) == (Outcome.CRASHED, answer.remarks)
+
+
+def test_two_files_of_the_name_are_one_too_many(tmp_path):
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "hw2_1.py").write_text("def total_macs(model): pass")
+    runner = Canned(None)
+    answer = obtain("total", "count", FORM, read(tmp_path, "s"), subject=SUBJECT, limits=Limits(), runner=runner)
+    assert answer.verdict.outcome is Outcome.INCORRECT
+    assert answer.verdict.reason == ("2 files could be 'hw2_1.py': 'a/hw2_1.py', 'b/hw2_1.py'; keep one, at the top")
+    assert runner.requests == []
+
+
+@pytest.mark.parametrize("value", [[7], np.array([7]), np.array([[7.0]]), ["7"]])
+def test_the_only_element_of_a_list_is_the_value_with_a_note(value):
+    answer, _ = asked(Execution(status="returned", value=value))
+    assert answer.value.value == 7
+    (note,) = answer.remarks
+    assert note.endswith("was returned; the only value in it was read")
+
+
+@pytest.mark.parametrize("value", [[7, 8], [], [[7]], np.array([7, 8]), {"total": 7}, [True], [None]])
+def test_what_is_not_one_element_is_not_a_count(value):
+    answer, _ = asked(Execution(status="returned", value=value))
+    assert answer.verdict.outcome is Outcome.INCORRECT
+
+
+def test_a_number_is_no_list_and_a_shape_of_one_dimension_stays_a_shape():
+    answer, _ = asked(Execution(status="returned", value=np.array(7)))
+    assert (answer.value.value, answer.remarks) == (7, ())
+    answer, _ = asked(Execution(status="returned", value=[7]), "shape")
+    assert (answer.value, answer.remarks) == ((7,), ())
+
+
+TABLE = TableType(row="layer", columns={"parameters": "count", "output_shape": "shape"})
+
+
+def test_a_printed_table_that_is_returned_is_read_as_one():
+    rule, head = "=" * 80, "Layer (type:depth-idx)      Param #      Output Shape"
+    rows = "├─Conv2d: 1-1      9,408      [1, 64, 112, 112]\n├─ReLU: 1-2      --      [1, 64]"
+    answer, _ = asked(Execution(status="returned", value=f"{rule}\n{head}\n{rule}\n{rows}\n{rule}"), TABLE)
+    assert [(row.name, row.cells["output_shape"]) for row in answer.value.rows] == [
+        ("Conv2d: 1-1", (1, 64, 112, 112)),
+        ("ReLU: 1-2", (1, 64)),
+    ]
+    answer, _ = asked(Execution(status="returned", value="layer,parameters\nconv1,5\n"), TABLE)
+    assert "the table has no column 'output_shape'" in answer.verdict.reason
+    answer, _ = asked(Execution(status="returned", value="a table"), TABLE)
+    assert answer.verdict.reason.startswith("total_macs returned the text 'a table', but a table is asked for")

@@ -3,6 +3,9 @@
 import json
 import struct
 from collections import deque
+from decimal import Decimal
+from enum import IntEnum
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -94,7 +97,6 @@ class Nameless(type):
         (b"x", "a bytes, which is not plain data; return numbers, text, lists, dicts or tensors"),
         (1j, "a complex, which is not plain data; return numbers, text, lists, dicts or tensors"),
         (deque(), "a collections.deque, which is not plain data; return numbers, text, lists, dicts or tensors"),
-        ({}.items(), "a dict_items, which is not plain data; return list(...) of it"),
         (np.array([1, None]), "a numpy array of dtype object; return one of numbers, such as float32"),
         (np.array(["a"]), "a numpy array of dtype <U1; return one of numbers, such as float32"),
         (np.ones(2, complex), "a numpy array of dtype complex128; return one of numbers, such as float32"),
@@ -117,6 +119,32 @@ def test_what_is_not_plain_data_is_refused_by_name(value, message):
 def test_a_subclass_is_refused_whatever_it_says_of_itself():
     with pytest.raises(RefusedError, match="Liar, which is not plain data"):
         pack([Liar(3)], convert)
+
+
+def test_numbers_with_a_type_of_their_own_cross_as_plain_ones():
+    values = [Decimal("1E+3"), Decimal("0.5"), Decimal(-7), Fraction(6, 2), Fraction(1, 4), Decimal("1e999999")]
+    assert crossed(values) == [1000, 0.5, -7, 3, 0.25, float("inf")]
+    assert [type(value) for value in crossed(values[:4])] == [int, float, int, int]
+
+
+def test_an_enumeration_is_refused_with_what_to_return():
+    with pytest.raises(RefusedError, match=r"Size, which is not plain data; return int\(...\) of it"):
+        pack(IntEnum("Size", {"SMALL": 3}).SMALL, convert)
+
+
+def test_what_is_lazy_is_listed():
+    assert crossed([{"a": 1}.items(), map(str, [1]), zip("ab", "cd", strict=True)]) == [
+        [["a", 1]],
+        ["1"],
+        [["a", "c"], ["b", "d"]],
+    ]
+    with pytest.raises(RefusedError, match="of values; a tensor may hold"):
+        pack(for_ever(), convert)
+
+
+def for_ever():
+    while True:
+        yield "many" * 100
 
 
 def test_64_levels_pass_and_one_more_does_not():
@@ -200,5 +228,5 @@ def test_a_long_float_is_infinite_and_a_long_zero_dimension_holds_nothing():
 
 
 def test_every_given_name_is_described():
-    assert set(GIVEN) == {"model", "input", "input_size"}
+    assert set(GIVEN) == {"model", "input", "input_size", "model_path"}
     assert all(GIVEN.values())

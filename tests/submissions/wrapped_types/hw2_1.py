@@ -1,9 +1,24 @@
 """Returns what libraries return in place of plain data."""
 
 from collections import Counter, OrderedDict, defaultdict
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from typing import NamedTuple
 
 import numpy as np
 import torch
+
+
+class Row(NamedTuple):
+    layer: str
+    macs: int
+
+
+@dataclass
+class Record:
+    layer: str
+    macs: int
 
 
 def total_macs(model, input_size):
@@ -23,4 +38,11 @@ def total_macs(model, input_size):
         scalar=torch.tensor(5),
         weight=torch.nn.Parameter(torch.zeros(2)),
         infinite=float("-inf"),
+        decimal=Decimal("1498376192.00"),
+        share=Decimal("0.25"),
+        fraction=Fraction(14, 2),
+        named=[Row("conv1", 5), Record("conv2", 6)],
+        items={"conv1": 5}.items(),
+        yielded=(n for n in range(2)),
+        by_class={torch.nn.Conv2d: torch.nn.Linear},
     )

@@ -1,0 +1,180 @@
+"""Answers read from what a student's program prints and writes. One run serves all answers that read it."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+from labgrade.answers import advice, file, text
+from labgrade.answers.call import OUTCOMES
+from labgrade.answers.documents import Unreadable, locate
+from labgrade.model import FileForm
+from labgrade.results import Answer, NoAnswer, Submission
+from labgrade.sandbox.request import ScriptRequest
+from labgrade.sandbox.visible import decoded, visible
+from labgrade.verdict import Outcome, without_value
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from labgrade.model import AnswerType, Limits, RunForm, SubjectSpec
+    from labgrade.sandbox.request import ProgramRun
+    from labgrade.sandbox.runner import Runner
+
+    Provide: TypeAlias = Callable[[str | Path, SubjectSpec | None], Path]
+
+PRINTED = "stdout"
+_SHOWN_CHARS = 4000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ran:
+    """A program that has ended: what came of it, what it printed (one file, `stdout`), and the files that it wrote."""
+
+    run: ProgramRun
+    printed: Submission
+    written: Submission
+
+
+class Runs:
+    """Runs each program once for each submission, subject and limits. Use as a context manager, or call `close`.
+
+    `provide` gives the file behind a source of `RunForm.provide`, for the subject at hand.
+    """
+
+    def __init__(self, runner: Runner, provide: Provide) -> None:
+        self._runner = runner
+        self._provide = provide
+        self._ended: dict[str, Ran] = {}
+        self._home: tempfile.TemporaryDirectory[str] | None = None
+
+    def close(self) -> None:
+        """Forget everything."""
+        self._ended.clear()
+        if self._home is not None:
+            self._home.cleanup()
+            self._home = None
+
+    def run(
+        self, form: RunForm, found: str, submission: Submission, *, subject: SubjectSpec | None, limits: Limits
+    ) -> Ran:
+        """What came of the program, whose file was found at `found`.
+
+        Raises:
+            FaultError: what has to be provided can't be made.
+        """
+        changing = subject if form.varies else None
+        key = repr((str(submission.folder), found, form.file, form.arguments, form.provide, changing, limits))
+        if key not in self._ended:
+            self._ended[key] = self._run(form, found, submission, subject=subject, limits=limits)
+        return self._ended[key]
+
+    def _run(
+        self, form: RunForm, found: str, submission: Submission, *, subject: SubjectSpec | None, limits: Limits
+    ) -> Ran:
+        base = found[: len(found) - len(form.file)].rstrip("/")
+        request = ScriptRequest(
+            folder=submission.folder,
+            file=found[len(found) - len(form.file) :],
+            cwd=base,
+            arguments=form.arguments,
+            provide={target: self._provide(source, subject) for target, source in form.provide.items()},
+            limits=limits,
+        )
+        ended = self._runner.run_script(request)
+        if self._home is None:
+            self._home = tempfile.TemporaryDirectory(prefix="labgrade-runs-", ignore_cleanup_errors=True)
+        home = Path(tempfile.mkdtemp(dir=self._home.name))
+        files = {_below(base, path): data for path, data in ended.files.items()}
+        return Ran(
+            run=replace(ended, files={}),
+            printed=_kept(submission.name, home / "printed", {PRINTED: ended.stdout}),
+            written=_kept(submission.name, home / "written", files),
+        )
+
+
+def obtain(
+    name: str,
+    kind: AnswerType,
+    form: RunForm,
+    submission: Submission,
+    *,
+    subject: SubjectSpec | None,
+    limits: Limits,
+    runs: Runs,
+) -> Answer | NoAnswer | None:
+    """The value that the program prints or writes, or why there is none; None where the program is not handed in.
+
+    A value that was there before the program failed counts, and a note says how it failed.
+    """
+    found = locate(submission, f"{form.folder}/{form.file}" if form.folder else form.file)
+    if found is None:
+        return None
+    if isinstance(found, Unreadable):
+        return NoAnswer(name=name, verdict=without_value(Outcome.INCORRECT, found.reason), origin=found.path)
+    ran = runs.run(form, found, submission, subject=subject, limits=limits)
+    value = _read(name, kind, form, ran)
+    failed = ran.run.status != "returned"
+    notes = advice.notes(ran.run)
+    if value is not None and (isinstance(value, Answer) or not failed):
+        later = (f"{form.file} did not end well: {ran.run.reason}",) if failed else ()
+        return replace(value, origin=f"{form.command}: {value.origin}", notes=(*later, *notes))
+    facts = _shown(ran.run)
+    verdict = (
+        without_value(OUTCOMES[ran.run.status], ran.run.reason, hint=advice.hint(ran.run), **facts)
+        if failed
+        else without_value(Outcome.MISSING, _not_there(form, ran), **facts)
+    )
+    return NoAnswer(name=name, verdict=verdict, origin=form.command, notes=notes)
+
+
+def _read(name: str, kind: AnswerType, form: RunForm, ran: Ran) -> Answer | NoAnswer | None:
+    if isinstance(form.reads, FileForm):
+        return file.obtain(name, kind, form.reads, ran.written)
+    if form.reads.file is not None:
+        return text.obtain(name, kind, form.reads, ran.written)
+    return text.obtain(name, kind, replace(form.reads, file=PRINTED), ran.printed)
+
+
+def _not_there(form: RunForm, ran: Ran) -> str:
+    """Why a program that ended well gave no answer."""
+    reads = form.reads
+    place = reads.pattern if isinstance(reads, FileForm) else reads.file
+    if place is not None and "*" not in place and locate(ran.written, place) is None:
+        files = ", ".join(f"'{path}'" for path in ran.written.files[:8])
+        return f"{form.command} ended well, but wrote no '{place}'" + (f"; it wrote {files}" if files else "")
+    words = f"'{reads.after or reads.find}'" if not isinstance(reads, FileForm) and (reads.after or reads.find) else ""
+    where = f"in '{place}'" if place else "in what it printed"
+    return f"{form.command} ended well, but {words or 'no value of the kind asked for'} is not {where}"
+
+
+def _shown(run: ProgramRun) -> dict[str, str]:
+    """For staff: what it printed, and said on stderr."""
+    streams = {"printed": decoded(run.stdout), "stderr": decoded(run.stderr)}
+    return {name: visible(text, _SHOWN_CHARS) for name, text in streams.items() if text.strip()}
+
+
+def _below(base: str, path: str) -> str:
+    """A path within the folder that the program ran in; what it wrote elsewhere keeps its path from the top."""
+    return path[len(base) + 1 :] if base and path.startswith(f"{base}/") else path
+
+
+def _kept(name: str, folder: Path, files: Mapping[str, bytes]) -> Submission:
+    """Write the files below a folder of ours. Their names are a student's: what leads elsewhere is left out."""
+    folder.mkdir()
+    kept = []
+    for path, data in files.items():
+        if "\\" in path or path.startswith("/") or not path.isprintable() or {"", ".", ".."} & set(path.split("/")):
+            continue
+        target = folder / path
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with os.fdopen(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as writer:
+                writer.write(data)
+        except OSError:
+            continue
+        kept.append(path)
+    return Submission(name=name, folder=folder, files=tuple(sorted(kept)))

@@ -1,0 +1,231 @@
+"""Archives, unpacked entry by entry into stores: what an entry says of itself is never believed."""
+
+from __future__ import annotations
+
+import gzip
+import lzma
+import stat
+import tarfile
+import zipfile
+import zlib
+from typing import IO, TYPE_CHECKING, TypeAlias, cast
+
+from labgrade.intake import names
+from labgrade.intake.store import ALL_BYTES, CLUTTER, DamagedError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from labgrade.intake.store import Store
+
+    # For the parts of an entry's path: the store that takes it, and the parts there; None where nobody wants it.
+    Route: TypeAlias = Callable[[tuple[str, ...]], tuple[Store, tuple[str, ...]] | None]
+
+ENDINGS = (".tar.gz", ".tgz", ".tar", ".zip")
+OTHERS = (".rar", ".7z", ".tar.xz", ".tar.bz2", ".txz", ".tbz2", ".gz", ".xz", ".bz2", ".zst")
+RATIO = 200
+_FREE_BYTES = 1 << 20  # what may come of nearly nothing
+_MOST_ENTRIES = 200_000
+_ENCRYPTED = 0x1
+_MADE_BY_DOS = 0
+_ZIP_ERRORS = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError, ValueError, lzma.LZMAError)
+_TAR_ERRORS = (tarfile.TarError, zlib.error, EOFError, OSError, ValueError, OverflowError, RecursionError, DamagedError)
+DAMAGED = "it is damaged or cut short"
+
+
+def ending(name: str) -> str:
+    """`.zip` of `hw2.ZIP`; nothing where it is no archive that can be unpacked."""
+    return next((known for known in ENDINGS if name.lower().endswith(known)), "")
+
+
+def members(path: Path) -> Iterator[tuple[tuple[str, ...], bool]]:
+    """The path of each entry that could be taken, and whether it is a file, not a folder.
+
+    Raises:
+        DamagedError: it is no such archive.
+    """
+    if ending(path.name) == ".zip":
+        with _opened(path) as archive:
+            for info in archive.infolist():
+                if isinstance(parts := _zip_parts(info), tuple) and not _is_clutter(parts):
+                    yield parts, not info.is_dir()
+        return
+    with path.open("rb") as file:
+        try:
+            with _tar(file, path.name) as tar:
+                for member in tar:
+                    if isinstance(parts := _tar_parts(member), tuple) and not _is_clutter(parts):
+                        yield parts, not member.isdir()
+        except _TAR_ERRORS as error:
+            raise DamagedError(DAMAGED) from error
+
+
+def unpack(path: Path, route: Route, refuse: Callable[[str, str], None], *, called: str) -> None:
+    """Unpack a whole archive. `refuse(path, why)` hears of what is nobody's, and of damage to what is `called` so."""
+    try:
+        one = _unpack_zip if ending(path.name) == ".zip" else _unpack_tar
+        full = one(path, route, refuse)
+    except DamagedError as error:
+        refuse(called, str(error))
+        return
+    if full:
+        refuse(called, f"it holds more than {_MOST_ENTRIES:,} entries; the first were taken")
+
+
+# ---- zip -------------------------------------------------------------------------------------------------------
+
+
+def _opened(path: Path) -> zipfile.ZipFile:
+    try:
+        return zipfile.ZipFile(path)
+    except (*_ZIP_ERRORS, OSError) as error:
+        message = f"it is no zip archive, or {DAMAGED.removeprefix('it is ')}"
+        raise DamagedError(message) from error
+
+
+def _unpack_zip(path: Path, route: Route, refuse: Callable[[str, str], None]) -> bool:
+    """Whether there was more than is taken."""
+    with _opened(path) as archive:
+        entries = archive.infolist()
+        # Smallest first, so that a huge entry costs no other.
+        for info in sorted(entries[:_MOST_ENTRIES], key=lambda info: info.file_size):
+            parts = _zip_parts(info)
+            if info.is_dir() or _is_clutter(parts):
+                continue
+            if isinstance(parts, str):
+                refuse(_zip_name(info), parts)
+                continue
+            routed = route(parts)
+            if routed is None:
+                continue
+            store, kept = routed
+            if why := _zip_problem(info):
+                store.refuse("/".join(kept), why)
+            elif store.accepts("/".join(kept), info.file_size):
+                _put_zipped(archive, info, store, kept)
+    return len(entries) > _MOST_ENTRIES
+
+
+def _put_zipped(archive: zipfile.ZipFile, info: zipfile.ZipInfo, store: Store, kept: tuple[str, ...]) -> None:
+    try:
+        with archive.open(info) as entry:
+            store.put(kept, _reader(entry, (*_ZIP_ERRORS, OSError)))
+    except (*_ZIP_ERRORS, OSError):
+        store.refuse("/".join(kept), DAMAGED)
+
+
+def _reader(entry: IO[bytes], damage: tuple[type[Exception], ...]) -> Callable[[int], bytes]:
+    def read(most: int) -> bytes:
+        try:
+            return entry.read(most)
+        except DamagedError:
+            raise
+        except damage as error:
+            raise DamagedError(DAMAGED) from error
+
+    return read
+
+
+def _zip_name(info: zipfile.ZipInfo) -> str:
+    """Without its flag for UTF-8 a name is in the encoding of the system that it was written on."""
+    name = info.orig_filename
+    if not info.flag_bits & zipfile._MASK_UTF_FILENAME:  # type: ignore[attr-defined]  # noqa: SLF001 - bit 11
+        name = names.decoded(name.encode("cp437"), name)
+    return name.replace("\\", "/") if info.create_system == _MADE_BY_DOS else name
+
+
+def _zip_parts(info: zipfile.ZipInfo) -> tuple[str, ...] | str:
+    return names.split(_zip_name(info))
+
+
+def _zip_problem(info: zipfile.ZipInfo) -> str:
+    mode = info.external_attr >> 16
+    if stat.S_IFMT(mode) and not stat.S_ISREG(mode):
+        return "it is a link; hand in the file itself" if stat.S_ISLNK(mode) else "it is not a regular file"
+    if info.flag_bits & _ENCRYPTED:
+        return "it is encrypted; hand it in without a password"
+    if info.file_size > RATIO * info.compress_size + _FREE_BYTES:
+        return f"it would unpack to more than {RATIO} times its size"
+    return ""
+
+
+# ---- tar -------------------------------------------------------------------------------------------------------
+
+
+class _Bounded:
+    """A stream that ends with an error where it has given more than a hand-in may hold, or than its file explains."""
+
+    def __init__(self, stream: IO[bytes], most: int) -> None:
+        self._stream = stream
+        self._left = most
+
+    def read(self, size: int) -> bytes:
+        data = self._stream.read(size)
+        self._left -= len(data)
+        if self._left < 0:
+            message = f"it unpacks to more than {RATIO} times its size, or than {2 * ALL_BYTES >> 20} MiB"
+            raise DamagedError(message)
+        return data
+
+
+def _tar(file: IO[bytes], name: str) -> tarfile.TarFile:
+    """Read as a stream, so that nothing is read twice and the bound holds for all of it."""
+    size = file.seek(0, 2)
+    file.seek(0)
+    packed = ending(name) != ".tar"
+    stream = cast("IO[bytes]", gzip.GzipFile(fileobj=file)) if packed else file
+    most = min(RATIO * size + _FREE_BYTES, 2 * ALL_BYTES) if packed else size + _FREE_BYTES
+    return tarfile.open(fileobj=cast("IO[bytes]", _Bounded(stream, most)), mode="r|", errors="surrogateescape")
+
+
+def _unpack_tar(path: Path, route: Route, refuse: Callable[[str, str], None]) -> bool:
+    """Whether there was more than is taken."""
+    with path.open("rb") as file:
+        try:
+            with _tar(file, path.name) as archive:
+                for count, info in enumerate(archive):
+                    if count >= _MOST_ENTRIES:
+                        return True
+                    _take_member(archive, info, route, refuse)
+        except DamagedError:
+            raise
+        except _TAR_ERRORS as error:
+            message = f"{DAMAGED}; what came before was taken"
+            raise DamagedError(message) from error
+    return False
+
+
+def _take_member(
+    archive: tarfile.TarFile, info: tarfile.TarInfo, route: Route, refuse: Callable[[str, str], None]
+) -> None:
+    parts = _tar_parts(info)
+    if info.isdir() or _is_clutter(parts):
+        return
+    if isinstance(parts, str):
+        refuse(_tar_name(info), parts)
+        return
+    routed = route(parts)
+    if routed is None:
+        return
+    store, kept = routed
+    if not info.isreg():
+        linked = info.issym() or info.islnk()
+        why = "it is a link; hand in the file itself" if linked else "it is not a regular file"
+        store.refuse("/".join(kept), why)
+    elif store.accepts("/".join(kept), info.size):
+        entry = archive.extractfile(info)
+        if entry is not None:
+            store.put(kept, _reader(entry, _TAR_ERRORS))
+
+
+def _tar_name(info: tarfile.TarInfo) -> str:
+    return names.of_file_system(info.name)
+
+
+def _tar_parts(info: tarfile.TarInfo) -> tuple[str, ...] | str:
+    return names.split(_tar_name(info))
+
+
+def _is_clutter(parts: tuple[str, ...] | str) -> bool:
+    return isinstance(parts, tuple) and any(part in CLUTTER or part.startswith("._") for part in parts)

@@ -1,0 +1,54 @@
+"""A measurement within the child: trusted code of `reference/` reads one file of a student's. None of theirs runs."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import traceback
+import types
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from labgrade.sandbox.foreign import convert
+from labgrade.sandbox.places import trusted_place
+from labgrade.sandbox.wire import RefusedError, pack
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+_PROBLEM_CHARS = 2000
+
+
+def measure(job: Mapping[str, Any], folder: Path) -> bytes:
+    """The frame: `measured` with plain data, `rejected` for a ValueError, `broke` for whatever else is raised."""
+    try:
+        function = _function(Path(job["file"]), job["function"])
+        value = function(folder / job["artifact"], **job["parameters"])
+        return pack({"event": "measured", "value": value}, convert)
+    except ValueError as error:
+        return _told("rejected", str(error))
+    except MemoryError:
+        return _told("starved", "")
+    except RefusedError as error:
+        return _told("broke", f"it returned {error}")
+    except BaseException as error:  # noqa: BLE001 - whatever it is, it is ours to look at
+        frame = traceback.extract_tb(error.__traceback__)[-1]
+        return _told("broke", f"{type(error).__name__}: {error} ({Path(frame.filename).name}:{frame.lineno})")
+
+
+def _told(event: str, problem: str) -> bytes:
+    return pack({"event": event, "problem": problem[:_PROBLEM_CHARS]}, convert)
+
+
+def _function(file: Path, name: str) -> Callable[..., object]:
+    """Import a file as a part of a package of its folder, so that it finds its private neighbours."""
+    in_jail = Path(trusted_place(str(file.parent)))
+    if in_jail.is_dir():
+        file = in_jail / file.name
+    package = f"labgrade_{file.parent.name}"
+    if package not in sys.modules:
+        module = types.ModuleType(package)
+        module.__path__ = [str(file.parent)]
+        sys.modules[package] = module
+    function: Callable[..., object] = getattr(importlib.import_module(f"{package}.{file.stem}"), name)
+    return function

@@ -1,0 +1,114 @@
+"""Pretrained weights without a network: what the TA offers in a TORCH_HOME, else the zoo's seeded weights.
+
+`pretrained=True`, `weights="DEFAULT"`, `torch.hub.load` and `load_state_dict_from_url` all come down to three functions
+of torch.hub, which are replaced here.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any
+from urllib.error import URLError
+from urllib.parse import urlparse
+
+from labgrade.sandbox.offline import SENTENCE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_IMPORTERS = ("torch.hub", "torchvision._internally_replaced_utils", "torchvision.models._api")
+_VISION = "pytorch/vision"
+_OF_THE_DOWNLOAD = ("trust_repo", "force_reload", "verbose", "skip_validation")
+_HEADS = ("googlenet", "inception_v3")  # published with auxiliary heads, which the zoo leaves out
+
+
+def install(note: Callable[[str], None]) -> None:
+    """Replace the downloads. `note` is told the architecture whenever seeded weights stand in for trained ones."""
+    torch: Any = sys.modules.get("torch")
+    zoo: Any = sys.modules.get("labgrade_zoo")
+    if torch is None or zoo is None:
+        return
+    downloads = _Downloads(torch.hub, zoo, note)
+    for module in map(sys.modules.get, _IMPORTERS):
+        if module is not None:
+            module.load_state_dict_from_url = downloads.state_dict  # type: ignore[attr-defined]
+    torch.hub.download_url_to_file, torch.hub.load = downloads.to_file, downloads.model
+
+
+class _Downloads:
+    """What stands in for the functions of torch.hub that download."""
+
+    def __init__(self, hub: Any, zoo: Any, note: Callable[[str], None]) -> None:
+        self._hub = hub
+        self._zoo = zoo
+        self._note = note
+        self._load_state_dict_from_url = hub.load_state_dict_from_url
+        self._load = hub.load
+
+    def state_dict(self, url: str, model_dir: str | None = None, *rest: Any, **options: Any) -> Any:
+        """For `load_state_dict_from_url`: the file where it is there, as in an offered TORCH_HOME."""
+        name = options.get("file_name") or PurePosixPath(urlparse(url).path).name
+        if os.access(Path(model_dir or Path(self._hub.get_dir()) / "checkpoints") / name, os.R_OK):
+            return self._load_state_dict_from_url(url, model_dir, *rest, **options)
+        return _stand_in(self._zoo, url, self._note)
+
+    def to_file(self, url: str, dst: str, *_: Any, **__: Any) -> None:
+        """For `download_url_to_file`."""
+        sys.modules["torch"].save(_stand_in(self._zoo, url, self._note), dst)
+
+    def model(self, repo_or_dir: str, model: str, *args: Any, source: str = "github", **options: Any) -> Any:
+        """For `torch.hub.load`: torchvision's own models, or what lies in an offered TORCH_HOME or a local folder."""
+        given = {name: value for name, value in options.items() if name not in _OF_THE_DOWNLOAD}
+        if source.lower() == "local":
+            return self._load(repo_or_dir, model, *args, source=source, **given)
+        repository, _, ref = repo_or_dir.partition(":")
+        if repository == _VISION:
+            return sys.modules["torchvision"].models.get_model_builder(model)(*args, **given)
+        for known in [ref] if ref else ["main", "master"]:
+            folder = Path(self._hub.get_dir()) / f"{repository.replace('/', '_')}_{known.replace('/', '_')}"
+            if folder.is_dir():
+                return self._load(str(folder), model, *args, source="local", **given)
+        raise URLError(SENTENCE.format(f"'github.com/{repository}'"))
+
+
+def _stand_in(zoo: Any, url: str, note: Callable[[str], None]) -> dict[str, Any]:
+    """The state dict behind a URL of torchvision's, with the zoo's weights.
+
+    Raises:
+        URLError: it is of no architecture that the zoo has.
+    """
+    found = _architecture(zoo, url)
+    if found is None:
+        raise URLError(SENTENCE.format(f"'{urlparse(url).netloc or url}'"))
+    name, weights = found
+    note(name)
+    model = zoo.COLLECTION + name
+    side = min(weights.meta["min_size"]) if name.startswith("vit_") else 224
+    options = {} if side == 224 else {"image_size": side}  # noqa: PLR2004 - torchvision's default
+    state: dict[str, Any] = zoo.Subject(model=model, shape=(1, 3, 1, 1), options=options).with_weights()[0].state_dict()
+    if name in _HEADS:
+        _add_heads(state, zoo.Subject(model=model, shape=(1, 3, 1, 1), options={"aux_logits": True}))
+    return state
+
+
+def _add_heads(state: dict[str, Any], whole: Any) -> None:
+    """The weights of the heads, which nothing in eval mode runs; drawing them as training does would take seconds."""
+    torch = sys.modules["torch"]
+    for name, like in whole.on_meta()[0].state_dict().items():
+        if name not in state:
+            state[name] = torch.full(like.shape, 0.01).to(like.dtype)
+
+
+def _architecture(zoo: Any, url: str) -> tuple[str, Any] | None:
+    """Of whose weights a URL speaks: one that torchvision publishes today, or an older one by its file's name."""
+    models = sys.modules["torchvision"].models
+    names = [name.removeprefix(zoo.COLLECTION) for name in zoo.names() if name.startswith(zoo.COLLECTION)]
+    known = [(name, weights) for name in names for weights in models.get_model_weights(name)]
+    for name, weights in known:
+        if weights.url == url:
+            return name, weights
+    stem = PurePosixPath(urlparse(url).path).stem
+    close = [(name, weights) for name, weights in known if stem == name or stem.startswith((f"{name}-", f"{name}_"))]
+    return max(close, key=lambda each: len(each[0]), default=None)

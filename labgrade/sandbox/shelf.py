@@ -1,0 +1,56 @@
+"""What children are given: values of a subject, built by the zoo."""
+
+from __future__ import annotations
+
+import gc
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+_WITH_VALUES = frozenset({"model", "input"})
+
+
+class Shelf:
+    """The one subject that this process has ready, if any: what is on it is what its children can see.
+
+    `zoo` loads the module whose `Subject` builds what is given.
+    """
+
+    def __init__(self, zoo: Callable[[], Any]) -> None:
+        self._zoo = zoo
+        self._wanted: object = None
+        self._subject: Any = None
+
+    def prepare(self, wanted: Mapping[str, Any]) -> None:
+        """Build a subject, so that the children of this process need not.
+
+        Raises:
+            Exception: what the zoo raises for a subject that cannot be built.
+        """
+        self._subject = self._build(wanted)
+        self._wanted = dict(wanted)
+        gc.collect()
+        gc.freeze()
+
+    def arguments(self, told: Any) -> dict[str, object]:
+        """The values of the names `given` of a `subject`, in order."""
+        wanted = told["subject"]
+        if wanted is None:
+            return {}
+        given = tuple(told["given"])
+        values: dict[str, object] = {"input_size": tuple(wanted["shape"]), "model_path": ""}  # the path: see jobs
+        if needs_values(given):
+            subject = self._subject if wanted == self._wanted else self._build(wanted)
+            values["model"], values["input"] = subject.with_weights()
+        return {name: values[name] for name in given}
+
+    def _build(self, wanted: Mapping[str, Any]) -> Any:
+        subject = self._zoo().Subject(**{**wanted, "shape": tuple(wanted["shape"])})
+        subject.with_weights()
+        return subject
+
+
+def needs_values(given: tuple[str, ...]) -> bool:
+    """Whether any of it takes building the subject with its weights."""
+    return bool(_WITH_VALUES & set(given))

@@ -1,0 +1,68 @@
+from fractions import Fraction
+
+import pytest
+
+from labgrade.answers import entry
+from labgrade.model import EntryForm
+from labgrade.results import Answer
+from labgrade.verdict import Outcome
+
+
+@pytest.fixture
+def handed(hand_in):
+    def obtained(content, kind="count", path="2-1-4.total", name="answers.json"):
+        return entry.obtain("total", kind, EntryForm(path=path), hand_in({name: content}))
+
+    return obtained
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        '{"2-1-4": {"total": 1498376192}}',
+        '{\n\t"2-1-4": {\n\t\t"total": 1498376192\n\t}\n}',
+        '{"2-1-4.total": 1498376192, "note": "a\\/b \\u00e9"}',
+        '\ufeff{"2-1-4": {"total": "1,498,376,192"}}',
+    ],
+)
+def test_json_is_read_as_json(handed, content):
+    answer = handed(content)
+    assert (answer.value.value, answer.origin) == (1_498_376_192, "answers.json 2-1-4.total")
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [("answers.json", '{"2-1-4": {"total": 1.498e9}}'), ("answers.yaml", "2-1-4: {total: 1.498e9}")],
+)
+def test_the_digits_that_were_written_are_kept(handed, name, content):
+    number = handed(content, name=name).value
+    assert (number.value, number.half_unit, number.digits) == (1_498_000_000, 500_000, 4)
+
+
+def test_digits_of_a_table_and_floats_of_a_tensor(handed):
+    assert handed('{"a": [0.10, 2]}', "tensor", "a").value.tolist() == [0.1, 2.0]
+    assert handed('{"a": {"x": 2.50}}', "histogram", "a").value["x"].half_unit == Fraction(1, 200)
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        ('{"2-1-4": {"total": 1, "total": 2}}', "'answers.json' can't be read: 'total' is given twice"),
+        ('{"2-1-4": {"total": 1,}}', "'answers.json' can't be read: "),
+        ("[" * 100_000, "'answers.json' can't be read: it is nested too deeply"),
+        ('{"2-1-4": {"total": NaN}}', "answers.json 2-1-4.total: nan, but a count is asked for"),
+        ('{"2-1-4": {"total": 1e999}}', "answers.json 2-1-4.total: inf, but a count is asked for"),
+        ('{"2-1-4": {"total": ' + "9" * 6000 + "}}", "answers.json 2-1-4.total: '999"),
+        ('{"2-1-4": {"total": "\\ud800"}}', "answers.json 2-1-4.total: '"),
+    ],
+)
+def test_what_is_wrong_is_said(handed, content, reason):
+    answer = handed(content)
+    assert answer.verdict.outcome is Outcome.INCORRECT
+    assert answer.verdict.reason.startswith(reason)
+
+
+def test_what_is_not_there_is_none(handed):
+    assert handed('{"2-1-4": {}}') is None
+    assert handed('{"2-1-4": {"total": null}}') is None
+    assert isinstance(handed("2-1-4:\n  total: 5\n", name="answers.yaml"), Answer)

@@ -1,0 +1,19 @@
+"""Sends a frame with a number that takes minutes to read.
+
+stopped by: design
+outcome: refused
+"""
+
+import os
+
+
+def attack():
+    header = b'{"value":{"map":{"event":"returned","value":' + b"9" * 1_000_000 + b'}},"arrays":[]}'
+    frame = (12 + len(header)).to_bytes(8, "little") + len(header).to_bytes(4, "little") + header
+    for descriptor in range(3, 50):
+        try:
+            while frame:
+                frame = frame[os.write(descriptor, frame) :]
+        except OSError:
+            pass
+    os._exit(0)

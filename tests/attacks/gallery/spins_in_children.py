@@ -1,0 +1,20 @@
+"""Computes in eight children, so that no single one of them uses much time.
+
+stopped by: meter
+outcome: timeout
+"""
+
+import os
+import time
+
+
+def attack():
+    for _ in range(8):
+        if os.fork() == 0:
+            start = time.process_time()
+            while time.process_time() - start < 0.6:
+                pass
+            os._exit(0)
+    for _ in range(8):
+        os.wait()
+    return True

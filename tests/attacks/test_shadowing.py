@@ -1,0 +1,97 @@
+"""Files of a submission that have names which Python, pytest or libraries look for. None is read by the grader."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import small_course
+
+from labgrade.model import Limits
+from labgrade.sandbox.request import CallRequest
+from labgrade.sandbox.runner import Runner
+
+LIGHT = Path(__file__).parents[1] / "sandbox/zoo_light.py"
+
+MARK = 'import os\nopen({marker!r}, "a").write(__file__ + "\\n")\n'
+NAMES = (
+    "torch.py",
+    "numpy.py",
+    "json.py",
+    "os.py",
+    "yaml.py",
+    "labgrade.py",
+    "reference.py",
+    "conftest.py",
+    "sitecustomize.py",
+    "usercustomize.py",
+    "test_evil.py",
+    "__init__.py",
+    "setup.py",
+    "tests/conftest.py",
+    "torch/__init__.py",
+)
+SETTINGS = {
+    "evil.pth": "import os; open({marker!r}, 'a').write('pth')\n",
+    "pytest.ini": "[pytest]\naddopts = -p evil --collect-only\n",
+    "pyproject.toml": '[tool.pytest.ini_options]\naddopts = ["--collect-only"]\n',
+    "tox.ini": "[pytest]\naddopts = --collect-only\n",
+    "evil.py": "",
+    "specs/lab/task.yaml": "id: task\ntitle: mine\npoints: 1000\n",
+    "checkers/equal.py": "def equal(answer, expected): return None\n",
+}
+
+
+@pytest.fixture
+def evil(tmp_path):
+    """A course with a submission that holds all of them, beside a right answer."""
+    small_course.write(tmp_path)
+    marker = str(tmp_path / "marker.txt")
+    folder = tmp_path / "submissions/right"
+    for name, text in {**dict.fromkeys(NAMES, MARK), **SETTINGS}.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text.format(marker=marker))
+    return tmp_path
+
+
+def run(folder, *command, cwd=None):
+    environment = {**os.environ, "LABGRADE_CACHE": str(folder / "cache"), "COLUMNS": "80"}
+    return subprocess.run(
+        [sys.executable, "-P", *command],
+        cwd=cwd or folder,
+        env=environment,
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+
+
+def test_the_grader_reads_none_of_them(evil):
+    command = ("-m", "pytest", "-p", "no:cacheprovider", "--submission=right", "--labgrade-json", "out.json")
+    done = run(evil, *command)
+    report = json.loads((evil / "out.json").read_text())
+    found = {check["id"]: check["outcome"] for task in report["submissions"][0]["tasks"] for check in task["checks"]}
+    assert found == {"total": "CORRECT", "secret": "CORRECT", "essay": "MANUAL"}
+    assert done.returncode == 0
+    assert not (evil / "marker.txt").exists()
+
+
+def test_a_student_who_checks_such_a_folder_reads_none_of_them_either(evil):
+    done = run(evil, "-m", "labgrade.cli", "check", "submissions/right")
+    assert "total" in done.stdout
+    assert not (evil / "marker.txt").exists()
+
+
+def test_within_the_jail_they_shadow_no_library_that_is_there(evil):
+    folder = evil / "submissions/right"
+    (folder / "hw.py").write_text(
+        "import json, os, sys\ndef f(): return [json.dumps([1]), sys.modules['json'].__file__, os.__file__]"
+    )
+    with Runner(zoo=LIGHT) as runner:
+        limits = Limits(seconds=5)
+        done = runner.run(CallRequest(folder=folder, file="hw.py", function="f", given=(), subject=None, limits=limits))
+    assert done.value[0] == "[1]"
+    assert not any("handin" in place for place in done.value)
+    assert not (evil / "marker.txt").exists()

@@ -1,0 +1,143 @@
+"""Several jobs at a time, of one grader and of several: none sees, starves or ends another."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from labgrade.model import InputSpec, Limits, SubjectSpec
+from labgrade.sandbox.layers import NAMESPACES
+from labgrade.sandbox.request import CallRequest
+from labgrade.sandbox.runner import Runner
+from labgrade.sandbox.usage import family
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+LIGHT = HERE / "zoo_light.py"
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="servers are warm on Linux alone")
+SUBJECT = SubjectSpec(model="light", input=InputSpec(shape=(1, 3, 8, 8)))
+COUNTS = "def f(model): return len(model)"
+MEETS = """
+import os, time
+def f(model):
+    open("note", "w").write("here")
+    open("../tmp/own", "w").write("here")
+    time.sleep(1)
+    processes = [name for name in os.listdir("/proc") if name.isdigit()]
+    return [len(processes), sorted(os.listdir(".")), sorted(os.listdir("../tmp"))]
+"""
+BOMBS = "import os\ndef f(model):\n  while True:\n    try: os.fork()\n    except OSError: pass"
+FILLS = """
+def f(model):
+    with open("large", "wb") as file:
+        while True: file.write(b"x" * (1 << 20))
+"""
+
+HONEST = """
+import os, time
+def f(model):
+    for number in range(5):
+        if os.fork() == 0:
+            os._exit(0)
+        os.wait()
+        time.sleep(0.1)
+        open(f"mine{number}", "wb").write(b"x" * (1 << 20))
+    return len(model)
+"""
+
+
+def call(runner, folder, source, *, seconds=20.0):
+    folder.mkdir(exist_ok=True)
+    (folder / "hw.py").write_text(source)
+    limits = Limits(seconds=seconds, memory=600 << 20)
+    return runner.run(
+        CallRequest(folder=folder, file="hw.py", function="f", given=("model",), subject=SUBJECT, limits=limits)
+    )
+
+
+def at_once(*calls):
+    """The results of calls made by threads, all at the same time."""
+    results = [None] * len(calls)
+
+    def keep(number, one):
+        results[number] = one()
+
+    threads = [threading.Thread(target=keep, args=pair) for pair in enumerate(calls)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return results
+
+
+@pytest.fixture(scope="module")
+def runner():
+    with Runner(zoo=LIGHT, fresh=False) as one:
+        if NAMESPACES not in one.protection.layers:
+            pytest.skip("this machine has no namespaces")
+        yield one
+
+
+def test_two_jobs_see_nothing_of_each_other(runner, tmp_path):
+    both = at_once(*(lambda name=name: call(runner, tmp_path / name, MEETS) for name in ("one", "other")))
+    assert all(job.status == "returned" for job in both), both
+    for job in both:
+        processes, here, temporary = job.value
+        assert processes == 1
+        assert here == ["hw.py", "note"]
+        assert temporary == ["own"]
+
+
+@pytest.mark.parametrize("bad", [BOMBS, FILLS], ids=["bombs", "fills"])
+def test_an_honest_job_beside_a_bad_one_is_served(runner, tmp_path, bad):
+    worst, served = at_once(
+        lambda: call(runner, tmp_path / "bad", bad, seconds=3.0), lambda: call(runner, tmp_path / "good", HONEST)
+    )
+    assert worst.status in {"crashed", "timeout", "memory"}
+    assert (served.status, served.value) == ("returned", 4)
+
+
+def test_other_graders_use_the_same_servers(runner, tmp_path):
+    call(runner, tmp_path / "first", COUNTS)
+    before = len(family(os.getpid()))
+    with Runner(zoo=LIGHT, fresh=False, shared=runner.share()) as other:
+        assert call(other, tmp_path / "second", COUNTS).value == 4
+        assert other.protection == runner.protection
+        assert len(family(os.getpid())) - before <= 4, "branches, and no server of its own"
+        process = runner._servers.get("students")._process
+        process.kill()
+        process.wait()
+        assert call(other, tmp_path / "third", COUNTS).value == 4, "lost, and started anew by the one that lends"
+    assert call(runner, tmp_path / "fourth", COUNTS).value == 4
+
+
+def test_a_killed_worker_leaves_no_job_behind_and_its_grader_goes_on(runner, tmp_path):
+    sleeper = "import time\ndef f(model): time.sleep(77)"
+    (tmp_path / "s").mkdir()
+    (tmp_path / "s/hw.py").write_text(sleeper)
+    worker = (
+        f"import sys; sys.path.insert(0, {str(ROOT)!r}); sys.path.insert(0, {str(HERE)!r})\n"
+        "from pathlib import Path\n"
+        "from test_together import LIGHT, call, Runner\n"
+        f"with Runner(zoo=LIGHT, fresh=False, shared=Path({str(runner.share())!r})) as one:\n"
+        f"    call(one, Path({str(tmp_path / 's')!r}), {sleeper!r})\n"
+    )
+    call(runner, tmp_path / "first", COUNTS)
+    before = len(family(os.getpid()))
+    with subprocess.Popen([sys.executable, "-c", worker]) as process:
+        _wait_for(lambda: len(family(os.getpid())) >= before + 5)  # itself, two branches, a keeper, the job
+        process.send_signal(signal.SIGKILL)
+    assert _wait_for(lambda: len(family(os.getpid())) <= before), "the worker's branches and its job are gone"
+    assert call(runner, tmp_path / "second", COUNTS).value == 4
+
+
+def _wait_for(condition, seconds=15):
+    deadline = time.monotonic() + seconds
+    while not (found := condition()) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return found

@@ -1,0 +1,5 @@
+"""What a quantity keeps beside itself."""
+
+
+def words(text):
+    return text.split()

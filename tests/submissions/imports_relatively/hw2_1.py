@@ -1,0 +1,3 @@
+"""Imports a file beside it as if both were in a package."""
+
+from .parts import total_macs

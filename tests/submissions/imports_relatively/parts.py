@@ -1,0 +1,5 @@
+"""Is imported."""
+
+
+def total_macs(model, input_size):
+    return 3

@@ -1,0 +1,79 @@
+"""`labgrade doctor`: what a machine offers, tried; and what is said where something is missing."""
+
+import sys
+
+import pytest
+
+from labgrade import doctor
+from labgrade.results import Execution
+from labgrade.sandbox.layers import NAMESPACES
+from labgrade.sandbox.protection import Protection
+from labgrade.sandbox.runner import Runner
+
+
+class Canned:
+    """A runner that protects from nothing."""
+
+    protection = Protection(missing={NAMESPACES: "refused"})
+
+    def run(self, request):
+        return Execution(status="returned", value=1)
+
+
+class Broken(Canned):
+    def run(self, request):
+        return Execution(status="fault", reason="no server")
+
+
+def by_name(findings):
+    return {finding.what: finding for finding in findings}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="there is a jail on Linux alone")
+def test_what_this_machine_offers_is_tried():
+    with Runner() as runner:
+        found = by_name(doctor.examine(runner))
+        protection = runner.protection
+    assert found["protection"].good is (protection.tier != "D" and not protection.missing)
+    assert found["students' functions"].good
+    assert "another after" in found["students' functions"].found
+    canaries = [finding for what, finding in found.items() if what.startswith("an attack")]
+    assert [finding.found for finding in canaries] == ["refused"] * 3
+    assert found["torch"].good
+    assert {"torchvision", "onnx", "onnxruntime", "cmake", "g++", "bwrap", "disk"} <= set(found)
+
+
+def test_attacks_that_work_and_servers_that_do_not_are_told_with_a_remedy():
+    found = by_name(doctor.examine(Canned()))
+    assert found["protection"].good is False
+    hit = found["an attack, reading a file of yours"]
+    assert (hit.good, hit.found) == (False, "it worked")
+    assert hit.remedy.startswith("grade others' work in a virtual machine")
+    broken = by_name(doctor.examine(Broken()))
+    assert broken["students' functions"].good is False
+    assert broken["an attack, calling a server of yours"].found == "fault: no server"
+
+
+def test_what_is_not_installed_says_how_to_install_it(monkeypatch):
+    monkeypatch.setattr(doctor.shutil, "which", lambda _: None)
+    absent = doctor._program("cmake", "apt install cmake")
+    assert (absent.good, absent.found, absent.remedy) == (None, "not there", "apt install cmake")
+    library = doctor._library("no-such-library")
+    assert (library.good, library.remedy) == (False, "pip install -c constraints.txt no-such-library")
+    monkeypatch.setattr(doctor, "_wanted", lambda _: "99.0")
+    assert doctor._library("torch").found.endswith("is older than 99.0")
+
+
+def test_a_full_disk_is_a_finding(monkeypatch):
+    monkeypatch.setattr(doctor.shutil, "disk_usage", lambda _: type("Usage", (), {"free": 1 << 30}))
+    found = doctor._space()
+    assert (found.good, found.found.partition(" in ")[0]) == (False, "1.1 GB free")
+    assert "TMPDIR" in found.remedy
+
+
+def test_the_command_is_there(capsys):
+    from labgrade import cli
+
+    with pytest.raises(SystemExit):
+        cli.main(["doctor", "--help"])
+    assert "--json" in capsys.readouterr().out
