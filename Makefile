@@ -11,7 +11,8 @@ STAMP = $(VENV)/.installed
 
 .PHONY: grade test lint setup bench bench-macs bench-onnx bench-sandbox soak mutation schema clean
 
-# pytest ends with 1 where a check is not right: the submission was graded all the same.
+# pytest ends with 1 where a check is not right: the submission was graded all the same. Where a task can't be read it
+# ends with 2, and so does make.
 grade: setup
 	$(BIN)/python -m pytest --submission="$(SUBMISSION)" --submissions-dir="$(SUBMISSIONS_DIR)" || test $$? -eq 1
 

@@ -6,20 +6,17 @@ import math
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from labgrade.values import Number
 from labgrade.verdict import Verdict, correct, incorrect
 
 from ._wording import shown
 
 if TYPE_CHECKING:
-    from labgrade.values import Value
+    from labgrade.values import Number, Value
 
 
-def between(answer: Value, expected: Value | None, *, low: float, high: float) -> Verdict:
+def between(answer: Number, expected: Value | None, *, low: float, high: float) -> Verdict:
     """A number from `low` to `high`, both included."""
     del expected  # the bounds say all there is to expect
-    if not isinstance(answer, Number):
-        return incorrect(f"got {shown(answer)}, expected a number from {low:,} to {high:,}")
     facts = {"got": shown(answer), "allowed": f"{low:,} to {high:,}"}
     if answer.value < _exact(low):
         return incorrect(f"got {shown(answer)}, which is below {low:,}", **facts)

@@ -25,7 +25,9 @@ if TYPE_CHECKING:
 NUMERIC = "biufc"
 
 
-def close(answer: Value, expected: Value, *, rtol: float = 1e-5, atol: float = 1e-8) -> Verdict:
+def close(
+    answer: Number | Array | Mapping[str, Array], expected: Value, *, rtol: float = 1e-5, atol: float = 1e-8
+) -> Verdict:
     """Every element within the tolerance: abs(got - expected) <= atol + rtol * abs(expected).
 
     Works for numbers, tensors and named tensors. Shapes must be equal, nothing is broadcast; the number type may

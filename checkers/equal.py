@@ -12,14 +12,14 @@ from labgrade.verdict import Verdict, correct, incorrect, partial
 from ._wording import off_by, shown, tally
 
 if TYPE_CHECKING:
-    from labgrade.values import Value
+    from labgrade.values import Scalar, Value
 
 TOO_FEW_DIGITS = Fraction(1, 2)
 FEWEST_DIGITS = 2  # a number printed with fewer agrees with almost anything
 CUT_NOT_ROUNDED = Fraction(1, 2)
 
 
-def equal(answer: Value, expected: Value, *, digits: int = 3) -> Verdict:
+def equal(answer: Scalar | Mapping[str, Number], expected: Value, *, digits: int = 3) -> Verdict:
     """The expected value, as precisely as the answer was printed.
 
     Works for counts, bytes, numbers, texts, shapes and histograms. A number that was printed rounded is right where

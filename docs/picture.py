@@ -1,4 +1,4 @@
-"""Draws docs/grade.svg, the picture in README: what `labgrade check submissions/student42` prints.
+"""Draws docs/grade.svg, the picture in README: what `labgrade check` prints of the sample student42.
 
 python docs/picture.py
 """
@@ -18,6 +18,7 @@ from labgrade.results import Report
 
 ROOT = Path(__file__).parents[1]
 SHOWN = ("2-1-2-weight-bytes", "2-1-4-macs")  # two tasks fit a picture
+COMMAND = " ".join(["labgrade check submissions/student42", *(f"--task {name}" for name in SHOWN)])
 
 
 def main() -> None:
@@ -29,7 +30,7 @@ def main() -> None:
         report = policy.for_student(Report(submissions=(grader.grade(tasks, who),)))
     console = Console(record=True, width=80, file=io.StringIO(), force_terminal=True, highlight=False)
     terminal.render(report, console=console, staff=False)
-    picture = console.export_svg(title="labgrade check submissions/student42")
+    picture = console.export_svg(title=COMMAND)
     picture = re.sub(r"@font-face \{.*?\}\n", "", picture, flags=re.DOTALL)
     (ROOT / "docs" / "grade.svg").write_text(picture, encoding="utf-8")
 

@@ -6,6 +6,8 @@ Exit codes: 0 all right, 1 something is not, 2 usage or a broken spec, 3 a fault
 from __future__ import annotations
 
 import argparse
+import errno
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 USAGE, FAULT = 2, 3
+_NOT_WRITTEN = {errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -25,6 +28,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     try:
         code: int = options.run(options)
+        sys.stdout.flush()
     except (UsageError, SpecError) as error:
         print(f"labgrade: {error}" if isinstance(error, UsageError) else error, file=sys.stderr)  # noqa: T201
         return USAGE
@@ -36,6 +40,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # `labgrade list | head`
         sys.stderr.close()
         return 0
+    except OSError as error:
+        if error.errno not in _NOT_WRITTEN:
+            raise
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is still buffered has nowhere to go
+        print(f"labgrade: the output could not be written: {str(error.strerror).lower()}", file=sys.stderr)  # noqa: T201
+        return USAGE
     return code
 
 

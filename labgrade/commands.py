@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from labgrade import (
     course,
+    output,
     pipeline,
     policy,
     spec,
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from labgrade.registry import Entry
 
 OK, NOT_RIGHT, USAGE, FAULT = 0, 1, 2, 3
+_LISTED = 8
 
 
 # ---- check -----------------------------------------------------------------------------------------------------
@@ -43,6 +45,8 @@ def check(options: argparse.Namespace) -> int:
     A course around us takes part unless it lies in the folder itself: a submission brings no specs or code of ours.
     """
     here = Path.cwd()
+    if options.json:
+        output.refuse_unwritable(options.json, "--json")
     found = course.find(None if here.resolve().is_relative_to(options.path.resolve()) else here)
     specs = spec.read_all(_chosen(found, options.lab, options.task), found)
     tasks = [_public(read.task) for read in specs if read.task is not None]
@@ -64,14 +68,20 @@ def _chosen(found: Course, lab: str | None, ids: list[str] | None) -> list[Path]
     paths = spec.files(found.specs)
     labs = sorted({path.parent.name for path in paths})
     if lab is not None and lab not in labs:
-        message = f"there is no lab '{lab}'{did_you_mean(lab, labs)}"
+        message = f"there is no lab '{lab}'{did_you_mean(lab, labs) or _there_is(labs)}"
         raise UsageError(message)
     paths = [path for path in paths if lab in (None, path.parent.name)]
     for name in ids or []:
         if name not in {path.stem for path in paths}:
-            message = f"there is no task '{name}'{did_you_mean(name, [path.stem for path in paths])}"
+            ids_there = [path.stem for path in paths]
+            message = f"there is no task '{name}'{did_you_mean(name, ids_there) or _there_is(ids_there)}"
             raise UsageError(message)
     return [path for path in paths if not ids or path.stem in ids]
+
+
+def _there_is(names: list[str]) -> str:
+    more = ", ..." if len(names) > _LISTED else ""
+    return f"; there is {', '.join(names[:_LISTED])}{more}" if names else ""
 
 
 def _public(task: Task) -> Task:
@@ -91,7 +101,7 @@ def _print(report: Report, target: str | None) -> None:
         return
     terminal.render(report, console=Console(highlight=False), staff=False)
     if target:
-        Path(target).write_text(as_json.render(report) + "\n", encoding="utf-8")
+        output.write(target, as_json.render(report))
 
 
 def _exit_code(report: Report) -> int:
@@ -109,7 +119,7 @@ def list_(options: argparse.Namespace) -> int:
     """Show what there is: quantities and checkers with their parameters, tasks, models."""
     from rich.console import Console
 
-    console = Console(highlight=False)
+    console = Console(highlight=False, soft_wrap=not sys.stdout.isatty())
     found = course.find(Path.cwd())
     match options.what:
         case "tasks":
@@ -151,9 +161,10 @@ def validate(options: argparse.Namespace) -> int:
     """Report every finding of the specs; with --compute, of their published values and misconceptions too."""
     found = course.find(Path.cwd())
     paths = [path for given in options.paths or [found.specs] for path in _below(given)]
-    specs = spec.read_all(paths, found)
+    specs = spec.read_all([path for path in paths if path.suffix != ".yml"], found)
     findings = [finding for read in specs for finding in read.findings]
-    findings += [*found.checkers.findings, *found.quantities.findings]
+    findings += [*found.checkers.findings, *found.quantities.findings, *spec.folder_findings(paths)]
+    findings += [finding for read in specs if read.task for finding in validation.literals(read.task)]
     if options.compute:
         with pipeline.Grader(found) as grader:
             for read in specs:
@@ -169,7 +180,7 @@ def _below(path: Path) -> list[Path]:
     if not path.exists():
         message = f"there is no '{path}'"
         raise UsageError(message)
-    return spec.files(path) if path.is_dir() else [path]
+    return [*spec.files(path), *sorted(path.glob("**/*.yml"))] if path.is_dir() else [path]
 
 
 def schema(options: argparse.Namespace) -> int:

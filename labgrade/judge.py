@@ -1,16 +1,17 @@
 """(check, answer, expected) -> Verdict. Pure: what is right, then what is known to be wrong, in the language's order.
 
-Right is tried first, then `also_right`, then `partly`, then the misconceptions. Where two misconceptions fit, neither
-is claimed.
+Right is tried first, then `also_right`, then the misconceptions, then `partly`: recognising a value says more than a
+range it lies in. Where two misconceptions fit, neither is claimed.
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from labgrade.values import Number
-from labgrade.verdict import Outcome, Verdict, correct, partial
+from labgrade.verdict import Outcome, Verdict, correct, partial, without_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 Judging: TypeAlias = "Callable[[Value, Value | None], Verdict]"
 Expect: TypeAlias = "Callable[[Source], Value]"
 
+_ONE_COMMA = re.compile(r"-?\d{1,3},\d{3}(?![\d,.])")
 _CLAIMABLE_DIGITS = 3  # a number printed with fewer agrees with too much to say which mistake it came from
 
 
@@ -40,20 +42,35 @@ def judge(check: Check, answer: Value, judging: Judging, expect: Expect) -> Verd
             return _speak(convention, verdict, right=True)
     if verdict.agrees:
         return verdict
-    for bounds in check.partly:
-        if isinstance(answer, Number) and _within(answer.value, bounds):
-            return replace(partial(bounds.credit, bounds.says), facts=verdict.facts)
-    return _misconception(check, answer, judging, expect, verdict)
-
-
-def _misconception(check: Check, answer: Value, judging: Judging, expect: Expect, verdict: Verdict) -> Verdict:
-    fitting = [known for known in check.misconceptions if _fits(answer, judging(answer, expect(known.source)))]
+    if meant := _with_decimal_comma(check, answer, judging, expect):
+        reason = f"{verdict.reason}; with a decimal comma, as {meant}, it would be right"
+        return replace(without_value(Outcome.MANUAL, reason, hint="write decimals with a point"), facts=verdict.facts)
+    fitting = _misconceptions(check, answer, judging, expect)
     if len(fitting) == 1:
         return _speak(fitting[0], verdict, right=False)
     if fitting:
         said = " / ".join(known.says for known in fitting)
-        return replace(verdict, facts={**verdict.facts, "fits several misconceptions": said})
+        verdict = replace(verdict, facts={**verdict.facts, "fits several misconceptions": said})
+    for bounds in check.partly:
+        if isinstance(answer, Number) and _within(answer.value, bounds):
+            return replace(partial(bounds.credit, bounds.says), facts=verdict.facts)
     return verdict
+
+
+def _with_decimal_comma(check: Check, answer: Value, judging: Judging, expect: Expect) -> str:
+    """`1,498 GMac` reads as 1498 GMac; the number in other words, where 1.498 GMac would be right, else nothing."""
+    if not isinstance(answer, Number) or not _ONE_COMMA.match(answer.text):
+        return ""
+    text = answer.text.replace(",", ".", 1)
+    meant = replace(answer, value=answer.value / 1000, half_unit=answer.half_unit / 1000, text=text)
+    sources = [check.expected, *(other.source for other in check.also_right)]
+    right = any(judging(meant, expect(each)).outcome is Outcome.CORRECT for each in sources if each is not None)
+    return f"'{text}'" if right else ""
+
+
+def _misconceptions(check: Check, answer: Value, judging: Judging, expect: Expect) -> list[Alternative]:
+    """Those whose value this is, as far as it was printed."""
+    return [known for known in check.misconceptions if _fits(answer, judging(answer, expect(known.source)))]
 
 
 def _fits(answer: Value, verdict: Verdict) -> bool:

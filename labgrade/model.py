@@ -41,6 +41,7 @@ class SubjectSpec:
     handed_in: str = ""
     options: Mapping[str, Plain] = field(default_factory=dict)
     seed: int = 0
+    mark: Mark | None = field(default=None, repr=False, compare=False)
 
     @property
     def short_name(self) -> str:
@@ -157,6 +158,7 @@ class LiteralValue:
     """An expected value that the spec's author wrote down."""
 
     value: Plain
+    mark: Mark | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import traceback
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial as bind
 from typing import TYPE_CHECKING, Self, cast
 
@@ -14,8 +14,9 @@ from labgrade.answers.run import Runs
 from labgrade.answers.typed import WrongTypeError, as_value
 from labgrade.errors import FaultError
 from labgrade.handed_in import Measurer, UnfitError
+from labgrade.items import Item, items, sources
 from labgrade.judge import judge, with_parameters
-from labgrade.model import CallForm, LiteralValue, QuantityCall
+from labgrade.model import CallForm, LiteralValue
 from labgrade.onnx_files import beside
 from labgrade.oracle import Oracle, cache_folder
 from labgrade.provided import provide
@@ -25,8 +26,7 @@ from labgrade.values import Artifact
 from labgrade.verdict import Outcome, Verdict, without_value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-    from fractions import Fraction
+    from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
     from labgrade.course import Course
@@ -85,7 +85,7 @@ class Grader:
         """
         if not self.oracle.recalled:
             self.oracle.memory.watch()
-            self.oracle.recall(wanted for task in tasks for item in items(task) for wanted in _sources(item))
+            self.oracle.recall(wanted for task in tasks for item in items(task) for wanted in sources(item))
 
     def grade(self, tasks: Iterable[Task], submission: Submission) -> SubmissionReport:
         """Every task of one submission."""
@@ -157,49 +157,6 @@ def report_of(submission: Submission, gradings: Iterable[TaskGrading]) -> Submis
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
-    """One thing to judge: a check, or one case of it."""
-
-    check: Check
-    id: str
-    points: Fraction
-    subject: SubjectSpec | None
-
-
-def items(task: Task) -> list[Item]:
-    """The checks of a task in the spec's order, one item a case: `other-models[resnet18]`."""
-    found = []
-    for check in task.checks:
-        if not check.cases:
-            found.append(Item(check, check.id, check.points, task.subject))
-            continue
-        names = _case_names(check)
-        shares = policy.share(check.points, len(names))
-        found += [
-            Item(check, f"{check.id}[{name}]", points, case)
-            for name, points, case in zip(names, shares, check.cases, strict=True)
-        ]
-    return found
-
-
-def _sources(item: Item) -> Iterator[tuple[QuantityCall, SubjectSpec]]:
-    """The quantities that a check may ask for."""
-    check = item.check
-    known = (check.expected, *(other.source for other in (*check.also_right, *check.misconceptions)))
-    for source in known:
-        if isinstance(source, QuantityCall) and item.subject is not None and not item.subject.handed_in:
-            yield source, item.subject
-
-
-def _case_names(check: Check) -> list[str]:
-    names: list[str] = []
-    for case in check.cases:
-        same = sum(name.partition("#")[0] == case.short_name for name in names)
-        names.append(case.short_name if not same else f"{case.short_name}#{same + 1}")
-    return names
-
-
 class TaskGrading:
     """One task of one submission. Each answer is obtained once, each item judged once, in whatever order one asks."""
 
@@ -257,10 +214,12 @@ class TaskGrading:
             return without_value(Outcome.SKIPPED, f"needs full credit for {', '.join(map(repr, unmet))} first"), ""
         answer = self._answer(check.answer, item.subject if check.cases else None)
         if isinstance(answer, NoAnswer):
-            return _with_remarks(answer.verdict, answer), answer.origin
+            verdict = answer.verdict
+            if verdict.outcome is Outcome.MANUAL and check.by_hand:
+                verdict = replace(verdict, reason=f"{verdict.reason}; {_rubric(check)}")
+            return _with_remarks(verdict, answer), answer.origin
         if check.by_hand:
-            rubric = "; ".join(f"{float(line.points):g} for {line.what}" for line in check.by_hand)
-            return without_value(Outcome.MANUAL, f"waits to be marked by a person: {rubric}"), answer.origin
+            return _with_remarks(without_value(Outcome.MANUAL, _rubric(check)), answer), answer.origin
         judging, expect = self._grader.means(self.task, check, item.subject, self.submission)
         verdict = judge(check, self._value(answer, item), judging, expect)
         return _with_remarks(verdict, answer), answer.origin
@@ -297,6 +256,11 @@ class TaskGrading:
                 runs=self._grader.runs,
             )
         return self._answers[key]
+
+
+def _rubric(check: Check) -> str:
+    lines = "; ".join(f"{float(line.points):g} for {line.what}" for line in check.by_hand)
+    return f"waits to be marked by a person: {lines}"
 
 
 def _fault(reason: str) -> Verdict:

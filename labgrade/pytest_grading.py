@@ -5,24 +5,21 @@ A wrong answer fails its item; a fault of ours is raised in `setup`, so that JUn
 
 from __future__ import annotations
 
-import json
 import sys
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from labgrade import course, graded_plain, pipeline, spec, submission, torch_home
+from labgrade import course, graded_plain, output, pipeline, pytest_asked, spec, torch_home
 from labgrade.errors import UsageError
-from labgrade.results import Submission
 from labgrade.verdict import Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
 
     from labgrade.model import Task
-    from labgrade.results import Graded
+    from labgrade.results import Graded, Submission
 
 REFUSED = "nothing protects you from the submissions' code; grade in a virtual machine, or say --unsafe if you trust it"
 UNSAFE = (
@@ -31,7 +28,6 @@ UNSAFE = (
 _PASSING = frozenset({Outcome.CORRECT})
 _WAITING = frozenset({Outcome.SKIPPED, Outcome.MANUAL})
 _GRADING = pytest.StashKey["Grading"]()
-_TAKEN = "labgrade_submissions"
 
 
 def begin(config: pytest.Config) -> None:
@@ -46,6 +42,7 @@ def begin(config: pytest.Config) -> None:
             grading.protect()
     except UsageError as error:
         raise pytest.UsageError(str(error)) from None
+    pytest_asked.leave_stdout(config)
     config.stash[_GRADING] = grading
     config.pluginmanager.register(grading, "labgrade-grading")
     config.option.continue_on_collection_errors = True  # one broken spec must not stop the others
@@ -66,17 +63,19 @@ class Grading:
     def __init__(self, config: pytest.Config) -> None:
         self.config = config
         self.course = course.find(config.rootpath)
-        taken = _submissions(config)
+        pytest_asked.refuse(config, self.course)
+        taken = pytest_asked.submissions(config)
         self.submissions = taken.submissions
         self.left_out = taken.left_out
         offered = config.getoption("torch_home")
         home = torch_home.find(config.invocation_params.dir / Path(offered).expanduser() if offered else None)
-        self.grader = pipeline.Grader(self.course, torch_home=home, shared=_shared(config))
+        self.grader = pipeline.Grader(self.course, torch_home=home, shared=pytest_asked.shared(config))
         self.gradings: dict[tuple[Path, str], pipeline.TaskGrading] = {}
         self.results: list[dict[str, Any]] = []
         self.broken: dict[str, str] = {}
         self.notes: tuple[str, ...] = ()
         self.written: dict[str, str] = {}
+        self._session: pytest.Session | None = None
         self.grader.oracle.memory.watch()
 
     def protect(self) -> None:
@@ -92,6 +91,10 @@ class Grading:
                 self.grader.close()
                 raise UsageError("\n".join((*self.notes, REFUSED)))
             self.notes = (UNSAFE, *self.notes)
+
+    def pytest_sessionstart(self, session: pytest.Session) -> None:
+        """The session whose exit code says that a task could not be graded, or a report not written."""
+        self._session = session
 
     def grading(self, task: Task, who: Submission) -> pipeline.TaskGrading:
         """The grading of one task of one submission, shared by its items."""
@@ -138,11 +141,8 @@ class Grading:
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
         """Tell an xdist worker what was taken in, and where this process's servers are: one set serves all."""
-        if sys.platform == "linux":
-            node.workerinput["labgrade_shared"] = str(self.grader.runner.share())
-        node.workerinput[_TAKEN] = json.dumps(
-            [[who.name, str(who.folder), who.files, who.refused] for who in self.submissions]
-        )
+        servers = self.grader.runner.share() if sys.platform == "linux" else None
+        pytest_asked.tell(node.workerinput, self.submissions, servers)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
@@ -151,15 +151,17 @@ class Grading:
 
     def pytest_sessionfinish(self) -> None:
         """Stop the processes behind the run. A worker of xdist leaves it to the controller to look after the memory."""
-        output = getattr(self.config, "workeroutput", None)
-        if output is None:
+        told = getattr(self.config, "workeroutput", None)
+        if told is None:
             self.grader.close(self.written)
         else:
-            output["labgrade_written"] = self.grader.oracle.memory.written
+            told["labgrade_written"] = self.grader.oracle.memory.written
             self.grader.stop()
 
-    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter, exitstatus: int) -> None:
         """The report for the TA; as JSON too where asked for."""
+        if exitstatus == pytest.ExitCode.USAGE_ERROR:  # nothing was graded
+            return
         from rich.console import Console
 
         from labgrade.report import json as as_json
@@ -179,42 +181,27 @@ class Grading:
         for message in self.broken.values():
             console.print(message, style="red", markup=False, soft_wrap=True)
         terminal.render(report, console=console, staff=True)
+        try:
+            self._as_json(as_json.render(report))
+        except UsageError as error:
+            console.print(f"labgrade: {error}", style="red", markup=False, soft_wrap=True)
+            self._exit_with(pytest.ExitCode.INTERNAL_ERROR)
+        if self.broken:
+            self._exit_with(pytest.ExitCode.INTERRUPTED)
+
+    def _as_json(self, text: str) -> None:
         target = self.config.getoption("labgrade_json")
         if target == "-":
-            terminalreporter.write_line(as_json.render(report))
+            sys.stdout.write(text + "\n")
         elif target:
-            Path(target).write_text(as_json.render(report) + "\n", encoding="utf-8")
+            output.write(str(self.config.invocation_params.dir / target), text)
+
+    def _exit_with(self, code: pytest.ExitCode) -> None:
+        if self._session is not None:
+            self._session.exitstatus = code
 
     def _remarks(self) -> dict[str, tuple[str, ...]]:
         return {who.name: who.refused for who in self.submissions}
-
-
-def _shared(config: pytest.Config) -> Path | None:
-    """In one of xdist's workers: where the servers of its controller are to be had."""
-    told = getattr(config, "workerinput", {}).get("labgrade_shared")
-    return Path(told) if told else None
-
-
-def _submissions(config: pytest.Config) -> submission.Taken:
-    told = getattr(config, "workerinput", {}).get(_TAKEN)
-    if told is not None:
-        plain = [(name, Path(folder), tuple(files), tuple(out)) for name, folder, files, out in json.loads(told)]
-        return submission.Taken(
-            submissions=tuple(
-                Submission(name=name, folder=folder, files=files, refused=out) for name, folder, files, out in plain
-            )
-        )
-    given = config.getoption("submissions_dir")
-    folder = config.rootpath / "submissions"
-    if given:
-        folder = config.invocation_params.dir / Path(given).expanduser()
-    store = tempfile.TemporaryDirectory(prefix="labgrade-store-", ignore_cleanup_errors=True)
-    config.add_cleanup(store.cleanup)
-    taken = submission.find(folder, config.getoption("submission"), Path(store.name), grader=config.rootpath.resolve())
-    if not taken.submissions:
-        message = f"there is no submission in '{folder}'"
-        raise UsageError(message)
-    return taken
 
 
 class SpecFile(pytest.File):

@@ -33,7 +33,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--torch-home", metavar="DIR", help="downloaded weights for students' code, in hub/checkpoints/ below DIR"
     )
-    group.addoption("--labgrade-json", metavar="FILE", help="write the report as JSON; `-` is stdout")
+    group.addoption(
+        "--labgrade-json", metavar="FILE", help="write the report as JSON; `-` is stdout, and all else goes to stderr"
+    )
 
 
 @pytest.hookimpl(tryfirst=True)

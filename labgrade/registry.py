@@ -54,6 +54,7 @@ class Entry:
     description: str
     docstring: str
     takes: tuple[str, ...]
+    judges: str
     returns: str
     parameters: Mapping[str, Parameter]
 
@@ -134,9 +135,16 @@ def _functions(file: Path) -> Iterator[Entry]:
                 description=docstring.partition("\n")[0],
                 docstring=docstring,
                 takes=tuple(argument.arg for argument in (*node.args.posonlyargs, *node.args.args)),
+                judges=_first_annotation(node),
                 returns=ast.unparse(node.returns) if node.returns else "",
                 parameters=dict(_parameters(file, node, aliases)),
             )
+
+
+def _first_annotation(node: ast.FunctionDef) -> str:
+    """What the first positional parameter is: for a checker, the kinds of answer that it judges."""
+    first = next(iter((*node.args.posonlyargs, *node.args.args)), None)
+    return ast.unparse(first.annotation) if first is not None and first.annotation else ""
 
 
 def _parameters(file: Path, node: ast.FunctionDef, aliases: Mapping[str, ast.expr]) -> Iterator[tuple[str, Parameter]]:
@@ -150,7 +158,7 @@ def _parameters(file: Path, node: ast.FunctionDef, aliases: Mapping[str, ast.exp
         yield (
             argument.arg,
             Parameter(
-                annotation=ast.unparse(argument.annotation) if argument.annotation else "",
+                annotation=_written(argument.annotation, aliases),
                 schema=schema,
                 required=default is None,
                 default=ast.unparse(default) if default is not None else "",
@@ -178,6 +186,15 @@ def _schema(node: ast.expr | None, aliases: Mapping[str, ast.expr]) -> Schema | 
             item = _schema(_elements(inner)[0], aliases)
             return None if item is None else {"type": "array", "items": item}
     return None
+
+
+def _written(node: ast.expr | None, aliases: Mapping[str, ast.expr]) -> str:
+    """An annotation as a person reads it: names that stand for a choice are spelt out."""
+    if isinstance(node, ast.Name) and node.id in aliases:
+        return _written(aliases[node.id], aliases)
+    if isinstance(node, ast.BinOp):
+        return f"{_written(node.left, aliases)} | {_written(node.right, aliases)}"
+    return ast.unparse(node) if node else ""
 
 
 def _elements(node: ast.expr) -> list[ast.expr]:

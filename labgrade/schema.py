@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from labgrade.schema_words import ID, KINDS, LIMITS, check, form, given, shape, table_type
+from labgrade.schema_words import ID, KINDS, LIMITS, POINTS, check, form, given, shape, table_type
 
 if TYPE_CHECKING:
     from labgrade.course import Course
     from labgrade.registry import Registry, Schema
+
+_SEED: Schema = {"type": "integer", "minimum": 0, "maximum": (1 << 63) - 1}  # what torch.manual_seed takes
 
 
 def task_schema(course: Course, models: tuple[str, ...], given_names: tuple[str, ...]) -> Schema:
@@ -28,7 +30,7 @@ def task_schema(course: Course, models: tuple[str, ...], given_names: tuple[str,
         "properties": {
             "id": {**ID, "description": "The same as the file's name without .yaml."},
             "title": {"type": "string", "minLength": 1},
-            "points": {"type": "number", "minimum": 0, "description": "The sum of the points of its checks."},
+            "points": {**POINTS, "description": "The sum of the points of its checks."},
             "statement": {"type": "string", "minLength": 1, "description": "What the student reads."},
             "subject": {"$ref": "#/$defs/subject"},
             "answers": {
@@ -86,8 +88,12 @@ def _subject(models: tuple[str, ...], required: list[str]) -> Schema:
                 "title": "a pattern for the student's own ONNX file",
                 "pattern": r"\.onnx$",
             },
-            "options": {"type": "object", "description": "Passed to the function that builds the model."},
-            "seed": {"type": "integer", "minimum": 0, "description": "Draws the weights; 0 unless given."},
+            "options": {
+                "type": "object",
+                "description": "Passed to the function that builds the model; `frozen` names modules not trained.",
+                "properties": {"frozen": {"type": "array", "items": {"type": "string"}}},
+            },
+            "seed": {**_SEED, "description": "Draws the weights; 0 unless given."},
             "input": {
                 "if": {"type": "object"},
                 "then": {
@@ -98,7 +104,7 @@ def _subject(models: tuple[str, ...], required: list[str]) -> Schema:
                     "properties": {
                         "shape": shape(),
                         "fill": {"title": "fill", "enum": ["normal", "uniform", "ones", "zeros"]},
-                        "seed": {"type": "integer", "minimum": 0},
+                        "seed": _SEED,
                     },
                 },
                 "else": shape(),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +27,7 @@ _TYPES = {
     "null": "nothing",
 }
 _LISTED = 12
+_HUGE = 10**18
 
 
 def findings(schema: Schema, loaded: Loaded) -> list[Finding]:
@@ -33,7 +35,13 @@ def findings(schema: Schema, loaded: Loaded) -> list[Finding]:
     import jsonschema
 
     validator = jsonschema.Draft202012Validator(schema)
-    return [found for error in validator.iter_errors(loaded.data) for found in _phrase(_problem(error), loaded)]
+    errors = (error for error in validator.iter_errors(loaded.data) if not _is_infinite(error.instance))
+    return [found for error in errors for found in _phrase(_problem(error), loaded)]
+
+
+def _is_infinite(value: object) -> bool:
+    """Refused wherever it stands (`spec_numbers`), so that its bounds need not be mentioned."""
+    return isinstance(value, float) and not math.isfinite(value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +106,8 @@ def _one_value(problem: _Problem, source: object) -> str:
         case "maxProperties":
             return f"{what} is one thing, not {len(value)}: {', '.join(value)}"
         case "minimum" | "exclusiveMinimum" | "maximum":
-            side = "at most" if problem.keyword == "maximum" else "at least"
-            return f"{what} must be {side} {wanted}, not {value}"
+            side = {"minimum": "at least", "exclusiveMinimum": "more than", "maximum": "at most"}[problem.keyword]
+            return f"{what} must be {side} {wanted}, not {_say(value)}"
         case "uniqueItems":
             return f"{what} names something twice"
     return f"{what} can't be {_say(value)}"
@@ -141,4 +149,6 @@ def _say(value: object) -> str:
         return "a list"
     if isinstance(value, str):
         return f"the text '{value[:40]}'"
+    if isinstance(value, int) and abs(value) >= _HUGE:
+        return f"a number of {len(str(abs(value)))} digits"
     return str(value).lower() if isinstance(value, bool) else str(value)

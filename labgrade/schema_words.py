@@ -12,12 +12,19 @@ if TYPE_CHECKING:
 KINDS = (*SCALAR_KINDS, "histogram", "tensor", *ARTIFACT_KINDS)
 ID: Schema = {"type": "string", "title": "id", "pattern": r"^[A-Za-z0-9][A-Za-z0-9_-]*$"}
 TEXT: Schema = {"type": "string", "minLength": 1}
+POINTS: Schema = {"type": "number", "minimum": 0, "maximum": 1_000_000}
+_LARGEST_SIZE = 1 << 40
 LIMITS: Schema = {
     "title": "limits",
     "type": "object",
     "additionalProperties": False,
     "properties": {
-        "seconds": {"type": "number", "exclusiveMinimum": 0, "description": "CPU seconds of the student's code."},
+        "seconds": {
+            "type": "number",
+            "exclusiveMinimum": 0,
+            "maximum": 86_400,
+            "description": "CPU seconds of the student's code.",
+        },
         "memory": {"title": "an amount of memory", "type": "string", "pattern": r"^[0-9.]+ ?[KMG]i?B$"},
         "output": {"title": "an amount of output", "type": "string", "pattern": r"^[0-9.]+ ?[KMG]i?B$"},
     },
@@ -36,7 +43,12 @@ RESERVED = (
 
 def shape() -> Schema:
     """A shape: a list of whole numbers."""
-    return {"title": "a shape", "type": "array", "minItems": 1, "items": {"type": "integer", "minimum": 1}}
+    return {
+        "title": "a shape",
+        "type": "array",
+        "minItems": 1,
+        "items": {"type": "integer", "minimum": 1, "maximum": _LARGEST_SIZE},
+    }
 
 
 def given(names: tuple[str, ...]) -> Schema:
@@ -164,7 +176,7 @@ def check() -> Schema:
         "required": ["id", "points", "answer"],
         "properties": {
             "id": ID,
-            "points": {"type": "number", "minimum": 0},
+            "points": POINTS,
             "answer": ID,
             "checker": {"$ref": "#/$defs/checker"},
             "measured": {"$ref": "#/$defs/quantity"},
@@ -208,5 +220,5 @@ def _criterion() -> Schema:
         "type": "object",
         "additionalProperties": False,
         "required": ["points", "for"],
-        "properties": {"points": {"type": "number", "minimum": 0}, "for": TEXT},
+        "properties": {"points": POINTS, "for": TEXT},
     }

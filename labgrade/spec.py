@@ -8,7 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from labgrade import schema, schema_errors, spec_checks, yamlfile, zoo_onnx
+from labgrade import schema, schema_errors, spec_checks, spec_fits, spec_numbers, yamlfile, zoo_onnx
 from labgrade.errors import Finding, Mark, SpecError
 from labgrade.model import (
     Alternative,
@@ -58,6 +58,19 @@ def files(folder: Path) -> list[Path]:
     return sorted(path for path in folder.glob("**/*.yaml") if path.name != "lab.yaml")
 
 
+def folder_findings(paths: Iterable[Path]) -> list[Finding]:
+    """What is wrong with the files around tasks: a name that is never found, a lab without its lab.yaml."""
+    found = []
+    for path in paths:
+        shown, lab = _shown(path), path.parent / "lab.yaml"
+        if path.suffix == ".yml":
+            message = f"this is never graded: a task's file ends in .yaml; rename it to '{path.stem}.yaml'"
+            found.append(Finding(Mark(shown, 1, 1), message))
+        if not lab.is_file():
+            found.append(Finding(Mark(_shown(lab), 1, 1), "this lab has no lab.yaml; write one with a title"))
+    return found
+
+
 def read_all(paths: Iterable[Path], course: Course) -> list[SpecFile]:
     """Read each file; a broken one is reported and does not stop the others."""
     wanted = schema.task_schema(course, zoo_onnx.models(), tuple(GIVEN))
@@ -87,8 +100,8 @@ def schema_text(course: Course) -> str:
 def _read(path: Path, course: Course, wanted: Schema) -> Task:
     loaded = _load(path)
     limits = _lab_limits(path.parent / "lab.yaml")
-    found = schema_errors.findings(wanted, loaded)
-    found += spec_checks.findings(loaded, course)
+    found = spec_numbers.findings(loaded) + schema_errors.findings(wanted, loaded)
+    found += [*spec_checks.findings(loaded, course), *spec_fits.findings(loaded, course)]
     if found:
         raise SpecError(found)
     return _Parser(loaded, path, limits).task()
@@ -123,7 +136,7 @@ def _lab_limits(path: Path) -> Limits:
     if not path.is_file():
         return Limits()
     loaded = _load(path)
-    if found := schema_errors.findings(schema.lab_schema(), loaded):
+    if found := spec_numbers.findings(loaded) + schema_errors.findings(schema.lab_schema(), loaded):
         raise SpecError(found)
     data: Any = loaded.data
     return _limits(data.get("limits", {}), Limits())
@@ -152,7 +165,7 @@ class _Parser:
 
     def task(self) -> Task:
         data: Any = self.loaded.data
-        main = self._subject(data["subject"], None) if "subject" in data else None
+        main = self._subject(data["subject"], None, ("subject",)) if "subject" in data else None
         return Task(
             lab=self.path.parent.name,
             id=data["id"],
@@ -171,7 +184,7 @@ class _Parser:
             path=self.path,
         )
 
-    def _subject(self, data: Any, main: SubjectSpec | None) -> SubjectSpec:
+    def _subject(self, data: Any, main: SubjectSpec | None, here: yamlfile.Path) -> SubjectSpec:
         own = data.get("input")
         if own is None and main is not None:
             given = main.input
@@ -187,6 +200,7 @@ class _Parser:
             options=data.get("options", main.options if main else {}),
             seed=data.get("seed", main.seed if main else 0),
             input=given,
+            mark=self.loaded.mark(here),
         )
 
     def _check(self, data: Any, index: int, main: SubjectSpec | None) -> Check:
@@ -205,7 +219,7 @@ class _Parser:
             hidden=data.get("hidden", False),
             bonus=data.get("bonus", False),
             needs=tuple(data.get("needs", [])),
-            cases=tuple(self._subject(case, main) for case in data.get("cases", [])),
+            cases=tuple(self._subject(case, main, (*here, "cases", i)) for i, case in enumerate(data.get("cases", []))),
             mark=self.loaded.mark(here),
         )
 
@@ -222,9 +236,9 @@ class _Parser:
 
     def _source(self, data: Any, here: yamlfile.Path) -> Source:
         if not isinstance(data, dict):
-            return LiteralValue(value=data)
+            return LiteralValue(value=data, mark=self.loaded.mark(here))
         if "literal" in data:
-            return LiteralValue(value=data["literal"])
+            return LiteralValue(value=data["literal"], mark=self.loaded.mark((*here, "literal")))
         return self._quantity(data, here)
 
     def _quantity(self, data: Any, here: yamlfile.Path) -> QuantityCall:

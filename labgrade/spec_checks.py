@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from fractions import Fraction
 from graphlib import CycleError, TopologicalSorter
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from labgrade import spec_runs, spec_subjects
 from labgrade.errors import Finding, did_you_mean
+from labgrade.schema_words import KINDS
 from labgrade.values import show
 from labgrade.verdict import as_credit
 
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
 
     from labgrade.course import Course
     from labgrade.yamlfile import Loaded, Path
+
+_WHOLE = ("text", "histogram")  # read from a whole section, without words before it
 
 
 def findings(loaded: Loaded, course: Course) -> list[Finding]:
@@ -52,6 +56,7 @@ class _Finder:
         self.course = course
         self.data = _dict(loaded.data)
         self.found: list[Finding] = []
+        self._twice = False
 
     def _find(self, path: Path, message: str, *, key: bool = False) -> None:
         mark = self.loaded.key_mark(path) if key else self.loaded.mark(path)
@@ -76,6 +81,7 @@ class _Finder:
                 self._find(("checks", index, "id"), f"the check '{name}' is already on line {line}")
             elif isinstance(name, str):
                 seen[name] = index
+        self._twice = len(seen) < sum(isinstance(check.get("id"), str) for _, check in self.checks())
 
     def points(self) -> None:
         """The task's points are the sum of those of its checks, bonus checks aside; a rubric's those of its check."""
@@ -125,7 +131,7 @@ class _Finder:
                 self._find(path, "'files' stands alone")
         elif len(where) != 1:
             self._find(path, "say where to look: 'file' or 'report'" + (", not both" if where else ""))
-        elif "report" in where and not words and not isinstance(kind, dict):
+        elif "report" in where and not words and kind in KINDS and kind not in _WHOLE:
             self._find(path, "say after which words the value stands: 'after: Total MACs'")
 
     def _pattern(self, pattern: str, path: Path) -> None:
@@ -150,6 +156,8 @@ class _Finder:
                     self._find(path, f"'{need}' is hidden, and a visible check can't need it")
                 elif isinstance(check.get("id"), str):
                     graph.setdefault(check["id"], []).append(need)
+        if self._twice:  # two checks of one name would seem to need each other
+            return
         try:
             TopologicalSorter(graph).prepare()
         except CycleError as error:
@@ -213,9 +221,8 @@ def _quantities(value: object, path: Path) -> Iterator[tuple[Path, dict[str, Any
 
 
 def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def _points(data: dict[str, Any]) -> Fraction:
-    value = data.get("points")
-    return as_credit(value) if isinstance(value, int | float) and not isinstance(value, bool) else Fraction(0)
+    return as_credit(data["points"]) if _is_number(data.get("points")) else Fraction(0)

@@ -1,53 +1,128 @@
-"""What only computing can tell of a spec: published values that differ, misconceptions that are right."""
+"""What only values can tell of a spec: literals of another type, what can't be computed, what coincides."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from labgrade.errors import Finding, Mark
-from labgrade.model import QuantityCall
+from labgrade.answers.typed import WrongTypeError, as_value
+from labgrade.errors import FaultError, Finding, Mark
+from labgrade.model import LiteralValue, QuantityCall
 from labgrade.verdict import Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from labgrade.model import Alternative, Check, Task
+    from labgrade.model import Check, Source, SubjectSpec, Task
     from labgrade.pipeline import Grader
+
+_FORWARD = QuantityCall(quantity="layer_shapes")  # needs nothing but a model that is built and runs on its input
+
+
+def literals(task: Task) -> Iterator[Finding]:
+    """Each value that the author wrote down and that is none of the answer's type. Computes nothing."""
+    for check in task.checks:
+        yield from _literals(task, check)
 
 
 def findings(task: Task, grader: Grader) -> Iterator[Finding]:
-    """Each published figure recomputed, each misconception compared with the right value on the task's own subject."""
-    start = Mark(str(task.path), 1, 1)
+    """All values computed: on the task's own subject compared with published figures and with each other.
+
+    What can't be computed is a finding at its place, and the rest goes on.
+    """
     for check in task.checks:
-        if check.checker is None or task.subject is None or task.subject.handed_in:
+        if check.checker is None or (task.subject is not None and task.subject.handed_in):
             continue
-        source = check.expected
-        if isinstance(source, QuantityCall) and source.published is not None and not check.cases:
-            value = grader.oracle.value(source, task.subject)
-            if value != source.published:
-                message = f"the published value is {source.published}, but {source.quantity} computes {value}"
-                yield Finding(source.mark or start, message)
-        if not check.cases:
-            yield from _coinciding(task, check, grader, start)
+        for subject in check.cases or (task.subject,):
+            found = list(_uncomputable(task, check, grader, subject))
+            yield from found
+            if not found and not any(_literals(task, check)) and not check.cases and subject is not None:
+                yield from _published(task, check, grader, subject)
+                yield from _judged(task, check, grader)
 
 
-def _coinciding(task: Task, check: Check, grader: Grader, start: Mark) -> Iterator[Finding]:
+def _start(task: Task) -> Mark:
+    return Mark(str(task.path), 1, 1)
+
+
+def _literals(task: Task, check: Check) -> Iterator[Finding]:
+    kind = task.answers[check.answer].type
+    for source in _sources(check) if check.measured is None else ():
+        if isinstance(source, LiteralValue):
+            try:
+                as_value(source.value, kind, trusted=True)
+            except WrongTypeError as error:
+                yield Finding(source.mark or _start(task), f"this does not fit the answer's type: {error}")
+
+
+def _sources(check: Check) -> Iterator[Source]:
+    if check.expected is not None:
+        yield check.expected
+    for other in (*check.also_right, *check.misconceptions):
+        yield other.source
+
+
+def _uncomputable(task: Task, check: Check, grader: Grader, subject: SubjectSpec | None) -> Iterator[Finding]:
+    """Each quantity that fails on the subject, at the subject where it is that which can't be built or run."""
+    _, expect = grader.means(task, check, subject)
+    for source in _sources(check):
+        if not isinstance(source, QuantityCall) or subject is None:
+            continue
+        try:
+            expect(source)
+        except FaultError as error:
+            broken = _broken(grader, subject)
+            if broken and broken in str(error):
+                what = f"'{subject.model}' can't be built or does not run on an input of {list(subject.input.shape)}"
+                yield Finding(subject.mark or _start(task), f"{what}: {broken}")
+            else:
+                yield Finding(source.mark or _start(task), str(error))
+
+
+def _broken(grader: Grader, subject: SubjectSpec) -> str:
+    """Why the subject can't be built or run, or nothing; without the place in the code of a quantity."""
+    try:
+        grader.oracle.value(_FORWARD, subject)
+    except FaultError as error:
+        return str(error).partition(f"failed on '{subject.model}': ")[2].rpartition(" (")[0]
+    return ""
+
+
+def _published(task: Task, check: Check, grader: Grader, subject: SubjectSpec) -> Iterator[Finding]:
+    source = check.expected
+    if isinstance(source, QuantityCall) and source.published is not None:
+        value = grader.oracle.value(source, subject)
+        if value != source.published:
+            message = f"the published value is {source.published}, but {source.quantity} computes {value}"
+            yield Finding(source.mark or _start(task), message)
+
+
+def _judged(task: Task, check: Check, grader: Grader) -> Iterator[Finding]:
+    """What the checker tells; one that raises is a finding, and the other checks go on."""
+    try:
+        yield from _coinciding(task, check, grader)
+    except Exception as error:  # noqa: BLE001 - a course's own checker may raise anything
+        name = check.checker.name if check.checker else ""
+        yield Finding(check.mark or _start(task), f"the checker '{name}' failed: {type(error).__name__}: {error}")
+
+
+def _coinciding(task: Task, check: Check, grader: Grader) -> Iterator[Finding]:
     judging, expect = grader.means(task, check, task.subject)
     if check.expected is None:
         return
-    right = expect(check.expected)
 
-    def same(one: Alternative) -> bool:
-        return judging(expect(one.source), right).outcome is Outcome.CORRECT
+    def same(one: Source, other: Source) -> bool:
+        return judging(expect(one), expect(other)).outcome is Outcome.CORRECT
 
     for known in check.misconceptions:
-        if same(known):
-            yield Finding(known.mark or start, "this misconception gives the right value on the task's own subject")
+        if same(known.source, check.expected):
+            yield Finding(
+                known.mark or _start(task), "this misconception gives the right value on the task's own subject"
+            )
     for index, known in enumerate(check.misconceptions):
         for other in check.misconceptions[:index]:
-            if judging(expect(known.source), expect(other.source)).outcome is Outcome.CORRECT:
+            if same(known.source, other.source):
                 line = other.mark.line if other.mark else "?"
                 message = (
                     f"this misconception gives the same value as the one on line {line}, so neither is ever claimed"
                 )
-                yield Finding(known.mark or start, message)
+                yield Finding(known.mark or _start(task), message)

@@ -8,11 +8,12 @@ key that stands twice is an error.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeAlias, cast
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import yaml
 
+from labgrade import yaml_errors
 from labgrade.errors import Finding, Mark, SpecError
 
 if TYPE_CHECKING:
@@ -29,17 +30,24 @@ _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?|[-+]?\
 _IMPLICIT_TAG = re.compile(r"tag:yaml\.org,2002:(map|seq|str|int|float|bool|null|timestamp|merge|value)")
 _LONGEST_NUMBER = 400  # characters; longer ones stay text, so that no million-digit integer is ever built
 _DEEPEST = 60
+_NEXT_GROUP = re.compile(r"[0-9]{3}(?:\.[0-9]+)?(?: ?[A-Za-z]{1,10})?")
+_FIRST_GROUP = re.compile(r"[-+]?[0-9]{1,3}")
+CUT = "a comma ends a value inside { }: quote the number or write it without commas"
 
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """Plain data with, for each path into it, where its key and its value stand and how a scalar was written."""
+    """Plain data with, for each path into it, where its key and its value stand and how a scalar was written.
+
+    `cut` has the numbers that their thousands separators cut up (`{total: 6,624,904}`), as they were written.
+    """
 
     data: Plain
     file: str
     values: dict[Path, Mark] = field(default_factory=dict)
     keys: dict[Path, Mark] = field(default_factory=dict)
     sources: dict[Path, str] = field(default_factory=dict)
+    cut: dict[Path, str] = field(default_factory=dict)
 
     def mark(self, path: Path) -> Mark:
         """Where the value at `path` stands, or the nearest thing around it that has a place."""
@@ -60,21 +68,41 @@ def load(text: str, file: str) -> Loaded:
     """
     reader = _Reader(Loaded(None, file))
     try:
-        root = yaml.compose(text, Loader=yaml.SafeLoader)
+        loader = _Loader(text)
+        root = loader.get_single_node()
     except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        place = Mark(file, mark.line + 1, mark.column + 1) if mark else Mark(file, 1, 1)
-        raise SpecError([Finding(place, f"this is not YAML: {error.problem or error.context}")]) from None
+        raise SpecError([yaml_errors.finding(error, text, file)]) from None
     except yaml.reader.ReaderError as error:
         before = text[: error.position].splitlines() or [""]
         place = Mark(file, len(before), len(before[-1]) + 1)
         raise SpecError([Finding(place, "a control character stands here; remove it")]) from None
-    except RecursionError:
-        raise SpecError([Finding(Mark(file, 1, 1), "this is nested too deeply")]) from None
+    reader.findings += [Finding(Mark(file, at.line + 1, at.column + 1), said) for at, said in loader.refused]
     data = None if root is None else reader.build(root, ())
     if reader.findings:
         raise SpecError(reader.findings)
-    return Loaded(data, file, reader.out.values, reader.out.keys, reader.out.sources)
+    return replace(reader.out, data=data)
+
+
+class _Loader(yaml.SafeLoader):
+    """Stops at what is nested too deeply, before PyYAML spends seconds on it; keeps the places of anchors."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self.depth = 0
+        self.refused: list[tuple[Any, str]] = []
+
+    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+        event: Any = self.peek_event()  # type: ignore[no-untyped-call]
+        if self.depth > _DEEPEST:
+            raise yaml.MarkedYAMLError(problem=yaml_errors.TOO_DEEP, problem_mark=event.start_mark)
+        if isinstance(event, yaml.AliasEvent):
+            self.refused.append((event.start_mark, "this repeats an anchor (`*name`); write the value out"))
+        elif getattr(event, "anchor", None) is not None:
+            self.refused.append((event.start_mark, f"the language has no anchors (`&{event.anchor}`); take it out"))
+        self.depth += 1
+        node = super().compose_node(parent, index)
+        self.depth -= 1
+        return node
 
 
 class _Reader:
@@ -88,15 +116,11 @@ class _Reader:
 
     def build(self, node: yaml.Node, path: Path) -> Plain:
         self.out.values[path] = self._place(node)
-        if id(node) in self._seen:
-            self._find(node, "this repeats an anchor (`*name`); write the value out")
+        if id(node) in self._seen:  # an alias, which is a finding already
             return None
         self._seen.add(id(node))
         if not _IMPLICIT_TAG.fullmatch(node.tag):
             self._find(node, f"tags such as '{node.tag}' are not part of the language")
-            return None
-        if len(path) > _DEEPEST:
-            self._find(node, "this is nested too deeply")
             return None
         if isinstance(node, yaml.MappingNode):
             return self._mapping(node, path)
@@ -109,8 +133,13 @@ class _Reader:
 
     def _mapping(self, node: yaml.MappingNode, path: Path) -> Plain:
         data: dict[str, Plain] = {}
+        number: Path = ()
         for key, value in self._keys(node):
             here = (*path, key.value)
+            if number and _goes_on(key, value):
+                self.out.cut[number] = f"{self.out.cut.get(number, self.out.sources[number])},{key.value}"
+                continue
+            number = here if node.flow_style and _FIRST_GROUP.fullmatch(str(value.value)) else ()
             if key.value in data:
                 self._find(key, f"'{key.value}' is already given on line {self.out.keys[here].line}")
                 continue
@@ -129,6 +158,16 @@ class _Reader:
         self.out.sources[path] = node.value
         plain = not node.style  # quoted and block scalars are text
         return _resolve(node.value) if plain else node.value
+
+
+def _goes_on(key: yaml.ScalarNode, value: yaml.Node) -> bool:
+    """Whether `624` in `{total: 6,624,904}` is what a comma cut off a number: digits that nothing is said of."""
+    return (
+        not key.style
+        and value.value == ""
+        and not cast("yaml.ScalarNode", value).style
+        and bool(_NEXT_GROUP.fullmatch(key.value))
+    )
 
 
 def _resolve(text: str) -> Plain:

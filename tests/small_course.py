@@ -57,6 +57,7 @@ def write(folder, *, faulty=False):
     """Write the course and its submissions below `folder`."""
     files = {
         "specs/lab/task.yaml": TASK,
+        "specs/lab/lab.yaml": "title: A lab\n",
         "reference/own.py": REFERENCE,
         "conftest.py": 'pytest_plugins = ["labgrade.pytest_plugin"]\n',
         "pyproject.toml": '[tool.pytest.ini_options]\ntestpaths = ["tests"]\n',

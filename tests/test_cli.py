@@ -1,6 +1,9 @@
 """The `labgrade` command on a small course."""
 
 import json
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 import small_course
@@ -62,6 +65,7 @@ def test_a_broken_spec_ends_with_2_and_the_others_are_graded(course, capsys):
         (["check", "nowhere"], "labgrade: there is no folder 'nowhere'"),
         (["check", "conftest.py"], "labgrade: 'conftest.py' is no folder, and no archive that can be unpacked"),
         (["check", "submissions", "--lab", "lap"], "labgrade: there is no lab 'lap'; did you mean 'lab'?"),
+        (["check", "submissions", "--task", "nope"], "labgrade: there is no task 'nope'; there is task"),
         (["check", "submissions", "--task", "tsak"], "labgrade: there is no task 'tsak'; did you mean 'task'?"),
         (["compute", "sice", "--model", "torchvision/alexnet"], "there is no quantity 'sice'; did you mean 'size'?"),
         (["compute", "size", "--model", "torchvision/alexnt"], "did you mean 'torchvision/alexnet'?"),
@@ -90,6 +94,47 @@ def test_the_json_report_goes_to_a_file_too(course, capsys):
     main(["check", "submissions/twice", "--json", "out.json"])
     assert json.loads((course / "out.json").read_text())["schema"] == "labgrade/report/1"
     assert "PARTIAL" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("target", "message"),
+    [
+        ("nowhere/out.json", "labgrade: --json nowhere/out.json: there is no folder 'nowhere'"),
+        ("submissions", "labgrade: --json submissions: this is a folder; name a file in it"),
+    ],
+)
+def test_a_report_that_cannot_be_written_is_refused_before_grading(course, capsys, target, message):
+    assert main(["check", "submissions/right", "--json", target]) == 2
+    done = capsys.readouterr()
+    assert message in done.err
+    assert done.out == ""
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
+def test_a_full_disk_is_a_sentence(course, capsys):
+    assert main(["check", "submissions/right", "--json", "/dev/full"]) == 2
+    done = capsys.readouterr()
+    assert "CORRECT" in done.out
+    assert done.err == "labgrade: the report could not be written to '/dev/full': no space left on device\n"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
+@pytest.mark.parametrize("arguments", [["list", "models"], ["check", "submissions/right", "--json", "-"], ["schema"]])
+def test_output_that_cannot_be_written_is_a_sentence(course, arguments):
+    with open("/dev/full", "w") as full:  # noqa: PTH123 - a device
+        command = [sys.executable, "-m", "labgrade.cli", *arguments]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr == "labgrade: the output could not be written: no space left on device\n"
+
+
+def test_list_shows_the_values_that_are_allowed_on_one_line_in_a_pipe(course, capsys):
+    main(["list", "quantities", "macs"])
+    lines = capsys.readouterr().out.splitlines()
+    values = "'none', 'one_per_input', 'two_per_input', 'four_per_input', 'five_per_input'"
+    assert f"    norm: Literal[{values}] (default 'none')" in lines
+    assert "Norm (" not in "".join(lines)
+    assert max(map(len, lines)) > 80
 
 
 def test_compute_prints_one_value_or_json(course, capsys):
@@ -160,6 +205,72 @@ def test_validate_computes_what_only_computing_tells(course, capsys, old, new, m
     assert main(["validate"]) == 0
     assert main(["validate", "--compute"]) == 2
     assert message in capsys.readouterr().err
+
+
+def broken_course(course, *changes):
+    path = course / "specs/lab/task.yaml"
+    text = path.read_text()
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new, 1)
+    path.write_text(text)
+
+
+@pytest.mark.parametrize("literal", ["eleven million", "[1, 2]", "{literal: {a: 1}}", "{literal: null}", "1.5 MB"])
+def test_a_literal_of_another_type_is_a_finding_at_its_place(course, capsys, literal):
+    broken_course(course, ("expected: 1234", f"expected: {literal}"))
+    assert main(["validate"]) == 2
+    err = capsys.readouterr().err
+    assert "specs/lab/task.yaml:23:" in err
+    assert "this does not fit the answer's type" in err
+    assert main(["validate", "--compute"]) == 2
+    assert capsys.readouterr().err == err
+
+
+def test_what_cannot_be_computed_is_a_finding_and_all_others_are_kept(course, capsys):
+    broken_course(course, ("{quantity: size}", "{quantity: size, published: 5}"), ("expected: 1234", "expected: many"))
+    faulty = small_course.FAULTY.replace("[1]}", "[1]}").replace("points: 2\n", "points: 2\n", 1)
+    (course / "specs/lab/faulty.yaml").write_text(faulty)
+    four = small_course.FAULTY.replace("id: faulty", "id: four").replace("[1]", "[1, 4, 64, 64]")
+    (course / "specs/lab/four.yaml").write_text(four.replace("broken", "macs"))
+    assert main(["validate", "--compute"]) == 2
+    err = capsys.readouterr().err
+    assert "specs/lab/faulty.yaml:10:" in err
+    assert "the quantity 'broken' failed on 'torchvision/alexnet': ZeroDivisionError: by zero" in err
+    assert (
+        "specs/lab/four.yaml:6:10: 'torchvision/alexnet' can't be built or does not run on an input of [1, 4, 64, 64]"
+        in err
+    )
+    assert "the published value is 5, but size computes 1234" in err
+    assert "the text 'many'" in err or "'many' is not a count" in err
+
+
+def test_a_module_to_freeze_that_is_not_there_is_found_by_computing(course, capsys):
+    options = "options: {frozen: [featurs]}, input: [1, 3, 64, 64]}"
+    text = small_course.FAULTY.replace("input: [1]}", options).replace("broken", "parameters")
+    (course / "specs/lab/faulty.yaml").write_text(text)
+    assert main(["validate"]) == 0
+    assert main(["validate", "--compute"]) == 2
+    err = capsys.readouterr().err
+    assert "has no module 'featurs' to freeze; did you mean 'features'?" in err
+    assert "specs/lab/faulty.yaml:6:10:" in err
+
+
+def test_a_checker_that_raises_is_a_finding(course, capsys):
+    (course / "checkers").mkdir()
+    (course / "checkers/own.py").write_text("def odd(answer, expected):\n    raise ValueError('odd')\n")
+    broken_course(course, ("checker: equal", "checker: odd"))
+    assert main(["validate", "--compute"]) == 2
+    assert "specs/lab/task.yaml:17:5: the checker 'odd' failed: ValueError: odd" in capsys.readouterr().err
+
+
+def test_files_that_are_never_graded_are_findings(course, capsys):
+    (course / "specs/other").mkdir()
+    (course / "specs/other/new.yml").write_text("id: new\n")
+    assert main(["validate"]) == 2
+    err = capsys.readouterr().err
+    assert "specs/other/new.yml:1:1: this is never graded: a task's file ends in .yaml; rename it to 'new.yaml'" in err
+    assert "specs/other/lab.yaml:1:1: this lab has no lab.yaml; write one with a title" in err
 
 
 def test_validate_computes_and_finds_nothing_wrong(course, capsys):

@@ -1,4 +1,4 @@
-"""The order of the language: right, also right, partly, misconceptions; and never two claims."""
+"""The order of the language: right, also right, misconceptions, partly; and never two claims."""
 
 from fractions import Fraction
 
@@ -108,10 +108,38 @@ def test_partly_has_bounds(value, credit):
     assert found.credit == credit
 
 
-def test_partly_comes_before_misconceptions():
+def test_a_misconception_comes_before_the_range_that_it_lies_in():
     bounds = Partly(at_least=Fraction(1500), below=Fraction(1600), credit=Fraction(1, 2), says="more than needed")
-    found = verdict(number(1500), partly=(bounds,), misconceptions=(known(1500),))
+    found = verdict(number(1500), partly=(bounds,), misconceptions=(known(1500, "mistake", Fraction(1, 4)),))
+    assert (found.hint, found.credit) == ("mistake", Fraction(1, 4))
+    found = verdict(number(1501), partly=(bounds,), misconceptions=(known(1500),))
+    assert (found.reason, found.credit) == ("more than needed", Fraction(1, 2))
+
+
+def test_where_two_misconceptions_fit_the_range_speaks():
+    bounds = Partly(at_least=Fraction(1500), credit=Fraction(1, 2), says="more than needed")
+    found = verdict(number(1500), partly=(bounds,), misconceptions=(known(1500, "one"), known(1500, "two")))
     assert found.reason == "more than needed"
+    assert found.facts["fits several misconceptions"] == "one / two"
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "outcome"),
+    [
+        ("1,000 K", 1_000_000, Outcome.MANUAL),
+        ("1,010 K", 1_010_000, Outcome.MANUAL),
+        ("1,001 K", 1_001_000, Outcome.INCORRECT),
+        ("1,000,000", 1_000_000, Outcome.INCORRECT),
+        ("1000 K", 1_000_000, Outcome.INCORRECT),
+    ],
+)
+def test_a_decimal_comma_that_would_make_it_right_waits_for_a_person(text, value, outcome):
+    answer = Number(value=Fraction(value), half_unit=Fraction(500), digits=4, text=text)
+    found = verdict(answer, also_right=(known(1010),))
+    assert found.outcome is outcome
+    if outcome is Outcome.MANUAL:
+        assert found.reason.endswith(f"with a decimal comma, as '{text.replace(',', '.')}', it would be right")
+        assert found.hint == "write decimals with a point"
 
 
 def test_what_a_checker_raises_is_not_swallowed():

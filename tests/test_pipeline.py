@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 from handed_in import read
 
-from labgrade import course, pipeline, spec
+from labgrade import course, items, pipeline, spec
 from labgrade.oracle import Oracle
 from labgrade.results import Execution
 from labgrade.verdict import Outcome
@@ -68,9 +68,9 @@ def grade(tmp_path):
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / path).write_text(text)
     found = course.find(tmp_path)
-    task = spec.read(tmp_path / "specs/lab/task.yaml", found)
 
     def graded(**files):
+        task = spec.read(tmp_path / "specs/lab/task.yaml", found)
         work = tmp_path / "work"
         work.mkdir(exist_ok=True)
         for name, content in files.items():
@@ -126,8 +126,22 @@ def test_what_is_marked_by_hand_waits(grade):
     assert verdict.reason == "waits to be marked by a person: 2 for clarity"
 
 
+def test_what_is_marked_by_hand_shows_its_rubric_even_where_reports_differ(tmp_path, grade):
+    path = tmp_path / "specs/lab/task.yaml"
+    path.write_text(TASK.replace("from: [{entry: task.words}]", "from: [{report: under Discussion}]"))
+    files = {"report__md": "# Total\n5\n# Discussion\nmany words\n", "report__txt": "# Discussion\nother words\n"}
+    verdict = grade(**files)["essay"].verdict
+    assert verdict.outcome is Outcome.MANUAL
+    assert "2 reports say different things: many words (report.md:3, under Discussion), other words" in verdict.reason
+    assert verdict.reason.endswith("; waits to be marked by a person: 2 for clarity")
+    (tmp_path / "work/report.txt").unlink()
+    graded = grade(report__md="# Discussion\nmany words\n")["essay"]
+    assert graded.verdict.reason == "waits to be marked by a person: 2 for clarity"
+    assert graded.answer_from == "report.md:1, under Discussion"
+
+
 def test_nothing_handed_in_is_missing_and_says_what_was_looked_for(grade):
-    checks = grade(other__txt="x")
+    checks = grade(x__c="x")
     assert checks["total"].verdict.outcome is Outcome.MISSING
     assert checks["total"].verdict.reason == (
         "nothing was handed in; looked for 'task.total' in answers.yaml; 'Total' in out.txt; 'Total' in the report"
@@ -192,11 +206,11 @@ def test_cases_share_points_and_names_tell_same_models_apart(tmp_path, grade):
         TASK.replace("- entry: task.total", "- {call: hw.py:f, given: [model]}").replace(
             "expected: {quantity: size}",
             "expected: {quantity: size}\n"
-            "    cases: [{model: torchvision/vgg11}, {model: torchvision/vgg11}, {input: [5]}]",
+            "    cases: [{model: torchvision/vgg11}, {model: torchvision/vgg11, seed: 1}, {input: [5]}]",
         )
     )
-    items = pipeline.items(spec.read(path, course.find(tmp_path)))
-    assert [(item.id, item.points) for item in items[:3]] == [
+    found = items.items(spec.read(path, course.find(tmp_path)))
+    assert [(item.id, item.points) for item in found[:3]] == [
         ("total[vgg11]", Fraction("1.67")),
         ("total[vgg11#2]", Fraction("1.66")),
         ("total[alexnet]", Fraction("1.67")),

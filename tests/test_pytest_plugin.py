@@ -100,6 +100,8 @@ def test_the_submissions_may_be_elsewhere(course, tmp_path_factory):
     [
         (["--submission=rihgt"], "there is no submission 'rihgt'"),
         (["--submission=rihgt"], "did you mean 'right'?"),
+        (["--submission="], "--submission names nobody; it takes the name of a submission, or `all`"),
+        (["specs/lab/tsak.yaml", "--submission=right"], "there is no spec 'specs/lab/tsak.yaml'; did you mean 'task'?"),
         (["--submission=right", "--submissions-dir=nowhere"], "there is no folder"),
         (["--submission=all", "--submissions-dir=specs/lab"], "there is no submission in"),
     ],
@@ -122,7 +124,7 @@ def test_a_broken_spec_fails_loudly_and_does_not_stop_the_others(course):
     done, _, found = checks(course, "--submission=right")
     assert found["right", "total"] == "CORRECT"
     assert "specs/lab/broken.yaml:2:1: a task takes no 'titel'; did you mean 'title'?" in done.stdout
-    assert done.returncode == 1
+    assert done.returncode == 2
 
 
 def test_junit_has_points_and_tells_a_fault_from_a_wrong_answer(tmp_path):
@@ -159,11 +161,30 @@ def test_xdist_gives_the_same_verdicts_in_the_same_order(tmp_path):
     assert spread == alone
 
 
-def test_json_goes_to_stdout_too(course):
-    done = run(course, "--submission=right", "--labgrade-json", "-")
-    start = done.stdout.index("{\n")
-    report, _ = json.JSONDecoder().raw_decode(done.stdout[start:])
-    assert report["schema"] == "labgrade/report/1"
+@pytest.mark.parametrize("more", [[], ["-q"], ["-v"], ["-n2"]])
+def test_json_goes_to_stdout_alone_and_all_else_to_stderr(course, more):
+    if more == ["-n2"]:
+        pytest.importorskip("xdist", reason="pytest-xdist is an extra")
+    done = run(course, "--submission=right", "--labgrade-json", "-", *more)
+    assert json.loads(done.stdout)["schema"] == "labgrade/report/1"
+    assert "right" in done.stderr
+    assert "MANUAL" in done.stderr
+
+
+def test_a_report_that_cannot_be_written_is_refused_before_grading(course):
+    done = run(course, "--submission=right", "--labgrade-json", "nowhere/out.json")
+    assert done.returncode == 4
+    assert "--labgrade-json nowhere/out.json: there is no folder 'nowhere'" in done.stderr
+    assert "points" not in done.stdout
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full here")  # noqa: PTH110 - a device
+def test_a_full_disk_is_a_sentence_below_the_report(course):
+    done = run(course, "--submission=right", "--labgrade-json=/dev/full")
+    assert "the report could not be written to '/dev/full': no space left on device" in done.stdout
+    assert "CORRECT" in done.stdout
+    assert "Traceback" not in done.stdout + done.stderr
+    assert done.returncode == 3
 
 
 def test_a_students_own_files_are_never_collected(course):

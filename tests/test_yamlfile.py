@@ -1,3 +1,5 @@
+import time
+
 import pytest
 
 from labgrade import yamlfile
@@ -51,14 +53,37 @@ def test_a_path_that_is_not_there_gets_the_place_of_what_is_around_it():
     ("text", "message"),
     [
         ("id: 1\nb: 2\nid: 3\n", "x.yaml:3:1: 'id' is already given on line 1"),
-        ("a: &q 1\nb: *q\n", "x.yaml:1:4: this repeats an anchor (`*name`); write the value out"),
+        ("a: &q 1\nb: *q\n", "x.yaml:2:4: this repeats an anchor (`*name`); write the value out"),
+        ("a: &m 1\n", "x.yaml:1:4: the language has no anchors (`&m`); take it out"),
+        ('a: 1\nb: "two\nc: 3\n', "x.yaml:2:4: this quote is never closed"),
+        ('a: 1\nb: "two\nc: "3"\n', "x.yaml:2:4: this quote is closed only on line 3"),
+        ("a: 'don't'\n", "x.yaml:1:9: the text ends with the quote before this; inside of single quotes"),
+        ('a: "\\d"\n', "x.yaml:1:6: in double quotes a backslash begins an escape; use single quotes"),
+        ("a:\n\tb: 1\n", "x.yaml:2:1: a tab stands here; use spaces"),
+        ("says: Buffers: are counted\n", "x.yaml:1:14: a colon with a blank behind it begins a value; if this is text"),
+        ("a: 1\npoints:5\nb: 2\n", "x.yaml:2:1: write 'points: 5', with a blank behind the colon"),
+        ("a:\n  - b: 1\n    points:5\n", "x.yaml:3:5: write 'points: 5', with a blank behind the colon"),
+        ("points:5\nb: 2\n", "x.yaml:1:1: write 'points: 5', with a blank behind the colon"),
+        ("hello\nb: 2\n", "x.yaml:1:1: this line is no 'key: value'"),
+        ("a: 1\nhello\n", "x.yaml:2:1: this line is no 'key: value'"),
+        ("a: 1\n  b: 2\n", "x.yaml:2:4: this line is indented more than its neighbours"),
+        ("a: %x\n", "x.yaml:1:4: a text can't begin with '%'; put it in quotes"),
+        ("a: @x\n", "x.yaml:1:4: a text can't begin with '@'; put it in quotes"),
+        ("a: `x`\n", "x.yaml:1:4: a text can't begin with '`'; put it in quotes"),
+        ("a: **x**\n", "x.yaml:1:4: a text can't begin with '*'; put it in quotes"),
+        ("a: *x\n", "x.yaml:1:4: `*` repeats an anchor, which the language has not; if this is text, put it in"),
+        ("a: [1\nb: 2\n", "x.yaml:2:2: this is not YAML: a list needs ',' or ']' here, not ':'"),
+        ("a: {b: 1\nc: 2\n", "x.yaml:2:2: this is not YAML: a mapping needs ',' or '}' here, not ':'"),
+        ("a:\n  b: 1\n c: 2\n", "x.yaml:3:2: this is not YAML: a key stands here that does not fit what is above"),
+        ("a: 1\n---\nb: 2\n", "x.yaml:2:1: a second document begins here (`---`); a file holds one"),
+        ("a: - b\n", "x.yaml:1:4: this is not YAML: sequence entries are not allowed here"),
         ("a: !!python/object:os.system x\n", "x.yaml:1:4: tags such as 'tag:yaml.org,2002:python/object:os.system'"),
         ("a: !include b\n", "x.yaml:1:4: tags such as '!include'"),
         ("a: !foo [1]\n", "x.yaml:1:4: tags such as '!foo'"),
-        ("a: [1\n", "x.yaml:2:1: this is not YAML: expected ',' or ']'"),
-        ("\ta: 1", "x.yaml:1:1: this is not YAML: found character '\\t'"),
+        ("a: [1\n", "x.yaml:2:1: this is not YAML: a list needs ',' or ']' here, not the end"),
+        ("\ta: 1", "x.yaml:1:1: a tab stands here; use spaces"),
         ("a: 1\nb: \x01", "x.yaml:2:4: a control character stands here; remove it"),
-        ("[" * 3000, "x.yaml:1:1: this is nested too deeply"),
+        ("[" * 3000, "x.yaml:1:62: this is nested too deeply"),
         ("? [a]\n: 1\n", "x.yaml:1:3: a key must be a word, not a list or a mapping"),
         ("[" * 70 + "]" * 70, "this is nested too deeply"),
     ],
@@ -73,3 +98,28 @@ def test_all_findings_come_at_once_in_order():
     with pytest.raises(SpecError) as caught:
         yamlfile.load("b: !x 1\na: 1\na: 2\nc: !y 2\n", "x.yaml")
     assert [finding.mark.line for finding in caught.value.findings] == [1, 3, 4]
+
+
+@pytest.mark.parametrize("text", ["[" * 5000 + "]" * 5000, "".join(" " * i + "a:\n" for i in range(2000)), "- " * 5000])
+def test_deep_nesting_is_refused_before_it_costs_time(text):
+    start = time.perf_counter()
+    with pytest.raises(SpecError, match="this is nested too deeply"):
+        yamlfile.load(text, "x.yaml")
+    assert time.perf_counter() - start < 2
+
+
+@pytest.mark.parametrize(
+    ("text", "data", "cut"),
+    [
+        ("{total: 6,624,904, b: 1}", {"total": 6, "b": 1}, {("total",): "6,624,904"}),
+        ("{a: {b: 1,498.38 M}}", {"a": {"b": 1}}, {("a", "b"): "1,498.38 M"}),
+        ("{total: 6,624,624}", {"total": 6}, {("total",): "6,624,624"}),
+        ("{total: 6, 624: 1}", {"total": 6, "624": 1}, {}),
+        ("{total: 6, '624': }", {"total": 6, "624": None}, {}),
+        ("total: 6,624,904", {"total": "6,624,904"}, {}),
+        ("{total: '6', 62: }", {"total": "6", "62": None}, {}),
+    ],
+)
+def test_a_number_that_commas_cut_up_is_kept_as_it_was_written(text, data, cut):
+    loaded = yamlfile.load(text, "x.yaml")
+    assert (loaded.data, loaded.cut) == (data, cut)

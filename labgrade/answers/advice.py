@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
 from typing import TYPE_CHECKING
 
@@ -10,22 +11,29 @@ if TYPE_CHECKING:
     from labgrade.sandbox.request import ProgramRun
 
 _NO_MODULE = re.compile(r"ModuleNotFoundError: No module named '([^']{1,80})'")
+_ALWAYS = ("numpy", "onnx", "onnxruntime", "torch", "torchvision")
+_OFTEN = ("fvcore", "matplotlib", "pandas", "ptflops", "scipy", "thop", "torchinfo", "torchsummary", "tqdm")
 _NO_FILE = re.compile(r"FileNotFoundError: .{0,40}No such file or directory: '([^']{1,200})'")
 
 
 def hint(execution: Execution | ProgramRun) -> str:
     """The remedy, or nothing."""
     if found := _NO_MODULE.search(execution.reason):
-        top = found[1].partition(".")[0]
-        return (
-            f"'{top}' is not installed where your work is graded: if it is a file of your own, hand it in, too; "
-            "if it is a package, do without it, or hand in what your program printed"
-        )
+        return _not_installed(found[1].partition(".")[0])
     if found := _NO_FILE.search(execution.reason):
         return f"hand in '{found[1]}', too, and open it by a path relative to your program's folder"
     if "EOFError: EOF when reading a line" in execution.reason:
         return "nobody types while your work is graded: take what you need as a constant, not by input()"
     return ""
+
+
+def _not_installed(module: str) -> str:
+    there = (*_ALWAYS, *(name for name in _OFTEN if importlib.util.find_spec(name) is not None))
+    return (
+        f"'{module}' is not installed where your work is graded: a file of your own must be handed in, too; of "
+        f"packages, Python's own, {', '.join(there[:-1])} and {there[-1]} may be imported. Import others only inside "
+        "of the function that needs them, and the rest of the file still counts; or hand in what your program printed"
+    )
 
 
 def notes(execution: Execution | ProgramRun) -> tuple[str, ...]:

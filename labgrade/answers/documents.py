@@ -1,4 +1,4 @@
-"""Text files of a submission, read in bounded memory, whatever wrote them; and where a student's report is."""
+"""Text files of a submission, read in bounded memory, whatever wrote them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import re
 import stat
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from labgrade.answers.visible import visible
@@ -21,6 +20,7 @@ _LEGACY = (("cp950", "Big5"), ("gb18030", "GB 18030"), ("latin-1", "Latin-1"))
 _AS_THEY_ARE = (".csv", ".tsv")
 _REMEMBERED = 4
 _COLOURS = re.compile(r"\x1b\[[0-9;?]{0,20}[A-Za-z]")
+_INVISIBLE = re.compile("[\u00ad\u061c\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
 _MOST_NAMED = 4
 _SAMPLE = 2_000
 _LEAST_PAIRS = 8
@@ -77,9 +77,14 @@ def _document(data: bytes, path: str) -> Document | Unreadable:
     text, encoding = decoded
     if "\x1b" in text:
         text = _COLOURS.sub("", text)
-    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    text = without_invisible(text).replace("\r\n", "\n").replace("\r", "\n")
     remarks = (f"'{path}' is not UTF-8: read as {encoding}",) if encoding else ()
     return Document(path=path, text=text if path.lower().endswith(_AS_THEY_ARE) else visible(text), remarks=remarks)
+
+
+def without_invisible(text: str) -> str:
+    """The text without marks of direction and width, which come with what is copied and would cut numbers up."""
+    return _INVISIBLE.sub("", text) if not text.isascii() else text
 
 
 def locate(submission: Submission, relative: str) -> str | Unreadable | None:
@@ -95,12 +100,6 @@ def locate(submission: Submission, relative: str) -> str | Unreadable | None:
             path=relative, reason=f"{len(close)} files could be '{relative}': {named}; keep one, at the top"
         )
     return close[0] if close else None
-
-
-def find_report(submission: Submission) -> str | None:
-    """The written report: `report.md`, else `report*.md` or `.txt`, else `README.md`; the one nearest to the top."""
-    ranked = [(rank, file.count("/"), file) for file in submission.files if (rank := _report_rank(file)) is not None]
-    return min(ranked)[2] if ranked else None
 
 
 def read_bytes(submission: Submission, relative: str, largest: int) -> bytes | Unreadable:
@@ -119,15 +118,6 @@ def read_bytes(submission: Submission, relative: str, largest: int) -> bytes | U
     if len(data) > largest:
         return Unreadable(path=relative, reason=f"'{relative}' is larger than {largest / 1e6:,.0f} MB; hand in less")
     return data
-
-
-def _report_rank(file: str) -> int | None:
-    path = PurePosixPath(file.lower())
-    if path.name == "report.md":
-        return 0
-    if path.stem.startswith("report") and path.suffix in (".md", ".markdown", ".txt"):
-        return 1
-    return 2 if path.name == "readme.md" else None
 
 
 def _decode(data: bytes) -> tuple[str, str] | None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import functools
 import json
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from labgrade import yamlfile
-from labgrade.answers.documents import Unreadable, locate
+from labgrade.answers.documents import Unreadable, locate, without_invisible
 from labgrade.answers.numbers import read_number
 from labgrade.answers.plain import cut
 from labgrade.answers.typed import WrongTypeError, as_value
@@ -20,32 +21,48 @@ if TYPE_CHECKING:
     from labgrade.values import Number
     from labgrade.yamlfile import Loaded, Path
 
-_FILES = ("answers.yaml", "answers.yml", "answers.json")
+FILES = ("answers.yaml", "answers.yml", "answers.json")
 _LARGEST = 4 << 20
 _LONGEST_NUMBER = 400  # characters; longer ones stay text, so that no million-digit integer is ever built
 
 
 def obtain(name: str, kind: AnswerType, form: EntryForm, submission: Submission) -> Answer | NoAnswer | None:
     """The value under `form.path`, or None where there is no such file or entry."""
-    file = next((found for file in _FILES if (found := locate(submission, file)) is not None), None)
+    file = next((there for each in FILES if (there := locate(submission, each)) is not None), None)
     if file is None:
         return None
     if isinstance(file, Unreadable):
         return NoAnswer(name=name, verdict=without_value(Outcome.INCORRECT, file.reason), origin=file.path)
     try:
         text = _text(submission, file)
-        read = _from_json if file.endswith(".json") else _from_yaml
-        entry = read(text, file, form.path, kind)
+        found = _in_json(text, form.path, kind) if _is_json(file) else _in_yaml(text, file, form.path, kind)
     except (SpecError, OSError, ValueError) as error:
         reason = f"'{file}' can't be read: {_first_line(error)}"
         return NoAnswer(name=name, verdict=without_value(Outcome.INCORRECT, reason), origin=file)
-    if entry is None:
+    if found is None:
         return None
-    plain, origin = entry
+    origin = f"{file}{found.place} {form.path}"
+    if found.cut:
+        verdict = without_value(Outcome.MANUAL, f"{origin}: got '{found.cut}'", hint=yamlfile.CUT)
+        return NoAnswer(name=name, verdict=verdict, origin=origin)
     try:
-        return Answer(name=name, value=as_value(plain, kind), origin=origin)
+        return Answer(name=name, value=as_value(found.plain, kind), origin=origin)
     except WrongTypeError as error:
         return NoAnswer(name=name, verdict=without_value(Outcome.INCORRECT, f"{origin}: {error}"), origin=origin)
+
+
+def read(submission: Submission, file: str) -> object:
+    """Everything that a file of entries holds, as plain data.
+
+    Raises:
+        SpecError, OSError, ValueError: it can't be read; the message is for the student.
+    """
+    text = _text(submission, file)
+    return _json(text, "number") if _is_json(file) else yamlfile.load(text, file).data
+
+
+def _is_json(file: str) -> bool:
+    return file.lower().endswith(".json")
 
 
 def _text(submission: Submission, file: str) -> str:
@@ -54,26 +71,39 @@ def _text(submission: Submission, file: str) -> str:
         message = f"it is larger than {_LARGEST >> 20} MiB"
         raise ValueError(message)
     try:
-        return path.read_text(encoding="utf-8-sig")
+        return without_invisible(path.read_text(encoding="utf-8-sig"))
     except UnicodeDecodeError:
         message = "it is not UTF-8; save it as UTF-8"
         raise ValueError(message) from None
 
 
-def _from_json(text: str, file: str, wanted: str, kind: AnswerType) -> tuple[object, str] | None:
-    """The data under a dotted name, and where it stands. Numbers keep the digits that were written.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Found:
+    """The data under a dotted name; `place`: the line, where it is known; `cut`: a number that commas cut up, or ""."""
+
+    plain: object
+    place: str = ""
+    cut: str = ""
+
+
+def _in_json(text: str, wanted: str, kind: AnswerType) -> _Found | None:
+    """The data under a dotted name. Numbers keep the digits that were written.
 
     Raises:
         ValueError: it is no JSON, or a key stands twice.
     """
+    data = _json(text, kind)
+    path = _locate(data, wanted)
+    return None if path is None else _Found(plain=functools.reduce(lambda inner, key: inner[key], path, data))
+
+
+def _json(text: str, kind: AnswerType) -> Any:
     broken = float if kind == "tensor" else _broken_number
     try:
-        data = json.loads(text, parse_int=_whole_number, parse_float=broken, object_pairs_hook=_without_doubles)
+        return json.loads(text, parse_int=_whole_number, parse_float=broken, object_pairs_hook=_without_doubles)
     except RecursionError:
         message = "it is nested too deeply"
         raise ValueError(message) from None
-    path = _locate(data, wanted)
-    return None if path is None else (functools.reduce(lambda inner, key: inner[key], path, data), f"{file} {wanted}")
 
 
 def _whole_number(written: str) -> int | str:
@@ -95,7 +125,7 @@ def _without_doubles(pairs: list[tuple[str, object]]) -> dict[str, object]:
     return found
 
 
-def _from_yaml(text: str, file: str, wanted: str, kind: AnswerType) -> tuple[object, str] | None:
+def _in_yaml(text: str, file: str, wanted: str, kind: AnswerType) -> _Found | None:
     """The data under a dotted name, and where it stands. Numbers keep the digits that were written (`1.5e9`).
 
     Raises:
@@ -106,7 +136,11 @@ def _from_yaml(text: str, file: str, wanted: str, kind: AnswerType) -> tuple[obj
     if path is None:
         return None
     data: Any = functools.reduce(lambda inner, key: inner[key], path, cast("Any", loaded.data))
-    return _keep_digits(data, loaded, path, kind), f"{file}:{loaded.mark(path).line} {wanted}"
+    return _Found(
+        plain=_keep_digits(data, loaded, path, kind),
+        place=f":{loaded.mark(path).line}",
+        cut=next((written for place, written in loaded.cut.items() if place[: len(path)] == path), ""),
+    )
 
 
 def _locate(data: Any, dotted: str) -> Path | None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from labgrade.answers import call, entry, file, run, text
+from labgrade.answers import call, entry, file, missing, run, text
 from labgrade.model import CallForm, EntryForm, FileForm, RunForm, TextForm
 from labgrade.results import Answer, NoAnswer
 from labgrade.values import Number
@@ -16,11 +16,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from labgrade.model import AnswerSpec, Form, Limits, SubjectSpec
+    from labgrade.model import AnswerSpec, AnswerType, Form, Limits, SubjectSpec
     from labgrade.results import Submission
     from labgrade.sandbox.runner import Runner
     from labgrade.verdict import Verdict
 
+_MOST_NOTES = 2
 # What a program came to that gave no value: others may still find one in what it printed or wrote.
 _TRIED = frozenset({Outcome.MISSING, Outcome.CRASHED, Outcome.TIMEOUT, Outcome.MEMORY, Outcome.OUTPUT})
 
@@ -70,7 +71,7 @@ def obtain(  # noqa: PLR0913 - each by its name
                 continue
         if found is not None:
             return _compared(found, wanted, forms[position + 1 :], submission, about)
-    return failed or NoAnswer(name=wanted.name, verdict=_missing(wanted, forms, submission))
+    return failed or NoAnswer(name=wanted.name, verdict=_missing(forms, wanted.type, submission))
 
 
 def _is_live(form: Form) -> bool:
@@ -113,24 +114,26 @@ def _differ(one: Number, other: Number) -> bool:
     return abs(one.value - other.value) > max(one.half_unit, other.half_unit)
 
 
-def _missing(wanted: AnswerSpec, forms: list[Form], submission: Submission) -> Verdict:
+def _missing(forms: list[Form], kind: AnswerType, submission: Submission) -> Verdict:
+    """MISSING with what was looked for; MANUAL where a value was said, only not so that it can be read."""
     looked = "; ".join(describe(form) for form in forms)
-    seen = [text.seen_instead(wanted.type, form, submission) for form in forms if isinstance(form, TextForm)]
+    if not submission.files:
+        return without_value(Outcome.MISSING, _empty(submission))
+    notes = missing.notes(forms, kind, submission)
+    hint = "; ".join(note.text for note in notes[:_MOST_NOTES])
+    if any(note.unread for note in notes):
+        return without_value(Outcome.MANUAL, f"no value could be read; looked for {looked}", hint=hint)
+    seen = [text.seen_instead(kind, form, submission) for form in forms if isinstance(form, TextForm)]
     seen = sorted(filter(None, seen), key=lambda note: not note.startswith("a table"))
-    nothing = f"{seen[0]}; looked for" if seen else "nothing was handed in; looked for"
-    reason = f"{nothing} {looked}" if submission.files else "the folder is empty"
-    notes = [note for form in forms if (path := _file_of(form)) and (note := file.notebook_instead(submission, path))]
-    return without_value(Outcome.MISSING, reason, hint=notes[0] if notes else "")
+    what = seen[0] if seen else "no answer was found" if notes else "nothing was handed in"
+    return without_value(Outcome.MISSING, f"{what}; looked for {looked}", hint=hint)
 
 
-def _file_of(form: Form) -> str:
-    """The file that a form needs, if it is one."""
-    match form:
-        case CallForm() | RunForm():
-            return form.file
-        case FileForm():
-            return form.pattern
-    return ""
+def _empty(submission: Submission) -> str:
+    folders = sorted(entry.name for entry in submission.folder.iterdir() if entry.is_dir())
+    if submission.refused:
+        return "nothing in the folder can be read"
+    return f"there is no file in the folder, only folders: '{folders[0]}'" if folders else "the folder is empty"
 
 
 def describe(form: Form) -> str:

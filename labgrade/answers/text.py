@@ -6,12 +6,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from labgrade.answers.claims import stands_out
-from labgrade.answers.documents import Unreadable, find_report, read_document
+from labgrade.answers.documents import Document, Unreadable, read_document
 from labgrade.answers.numbers import find_numbers, finest_of
 from labgrade.answers.patterns import PatternError, search
 from labgrade.answers.phrases import Candidate, candidates
 from labgrade.answers.plain import cut
 from labgrade.answers.records import find_records
+from labgrade.answers.reports import below, find_reports, together
 from labgrade.answers.sections import Span, sections
 from labgrade.answers.tables import TableFound, TableProblem, find_tables
 from labgrade.answers.typed import WrongTypeError, as_value
@@ -21,7 +22,6 @@ from labgrade.values import Number, Table
 from labgrade.verdict import Outcome, without_value
 
 if TYPE_CHECKING:
-    from labgrade.answers.documents import Document
     from labgrade.model import AnswerType, TextForm
     from labgrade.results import Submission
     from labgrade.values import Value
@@ -66,22 +66,42 @@ def obtain(
     `about`: the model in question; a value that is said of another one is doubted. MANUAL where the text says
     different values behind the same words or none plainly, FAULT where a pattern of the spec fails.
     """
-    place = _place(name, form, submission, about)
-    if isinstance(place, Unreadable):
-        return NoAnswer(name=name, verdict=without_value(Outcome.INCORRECT, place.reason), origin=place.path)
+    if form.file is not None:
+        document = read_document(submission, form.file)
+        return _in(document, name, kind, form, about) if document is not None else None
+    paths = find_reports(submission)
+    documents = [document for path in paths if (document := read_document(submission, path)) is not None]
+    readable = [document for document in documents if not isinstance(document, Unreadable)] or documents
+    found = [answer for document in readable if (answer := _in(document, name, kind, form, about)) is not None]
+    if not found:
+        return None
+    answer = together(found)
+    return replace(answer, remarks=(*answer.remarks, *below(submission, paths)))
+
+
+def _in(
+    document: Document | Unreadable, name: str, kind: AnswerType, form: TextForm, about: str
+) -> Answer | NoAnswer | None:
+    """What one document says."""
+    if isinstance(document, Unreadable):
+        return NoAnswer(name=name, verdict=without_value(Outcome.INCORRECT, document.reason), origin=document.path)
+    place = _place(name, document, form, about)
     return _obtain(place, kind, form) if place is not None else None
 
 
 def seen_instead(kind: AnswerType, form: TextForm, submission: Submission) -> str:
     """What the text says that is no value behind the form's words, for whoever misses one; "" where that is nothing."""
-    place = _place("", form, submission, "")
-    path = find_report(submission)
-    if place is None and form.report and path is not None:
-        return f"{path} has no heading '{' / '.join(form.report)}'"
-    if not isinstance(place, _Place) or form.after is None or kind not in ("count", "bytes", "number"):
+    if form.after is None or kind not in ("count", "bytes", "number"):
         return ""
-    kind = str(kind)
-    tables = [each for each in _candidates(place, form.after, kind) if each.unsummed]
+    paths = (form.file,) if form.file is not None else find_reports(submission)
+    documents = [read_document(submission, path) for path in paths]
+    places = [_place("", each, form, "") for each in documents if isinstance(each, Document)]
+    seen = (_seen(place, form.after, str(kind)) for place in places if place is not None)
+    return next(filter(None, seen), "")
+
+
+def _seen(place: _Place, words: str, kind: str) -> str:
+    tables = [each for each in _candidates(place, words, kind) if each.unsummed]
     if tables:
         return f"a table of {tables[0].unsummed} rows was found ({place.origin(tables[0].position)}), but no total"
     for span in place.spans:
@@ -94,12 +114,8 @@ def seen_instead(kind: AnswerType, form: TextForm, submission: Submission) -> st
     return ""
 
 
-def _place(name: str, form: TextForm, submission: Submission, about: str) -> _Place | Unreadable | None:
-    path = form.file if form.file is not None else find_report(submission)
-    document = read_document(submission, path) if path is not None else None
-    if document is None or isinstance(document, Unreadable):
-        return document
-    spans = sections(document, form.report or ())
+def _place(name: str, document: Document, form: TextForm, about: str) -> _Place | None:
+    spans = tuple(sections(document, form.report or ()))
     under = f", under {' / '.join(form.report)}" if form.report else ""
     return _Place(name=name, document=document, spans=spans, under=under, about=about) if spans else None
 

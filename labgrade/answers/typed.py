@@ -84,10 +84,10 @@ def _number(plain: object, kind: str) -> Number:
     if isinstance(plain, bool) or not isinstance(plain, int | float | Fraction):
         raise _wrong(plain, kind)
     if isinstance(plain, float) and not math.isfinite(plain):
-        message = f"{plain} is not {_ASKED[kind]}; look for a division by zero or an overflow"
+        message = f"{plain}, but {_ASKED[kind]} is asked for; look for a division by zero or an overflow"
         raise WrongTypeError(message)
     if not -LIMIT <= plain <= LIMIT:
-        message = f"{_magnitude(plain)} is too large to be {_ASKED[kind]}"
+        message = f"{_magnitude(plain)}, too large to be {_ASKED[kind]}"
         raise WrongTypeError(message)
     value = Fraction(plain)
     return Number(value=value, text=str(value.numerator) if value.denominator == 1 else repr(float(value)))

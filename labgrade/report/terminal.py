@@ -40,6 +40,9 @@ LOOKS = {
 WORD = max(len(outcome) for outcome in Outcome)
 BODY = 2 + 2 + WORD + 2  # where what is said about a check begins
 LONGEST_ADVICE = 240
+MOST_REMARKS = 5
+LONG_REASON = 60  # characters from which a reason is worth saying only once
+REPEATED = frozenset({Outcome.INCORRECT, Outcome.CRASHED})
 _NONE = Fraction(0)
 ORDINARY_FACTS = frozenset({"got", "expected", "off", "allowed"})
 CLASS_COLUMNS = {
@@ -70,10 +73,13 @@ def _submission(page: Page, submission: SubmissionReport, *, staff: bool) -> Non
     page.blank()
     page.line((submission.name, "bold"), right=(f"{_range(total)} points", "bold"))
     page.rule()
-    for remark in submission.remarks:
+    for remark in submission.remarks[:MOST_REMARKS]:
         page.paragraph(remark, indent=2, label="left out: ")
+    if len(submission.remarks) > MOST_REMARKS:
+        page.paragraph(f"and {len(submission.remarks) - MOST_REMARKS:,} more", indent=2, label="left out: ")
+    said: dict[str, str] = {}
     for task in submission.tasks:
-        _task(page, task, staff=staff)
+        _task(page, _said_once(task, said), staff=staff)
     page.blank()
     page.rule()
     _left(page, submission, Outcome.MISSING, "missing: ")
@@ -90,6 +96,22 @@ def _task(page: Page, task: TaskReport, *, staff: bool) -> None:
     said: set[str] = set()
     for check in _folded(task.checks):
         _check(page, check, staff=staff, said=said)
+
+
+def _said_once(task: TaskReport, said: dict[str, str]) -> TaskReport:
+    """The task without reasons that an earlier check gave: one broken file is told once, not once a check."""
+    checks = []
+    for check in task.checks:
+        verdict, here = check.verdict, f"{task.id} {check.id}"
+        earlier = said.setdefault(verdict.reason, here)
+        if (
+            verdict.outcome in REPEATED
+            and len(verdict.reason) >= LONG_REASON
+            and not earlier.startswith(here.partition("[")[0])
+        ):
+            verdict = replace(verdict, reason=f"the same as for {earlier}", hint="")
+        checks.append(replace(check, verdict=verdict))
+    return replace(task, checks=tuple(checks))
 
 
 def _folded(checks: Iterable[Graded]) -> Iterator[Graded]:

@@ -97,6 +97,9 @@ def _unfit(function: Any, values: Mapping[str, object]) -> str:
         signature.bind(*values.values())
     except TypeError:
         own = [name for name, item in signature.parameters.items() if item.default is inspect.Parameter.empty]
+        by_name = [name for name in own if signature.parameters[name].kind is inspect.Parameter.KEYWORD_ONLY]
+        if by_name:
+            return f"takes '{by_name[0][:60]}' by name only, the task gives it by position: take out the *"
         count = f"{len(own)} argument{'' if len(own) == 1 else 's'}" if own else "no argument"
         named = f" ({', '.join(own)[:200]})" if own else ""
         return f"takes {count}{named}, the task gives {len(values)}: {', '.join(values)}"

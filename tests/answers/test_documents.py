@@ -5,7 +5,7 @@ import tracemalloc
 import pytest
 
 from labgrade.answers import documents
-from labgrade.answers.documents import Unreadable, find_report, read_document
+from labgrade.answers.documents import Unreadable, read_document
 from labgrade.results import Submission
 
 CHINESE = "\u7e3dMACs\uff1a1,498,376,192\n"
@@ -99,19 +99,3 @@ def test_a_pipe_is_not_waited_for(tmp_path):
     os.mkfifo(tmp_path / "a.txt")
     found = read_document(Submission(name="x", folder=tmp_path, files=("a.txt",)), "a.txt")
     assert found.reason == "'a.txt' is not a regular file"
-
-
-@pytest.mark.parametrize(
-    ("files", "report"),
-    [
-        (("README.md", "report-final.md", "report.md"), "report.md"),
-        (("README.md", "Report.MD"), "Report.MD"),
-        (("README.md", "report_lab2.txt"), "report_lab2.txt"),
-        (("deep/report.md", "report.txt"), "deep/report.md"),
-        (("b/report.md", "a/b/report.md"), "b/report.md"),
-        (("README.md", "notes.md"), "README.md"),
-        (("notes.md", "reporter.py"), None),
-    ],
-)
-def test_where_the_report_is(tmp_path, files, report):
-    assert find_report(Submission(name="x", folder=tmp_path, files=files)) == report

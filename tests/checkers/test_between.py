@@ -43,7 +43,3 @@ def test_bounds_are_the_decimals_that_were_written():
 def test_bounds_may_be_infinite():
     assert between(number(10**400), None, low=8, high=float("inf")).credit == 1
     assert between(number(-1), None, low=float("-inf"), high=0.0).credit == 1
-
-
-def test_a_text_is_not_between():
-    assert between("ten", None, low=8, high=12).reason == "got 'ten', expected a number from 8 to 12"

@@ -227,6 +227,32 @@ def test_cases_that_say_the_same_stand_on_one_line():
     assert "others[d]" in text
 
 
+def test_a_file_that_breaks_every_check_is_told_once():
+    broken = without_value(
+        Outcome.CRASHED, "hw.py:1: ModuleNotFoundError: there is no 'thop' for students to import", hint="do"
+    )
+    checks = [
+        graded("total", 5, broken),
+        graded("layers", 5, broken),
+        graded("short", 5, incorrect("no")),
+        graded("more", 1, incorrect("no")),
+    ]
+    text = text_of(one_check(*checks))
+    assert text.count("ModuleNotFoundError") == 1
+    assert "the same as for 2-1 total" in text
+    assert text.count("               no\n") == 2
+
+
+def test_what_was_left_out_is_cut_after_five():
+    report = one_check(graded("total", 5, correct()))
+    many = replace(
+        report, submissions=(replace(report.submissions[0], remarks=tuple(f"link {n}" for n in range(122))),)
+    )
+    text = text_of(many)
+    assert text.count("left out: link") == 5
+    assert "left out: and 117 more" in text
+
+
 def test_a_note_stands_beside_the_verdict_once_a_task():
     noted = replace(correct(), notes=("seeded weights stood in",))
     tasks = (

@@ -161,6 +161,11 @@ def test_returns(call, name, value):
             'hw2_1.py:5 in total_macs: `return int(input("Total MACs? "))` raised EOFError: EOF when reading a line',
         ),
         (
+            "keyword_only",
+            "crashed",
+            "total_macs takes 'model' by name only, the task gives it by position: take out the *",
+        ),
+        (
             "too_few_parameters",
             "crashed",
             "total_macs takes 1 argument (model), the task gives 2: model, input_size",

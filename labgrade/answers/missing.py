@@ -1,0 +1,182 @@
+"""Where no form is present: what lies there instead, so that nobody is told that they handed in nothing."""
+
+from __future__ import annotations
+
+import ast
+import re
+import warnings
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
+
+from labgrade.answers import entry, file
+from labgrade.answers.documents import Document, Unreadable, locate, read_bytes, read_document
+from labgrade.answers.phrases import words_pattern
+from labgrade.answers.reports import find_reports
+from labgrade.answers.sections import sections
+from labgrade.errors import SpecError, did_you_mean
+from labgrade.model import CallForm, EntryForm, FileForm, RunForm, TextForm
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from labgrade.model import AnswerType, Form, Plain
+    from labgrade.results import Submission
+
+_LARGEST_SOURCE = 2 << 20
+_OTHER_REPORTS = (".pdf", ".docx", ".doc", ".odt", ".rtf", ".html", ".htm", ".tex", ".md", ".markdown")
+_LISTED = 6
+_REACH = 200
+_COMMA = re.compile(r"\d+,\d+(?![\d,])")
+_NUMBER_LIKE = re.compile(r"[^\w\n]{0,20}?(\d[\d.,']*(?: ?[A-Za-z]{1,8})?)")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Note:
+    """What lies there. `unread`: a value was said, only not so that it can be read; a person can."""
+
+    text: str
+    unread: bool = False
+
+
+def notes(forms: list[Form], kind: AnswerType, submission: Submission) -> list[Note]:
+    """What each form finds in its place, in the order of the forms, each once."""
+    found = [note for form in forms for note in _notes(form, kind, submission)]
+    return sorted(dict.fromkeys(found), key=lambda note: not note.unread)
+
+
+def _notes(form: Form, kind: AnswerType, submission: Submission) -> Iterator[Note]:
+    match form:
+        case CallForm():
+            said = file.notebook_instead(submission, form.file) or _function(form, submission)
+        case RunForm():
+            said = file.notebook_instead(submission, form.file) or ""
+        case FileForm():
+            said = file.notebook_instead(submission, form.pattern) or ""
+        case EntryForm():
+            said = _entry(form, submission)
+        case TextForm():
+            yield from _text(form, kind, submission)
+            return
+    if said:
+        yield Note(text=said)
+
+
+def _function(form: CallForm, submission: Submission) -> str:
+    """A function of almost that name, or one that is inside of a class."""
+    path = locate(submission, form.file)
+    if not isinstance(path, str):
+        return ""
+    source = read_bytes(submission, path, _LARGEST_SOURCE)
+    if isinstance(source, Unreadable):
+        return source.reason
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of the student's escapes and comparisons
+            tree = ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ""
+    inner = {
+        method.name: node.name
+        for node in tree.body
+        if isinstance(node, ast.ClassDef)
+        for method in node.body
+        if isinstance(method, ast.FunctionDef)
+    }
+    if form.function in inner:
+        owner = inner[form.function]
+        return f"'{form.function}' stands in the class '{owner}' of {path}; define it outside of any class"
+    names = [node.name for node in tree.body if isinstance(node, ast.FunctionDef)]
+    same = next((name for name in names if _plain(name) == _plain(form.function)), None)
+    offer = f"; did you mean '{same}'?" if same else did_you_mean(form.function, names)
+    return f"{path} has no '{form.function}'{offer} rename it to '{form.function}'" if offer else ""
+
+
+def _plain(name: str) -> str:
+    return name.replace("_", "").lower()
+
+
+def _entry(form: EntryForm, submission: Submission) -> str:
+    """What the file of entries holds where the entry is not."""
+    found = next((found for each in entry.FILES if (found := locate(submission, each)) is not None), None)
+    if not isinstance(found, str):
+        return ""
+    try:
+        data = entry.read(submission, found)
+    except (SpecError, OSError, ValueError):
+        return ""
+    example = f"`{form.path.partition('.')[0]}: {{{form.path.rpartition('.')[2]}: ...}}`"
+    if data is None:
+        return f"'{found}' is empty"
+    if not isinstance(data, dict):
+        return f"'{found}' holds {'a list' if isinstance(data, list) else 'a single value'}; write {example}"
+    known = _entries(data)
+    if form.path in known:
+        return f"'{form.path}' in {found} has no value"
+    return f"'{found}' has no '{form.path}'{did_you_mean(form.path, known)}" if did_you_mean(form.path, known) else ""
+
+
+def _entries(data: dict[str, Plain], before: str = "") -> list[str]:
+    names: list[str] = []
+    for key, value in data.items():
+        names += _entries(value, f"{before}{key}.") if isinstance(value, dict) else [f"{before}{key}"]
+    return names
+
+
+# ---- text ------------------------------------------------------------------------------------------------------
+
+
+def _text(form: TextForm, kind: AnswerType, submission: Submission) -> Iterator[Note]:
+    if form.file is not None:
+        said = file.notebook_instead(submission, form.file)
+        if said:
+            yield Note(text=said)
+        paths = [form.file]
+    else:
+        paths = list(find_reports(submission))
+        if not paths:
+            yield from _other_report(submission)
+    for path in paths:
+        document = read_document(submission, path)
+        if not isinstance(document, Document):
+            continue
+        if form.after is not None and isinstance(kind, str):
+            yield from _said(form, form.after, document)
+        elif not sections(document, form.report or ()):
+            yield Note(text=_no_heading(form, document))
+
+
+def _other_report(submission: Submission) -> Iterator[Note]:
+    other = [name for name in submission.files if PurePosixPath(name).suffix.lower() in _OTHER_REPORTS]
+    if other:
+        listed = ", ".join(f"'{name}'" for name in other[:_LISTED])
+        yield Note(text=f"a report must be called report.md or report.txt and be plain text; there is {listed}")
+
+
+def _said(form: TextForm, words: str, document: Document) -> Iterator[Note]:
+    """The words stand there: outside of the section, or before something that is not read as a number."""
+    spans = sections(document, form.report or ())
+    for span in spans:
+        for match in words_pattern(words).finditer(document.text, span.start, span.end):
+            rest = document.text[match.end() : match.end() + _REACH].partition("\n")[0]
+            why = _unreadable(rest)
+            if why:
+                where = f"line {document.line(match.start())} of {document.path}"
+                yield Note(text=f"on {where}, behind '{words}', stands {why}", unread=True)
+                return
+    if not spans:
+        first = words_pattern(words).search(document.text)
+        where = f"; the words '{words}' stand on line {document.line(first.start())}" if first else ""
+        yield Note(text=_no_heading(form, document) + where)
+
+
+def _no_heading(form: TextForm, document: Document) -> str:
+    return f"no heading of {document.path} begins with '{' / '.join(form.report or ())}'"
+
+
+def _unreadable(rest: str) -> str:
+    """What keeps a number behind the words from being read."""
+    match = _NUMBER_LIKE.match(rest)
+    if match is None or not _COMMA.match(match[1]):
+        return ""
+    return f"'{match[1]}', which can't be read: write decimals with a point"

@@ -1,0 +1,112 @@
+"""What is said where no form is present: never "nothing was handed in" where something was."""
+
+import pytest
+
+from labgrade.answers import obtain
+from labgrade.model import AnswerSpec, CallForm, EntryForm, Limits, TextForm
+from labgrade.results import Answer
+from labgrade.verdict import Outcome
+
+FORMS = (
+    CallForm(file="hw.py", function="total_params", given=("model",)),
+    EntryForm(path="2-1-1.total"),
+    TextForm(after="Total", file="out.txt"),
+    TextForm(after="Total", report=("2-1-1",)),
+)
+
+
+@pytest.fixture
+def found(hand_in):
+    def obtained(files, forms=FORMS, kind="count"):
+        wanted = AnswerSpec(name="total", type=kind, forms=forms)
+        return obtain.obtain(
+            wanted, hand_in(files), subject=None, live_only=False, limits=Limits(), runner=None, runs=None
+        )
+
+    return obtained
+
+
+@pytest.mark.parametrize(
+    ("files", "hint"),
+    [
+        (
+            {"report.pdf": b"%PDF"},
+            "a report must be called report.md or report.txt and be plain text; there is 'report.pdf'",
+        ),
+        ({"report.docx": b"PK"}, "there is 'report.docx'"),
+        ({"a.html": "x", "\u5831\u544a.md": "x"}, "there is 'a.html', '\u5831\u544a.md'"),
+        ({"answers.yaml": ""}, "'answers.yaml' is empty"),
+        ({"Answers.yaml": "# nothing"}, "'Answers.yaml' is empty"),
+        ({"answers.yaml": "- 1"}, "'answers.yaml' holds a list; write `2-1-1: {total: ...}`"),
+        ({"answers.yaml": "5"}, "'answers.yaml' holds a single value; write `2-1-1: {total: ...}`"),
+        ({"answers.yaml": "2-1-1: {totl: 5}"}, "'answers.yaml' has no '2-1-1.total'; did you mean '2-1-1.totl'?"),
+        ({"answers.yaml": "2-1-1: {total: }"}, "'2-1-1.total' in answers.yaml has no value"),
+        (
+            {"hw.py": "def totalParams(m): ..."},
+            "hw.py has no 'total_params'; did you mean 'totalParams'? rename it to 'total_params'",
+        ),
+        ({"hw.py": "def total_parms(m): ..."}, "did you mean 'total_parms'?"),
+        (
+            {"hw.py": "class A:\n  def total_params(self): ..."},
+            "'total_params' stands in the class 'A' of hw.py; define it outside of any class",
+        ),
+        (
+            {"report.md": "# HW\n\nTotal: 5000"},
+            "no heading of report.md begins with '2-1-1'; the words 'Total' stand on line 3",
+        ),
+    ],
+)
+def test_what_lies_there_is_named(found, files, hint):
+    verdict = found(files).verdict
+    assert verdict.outcome is Outcome.MISSING
+    assert verdict.reason.startswith("no answer was found; looked for 'total_params' in hw.py")
+    assert hint in verdict.hint
+
+
+@pytest.mark.parametrize(
+    ("line", "hint"),
+    [
+        (
+            "Total: 26,50 M",
+            "line 3 of report.md, behind 'Total', stands '26,50 M', which can't be read: write decimals with a point",
+        ),
+        ("Total: 1,4983 G", "stands '1,4983 G', which can't be read: write decimals with a point"),
+    ],
+)
+def test_a_number_that_cannot_be_read_waits_for_a_person(found, line, hint):
+    verdict = found({"report.md": f"# 2-1-1\n\n{line}\n"}).verdict
+    assert verdict.outcome is Outcome.MANUAL
+    assert hint in verdict.hint
+
+
+@pytest.mark.parametrize("line", ["Total: see below", "Total: 2024-03-01", "Total: 12:30", "nothing here"])
+def test_words_without_a_number_are_missing(found, line):
+    verdict = found({"report.md": f"# 2-1-1\n\n{line}\n"}).verdict
+    assert verdict.outcome is Outcome.MISSING
+    assert verdict.reason.startswith("nothing was handed in; looked for")
+
+
+def test_answers_yaml_is_found_in_any_case(found):
+    answer = found({"Answers.YAML": "2-1-1: {total: 5}"})
+    assert isinstance(answer, Answer)
+    assert answer.value.value == 5
+
+
+@pytest.mark.parametrize("number", ["\u202a42\u202c", "\u200b42", "4\u20662"])
+def test_invisible_characters_hide_no_number(found, number):
+    assert found({"report.md": f"# 2-1-1\n\nTotal: {number}\n"}).value.value == 42
+    assert found({"answers.yaml": f"2-1-1: {{total: {number}}}"}).value.value == 42
+
+
+def test_a_number_cut_by_its_commas_waits_for_a_person(found):
+    verdict = found({"answers.yaml": "2-1-1: {total: 6,624,904}"}).verdict
+    assert verdict.outcome is Outcome.MANUAL
+    assert verdict.reason == "answers.yaml:1 2-1-1.total: got '6,624,904'"
+    assert verdict.hint == "a comma ends a value inside { }: quote the number or write it without commas"
+
+
+def test_an_empty_folder_and_one_without_files(found, tmp_path, hand_in):
+    assert found({}).verdict.reason == "the folder is empty"
+    submission = hand_in({})
+    (submission.folder / "report.md").mkdir()
+    assert found({}).verdict.reason == "there is no file in the folder, only folders: 'report.md'"

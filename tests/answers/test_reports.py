@@ -1,0 +1,71 @@
+"""Which files are the report, and what several of them say together."""
+
+import pytest
+
+from labgrade.answers import text
+from labgrade.answers.reports import find_reports
+from labgrade.model import TextForm
+from labgrade.results import Answer, Submission
+from labgrade.verdict import Outcome
+
+
+@pytest.mark.parametrize(
+    ("files", "reports"),
+    [
+        (("README.md", "report-final.md", "report.md"), ("report.md", "report-final.md")),
+        (("README.md", "Report.MD"), ("Report.MD",)),
+        (("README.md", "report_lab2.txt"), ("report_lab2.txt",)),
+        (("deep/report.md", "report.txt"), ("report.txt",)),
+        (("draft/report.md", "final/report.md"), ("draft/report.md", "final/report.md")),
+        (("b/report.md", "a/b/report.md"), ("b/report.md",)),
+        (("README.md", "deep/report.md"), ("deep/report.md",)),
+        (("README.md", "deep/README.md", "notes.md"), ("README.md",)),
+        (("notes.md", "reporter.py", "report.pdf"), ()),
+    ],
+)
+def test_where_the_report_is(tmp_path, files, reports):
+    assert find_reports(Submission(name="x", folder=tmp_path, files=files)) == reports
+
+
+def said(hand_in, files, kind="count"):
+    return text.obtain("total", kind, TextForm(after="Total", report=()), hand_in(files))
+
+
+def test_reports_that_disagree_wait_for_a_person_with_both_places(hand_in):
+    found = said(hand_in, {"draft/report.md": "Total: 5000", "final/report.md": "\nTotal: 6000"})
+    assert found.verdict.outcome is Outcome.MANUAL
+    assert found.verdict.reason == (
+        "2 reports say different things: 5000 (draft/report.md:1), 6000 (final/report.md:2)"
+    )
+    assert found.verdict.hint == "hand in one report, at the top of the folder"
+
+
+def test_a_report_at_the_top_wins_and_staff_hear_of_the_other(hand_in):
+    found = said(hand_in, {"report.md": "Total: 5000", "sub/report.md": "Total: 6000"})
+    assert (found.value.value, found.origin) == (5000, "report.md:1")
+    assert found.remarks == ("not read, as a report lies above it: 'sub/report.md'",)
+
+
+def test_reports_that_agree_are_one_and_the_finest_print_is_judged(hand_in):
+    found = said(hand_in, {"report.md": "Total: 5.00 k", "report.txt": "Total: 5001"})
+    assert (found.value.value, found.origin) == (5001, "report.txt:1")
+    assert found.remarks == ("2 reports say the same: report.md:1, report.txt:1",)
+
+
+def test_a_report_that_says_nothing_or_cannot_be_read_does_not_disagree(hand_in):
+    found = said(hand_in, {"report.md": "nothing", "report.txt": "Total: 5001", "report2.txt": b"\0"})
+    assert isinstance(found, Answer)
+    assert found.origin == "report.txt:1"
+
+
+def test_a_value_and_what_is_none_disagree(hand_in):
+    found = said(hand_in, {"report.md": "Total: 5 MB", "report.txt": "Total: 5001"})
+    assert found.verdict.outcome is Outcome.MANUAL
+    assert "report.md:1: behind 'Total', '5 MB' is in bytes" in found.verdict.reason
+
+
+def test_texts_and_shapes_that_differ_wait_too(hand_in):
+    found = said(hand_in, {"report.md": "Total: a", "report.txt": "Total: b"}, "text")
+    assert found.verdict.outcome is Outcome.MANUAL
+    found = said(hand_in, {"report.md": "Total: (1, 2)", "report.txt": "Total: [1, 2]"}, "shape")
+    assert found.value == (1, 2)
