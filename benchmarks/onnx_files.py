@@ -78,7 +78,7 @@ def onnx_tool(path: Path) -> dict[str, int]:
     model = Model(str(path), {"verbose": False})
     model.graph.shape_infer({name: np.zeros(SHAPE, np.float32)})
     model.graph.profile()
-    return {"macs": int(sum(model.graph.macs)), "activations": int(sum(model.graph.memory) - _weights(path))}
+    return {"macs": int(model.graph.macs[0]), "activations": int(model.graph.memory) - _weights(path)}
 
 
 def _weights(path: Path) -> int:

@@ -35,7 +35,8 @@ def same_rows(  # noqa: PLR0913 - what a spec may set, each by its name
     """The same rows with the same cells; the credit is the share of rows that are right.
 
     Rows are found by name, in any order unless `order` is asked for. A row that is not expected counts as a wrong one,
-    unless `others` are allowed, it sums up the others, or there is nothing in it but zeros.
+    unless `others` are allowed, it sums up the others, or there is nothing in it but zeros; one that repeats the
+    name of a row and says something else is wrong all the same.
     A cell that was left open is not compared, unless most of its column was left open where something is expected;
     with `left_open: wrong`, every cell in which something is expected has to be there.
     With `abridged`, rows missing from a table that shows it leaves some out cost nothing, as long as half of the rows
@@ -44,7 +45,7 @@ def same_rows(  # noqa: PLR0913 - what a spec may set, each by its name
     """
     judged = _judge(answer, expected, order=order, digits=digits, all_cells=left_open == "wrong")
     if others == "allowed":
-        judged = replace(judged, extra=())
+        judged = replace(judged, extra=judged.repeated)
     enough = max(1, (judged.required + 1) // 2 if at_least is None else at_least)
     forgiven = abridged and answer.abridged and judged.there >= enough
     hint = ""
@@ -57,12 +58,14 @@ def same_rows(  # noqa: PLR0913 - what a spec may set, each by its name
 class _Judged:
     """Every row that counts, by name: the judged, the missing, and those nobody expected.
 
+    `repeated`: of those, the rows that say something else under the name of a row that was judged.
     `there` and `required` count the rows that may not be left out: how many there are in the answer, and in all.
     """
 
     rows: Sequence[tuple[str, Verdict]]
     missing: Sequence[str]
     extra: Sequence[str]
+    repeated: Sequence[str]
     there: int
     required: int
 
@@ -84,9 +87,21 @@ def _judge(answer: Table, expected: Table, *, order: bool, digits: int, all_cell
         rows=[(expected.rows[index].name, verdicts[index]) for index in counted],
         missing=[expected.rows[index].name for index in required if index not in pairs],
         extra=[row.name for index, row in enumerate(answer.rows) if index not in matched and _claims(row)],
+        repeated=_repeated(answer, {folded(answer.rows[got].name): got for got in matched}, matched),
         there=sum(index in pairs for index in required),
         required=len(required),
     )
+
+
+def _repeated(answer: Table, judged: Mapping[str, int], matched: set[int]) -> Sequence[str]:
+    """Names of rows that were not judged and say something else than the judged row of that name."""
+    return [
+        f"{row.name}, given again"
+        for place, row in enumerate(answer.rows)
+        if place not in matched
+        and (got := judged.get(folded(row.name))) is not None
+        and row.cells != answer.rows[got].cells
+    ]
 
 
 def _sum_up(judged: _Judged, *, forgiven: bool, hint: str) -> Verdict:

@@ -149,7 +149,8 @@ class Oracle:
                 }
             )
             if "error" in reply:
-                message = f"the quantity '{call.quantity}' failed on '{subject.short_name}': {reply['error']}"
+                where = subject.model or subject.short_name
+                message = f"the quantity '{call.quantity}' failed on '{where}': {reply['error']}"
                 raise FaultError(message)
             if not reply.get("arrays"):
                 self.memory.write(key, reply["value"])

@@ -4,8 +4,9 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from handed_in import read
 
-from labgrade import course, pipeline, spec, submission, zoo_micro
+from labgrade import course, pipeline, spec, zoo_micro
 from labgrade.answers.numbers import read_number
 from labgrade.judge import judge
 from labgrade.values import Number
@@ -27,7 +28,7 @@ def someone(tmp_path_factory):
     """Who hands in a model of their own, for the tasks that are about one."""
     folder = tmp_path_factory.mktemp("someone")
     zoo_micro.make("shape_chain", folder / "hw2-2-model.onnx")
-    return submission.read(folder, "someone")
+    return read(folder, "someone")
 
 
 @pytest.fixture(scope="module")

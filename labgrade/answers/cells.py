@@ -12,6 +12,11 @@ from labgrade.values import Row, Scalar
 
 _OPEN = frozenset({"", "-", "--", "---", "n/a", "na", "none", "null", "(recursive)", "recursive"})
 _TREE = re.compile(r"^[\s\u2500-\u257f|+`>*-]+")
+_LISTED = re.compile(r"\d{1,4}[.)]\s+(?=\S)")
+_LABELLED = re.compile(r"(?:name|layer|module)s?\s*[=:]\s*(?=\S)", re.IGNORECASE)
+_CLASS = re.compile(
+    r"<class ['\"](?:[\w]{1,60}\.){0,8}(\w{1,60})['\"]>|\b(?:torch\.)?nn\.(?:modules\.\w{1,60}\.)?(?=[A-Z])"
+)
 _MARKUP = "*_` \t\n\u00a0\u3000"
 
 
@@ -50,5 +55,22 @@ def cell_value(written: str, kind: str, unit: str = "") -> Scalar | None:
 
 
 def row_name(written: str) -> str:
-    """A row's name without the tree or the list marks that a printer drew before it."""
-    return _TREE.sub("", written).strip(_MARKUP).rstrip(":").strip()
+    """A row's name without the tree, the list marks or the quotes that a printer drew around it: `nn.Conv2d`."""
+    name = without_tree(written).strip(_MARKUP).rstrip(":").strip()
+    name = _begun(_LABELLED, _begun(_LISTED, name))
+    return without_package(name).strip("'\"{,").strip()
+
+
+def without_package(name: str) -> str:
+    """A class by its own name: `Conv2d` of `nn.Conv2d` and of `<class 'torch.nn.modules.conv.Conv2d'>`."""
+    return _CLASS.sub(lambda match: match[1] or "", name)
+
+
+def _begun(mark: re.Pattern[str], name: str) -> str:
+    begin = mark.match(name)
+    return name[begin.end() :] if begin else name
+
+
+def without_tree(line: str) -> str:
+    """A line without the tree or the list marks that a printer drew before it."""
+    return _TREE.sub("", line)

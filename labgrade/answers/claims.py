@@ -33,7 +33,7 @@ _LINKS = re.compile(
     r"""(?:or|and|to|up|till|until|through|vs|versus|maybe|perhaps|possibly|probably|but|then|now|not|actually|rather
         |instead|i|we|my|mine|our|got|get|have|had|it|its|is|was|are|were|be|been|should|would|could|might|may|else
         |either|also|even|about|around|approximately|approx|roughly|nearly|almost|exactly|equals?|only|before|after
-        |later|originally|correct|corrected|wrong|pm|ie|e|g|或|或者|或是|到|至|和|與|与|但|而|是|即|約|约|大約)$""",
+        |later|originally|correct|corrected|wrong|think|suppose|guess|pm|ie|[a-g]|或|或者|或是|到|至|和|與|与|但|而|是|即|約|约|大約)$""",
     re.VERBOSE | re.IGNORECASE,
 )
 
@@ -75,7 +75,8 @@ def claims(label: str, line: str, position: int, asked: Asked, *, paired: bool =
     )
     good = [each for each in found if each.number is not None]
     fitting = [each for each in good if not _counts_other(each, asked)]
-    first = next((each for each in fitting if each.start == 0 or JOINED.search(rest[: each.start])), None)
+    joined = [each for each in fitting if each.start == 0 or JOINED.search(rest[: each.start])]
+    first = next((each for each in joined if each.start == 0 or stands_out(rest, each)), next(iter(joined), None))
     near = first is not None
     if first is None and found and found[0].start == 0 and found[0].problem:
         return [Claim(found=found[0])]

@@ -8,11 +8,13 @@ REMARK = re.compile(r"[(\[]([^()\[\]\n]{0,80})[)\]]")
 _TAG = re.compile(r"</?\w[^<>\n]{0,80}>")
 _CLAUSE = re.compile(r"[,;:|\uff0c\uff1a\uff1b\u3001\u3002]")
 _WORDS = re.compile(
-    r"""\b(?:not|never|\w{1,10}n['\u2019]?t|cannot|no\ longer|less|fewer|more|greater|smaller|larger|most|least|exceeds?
-         |between|should|would|could|might|maybe|perhaps|possibly|probably|guess|unsure|expected|supposed|either|one\ of
-         |half|twice|double|wrong|incorrect|false|instead|unlike|other\ than)\b
+    r"""\b(?:not|never|(?:is|are|was|were|do|does|did|ca|wo|should|would|could)n['\u2019]?t|cannot|no\ longer|less|fewer
+         |more(?!\ precisely|\ exactly)|greater|smaller|larger|most|least|exceeds?|between|should|would|could|might
+         |maybe|perhaps|possibly|probably|guess|unsure|expected|supposed|either|one\ of|half|twice|double|wrong
+         |incorrect|false|instead|unlike|other\ than)\b
       | \b(?:under|over|below|above|up\ to)\W*$
-      | 不|非|小於|小于|少於|少于|低於|低于|大於|大于|多於|多于|高於|高于|超過|超过|至少|至多|最多|最少|應該|应该
+      | 不(?![含包計计考算])|非(?!常)
+      | 小於|小于|少於|少于|低於|低于|大於|大于|多於|多于|高於|高于|超過|超过|至少|至多|最多|最少|應該|应该
       | 應為|应为|可能|也許|也许|介於|介于""",
     re.VERBOSE | re.IGNORECASE,
 )
@@ -25,9 +27,11 @@ _LABEL = re.compile(
     re.IGNORECASE,
 )
 _BEHIND = re.compile(
-    r"""[\s*_`$)]*(?:\? | ,?\s*(?:which\ |that\ |this\ |it\ )?(?:is|was|looks|seems)
-          \ (?:wrong|incorrect|not|too|false)\b
-        | ,?\s*(?:times|or\ more|or\ less|or\ higher|or\ lower|at\ most|at\ least)\b | 以上|以下|不對|不对|錯|错)""",
+    r"""[\s*_`$)(,]*(?:\? | ± | \+/-\s*\d | \\pm\b
+        | (?:which\ |that\ |this\ |it\ )?(?:is|was|looks|seems)\ (?:wrong|incorrect|not|too|false)\b
+        | (?:wrong|incorrect|times|plus|minus|divided\ by|multiplied\ by|or\ (?:more|less|higher|lower)|at\ most
+            |at\ least|per\ (?:layer|module|block|channel|pixel|weight|second))\b
+        | 以上|以下|不對|不对|錯|错)""",
     re.VERBOSE | re.IGNORECASE,
 )
 _MODEL = re.compile(

@@ -31,6 +31,7 @@ _SAME = (
 )  # fmt: skip
 _GROUP = {word: number for number, words in enumerate(_SAME) for word in words}
 _ROW_WORDS = frozenset(_SAME[6])
+_TYPE_WORDS = frozenset(("type", "layertype", "operator", "optype"))
 _PLAIN = re.compile(r"[\W_]+")
 
 
@@ -59,8 +60,20 @@ def column_meant(header: str, columns: Iterable[str]) -> str | None:
 
 
 def names_rows(header: str, row: str) -> bool:
-    """Whether a header is the one over the rows' names: the spec's word for a row, `Layer (type:depth-idx)`, `name`."""
-    return bool({plain_word(header), plain_word(header.partition("(")[0])} & {*_ROW_WORDS, plain_word(row)})
+    """Whether a header is the one over the rows' names: the spec's word for a row, `Layer (type:depth-idx)`, `name`.
+
+    A word for types heads no rows of layers.
+    """
+    own = plain_word(row)
+    words = _ROW_WORDS if own in _TYPE_WORDS else _ROW_WORDS - _TYPE_WORDS
+    return bool({plain_word(header), plain_word(header.partition("(")[0])} & {*words, own})
+
+
+def is_about(header: str, row: str) -> bool:
+    """Whether a header names the rows by the spec's own word: `Layer type` does for `type`, `Layer` does not."""
+    own = plain_word(row)
+    words = {plain_word(header), plain_word(header.partition("(")[0])}
+    return bool(words & (_TYPE_WORDS if own in _TYPE_WORDS else {own, f"{own}s", f"{own}name"}))
 
 
 def could_head(line: str, columns: Iterable[str]) -> bool:

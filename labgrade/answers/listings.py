@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from labgrade.answers.cells import row_name
+from labgrade.answers.cells import row_name, without_package
 from labgrade.answers.claims import JOINED
 from labgrade.answers.code import is_code
 from labgrade.answers.headers import column_meant
@@ -25,8 +25,12 @@ _MOST_WORDS = 4
 _BRACKETED = re.compile(r"[\[<]\s*([^\[\]<>]{1,60}?)\s*[\]>]")
 _SHAPE_CALL = re.compile(r"(?:(?:torch\.)?Size|(?:output[ _]?)?shape)?[\s(:=]*$", re.IGNORECASE)
 _FILLER = re.compile(
-    r"\b(?:number|amount|count|of|for|in|the|all|layers?|modules?|ops?|operators?|is|are|has|have|total)\b",
+    r"\b(?:number|amount|count|of|for|in|the|all|layers?|modules?|ops?|operators?|is|are|has|have|total|in|input)\b",
     re.IGNORECASE,
+)
+_TYPE = re.compile(r"[(\[]?[A-Z][a-z]\w*[)\]]?:?")
+_OUTPUT = re.compile(
+    r"(?<![A-Za-z])(?:output|out)(?:[ _]?(?:shape|size))?[\s:=]*(?:(?:torch\.)?Size\()?$", re.IGNORECASE
 )
 _LEFT_OUT = re.compile(r"[\s|*`]*(?:\.\.\.|\u2026|\u22ee)")
 _RULE = re.compile(r"\s*+(?:[-=*_+\u2500-\u257f\s]++|`{3,}.*|:::.*)$")
@@ -59,7 +63,7 @@ def _row(line: str, kind: TableType) -> Row | None:
     if said is None or is_code(line):
         return None
     before, value = said
-    name = _name(before, column)
+    name = _name(before, column, kind.row)
     return Row(name=name, cells={column: value}) if name else None
 
 
@@ -77,8 +81,14 @@ def _number(line: str, kind: str) -> tuple[str, Scalar] | None:
 
 
 def _shape(line: str) -> tuple[str, Scalar] | None:
-    found = find_shape(line)
-    return (_SHAPE_CALL.sub("", line[: found[1]]), found[0]) if found is not None else None
+    """The first shape of a line, or the one that is said to be the output: `conv1: in [1, 3] out [1, 64]`."""
+    found = first = find_shape(line)
+    if found is None or first is None:
+        return None
+    while not _OUTPUT.search(line[: found[1]]) and (later := find_shape(line, found[2])) is not None:
+        found = later
+    chosen = found if _OUTPUT.search(line[: found[1]]) else first
+    return (_SHAPE_CALL.sub("", line[: first[1]]), chosen[0])
 
 
 def _text(line: str) -> tuple[str, Scalar] | None:
@@ -86,14 +96,23 @@ def _text(line: str) -> tuple[str, Scalar] | None:
     return (name, value.strip()) if separator and value.strip() else None
 
 
-def _name(before: str, column: str) -> str:
+def _name(before: str, column: str, row: str) -> str:
     """The row's name in what stands before its value, or "" where that is prose, a total or only the column's word."""
+    before = without_package(before)
     if TOTAL.match(row_name(before)):
         return ""
     bracketed = _BRACKETED.search(before)
     if bracketed is not None:
-        return bracketed[1]
-    name = row_name(re.sub(r"[\s:=|>\u2192~\u2248-]+$", "", as_ascii(before).rstrip("*` ")))
-    words = [word for word in _FILLER.sub(" ", name).split() if column_meant(word.strip(":()"), [column]) is None]
+        return row_name(bracketed[1])
+    name = row_name(re.sub(r"[\s:=|>,\u2192~\u2248-]+$", "", as_ascii(before).rstrip("*` ")))
+    words = [word for word in _FILLER.sub(" ", name).split() if column_meant(word.strip(":(),"), [column]) is None]
     short = 0 < len(words) <= _MOST_WORDS and len(name) <= _LONGEST_NAME
-    return " ".join(words).strip(" :*`") if short else ""
+    return " ".join(_named(words, row)).strip(" :*`,'\"") if short else ""
+
+
+def _named(words: list[str], row: str) -> list[str]:
+    """Of a name that comes with its type or with a description, the part that names the row: `conv1 (Conv2d)`."""
+    types = [word for word in words if _TYPE.fullmatch(word)]
+    if row in ("type", "operator"):
+        return [word.strip("()[]") for word in types] if len(types) == 1 else words
+    return [word for word in words if word not in types] or words if len(types) == 1 else words

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import TYPE_CHECKING, TypeAlias
 
-from labgrade.answers.cells import row_name, row_of
+from labgrade.answers.cells import row_name, row_of, without_tree
 from labgrade.answers.code import is_code
-from labgrade.answers.headers import column_meant, could_head, names_rows, plain_word, unit_of_header
+from labgrade.answers.headers import column_meant, could_head, is_about, names_rows, plain_word, unit_of_header
 from labgrade.answers.listings import find_listings
 from labgrade.answers.phrases import PIPES, TOTAL, words_pattern
+from labgrade.answers.printed import find_printed
 from labgrade.answers.typed import WrongTypeError
 from labgrade.values import Table
 
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 
 Splitter: TypeAlias = "Callable[[str], list[str]]"
 
+_BEHIND_WORDS = re.compile(r"[\s:=*_`]{0,20}(?:\w{1,20}\()?\{")
+_WITHOUT_BRACES = re.compile(r"(?:\w{1,20}\()?\{[^\n]*")
+_INK = re.compile(r"[^\n]")
 _MOST_TEXT = 4_000_000
 _MOST_LINES = 100_000
 _MOST_PLACES = 50
@@ -44,10 +48,11 @@ _PIECE = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableFound:
-    """A table, and where its header (or its first row) stands."""
+    """A table, and where its header (or its first row) stands. `about`: its header names the rows as the spec does."""
 
     table: Table
     position: int
+    about: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +72,7 @@ class _Header:
     name_at: int
     columns: dict[str, int]
     units: dict[str, str]
+    about: bool
 
     @property
     def delimited(self) -> bool:
@@ -88,7 +94,13 @@ def find_tables(
         line_end = text.find("\n", match.end(), match.end() + _LONGEST_LINE)
         if place == _MOST_PLACES:
             break
-        if line_end != -1 and not is_code(text[line_start:line_end]):
+        if line_end == -1 or is_code(_WITHOUT_BRACES.sub("", text[line_start:line_end])):
+            continue
+        behind = _BEHIND_WORDS.match(text, match.end())
+        if behind is not None:
+            opens = behind.end() - 1
+            found += _without_header(text[opens : min(end, opens + _MOST_TEXT)], opens, kind, 1)[:1]
+        else:
             found += _tables(text, line_end + 1, end, kind, least=1)[:1]
     return found
 
@@ -108,10 +120,46 @@ def _tables(text: str, start: int, end: int, kind: TableType, *, least: int = 2)
         else:
             lacking += [TableProblem(position=starts[number], reason=header)] if header else []
             number += 1
-    if not found and len(kind.columns) == 1:
-        listings = find_listings(lines, kind, least=least)
-        found = [TableFound(table=table, position=starts[line]) for table, line in listings]
-    return found or lacking
+    if not found:
+        found = _without_header(region, start, kind, least)
+    return found or lacking or _headless(lines, kind, starts)
+
+
+def _without_header(region: str, start: int, kind: TableType, least: int) -> list[TableFound | TableProblem]:
+    """Tables that are printed as a dictionary, or as one name and its value a line."""
+    found: list[TableFound | TableProblem] = []
+    for table, first, behind in list(find_printed(region, kind)) if "{" in region else ():
+        found.append(TableFound(table=table, position=start + first))
+        region = region[:first] + _INK.sub("!", region[first:behind]) + region[behind:]
+    if len(kind.columns) == 1:
+        lines = region.split("\n", _MOST_LINES)[:_MOST_LINES]
+        starts = list(accumulate((len(line) + 1 for line in lines), initial=start))
+        found += [
+            TableFound(table=table, position=starts[line]) for table, line in find_listings(lines, kind, least=least)
+        ]
+    return found
+
+
+def _headless(lines: list[str], kind: TableType, starts: list[int]) -> list[TableFound | TableProblem]:
+    """A table of commas without a header whose columns can't be taken for one another: a name, a count, a shape."""
+    if len(kind.columns) < 2 or len(set(kind.columns.values())) < len(kind.columns):  # noqa: PLR2004 - two columns
+        return []
+    columns = {column: place for place, column in enumerate(kind.columns, 1)}
+    for split in (_by_tabs, _by_commas, _by_semicolons):
+        header = _Header(
+            split=split,
+            pieces=1 + len(columns),
+            name_at=0,
+            columns=columns,
+            units=dict.fromkeys(columns, ""),
+            about=False,
+        )
+        first = next((number for number, line in enumerate(lines) if line.strip()), None)
+        if first is not None and len(split(lines[first][:_LONGEST_LINE])) == header.pieces:
+            each, behind = _read(lines, first, header, kind, starts)
+            if isinstance(each, TableFound) and not any(line.strip() for line in lines[behind:]):
+                return [TableFound(table=each.table, position=starts[first])]
+    return []
 
 
 def _header(line: str, kind: TableType) -> _Header | str:
@@ -119,7 +167,7 @@ def _header(line: str, kind: TableType) -> _Header | str:
     if not could_head(line, kind.columns) or is_code(line):
         return ""
     lacking = ""
-    for split in (_by_pipes, _by_tabs, _by_commas, _by_blanks, _by_words):
+    for split in (_by_pipes, _by_tabs, _by_commas, _by_semicolons, _by_blanks, _by_words):
         pieces = split(line)
         names = _name_place(pieces, kind, empty=split is _by_pipes)
         if split is _by_words and names != 0:
@@ -133,7 +181,14 @@ def _header(line: str, kind: TableType) -> _Header | str:
                 columns.setdefault(meant, place)
         if len(columns) == len(kind.columns) or (kind.sparse and columns):
             units = {column: unit_of_header(pieces[place]) for column, place in columns.items()}
-            return _Header(split=split, pieces=len(pieces), name_at=names, columns=columns, units=units)
+            return _Header(
+                split=split,
+                pieces=len(pieces),
+                name_at=names,
+                columns=columns,
+                units=units,
+                about=is_about(pieces[names], kind.row),
+            )
         if columns and not lacking:
             missing = next(column for column in kind.columns if column not in columns)
             lacking = f"the table has no column '{missing}'; it has " + ", ".join(f"'{piece}'" for piece in pieces[:8])
@@ -176,7 +231,8 @@ def _read(
         number += 1
     if not rows:
         return None, max(number, first + 1)
-    return TableFound(table=Table(rows=tuple(rows), abridged=abridged), position=starts[first]), number
+    table = Table(rows=tuple(rows), abridged=abridged)
+    return TableFound(table=table, position=starts[first], about=header.about), number
 
 
 def _ends(line: str, header: _Header, *, begun: bool) -> bool:
@@ -197,6 +253,8 @@ def _pieces(line: str, header: _Header) -> list[str] | None:
         if len(pieces) < 2 or (header.split is _by_pipes and "|" not in line):  # noqa: PLR2004 - a name and a value
             return None
         return pieces + [""] * (header.pieces - len(pieces))
+    if header.name_at == 0:
+        line = without_tree(line)
     pieces = _by_blanks(line)
     if len(pieces) == header.pieces:
         return pieces
@@ -212,11 +270,19 @@ def _by_pipes(line: str) -> list[str]:
 
 
 def _by_tabs(line: str) -> list[str]:
-    return [cell.strip() for cell in line.strip().split("\t")]
+    return _by(line, "\t")
 
 
 def _by_commas(line: str) -> list[str]:
-    return [cell.strip() for cell in next(csv.reader([line.strip()], skipinitialspace=True), [])]
+    return _by(line, ",")
+
+
+def _by_semicolons(line: str) -> list[str]:
+    return _by(line, ";")
+
+
+def _by(line: str, mark: str) -> list[str]:
+    return [cell.strip() for cell in next(csv.reader([line.strip()], delimiter=mark, skipinitialspace=True), [])]
 
 
 def _by_blanks(line: str) -> list[str]:

@@ -249,11 +249,38 @@ def _tabled(place: _Place, words: str | None, kind: TableType) -> Answer | NoAns
             return None
         reason = f"{place.origin(problems[0].position)}: {problems[0].reason}"
         return place.no_answer(Outcome.INCORRECT, reason, problems[0].position)
+    tables = [found for found in tables if found.about] or tables
     longest = max(tables, key=lambda found: len(found.table.rows))
-    different = [found for found in tables if found.table != longest.table]
-    lines = ", ".join(str(place.document.line(found.position)) for found in different[:_MOST_NAMED])
-    remarks = (f"other tables on line {lines}; the longest was read",) if different else ()
+    others = [found for found in tables if found.table != longest.table]
+    against = next((found for found in others if not _is_part(found.table, longest.table)), None)
+    if against is not None:
+        lines = " and ".join(
+            str(place.document.line(found.position)) for found in sorted((longest, against), key=_where)
+        )
+        reason = f"several tables fit and don't say the same: on lines {lines}"
+        return place.no_answer(Outcome.MANUAL, reason, longest.position, hint="hand in one table")
+    lines = ", ".join(str(place.document.line(found.position)) for found in others[:_MOST_NAMED])
+    remarks = (f"other tables on line {lines}; the longest was read",) if others else ()
     return place.answer(longest.table, longest.position, *remarks)
+
+
+def _where(found: TableFound) -> int:
+    return found.position
+
+
+def _is_part(part: Table, whole: Table) -> bool:
+    """Whether every row of a table stands in the other one, too, or in a coarser print."""
+    rows = {row.name: row for row in whole.rows}
+    return all(
+        row.name in rows and all(_same(cell, rows[row.name].cells[column]) for column, cell in row.cells.items())
+        for row in part.rows
+    )
+
+
+def _same(one: object, other: object) -> bool:
+    if isinstance(one, Number) and isinstance(other, Number):
+        return finest_of([one, other]) is not None
+    return one is None or other is None or one == other
 
 
 def _histogram(answer: Answer | NoAnswer | None) -> Answer | NoAnswer | None:

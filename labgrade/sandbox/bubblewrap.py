@@ -13,12 +13,14 @@ from labgrade.sandbox import places, root
 _SCRATCH_BYTES = 512 << 20
 
 
-def command(jobs: str, zoo: str, trusted: tuple[str, ...], secret: tuple[str, ...]) -> tuple[str, ...]:
+def command(
+    jobs: str, zoo: str, trusted: tuple[str, ...], secret: tuple[str, ...], offered: tuple[str, ...] = ()
+) -> tuple[str, ...]:
     """What to start the server with; nothing where there is no bubblewrap."""
     program = shutil.which("bwrap")
     if program is None:
         return ()
-    shown = places.find(secret, trusted)
+    shown = places.find(secret, trusted, offered)
     package = Path(__file__).resolve().parent.parent
     words = [program, "--unshare-all", "--die-with-parent", "--as-pid-1", "--hostname", "labgrade"]
     for place in shown.shown:

@@ -6,7 +6,6 @@ and seccomp alone. D: nothing that holds.
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -77,6 +76,10 @@ def remedy(layer: str, why: str) -> str:
         return "use Linux on x86-64 or aarch64"
     if layer != NAMESPACES:
         return "see docs/security.md"
+    if "LABGRADE_FRESH" in why:
+        return "unset LABGRADE_FRESH"
+    if "not Linux" in why:
+        return "use Linux, or WSL 2 on Windows"
     if "may not run" in why:
         return "install Python where every user may read it, or run labgrade as an ordinary user"
     for switch, value, command in _SWITCHES:
@@ -84,7 +87,7 @@ def remedy(layer: str, why: str) -> str:
             return command
     if Path("/.dockerenv").exists() or Path("/run/.containerenv").exists():
         return _CONTAINER
-    return "install bubblewrap, or use Linux" if os.name == "posix" else "use WSL 2 or Linux"
+    return "install bubblewrap (apt install bubblewrap)"
 
 
 def _is(switch: str, value: str) -> bool:

@@ -133,10 +133,7 @@ class Servers:
             warm = None
         # Namespaces of our own hold more: a scratch and a process tree for each job. This is next best.
         prefix = bubblewrap.command(
-            str(self._folder("jobs")),
-            str(self._zoo),
-            (*trusted, *(self._offered if kind == STUDENTS else ())),
-            self._secret,
+            str(self._folder("jobs")), str(self._zoo), trusted, self._secret, self._offered_to(kind)
         )
         layers = tuple(layer for layer in (*self._layers, OUTER) if layer != NAMESPACES)
         try:
@@ -154,6 +151,9 @@ class Servers:
             raise FaultError(message)
         return warm
 
+    def _offered_to(self, kind: str) -> tuple[str, ...]:
+        return self._offered if kind == STUDENTS else ()
+
     def _start_warm(
         self, kind: str, trusted: tuple[str, ...], layers: tuple[str, ...], prefix: tuple[str, ...]
     ) -> Warm:
@@ -168,7 +168,7 @@ class Servers:
                 layers=layers,
                 user=_USER,
                 secret=self._secret,
-                offered=self._offered if kind == STUDENTS else (),
+                offered=self._offered_to(kind),
                 trusted=trusted,
                 libraries=libraries,
                 readers=libraries and self._readers,

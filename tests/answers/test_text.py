@@ -145,6 +145,16 @@ A total of 1,498,376,192 **total MACs**
 4 Total MACs: 1,498,376,192
 +------------+---------------+¶| Total MACs | 1,498,376,192 |¶+------------+---------------+
 > Total MACs:¶> 1,498,376,192
+Total MACs ............ 1,498,376,192
+Total MACs amount at present to 1,498,376,192
+Total MACs is 1.5 G, more precisely 1,498,376,192
+Total MACs with batch size = 1: 1,498,376,192
+Total MACs: 1,498,376,192 (ptflops says 1.51 GMac)
+Total MACs: 1,498,376,192 vs. ptflops: 1,513,907,448
+Total MACs: 1,498,376,192 instead of the 1,356,857,600 from before
+Total MACs are 1,498,376,192, which is more than AlexNet's 714,188,480.
+Total MACs: 1,498,376,192 minimum
+總 MACs (Total MACs) 不含 bias 為 1,498,376,192
 Old total MACs: 1,356,857,600¶Total MACs: 1,498,376,192
 Total MACs are not 1,356,857,600¶Total MACs: 1,498,376,192
 ```python¶# Total MACs: 5¶```¶Total MACs: 1,498,376,192
@@ -158,6 +168,7 @@ Total MACs of Inception v1: 1,498,376,192
 DOUBTFUL = r"""
 Total MACs is not 1,498,376,192.
 Total MACs isn't 1,498,376,192.
+Total MACs can’t be 1,498,376,192
 Total MACs: not 1,498,376,192
 Total MACs ≠ 1,498,376,192
 Total MACs != 1,498,376,192
@@ -180,6 +191,11 @@ Total MACs: 1,498,376,192???
 Total MACs: 1,498,376,192 is wrong
 Total MACs: 1,498,376,192, times two
 Total MACs: 1,498,376,192 or more
+Total MACs: 1,498,376,192 (wrong)
+Total MACs: 1,498,376,192 per layer
+Total MACs: 1,498,376,192 minus 57
+Total MACs: 1,498,376,192 ± 5 %
+Total MACs: 1,498,376,192 (A) or 1,356,857,600
 Total MACs: 1,498,376,192 ± 100,000,000
 Total MACs: $1,498,376,192 \pm 100,000,000$
 Total MACs: 1,498,376,192, 1,513,907,448, 2,996,752,384
@@ -428,6 +444,76 @@ def test_histograms_and_tables(said):
         "out.txt:2: row 'conv1', column 'macs': 'few' is not a count (a whole number such as 1,498,376,192 or 1.498 G)"
     )
     assert said("nothing here", kind) is None
+
+
+BY_TYPE = TableType(row="type", columns={"macs": "count"})
+TABLE = "| Type | MACs |\n|---|---|\n| Conv2d | 5000 |\n| Linear | 6 |\n\n"
+
+
+def test_tables_that_say_different_things_wait_for_a_person(said):
+    answer = said(TABLE + "Theirs:\n\n" + TABLE.replace("6 |", "7 |\n| ReLU | 0 |"), BY_TYPE)
+    assert (answer.verdict.outcome, answer.verdict.reason) == (
+        Outcome.MANUAL,
+        "several tables fit and don't say the same: on lines 1 and 8",
+    )
+    assert len(said(TABLE + TABLE.replace("5000", "5.000 k"), BY_TYPE).value.rows) == 2
+    assert (
+        len(said(TABLE + TABLE.replace("Type", "Layer").replace("| Linear", "| a | 1 |\n| fc"), BY_TYPE).value.rows)
+        == 2
+    )
+
+
+def test_a_column_without_a_total_says_none(hand_in):
+    submission = hand_in({"report.md": "## 2-1-4\n\n" + TABLE})
+    form = TextForm(after="MACs", report=("2-1-4",))
+    assert text.obtain("total", "count", form, submission) is None
+    assert text.seen_instead("count", form, submission) == (
+        "a table of 2 rows was found (report.md:5, under 2-1-4), but no total"
+    )
+    with_total = hand_in({"report.md": "## 2-1-4\n\n" + TABLE.replace("6 |\n", "6 |\n| **Total** | 5006 |\n")})
+    assert text.obtain("total", "count", form, with_total).value.value == 5006
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (
+            "## 2-1-4\n\nIt is 1,498,376,192 in sum.\n",
+            "report.md:3, under 2-1-4 says 'It is 1,498,376,192 in sum.', but no value",
+        ),
+        ("## 2-1-4\n\nI did it in 3 steps.\n", ""),
+        ("## 2-1-5\n\nIt is 1,498,376,192.\n", "report.md has no heading '2-1-4'"),
+    ],
+)
+def test_what_was_seen_instead(hand_in, content, says):
+    submission = hand_in({"report.md": content})
+    seen = text.seen_instead("count", TextForm(after="Total MACs", report=("2-1-4",)), submission)
+    assert seen.startswith(says)
+    assert bool(seen) == bool(says)
+
+
+@pytest.mark.parametrize(
+    ("phrase", "after", "value"),
+    [
+        ("Non-trainable parameters: none", "Non-trainable parameters", 0),
+        ("Non-trainable parameters: zero.", "Non-trainable parameters", 0),
+        ("non_trainable_params = 0", "Non-trainable params", 0),
+        ("6,624,904 are trainable parameters and 0 non-trainable parameters.", "Non-trainable parameters", 0),
+        ("6,624,904 are trainable parameters and 0 non-trainable parameters.", "Trainable parameters", 6_624_904),
+        ("It has 13,004,888 total parameters, of which 6,624,904 are trainable.", "Total parameters", 13_004_888),
+        ("GoogLeNet needs 1,498,376,192 MACs in total.", "MACs", MACS),
+        ("總共需要 1,498,376,192 MACs", "MACs", MACS),
+        ("# of MACs: 1,498,376,192", "MACs", MACS),
+        ("GMACs: 1.498", "MACs", MACS),
+    ],
+)
+def test_plain_words(said, phrase, after, value):
+    assert agrees(said(phrase, after=after), value)
+
+
+@pytest.mark.parametrize("phrase", ["Conv2d: 1,497,352,192 MACs", "Non-trainable: none of the MACs: few"])
+def test_what_is_no_total(said, phrase):
+    assert said(phrase, after="MACs") is None
 
 
 @pytest.mark.parametrize(

@@ -191,6 +191,13 @@ def test_columns_that_types_do_not_tell_apart_are_refused(row):
         as_value([row], LAYERS)
 
 
+def test_one_value_stands_in_one_column():
+    both = TableType(row="layer", columns={"macs": "count", "parameters": "count"})
+    with pytest.raises(WrongTypeError, match="row 'conv', column 'macs'"):
+        as_value([("conv", "Conv2d", 5)], both)
+    assert as_value([("conv", None, 5)], both).rows[0].cells["macs"] is None
+
+
 def test_a_layers_type_may_stand_before_its_only_value():
     assert as_value([("conv", "Conv2d", 5)], MACS) == as_value({"conv": 5}, MACS)
     assert as_value([("conv", "Conv2d", [1, 2])], SHAPES) == as_value({"conv": [1, 2]}, SHAPES)
@@ -262,3 +269,12 @@ def test_reading_imports_no_numpy():
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"
+
+
+def test_a_row_of_a_sparse_table_leaves_out_what_it_has_nothing_for():
+    kind = TableType(row="node", columns={"group": "count", "pads": "shape", "max": "number"}, sparse=True)
+    table = as_value([{"node": "a", "group": 2, "padding": [1, 1]}, {"node": "b", "max": 6.0}], kind)
+    cells = [{name: cell for name, cell in row.cells.items() if cell is not None} for row in table.rows]
+    assert [set(each) for each in cells] == [{"group", "pads"}, {"max"}]
+    assert cells[0]["pads"] == (1, 1)
+    assert "has no column 'group'" in refusal([{"node": "b", "max": 6.0}], TableType(row="node", columns=kind.columns))

@@ -77,7 +77,7 @@ def results(user, layers, names, place):
     command = [*prefix, python, str(HERE / "driver.py"), str(folder), ",".join(sorted(layers)), *names]
     environment = {"PATH": os.defpath, "TMPDIR": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
     environment["PYTHONPATH"] = str(Path(np.__file__).parent.parent)  # which the grader needs and the jail does not
-    done = subprocess.run(command, check=False, capture_output=True, text=True, env=environment, timeout=200)
+    done = subprocess.run(command, check=False, capture_output=True, text=True, env=environment, timeout=400)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
@@ -100,7 +100,8 @@ def test_is_stopped(name, tier, user, place):
     found = results(user, TIERS[tier], tuple(NAMES), f"{place}/{tier}-{user}")
     missing = TIERS[tier] - set(found["layers"])
     if missing:
-        pytest.skip(f"this machine has no {', '.join(sorted(missing))}")
+        why = found.get("why", "").strip().splitlines()[-1:]
+        pytest.skip(f"this machine has no {', '.join(sorted(missing))} {why}")
     came = found["attacks"][name]
     if tier in listed(name, "leaks in"):
         return
@@ -124,6 +125,8 @@ def test_succeeds_once_what_stops_it_is_off(name, place):
     off = switched_off(name)
     together = tuple(other for other in CAN_SUCCEED if switched_off(other) == off)
     found = results("user", frozenset(LAYERS) - off, together, f"{place}/off-{'-'.join(sorted(off))}")
+    if not found["attacks"]:
+        pytest.skip(found["why"])
     came = found["attacks"][name]
     assert came["hit"] or came["damage"], came
 

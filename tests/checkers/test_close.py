@@ -166,6 +166,13 @@ def test_named_tensors_get_the_share_of_names_that_are_right():
     assert verdict.facts["off (conv2)"] == "1"
 
 
+def test_a_first_part_that_all_named_tensors_share_is_left_out():
+    prefixed = {f"model.{name}": tensor for name, tensor in LAYERS.items()}
+    assert close(prefixed, LAYERS).credit == 1
+    assert close(prefixed, prefixed).credit == 1
+    assert close(prefixed | {"conv1": RAMP}, LAYERS).credit == 0
+
+
 def test_named_tensors_swapped():
     swapped = LAYERS | {"conv1": LAYERS["conv2"], "conv2": LAYERS["conv1"]}
     verdict = close(swapped, LAYERS)

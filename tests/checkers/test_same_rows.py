@@ -312,3 +312,23 @@ def test_other_rows_may_be_allowed():
     assert same_rows(got, EXPECTED, others="allowed").reason == "all 4 rows are right"
     assert same_rows(table(*got.rows[:4]), EXPECTED, others="allowed").credit == Fraction(3, 4)
     assert same_rows(table(row("aux", 5)), EXPECTED, others="allowed").credit == 0
+
+
+def test_a_row_given_again_with_another_value_is_wrong_even_where_others_are_allowed():
+    verdict = same_rows(table(*ROWS, row("Conv1 ", 7)), EXPECTED, others="allowed")
+    assert (verdict.outcome, verdict.credit) == (Outcome.PARTIAL, Fraction(4, 5))
+    assert verdict.reason == "4 of 4 rows are right; not expected: 'Conv1 , given again'"
+    assert same_rows(table(*ROWS, ROWS[0]), EXPECTED, others="allowed").outcome is Outcome.CORRECT
+
+
+def test_every_cell_has_to_be_there_where_the_spec_says_so():
+    def rows(*cells):
+        return Table(rows=tuple(Row(name=f"r{at}", cells=each) for at, each in enumerate(cells)))
+
+    expected = rows({"group": number(2), "max": None}, {"group": None, "max": number(6)})
+    whole = rows({"group": number(2), "max": number(9)}, {"group": None, "max": number(6)})
+    lacking = rows({"group": number(2), "max": None}, {"group": None, "max": None})
+    assert same_rows(whole, expected, left_open="wrong").credit == 1
+    verdict = same_rows(lacking, expected, left_open="wrong")
+    assert verdict.credit == Fraction(1, 2)
+    assert "'r1': max: left open" in verdict.reason

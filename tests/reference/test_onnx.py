@@ -298,3 +298,50 @@ def test_declared_shapes_are_not_believed(tmp_path):
     model.graph.value_info.append(helper.make_tensor_value_info("r", TensorProto.DOUBLE, [1]))
     onnx.save(model, path)
     assert onnx_activation_bytes(path) == 2 * 24
+
+
+def test_a_loop_without_a_condition_ignores_what_its_body_says_of_one(tmp_path):
+    body = helper.make_graph(
+        [
+            helper.make_node("ReduceMax", ["before"], ["most"], keepdims=0),
+            helper.make_node("Cast", ["most"], ["on"], to=TensorProto.BOOL),  # depends on data
+            helper.make_node("Tanh", ["before"], ["after"]),
+        ],
+        "body",
+        [
+            helper.make_tensor_value_info("i", TensorProto.INT64, []),
+            helper.make_tensor_value_info("go", TensorProto.BOOL, []),
+            helper.make_tensor_value_info("before", TensorProto.FLOAT, [6]),
+        ],
+        [
+            helper.make_tensor_value_info("on", TensorProto.BOOL, []),
+            helper.make_tensor_value_info("after", TensorProto.FLOAT, [6]),
+        ],
+    )
+    times = numpy_helper.from_array(np.array(3), "times")
+    free = helper.make_node("Loop", ["times", "", "x"], ["y"], name="free", body=body)
+    assert onnx_activation_bytes(saved(tmp_path, [free], [("x", [6])], [("y", [6])], [times])) == 3 * (4 + 1 + 24)
+    go = numpy_helper.from_array(np.array(True), "go_in")  # noqa: FBT003 - a tensor's value
+    bound = helper.make_node("Loop", ["times", "go_in", "x"], ["y"], name="bound", body=body)
+    with pytest.raises(ValueError, match=r"the condition of node 'bound' \(Loop\), 'on', depends on data"):
+        onnx_activation_bytes(saved(tmp_path, [bound], [("x", [6])], [("y", [6])], [times, go]))
+
+
+def test_a_function_s_attributes_are_those_of_its_call_or_their_defaults(tmp_path):
+    axis = onnx.AttributeProto(name="axis", ref_attr_name="at", type=onnx.AttributeProto.INT)
+    flatten = helper.make_node("Flatten", ["a"], ["b"])
+    flatten.attribute.append(axis)
+    function = helper.make_function(
+        "own", "Flat", ["a"], ["b"], [flatten], [helper.make_opsetid("", 17)],
+        attribute_protos=[helper.make_attribute("at", 2)],
+    )  # fmt: skip
+    nodes = [
+        helper.make_node("Flat", ["x"], ["y"], domain="own", at=0),
+        helper.make_node("Flat", ["x"], ["z"], domain="own"),
+    ]
+    path = saved(tmp_path, nodes, [("x", [2, 3, 4])], [("y", None), ("z", None)], functions=[function])
+    model = onnx.load(path)
+    model.opset_import.append(helper.make_opsetid("own", 1))
+    onnx.save(model, path)
+    shapes = [row["shape"] for row in onnx_tensors(path) if row["kind"] == "activation"]
+    assert shapes == [[1, 24], [6, 4]]

@@ -49,6 +49,8 @@ def test_the_lines_name_the_tier_and_each_missing_layer_with_its_remedy(monkeypa
     [
         (LANDLOCK, "", "use Linux 5.13 or newer"),
         (SECCOMP, "", "use Linux on x86-64 or aarch64"),
+        (NAMESPACES, "LABGRADE_FRESH asks for plain processes", "unset LABGRADE_FRESH"),
+        (NAMESPACES, "this is not Linux", "use Linux, or WSL 2"),
         (NAMESPACES, "the user 64999 may not run /root/python", "install Python where every user may read it"),
     ],
 )

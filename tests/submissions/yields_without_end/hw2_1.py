@@ -1,7 +1,7 @@
-"""Yields values for ever."""
+"""Yields one text for ever."""
 
-from itertools import count
+from itertools import repeat
 
 
 def total_macs(model, input_size):
-    yield from map(str, count())
+    yield from repeat("many" * 1000)
