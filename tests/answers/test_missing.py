@@ -54,6 +54,7 @@ def found(hand_in):
             {"report.md": "# HW\n\nTotal: 5000"},
             "no heading of report.md begins with '2-1-1'; the words 'Total' stand on line 3",
         ),
+        ({"report.md": "# 2-1-2\n\nIt is 5000."}, "no heading of report.md begins with '2-1-1'"),
     ],
 )
 def test_what_lies_there_is_named(found, files, hint):
