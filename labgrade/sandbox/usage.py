@@ -58,10 +58,23 @@ def family(root: int) -> list[int]:
     """`root` and all of its descendants, as far as /proc tells."""
     pids = [root]
     for pid in pids:
-        for children in _PROC.glob(f"{pid}/task/*/children"):
-            with contextlib.suppress(OSError):
-                pids += [int(child) for child in children.read_text().split()]
+        pids += [child for task in _tasks(pid) for child in _children(pid, task)]
     return pids
+
+
+def _tasks(pid: int) -> list[str]:
+    """The threads of a process; none where it has just ended."""
+    try:
+        return os.listdir(f"/proc/{pid}/task")  # noqa: PTH208 - where a process ends meanwhile, a glob raises half-way
+    except OSError:
+        return []
+
+
+def _children(pid: int, task: str) -> list[int]:
+    try:
+        return [int(child) for child in (_PROC / str(pid) / "task" / task / "children").read_text().split()]
+    except OSError:
+        return []
 
 
 def end_descendants(root: int) -> None:
