@@ -43,22 +43,26 @@ def task_schema(course: Course, models: tuple[str, ...], given_names: tuple[str,
             "checks": {"type": "array", "minItems": 1, "items": {"$ref": "#/$defs/check"}},
             "limits": LIMITS,
         },
-        "$defs": {
-            "subject": _subject(models, required=["input"]),
-            "case": _subject(models, required=[]),
-            "answer": _answer(),
-            "type": {
-                "if": {"type": "object"},
-                "then": table_type(),
-                "else": {"title": "type", "enum": list(KINDS)},
-            },
-            "form": form(),
-            "given": given(given_names),
-            "check": check(),
-            "checker": _named("checker", course.checkers),
-            "source": _source(),
-            "quantity": _quantity(course.quantities),
+        "$defs": _definitions(course, models, given_names),
+    }
+
+
+def _definitions(course: Course, models: tuple[str, ...], given_names: tuple[str, ...]) -> Schema:
+    return {
+        "subject": _subject(models, required=["input"]),
+        "case": _subject(models, required=[]),
+        "answer": _answer(),
+        "type": {
+            "if": {"type": "object"},
+            "then": table_type(),
+            "else": {"title": "type", "enum": list(KINDS)},
         },
+        "form": form(),
+        "given": given(given_names),
+        "check": check(),
+        "checker": _named("checker", course.checkers),
+        "source": _source(),
+        "quantity": _quantity(course.quantities),
     }
 
 
