@@ -1,0 +1,1 @@
+"""The machinery behind the ONNX quantities: reads a file without its weights, runs its graph on shapes alone."""

@@ -1,0 +1,66 @@
+"""The attributes of a node as plain data, and the sizes of the images that convolutions and pooling work on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import onnx
+
+if TYPE_CHECKING:
+    from .run import Run
+
+WINDOWED = frozenset(
+    "Conv ConvInteger ConvTranspose DeformConv QLinearConv AveragePool MaxPool LpPool MaxUnpool GlobalAveragePool "
+    "GlobalMaxPool GlobalLpPool".split()
+)
+_AXES = ("depth", "height", "width")
+
+
+def attributes(node: onnx.NodeProto) -> dict[str, Any]:
+    """The attributes that the file gives, by name; tensors, graphs and types are left out."""
+    kinds = onnx.AttributeProto
+    found: dict[str, Any] = {}
+    for each in node.attribute:
+        match each.type:
+            case kinds.INT:
+                found[each.name] = each.i
+            case kinds.FLOAT:
+                found[each.name] = as_printed(each.f)
+            case kinds.STRING:
+                found[each.name] = each.s.decode("utf-8", "replace")
+            case kinds.INTS:
+                found[each.name] = list(each.ints)
+            case kinds.FLOATS:
+                found[each.name] = ", ".join(as_printed(value) for value in each.floats)
+            case kinds.STRINGS:
+                found[each.name] = ", ".join(value.decode("utf-8", "replace") for value in each.strings)
+    return found
+
+
+def as_printed(value: float) -> str:
+    """A float32 with its 7 digits: the file's 0.1 is 0.1000000, not the 0.10000000149 of a double.
+
+    As text it says how precise it is, so that both ways of printing it agree.
+    """
+    shortest = float(str(np.float32(value)))
+    return f"{shortest:#.7g}" if np.isfinite(shortest) else str(shortest)
+
+
+def sizes(done: Run, of: Literal["input", "output"]) -> dict[int, dict[str, int]]:
+    """Channel, height and width for each node of a convolution or pooling that ran, by the node's identity.
+
+    Where a node runs several times, those of its first run.
+
+    Raises:
+        ModelError: such a tensor's shape is unknown.
+    """
+    found: dict[int, dict[str, int]] = {}
+    for step in done.steps:
+        if step.node.op_type not in WINDOWED or id(step.node) in found:
+            continue
+        tensors = step.inputs if of == "input" else step.outputs
+        if tensors and tensors[0] is not None:
+            shape = tensors[0].shaped()[1:]
+            found[id(step.node)] = dict(zip(("channel", *_AXES[len(_AXES) - len(shape) + 1 :]), shape, strict=False))
+    return found

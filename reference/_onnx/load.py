@@ -1,0 +1,151 @@
+"""A file on disk -> the model without its weights, with what makes a file useless said in words."""
+
+from __future__ import annotations
+
+import mmap
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
+
+import onnx
+from google.protobuf.message import DecodeError
+
+from .problems import ModelError
+from .wire import KEPT_BYTES, size_of, without_weights
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+LARGEST_FILE = (1 << 31) - 1  # protobuf's own limit: no program reads a longer message
+_FOREIGN = (
+    (b"version https://git-lfs", "it is a Git LFS pointer, not the model; run `git lfs pull` and hand in the real file"),
+    (b"PK\x03\x04", "it is a zip archive, as torch.save writes; export the model with torch.onnx.export"),
+    (b"\x80\x02", "it is a Python pickle; export the model with torch.onnx.export"),
+    (b"<", "it is a web page or XML; download the file itself (on GitHub: the raw file)"),
+    (b"{", "it is JSON, not a model"),
+)
+
+
+def load(path: Path) -> onnx.ModelProto:
+    """The model in a file, without payloads over 8 KiB and without what it declares of inner shapes.
+
+    Raises:
+        ModelError: it is no ONNX model, is damaged, is 2 GiB or larger, or its external data is not beside it.
+    """
+    content = _content(path)
+    model = onnx.ModelProto()
+    try:
+        model.ParseFromString(content)
+    except DecodeError as error:
+        message = f"this is not an ONNX model: its protobuf can't be decoded ({error})"
+        raise ModelError(message) from None
+    if not model.HasField("graph") or not (model.graph.node or model.graph.output):
+        message = "this is not an ONNX model: it has no graph (field 7 of ModelProto)"
+        raise ModelError(message)
+    if not model.opset_import:
+        message = "the model says no opset version (its field opset_import is empty)"
+        raise ModelError(message)
+    for graph in graphs_of(model):
+        for tensor in graph.initializer:
+            _complete(tensor, path.parent)
+    return model
+
+
+def _content(path: Path) -> bytes:
+    try:
+        size = path.stat().st_size
+        if size > LARGEST_FILE:
+            message = (
+                f"the file has {size / 1e9:.2f} GB; protobuf ends at 2 GiB. Save the weights as external data: "
+                "onnx.save(model, path, save_as_external_data=True)"
+            )
+            raise ModelError(message)
+        if size == 0:
+            message = "the file is empty"
+            raise ModelError(message)
+        with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+            return _stripped(data)
+    except OSError as error:
+        message = f"the file can't be read: {error.strerror}"
+        raise ModelError(message) from None
+
+
+def _stripped(data: mmap.mmap) -> bytes:
+    start = data[:64].lstrip()
+    for beginning, what in _FOREIGN:
+        if start.startswith(beginning):
+            message = f"this is not an ONNX model: {what}"
+            raise ModelError(message)
+    return without_weights(data)
+
+
+def graphs_of(model: onnx.ModelProto) -> Iterator[onnx.GraphProto]:
+    """The model's graph and every graph inside its nodes, each before those inside it."""
+    waiting = [model.graph]
+    while waiting:
+        graph = waiting.pop()
+        yield graph
+        inner = [each for node in graph.node for each in _inside(node)]
+        waiting += reversed(inner)
+
+
+def _inside(node: onnx.NodeProto) -> Iterator[onnx.GraphProto]:
+    for attribute in node.attribute:
+        if attribute.HasField("g"):
+            yield attribute.g
+        yield from attribute.graphs
+
+
+def nodes_of(model: onnx.ModelProto, *, nested: bool) -> Iterator[onnx.NodeProto]:
+    """The nodes of the model's graph in the file's order; with `nested`, those inside a node right behind it."""
+    waiting = list(reversed(model.graph.node))
+    while waiting:
+        node = waiting.pop()
+        yield node
+        if nested:
+            waiting += [each for graph in reversed(list(_inside(node))) for each in reversed(graph.node)]
+
+
+def _complete(tensor: onnx.TensorProto, folder: Path) -> None:
+    """Check where external data lies, and read it where it is as small as what shapes are computed from."""
+    if tensor.data_location != onnx.TensorProto.EXTERNAL or not tensor.external_data:
+        return
+    entries = {entry.key: entry.value for entry in tensor.external_data}
+    wanted = size_of(tensor.data_type, tuple(tensor.dims))
+    try:
+        offset = int(entries.get("offset", "0"))
+        length = int(entries["length"]) if "length" in entries else None
+    except ValueError:
+        offset, length = -1, None
+    file = _beside(folder, entries.get("location", ""), tensor.name)
+    room = file.stat().st_size - offset
+    length = room if length is None and wanted is None else wanted if length is None else length
+    if offset < 0 or length is None or not 0 <= length <= room or (wanted is not None and length != wanted):
+        message = (
+            f"the external data of tensor '{tensor.name}' does not fit: '{file.name}' holds {room:,} bytes from where "
+            f"it begins, the file says {length:,}, its shape needs {'?' if wanted is None else f'{wanted:,}'}"
+        )
+        raise ModelError(message)
+    if length <= KEPT_BYTES:
+        with file.open("rb") as reader:
+            reader.seek(offset)
+            tensor.raw_data = reader.read(length)
+        tensor.ClearField("external_data")
+        tensor.data_location = onnx.TensorProto.DEFAULT
+
+
+def _beside(folder: Path, location: str, name: str) -> Path:
+    """The file of external data: below the model's own folder, and no link.
+
+    Raises:
+        ModelError: it points elsewhere, or there is no such file.
+    """
+    parts = PurePosixPath(location).parts
+    outside = not parts or ".." in parts or PurePosixPath(location).is_absolute() or "\\" in location
+    file = folder.joinpath(*parts) if not outside else folder
+    if outside or not file.resolve().is_relative_to(folder.resolve()):
+        message = f"the external data of tensor '{name}' lies outside the model's folder: '{location[:200]}'"
+        raise ModelError(message)
+    if not file.is_file():
+        message = f"the external data of tensor '{name}' is missing: there is no '{location[:200]}' beside the model"
+        raise ModelError(message)
+    return file

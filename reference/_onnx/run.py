@@ -1,0 +1,302 @@
+"""A graph run on shapes alone: every node that runs, with the tensors that it reads and writes.
+
+If, Loop, Scan and calls of model-local functions run what is inside of them, as often as they do; they move nothing
+themselves.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import onnx
+
+from .control import CONTROL, UnknownError, controlled
+from .load import load
+from .nodes import Opsets, label, outputs
+from .problems import ModelError, named
+from .tensors import Tensor, checked, of_proto
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+    from typing import Protocol
+
+    class Artifact(Protocol):
+        """An ONNX file, and the shape of the input for which it is analysed."""
+
+        @property
+        def path(self) -> Path: ...
+        @property
+        def shape(self) -> tuple[int, ...] | None: ...
+
+
+_MOST_STEPS = 200_000
+_MOST_DEPTH = 40
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Step:
+    """A node that ran, once. An input that was left out is None; outputs without a name are not there."""
+
+    node: onnx.NodeProto
+    inputs: tuple[Tensor | None, ...]
+    outputs: tuple[Tensor, ...]
+
+
+@dataclass(slots=True)
+class Run:
+    """All steps in order, the graph's inputs and outputs, its weights, and what could not be found out."""
+
+    model: onnx.ModelProto
+    steps: list[Step] = field(default_factory=list)
+    inputs: list[Tensor] = field(default_factory=list)
+    outputs: list[Tensor] = field(default_factory=list)
+    weights: list[Tensor] = field(default_factory=list)
+    unknown: list[str] = field(default_factory=list)
+
+    def whole(self) -> Run:
+        """Itself, once it is known to be complete.
+
+        Raises:
+            ModelError: a shape, or what runs, is unknown; names it and says why.
+        """
+        lost = [each for step in self.steps for each in step.outputs if each.shape is None]
+        lost += [each for each in self.inputs if each.shape is None]
+        if self.unknown:
+            raise ModelError(self.unknown[0])
+        if lost:
+            count = f"the shapes of {named([each.name for each in lost])} are" if lost[1:] else "the shape is"
+            message = f"the shape of '{lost[0].name[:80]}' is unknown: {lost[0].unknown}" + (
+                f" ({count} unknown)" if lost[1:] else ""
+            )
+            raise ModelError(message)
+        return self
+
+
+def run(artifact: Artifact) -> Run:
+    """Run the graph of a file on shapes.
+
+    A dimension of an input that the file leaves open (a name, or no size) takes its size from the artifact's shape; a
+    size that the file gives stands.
+
+    Raises:
+        ModelError: the file is no ONNX model or not a valid one; names the node or the field.
+    """
+    model = load(artifact.path)
+    done = Run(model)
+    _Runner(done).main(artifact.shape)
+    return done
+
+
+class _Scope:
+    """The names of a graph, and of the graphs around it. None stands for an optional input that was left out."""
+
+    def __init__(self, outer: _Scope | None = None) -> None:
+        self.names: dict[str, Tensor | None] = {}
+        self._outer = outer
+        self.depth: int = outer.depth + 1 if outer is not None else 0
+
+    def find(self, name: str, node: onnx.NodeProto) -> Tensor | None:
+        scope: _Scope | None = self
+        while scope is not None:
+            if name in scope.names:
+                return scope.names[name]
+            scope = scope._outer  # noqa: SLF001 - its own kind
+        message = f"{label(node)} reads '{name[:80]}', which nothing before it makes"
+        raise ModelError(message)
+
+    def make(self, name: str, tensor: Tensor, maker: str) -> None:
+        if name in self.names:
+            message = f"{maker} makes '{name[:80]}', which is there already"
+            raise ModelError(message)
+        self.names[name] = tensor
+
+
+class _Runner:
+    def __init__(self, done: Run) -> None:
+        self._done = done
+        self._functions = {(each.domain, each.name, each.overload): each for each in done.model.functions}
+        self._weights: dict[int, Tensor] = {}
+
+    def main(self, shape: tuple[int, ...] | None) -> None:
+        graph, scope = self._done.model.graph, _Scope()
+        weights = {tensor.name for tensor in graph.initializer}
+        free = [each for each in graph.input if each.name not in weights]
+        sizes = _open_sizes(free, shape)
+        for each in free:
+            tensor = _input(each, sizes, shape if len(free) == 1 else None)
+            scope.make(each.name, tensor, "the graph's input")
+            self._done.inputs.append(tensor)
+        self._graph(graph, scope, _opsets(self._done.model.opset_import))
+        for each in graph.output:
+            found = scope.names.get(each.name)
+            if found is None:
+                message = f"the graph's output '{each.name[:80]}' is made by no node"
+                raise ModelError(message)
+            self._done.outputs.append(found)
+
+    def _graph(self, graph: onnx.GraphProto, scope: _Scope, opsets: Opsets) -> None:
+        for proto in graph.initializer:
+            if id(proto) not in self._weights:  # a loop's body runs often, its weights are there once
+                self._weights[id(proto)] = of_proto(proto, "weight")
+                self._done.weights.append(self._weights[id(proto)])
+            scope.make(proto.name, self._weights[id(proto)], "an initializer")
+        for sparse in graph.sparse_initializer:
+            name = sparse.values.name
+            scope.make(name, Tensor(name=name, kind="weight", unknown=_sparse(name)), "a sparse initializer")
+        self._nodes(graph.node, scope, opsets)
+
+    def _nodes(self, nodes: Sequence[onnx.NodeProto], scope: _Scope, opsets: Opsets) -> None:
+        for node in nodes:
+            inputs = tuple(scope.find(name, node) if name else None for name in node.input)
+            made = self._made(node, inputs, scope, opsets)
+            for name, tensor in zip(filter(None, node.output), made, strict=True):
+                scope.make(name, tensor, label(node))
+
+    def _made(
+        self, node: onnx.NodeProto, inputs: tuple[Tensor | None, ...], scope: _Scope, opsets: Opsets
+    ) -> list[Tensor]:
+        """What a node puts out, for each of its outputs that has a name."""
+        if scope.depth > _MOST_DEPTH:
+            message = f"{label(node)}: graphs and functions are nested more than {_MOST_DEPTH} deep"
+            raise ModelError(message)
+        function = self._functions.get((node.domain, node.op_type, node.overload))
+        try:
+            if function is not None:
+                return _wanted(node, self._call(function, node, inputs, scope))
+            if node.op_type in CONTROL and node.domain in ("", "ai.onnx"):
+                return _wanted(node, controlled(node, inputs, lambda g, given: self._body(g, given, scope, opsets)))
+        except UnknownError as error:
+            self._done.unknown.append(str(error))
+            return [Tensor(name=name, unknown=str(error)) for name in node.output if name]
+        if node.op_type == "Constant" and node.domain in ("", "ai.onnx"):
+            return [_constant(node)]
+        made = outputs(node, inputs, opsets)
+        self._done.steps.append(Step(node, inputs, tuple(made)))
+        if len(self._done.steps) > _MOST_STEPS:
+            message = f"{label(node)}: by then more than {_MOST_STEPS:,} nodes have run"
+            raise ModelError(message)
+        return made
+
+    def _body(self, graph: onnx.GraphProto, given: Sequence[Tensor], outer: _Scope, opsets: Opsets) -> list[Tensor]:
+        scope = _Scope(outer)
+        if len(given) != len(graph.input):
+            message = f"the graph '{graph.name[:80]}' takes {len(graph.input)} inputs and is given {len(given)}"
+            raise ModelError(message)
+        for each, tensor in zip(graph.input, given, strict=True):
+            scope.make(each.name, tensor, f"the input of graph '{graph.name[:80]}'")
+        self._graph(graph, scope, opsets)
+        reader = onnx.NodeProto(name=graph.name, op_type="graph")
+        return [_present(scope.find(each.name, reader), each.name) for each in graph.output]
+
+    def _call(
+        self, function: onnx.FunctionProto, node: onnx.NodeProto, inputs: Sequence[Tensor | None], outer: _Scope
+    ) -> list[Tensor]:
+        """Run a model-local function: a scope of its own, and the attributes of the call in place of their names."""
+        scope = _Scope()
+        scope.depth = outer.depth + 1
+        for at, name in enumerate(function.input):
+            scope.names[name] = inputs[at] if at < len(inputs) else None
+        attributes = {each.name: each for each in (*function.attribute_proto, *node.attribute)}
+        nodes = [_substituted(each, attributes) for each in function.node]
+        self._nodes(nodes, scope, _opsets(function.opset_import))
+        reader = onnx.NodeProto(name=function.name, op_type="function")
+        return [_present(scope.find(name, reader), name) for name in function.output]
+
+
+def _present(tensor: Tensor | None, name: str) -> Tensor:
+    if tensor is None:
+        message = f"the output '{name[:80]}' is an input that was left out"
+        raise ModelError(message)
+    return tensor
+
+
+def _wanted(node: onnx.NodeProto, made: list[Tensor]) -> list[Tensor]:
+    """Of what is inside, the outputs that the node gives a name to."""
+    if len(node.output) > len(made):
+        message = f"{label(node)} has {len(node.output)} outputs, and what it runs puts out {len(made)}"
+        raise ModelError(message)
+    return [tensor for name, tensor in zip(node.output, made, strict=False) if name]
+
+
+def _substituted(node: onnx.NodeProto, attributes: Mapping[str, onnx.AttributeProto]) -> onnx.NodeProto:
+    """A node of a function's, with the attributes that it refers to; one that is nowhere given is left out."""
+    if not any(each.ref_attr_name for each in node.attribute):
+        return node
+    copy = onnx.NodeProto()
+    copy.CopyFrom(node)
+    del copy.attribute[:]
+    for each in node.attribute:
+        given = attributes.get(each.ref_attr_name) if each.ref_attr_name else each
+        if given is not None:
+            own = copy.attribute.add()
+            own.CopyFrom(given)
+            own.name = each.name
+    return copy
+
+
+def _constant(node: onnx.NodeProto) -> Tensor:
+    name = node.output[0] if node.output else ""
+    for each in node.attribute:
+        if each.name == "value":
+            return of_proto(each.t, "constant", name)
+        if each.name == "sparse_value":
+            return Tensor(name=name, kind="constant", unknown=_sparse(name))
+        if each.name.startswith("value_"):
+            return of_proto(_literal(each), "constant", name)
+    message = f"{label(node)} holds no value"
+    raise ModelError(message)
+
+
+def _literal(attribute: onnx.AttributeProto) -> onnx.TensorProto:
+    """The tensor that `value_int`, `value_floats` and their like stand for."""
+    kinds = {"float": onnx.TensorProto.FLOAT, "int": onnx.TensorProto.INT64, "string": onnx.TensorProto.STRING}
+    kind = attribute.name.removeprefix("value_").removesuffix("s")
+    held = list(onnx.helper.get_attribute_value(attribute)) if attribute.name.endswith("s") else None
+    values = held if held is not None else [onnx.helper.get_attribute_value(attribute)]
+    if kind not in kinds:
+        message = f"a Constant node can't hold '{attribute.name[:80]}'"
+        raise ModelError(message)
+    return onnx.helper.make_tensor("", kinds[kind], [len(values)] if held is not None else [], values)
+
+
+def _sparse(name: str) -> str:
+    return f"'{name[:80]}' is sparse, and how many bytes a sparse tensor takes is not agreed upon"
+
+
+def _opsets(imports: Sequence[onnx.OperatorSetIdProto]) -> Opsets:
+    return tuple(("" if each.domain == "ai.onnx" else each.domain, each.version) for each in imports)
+
+
+def _open_sizes(inputs: Sequence[onnx.ValueInfoProto], shape: tuple[int, ...] | None) -> dict[str, int]:
+    """The sizes of named dimensions: those of the first input that has as many dimensions as the shape."""
+    for each in inputs:
+        dims = each.type.tensor_type.shape.dim
+        if shape is not None and len(dims) == len(shape) and any(not dim.dim_value for dim in dims):
+            pairs = zip(dims, shape, strict=True)
+            return {dim.dim_param: size for dim, size in pairs if dim.dim_param and not dim.HasField("dim_value")}
+    return {}
+
+
+def _input(each: onnx.ValueInfoProto, sizes: Mapping[str, int], shape: tuple[int, ...] | None) -> Tensor:
+    """An input of the graph. `shape` where it is the only one, so that dimensions without a name are known, too."""
+    kind = each.type.tensor_type
+    tensor = Tensor(name=each.name, kind="input", data_type=kind.elem_type)
+    if not each.type.HasField("tensor_type"):
+        tensor.unknown = f"the graph's input '{each.name[:80]}' is no tensor"
+        return tensor
+    if not kind.HasField("shape"):
+        tensor.shape = shape
+    else:
+        dims = kind.shape.dim
+        fallback = shape if shape is not None and len(shape) == len(dims) else (None,) * len(dims)
+        found = [
+            dim.dim_value if dim.dim_value > 0 else sizes.get(dim.dim_param, size)
+            for dim, size in zip(dims, fallback, strict=True)
+        ]
+        if None not in found:
+            tensor.shape = checked(tuple(size for size in found if size is not None), each.name)
+    if tensor.shape is None:
+        tensor.unknown = f"the graph's input '{each.name[:80]}' leaves dimensions open, and nothing says their sizes"
+    return tensor

@@ -1,0 +1,120 @@
+"""What flows through a graph: type, shape, and, for the small tensors that shapes depend on, the value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+import onnx
+from onnx import numpy_helper
+
+from .problems import ModelError
+from .wire import KEPT_BYTES, size_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    Value = np.ndarray[Any, Any]
+
+MOST_ELEMENTS = KEPT_BYTES // 8
+_LARGEST = 1 << 62  # elements; more than any machine addresses
+Kind = Literal["input", "weight", "constant", "activation"]
+
+
+@dataclass(eq=False, slots=True)
+class Tensor:
+    """A tensor of a run. `kind`: where it comes from; `constant` is what a Constant node holds.
+
+    `shape` is None where it could not be found out, for the reason in `unknown`. `parts` are the tensors whose memory
+    this one stands for: a loop's stacked outputs are its iterations' tensors. `source` computes the value, when it is
+    asked for.
+    """
+
+    name: str
+    kind: Kind = "activation"
+    data_type: int = 0
+    shape: tuple[int, ...] | None = None
+    unknown: str = ""
+    parts: tuple[Tensor, ...] = ()
+    source: Callable[[], Value | None] | None = field(default=None, repr=False)
+    _value: Value | None = field(default=None, repr=False)
+
+    @property
+    def size(self) -> int:
+        """Its bytes.
+
+        Raises:
+            ModelError: its shape is unknown, or its elements (strings) have no size; names it and says why.
+        """
+        found = size_of(self.data_type, self.shaped())
+        if found is None:
+            message = f"'{self.name}' holds elements of type {type_name(self.data_type)}, which have no fixed size"
+            raise ModelError(message)
+        return found
+
+    def shaped(self) -> tuple[int, ...]:
+        """Its shape.
+
+        Raises:
+            ModelError: it is unknown; names the tensor and says why.
+        """
+        if self.shape is None:
+            message = f"the shape of '{self.name[:80]}' is unknown: {self.unknown}"
+            raise ModelError(message)
+        return self.shape
+
+    def known(self) -> Value | None:
+        """The value where it is small and does not depend on the model's input, else None."""
+        if self._value is None and self.source is not None:
+            self._value, self.source = self.source(), None
+        return self._value
+
+    def real(self) -> tuple[Tensor, ...]:
+        """The tensors that take memory for this one: itself, or its parts'."""
+        return tuple(inner for part in self.parts for inner in part.real()) if self.parts else (self,)
+
+
+def type_name(data_type: int) -> str:
+    """An element type as numpy and ONNX call it: `float32`, `int4`."""
+    known = {number: name for name, number in onnx.TensorProto.DataType.items()}
+    name = known.get(data_type, f"number {data_type}").lower()
+    return {"float": "float32", "double": "float64"}.get(name, name)
+
+
+def of_proto(proto: onnx.TensorProto, kind: Kind, name: str = "") -> Tensor:
+    """A tensor that the file holds. Its value is read when it is asked for, if it was small enough to be kept."""
+    shape = checked(tuple(proto.dims), name or proto.name)
+    return Tensor(
+        name=name or proto.name,
+        kind=kind,
+        data_type=proto.data_type,
+        shape=shape,
+        source=lambda: _read(proto, shape),
+    )
+
+
+def _read(proto: onnx.TensorProto, shape: tuple[int, ...]) -> Value | None:
+    if proto.data_location == onnx.TensorProto.EXTERNAL or int(np.prod(shape, dtype=object)) > MOST_ELEMENTS:
+        return None
+    try:
+        return np.asarray(numpy_helper.to_array(proto))
+    except (ValueError, TypeError, KeyError) as error:
+        message = f"the tensor '{proto.name}' can't be read: {error}"
+        raise ModelError(message) from None
+
+
+def checked(shape: tuple[int, ...], name: str) -> tuple[int, ...]:
+    """The shape, once it is one.
+
+    Raises:
+        ModelError: a size is negative, or there are more elements than can be.
+    """
+    elements = 1
+    for size in shape:
+        elements *= size
+        if size < 0 or elements > _LARGEST:
+            message = f"'{name}' can't have the shape {list(shape)}"
+            raise ModelError(message)
+    return shape

@@ -1,0 +1,27 @@
+"""Multiply-accumulate operations (MACs) of an ONNX model."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ._onnx.multiplications import macs
+from ._onnx.run import run
+
+if TYPE_CHECKING:
+    from ._onnx.run import Artifact
+
+
+def onnx_macs(artifact: Artifact, *, operators: list[str] | None = None) -> int:
+    """How many multiply-accumulate operations running an ONNX model once takes.
+
+    A convolution takes output elements x input channels / groups x kernel elements (transposed: by its input
+    elements); Gemm and MatMul take output elements x the dimension summed over, quantized ones too; Einsum of two
+    operands takes the product of all sizes that it names; RNN, GRU and LSTM take steps x batch x directions x gates x
+    hidden x (inputs + hidden). Biases, activations, pooling and normalisation count nothing. What runs inside If, Loop,
+    Scan and model-local functions counts as often as it runs. `operators` counts nodes of these types only.
+
+    Raises:
+        ValueError: a shape is unknown, or an operator multiplies in a way that has no rule here; names the node.
+    """
+    steps = run(artifact).whole().steps
+    return sum(macs(step) for step in steps if operators is None or step.node.op_type in operators)

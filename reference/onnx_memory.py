@@ -1,0 +1,100 @@
+"""The tensors of an ONNX file, and the bytes that they take and that running the model moves.
+
+Sizes follow the element type: 8 bytes for int64, half a byte for packed int4, one element for a tensor of no
+dimensions. Everything holds for one run of the model with an input of the subject's shape. If, Loop, Scan and calls of
+model-local functions count what runs inside of them, as often as it runs, and nothing themselves.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, Literal
+
+from ._onnx.memory import largest_node, moved, peak_live
+from ._onnx.run import run
+from ._onnx.tensors import type_name
+
+if TYPE_CHECKING:
+    from ._onnx.run import Artifact
+    from ._onnx.tensors import Tensor
+
+_INT64 = 7
+
+
+def onnx_tensors(artifact: Artifact, *, weights: bool = True) -> list[dict[str, Any]]:
+    """Each tensor of an ONNX file, a row a tensor: name, kind, dtype, shape and bytes.
+
+    `kind` is `input`, `weight` (an initializer), `constant` (what a Constant node holds) or `activation` (what any
+    other node puts out), in the order of the run. A loop's body has one row a tensor and iteration. `weights: false`
+    lists inputs and activations only.
+
+    Raises:
+        ValueError: the shape of a tensor is unknown; names it and says why.
+    """
+    done = run(artifact).whole()
+    seen: dict[int, Tensor] = {id(each): each for each in (*done.inputs, *done.weights)}
+    for step in done.steps:
+        tensors = [each for each in step.inputs if each is not None and not each.parts]
+        seen |= {id(each): each for each in (*tensors, *step.outputs)}
+    return [
+        {
+            "tensor": each.name,
+            "kind": each.kind,
+            "dtype": type_name(each.data_type),
+            "shape": list(each.shaped()),
+            "bytes": each.size,
+        }
+        for each in seen.values()
+        if weights or each.kind in ("input", "activation")
+    ]
+
+
+def onnx_parameters(artifact: Artifact, *, integers: bool = True) -> int:
+    """How many elements the initializers of an ONNX file have. One that several nodes read counts once.
+
+    Initializers in nested graphs count, too; what Constant nodes hold does not. `integers: false` leaves out int64
+    initializers, which are shapes and indices; int8 ones are quantized weights, and count.
+    """
+    weights = run(artifact).weights
+    return sum(math.prod(each.shaped()) for each in weights if integers or each.data_type != _INT64)
+
+
+def onnx_traffic_bytes(
+    artifact: Artifact,
+    *,
+    policy: Literal["per_node", "per_tensor", "activations_only"] = "per_node",
+    constants: bool = False,
+) -> int:
+    """The bytes that running an ONNX model once moves.
+
+    `per_node`: each node reads each of its inputs, weights included, and writes each of its outputs; a tensor that two
+    inputs name is read twice. `per_tensor`: each tensor moves once, be it input, weight or activation, and however
+    many nodes read it; weights that no node reads do not move. `activations_only`: as `per_node`, without weights.
+
+    Every node that runs counts, Identity, Reshape and Shape, too: nothing is done in place. What a Constant node holds
+    is not moved unless `constants` is set; it then counts where a node reads it, as a weight does.
+
+    Raises:
+        ValueError: the shape of a tensor is unknown; names it and says why.
+    """
+    return moved(run(artifact).whole(), policy, constants=constants)
+
+
+def onnx_activation_bytes(artifact: Artifact, *, policy: Literal["sum", "peak_live", "largest_node"] = "sum") -> int:
+    """The bytes that the activations of an ONNX model take.
+
+    `sum`: all that nodes put out, once for each time they run; the graph's input is not counted. `peak_live`: the most
+    that is alive at a time when nodes run in the file's order and nothing is done in place: a tensor lives from the
+    node that makes it to the last one that reads it, the graph's input from the start, its outputs to the end.
+    `largest_node`: the most that one node reads and writes, each tensor once. Weights and what Constant nodes hold
+    are no activations.
+
+    Raises:
+        ValueError: the shape of a tensor is unknown; names it and says why.
+    """
+    done = run(artifact).whole()
+    if policy == "peak_live":
+        return peak_live(done)
+    if policy == "largest_node":
+        return largest_node(done)
+    return sum(each.size for step in done.steps for each in step.outputs)

@@ -1,0 +1,75 @@
+"""The operators of an ONNX file: how many, of which types, with which attributes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any, Literal
+
+from ._onnx.attributes import attributes, sizes
+from ._onnx.load import load, nodes_of
+from ._onnx.run import run
+
+if TYPE_CHECKING:
+    from ._onnx.run import Artifact
+
+
+def onnx_operator_counts(
+    artifact: Artifact, *, operators: list[str] | None = None, constants: bool = True, nested: bool = True
+) -> dict[str, int]:
+    """How many nodes of each operator type an ONNX file has, in the order in which the types first appear.
+
+    A node counts once, however often it runs. `operators` counts these types only. `constants: false` leaves out
+    Constant nodes, which compute nothing. `nested: false` leaves out the nodes inside the graphs of If, Loop and Scan.
+    A call of a model-local function is one node, of the function's name; what is inside a function is not counted.
+    """
+    found = Counter(node.op_type for node in nodes_of(load(artifact.path), nested=nested))
+    return {
+        name: count
+        for name, count in found.items()
+        if (constants or name != "Constant") and (operators is None or name in operators)
+    }
+
+
+def onnx_operator_total(artifact: Artifact, *, constants: bool = True, nested: bool = True) -> int:
+    """How many nodes an ONNX file has. Conventions as for `onnx_operator_counts`."""
+    return sum(onnx_operator_counts(artifact, constants=constants, nested=nested).values())
+
+
+def onnx_operator_types(artifact: Artifact, *, constants: bool = True, nested: bool = True) -> int:
+    """How many different types of operator an ONNX file has. Conventions as for `onnx_operator_counts`."""
+    return len(onnx_operator_counts(artifact, constants=constants, nested=nested))
+
+
+def onnx_attributes(
+    artifact: Artifact,
+    *,
+    operators: list[str] | None = None,
+    of: Literal["input", "output"] = "input",
+    constants: bool = True,
+) -> list[dict[str, Any]]:
+    """The attributes of each node of an ONNX file, a row a node, in the file's order; nested graphs' nodes, too.
+
+    A row holds `node` (its name, or that of its first output), `operator`, and the attributes that the file gives,
+    under their ONNX names: whole numbers, lists of them, texts, and floats to the 7 digits that a float32 holds.
+    Tensors and graphs are left out. For convolutions and pooling there are also `channel`, `height` and `width`: those
+    of the tensor that the node reads or, with `of: output`, of the one that it puts out; None in a graph that never
+    runs. `operators` lists nodes of these types only; `constants: false` leaves out Constant nodes.
+
+    Raises:
+        ValueError: the shape of such a tensor is unknown; names it.
+    """
+    done = run(artifact)
+    found = sizes(done, of)
+    rows = []
+    count: Counter[str] = Counter()
+    for index, node in enumerate(nodes_of(done.model, nested=True)):
+        kind = node.op_type
+        if (operators is None or kind in operators) and (constants or kind != "Constant"):
+            names = [node.name, *node.output, f"{kind}_{index}", f"{kind}_{count[kind]}", kind]
+            own = next(filter(None, names))
+            others = [name for name in dict.fromkeys(names) if name not in ("", own)]
+            rows.append(
+                {"node": own, "operator": kind, "also_named": others, **attributes(node), **found.get(id(node), {})}
+            )
+        count[kind] += 1
+    return rows
