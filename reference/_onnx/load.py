@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 
 LARGEST_FILE = (1 << 31) - 1  # protobuf's own limit: no program reads a longer message
 _FOREIGN = (
-    (b"version https://git-lfs", "it is a Git LFS pointer, not the model; run `git lfs pull` and hand in the real file"),
+    (
+        b"version https://git-lfs",
+        "it is a Git LFS pointer, not the model; run `git lfs pull` and hand in the real file",
+    ),
     (b"PK\x03\x04", "it is a zip archive, as torch.save writes; export the model with torch.onnx.export"),
     (b"\x80\x02", "it is a Python pickle; export the model with torch.onnx.export"),
     (b"<", "it is a web page or XML; download the file itself (on GitHub: the raw file)"),
@@ -116,7 +119,7 @@ def _complete(tensor: onnx.TensorProto, folder: Path) -> None:
         length = int(entries["length"]) if "length" in entries else None
     except ValueError:
         offset, length = -1, None
-    file = _beside(folder, entries.get("location", ""), tensor.name)
+    file = beside(folder, entries.get("location", ""), tensor.name)
     room = file.stat().st_size - offset
     length = room if length is None and wanted is None else wanted if length is None else length
     if offset < 0 or length is None or not 0 <= length <= room or (wanted is not None and length != wanted):
@@ -133,7 +136,7 @@ def _complete(tensor: onnx.TensorProto, folder: Path) -> None:
         tensor.data_location = onnx.TensorProto.DEFAULT
 
 
-def _beside(folder: Path, location: str, name: str) -> Path:
+def beside(folder: Path, location: str, name: str) -> Path:
     """The file of external data: below the model's own folder, and no link.
 
     Raises:
