@@ -1,4 +1,4 @@
-"""The `labgrade` command: check, compute, list, validate, schema.
+"""The `labgrade` command: check, compute, subject, list, validate, schema.
 
 Exit codes: 0 all right, 1 something is not, 2 usage or a broken spec, 3 a fault of ours.
 """
@@ -46,6 +46,7 @@ def _parser() -> argparse.ArgumentParser:
     _compute(verbs.add_parser("compute", help="compute a quantity of a model: the ground truth"))
     _list(verbs.add_parser("list", help="show the quantities, checkers, tasks or models that there are"))
     _validate(verbs.add_parser("validate", help="check specs: every finding at file:line:column"))
+    _subject(verbs.add_parser("subject", help="write the ONNX file that a task is about"))
     schema = verbs.add_parser("schema", help="print the JSON Schema of a task, for editors")
     schema.add_argument("--write", type=Path, metavar="FILE", help="write it to FILE")
     schema.set_defaults(run=commands.schema)
@@ -62,13 +63,21 @@ def _check(parser: argparse.ArgumentParser) -> None:
 
 def _compute(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("quantity")
-    parser.add_argument("--model", required=True, metavar="NAME", help="such as torchvision/resnet18")
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("--model", metavar="NAME", help="such as torchvision/resnet18, or torchvision/resnet18.onnx")
+    what.add_argument("--file", type=Path, metavar="FILE", help="an ONNX file")
     parser.add_argument("--input", default="1,3,224,224", metavar="SHAPE", help="such as 1,3,224,224 (the default)")
     parser.add_argument(
         "--set", action="append", default=[], metavar="KEY=VALUE", help="a convention, such as bias=true"
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.set_defaults(run=commands.compute)
+
+
+def _subject(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("task", metavar="TASK", help="such as 2-2-1-operators")
+    parser.add_argument("--to", type=Path, default=Path(), metavar="FOLDER", help="where (default: here)")
+    parser.set_defaults(run=commands.subject)
 
 
 def _list(parser: argparse.ArgumentParser) -> None:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from labgrade import course, pipeline, policy, schema_errors, spec, submission, validation, yamlfile, zoo
+from labgrade import course, pipeline, policy, schema_errors, spec, submission, validation, yamlfile, zoo_onnx
 from labgrade.errors import SpecError, UsageError, did_you_mean
 from labgrade.model import InputSpec, QuantityCall, SubjectSpec
+from labgrade.onnx_files import beside
 from labgrade.oracle import Oracle
 from labgrade.results import Report
 from labgrade.values import show
@@ -101,11 +103,20 @@ def compute(options: argparse.Namespace) -> int:
     if options.quantity not in entries:
         message = f"there is no quantity '{options.quantity}'{did_you_mean(options.quantity, entries)}"
         raise UsageError(message)
-    if options.model not in zoo.names():
-        message = f"there is no model '{options.model}'{did_you_mean(options.model, zoo.names())}"
+    if options.model is not None and options.model not in zoo_onnx.models():
+        message = f"there is no model '{options.model}'{did_you_mean(options.model, zoo_onnx.models())}"
+        raise UsageError(message)
+    if options.file is not None and not options.file.is_file():
+        message = f"there is no file '{options.file}'"
         raise UsageError(message)
     parameters = _parameters(options.set, entries[options.quantity])
-    subject = SubjectSpec(model=options.model, input=InputSpec(shape=_shape(options.input)))
+    file = str(options.file.absolute()) if options.file is not None else ""
+    subject = SubjectSpec(model=options.model or "", file=file, input=InputSpec(shape=_shape(options.input)))
+    wanted = entries[options.quantity].takes[:1] == ("artifact",)
+    if wanted != subject.is_onnx:
+        what = "an ONNX file, such as torchvision/resnet18.onnx" if wanted else "a model, such as torchvision/resnet18"
+        message = f"'{options.quantity}' is computed of {what}; '{subject.short_name}' is none"
+        raise UsageError(message)
     with Oracle(found.quantities) as oracle:
         value = oracle.value(QuantityCall(quantity=options.quantity, parameters=parameters), subject)
     value = _plain(value)
@@ -185,6 +196,26 @@ def _cell(value: object) -> str:
     return json.dumps(value) if isinstance(value, list | dict) else str(value)
 
 
+# ---- subject ---------------------------------------------------------------------------------------------------
+
+
+def subject(options: argparse.Namespace) -> int:
+    """Write the ONNX file that a task is about, and its external data, to a folder."""
+    found = course.find(Path.cwd())
+    (path,) = _chosen(found, None, [options.task])
+    about = spec.read(path, found).subject
+    if about is None or not about.is_onnx or about.handed_in:
+        message = f"'{options.task}' is not about an ONNX file of ours"
+        raise UsageError(message)
+    with Oracle(found.quantities) as oracle:
+        file = oracle.file(about)
+    options.to.mkdir(parents=True, exist_ok=True)
+    for name, source in {file.name: file, **beside(file)}.items():
+        shutil.copyfile(source, options.to / name)
+        print(options.to / name)  # noqa: T201
+    return OK
+
+
 # ---- list ------------------------------------------------------------------------------------------------------
 
 
@@ -198,7 +229,7 @@ def list_(options: argparse.Namespace) -> int:
         case "tasks":
             _list_tasks(found, options.word, console)
         case "models":
-            for name in zoo.names():
+            for name in zoo_onnx.models():
                 if options.word in name:
                     console.print(name, markup=False)
         case _:

@@ -29,17 +29,28 @@ class InputSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SubjectSpec:
-    """A model of the zoo with its options and its input. `seed` draws the weights."""
+    """What is analysed, with its input: a model of the zoo with its options (`seed` draws the weights), or a file.
 
-    model: str
+    One of three is set: `model`, a name of the zoo; `file`, an ONNX file by its path; `handed_in`, a pattern for an
+    ONNX file of the student's own.
+    """
+
     input: InputSpec
+    model: str = ""
+    file: str = ""
+    handed_in: str = ""
     options: Mapping[str, Plain] = field(default_factory=dict)
     seed: int = 0
 
     @property
     def short_name(self) -> str:
-        """The model without its collection: `resnet18`."""
-        return self.model.rpartition("/")[2]
+        """The model without its collection, the file without its folder: `resnet18`, `lenet.onnx`."""
+        return (self.model or self.file or self.handed_in).rpartition("/")[2]
+
+    @property
+    def is_onnx(self) -> bool:
+        """Whether it is an ONNX file, and not a model in memory."""
+        return not self.model or self.model.endswith(".onnx")
 
 
 # ---- answers ---------------------------------------------------------------------------------------------------
@@ -47,10 +58,11 @@ class SubjectSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableType:
-    """A table: what a row is called, and the type of each column."""
+    """A table: what a row is called, and the type of each column. `sparse`: a row may leave columns out."""
 
     row: str
     columns: Mapping[str, str]
+    sparse: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +74,7 @@ class TableOfType:
 
 AnswerType: TypeAlias = "str | TableType | TableOfType"
 SCALAR_KINDS = ("count", "bytes", "number", "text", "shape")
+ARTIFACT_KINDS = ("onnx",)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -182,6 +195,7 @@ class Check:
     points: Fraction
     answer: str
     checker: CheckerCall | None = None
+    measured: QuantityCall | None = None
     expected: Source | None = None
     also_right: tuple[Alternative, ...] = ()
     misconceptions: tuple[Alternative, ...] = ()

@@ -19,12 +19,16 @@ from typing import IO, TYPE_CHECKING, Any, Self
 
 from labgrade import zoo
 from labgrade.errors import FaultError
+from labgrade.onnx_files import OnnxFiles
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from labgrade.model import QuantityCall, SubjectSpec
-    from labgrade.registry import Registry
+    from labgrade.registry import Entry, Registry
 
 _LIBRARIES = ("torch", "torchvision", "onnx", "numpy")
+_EXPORTERS = (*_LIBRARIES, "onnxscript")
 
 
 def cache_folder() -> Path:
@@ -45,6 +49,8 @@ class Oracle:
         self._quantities = quantities
         self._folder = (folder or cache_folder()) / "expected"
         self._versions = {name: _version(name) for name in _LIBRARIES}
+        made_by = {name: _version(name) for name in _EXPORTERS}
+        self._files = OnnxFiles((folder or cache_folder()) / "subjects", made_by, self._make)
         self._digests: dict[str, str] = {}
         self._known: dict[str, Any] = {}
         self._worker: subprocess.Popen[bytes] | None = None
@@ -79,15 +85,36 @@ class Oracle:
             self._known[key] = self._compute(call, subject, key) if remembered is None else remembered["value"]
         return self._known[key]
 
+    def file(self, subject: SubjectSpec) -> Path:
+        """The ONNX file of a subject, made first where the zoo makes it; external data lies beside it.
+
+        Raises:
+            FaultError: it can't be made.
+        """
+        try:
+            return self._files.path(subject, plain_subject(subject))
+        except OSError as error:
+            message = f"the file of '{subject.short_name}' can't be had: {error}"
+            raise FaultError(message) from error
+
+    def _make(self, path: Path, plain: Mapping[str, Any]) -> None:
+        reply = self._ask({"name": path.name, "make": str(path), "subject": plain})
+        if "error" in reply:
+            message = f"'{path.name}' could not be made: {reply['error']}"
+            raise FaultError(message)
+
     def _key(self, call: QuantityCall, subject: SubjectSpec) -> str:
         entry = self._quantities.get(call.quantity)
         if call.quantity not in self._digests:
             own = Path(zoo.__file__).read_bytes()
             self._digests[call.quantity] = entry.source_digest() + hashlib.sha256(own).hexdigest()
+        plain: object = plain_subject(subject)
+        if subject.is_onnx:
+            plain = [plain, self._files.key(subject, plain_subject(subject))]
         meaning = [
             call.quantity,
-            call.parameters,
-            _plain_subject(subject),
+            parameters_of(call, entry, subject),
+            plain,
             self._digests[call.quantity],
             self._versions,
         ]
@@ -112,17 +139,18 @@ class Oracle:
         self.computed += 1
         with tempfile.TemporaryDirectory(prefix="labgrade-") as folder:
             arrays = Path(folder) / "arrays.npz"
+            of = {"artifact": str(self.file(subject))} if subject.is_onnx else {"subject": plain_subject(subject)}
             reply = self._ask(
                 {
                     "file": str(entry.file),
                     "name": entry.name,
-                    "parameters": dict(call.parameters),
-                    "subject": _plain_subject(subject),
+                    "parameters": parameters_of(call, entry, subject),
                     "arrays": str(arrays),
+                    **of,
                 }
             )
             if "error" in reply:
-                message = f"the quantity '{call.quantity}' failed on '{subject.model}': {reply['error']}"
+                message = f"the quantity '{call.quantity}' failed on '{subject.short_name}': {reply['error']}"
                 raise FaultError(message)
             if not reply.get("arrays"):
                 self._remember(key, json.dumps({"value": reply["value"]}).encode(), ".json")
@@ -180,7 +208,16 @@ class Oracle:
         return self._worker
 
 
-def _plain_subject(subject: SubjectSpec) -> dict[str, Any]:
+def parameters_of(call: QuantityCall, entry: Entry, subject: SubjectSpec | None) -> dict[str, Any]:
+    """The parameters of a quantity: the spec's, and the subject's input where it asks for an `input_shape`."""
+    own: dict[str, Any] = {}
+    if subject is not None and "input_shape" in entry.parameters:
+        own["input_shape"] = list(subject.input.shape)
+    return {**own, **call.parameters}
+
+
+def plain_subject(subject: SubjectSpec) -> dict[str, Any]:
+    """A subject as the zoo takes it."""
     return {
         "model": subject.model,
         "shape": list(subject.input.shape),

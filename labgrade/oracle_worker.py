@@ -12,7 +12,7 @@ import traceback
 from pathlib import Path
 from typing import IO, Any
 
-from labgrade import zoo
+from labgrade import zoo, zoo_onnx
 from labgrade.registry import read
 
 _REMEMBERED = 8
@@ -38,18 +38,26 @@ def _answer(request: dict[str, Any], subjects: dict[str, zoo.Subject], replies: 
 
 
 def _compute(request: dict[str, Any], subjects: dict[str, zoo.Subject]) -> dict[str, Any]:
-    key = json.dumps(request["subject"], sort_keys=True)
-    if key not in subjects:
-        if len(subjects) >= _REMEMBERED:
-            subjects.clear()
-        subjects[key] = zoo.Subject(**request["subject"])
+    if "make" in request:
+        zoo_onnx.make(Path(request["make"]), request["subject"])
+        return {}
     file = Path(request["file"])
     function = read("quantity", (file.parent,)).get(request["name"]).load()
-    value = function(subjects[key], **request["parameters"])
+    of = Path(request["artifact"]) if "artifact" in request else _subject(request["subject"], subjects)
+    value = function(of, **request["parameters"])
     if isinstance(value, dict) and value and all(hasattr(item, "dtype") for item in value.values()):
         _save(value, request["arrays"])
         return {"arrays": True}
     return {"value": value}
+
+
+def _subject(plain: dict[str, Any], subjects: dict[str, zoo.Subject]) -> zoo.Subject:
+    key = json.dumps(plain, sort_keys=True)
+    if key not in subjects:
+        if len(subjects) >= _REMEMBERED:
+            subjects.clear()
+        subjects[key] = zoo.Subject(**plain)
+    return subjects[key]
 
 
 def _save(tensors: dict[str, Any], path: str) -> None:

@@ -7,24 +7,29 @@ from dataclasses import dataclass, replace
 from functools import partial as bind
 from typing import TYPE_CHECKING, Self, cast
 
-from labgrade import policy
+from labgrade import handed_in, policy
 from labgrade.answers import obtain
+from labgrade.answers.natural import natural
 from labgrade.answers.typed import WrongTypeError, as_value
 from labgrade.errors import FaultError
+from labgrade.handed_in import Measurer, UnfitError
 from labgrade.judge import judge, with_parameters
-from labgrade.model import LiteralValue
+from labgrade.model import CallForm, LiteralValue
+from labgrade.onnx_files import beside
 from labgrade.oracle import Oracle
 from labgrade.results import Answer, Graded, NoAnswer, SubmissionReport, TaskReport
 from labgrade.sandbox.runner import Runner
+from labgrade.values import Artifact
 from labgrade.verdict import Outcome, Verdict, without_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from fractions import Fraction
+    from pathlib import Path
 
     from labgrade.course import Course
     from labgrade.judge import Expect, Judging
-    from labgrade.model import AnswerType, Check, Source, SubjectSpec, Task
+    from labgrade.model import AnswerType, Check, Limits, Source, SubjectSpec, Task
     from labgrade.results import Submission
     from labgrade.values import Value
 
@@ -39,6 +44,7 @@ class Grader:
         self.course = course
         self.runner = runner or Runner()
         self.oracle = oracle or Oracle(course.quantities)
+        self.measurer = Measurer(course.quantities)
 
     def __enter__(self) -> Self:
         return self
@@ -55,34 +61,59 @@ class Grader:
         """Every task of one submission."""
         return report_of(submission, [TaskGrading(self, task, submission) for task in tasks])
 
-    def means(self, task: Task, check: Check, subject: SubjectSpec | None) -> tuple[Judging, Expect]:
+    def means(
+        self, task: Task, check: Check, subject: SubjectSpec | None, submission: Submission | None = None
+    ) -> tuple[Judging, Expect]:
         """What a check is judged with: its checker with parameters, and how its expected values are computed.
+
+        `submission` is whose file a quantity is computed of, where the subject is one that students hand in.
 
         Raises:
             FaultError: from the second, where a value can't be computed or does not fit the answer's type.
+            UnfitError: from the second, where the student's own file can't be analysed.
         """
-        kind = task.answers[check.answer].type
+        kind = task.answers[check.answer].type if check.measured is None else None
         if check.checker is None:  # pragma: no cover - a validated spec has a checker where nothing is marked by hand
             message = f"the check '{check.id}' has no checker"
             raise FaultError(message)
         entry = self.course.checkers.get(check.checker.name)
         function = cast("Callable[..., Verdict]", entry.load())
         judging = with_parameters(function, entry.parameters, check.checker.parameters, kind)
-        return judging, bind(self._expect, kind=kind, subject=subject)
+        plain = bind(self._plain, subject=subject, submission=submission, limits=task.limits)
+        return judging, lambda source: _typed(plain(source), kind)
 
-    def _expect(self, source: Source, *, kind: AnswerType, subject: SubjectSpec | None) -> Value:
+    def _plain(
+        self, source: Source, *, subject: SubjectSpec | None, submission: Submission | None, limits: Limits
+    ) -> object:
         if isinstance(source, LiteralValue):
-            plain: object = source.value
-        elif subject is not None:
-            plain = self.oracle.value(source, subject)
-        else:  # pragma: no cover - a validated spec has a subject where a quantity stands
+            return source.value
+        if subject is None or (subject.handed_in and submission is None):
             message = f"the quantity '{source.quantity}' has no subject"
             raise FaultError(message)
-        try:
-            return as_value(plain, kind, trusted=True)
-        except WrongTypeError as error:
-            message = f"the expected value does not fit the answer's type: {error}"
-            raise FaultError(message) from error
+        if subject.handed_in and submission is not None:
+            own = handed_in.find(submission, subject.handed_in)
+            return self.measurer.value(source, own, subject, limits)
+        return self.oracle.value(source, subject)
+
+    def model_files(self, subject: SubjectSpec, submission: Submission) -> dict[str, Path]:
+        """The ONNX file of a subject and its external data, by name, itself first.
+
+        Raises:
+            FaultError: it can't be made.
+            UnfitError: the student is to hand it in, and did not.
+        """
+        own = subject.handed_in
+        path = handed_in.find(submission, own).path if own else self.oracle.file(subject)
+        return {path.name: path, **beside(path)}
+
+
+def _typed(plain: object, kind: AnswerType | None) -> Value:
+    """An expected value in its answer's type; where something is measured, in the type that it has by itself."""
+    try:
+        return as_value(plain, kind, trusted=True) if kind is not None else natural(plain)
+    except WrongTypeError as error:
+        message = f"the expected value does not fit the answer's type: {error}"
+        raise FaultError(message) from error
 
 
 def report_of(submission: Submission, gradings: Iterable[TaskGrading]) -> SubmissionReport:
@@ -170,6 +201,8 @@ class TaskGrading:
     def _guarded(self, item: Item) -> tuple[Verdict, str]:
         try:
             return self._judge(item)
+        except UnfitError as error:
+            return error.verdict, ""
         except FaultError as error:
             return _fault(str(error)), ""
         except Exception as error:  # noqa: BLE001 - whatever of ours fails must not cost a student a point
@@ -187,9 +220,17 @@ class TaskGrading:
         if check.by_hand:
             rubric = "; ".join(f"{float(line.points):g} for {line.what}" for line in check.by_hand)
             return without_value(Outcome.MANUAL, f"waits to be marked by a person: {rubric}"), answer.origin
-        judging, expect = self._grader.means(self.task, check, item.subject)
-        verdict = judge(check, answer.value, judging, expect)
+        judging, expect = self._grader.means(self.task, check, item.subject, self.submission)
+        verdict = judge(check, self._value(answer, item), judging, expect)
         return _with_remarks(verdict, answer.remarks), answer.origin
+
+    def _value(self, answer: Answer, item: Item) -> Value:
+        """What is judged: the answer, or what is measured of it."""
+        measured = item.check.measured
+        if measured is None or not isinstance(answer.value, Artifact):
+            return answer.value
+        limits = self.task.limits
+        return _typed(self._grader.measurer.value(measured, answer.value, item.subject, limits), None)
 
     def _met(self, need: str) -> bool:
         """Full credit; a fault of ours does not keep a student from what needs it."""
@@ -201,10 +242,14 @@ class TaskGrading:
         """The answer for the task's own subject, or for a case, which only live forms can give."""
         key = (name, repr(case))  # options are a mapping, so a subject has no hash
         if key not in self._answers:
+            wanted, subject = self.task.answers[name], case or self.task.subject
+            given = {word for form in wanted.forms if isinstance(form, CallForm) for word in form.given}
+            files = subject is not None and "model_path" in given
             self._answers[key] = obtain.obtain(
-                self.task.answers[name],
+                wanted,
                 self.submission,
-                subject=case or self.task.subject,
+                subject=subject,
+                model=self._grader.model_files(subject, self.submission) if subject is not None and files else {},
                 live_only=case is not None,
                 limits=self.task.limits,
                 runner=self._grader.runner,

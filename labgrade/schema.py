@@ -42,7 +42,7 @@ def task_schema(course: Course, models: tuple[str, ...], given_names: tuple[str,
             "limits": LIMITS,
         },
         "$defs": {
-            "subject": _subject(models, required=["model", "input"]),
+            "subject": _subject(models, required=["input"]),
             "case": _subject(models, required=[]),
             "answer": _answer(),
             "type": {
@@ -80,6 +80,12 @@ def _subject(models: tuple[str, ...], required: list[str]) -> Schema:
         "required": list(required),
         "properties": {
             "model": {"title": "model", "enum": list(models)},
+            "file": {"type": "string", "title": "an ONNX file beside the spec", "pattern": r"\.onnx$"},
+            "handed_in": {
+                "type": "string",
+                "title": "a pattern for the student's own ONNX file",
+                "pattern": r"\.onnx$",
+            },
             "options": {"type": "object", "description": "Passed to the function that builds the model."},
             "seed": {"type": "integer", "minimum": 0, "description": "Draws the weights; 0 unless given."},
             "input": {
@@ -162,7 +168,7 @@ def _parameters(title: str, entries: Registry, name: str) -> Schema:
 def _quantity(entries: Registry) -> Schema:
     names = sorted(entries.entries)
     return {
-        "title": "an expected value",
+        "title": "a quantity",
         "type": "object",
         "additionalProperties": False,
         "required": ["quantity"],

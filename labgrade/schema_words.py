@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from labgrade.model import SCALAR_KINDS
+from labgrade.model import ARTIFACT_KINDS, SCALAR_KINDS
 
 if TYPE_CHECKING:
     from labgrade.registry import Schema
 
-KINDS = (*SCALAR_KINDS, "histogram", "tensor")
+KINDS = (*SCALAR_KINDS, "histogram", "tensor", *ARTIFACT_KINDS)
 ID: Schema = {"type": "string", "title": "id", "pattern": r"^[A-Za-z0-9][A-Za-z0-9_-]*$"}
 TEXT: Schema = {"type": "string", "minLength": 1}
 LIMITS: Schema = {
@@ -25,13 +25,11 @@ LIMITS: Schema = {
 
 # Words of the language that are planned and not understood by this version; saying so beats "unknown key".
 RESERVED = (
-    "measured",
     "counterexample",
     "fresh_inputs",
     "variants",
     "run",
     "network",
-    "handed_in",
     "generated",
     "from_answer",
 )
@@ -66,6 +64,10 @@ def table_type() -> Schema:
                         "type": "object",
                         "minProperties": 1,
                         "additionalProperties": {"title": "type of a column", "enum": list(SCALAR_KINDS)},
+                    },
+                    "sparse": {
+                        "type": "boolean",
+                        "description": "A row may leave out columns that it has nothing for.",
                     },
                 },
             },
@@ -146,6 +148,7 @@ def check() -> Schema:
             "points": {"type": "number", "minimum": 0},
             "answer": ID,
             "checker": {"$ref": "#/$defs/checker"},
+            "measured": {"$ref": "#/$defs/quantity"},
             "expected": {"$ref": "#/$defs/source"},
             "also_right": {"type": "array", "items": alternative},
             "misconceptions": {"type": "array", "items": alternative},

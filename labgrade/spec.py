@@ -8,7 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from labgrade import schema, schema_errors, spec_checks, yamlfile, zoo
+from labgrade import schema, schema_errors, spec_checks, yamlfile, zoo_onnx
 from labgrade.errors import Finding, Mark, SpecError
 from labgrade.model import (
     Alternative,
@@ -64,7 +64,7 @@ def files(folder: Path) -> list[Path]:
 
 def read_all(paths: Iterable[Path], course: Course) -> list[SpecFile]:
     """Read each file; a broken one is reported and does not stop the others."""
-    wanted = schema.task_schema(course, zoo.names(), tuple(GIVEN))
+    wanted = schema.task_schema(course, zoo_onnx.models(), tuple(GIVEN))
     result = []
     for path in paths:
         try:
@@ -80,12 +80,12 @@ def read(path: Path, course: Course) -> Task:
     Raises:
         SpecError: with every finding, each with file, line and column.
     """
-    return _read(path, course, schema.task_schema(course, zoo.names(), tuple(GIVEN)))
+    return _read(path, course, schema.task_schema(course, zoo_onnx.models(), tuple(GIVEN)))
 
 
 def schema_text(course: Course) -> str:
     """The JSON Schema of a task as it stands in `specs/task.schema.json`."""
-    return json.dumps(schema.task_schema(course, zoo.names(), tuple(GIVEN)), indent=1, ensure_ascii=False) + "\n"
+    return json.dumps(schema.task_schema(course, zoo_onnx.models(), tuple(GIVEN)), indent=1, ensure_ascii=False) + "\n"
 
 
 def _read(path: Path, course: Course, wanted: Schema) -> Task:
@@ -179,8 +179,13 @@ class _Parser:
             given = main.input
         else:
             given = _input(own if isinstance(own, dict) else {"shape": own})
+        which = {word: data[word] for word in ("model", "file", "handed_in") if word in data}
+        if not which and main is not None:
+            which = {"model": main.model, "file": main.file, "handed_in": main.handed_in}
+        if "file" in data:
+            which["file"] = str((self.path.parent / data["file"]).absolute())
         return SubjectSpec(
-            model=data.get("model") or (main.model if main else ""),
+            **which,
             options=data.get("options", main.options if main else {}),
             seed=data.get("seed", main.seed if main else 0),
             input=given,
@@ -193,6 +198,7 @@ class _Parser:
             points=_number(data["points"]),
             answer=data["answer"],
             checker=_checker(data["checker"]) if "checker" in data else None,
+            measured=self._quantity(data["measured"], (*here, "measured")) if "measured" in data else None,
             expected=self._source(data["expected"], (*here, "expected")) if "expected" in data else None,
             also_right=self._alternatives(data, (*here, "also_right"), Fraction(1)),
             misconceptions=self._alternatives(data, (*here, "misconceptions"), Fraction(0)),
@@ -221,6 +227,9 @@ class _Parser:
             return LiteralValue(value=data)
         if "literal" in data:
             return LiteralValue(value=data["literal"])
+        return self._quantity(data, here)
+
+    def _quantity(self, data: Any, here: yamlfile.Path) -> QuantityCall:
         return QuantityCall(
             quantity=data["quantity"],
             parameters=data.get("with", {}),
@@ -238,7 +247,8 @@ def _type(data: Any) -> AnswerType:
         return data
     if "table_of" in data:
         return TableOfType(kind=data["table_of"])
-    return TableType(row=data["table"]["row"], columns=data["table"]["columns"])
+    table = data["table"]
+    return TableType(row=table["row"], columns=table["columns"], sparse=table.get("sparse", False))
 
 
 def _form(data: Any) -> Form:

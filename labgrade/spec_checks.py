@@ -8,6 +8,7 @@ from graphlib import CycleError, TopologicalSorter
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
+from labgrade import spec_subjects
 from labgrade.errors import Finding, did_you_mean
 from labgrade.values import show
 from labgrade.verdict import as_credit
@@ -32,7 +33,7 @@ def findings(loaded: Loaded, course: Course) -> list[Finding]:
     finder.needs()
     for index, check in finder.checks():
         finder.one_check(check, ("checks", index))
-    return finder.found
+    return [*finder.found, *spec_subjects.findings(loaded, course)]
 
 
 def _dict(value: object) -> dict[str, Any]:

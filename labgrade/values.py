@@ -1,7 +1,7 @@
 """The typed plain data that answers and expected values are made of.
 
 A value is one of: `Number` (counts, bytes, numbers), `str`, a shape (tuple of int), a histogram (mapping of name to
-`Number`), a tensor (`numpy.ndarray`), `Table`, or named tensors (mapping of name to `numpy.ndarray`).
+`Number`), a tensor (`numpy.ndarray`), `Table`, named tensors (mapping of name to `numpy.ndarray`), or an `Artifact`.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias, Union
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
     import numpy as np
     from numpy.typing import NDArray
@@ -57,9 +58,17 @@ class Table:
     abridged: bool = False
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Artifact:
+    """A file of the student's that is measured, not read: `path` is where it lies, `name` how the student calls it."""
+
+    path: Path
+    name: str
+
+
 Scalar: TypeAlias = Union[Number, str, "tuple[int, ...]"]
 Array: TypeAlias = "NDArray[np.generic]"
-Value: TypeAlias = Union[Scalar, "Mapping[str, Number]", Table, Array, "Mapping[str, Array]"]
+Value: TypeAlias = Union[Scalar, "Mapping[str, Number]", Table, Array, "Mapping[str, Array]", Artifact]
 
 
 _MILLION = 1_000_000  # from here on %g would turn to exponents

@@ -8,10 +8,10 @@ from ._onnx.multiplications import macs
 from ._onnx.run import run
 
 if TYPE_CHECKING:
-    from ._onnx.run import Artifact
+    from pathlib import Path
 
 
-def onnx_macs(artifact: Artifact, *, operators: list[str] | None = None) -> int:
+def onnx_macs(artifact: Path, *, input_shape: list[int] | None = None, operators: list[str] | None = None) -> int:
     """How many multiply-accumulate operations running an ONNX model once takes.
 
     A convolution takes output elements x input channels / groups x kernel elements (transposed: by its input
@@ -23,5 +23,5 @@ def onnx_macs(artifact: Artifact, *, operators: list[str] | None = None) -> int:
     Raises:
         ValueError: a shape is unknown, or an operator multiplies in a way that has no rule here; names the node.
     """
-    steps = run(artifact).whole().steps
+    steps = run(artifact, input_shape).whole().steps
     return sum(macs(step) for step in steps if operators is None or step.node.op_type in operators)

@@ -10,18 +10,20 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, Literal
 
+from ._onnx.load import graphs_of, load
 from ._onnx.memory import largest_node, moved, peak_live
 from ._onnx.run import run
 from ._onnx.tensors import type_name
 
 if TYPE_CHECKING:
-    from ._onnx.run import Artifact
+    from pathlib import Path
+
     from ._onnx.tensors import Tensor
 
 _INT64 = 7
 
 
-def onnx_tensors(artifact: Artifact, *, weights: bool = True) -> list[dict[str, Any]]:
+def onnx_tensors(artifact: Path, *, input_shape: list[int] | None = None, weights: bool = True) -> list[dict[str, Any]]:
     """Each tensor of an ONNX file, a row a tensor: name, kind, dtype, shape and bytes.
 
     `kind` is `input`, `weight` (an initializer), `constant` (what a Constant node holds) or `activation` (what any
@@ -31,7 +33,7 @@ def onnx_tensors(artifact: Artifact, *, weights: bool = True) -> list[dict[str, 
     Raises:
         ValueError: the shape of a tensor is unknown; names it and says why.
     """
-    done = run(artifact).whole()
+    done = run(artifact, input_shape).whole()
     seen: dict[int, Tensor] = {id(each): each for each in (*done.inputs, *done.weights)}
     for step in done.steps:
         tensors = [each for each in step.inputs if each is not None and not each.parts]
@@ -49,19 +51,23 @@ def onnx_tensors(artifact: Artifact, *, weights: bool = True) -> list[dict[str, 
     ]
 
 
-def onnx_parameters(artifact: Artifact, *, integers: bool = True) -> int:
+def onnx_parameters(artifact: Path, *, integers: bool = True) -> int:
     """How many elements the initializers of an ONNX file have. One that several nodes read counts once.
 
-    Initializers in nested graphs count, too; what Constant nodes hold does not. `integers: false` leaves out int64
-    initializers, which are shapes and indices; int8 ones are quantized weights, and count.
+    Initializers in nested graphs count, too, whether they run or not; of sparse ones, the values that are there. What
+    Constant nodes hold does not count. `integers: false` leaves out int64 initializers, which are shapes and indices;
+    int8 ones are quantized weights, and count.
     """
-    weights = run(artifact).weights
-    return sum(math.prod(each.shaped()) for each in weights if integers or each.data_type != _INT64)
+    graphs = list(graphs_of(load(artifact)))
+    weights = [each for graph in graphs for each in graph.initializer]
+    weights += [each.values for graph in graphs for each in graph.sparse_initializer]
+    return sum(math.prod(each.dims) for each in weights if integers or each.data_type != _INT64)
 
 
 def onnx_traffic_bytes(
-    artifact: Artifact,
+    artifact: Path,
     *,
+    input_shape: list[int] | None = None,
     policy: Literal["per_node", "per_tensor", "activations_only"] = "per_node",
     constants: bool = False,
 ) -> int:
@@ -77,10 +83,12 @@ def onnx_traffic_bytes(
     Raises:
         ValueError: the shape of a tensor is unknown; names it and says why.
     """
-    return moved(run(artifact).whole(), policy, constants=constants)
+    return moved(run(artifact, input_shape).whole(), policy, constants=constants)
 
 
-def onnx_activation_bytes(artifact: Artifact, *, policy: Literal["sum", "peak_live", "largest_node"] = "sum") -> int:
+def onnx_activation_bytes(
+    artifact: Path, *, input_shape: list[int] | None = None, policy: Literal["sum", "peak_live", "largest_node"] = "sum"
+) -> int:
     """The bytes that the activations of an ONNX model take.
 
     `sum`: all that nodes put out, once for each time they run; the graph's input is not counted. `peak_live`: the most
@@ -92,7 +100,7 @@ def onnx_activation_bytes(artifact: Artifact, *, policy: Literal["sum", "peak_li
     Raises:
         ValueError: the shape of a tensor is unknown; names it and says why.
     """
-    done = run(artifact).whole()
+    done = run(artifact, input_shape).whole()
     if policy == "peak_live":
         return peak_live(done)
     if policy == "largest_node":

@@ -10,11 +10,11 @@ from ._onnx.load import load, nodes_of
 from ._onnx.run import run
 
 if TYPE_CHECKING:
-    from ._onnx.run import Artifact
+    from pathlib import Path
 
 
 def onnx_operator_counts(
-    artifact: Artifact, *, operators: list[str] | None = None, constants: bool = True, nested: bool = True
+    artifact: Path, *, operators: list[str] | None = None, constants: bool = True, nested: bool = True
 ) -> dict[str, int]:
     """How many nodes of each operator type an ONNX file has, in the order in which the types first appear.
 
@@ -22,7 +22,7 @@ def onnx_operator_counts(
     Constant nodes, which compute nothing. `nested: false` leaves out the nodes inside the graphs of If, Loop and Scan.
     A call of a model-local function is one node, of the function's name; what is inside a function is not counted.
     """
-    found = Counter(node.op_type for node in nodes_of(load(artifact.path), nested=nested))
+    found = Counter(node.op_type for node in nodes_of(load(artifact), nested=nested))
     return {
         name: count
         for name, count in found.items()
@@ -30,19 +30,20 @@ def onnx_operator_counts(
     }
 
 
-def onnx_operator_total(artifact: Artifact, *, constants: bool = True, nested: bool = True) -> int:
+def onnx_operator_total(artifact: Path, *, constants: bool = True, nested: bool = True) -> int:
     """How many nodes an ONNX file has. Conventions as for `onnx_operator_counts`."""
     return sum(onnx_operator_counts(artifact, constants=constants, nested=nested).values())
 
 
-def onnx_operator_types(artifact: Artifact, *, constants: bool = True, nested: bool = True) -> int:
+def onnx_operator_types(artifact: Path, *, constants: bool = True, nested: bool = True) -> int:
     """How many different types of operator an ONNX file has. Conventions as for `onnx_operator_counts`."""
     return len(onnx_operator_counts(artifact, constants=constants, nested=nested))
 
 
 def onnx_attributes(
-    artifact: Artifact,
+    artifact: Path,
     *,
+    input_shape: list[int] | None = None,
     operators: list[str] | None = None,
     of: Literal["input", "output"] = "input",
     constants: bool = True,
@@ -58,7 +59,7 @@ def onnx_attributes(
     Raises:
         ValueError: the shape of such a tensor is unknown; names it.
     """
-    done = run(artifact)
+    done = run(artifact, input_shape)
     found = sizes(done, of)
     rows = []
     count: Counter[str] = Counter()

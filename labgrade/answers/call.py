@@ -13,7 +13,7 @@ from labgrade.sandbox.request import CallRequest
 from labgrade.verdict import Outcome, without_value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from labgrade.model import AnswerType, CallForm, Limits, SubjectSpec
@@ -54,7 +54,7 @@ def present(submission: Submission, form: CallForm) -> bool:
     return form.function in names or "*" in names
 
 
-def obtain(
+def obtain(  # noqa: PLR0913 - each by its name
     name: str,
     kind: AnswerType,
     form: CallForm,
@@ -63,6 +63,7 @@ def obtain(
     subject: SubjectSpec | None,
     limits: Limits,
     runner: Runner,
+    model: Mapping[str, Path],
 ) -> Answer | NoAnswer | None:
     """The value that the function returns, or why there is none; None where the function is not present."""
     if not present(submission, form):
@@ -75,6 +76,7 @@ def obtain(
             given=form.given,
             subject=subject,
             limits=limits,
+            model=model if "model_path" in form.given else {},
         )
     )
     origin = f"{form.file}:{form.function}"

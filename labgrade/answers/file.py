@@ -13,8 +13,9 @@ from labgrade.answers import text
 from labgrade.answers.arrays import read_npy, read_npz
 from labgrade.answers.documents import Document, Unreadable, locate, read_document
 from labgrade.answers.typed import WrongTypeError, as_value
-from labgrade.model import FileForm, TableOfType, TextForm
+from labgrade.model import ARTIFACT_KINDS, FileForm, TableOfType, TextForm
 from labgrade.results import Answer, NoAnswer
+from labgrade.values import Artifact
 from labgrade.verdict import Outcome, without_value
 
 if TYPE_CHECKING:
@@ -38,6 +39,8 @@ def obtain(name: str, kind: AnswerType, form: FileForm, submission: Submission) 
         return None
     if isinstance(found, Unreadable):
         return _refused(name, found)
+    if kind in ARTIFACT_KINDS:
+        return Answer(name=name, value=Artifact(path=submission.folder / found, name=found), origin=found)
     if PurePosixPath(found).suffix.lower() not in _ARRAYS:
         return _reworded(text.obtain(name, kind, TextForm(file=form.pattern), submission), name, found)
     return _loaded(name, kind, found, form.pattern, submission)

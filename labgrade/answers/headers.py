@@ -20,6 +20,13 @@ _SAME = (
     ("bytes", "memory", "size", "weightbytes", "memorybytes", "記憶體", "内存"),
     ("layer", "layers", "name", "layername", "layertype", "layertypedepthidx", "module", "modulename", "type",
      "operator", "optype", "層", "层", "名稱", "名称", "模組", "模块"),
+    ("strides", "stride"),
+    ("dilations", "dilation", "dialation", "dialations"),
+    ("pads", "pad", "padding", "paddings"),
+    ("group", "groups"),
+    ("channel", "channels", "inchannels", "c"),
+    ("height", "h"),
+    ("width", "w"),
     ("count", "number", "times", "數量", "数量", "次數", "次数"),
 )  # fmt: skip
 _GROUP = {word: number for number, words in enumerate(_SAME) for word in words}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from labgrade.answers import call, entry, file, text
@@ -11,6 +12,9 @@ from labgrade.values import Number
 from labgrade.verdict import Outcome, without_value
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
     from labgrade.model import AnswerSpec, Form, Limits, SubjectSpec
     from labgrade.results import Submission
     from labgrade.sandbox.runner import Runner
@@ -25,16 +29,18 @@ def obtain(
     live_only: bool,
     limits: Limits,
     runner: Runner,
+    model: Mapping[str, Path] = MappingProxyType({}),
 ) -> Answer | NoAnswer:
     """The answer in the first form that is present; MISSING with what was looked for where none is.
 
-    `live_only`: only forms that can be computed again for another subject count (cases).
+    `live_only`: only forms that can be computed again for another subject count (cases). `model`: the files of an
+    ONNX subject, by name, for a call that is given their path.
     """
     forms = [form for form in wanted.forms if isinstance(form, CallForm) or not live_only]
     for position, form in enumerate(forms):
         if isinstance(form, CallForm):
             found = call.obtain(
-                wanted.name, wanted.type, form, submission, subject=subject, limits=limits, runner=runner
+                wanted.name, wanted.type, form, submission, subject=subject, limits=limits, runner=runner, model=model
             )
         else:
             found = _read(wanted, form, submission)

@@ -221,7 +221,7 @@ def _row(name: str, cells: object, kind: TableType, *, trusted: bool) -> Row:
     typed: dict[str, Scalar | None] = {}
     for column, cell_kind in kind.columns.items():
         try:
-            typed[column] = None if given[column] is None else as_scalar(given[column], cell_kind)
+            typed[column] = None if given.get(column) is None else as_scalar(given[column], cell_kind)
         except WrongTypeError as error:
             message = f"row '{cut(name)}', column '{column}': {error}"
             raise WrongTypeError(message) from None
@@ -237,7 +237,7 @@ def _cells(name: str, cells: object, kind: TableType) -> dict[str, object]:
     columns = list(kind.columns)
     cells = without_numpy(cells)
     if isinstance(cells, Mapping):
-        return _cells_by_name(name, cells, columns)
+        return _cells_by_name(name, cells, kind)
     only_shape = len(columns) == 1 and kind.columns[columns[0]] == "shape"
     wrapped = (
         only_shape and isinstance(cells, list | tuple) and len(cells) == 1 and isinstance(cells[0], str | list | tuple)
@@ -255,14 +255,15 @@ def _cells(name: str, cells: object, kind: TableType) -> dict[str, object]:
     return {columns[0]: cells}
 
 
-def _cells_by_name(name: str, cells: Mapping[Any, object], columns: list[str]) -> dict[str, object]:
+def _cells_by_name(name: str, cells: Mapping[Any, object], kind: TableType) -> dict[str, object]:
+    columns = list(kind.columns)
     found: dict[str, object] = {}
     for key, cell in cells.items():
         meant = column_meant(str(key), columns)
         if meant is not None and (meant not in found or key == meant):
             found[meant] = cell
     missing = [column for column in columns if column not in found]
-    if missing:
+    if missing and not kind.sparse:
         has = ", ".join(f"'{cut(str(key))}'" for key in list(cells)[:8]) or "nothing"
         message = f"row '{cut(name)}' has no column '{missing[0]}'; it has {has}"
         raise WrongTypeError(message)

@@ -54,6 +54,7 @@ class Setup:
     memory: int
     given: tuple[str, ...]
     subject: Mapping[str, Any] | None
+    model_path: str = ""
 
     @classmethod
     def read(cls, data: Mapping[str, Any]) -> Setup:

@@ -10,7 +10,7 @@ import subprocess
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
 COPY_BYTES = 256 << 20
@@ -37,6 +37,15 @@ def copy(source: Path, target: Path) -> list[str]:
         except OSError as error:
             left_out.append(f"{relative} ({error.strerror})")
     return left_out
+
+
+def provide(files: Mapping[str, Path], folder: Path) -> None:
+    """Copy files of ours to their names within a new folder, in place of what a student may have put there."""
+    if files:
+        discard(folder)
+        folder.mkdir(parents=True)
+    for name, source in files.items():
+        shutil.copyfile(source, folder / name)
 
 
 def discard(folder: Path) -> None:

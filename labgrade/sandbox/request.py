@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from labgrade.model import Limits, SubjectSpec
@@ -13,7 +14,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallRequest:
-    """One call of a student's function: `function` of `file`, a POSIX path within `folder`, with the `given` values."""
+    """One call of a student's function: `function` of `file`, a POSIX path within `folder`, with the `given` values.
+
+    `model` are the files of an ONNX subject by name, itself first, then its external data. The child gets copies.
+    """
 
     folder: Path
     file: str
@@ -21,3 +25,4 @@ class CallRequest:
     given: tuple[str, ...]
     subject: SubjectSpec | None
     limits: Limits
+    model: Mapping[str, Path] = field(default_factory=dict)

@@ -25,6 +25,7 @@ ZOO = Path(__file__).parent.parent / "zoo.py"
 _WALL_FACTOR = 4.0
 _WALL_SPARE = 20.0
 _KILL_SECONDS = 10.0
+_GIVEN_FOLDER = ".given"
 
 
 class Runner:
@@ -79,6 +80,7 @@ class Runner:
     def _run_in(self, folder: Path, request: CallRequest) -> Execution:
         (folder / "tmp").mkdir()
         left_out = handin.copy(request.folder, folder / "handin")
+        handin.provide(request.model, folder / "handin" / _GIVEN_FOLDER)
         for _ in range(2):
             try:
                 ending = self._attempt(folder, request)
@@ -168,6 +170,7 @@ def _setup(folder: Path, request: CallRequest) -> dict[str, object]:
         "seconds": request.limits.seconds,
         "memory": request.limits.memory,
         "given": list(request.given),
+        "model_path": str(folder / "handin" / _GIVEN_FOLDER / next(iter(request.model), "")),
         "subject": subject
         and {
             "model": subject.model,

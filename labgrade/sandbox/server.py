@@ -63,7 +63,7 @@ class Shelf:
             return {}
         subject = self.subject(setup.subject)
         self._subjects.clear()
-        return {name: _argument(name, subject) for name in setup.given}
+        return {name: setup.model_path if name == "model_path" else _argument(name, subject) for name in setup.given}
 
     def prepare(self, setup: Setup) -> None:
         """Build what the child will be given, so that it need not."""

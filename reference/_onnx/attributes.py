@@ -11,8 +11,20 @@ if TYPE_CHECKING:
     from .run import Run
 
 WINDOWED = frozenset(
-    "Conv ConvInteger ConvTranspose DeformConv QLinearConv AveragePool MaxPool LpPool MaxUnpool GlobalAveragePool "
-    "GlobalMaxPool GlobalLpPool".split()
+    [
+        "Conv",
+        "ConvInteger",
+        "ConvTranspose",
+        "DeformConv",
+        "QLinearConv",
+        "AveragePool",
+        "MaxPool",
+        "LpPool",
+        "MaxUnpool",
+        "GlobalAveragePool",
+        "GlobalMaxPool",
+        "GlobalLpPool",
+    ]
 )
 _AXES = ("depth", "height", "width")
 

@@ -14,6 +14,8 @@ from .tensors import Tensor
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from .tensors import Value
+
     # Runs a graph of the node's on given inputs; what its outputs are.
     Body = Callable[[onnx.GraphProto, Sequence[Tensor]], list[Tensor]]
 
@@ -57,7 +59,7 @@ def _loop(node: onnx.NodeProto, inputs: Sequence[Tensor | None], graph: onnx.Gra
     limit = _trips(node, inputs[0])
     going = _truth(node, inputs[1], default=True)
     carried = _there(node, inputs[2:])
-    cond = _scalar(graph.input[1].name, np.array(going))
+    cond = inputs[1] or _scalar(graph.input[1].name, np.array(True))  # noqa: FBT003 - a tensor's value
     rows: list[list[Tensor]] = []
     while going and (limit is None or len(rows) < limit):
         counter = _scalar(graph.input[0].name, np.array(len(rows), dtype=np.int64))
@@ -137,7 +139,7 @@ def _there(node: onnx.NodeProto, inputs: Sequence[Tensor | None]) -> list[Tensor
     return found
 
 
-def _scalar(name: str, value: np.ndarray) -> Tensor:  # type: ignore[type-arg]
+def _scalar(name: str, value: Value) -> Tensor:
     data_type = onnx.TensorProto.BOOL if value.dtype == np.bool_ else onnx.TensorProto.INT64
     return Tensor(name=name, data_type=data_type, shape=(), source=lambda: value)
 

@@ -25,8 +25,36 @@ _RANDOM = frozenset(
 _SIZED_BY_VALUE = frozenset({"NonZero", "Unique", "Compress"})
 # Before opset 6, ONNX has no rule for these: their output is like their first input.
 _LIKE_FIRST = frozenset(
-    "Abs Add BatchNormalization Ceil Clip Div Dropout Elu Exp Floor HardSigmoid InstanceNormalization LeakyRelu Log "
-    "Mul Neg PRelu Reciprocal Relu Selu Sigmoid Sqrt Sub Tanh Max Mean Min Sum".split()
+    [
+        "Abs",
+        "Add",
+        "BatchNormalization",
+        "Ceil",
+        "Clip",
+        "Div",
+        "Dropout",
+        "Elu",
+        "Exp",
+        "Floor",
+        "HardSigmoid",
+        "InstanceNormalization",
+        "LeakyRelu",
+        "Log",
+        "Mul",
+        "Neg",
+        "PRelu",
+        "Reciprocal",
+        "Relu",
+        "Selu",
+        "Sigmoid",
+        "Sqrt",
+        "Sub",
+        "Tanh",
+        "Max",
+        "Mean",
+        "Min",
+        "Sum",
+    ]
 )
 _POSITIVE = ("kernel_shape", "strides", "dilations")
 _INFERENCE_ERRORS = (shape_inference.InferenceError, RuntimeError, ValueError, TypeError)

@@ -20,16 +20,6 @@ from .tensors import Tensor, checked, of_proto
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
-    from typing import Protocol
-
-    class Artifact(Protocol):
-        """An ONNX file, and the shape of the input for which it is analysed."""
-
-        @property
-        def path(self) -> Path: ...
-        @property
-        def shape(self) -> tuple[int, ...] | None: ...
-
 
 _MOST_STEPS = 200_000
 _MOST_DEPTH = 40
@@ -74,18 +64,17 @@ class Run:
         return self
 
 
-def run(artifact: Artifact) -> Run:
+def run(path: Path, input_shape: Sequence[int] | None) -> Run:
     """Run the graph of a file on shapes.
 
-    A dimension of an input that the file leaves open (a name, or no size) takes its size from the artifact's shape; a
-    size that the file gives stands.
+    A dimension of an input that the file leaves open (a name, or no size) takes its size from `input_shape`; a size
+    that the file gives stands.
 
     Raises:
         ModelError: the file is no ONNX model or not a valid one; names the node or the field.
     """
-    model = load(artifact.path)
-    done = Run(model)
-    _Runner(done).main(artifact.shape)
+    done = Run(load(path))
+    _Runner(done).main(tuple(input_shape) if input_shape is not None else None)
     return done
 
 

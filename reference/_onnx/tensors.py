@@ -79,7 +79,7 @@ class Tensor:
 def type_name(data_type: int) -> str:
     """An element type as numpy and ONNX call it: `float32`, `int4`."""
     known = {number: name for name, number in onnx.TensorProto.DataType.items()}
-    name = known.get(data_type, f"number {data_type}").lower()
+    name = str(known.get(data_type, f"number {data_type}")).lower()
     return {"float": "float32", "double": "float64"}.get(name, name)
 
 

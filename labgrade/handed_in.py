@@ -1,0 +1,91 @@
+"""A model of the student's own: found by its pattern, measured in a process that runs our code alone."""
+
+from __future__ import annotations
+
+import fnmatch
+from typing import TYPE_CHECKING
+
+from labgrade.errors import FaultError
+from labgrade.inspection import InspectRequest, inspect
+from labgrade.onnx_files import beside
+from labgrade.oracle import parameters_of
+from labgrade.sandbox.visible import visible
+from labgrade.values import Artifact
+from labgrade.verdict import Outcome, without_value
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from labgrade.model import Limits, QuantityCall, SubjectSpec
+    from labgrade.registry import Registry
+    from labgrade.results import Submission
+    from labgrade.verdict import Verdict
+
+_MOST_NAMED = 4
+_REASON_CHARS = 800
+_OUTCOMES = {
+    "refused": Outcome.INCORRECT,
+    "timeout": Outcome.TIMEOUT,
+    "memory": Outcome.MEMORY,
+    "crashed": Outcome.CRASHED,
+}
+
+
+class UnfitError(Exception):
+    """The student's file can't be analysed, or there is none. `verdict` says so to the student."""
+
+    def __init__(self, verdict: Verdict) -> None:
+        super().__init__(verdict.reason)
+        self.verdict = verdict
+
+
+def find(submission: Submission, pattern: str) -> Artifact:
+    """The one file of a submission that matches the pattern.
+
+    Raises:
+        UnfitError: there is none, or there are several.
+    """
+    found = [name for name in submission.files if fnmatch.fnmatchcase(name, pattern)]
+    if not found:
+        raise UnfitError(without_value(Outcome.MISSING, f"no model was handed in; looked for {pattern}"))
+    if len(found) > 1:
+        named = ", ".join(f"'{name}'" for name in found[:_MOST_NAMED])
+        reason = f"{len(found)} files match {pattern}: {named}"
+        raise UnfitError(without_value(Outcome.MANUAL, reason, hint="hand in one model for this task"))
+    return Artifact(path=submission.folder / found[0], name=found[0])
+
+
+class Measurer:
+    """Computes quantities of students' files. Each is computed once a run."""
+
+    def __init__(self, quantities: Registry) -> None:
+        self._quantities = quantities
+        self._known: dict[tuple[Path, int, str], object] = {}
+
+    def value(self, call: QuantityCall, artifact: Artifact, subject: SubjectSpec | None, limits: Limits) -> object:
+        """The plain value of a quantity of a file.
+
+        Raises:
+            UnfitError: the file is no model or not a valid one, or analysing it takes too much time or memory.
+            FaultError: the quantity failed.
+        """
+        entry = self._quantities.get(call.quantity)
+        parameters = parameters_of(call, entry, subject)
+        key = (artifact.path, artifact.path.stat().st_mtime_ns, repr((call.quantity, parameters)))
+        if key not in self._known:
+            request = InspectRequest(
+                file=entry.file,
+                function=entry.name,
+                artifact=artifact.path,
+                beside=beside(artifact.path),
+                parameters=parameters,
+                limits=limits,
+            )
+            done = inspect(request)
+            if done.status in _OUTCOMES:
+                reason = visible(f"'{artifact.name}': {done.reason}", _REASON_CHARS)  # it may quote names of the file's
+                raise UnfitError(without_value(_OUTCOMES[done.status], reason))
+            if done.status != "returned":
+                raise FaultError(done.reason)
+            self._known[key] = done.value
+        return self._known[key]

@@ -1,0 +1,235 @@
+"""Small ONNX files with one thing each that analyses get wrong. Every one of them runs in onnxruntime."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    import onnx
+
+_FOUR_BITS = 21  # the opset from which on there are elements of four bits
+
+
+def make(name: str, path: Path) -> None:
+    """Write the file `name` of `FILES`; external data goes beside it."""
+    import onnx
+
+    model = FILES[name]()
+    outside = name == "external_data"
+    onnx.save(
+        model, path, save_as_external_data=outside, location=path.name + ".data", size_threshold=80
+    )  # counts Python's own bytes, too
+
+
+def dynamic_batch() -> onnx.ModelProto:
+    """The batch is open: no shape of the file says how large it is."""
+    graph = _Graph([("x", ["N", 3, 16, 16])], [("y", ["N", 10])])
+    graph.conv("x", "c", 3, 8, strides=[2, 2], pads=[1, 1, 1, 1])
+    graph.add("Relu", ["c"], "r")
+    graph.conv("r", "d", 8, 16, group=4, dilations=[2, 2])
+    graph.add("GlobalAveragePool", ["d"], "g")
+    graph.add("Flatten", ["g"], "f")
+    graph.gemm("f", "y", 16, 10)
+    return graph.model(13)
+
+
+def shape_chain() -> onnx.ModelProto:
+    """Opset 10: the shape of a Reshape comes of Shape, Gather, Unsqueeze and Concat, and the batch is open."""
+    import numpy as np
+
+    graph = _Graph([("x", ["N", 3, 12, 12])], [("y", ["N", 5])])
+    graph.conv("x", "c", 3, 6, strides=[2, 2], pads=[1, 1, 1, 1])
+    graph.add("Clip", ["c"], "r", min=0.0, max=6.0)
+    graph.add("GlobalAveragePool", ["r"], "g")
+    graph.add("Shape", ["r"], "s")
+    graph.constant("zero", np.array(0, dtype=np.int64))
+    graph.add("Gather", ["s", "zero"], "n", axis=0)
+    graph.add("Unsqueeze", ["n"], "n1", axes=[0])
+    graph.weight("rest", np.array([-1], dtype=np.int64))
+    graph.add("Concat", ["n1", "rest"], "wanted", axis=0)
+    graph.add("Reshape", ["g", "wanted"], "f")
+    graph.gemm("f", "y", 6, 5)
+    return graph.model(10)
+
+
+def int8_float16() -> onnx.ModelProto:
+    """A convolution of int8 with int32 bias, then one of float16; scales are tensors of no dimensions."""
+    import numpy as np
+
+    graph = _Graph([("x", [1, 3, 10, 10])], [("y", [1, 4, 4, 4])])
+    graph.weight("scale", np.array(0.05, dtype=np.float32))
+    graph.weight("zero", np.array(3, dtype=np.int8))
+    graph.weight("scales", graph.drawn(6).astype(np.float32) ** 2 + np.float32(0.01))
+    graph.weight("zeros", np.zeros(6, dtype=np.int8))
+    graph.weight("w8", (graph.drawn(6, 3, 3, 3) * 100).astype(np.int8))
+    graph.weight("b32", (graph.drawn(6) * 100).astype(np.int32))
+    graph.add("QuantizeLinear", ["x", "scale", "zero"], "q")
+    quantized = ["q", "scale", "zero", "w8", "scales", "zeros", "scale", "zero", "b32"]
+    graph.add("QLinearConv", quantized, "c", kernel_shape=[3, 3])
+    graph.add("DequantizeLinear", ["c", "scale", "zero"], "d")
+    graph.add("Cast", ["d"], "h", to=10)
+    graph.weight("w16", graph.drawn(4, 6, 3, 3).astype(np.float16))
+    graph.add("Conv", ["h", "w16"], "hc", kernel_shape=[3, 3], strides=[2, 2], pads=[1, 1, 1, 1])
+    graph.add("Cast", ["hc"], "y", to=1)
+    return graph.model(13)
+
+
+def int4() -> onnx.ModelProto:
+    """Weights of four bits, two in a byte, an odd number of them; two nodes read the same weight."""
+    import numpy as np
+    from onnx import TensorProto, helper
+
+    graph = _Graph([("x", [2, 5])], [("y", [2, 5])])
+    packed = helper.make_tensor("w4", TensorProto.INT4, [5, 5], [each % 15 - 7 for each in range(25)])
+    graph.initializers.append(packed)
+    graph.weight("scale", np.array(0.1, dtype=np.float32))
+    graph.add("DequantizeLinear", ["w4", "scale"], "w")
+    graph.add("MatMul", ["x", "w"], "m")
+    graph.add("Mul", ["m", "scale"], "h")
+    graph.add("MatMul", ["h", "w"], "y")
+    return graph.model(21)
+
+
+def external_data() -> onnx.ModelProto:
+    """The larger weights lie in a file beside the model."""
+    import numpy as np
+
+    graph = _Graph([("x", [1, 3, 8, 8])], [("y", [1, 7])])
+    graph.conv("x", "c", 3, 4, kernel=[1, 3], pads=[0, 1, 0, 1])
+    graph.add("MaxPool", ["c"], "p", kernel_shape=[2, 2], strides=[2, 2])
+    graph.weight("wanted", np.array([0, -1], dtype=np.int64))
+    graph.add("Reshape", ["p", "wanted"], "f")
+    graph.gemm("f", "y", 64, 7)
+    return graph.model(17)
+
+
+def branch_and_loop() -> onnx.ModelProto:
+    """An If whose condition is computed from a shape, and a Loop that runs five times, both on tensors from outside."""
+    import numpy as np
+    from onnx import TensorProto, helper
+
+    graph = _Graph([("x", ["N", 6])], [("y", ["N", 6]), ("all", [5, "N", 6])])
+    small = _Graph([], [("then_out", ["N", 6])])
+    small.add("Relu", ["x"], "then_mid")
+    small.add("Add", ["then_mid", "x"], "then_out")
+    large = _Graph([], [("else_out", ["N", 6])])
+    large.add("Sigmoid", ["x"], "else_out")
+    graph.add("Shape", ["x"], "s")
+    graph.weight("first", np.array(0, dtype=np.int64))
+    graph.add("Gather", ["s", "first"], "n", axis=0)
+    graph.weight("limit", np.array(4, dtype=np.int64))
+    graph.add("Less", ["n", "limit"], "few")
+    graph.add("If", ["few"], "b", then_branch=small.graph("small"), else_branch=large.graph("large"))
+    body = _Graph(
+        [("i", [], TensorProto.INT64), ("go", [], TensorProto.BOOL), ("before", ["N", 6])],
+        [("go_on", [], TensorProto.BOOL), ("after", ["N", 6]), ("seen", ["N", 6])],
+    )
+    body.add("Identity", ["go"], "go_on")
+    body.add("MatMul", ["before", "square"], "after")
+    body.add("Tanh", ["after"], "seen")
+    graph.weight("square", graph.drawn(6, 6))
+    graph.weight("times", np.array(5, dtype=np.int64))
+    graph.weight("true", np.array(True))  # noqa: FBT003 - a tensor's value
+    graph.nodes.append(
+        helper.make_node("Loop", ["times", "true", "b"], ["y", "all"], name="Loop", body=body.graph("body"))
+    )
+    return graph.model(16)
+
+
+def functions() -> onnx.ModelProto:
+    """A model-local function, called twice with another attribute each time."""
+    from onnx import AttributeProto, helper
+
+    slope = AttributeProto(name="alpha", ref_attr_name="slope", type=AttributeProto.FLOAT)
+    leaky = helper.make_node("LeakyRelu", ["m"], ["o"], name="leaky")
+    leaky.attribute.append(slope)
+    dense = helper.make_function(
+        "labgrade.test",
+        "Dense",
+        ["a", "w"],
+        ["o"],
+        [helper.make_node("MatMul", ["a", "w"], ["m"], name="product"), leaky],
+        [helper.make_opsetid("", 17)],
+        ["slope"],
+    )
+    graph = _Graph([("x", [3, 8])], [("y", [3, 2])])
+    graph.weight("w1", graph.drawn(8, 4))
+    graph.weight("w2", graph.drawn(4, 2))
+    graph.add("Dense", ["x", "w1"], "h", domain="labgrade.test", slope=0.1)
+    graph.add("Dense", ["h", "w2"], "y", domain="labgrade.test", slope=0.25)
+    model = graph.model(17)
+    model.functions.append(dense)
+    model.opset_import.append(helper.make_opsetid("labgrade.test", 1))
+    return model
+
+
+class _Graph:
+    """A graph while it is being written, with weights drawn from a seed."""
+
+    def __init__(self, inputs: list[tuple[Any, ...]], outputs: list[tuple[Any, ...]]) -> None:
+        import numpy as np
+
+        self._inputs, self._outputs = inputs, outputs
+        self._random = np.random.default_rng(0)
+        self.nodes: list[onnx.NodeProto] = []
+        self.initializers: list[onnx.TensorProto] = []
+
+    def drawn(self, *shape: int) -> Any:
+        import numpy as np
+
+        return self._random.uniform(-0.5, 0.5, shape).astype(np.float32)
+
+    def weight(self, name: str, value: Any) -> None:
+        from onnx import numpy_helper
+
+        self.initializers.append(numpy_helper.from_array(value, name))
+
+    def constant(self, name: str, value: Any) -> None:
+        from onnx import numpy_helper
+
+        self.add("Constant", [], name, value=numpy_helper.from_array(value))
+
+    def add(self, kind: str, inputs: list[str], output: str, **attributes: Any) -> None:
+        from onnx import helper
+
+        self.nodes.append(helper.make_node(kind, inputs, [output], name=f"{kind}_{len(self.nodes)}", **attributes))
+
+    def conv(self, given: str, output: str, channels: int, filters: int, **attributes: Any) -> None:
+        kernel = attributes.pop("kernel", [3, 3])
+        self.weight(f"{output}.w", self.drawn(filters, channels // attributes.get("group", 1), *kernel))
+        self.weight(f"{output}.b", self.drawn(filters))
+        self.add("Conv", [given, f"{output}.w", f"{output}.b"], output, kernel_shape=kernel, **attributes)
+
+    def gemm(self, given: str, output: str, features: int, results: int) -> None:
+        self.weight(f"{output}.w", self.drawn(results, features))
+        self.weight(f"{output}.b", self.drawn(results))
+        self.add("Gemm", [given, f"{output}.w", f"{output}.b"], output, alpha=0.5, beta=1.0, transB=1)
+
+    def graph(self, name: str) -> onnx.GraphProto:
+        from onnx import TensorProto, helper
+
+        def infos(listed: list[tuple[Any, ...]]) -> list[onnx.ValueInfoProto]:
+            return [
+                helper.make_tensor_value_info(n, kind[0] if kind else TensorProto.FLOAT, s) for n, s, *kind in listed
+            ]
+
+        return helper.make_graph(self.nodes, name, infos(self._inputs), infos(self._outputs), self.initializers)
+
+    def model(self, opset: int) -> onnx.ModelProto:
+        from onnx import helper
+
+        version = 8 if opset < _FOUR_BITS else 10
+        return helper.make_model(
+            self.graph("micro"), opset_imports=[helper.make_opsetid("", opset)], ir_version=version
+        )
+
+
+FILES: Mapping[str, Callable[[], onnx.ModelProto]] = {
+    each.__name__: each
+    for each in (
+        dynamic_batch, shape_chain, int8_float16, int4, external_data, branch_and_loop, functions,
+    )
+}  # fmt: skip
