@@ -181,7 +181,8 @@ def _gather(operands: list[Any], attributes: Attributes, _: int, budget: Budget)
         picked: Array = data[(slice(None),) * axis + (int(index),)]
         return picked
     budget.spend(bytes=data.itemsize * index.size * math.prod(data.shape) // max(data.shape[axis], 1))
-    return np.take(data, index, axis=axis)
+    taken: Array = np.take(data, index, axis=axis)
+    return taken
 
 
 def _pad(operands: list[Any], attributes: Attributes, _: int, budget: Budget) -> Array:

@@ -89,7 +89,7 @@ def _factor(held: Array, wanted: Array) -> str:
         return ""
     middle = float(np.median(ratios))
     if float(np.ptp(ratios)) < _FACTOR_SPREAD * abs(middle):
-        return f"the tile is multiplied by {middle:.7g}"
+        return "the tile is negated" if middle == -1.0 else f"the tile is multiplied by {middle:.7g}"
     if float(np.max(np.abs(ratios - 1))) < _NARROW_TYPE:
         worst = float(np.max(np.abs(ratios - 1)))
         return f"its weights are rounded (off by up to {worst:.1e}): were they stored in a narrower type?"

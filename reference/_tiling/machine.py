@@ -63,6 +63,7 @@ class Machine:
         self.products = Products(self._budget)
         self.settlement = Settlement(original, self.products, self._budget)
         self._bodies: dict[int, list[onnx.NodeProto]] = {}
+        self._calling = ""
 
     def run(self, inputs: Scope) -> Scope:
         """All live nodes of the graph; the values of its tensors. Findings are collected, not raised."""
@@ -167,8 +168,10 @@ class Machine:
         opset = next((each.version for each in function.opset_import if each.domain in STANDARD), version)
         scope: Scope = dict(zip(function.input, operands, strict=False))
         scope |= dict.fromkeys(list(function.input)[len(operands) :])
+        outer, self._calling = self._calling, self._calling or name_of(node)
         for inner in self._bodies[key]:
             self._node(inner, scope, opset, depth + 1)
+        self._calling = outer
         return [scope.get(name, UNKNOWN) for name in function.output]
 
     def _computed(
@@ -179,7 +182,7 @@ class Machine:
         known = self._known(node, op, operands, attributes, version)
         if known is not None:
             return known
-        name = name_of(node)
+        name = self._calling or name_of(node)
         if op in ("MatMul", "Gemm"):
             operands = [self._input_of_layer(operand, name) for operand in operands[:2]] + operands[2:]
             if op == "Gemm":
@@ -258,6 +261,10 @@ class Machine:
         self, node: onnx.NodeProto, op: str, operands: list[Value], attributes: Mapping[str, Any], version: int
     ) -> list[Value]:
         """An operator outside the tiles, which the original must have, too."""
+        if op not in self._original.operators and any(isinstance(o, (Affine, Stack)) for o in operands):
+            # What an unknown operator makes of tiles may still come out right: they are not called wrong.
+            message = "the original has no such operator, and this one uses parts of a layer"
+            raise OutsideError(message)
         values = [self._demanded(operand, name_of(node)) for operand in operands]
         if any(isinstance(value, Unknown) for value in values):
             return [UNKNOWN] * len(node.output)

@@ -39,12 +39,6 @@ class Operation:
     constants: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Artifact:
-    path: Path
-    shape: Shape | None
-
-
 @dataclass(slots=True)
 class Original:
     """What a submitted graph is compared with. `inputs` are bound to sizes, `outputs` are value numbers."""
@@ -82,7 +76,7 @@ def read_original(path: Path, shape: Shape | None) -> Original:
 
 def _shapes(path: Path, shape: Shape | None) -> dict[str, Shape | None]:
     """The shape of every tensor that a node or the caller gives."""
-    done = run(_Artifact(path, shape))
+    done = run(path, shape)
     known = {tensor.name: tensor.shape for tensor in done.inputs}
     known |= {tensor.name: tensor.shape for step in done.steps for tensor in step.outputs}
     return known

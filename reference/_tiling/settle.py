@@ -145,13 +145,15 @@ def _sum_up(piece: Piece, layer: Layer, row: int) -> Literal["right", "wrong", "
     total = np.zeros((max(layer.depth, last), width))
     error = np.zeros_like(total)
     for term in piece.terms:
-        if term.row == row:
+        if term.row == row and np.isfinite(term.weight).all():
             part = slice(term.k, term.k + term.weight.shape[0])
             addend = _exactly(term.weight, term.scale)
             both = total[part] + addend
             taken = both - total[part]
             error[part] += np.abs((total[part] - (both - taken)) + (addend - taken))
             total[part] = both
+        elif term.row == row:
+            return "wrong"
     wanted = np.zeros_like(total)
     if row == piece.r0:
         wanted[: layer.depth] = layer.weight[:, piece.c0 : piece.c1]

@@ -111,8 +111,8 @@ class Settlement:
             return Finding(kind="rest", says=says, layer=stranger.name, node=user)
         shape = "x".join(map(str, value.shape))
         says = (
-            f"'{user}' uses a tensor of {shape} made of parts of the layer fed by '{names.name(root)}', which is no whole "
-            "layer of the original: that is outside what can be proved"
+            f"'{user}' uses a tensor of {shape} made of parts of the layer fed by '{names.name(root)}', which is no "
+            "whole layer of the original: that is outside what can be proved"
         )
         return Finding(kind="outside", says=says, certain=False, node=user)
 
