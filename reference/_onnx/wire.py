@@ -150,11 +150,16 @@ class _Walk:
             if self._seen > _MOST_FIELDS:
                 message = f"this is not an ONNX model: it has more than {_MOST_FIELDS:,} fields"
                 raise ModelError(message)
-            key, begin = self._varint(at, end, place)
+            key, begin = self._data[at], at + 1
+            if key > 127:  # noqa: PLR2004 - most keys and lengths have one byte, and most of the time goes into them
+                key, begin = self._varint(at, end, place)
             number, wire = key >> 3, key & 7
             finish = begin
             if wire == _BYTES:
-                length, begin = self._varint(begin, end, place)
+                length = self._data[begin] if begin < end else 128
+                begin += 1
+                if length > 127:  # noqa: PLR2004
+                    length, begin = self._varint(begin - 1, end, place)
                 finish = begin + length
             elif wire == _VARINT:
                 _, finish = self._varint(begin, end, place)

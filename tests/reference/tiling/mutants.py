@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 import onnx
-from networks import classifier
 from onnx import TensorProto, helper, numpy_helper
-from tilings import Builder, Way
+
+from tests.reference.tiling.networks import classifier
+from tests.reference.tiling.tilings import Builder, Way
 
 SIZE = 64
 MUTANTS = {}
