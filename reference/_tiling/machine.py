@@ -134,11 +134,12 @@ class Machine:
         self.findings.append(Finding(kind=kind, says=says, certain=certain, node=name_of(node)))
 
     def _made(self, node: onnx.NodeProto, operands: list[Value], version: int, depth: int) -> Sequence[Value]:
-        op = "MatMul" if self._is_declared(node) and not node.attribute else node.op_type
+        declared = self._is_declared(node) and not node.attribute
+        op = "MatMul" if declared else node.op_type
         function = self._model.functions.get((node.domain, node.op_type))
         if function is not None:
             return self._call(function, node, operands, version, depth)
-        if op is node.op_type and node.domain not in STANDARD:
+        if not declared and node.domain not in STANDARD:
             message = "nothing says what this operator does"
             raise OutsideError(message)
         if has_graphs(node):

@@ -35,7 +35,10 @@ def test_every_way_of_tiling_is_proved(proof, way, batch):
     found = proof(tiled(original, way), original)
     assert [finding.says for finding in found.findings] == []
     assert {product.op.partition("::")[0] for product in found.products} <= {"MatMul", "Gemm", "lab"}
-    rows, blocks = -(-batch // 64), 128 // way.limit * -(-200 // way.limit) + -(-200 // way.limit) * -(-130 // way.limit)
+    rows, blocks = (
+        -(-batch // 64),
+        128 // way.limit * -(-200 // way.limit) + -(-200 // way.limit) * -(-130 // way.limit),
+    )
     assert len(found.products) == rows * blocks
 
 
