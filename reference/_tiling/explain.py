@@ -48,7 +48,7 @@ def sentence(deviation: Deviation, layer: Layer, limit: int, products: Sequence[
 
 
 def _weights(d: Deviation, layer: Layer, layers: Layers | None) -> str:
-    if d.term is None:
+    if d.term is None or layer.weight is None:
         return "its weights differ"
     held, wanted = d.term.weight, layer.weight[d.k0 : d.k1, d.n0 : d.n1]
     here = f"W[{d.k0}:{d.k1},{d.n0}:{d.n1}]"
@@ -111,10 +111,10 @@ def _found_elsewhere(held: Array, layer: Layer, layers: Layers | None) -> str:
     return ""
 
 
-def _place(block: Array, weight: Array) -> tuple[int, int] | None:
+def _place(block: Array, weight: Array | None) -> tuple[int, int] | None:
     """Where the block stands in a weight, found by its first elements."""
     rows, columns = block.shape
-    if rows > weight.shape[0] or columns > weight.shape[1]:
+    if weight is None or rows > weight.shape[0] or columns > weight.shape[1]:
         return None
     starts = np.argwhere(weight[: weight.shape[0] - rows + 1, : weight.shape[1] - columns + 1] == block[0, 0])
     for k, n in _likely(starts, block, weight):
@@ -134,6 +134,8 @@ def _likely(starts: Iterable[Array], block: Array, weight: Array) -> Iterator[tu
 def _bias(d: Deviation, layer: Layer) -> str:
     wanted = np.zeros(1, np.float32) if layer.bias is None else layer.bias[d.n0 : d.n1]
     added = [bias for bias in d.biases if bias.values.any()]
+    if layer.any_bias:
+        return "the bias differs from row to row"
     if layer.bias is None:
         return "a bias is added where the original has none"
     if not added:

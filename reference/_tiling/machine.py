@@ -64,6 +64,7 @@ class Machine:
         self.settlement = Settlement(original, self.products, self._budget)
         self._bodies: dict[int, list[onnx.NodeProto]] = {}
         self._calling = ""
+        self.unsized = 0  # products of operands of which nothing is known: they count, their sizes are not known
 
     def run(self, inputs: Scope) -> Scope:
         """All live nodes of the graph; the values of its tensors. Findings are collected, not raised."""
@@ -103,18 +104,24 @@ class Machine:
     def _is_declared(self, node: onnx.NodeProto) -> bool:
         return node.op_type in self._declared or kind_of(node) in self._declared
 
+    def _is_product(self, node: onnx.NodeProto) -> bool:
+        return self._is_declared(node) or (node.op_type in ("MatMul", "Gemm") and node.domain in STANDARD)
+
     def _node(self, node: onnx.NodeProto, scope: Scope, version: int, depth: int) -> None:
         self._budget.spend(steps=1)
         operands: list[Value] = []
+        before = len(self.products.all)
         try:
             operands = [self.value(name, scope) for name in node.input]
             if any(isinstance(operand, Unknown) for operand in operands):
+                self.unsized += self._is_product(node)
                 made: Sequence[Value] = [UNKNOWN] * len(node.output)
             else:
                 made = self._made(node, operands, version, depth)
         except OverBudgetError:
             raise
         except OutsideError as error:
+            self.unsized += self._is_product(node) and len(self.products.all) == before
             made = self._give_up(node, str(error), operands)
         except (WrongError, ModelError) as error:
             self._add("invalid", node, f"node '{name_of(node)}' ({kind_of(node)}): {error}")

@@ -1,6 +1,6 @@
 """The original: its linear layers, and the numbers of everything else.
 
-Raises ValueError for what only its author can mend: an original that the proof does not cover proves nothing.
+An original that the proof does not cover proves nothing: that is an OriginalError, and its author's to mend.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from .._onnx.problems import ModelError
 from .._onnx.run import run
 from .budget import Budget
 from .graph import STANDARD, attributes_of, kind_of, name_of
@@ -17,7 +18,7 @@ from .layers import Layer, Layers
 from .numbers import Key, Numbers, operator_key
 from .read import Model, read
 from .simple import constant_of, simple
-from .values import Array, Opaque, OutsideError, Shape, Value
+from .values import Array, Opaque, OutsideError, Shape, Value, WrongError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,6 +27,10 @@ if TYPE_CHECKING:
     import onnx
 
 _MOST_PRODUCTS = 1 << 20
+
+
+class OriginalError(Exception):
+    """The original is no file that anything can be proved equal to. Not a student's doing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,16 +65,20 @@ def read_original(path: Path, shape: Shape | None) -> Original:
     """Read the original, its open dimensions bound by the shape of its input.
 
     Raises:
-        ValueError: the proof does not cover it; names the node.
+        OriginalError: it can't be read, or the proof does not cover it; names the node.
     """
-    model = read(path)
-    reader = _Reader(model, _shapes(path, shape))
+    try:
+        model = read(path)
+        reader = _Reader(model, _shapes(path, shape))
+    except ModelError as error:
+        message = f"the original can't be read: {error}"
+        raise OriginalError(message) from error
     for node in model.graph.node:
         try:
             reader.node(node)
-        except OutsideError as error:
+        except (OutsideError, WrongError, ModelError) as error:
             message = f"the original is outside what can be proved: node '{name_of(node)}' ({kind_of(node)}): {error}"
-            raise ValueError(message) from error
+            raise OriginalError(message) from error
     reader.finish()
     return reader.original
 
@@ -182,7 +191,8 @@ class _Reader:
             return
         result = cast("Opaque", self._values[node.output[0]])
         sizes = (bare.rows, bare.depth, bare.columns)
-        self._add(short_name(node), (result.number, bare.root), sizes, bare.weight, constant, counted=False)
+        weight = cast("Array", bare.weight)
+        self._add(short_name(node), (result.number, bare.root), sizes, weight, constant, counted=False)
 
     def _add(
         self,

@@ -17,12 +17,13 @@ from .._onnx.problems import ModelError
 from .findings import Finding
 from .machine import Machine
 from .original import Original, read_original
+from .own import with_own_weights
 from .read import Model, bound, read
 from .valid import problem_of
 from .values import UNKNOWN, Opaque, Unknown, Value, WrongError, shape_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
     from .products import Product
@@ -38,6 +39,7 @@ class Proof:
     findings: tuple[Finding, ...]
     products: tuple[Product, ...]
     original: Original
+    unsized: int = 0  # further products, whose sizes could not be followed
 
     @property
     def is_proved(self) -> bool:
@@ -46,7 +48,13 @@ class Proof:
 
 
 def prove(
-    submitted: Path, original: Path, *, shape: Shape | None = None, limit: int = LIMIT, declared: Iterable[str] = ()
+    submitted: Path,
+    original: Path,
+    *,
+    shape: Shape | None = None,
+    limit: int = LIMIT,
+    declared: Iterable[str] = (),
+    own_weights: bool = False,
 ) -> Proof:
     """Prove a submitted graph equal to the original, tile by tile.
 
@@ -56,13 +64,15 @@ def prove(
         shape: binds what the original's first input leaves open.
         limit: how large each product may be in m, k and n.
         declared: operators, with or without their domain, that the course declares to mean MatMul.
+        own_weights: of the original only the sizes count; the submitted graph has weights of its own, or takes the
+            weight as a second input.
 
     Raises:
-        ValueError: the original is outside what can be proved.
+        OriginalError: the original is outside what can be proved.
     """
     reference = read_original(original, shape)
     with _without_collector():
-        return _prove(submitted, reference, limit, frozenset(declared))
+        return _prove(submitted, reference, limit, frozenset(declared), own_weights=own_weights)
 
 
 @contextlib.contextmanager
@@ -77,7 +87,7 @@ def _without_collector() -> Iterator[None]:
             gc.enable()
 
 
-def _prove(submitted: Path, reference: Original, limit: int, wanted: frozenset[str]) -> Proof:
+def _prove(submitted: Path, reference: Original, limit: int, wanted: frozenset[str], *, own_weights: bool) -> Proof:
     try:
         model = read(submitted)
     except ModelError as error:
@@ -85,7 +95,10 @@ def _prove(submitted: Path, reference: Original, limit: int, wanted: frozenset[s
     broken = problem_of(model, wanted)
     if broken:
         return _stopped(reference, "invalid", broken)
-    inputs = _inputs(model, reference)
+    given: dict[str, Value] = {}
+    if own_weights:
+        reference, given = with_own_weights(reference, model)
+    inputs = _inputs(model, reference, given)
     if isinstance(inputs, str):
         return _stopped(reference, "signature", inputs)
     machine = Machine(model, reference, limit, wanted)
@@ -95,7 +108,7 @@ def _prove(submitted: Path, reference: Original, limit: int, wanted: frozenset[s
     findings += _oversized(machine.products.all, limit)
     findings += _dead(machine.dead)
     ordered = tuple(sorted(findings, key=lambda finding: finding.order))
-    return Proof(findings=ordered, products=tuple(machine.products.all), original=reference)
+    return Proof(findings=ordered, products=tuple(machine.products.all), original=reference, unsized=machine.unsized)
 
 
 def _stopped(original: Original, kind: str, says: str) -> Proof:
@@ -103,15 +116,16 @@ def _stopped(original: Original, kind: str, says: str) -> Proof:
     return Proof(findings=(finding,), products=(), original=original)
 
 
-def _inputs(model: Model, original: Original) -> dict[str, Value] | str:
+def _inputs(model: Model, original: Original, own: Mapping[str, Value]) -> dict[str, Value] | str:
     """The submitted graph's inputs, paired with the original's by name or else by position; or what does not fit."""
     wanted = original.inputs
-    if len(model.inputs) != len(wanted):
-        return f"the graph has {len(model.inputs)} inputs, the original has {len(wanted)}"
+    free = [given for given in model.inputs if given.name not in own]
+    if len(free) != len(wanted):
+        return f"the graph has {len(free)} inputs, the original has {len(wanted)}"
     names = {name: (data_type, value) for name, data_type, value in wanted}
-    by_name = {given.name for given in model.inputs} == set(names)
-    scope: dict[str, Value] = {}
-    for given, (name, data_type, value) in zip(model.inputs, wanted, strict=True):
+    by_name = {given.name for given in free} == set(names)
+    scope: dict[str, Value] = dict(own)
+    for given, (name, data_type, value) in zip(free, wanted, strict=True):
         if by_name:
             data_type, value = names[given.name]  # noqa: PLW2901 - the pair that belongs to the name
         if given.data_type != data_type:

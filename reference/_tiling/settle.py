@@ -70,7 +70,7 @@ def _of_piece(piece: Piece, layer: Layer) -> Iterator[Deviation]:
         elif term.k < at:
             yield _deviation("twice" if end <= at else "overlap", piece, term.k, end, term)
         at = max(at, end)
-        if not _equal(term, layer.weight[term.k : end, piece.c0 : piece.c1]):
+        if layer.weight is not None and not _equal(term, layer.weight[term.k : end, piece.c0 : piece.c1]):
             yield _deviation("weights", piece, term.k, end, term)
     if at < layer.depth:
         yield _deviation("missing", piece, at, layer.depth)
@@ -102,6 +102,10 @@ def _exactly(values: Array, scale: float) -> Array:
 
 
 def _bias_fits(piece: Piece, layer: Layer) -> bool:
+    if layer.any_bias:
+        return all(
+            np.array_equal(bias.values, np.broadcast_to(bias.values[:1], bias.values.shape)) for bias in piece.biases
+        )
     wanted = np.zeros(1, np.float32) if layer.bias is None else layer.bias[piece.c0 : piece.c1]
     wanted = np.broadcast_to(wanted, (piece.r1 - piece.r0, piece.c1 - piece.c0))
     if len(piece.biases) == 1 and piece.biases[0].scale == 1.0:
@@ -127,7 +131,7 @@ def exact_sum(addends: Iterable[Array]) -> tuple[Array, bool]:
 
 def _decided(piece: Piece, layer: Layer, looks: list[Deviation]) -> list[Deviation]:
     """The deviations that remain when the piece's terms are added up: none, the same, or one that is undecided."""
-    if piece.window is not None or any(deviation.kind == "bias" for deviation in looks):
+    if piece.window is not None or layer.weight is None or any(deviation.kind == "bias" for deviation in looks):
         return looks
     verdicts = {_sum_up(piece, layer, row) for row in {piece.r0, *(term.row for term in piece.terms)}}
     if verdicts == {"right"}:
@@ -155,7 +159,7 @@ def _sum_up(piece: Piece, layer: Layer, row: int) -> Literal["right", "wrong", "
         elif term.row == row:
             return "wrong"
     wanted = np.zeros_like(total)
-    if row == piece.r0:
+    if row == piece.r0 and layer.weight is not None:
         wanted[: layer.depth] = layer.weight[:, piece.c0 : piece.c1]
     off = np.abs(total - wanted)
     if (off > 2 * error).any() or not np.isfinite(off).all():

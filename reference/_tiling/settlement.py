@@ -47,7 +47,7 @@ class Settlement:
             return value
         depth = sum(term.weight.shape[0] for term in value.pieces[0].terms)
         for layer in likely:
-            biased = layer.bias is None or all(piece.biases for piece in value.pieces)
+            biased = layer.bias is None or layer.any_bias or all(piece.biases for piece in value.pieces)
             if depth >= layer.depth and biased:
                 return self._compare(value).tensor or value
         return value

@@ -10,6 +10,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from reference._onnx.problems import ModelError
+from reference._tiling.original import OriginalError
 from reference._tiling.prove import prove
 from tests.reference.tiling.conftest import tries
 from tests.reference.tiling.networks import classifier, mlp, model, save
@@ -242,7 +243,7 @@ def test_an_original_outside_the_proof_is_the_author_s(tmp_path):
     nodes = [helper.make_node("MatMul", ["x", "w"], ["y"], name="p")]
     wide = model(nodes, [floats("w", 8, 8, value=1.0)], [2, 3, 8], [2, 3, 8])
     path = save(wide, tmp_path / "o.onnx")
-    with pytest.raises(ValueError, match="outside what can be proved: node 'p'"):
+    with pytest.raises(OriginalError, match="outside what can be proved: node 'p'"):
         prove(path, path)
 
 
