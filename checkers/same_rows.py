@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from labgrade.values import Row, Scalar, Table
 
 
-def same_rows(
+def same_rows(  # noqa: PLR0913 - what a spec may set, each by its name
     answer: Table,
     expected: Table,
     *,
@@ -28,17 +28,19 @@ def same_rows(
     at_least: int = 1,
     order: bool = False,
     others: Literal["wrong", "allowed"] = "wrong",
+    left_open: Literal["skipped", "wrong"] = "skipped",
     digits: int = 3,
 ) -> Verdict:
     """The same rows with the same cells; the credit is the share of rows that are right.
 
     Rows are found by name, in any order unless `order` is asked for. A row that is not expected counts as a wrong one,
     unless `others` are allowed.
-    A cell that was left open is not compared, unless most of its column was left open where something is expected.
+    A cell that was left open is not compared, unless most of its column was left open where something is expected;
+    with `left_open: wrong`, every cell in which something is expected has to be there.
     With `abridged`, rows missing from a table that shows it leaves some out cost nothing, as long as `at_least` of the
     rows are there. Numbers are compared as printed, with at least `digits` significant digits (as `equal` does).
     """
-    judged = _judge(answer, expected, order=order, digits=digits)
+    judged = _judge(answer, expected, order=order, digits=digits, all_cells=left_open == "wrong")
     if others == "allowed":
         judged = replace(judged, extra=())
     enough = max(1, at_least)
@@ -63,9 +65,11 @@ class _Judged:
     required: int
 
 
-def _judge(answer: Table, expected: Table, *, order: bool, digits: int) -> _Judged:
+def _judge(answer: Table, expected: Table, *, order: bool, digits: int, all_cells: bool) -> _Judged:
     pairs = _pairs(answer.rows, expected.rows)
-    unanswered = _unanswered([(answer.rows[got], expected.rows[index]) for index, got in pairs.items()])
+    columns = frozenset(column for row in expected.rows for column in row.cells)
+    found = [(answer.rows[got], expected.rows[index]) for index, got in pairs.items()]
+    unanswered = columns if all_cells else _unanswered(found)
     verdicts = {index: _row(answer.rows[got], expected.rows[index], unanswered, digits) for index, got in pairs.items()}
     if order:
         displaced = set(pairs) - _in_order(pairs)

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from labgrade import __version__, commands
+from labgrade import __version__, commands, explore
 from labgrade.errors import FaultError, SpecError, UsageError
 
 if TYPE_CHECKING:
@@ -71,13 +71,13 @@ def _compute(parser: argparse.ArgumentParser) -> None:
         "--set", action="append", default=[], metavar="KEY=VALUE", help="a convention, such as bias=true"
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
-    parser.set_defaults(run=commands.compute)
+    parser.set_defaults(run=explore.compute)
 
 
 def _subject(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("task", metavar="TASK", help="such as 2-2-1-operators")
     parser.add_argument("--to", type=Path, default=Path(), metavar="FOLDER", help="where (default: here)")
-    parser.set_defaults(run=commands.subject)
+    parser.set_defaults(run=explore.subject)
 
 
 def _list(parser: argparse.ArgumentParser) -> None:

@@ -51,6 +51,24 @@ def onnx_tensors(artifact: Path, *, input_shape: list[int] | None = None, weight
     ]
 
 
+def onnx_node_inputs(
+    artifact: Path, *, operators: list[str] | None = None, input_shape: list[int] | None = None
+) -> list[dict[str, Any]]:
+    """Each tensor that nodes of these operators read, a row a tensor: name, shape, elements and bytes.
+
+    In the order of the nodes; a tensor that several of them read has one row.
+
+    Raises:
+        ValueError: the shape of a tensor is unknown; names it and says why.
+    """
+    steps = [each for each in run(artifact, input_shape).steps if operators is None or each.node.op_type in operators]
+    read = {each.name: each for step in steps for each in step.inputs if each is not None}
+    return [
+        {"tensor": name, "shape": list(each.shaped()), "elements": math.prod(each.shaped()), "bytes": each.size}
+        for name, each in read.items()
+    ]
+
+
 def onnx_parameters(artifact: Path, *, integers: bool = True) -> int:
     """How many elements the initializers of an ONNX file have. One that several nodes read counts once.
 
@@ -87,15 +105,19 @@ def onnx_traffic_bytes(
 
 
 def onnx_activation_bytes(
-    artifact: Path, *, input_shape: list[int] | None = None, policy: Literal["sum", "peak_live", "largest_node"] = "sum"
+    artifact: Path,
+    *,
+    input_shape: list[int] | None = None,
+    policy: Literal["sum", "peak_live", "largest_node"] = "sum",
+    graph_input: bool = False,
 ) -> int:
     """The bytes that the activations of an ONNX model take.
 
-    `sum`: all that nodes put out, once for each time they run; the graph's input is not counted. `peak_live`: the most
-    that is alive at a time when nodes run in the file's order and nothing is done in place: a tensor lives from the
-    node that makes it to the last one that reads it, the graph's input from the start, its outputs to the end.
-    `largest_node`: the most that one node reads and writes, each tensor once. Weights and what Constant nodes hold
-    are no activations.
+    `sum`: all that nodes put out, once for each time they run; with `graph_input`, the graph's inputs, too.
+    `peak_live`: the most that is alive at a time when nodes run in the file's order and nothing is done in place: a
+    tensor lives from the node that makes it to the last one that reads it, the graph's input from the start, its
+    outputs to the end. `largest_node`: the most that one node reads and writes, each tensor once. Weights and what
+    Constant nodes hold are no activations.
 
     Raises:
         ValueError: the shape of a tensor is unknown; names it and says why.
@@ -105,4 +127,5 @@ def onnx_activation_bytes(
         return peak_live(done)
     if policy == "largest_node":
         return largest_node(done)
-    return sum(each.size for step in done.steps for each in step.outputs)
+    given = sum(each.size for each in done.inputs) if graph_input else 0
+    return given + sum(each.size for step in done.steps for each in step.outputs)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any, Literal
 
-from ._onnx.attributes import attributes, sizes
+from ._onnx.attributes import attributes, sizes_of
 from ._onnx.load import load, nodes_of
-from ._onnx.run import run
+from ._onnx.run import Run, run
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -40,12 +40,31 @@ def onnx_operator_types(artifact: Path, *, constants: bool = True, nested: bool 
     return len(onnx_operator_counts(artifact, constants=constants, nested=nested))
 
 
+def onnx_node_tensors(artifact: Path, *, operators: list[str] | None = None) -> list[dict[str, Any]]:
+    """The names of the tensors that each node reads and puts out, a row a node: `node`, `inputs`, `outputs`.
+
+    Names are joined by commas. `operators` lists nodes of these types only.
+    """
+    nodes = nodes_of(load(artifact), nested=True)
+    return [
+        {
+            "node": node.name or node.output[0],
+            "also_named": [*node.output, node.op_type],
+            "inputs": ", ".join(node.input),
+            "outputs": ", ".join(node.output),
+        }
+        for node in nodes
+        if operators is None or node.op_type in operators
+    ]
+
+
 def onnx_attributes(
     artifact: Path,
     *,
     input_shape: list[int] | None = None,
     operators: list[str] | None = None,
     of: Literal["input", "output"] = "input",
+    sizes: bool = True,
     constants: bool = True,
 ) -> list[dict[str, Any]]:
     """The attributes of each node of an ONNX file, a row a node, in the file's order; nested graphs' nodes, too.
@@ -53,14 +72,15 @@ def onnx_attributes(
     A row holds `node` (its name, or that of its first output), `operator`, and the attributes that the file gives,
     under their ONNX names: whole numbers, lists of them, texts, and floats to the 7 digits that a float32 holds.
     Tensors and graphs are left out. For convolutions and pooling there are also `channel`, `height` and `width`: those
-    of the tensor that the node reads or, with `of: output`, of the one that it puts out; None in a graph that never
-    runs. `operators` lists nodes of these types only; `constants: false` leaves out Constant nodes.
+    of the tensor that the node reads or, with `of: output`, of the one that it puts out; not in a graph that never
+    runs, and not with `sizes: false`. `operators` lists nodes of these types only; `constants: false` leaves out
+    Constant nodes.
 
     Raises:
         ValueError: the shape of such a tensor is unknown; names it.
     """
-    done = run(artifact, input_shape)
-    found = sizes(done, of)
+    done = run(artifact, input_shape) if sizes else Run(load(artifact))
+    found = sizes_of(done, of)
     rows = []
     count: Counter[str] = Counter()
     for index, node in enumerate(nodes_of(done.model, nested=True)):

@@ -24,7 +24,7 @@ def row_of(name: str, cells: dict[str, str], kinds: dict[str, str], units: dict[
     typed: dict[str, Scalar | None] = {}
     for column, kind in kinds.items():
         try:
-            typed[column] = cell_value(cells[column], kind, units.get(column, ""))
+            typed[column] = cell_value(cells.get(column, ""), kind, units.get(column, ""))
         except WrongTypeError as error:
             message = f"row '{cut(name)}', column '{column}': {error}"
             raise WrongTypeError(message) from None

@@ -131,7 +131,7 @@ def _header(line: str, kind: TableType) -> _Header | str:
             meant = column_meant(piece, kind.columns) if place != names else None
             if meant is not None:
                 columns.setdefault(meant, place)
-        if len(columns) == len(kind.columns):
+        if len(columns) == len(kind.columns) or (kind.sparse and columns):
             units = {column: unit_of_header(pieces[place]) for column, place in columns.items()}
             return _Header(split=split, pieces=len(pieces), name_at=names, columns=columns, units=units)
         if columns and not lacking:

@@ -9,6 +9,7 @@ from labgrade.answers.documents import Unreadable, find_report, read_document
 from labgrade.answers.numbers import finest_of
 from labgrade.answers.patterns import PatternError, search
 from labgrade.answers.phrases import Candidate, candidates
+from labgrade.answers.records import find_records
 from labgrade.answers.sections import Span, sections
 from labgrade.answers.tables import TableFound, TableProblem, find_tables
 from labgrade.answers.typed import WrongTypeError, as_value
@@ -163,6 +164,10 @@ def _tabled(place: _Place, words: str | None, kind: TableType) -> Answer | NoAns
     tables: list[TableFound] = []
     problems: list[TableProblem] = []
     for span in place.spans:
+        listed = find_records(place.document.text[span.start : span.end], kind) if kind.sparse else None
+        if listed is not None:
+            tables.append(TableFound(table=listed, position=span.start))
+            continue
         for found in find_tables(place.document.text, span.start, span.end, kind, words=words):
             if isinstance(found, TableFound):
                 tables.append(found)

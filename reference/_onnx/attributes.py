@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import onnx
 
+from .load import nodes_of
+
 if TYPE_CHECKING:
     from .run import Run
 
@@ -50,6 +52,16 @@ def attributes(node: onnx.NodeProto) -> dict[str, Any]:
     return found
 
 
+def floats_of(model: onnx.ModelProto) -> set[tuple[str, str]]:
+    """The attributes that are floats, as (node or its first output, attribute)."""
+    return {
+        (node.name or node.output[0], each.name)
+        for node in nodes_of(model, nested=True)
+        for each in node.attribute
+        if each.type == onnx.AttributeProto.FLOAT
+    }
+
+
 def as_printed(value: float) -> str:
     """A float32 with its 7 digits: the file's 0.1 is 0.1000000, not the 0.10000000149 of a double.
 
@@ -59,7 +71,7 @@ def as_printed(value: float) -> str:
     return f"{shortest:#.7g}" if np.isfinite(shortest) else str(shortest)
 
 
-def sizes(done: Run, of: Literal["input", "output"]) -> dict[int, dict[str, int]]:
+def sizes_of(done: Run, of: Literal["input", "output"]) -> dict[int, dict[str, int]]:
     """Channel, height and width for each node of a convolution or pooling that ran, by the node's identity.
 
     Where a node runs several times, those of its first run.

@@ -1,0 +1,166 @@
+"""Wrong values on purpose: what is handed in for ONNX files, and how it comes about."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from ._onnx.attributes import floats_of
+from ._onnx.load import load, nodes_of
+from ._onnx.naive import sizes_by_inference
+from ._onnx.run import run
+from .onnx_memory import onnx_activation_bytes, onnx_traffic_bytes
+from .onnx_nodes import onnx_attributes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from ._onnx.tensors import Tensor
+
+_MIB, _MB = 2**20, 10**6
+_FLOAT32 = 4
+
+
+def onnx_attributes_floats_as_zero(artifact: Path, *, operators: list[str] | None = None) -> list[dict[str, Any]]:
+    """The attributes with every float as 0, and without the sizes of images.
+
+    Comes of reading `attribute.i` whatever the attribute's type is.
+    """
+    floats = floats_of(load(artifact))
+    rows = onnx_attributes(artifact, operators=operators, sizes=False)
+    return [{key: 0 if (row["node"], key) in floats else value for key, value in row.items()} for row in rows]
+
+
+def onnx_operator_counts_inlined(artifact: Path) -> dict[str, int]:
+    """The operators with the nodes of model-local functions in place of their calls.
+
+    Comes of inlining functions before counting.
+    """
+    model = load(artifact)
+    functions = {(each.domain, each.name): each for each in model.functions}
+    found: Counter[str] = Counter()
+    waiting = list(nodes_of(model, nested=True))
+    while waiting:
+        node = waiting.pop(0)
+        function = functions.get((node.domain, node.op_type))
+        if function is None:
+            found[node.op_type] += 1
+        else:
+            waiting += function.node
+    return dict(found)
+
+
+def onnx_traffic_first_inputs(artifact: Path, *, input_shape: list[int] | None = None) -> int:
+    """The traffic with only the first input and the first output of each node.
+
+    Comes of `node.input[0]`: weights, and the second operand of an addition, are left out.
+    """
+    steps = run(artifact, input_shape).whole().steps
+    firsts = [each for step in steps for each in (*step.inputs[:1], *step.outputs[:1]) if each is not None]
+    return sum(each.size for each in firsts if each.kind != "constant")
+
+
+def onnx_traffic_without_weights(artifact: Path, *, input_shape: list[int] | None = None) -> int:
+    """The traffic of the activations alone."""
+    return onnx_traffic_bytes(artifact, input_shape=input_shape, policy="activations_only")
+
+
+def onnx_traffic_outputs_only(artifact: Path, *, input_shape: list[int] | None = None) -> int:
+    """The graph's input and what nodes put out, each once: what nodes read is left out, weights too."""
+    done = run(artifact, input_shape).whole()
+    return sum(each.size for each in done.inputs) + _written(artifact, input_shape, lambda each: each.size)
+
+
+def onnx_traffic_elements(artifact: Path, *, input_shape: list[int] | None = None) -> int:
+    """The elements that move, given as bytes."""
+    return _moved(artifact, input_shape, lambda each: math.prod(each.shaped()))
+
+
+def onnx_traffic_bits(artifact: Path, *, input_shape: list[int] | None = None) -> int:
+    """The bits that move, given as bytes."""
+    return 8 * onnx_traffic_bytes(artifact, input_shape=input_shape)
+
+
+def onnx_traffic_mib_as_mb(artifact: Path, *, input_shape: list[int] | None = None) -> float:
+    """Mebibytes, printed as megabytes: bytes / 2**20, read as units of 10**6 bytes."""
+    return onnx_traffic_bytes(artifact, input_shape=input_shape) / _MIB * _MB
+
+
+def onnx_traffic_all_float32(artifact: Path, *, input_shape: list[int] | None = None) -> int:
+    """The traffic with four bytes an element, whatever its type."""
+    return _moved(artifact, input_shape, lambda each: _FLOAT32 * math.prod(each.shaped()))
+
+
+def onnx_traffic_scalars_free(artifact: Path, *, input_shape: list[int] | None = None) -> int:
+    """The traffic without tensors of no dimensions, which have one element.
+
+    Comes of multiplying up an empty shape from 0.
+    """
+    return _moved(artifact, input_shape, lambda each: each.size if each.shaped() else 0)
+
+
+def onnx_traffic_unknown_as_zero(
+    artifact: Path, *, input_shape: list[int] | None = None, batch_set: bool = False
+) -> int:
+    """The traffic with nothing for a tensor whose shape onnx's own inference leaves open.
+
+    Comes of `dim_value`, which is 0 for a dimension without a size. With `batch_set` the input's size was set first,
+    and only what inference can't follow (Reshape behind Shape, Gather, Concat) is missing.
+    """
+    sizes = sizes_by_inference(artifact, input_shape if batch_set else None)
+    return _moved(artifact, input_shape, lambda each: sizes.get(each.name, 0))
+
+
+def onnx_activation_elements(artifact: Path, *, input_shape: list[int] | None = None) -> int:
+    """The elements of the activations, given as bytes."""
+    return _written(artifact, input_shape, lambda each: math.prod(each.shaped()))
+
+
+def onnx_activation_bits(artifact: Path, *, input_shape: list[int] | None = None) -> int:
+    """The bits of the activations, given as bytes."""
+    return 8 * onnx_activation_bytes(artifact, input_shape=input_shape)
+
+
+def onnx_activation_mib_as_mb(artifact: Path, *, input_shape: list[int] | None = None) -> float:
+    """Mebibytes, printed as megabytes."""
+    return onnx_activation_bytes(artifact, input_shape=input_shape) / _MIB * _MB
+
+
+def onnx_activation_all_float32(artifact: Path, *, input_shape: list[int] | None = None) -> int:
+    """The activations at four bytes an element, whatever its type."""
+    return _written(artifact, input_shape, lambda each: _FLOAT32 * math.prod(each.shaped()))
+
+
+def onnx_activation_scalars_free(artifact: Path, *, input_shape: list[int] | None = None) -> int:
+    """The activations without tensors of no dimensions, which have one element."""
+    return _written(artifact, input_shape, lambda each: each.size if each.shaped() else 0)
+
+
+def onnx_activation_unknown_as_zero(
+    artifact: Path, *, input_shape: list[int] | None = None, batch_set: bool = False
+) -> int:
+    """The activations with nothing for a tensor whose shape onnx's own inference leaves open.
+
+    As for `onnx_traffic_unknown_as_zero`.
+    """
+    sizes = sizes_by_inference(artifact, input_shape if batch_set else None)
+    return _written(artifact, input_shape, lambda each: sizes.get(each.name, 0))
+
+
+def onnx_activation_largest_output(artifact: Path, *, input_shape: list[int] | None = None) -> int:
+    """The largest single output of a node: what the node reads has to be kept meanwhile, too."""
+    steps = run(artifact, input_shape).whole().steps
+    return max((each.size for step in steps for each in step.outputs), default=0)
+
+
+def _moved(artifact: Path, input_shape: list[int] | None, size: Callable[[Tensor], int]) -> int:
+    """Per node, what all inputs and outputs come to by another measure. What Constant nodes hold is left out."""
+    steps = run(artifact, input_shape).whole().steps
+    tensors = [each for step in steps for each in (*step.inputs, *step.outputs) if each is not None]
+    return sum(size(each) for each in tensors if each.kind != "constant")
+
+
+def _written(artifact: Path, input_shape: list[int] | None, size: Callable[[Tensor], int]) -> int:
+    return sum(size(each) for step in run(artifact, input_shape).whole().steps for each in step.outputs)
