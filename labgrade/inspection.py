@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -45,6 +46,9 @@ def inspect(request: InspectRequest) -> Execution:
 
     `crashed`: reading it ended the process. `fault`: anything else, which is ours.
     """
+    if any("/" in name for name in request.beside):
+        with tempfile.TemporaryDirectory(prefix="labgrade-inspect-") as folder:
+            return inspect(_placed(request, Path(folder)))
     job = {
         "file": str(request.file),
         "function": request.function,
@@ -70,6 +74,18 @@ def inspect(request: InspectRequest) -> Execution:
         replies.seek(0)
         reply = replies.read(_REPLY_BYTES)
     return _told(reply, child.returncode, request)
+
+
+def _placed(request: InspectRequest, folder: Path) -> InspectRequest:
+    """The same request on copies: the artifact, and what is to lie beside it, also in folders there."""
+    for name, source in {request.artifact.name: request.artifact, **request.beside}.items():
+        target = folder / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            target.hardlink_to(source)
+        except OSError:
+            shutil.copyfile(source, target)
+    return replace(request, artifact=folder / request.artifact.name, beside={})
 
 
 def _told(reply: bytes, code: int, request: InspectRequest) -> Execution:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import tempfile
 import traceback
 from dataclasses import dataclass, replace
 from functools import partial as bind
+from pathlib import Path
 from typing import TYPE_CHECKING, Self, cast
 
 from labgrade import handed_in, policy
@@ -25,11 +27,10 @@ from labgrade.verdict import Outcome, Verdict, without_value
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from fractions import Fraction
-    from pathlib import Path
 
     from labgrade.course import Course
     from labgrade.judge import Expect, Judging
-    from labgrade.model import AnswerType, Check, Limits, Source, SubjectSpec, Task
+    from labgrade.model import AnswerType, Check, Limits, QuantityCall, Source, SubjectSpec, Task
     from labgrade.results import Submission
     from labgrade.values import Value
 
@@ -45,6 +46,8 @@ class Grader:
         self.runner = runner or Runner()
         self.oracle = oracle or Oracle(course.quantities)
         self.measurer = Measurer(course.quantities)
+        self._store = tempfile.TemporaryDirectory(prefix="labgrade-store-")
+        self.store = Path(self._store.name)
 
     def __enter__(self) -> Self:
         return self
@@ -56,6 +59,7 @@ class Grader:
         """Stop the processes behind the run."""
         self.oracle.close()
         self.runner.close()
+        self._store.cleanup()
 
     def grade(self, tasks: Iterable[Task], submission: Submission) -> SubmissionReport:
         """Every task of one submission."""
@@ -94,6 +98,15 @@ class Grader:
             own = handed_in.find(submission, subject.handed_in)
             return self.measurer.value(source, own, subject, limits)
         return self.oracle.value(source, subject)
+
+    def original_of(self, measured: QuantityCall, subject: SubjectSpec | None) -> Path | None:
+        """The subject's ONNX file, where a quantity of a student's file compares the two.
+
+        Raises:
+            FaultError: it can't be made.
+        """
+        asks = "original" in self.course.quantities.get(measured.quantity).parameters
+        return self.oracle.file(subject) if asks and subject is not None and not subject.handed_in else None
 
     def model_files(self, subject: SubjectSpec, submission: Submission) -> dict[str, Path]:
         """The ONNX file of a subject and its external data, by name, itself first.
@@ -212,6 +225,10 @@ class TaskGrading:
     def _judge(self, item: Item) -> tuple[Verdict, str]:
         check = item.check
         unmet = [need for need in check.needs if not self._met(need)]
+        waiting = [need for need in unmet if self._waits(need)]
+        if waiting:
+            named = ", ".join(map(repr, waiting))
+            return without_value(Outcome.MANUAL, f"waits for {named}, which a person has to look at first"), ""
         if unmet:
             return without_value(Outcome.SKIPPED, f"needs full credit for {', '.join(map(repr, unmet))} first"), ""
         answer = self._answer(check.answer, item.subject if check.cases else None)
@@ -229,13 +246,22 @@ class TaskGrading:
         measured = item.check.measured
         if measured is None or not isinstance(answer.value, Artifact):
             return answer.value
+        original = self._grader.original_of(measured, item.subject)
         limits = self.task.limits
-        return _typed(self._grader.measurer.value(measured, answer.value, item.subject, limits), None)
+        value = self._grader.measurer.value(measured, answer.value, item.subject, limits, original=original)
+        return _typed(value, None)
+
+    def _verdicts(self, need: str) -> list[Verdict]:
+        return [self.graded(name).verdict for name, item in self.items.items() if item.check.id == need]
+
+    def _waits(self, need: str) -> bool:
+        """Nothing but a person's look keeps it from full credit."""
+        verdicts = [verdict for verdict in self._verdicts(need) if verdict.credit < 1]
+        return all(verdict.outcome in (Outcome.MANUAL, Outcome.FAULT) for verdict in verdicts)
 
     def _met(self, need: str) -> bool:
         """Full credit; a fault of ours does not keep a student from what needs it."""
-        names = [name for name, item in self.items.items() if item.check.id == need]
-        verdicts = [self.graded(name).verdict for name in names]
+        verdicts = self._verdicts(need)
         return all(verdict.credit == 1 or verdict.outcome is Outcome.FAULT for verdict in verdicts)
 
     def _answer(self, name: str, case: SubjectSpec | None) -> Answer | NoAnswer:
@@ -253,6 +279,7 @@ class TaskGrading:
                 live_only=case is not None,
                 limits=self.task.limits,
                 runner=self._grader.runner,
+                store=self._grader.store,
             )
         return self._answers[key]
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from labgrade import schema, schema_errors, spec_checks, yamlfile, zoo_onnx
 from labgrade.errors import Finding, Mark, SpecError
+from labgrade.given import ALL as GIVEN
 from labgrade.model import (
     Alternative,
     AnswerSpec,
@@ -33,7 +34,6 @@ from labgrade.model import (
     Task,
     TextForm,
 )
-from labgrade.sandbox.given import GIVEN
 from labgrade.verdict import as_credit
 
 if TYPE_CHECKING:

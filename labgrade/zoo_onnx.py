@@ -9,7 +9,7 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING, Any
 
-from labgrade import zoo, zoo_micro
+from labgrade import zoo, zoo_linear, zoo_micro
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,13 +26,13 @@ DEFAULTS: Mapping[str, object] = {
     "dynamic_batch": False,
     "external_data": False,
 }
-SOURCES = (zoo.__file__, zoo_micro.__file__, __file__)
+SOURCES = (zoo.__file__, zoo_linear.__file__, zoo_micro.__file__, __file__)
 
 
 def names() -> tuple[str, ...]:
     """The ONNX files of the zoo, sorted."""
     exported = (name + SUFFIX for name in zoo.names() if name.startswith(zoo.COLLECTION))
-    return tuple(sorted([*exported, *(f"micro/{name}{SUFFIX}" for name in zoo_micro.FILES)]))
+    return tuple(sorted([*exported, *(f"micro/{name}{SUFFIX}" for name in zoo_micro.FILES), *zoo_linear.NAMES]))
 
 
 def models() -> tuple[str, ...]:
@@ -54,7 +54,9 @@ def make(path: Path, subject: Mapping[str, Any]) -> None:
         message = f"the zoo has no ONNX file '{model}'"
         raise ValueError(message)
     chosen = {**DEFAULTS, **{key: value for key, value in subject["options"].items() if key in DEFAULTS}}
-    if model.startswith("micro/"):
+    if model.startswith(zoo_linear.FOLDER):
+        zoo_linear.make(model, path, subject)
+    elif model.startswith("micro/"):
         zoo_micro.make(model.partition("/")[2].removesuffix(SUFFIX), path)
     else:
         _export(path, subject, chosen)

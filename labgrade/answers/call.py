@@ -7,6 +7,7 @@ import os
 import warnings
 from typing import TYPE_CHECKING
 
+from labgrade.answers import written
 from labgrade.answers.typed import WrongTypeError, as_value
 from labgrade.results import Answer, NoAnswer
 from labgrade.sandbox.request import CallRequest
@@ -64,24 +65,31 @@ def obtain(  # noqa: PLR0913 - each by its name
     limits: Limits,
     runner: Runner,
     model: Mapping[str, Path],
+    store: Path,
 ) -> Answer | NoAnswer | None:
     """The value that the function returns, or why there is none; None where the function is not present."""
     if not present(submission, form):
         return None
-    execution = runner.run(
-        CallRequest(
-            folder=submission.folder,
-            file=form.file,
-            function=form.function,
-            given=form.given,
-            subject=subject,
-            limits=limits,
-            model=model if "model_path" in form.given else {},
+    model = model if "model_path" in form.given else {}
+    if written.wanted(form):
+        execution = written.run(form, submission, subject=subject, limits=limits, runner=runner, model=model)
+    else:
+        execution = runner.run(
+            CallRequest(
+                folder=submission.folder,
+                file=form.file,
+                function=form.function,
+                given=form.given,
+                subject=subject,
+                limits=limits,
+                model=model,
+            )
         )
-    )
     origin = f"{form.file}:{form.function}"
     if execution.status != "returned":
         return _none(name, origin, execution, _OUTCOMES[execution.status], execution.reason)
+    if written.wanted(form):
+        return Answer(name=name, value=written.keep(execution.value, form, store), origin=origin)
     try:
         value = as_value(execution.value, kind)
     except WrongTypeError as error:

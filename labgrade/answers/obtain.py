@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from labgrade.verdict import Verdict
 
 
-def obtain(
+def obtain(  # noqa: PLR0913 - each by its name
     wanted: AnswerSpec,
     submission: Submission,
     *,
@@ -30,17 +30,26 @@ def obtain(
     limits: Limits,
     runner: Runner,
     model: Mapping[str, Path] = MappingProxyType({}),
+    store: Path,
 ) -> Answer | NoAnswer:
     """The answer in the first form that is present; MISSING with what was looked for where none is.
 
     `live_only`: only forms that can be computed again for another subject count (cases). `model`: the files of an
-    ONNX subject, by name, for a call that is given their path.
+    ONNX subject, by name, for a call that is given their path. `store`: where files that a call writes are kept.
     """
     forms = [form for form in wanted.forms if isinstance(form, CallForm) or not live_only]
     for position, form in enumerate(forms):
         if isinstance(form, CallForm):
             found = call.obtain(
-                wanted.name, wanted.type, form, submission, subject=subject, limits=limits, runner=runner, model=model
+                wanted.name,
+                wanted.type,
+                form,
+                submission,
+                subject=subject,
+                limits=limits,
+                runner=runner,
+                model=model,
+                store=store,
             )
         else:
             found = _read(wanted, form, submission)
