@@ -100,8 +100,8 @@ def _found_elsewhere(held: Array, layer: Layer, layers: Layers | None) -> str:
     """The part of a weight that the tile holds: of this layer first, then of the others."""
     if layers is None or min(held.shape) < 2:  # noqa: PLR2004 - fewer than 2x2 weights may stand anywhere
         return ""
-    for other in sorted(layers.named_once(), key=lambda each: each.number != layer.number):
-        of_other = "" if other.number == layer.number else f" of {other.name}"
+    for other in sorted(layers.named_once(), key=lambda each: each.weight is not layer.weight):
+        of_other = "" if other.weight is layer.weight else f" of {other.name}"
         for turned, block in (("", held), (", transposed", held.T)):
             place = _place(block, other.weight)
             if place is not None:

@@ -13,6 +13,8 @@ import gc
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from .._onnx.problems import ModelError
 from .findings import Finding
 from .machine import Machine
@@ -71,7 +73,8 @@ def prove(
         OriginalError: the original is outside what can be proved.
     """
     reference = read_original(original, shape)
-    with _without_collector():
+    # A damaged weight may hold any bits, and numpy warns of some of them.
+    with _without_collector(), np.errstate(all="ignore"):
         return _prove(submitted, reference, limit, frozenset(declared), own_weights=own_weights)
 
 

@@ -39,8 +39,8 @@ def problem_of(model: Model, declared: frozenset[str]) -> str:
     try:
         onnx.checker.check_model(checked)
     except onnx.checker.ValidationError as error:
-        said = str(error).strip().splitlines() or ["onnx.checker refuses it"]
-        return f"the graph is not valid: {' '.join(said[0].split())[:_MOST_WORDS]}"
+        said = " ".join(str(error).partition("==> Context")[0].split())
+        return f"the graph is not valid: {said[:_MOST_WORDS] or 'onnx.checker refuses it'}"
     return ""
 
 
