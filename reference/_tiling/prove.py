@@ -75,7 +75,10 @@ def prove(
     reference = read_original(original, shape)
     # A damaged weight may hold any bits, and numpy warns of some of them.
     with _without_collector(), np.errstate(all="ignore"):
-        return _prove(submitted, reference, limit, frozenset(declared), own_weights=own_weights)
+        try:
+            return _prove(submitted, reference, limit, frozenset(declared), own_weights=own_weights)
+        except UnicodeDecodeError:
+            return _stopped(reference, "file", "a name in the file is not UTF-8: it is damaged")
 
 
 @contextlib.contextmanager
