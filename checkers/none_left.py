@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def none_left(answer: Value, expected: Value | None) -> Verdict:
-    """Right where nothing is found; else the first finding is the reason, and the others follow.
+    """Right where nothing is found; else the findings are the reason, a line each, with a picture where there is one.
 
     Findings that are not certain cost nothing by themselves: the verdict waits for a person, with what evidence there
     is.
@@ -26,13 +26,13 @@ def none_left(answer: Value, expected: Value | None) -> Verdict:
         return incorrect(f"got {shown(answer)}, which is no list of findings")
     if not answer.found:
         return correct("nothing wrong was found: this holds for every input")
-    picture = "\n".join(line for finding in answer.found for line in finding.picture)
-    facts = {"picture": picture} if picture else {}
-    certain = [finding.says for finding in answer.found if finding.certain]
+    certain = [finding for finding in answer.found if finding.certain]
     if certain:
-        return incorrect("; ".join(certain), **facts)
+        picture = next((finding.picture for finding in certain if finding.picture), ())
+        return incorrect("\n".join([*(finding.says for finding in certain), *picture]))
+    facts = {}
     evidence = next((finding.opinion for finding in answer.found if finding.opinion), "")
     if evidence:
         facts["second opinion"] = evidence
-    reason = f"a person has to look: {'; '.join(finding.says for finding in answer.found)}"
+    reason = "\n".join(["a person has to look:", *(finding.says for finding in answer.found)])
     return without_value(Outcome.MANUAL, reason, hint="no points are lost meanwhile", **facts)

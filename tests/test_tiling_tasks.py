@@ -43,7 +43,7 @@ def graded(grader, tasks):
 
 @pytest.mark.parametrize("task", TASKS)
 def test_the_exemplar_is_proved(graded, task):
-    assert {name: verdict.outcome for name, verdict in graded("tiling-exemplar", task).items() if verdict.credit < 1} == {}
+    assert [name for name, verdict in graded("tiling-exemplar", task).items() if verdict.credit < 1] == []
 
 
 def test_swapped_tiles_are_named_and_drawn(graded):
@@ -56,7 +56,9 @@ def test_swapped_tiles_are_named_and_drawn(graded):
 
 def test_a_dense_product_left_is_named_with_its_sizes(graded):
     verdict = graded("tiling-dense", TASKS[2])["equivalent"]
-    assert verdict.reason.startswith("node '/classifier/classifier.4/Gemm' (Gemm) is a product of 1x70x10: the limit is")
+    assert verdict.reason.startswith(
+        "node '/classifier/classifier.4/Gemm' (Gemm) is a product of 1x70x10: the limit is"
+    )
 
 
 def test_ragged_columns_are_named(graded):
@@ -101,10 +103,12 @@ def test_what_the_proof_does_not_cover_waits_for_a_person_and_so_does_what_needs
     verdicts = graded("someone", TASKS[2], hand_in(tmp_path, body))
     outcomes = {name: verdict.outcome for name, verdict in verdicts.items()}
     assert outcomes["equivalent"] is Outcome.INCORRECT  # the products are too big as well, and that is certain
-    body = body.replace("onnx.save", "[setattr(n, 'op_type', 'Softplus') for n in model.graph.node if n.op_type == 'Gemm'];"
-                        "[n.input.__delitem__(slice(1, None)) for n in model.graph.node if n.op_type == 'Softplus'];"
-                        "[n.attribute.__delitem__(slice(None)) for n in model.graph.node if n.op_type == 'Softplus'];"
-                        "onnx.save")  # fmt: skip
+    body = """
+    for node in model.graph.node:
+        if node.op_type == "Gemm":
+            node.op_type = "Softplus"
+            del node.input[1:], node.attribute[:]
+    onnx.save(model, target)"""
     (tmp_path / "someone" / "hw2_3.py").write_text(SOURCE.format(body=body), encoding="utf-8")
     verdicts = graded("someone", TASKS[2], tmp_path)
     assert verdicts["equivalent"].outcome is Outcome.MANUAL

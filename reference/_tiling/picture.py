@@ -9,8 +9,8 @@ if TYPE_CHECKING:
 
     from .layers import Layer
 
-_MOST_LINES, _MOST_SIGNS = 16, 64
-RIGHT, WRONG = "·", "#"
+_MOST_LINES, _MOST_SIGNS = 10, 48
+RIGHT, WRONG = ".", "#"
 
 
 def picture(layer: Layer, wrong: Iterable[tuple[int, int, int]], limit: int) -> list[str]:

@@ -3,10 +3,10 @@
 from fractions import Fraction
 
 import pytest
-from labgrade.values import Number
-from labgrade.verdict import Outcome
 
 from checkers.at_most import at_most
+from labgrade.values import Number
+from labgrade.verdict import Outcome
 
 
 @pytest.mark.parametrize(("value", "right"), [(64, True), (63, True), (65, False), (-1, True), (0, True)])

@@ -122,7 +122,7 @@ def test_if_that_looks_at_the_input(refused, original):
     submitted = tiled(original, Way())
     last = submitted.graph.node[-1]
     last.output[0] = "honest"
-    submitted.graph.initializer.extend([floats("fake", 1, 70), numpy_helper.from_array(np.asarray(True), "yes")])
+    submitted.graph.initializer.extend([floats("fake", 1, 70), numpy_helper.from_array(np.ones((), bool), "yes")])
     submitted.graph.node.append(helper.make_node("If", ["yes"], ["y"], name="spy", then_branch=then, else_branch=other))
     assert "'spy' (If" in refused(submitted)
 
