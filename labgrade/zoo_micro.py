@@ -40,8 +40,8 @@ def shape_chain() -> onnx.ModelProto:
     """Opset 10: the shape of a Reshape comes of Shape, Gather, Unsqueeze and Concat, and the batch is open."""
     import numpy as np
 
-    graph = _Graph([("x", ["N", 3, 12, 12])], [("y", ["N", 5])])
-    graph.conv("x", "c", 3, 6, strides=[2, 2], pads=[1, 1, 1, 1])
+    graph = _Graph([("x", ["N", 3, 12, 12])], [("y", ["N", 7])])
+    graph.conv("x", "c", 3, 10, strides=[2, 2], pads=[1, 1, 1, 1])
     graph.add("Clip", ["c"], "r", min=0.0, max=6.0)
     graph.add("GlobalAveragePool", ["r"], "g")
     graph.add("Shape", ["r"], "s")
@@ -51,7 +51,7 @@ def shape_chain() -> onnx.ModelProto:
     graph.weight("rest", np.array([-1], dtype=np.int64))
     graph.add("Concat", ["n1", "rest"], "wanted", axis=0)
     graph.add("Reshape", ["g", "wanted"], "f")
-    graph.gemm("f", "y", 6, 5)
+    graph.gemm("f", "y", 10, 7)
     return graph.model(10)
 
 
