@@ -9,11 +9,12 @@ from functools import partial as bind
 from pathlib import Path
 from typing import TYPE_CHECKING, Self, cast
 
-from labgrade import handed_in, policy
+from labgrade import handed_in, policy, zoo_linear
 from labgrade.answers import obtain
 from labgrade.answers.natural import natural
 from labgrade.answers.typed import WrongTypeError, as_value
 from labgrade.errors import FaultError
+from labgrade.given import TRANSFORMED
 from labgrade.handed_in import Measurer, UnfitError
 from labgrade.judge import judge, with_parameters
 from labgrade.model import CallForm, LiteralValue
@@ -107,6 +108,17 @@ class Grader:
         """
         asks = "original" in self.course.quantities.get(measured.quantity).parameters
         return self.oracle.file(subject) if asks and subject is not None and not subject.handed_in else None
+
+    def tilings(self, subject: SubjectSpec) -> dict[str, Path]:
+        """Right and wrong tilings of a subject, under names that say nothing.
+
+        Raises:
+            FaultError: one can't be made.
+        """
+        return {
+            number: self.oracle.file(replace(subject, options={**subject.options, "tiling": name}))
+            for number, name in zoo_linear.numbered_tilings().items()
+        }
 
     def model_files(self, subject: SubjectSpec, submission: Submission) -> dict[str, Path]:
         """The ONNX file of a subject and its external data, by name, itself first.
@@ -271,11 +283,14 @@ class TaskGrading:
             wanted, subject = self.task.answers[name], case or self.task.subject
             given = {word for form in wanted.forms if isinstance(form, CallForm) for word in form.given}
             files = subject is not None and "model_path" in given
+            model = self._grader.model_files(subject, self.submission) if subject is not None and files else {}
+            if subject is not None and TRANSFORMED in given:
+                model |= self._grader.tilings(subject)
             self._answers[key] = obtain.obtain(
                 wanted,
                 self.submission,
                 subject=subject,
-                model=self._grader.model_files(subject, self.submission) if subject is not None and files else {},
+                model=model,
                 live_only=case is not None,
                 limits=self.task.limits,
                 runner=self._grader.runner,

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _LIVE = ("call",)
 
-_EXPECT_NOTHING = frozenset({"at_most", "between", "none_left"})
+_EXPECT_NOTHING = frozenset({"at_most", "between", "catches", "none_left"})
 
 
 def findings(loaded: Loaded, course: Course) -> list[Finding]:

@@ -2,13 +2,16 @@
 
 `linear/layer.onnx` is one Gemm; `linear/mlp.onnx` layers with ReLU between; `linear/classifier.onnx` convolutions,
 pooling, Flatten and then such layers. The options `widths` (outputs of each layer), `bias`, `spelled` (`gemm` or
-`matmul`) and `opset` say more; the input's shape says the rest.
+`matmul`) and `opset` say more; the input's shape says the rest. `tiling` names a right or wrong tiling of the network.
 """
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 from typing import TYPE_CHECKING, Any
+
+from labgrade import zoo_tilings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -18,7 +21,7 @@ if TYPE_CHECKING:
 
 FOLDER = "linear/"
 NAMES = ("linear/classifier.onnx", "linear/layer.onnx", "linear/mlp.onnx")
-_DEFAULTS: Mapping[str, Any] = {"widths": None, "bias": True, "spelled": "gemm", "opset": 17}
+_DEFAULTS: Mapping[str, Any] = {"widths": None, "bias": True, "spelled": "gemm", "opset": 17, "tiling": None}
 _WIDTHS = {"classifier": [90, 70, 10], "layer": [128], "mlp": [200, 130]}
 _CHANNELS = (8, 12)
 
@@ -37,6 +40,8 @@ def make(name: str, path: Path, subject: Mapping[str, Any]) -> None:
         raise ValueError(message)
     kind = name.removeprefix(FOLDER).removesuffix(".onnx")
     onnx.save(_Network(kind, tuple(subject["shape"]), {**_DEFAULTS, **options}, subject["weight_seed"]).model(), path)
+    if options.get("tiling"):
+        zoo_tilings.make(path, options["tiling"], path)
 
 
 def outputs(model: str, options: Mapping[str, Any]) -> int | None:
@@ -45,6 +50,12 @@ def outputs(model: str, options: Mapping[str, Any]) -> int | None:
         return None
     widths = options.get("widths") or _WIDTHS[model.removeprefix(FOLDER).removesuffix(".onnx")]
     return int(widths[-1])
+
+
+def numbered_tilings() -> dict[str, str]:
+    """File names that say nothing, and the right and wrong tilings that they stand for, in no order."""
+    shuffled = sorted(zoo_tilings.NAMES, key=lambda name: hashlib.sha256(name.encode()).digest())
+    return {f"transformed_{number:02}.onnx": name for number, name in enumerate(shuffled, start=1)}
 
 
 class _Network:

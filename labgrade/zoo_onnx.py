@@ -9,7 +9,7 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING, Any
 
-from labgrade import zoo, zoo_linear, zoo_micro
+from labgrade import zoo, zoo_linear, zoo_micro, zoo_tilings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,7 +26,7 @@ DEFAULTS: Mapping[str, object] = {
     "dynamic_batch": False,
     "external_data": False,
 }
-SOURCES = (zoo.__file__, zoo_linear.__file__, zoo_micro.__file__, __file__)
+SOURCES = (zoo.__file__, zoo_linear.__file__, zoo_micro.__file__, zoo_tilings.__file__, __file__)
 
 
 def names() -> tuple[str, ...]:

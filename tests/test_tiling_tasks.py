@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from labgrade import course, pipeline, spec, submission
+from labgrade import course, pipeline, spec, submission, zoo_linear, zoo_tilings
 from labgrade.model import InputSpec, SubjectSpec
 from labgrade.verdict import Outcome
 
 ROOT = Path(__file__).parents[1]
-TASKS = ("2-3-1-linear-subgraph", "2-3-2-tiled-subgraph", "2-3-3-alexnet-tiled")
+TASKS = ("2-3-1-linear-subgraph", "2-3-2-tiled-subgraph", "2-3-3-alexnet-tiled", "2-3-4-verification")
 SMALL = SubjectSpec(model="linear/classifier.onnx", input=InputSpec(shape=(1, 3, 24, 24)))
 
 
@@ -138,3 +138,39 @@ def test_a_file_handed_in_is_measured_like_one_that_is_written(graded, grader, t
     (place / "alexnet_tiled.onnx").write_bytes(grader.oracle.file(SMALL).read_bytes())
     verdict = graded("someone", TASKS[2], tmp_path)["equivalent"]
     assert "is a product of 1x432x90: the limit is 64x64x64" in verdict.reason
+
+
+def test_a_verification_is_judged_by_what_it_lets_through(graded):
+    assert graded("tiling-exemplar", "2-3-4-verification")["tells-right-from-wrong"].outcome is Outcome.CORRECT
+    verdict = graded("tiling-swapped", "2-3-4-verification")["tells-right-from-wrong"]
+    assert verdict.outcome is Outcome.PARTIAL
+    assert "'a product over 64', 'a tile scaled by 1.0001'" in verdict.reason
+
+
+@pytest.mark.parametrize(
+    ("verify", "words"),
+    [
+        ("return False", "3 of 3 right files are not accepted"),
+        ("raise KeyError(a)", "failed: KeyError"),
+        ("return None", "neither true nor false"),
+        ("return True", "0 of 12 wrong files are rejected"),
+        ("return 'right' in b", "3 of 3 right files are not accepted"),
+    ],
+)
+def test_verifications_that_do_not_verify(graded, tmp_path, verify, words):
+    place = hand_in(tmp_path, "pass") / "someone" / "hw2_3.py"
+    place.write_text(f"def verify(a, b):\n    {verify}\n", encoding="utf-8")
+    verdict = graded("someone", "2-3-4-verification", tmp_path)["tells-right-from-wrong"]
+    assert verdict.outcome is Outcome.INCORRECT
+    assert words in verdict.reason
+
+
+def test_the_engine_s_own_tilings_are_what_their_names_say(tmp_path):
+    from reference._tiling.prove import prove
+
+    subject = {"shape": (3, 150), "options": {}, "weight_seed": 1}
+    zoo_linear.make("linear/mlp.onnx", tmp_path / "o.onnx", subject)
+    for name in zoo_tilings.NAMES:
+        zoo_tilings.make(tmp_path / "o.onnx", name, tmp_path / "t.onnx")
+        assert prove(tmp_path / "t.onnx", tmp_path / "o.onnx").is_proved == name.startswith("right: "), name
+    assert sorted(zoo_linear.numbered_tilings().values()) == sorted(zoo_tilings.NAMES)

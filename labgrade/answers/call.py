@@ -7,7 +7,8 @@ import os
 import warnings
 from typing import TYPE_CHECKING
 
-from labgrade.answers import written
+from labgrade import zoo_linear
+from labgrade.answers import verified, written
 from labgrade.answers.typed import WrongTypeError, as_value
 from labgrade.results import Answer, NoAnswer
 from labgrade.sandbox.request import CallRequest
@@ -71,7 +72,9 @@ def obtain(  # noqa: PLR0913 - each by its name
     if not present(submission, form):
         return None
     model = model if "model_path" in form.given else {}
-    if written.wanted(form):
+    if verified.wanted(form):
+        execution = verified.run(form, submission, subject=subject, limits=limits, runner=runner, model=model)
+    elif written.wanted(form):
         execution = written.run(form, submission, subject=subject, limits=limits, runner=runner, model=model)
     else:
         execution = runner.run(
@@ -89,9 +92,16 @@ def obtain(  # noqa: PLR0913 - each by its name
     if execution.status != "returned":
         return _none(name, origin, execution, _OUTCOMES[execution.status], execution.reason)
     if written.wanted(form):
+        problem = written.too_large(execution.value)
+        if problem:
+            hint = "hand it in as a file: a person will look"
+            return NoAnswer(name=name, verdict=without_value(Outcome.MANUAL, problem, hint=hint), origin=origin)
         return Answer(name=name, value=written.keep(execution.value, form, store), origin=origin)
+    said = execution.value
+    if verified.wanted(form):
+        said = verified.rows(said, zoo_linear.numbered_tilings())
     try:
-        value = as_value(execution.value, kind)
+        value = as_value(said, kind)
     except WrongTypeError as error:
         return _none(name, origin, execution, Outcome.INCORRECT, f"{form.function} returned {error}")
     return Answer(name=name, value=value, origin=origin)
