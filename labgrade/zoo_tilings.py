@@ -68,9 +68,10 @@ class _Tiling:
                 self._nodes.append(helper.make_node("Identity", node.input, node.output, name=node.name))
             else:
                 self._nodes.append(node)
-        graph = helper.make_graph(
-            self._nodes, "tiled", self._source.graph.input, self._source.graph.output, self._weights
-        )
+        used = {name for node in self._nodes for name in node.input}
+        kept = [each for each in self._source.graph.initializer if each.name in used]
+        source = self._source.graph
+        graph = helper.make_graph(self._nodes, "tiled", source.input, source.output, [*kept, *self._weights])
         if self._mistake == "a constant output":
             self._end_in_a_constant(graph)
         return helper.make_model(graph, opset_imports=self._source.opset_import, ir_version=8)

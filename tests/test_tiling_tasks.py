@@ -165,11 +165,13 @@ def test_verifications_that_do_not_verify(graded, tmp_path, verify, words):
     assert words in verdict.reason
 
 
-def test_the_engine_s_own_tilings_are_what_their_names_say(tmp_path):
+@pytest.mark.parametrize(
+    ("model", "shape"), [("linear/mlp.onnx", (3, 150)), ("linear/classifier.onnx", (2, 3, 24, 24))]
+)
+def test_the_engine_s_own_tilings_are_what_their_names_say(tmp_path, model, shape):
     from reference._tiling.prove import prove
 
-    subject = {"shape": (3, 150), "options": {}, "weight_seed": 1}
-    zoo_linear.make("linear/mlp.onnx", tmp_path / "o.onnx", subject)
+    zoo_linear.make(model, tmp_path / "o.onnx", {"shape": shape, "options": {}, "weight_seed": 1})
     for name in zoo_tilings.NAMES:
         zoo_tilings.make(tmp_path / "o.onnx", name, tmp_path / "t.onnx")
         assert prove(tmp_path / "t.onnx", tmp_path / "o.onnx").is_proved == name.startswith("right: "), name
