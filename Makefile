@@ -9,7 +9,7 @@ SUBMISSIONS_DIR ?= submissions
 BIN = $(VENV)/bin
 STAMP = $(VENV)/.installed
 
-.PHONY: grade test lint setup bench bench-macs mutation schema clean
+.PHONY: grade test lint setup bench bench-macs bench-onnx mutation schema clean
 
 # pytest ends with 1 where a check is not right: the submission was graded all the same.
 grade: setup
@@ -36,6 +36,10 @@ bench: setup
 bench-macs: setup
 	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev,bench]'
 	$(BIN)/python benchmarks/macs.py
+
+bench-onnx: setup
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev,bench]'
+	$(BIN)/python benchmarks/onnx_files.py
 
 mutation: setup
 	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev,mutation]'

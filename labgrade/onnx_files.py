@@ -60,7 +60,7 @@ class OnnxFiles:
         """What a subject's file depends on: its content, or what it is made from."""
         if subject.file:
             return self._digest(Path(subject.file))
-        sources = [hashlib.sha256(Path(file).read_bytes()).hexdigest() for file in zoo_onnx.SOURCES]
+        sources = [hashlib.sha256(Path(file).read_bytes()).hexdigest() for file in zoo_onnx.sources(subject.model)]
         meaning = json.dumps([plain, sources, self._versions], sort_keys=True)
         return hashlib.sha256(meaning.encode()).hexdigest()
 

@@ -106,6 +106,22 @@ def external_data() -> onnx.ModelProto:
     return graph.model(17)
 
 
+def lenet() -> onnx.ModelProto:
+    """A LeNet of four convolutions, as the lab shows it: 5x5, 5x5, 7x7, 1x1; the batch is open."""
+    graph = _Graph([("image", ["N", 1, 28, 28])], [("probabilities", ["N", 10])])
+    graph.conv("image", "conv1", 1, 8, kernel=[5, 5], pads=[2, 2, 2, 2])
+    graph.add("MaxPool", ["conv1"], "pool1", kernel_shape=[2, 2], strides=[2, 2])
+    graph.conv("pool1", "conv2", 8, 16, kernel=[5, 5], pads=[2, 2, 2, 2])
+    graph.add("MaxPool", ["conv2"], "pool2", kernel_shape=[2, 2], strides=[2, 2])
+    graph.conv("pool2", "conv3", 16, 32, kernel=[7, 7])
+    graph.add("Relu", ["conv3"], "relu3")
+    graph.conv("relu3", "conv4", 32, 24, kernel=[1, 1])
+    graph.add("Flatten", ["conv4"], "flat")
+    graph.gemm("flat", "logits", 24, 10)
+    graph.add("Softmax", ["logits"], "probabilities")
+    return graph.model(13)
+
+
 def branch_and_loop() -> onnx.ModelProto:
     """An If whose condition is computed from a shape, and a Loop that runs five times, both on tensors from outside."""
     import numpy as np
@@ -231,5 +247,6 @@ FILES: Mapping[str, Callable[[], onnx.ModelProto]] = {
     each.__name__: each
     for each in (
         dynamic_batch, shape_chain, int8_float16, int4, external_data, branch_and_loop, functions,
+        lenet,
     )
 }  # fmt: skip

@@ -26,13 +26,19 @@ DEFAULTS: Mapping[str, object] = {
     "dynamic_batch": False,
     "external_data": False,
 }
-SOURCES = (zoo.__file__, zoo_linear.__file__, zoo_micro.__file__, zoo_tilings.__file__, __file__)
 
 
 def names() -> tuple[str, ...]:
     """The ONNX files of the zoo, sorted."""
     exported = (name + SUFFIX for name in zoo.names() if name.startswith(zoo.COLLECTION))
     return tuple(sorted([*exported, *(f"micro/{name}{SUFFIX}" for name in zoo_micro.FILES), *zoo_linear.NAMES]))
+
+
+def sources(model: str) -> tuple[str, ...]:
+    """The files of ours that decide what the zoo's file `model` holds."""
+    if model.startswith(zoo_linear.FOLDER):
+        return (zoo_linear.__file__, zoo_tilings.__file__)
+    return (zoo_micro.__file__,) if model.startswith("micro/") else (zoo.__file__, __file__)
 
 
 def models() -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from ._onnx.attributes import floats_of
 from ._onnx.load import load, nodes_of
 from ._onnx.naive import sizes_by_inference
 from ._onnx.run import run
-from .onnx_memory import onnx_activation_bytes, onnx_traffic_bytes
+from .onnx_memory import onnx_activation_bytes, onnx_node_inputs, onnx_tensors, onnx_traffic_bytes
 from .onnx_nodes import onnx_attributes
 
 if TYPE_CHECKING:
@@ -50,6 +50,30 @@ def onnx_operator_counts_inlined(artifact: Path) -> dict[str, int]:
         else:
             waiting += function.node
     return dict(found)
+
+
+def onnx_node_inputs_without_weights(
+    artifact: Path, *, operators: list[str] | None = None, input_shape: list[int] | None = None
+) -> list[dict[str, Any]]:
+    """The tensors that nodes read without those that the file holds."""
+    rows = onnx_tensors(artifact, input_shape=input_shape, weights=False)
+    there = {row["tensor"] for row in rows}
+    read = onnx_node_inputs(artifact, operators=operators, input_shape=input_shape)
+    return [row for row in read if row["tensor"] in there]
+
+
+def onnx_node_inputs_known_to_inference(
+    artifact: Path, *, operators: list[str] | None = None, input_shape: list[int] | None = None
+) -> list[dict[str, Any]]:
+    """The tensors that nodes read, those with an open dimension with 0 in its place and no elements.
+
+    Comes of `dim_value`, which is 0 for a dimension without a size.
+    """
+    sizes = sizes_by_inference(artifact, None)
+    rows = onnx_node_inputs(artifact, operators=operators, input_shape=input_shape)
+    open_ones = {row["tensor"] for row in rows if not sizes.get(row["tensor"])}
+    nothing = {"elements": 0, "bytes": 0}
+    return [{**row, **nothing, "shape": [0, *row["shape"][1:]]} if row["tensor"] in open_ones else row for row in rows]
 
 
 def onnx_traffic_first_inputs(artifact: Path, *, input_shape: list[int] | None = None) -> int:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from labgrade import course, pipeline, spec
+from labgrade import course, pipeline, spec, submission, zoo_micro
 from labgrade.answers.numbers import read_number
 from labgrade.judge import judge
 from labgrade.values import Number
@@ -23,7 +23,15 @@ KNOWN = [
 
 
 @pytest.fixture(scope="module")
-def grader(tmp_path_factory):
+def someone(tmp_path_factory):
+    """Who hands in a model of their own, for the tasks that are about one."""
+    folder = tmp_path_factory.mktemp("someone")
+    zoo_micro.make("shape_chain", folder / "hw2-2-model.onnx")
+    return submission.read(folder, "someone")
+
+
+@pytest.fixture(scope="module")
+def grader():
     with pipeline.Grader(COURSE) as own:
         yield own
 
@@ -40,13 +48,13 @@ def verdict_of(grader, task_id, check_id, answer, subject=None):
 
 
 @pytest.mark.parametrize(("task_id", "check_id", "index"), KNOWN)
-def test_a_misconception_is_claimed_for_its_value_on_some_subject(grader, task_id, check_id, index):
+def test_a_misconception_is_claimed_for_its_value_on_some_subject(grader, someone, task_id, check_id, index):
     task = TASKS[task_id]
     check = check_of(task, check_id)
     known = check.misconceptions[index]
     claimed = []
     for subject in check.cases or (task.subject,):
-        judging, expect = grader.means(task, check, subject)
+        judging, expect = grader.means(task, check, subject, someone)
         verdict = judge(check, expect(known.source), judging, expect)
         if verdict.hint == known.says:
             assert verdict.outcome is not Outcome.CORRECT
@@ -58,11 +66,11 @@ def test_a_misconception_is_claimed_for_its_value_on_some_subject(grader, task_i
 
 
 @pytest.mark.parametrize("task_id", TASKS)
-def test_the_right_value_is_right_and_every_convention_too(grader, task_id):
+def test_the_right_value_is_right_and_every_convention_too(grader, someone, task_id):
     task = TASKS[task_id]
     for check in task.checks:
         for subject in check.cases or (task.subject,):
-            judging, expect = grader.means(task, check, subject)
+            judging, expect = grader.means(task, check, subject, someone)
             for source in (check.expected, *(other.source for other in check.also_right)):
                 verdict = judge(check, expect(source), judging, expect)
                 assert verdict.outcome is Outcome.CORRECT, (check.id, subject, verdict)
@@ -86,6 +94,17 @@ def test_the_right_value_is_right_and_every_convention_too(grader, task_id):
         ("2-1-4-macs", "total", "1,507,755,400", "count_functional=False"),
         ("2-1-4-macs", "total", "1,498,391,752", "torchinfo"),
         ("2-1-4-macs", "total", "1497352192", "linear layer at the end is missing"),
+        ("2-2-1-operators", "total", "6", "number of different types"),
+        ("2-2-2-bandwidth", "total", "105,494,432", "Weights are left out"),
+        ("2-2-2-bandwidth", "total", "104,869,632", ""),
+        ("2-2-2-bandwidth", "total", "9633792 bytes", "largest node"),
+        ("2-2-2-bandwidth", "total", "52612440 bytes", "behind the Reshape"),
+        ("2-2-2-bandwidth", "total", "113.91 MB", "in MiB"),
+        ("2-2-3-activation-memory", "total", "52010328 bytes", "propagate the values of shapes"),
+        ("2-2-3-activation-memory", "total", "107,117,792", "containers are counted again"),
+        ("2-2-3-activation-memory", "total", "77,857,184", "PyTorch's modules"),
+        ("2-2-3-activation-memory", "total", "13,003,848", "number of elements"),
+        ("2-2-3-activation-memory", "total", "119445696", "This is the traffic"),
     ],
 )
 def test_published_wrong_values_get_their_own_hint(grader, task_id, check_id, text, words):
@@ -118,6 +137,19 @@ def test_published_wrong_values_get_their_own_hint(grader, task_id, check_id, te
         ("2-1-4-macs", "1.499 GMac", Outcome.INCORRECT),
         ("2-1-4-macs", "1,498,376,193", Outcome.INCORRECT),
         ("2-1-4-macs", "1,356,857,601", Outcome.INCORRECT),
+        ("2-2-1-operators", "100", Outcome.CORRECT),
+        ("2-2-1-operators", "170", Outcome.CORRECT),
+        ("2-2-1-operators", "105", Outcome.CORRECT),
+        ("2-2-1-operators", "101", Outcome.INCORRECT),
+        ("2-2-2-bandwidth", "119,445,696 bytes", Outcome.CORRECT),
+        ("2-2-2-bandwidth", "119.4 MB", Outcome.CORRECT),
+        ("2-2-2-bandwidth", "113.91 MiB", Outcome.CORRECT),
+        ("2-2-2-bandwidth", "66,568,768", Outcome.CORRECT),
+        ("2-2-2-bandwidth", "119445700", Outcome.INCORRECT),
+        ("2-2-3-activation-memory", "52,015,392", Outcome.CORRECT),
+        ("2-2-3-activation-memory", "9,633,792", Outcome.CORRECT),
+        ("2-2-3-activation-memory", "52,617,504", Outcome.CORRECT),
+        ("2-2-3-activation-memory", "52,015,396", Outcome.INCORRECT),
     ],
 )
 def test_right_values_are_right_and_near_misses_are_not(grader, task_id, text, outcome):

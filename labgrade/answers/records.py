@@ -66,7 +66,8 @@ def find_records(text: str, kind: TableType) -> Table | None:
     if rows:
         return Table(rows=tuple(rows[:_MOST_ROWS]))
     lines = [line[:_LONGEST_LINE] for line in text.splitlines()]
-    records, abridged = [], False
+    records: list[_Record] = []
+    abridged = False
     current: _Record | None = None
     for number, line in enumerate(lines):
         if _LEFT_OUT.match(line):
@@ -128,7 +129,7 @@ def _from_protobuf(text: str, kind: TableType) -> Iterator[Row]:
     for at, match in enumerate(nodes):
         end = nodes[at + 1].start() if at + 1 < len(nodes) else len(text)
         before = text[nodes[at - 1].end() if at else 0 : match.start()]
-        names = {word: name for word, name in _NAME.findall(before[before.rfind("}") + 1 :])}
+        names = dict(_NAME.findall(before[before.rfind("}") + 1 :]))
         cells: dict[str, Scalar | None] = {}
         for block in _BLOCK.finditer(text, match.end(), end):
             fields = _FIELD.findall(block[1])

@@ -112,7 +112,7 @@ def _complete(tensor: onnx.TensorProto, folder: Path) -> None:
     """Check where external data lies, and read it where it is as small as what shapes are computed from."""
     if tensor.data_location != onnx.TensorProto.EXTERNAL or not tensor.external_data:
         return
-    entries = {entry.key: entry.value for entry in tensor.external_data}
+    entries = {entry.key: str(entry.value) for entry in tensor.external_data}  # bytes where it is no UTF-8
     wanted = size_of(tensor.data_type, tuple(tensor.dims))
     try:
         offset = int(entries.get("offset", "0"))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import onnx
-from onnx import defs, helper, shape_inference
+from onnx import checker, defs, helper, shape_inference
 
 from .problems import ModelError
 from .tensors import MOST_ELEMENTS, Tensor, checked
@@ -57,7 +57,15 @@ _LIKE_FIRST = frozenset(
     ]
 )
 _POSITIVE = ("kernel_shape", "strides", "dilations")
-_INFERENCE_ERRORS = (shape_inference.InferenceError, RuntimeError, ValueError, TypeError)
+_INFERENCE_ERRORS = (
+    shape_inference.InferenceError,
+    checker.ValidationError,
+    ArithmeticError,
+    LookupError,
+    RuntimeError,
+    TypeError,
+    ValueError,
+)
 Opsets = tuple[tuple[str, int], ...]
 
 
@@ -102,7 +110,7 @@ def _schema(node: onnx.NodeProto, opsets: Opsets) -> defs.OpSchema | None:
         raise ModelError(message)
     try:
         schema = defs.get_schema(node.op_type, version, domain)
-    except defs.SchemaError:
+    except (defs.SchemaError, TypeError):  # TypeError: the version is no number of 32 bits
         if domain not in _domains():
             return None
         message = f"{label(node)}: there is no operator of that name in opset {version}"

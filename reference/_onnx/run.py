@@ -6,6 +6,7 @@ themselves.
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -73,8 +74,14 @@ def run(path: Path, input_shape: Sequence[int] | None) -> Run:
     Raises:
         ModelError: the file is no ONNX model or not a valid one; names the node or the field.
     """
+    changed = path.stat().st_mtime_ns if path.is_file() else 0
+    return _run(path, changed, tuple(input_shape) if input_shape is not None else None)
+
+
+@functools.lru_cache(maxsize=2)  # one file is asked many questions in a row
+def _run(path: Path, _changed: int, input_shape: tuple[int, ...] | None) -> Run:
     done = Run(load(path))
-    _Runner(done).main(tuple(input_shape) if input_shape is not None else None)
+    _Runner(done).main(input_shape)
     return done
 
 

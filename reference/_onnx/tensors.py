@@ -86,6 +86,11 @@ def type_name(data_type: int) -> str:
 def of_proto(proto: onnx.TensorProto, kind: Kind, name: str = "") -> Tensor:
     """A tensor that the file holds. Its value is read when it is asked for, if it was small enough to be kept."""
     shape = checked(tuple(proto.dims), name or proto.name)
+    wanted = size_of(proto.data_type, shape)
+    if proto.HasField("raw_data") and wanted is not None and len(proto.raw_data) != wanted:
+        held = f"{len(proto.raw_data):,} bytes where its shape {list(shape)} needs {wanted:,}"
+        message = f"the tensor '{(name or proto.name)[:80]}' holds {held}"
+        raise ModelError(message)
     return Tensor(
         name=name or proto.name,
         kind=kind,

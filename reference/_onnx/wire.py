@@ -48,6 +48,7 @@ _LEFT_OUT: Mapping[str, frozenset[int]] = {
     "node": frozenset({6, 9, 10}),
 }
 _INTEGERS = frozenset({2, 3, 4, 5, 6, 7, 9, 12, 13})
+_ALWAYS = frozenset({"tensor", "graph"})
 _DIMS, _DATA_TYPE, _NAME, _RAW, _DOC = 1, 2, 8, 9, 12
 _TYPED = frozenset({4, 5, 6, 7, 10, 11})
 _EXTERNAL_MARK = bytes([14 << 3, 1])  # data_location: EXTERNAL
@@ -101,7 +102,7 @@ class _Walk:
             count += 1
             if wire == _BYTES and number in inside:
                 name, below = inside[number]
-                if below == "tensor" or finish - begin > _WHOLE_BYTES:
+                if below in _ALWAYS or finish - begin > _WHOLE_BYTES:
                     here = f"{place}.{name}[{count - 1}]"
                     content = self.message(below, begin, finish, here, depth + 1)
                     kept += _head(number, len(content)) + content

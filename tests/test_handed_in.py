@@ -1,0 +1,198 @@
+"""Models of students' own: analysed in a process of its own, what is wrong with them told to the student."""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+from labgrade import course, pipeline, spec, submission, zoo_micro
+from labgrade.inspection import InspectRequest, inspect
+from labgrade.model import Limits
+from labgrade.verdict import Outcome
+
+TASK = """
+id: task
+title: A task
+points: 8
+statement: Which model is yours?
+subject: {handed_in: 'own*.onnx', input: [1, 3, 12, 12]}
+answers:
+  traffic: {type: bytes, from: [{call: hw.py:traffic, given: [model_path]}, {entry: task.traffic}]}
+  graph: {type: onnx, from: [{file: made.onnx}]}
+checks:
+  - id: traffic
+    points: 2
+    answer: traffic
+    checker: equal
+    expected: {quantity: onnx_traffic_bytes}
+    misconceptions: [{value: {quantity: onnx_traffic_without_weights}, says: weights move too}]
+  - {id: macs, points: 2, answer: graph, measured: {quantity: onnx_macs}, checker: equal, expected: 200}
+  - id: counts
+    points: 2
+    answer: graph
+    measured: {quantity: onnx_operator_counts}
+    checker: equal
+    expected: {literal: {MatMul: 2, DequantizeLinear: 1, Mul: 1}}
+  - id: same
+    points: 2
+    answer: graph
+    measured: {quantity: onnx_macs}
+    checker: equal
+    expected: {quantity: onnx_macs}
+"""
+
+
+@pytest.fixture(scope="module")
+def grader():
+    with pipeline.Grader(course.find()) as own:
+        yield own
+
+
+@pytest.fixture
+def grade(tmp_path, grader):
+    (tmp_path / "specs").mkdir()
+    (tmp_path / "specs" / "task.yaml").write_text(TASK, encoding="utf-8")
+    task = spec.read(tmp_path / "specs" / "task.yaml", grader.course)
+    folder = tmp_path / "someone"
+    folder.mkdir()
+
+    def graded(**files):
+        for name, content in files.items():
+            (folder / name.replace("_DOT_", ".")).write_bytes(content)
+        report = grader.grade([task], submission.read(folder, "someone")).tasks[0]
+        return {check.id: check.verdict for check in report.checks}
+
+    graded.folder = folder
+    return graded
+
+
+def test_the_student_s_own_model_is_what_the_answer_is_compared_with(grade):
+    zoo_micro.make("shape_chain", grade.folder / "own_model.onnx")
+    said = grade(answers_DOT_yaml=b"task: {traffic: 9644}")["traffic"]
+    expected = int(said.facts["expected"].replace(",", ""))
+    verdict = grade(answers_DOT_yaml=f"task: {{traffic: {expected}}}".encode())["traffic"]
+    assert verdict.outcome is Outcome.CORRECT
+    assert said.outcome is not Outcome.CORRECT
+
+
+def test_a_function_is_called_with_the_student_s_own_model(grade):
+    zoo_micro.make("external_data", grade.folder / "own.onnx")
+    code = b"import onnx\ndef traffic(path):\n    return len(onnx.load(path).graph.initializer)\n"
+    verdict = grade(hw_DOT_py=code)["traffic"]
+    assert verdict.facts["got"] == "5"  # external data came along
+
+
+def test_a_misconception_is_recognised_on_the_student_s_own_model(grade):
+    zoo_micro.make("external_data", grade.folder / "own.onnx")
+    verdict = grade(answers_DOT_yaml=b"task: {traffic: 3868}")["traffic"]
+    assert verdict.hint == "weights move too"
+
+
+def test_no_model_is_missing_and_two_wait_for_a_person(grade):
+    assert (
+        grade(answers_DOT_yaml=b"task: {traffic: 1}")["traffic"].reason
+        == "no model was handed in; looked for own*.onnx"
+    )
+    zoo_micro.make("int4", grade.folder / "own1.onnx")
+    zoo_micro.make("int4", grade.folder / "own2.onnx")
+    verdict = grade()["traffic"]
+    assert (verdict.outcome, verdict.reason) == (Outcome.MANUAL, "2 files match own*.onnx: 'own1.onnx', 'own2.onnx'")
+
+
+def custom():
+    node = helper.make_node("Fused\x1b[2J", ["x"], ["y"], name="f", domain="com.acme")
+    infos = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, 3, 12, 12]) for name in "xy"]
+    return helper.make_model(helper.make_graph([node], "g", infos[:1], infos[1:])).SerializeToString()
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"not a model", "'own.onnx': this is not an ONNX model"),
+        (b"\x3a\xff\xff\x07abc", "'own.onnx': the file is truncated or damaged"),
+        (custom(), r"of the domain 'com.acme', which ONNX does not define"),
+    ],
+)
+def test_what_is_wrong_with_a_student_s_file_is_the_student_s(grade, content, words):
+    verdict = grade(own_DOT_onnx=content, answers_DOT_yaml=b"task: {traffic: 1}")["traffic"]
+    assert verdict.outcome is Outcome.INCORRECT
+    assert words in verdict.reason
+    assert "\x1b" not in verdict.reason
+
+
+def test_a_file_that_a_student_made_is_measured(grade):
+    zoo_micro.make("int4", grade.folder / "made.onnx")
+    verdicts = grade()
+    assert verdicts["macs"].reason == "got 100, which is 50 % less than expected"
+    assert verdicts["counts"].outcome is Outcome.CORRECT
+    assert verdicts["same"].outcome is Outcome.MISSING  # there is no own model to compare it with
+    zoo_micro.make("int4", grade.folder / "own.onnx")
+    assert grade()["same"].outcome is Outcome.CORRECT
+
+
+def test_a_made_file_that_is_no_model_says_so(grade):
+    verdict = grade(made_DOT_onnx=b"<html>")["macs"]
+    assert verdict.outcome is Outcome.INCORRECT
+    assert "'made.onnx': this is not an ONNX model: it is a web page" in verdict.reason
+
+
+# ---- the process that measures ---------------------------------------------------------------------------------
+
+QUANTITIES = """
+import os, sys
+
+def loops(artifact):
+    while True:
+        pass
+
+def eats(artifact):
+    return len(bytearray(64 << 30))
+
+def dies(artifact):
+    os.abort()
+
+def breaks(artifact):
+    raise KeyError("ours")
+
+def prints(artifact, *, word: str):
+    print("noise")
+    return [word, artifact.name]
+"""
+
+
+@pytest.mark.parametrize(
+    ("function", "parameters", "status", "words"),
+    [
+        ("loops", {}, "timeout", "more than 1 s of computing time"),
+        ("eats", {}, "memory", "MB of memory"),
+        ("dies", {}, "crashed", "ended the process"),
+        ("breaks", {}, "fault", "KeyError"),
+        ("prints", {"word": "x"}, "returned", ""),
+    ],
+)
+def test_a_measurement_ends_in_words(tmp_path, function, parameters, status, words):
+    (tmp_path / "own.py").write_text(QUANTITIES)
+    (tmp_path / "m.onnx").write_bytes(b"")
+    limits = Limits(seconds=1, memory=1 << 30)
+    request = InspectRequest(
+        file=tmp_path / "own.py", function=function, artifact=tmp_path / "m.onnx", parameters=parameters, limits=limits
+    )
+    done = inspect(request)
+    assert (done.status, words in done.reason) == (status, True), done
+    if status == "returned":
+        assert done.value == ["x", "m.onnx"]
+
+
+def test_a_small_weight_outside_the_file_still_shapes_a_reshape(tmp_path):
+    shape = numpy_helper.from_array(np.array([0, -1], dtype=np.int64), "wanted")
+    infos = [helper.make_tensor_value_info("x", TensorProto.FLOAT, [2, 3, 4]), onnx.ValueInfoProto(name="y")]
+    graph = helper.make_graph([helper.make_node("Reshape", ["x", "wanted"], ["y"])], "g", infos[:1], infos[1:], [shape])
+    path = tmp_path / "m.onnx"
+    onnx.save(helper.make_model(graph), path, save_as_external_data=True, location="m.data", size_threshold=0)
+    assert not onnx.load(path, load_external_data=False).graph.initializer[0].raw_data
+    quantities = course.find().quantities
+    entry = quantities.get("onnx_activation_bytes")
+    done = inspect(InspectRequest(file=entry.file, function=entry.name, artifact=path))
+    assert (done.status, done.value) == ("returned", 96)
