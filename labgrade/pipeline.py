@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import traceback
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial as bind
 from pathlib import Path
 from typing import TYPE_CHECKING, Self, cast
@@ -16,6 +16,7 @@ from labgrade.answers.typed import WrongTypeError, as_value
 from labgrade.errors import FaultError
 from labgrade.given import TRANSFORMED
 from labgrade.handed_in import Measurer, UnfitError
+from labgrade.items import items
 from labgrade.judge import judge, with_parameters
 from labgrade.model import CallForm, LiteralValue
 from labgrade.onnx_files import beside
@@ -27,9 +28,9 @@ from labgrade.verdict import Outcome, Verdict, without_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-    from fractions import Fraction
 
     from labgrade.course import Course
+    from labgrade.items import Item
     from labgrade.judge import Expect, Judging
     from labgrade.model import AnswerType, Check, Limits, QuantityCall, Source, SubjectSpec, Task
     from labgrade.results import Submission
@@ -148,40 +149,6 @@ def report_of(submission: Submission, gradings: Iterable[TaskGrading]) -> Submis
         tasks=tuple(grading.report() for grading in gradings),
         remarks=submission.refused,
     )
-
-
-@dataclass(frozen=True, slots=True)
-class Item:
-    """One thing to judge: a check, or one case of it."""
-
-    check: Check
-    id: str
-    points: Fraction
-    subject: SubjectSpec | None
-
-
-def items(task: Task) -> list[Item]:
-    """The checks of a task in the spec's order, one item a case: `other-models[resnet18]`."""
-    found = []
-    for check in task.checks:
-        if not check.cases:
-            found.append(Item(check, check.id, check.points, task.subject))
-            continue
-        names = _case_names(check)
-        shares = policy.share(check.points, len(names))
-        found += [
-            Item(check, f"{check.id}[{name}]", points, case)
-            for name, points, case in zip(names, shares, check.cases, strict=True)
-        ]
-    return found
-
-
-def _case_names(check: Check) -> list[str]:
-    names: list[str] = []
-    for case in check.cases:
-        same = sum(name.partition("#")[0] == case.short_name for name in names)
-        names.append(case.short_name if not same else f"{case.short_name}#{same + 1}")
-    return names
 
 
 class TaskGrading:

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import pytest
 
-from labgrade import course, pipeline, spec, submission
+from labgrade import course, items, pipeline, spec, submission
 from labgrade.oracle import Oracle
 from labgrade.verdict import Outcome
 
@@ -192,8 +192,8 @@ def test_cases_share_points_and_names_tell_same_models_apart(tmp_path, grade):
             "    cases: [{model: torchvision/vgg11}, {model: torchvision/vgg11}, {input: [5]}]",
         )
     )
-    items = pipeline.items(spec.read(path, course.find(tmp_path)))
-    assert [(item.id, item.points) for item in items[:3]] == [
+    found = items.items(spec.read(path, course.find(tmp_path)))
+    assert [(item.id, item.points) for item in found[:3]] == [
         ("total[vgg11]", Fraction("1.67")),
         ("total[vgg11#2]", Fraction("1.66")),
         ("total[alexnet]", Fraction("1.67")),
