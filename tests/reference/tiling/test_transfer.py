@@ -1,4 +1,4 @@
-"""Each transfer function is the operator's exact meaning: what it says of a value, worked out for one X, is what numpy says."""
+"""Each transfer function is the operator's exact meaning: worked out for one X, it says what numpy says."""
 
 import numpy as np
 import pytest
@@ -53,7 +53,7 @@ def ints(*values):
     return np.asarray(values, np.int64)
 
 
-def step(rng, value, array, x):
+def step(rng, value, array):  # noqa: C901, PLR0912 - a case an operator
     """One random operator, on the abstract value and on the array."""
     budget = Budget(1000)
     rank = array.ndim
@@ -133,7 +133,7 @@ def test_what_an_operator_makes_of_a_value_is_what_numpy_makes_of_the_array(chun
             if not array.ndim:
                 break
             try:
-                value, array = step(rng, value, array, x)
+                value, array = step(rng, value, array)
             except OutsideError:
                 break
             assert value.shape == array.shape, seed
