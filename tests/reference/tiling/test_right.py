@@ -162,3 +162,14 @@ def test_a_tile_of_zeros_too_many_changes_nothing_but_the_count(proof):
     found = proof(submitted, original)
     assert found.is_proved
     assert len(found.products) == 2
+
+
+@pytest.mark.parametrize(("turned", "right"), [(True, True), (False, False)])
+def test_a_gemm_may_turn_its_first_operand(proof, turned, right):
+    original = mlp([48, 40], batch=48, bias=False)
+    weight = onnx.numpy_helper.from_array(onnx.numpy_helper.to_array(original.graph.initializer[0]).T.copy(), "w")
+    nodes = [helper.make_node("Transpose", ["x"], ["t"], name="t")] if turned else []
+    nodes.append(helper.make_node("Gemm", ["t" if turned else "x", "w"], ["y"], name="p", transA=1))
+    from tests.reference.tiling.networks import model
+
+    assert proof(model(nodes, [weight], [48, 48], [48, 40]), original).is_proved == right
