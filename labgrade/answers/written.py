@@ -11,8 +11,6 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from labgrade import zoo_linear
 from labgrade.given import SAVE_TO, WRITERS
 from labgrade.sandbox.request import CallRequest
@@ -101,6 +99,8 @@ def _values(form: CallForm, subject: SubjectSpec | None) -> dict[str, Any]:
 
 def too_large(content: object) -> str:
     """Why the file could not be brought out of the sandbox; nothing where it was."""
+    import numpy as np
+
     size = np.asarray(content)
     if size.dtype == np.uint8:
         return ""
@@ -109,6 +109,8 @@ def too_large(content: object) -> str:
 
 def keep(content: object, form: CallForm, folder: Path) -> Artifact:
     """The file in the grader's own folder, which outlives the sandbox."""
+    import numpy as np
+
     place = Path(tempfile.mkdtemp(dir=folder, prefix="written-")) / "answer.onnx"
     place.write_bytes(np.asarray(content, np.uint8).tobytes())
     return Artifact(path=place, name=f"what {form.function} wrote")

@@ -146,3 +146,18 @@ def test_only_values_that_are_followed_are_affine():
     assert isinstance(whole(Opaque(3, (2, 3))), Affine)
     assert whole(Opaque(3, (2, 3, 4))) is None
     assert whole(Opaque(3, None)) is None
+
+
+def test_a_product_follows_the_rows_of_each_part_of_its_operand():
+    """Half of the columns stand as they do in X, the rows of the other half are exchanged."""
+    rng = np.random.default_rng(1)
+    x = rng.standard_normal((8, 6))
+    budget = Budget(1000)
+    value = whole(Opaque(0, x.shape))
+    left, right = split(value, [None, ints(3, 3)], {"axis": 1}, 2, 17)
+    upper, lower = split(right, [None, ints(4, 4)], {"axis": 0}, 2, 17)
+    mixed = concat([left, concat([lower, upper], 0, budget)], 1, budget)
+    weight = rng.standard_normal((6, 5)).astype(np.float32)
+    made = Products(budget).matmul(mixed, weight, "p", "MatMul")
+    wanted = np.concatenate([x[:, :3], np.concatenate([x[4:, 3:], x[:4, 3:]])], axis=1) @ weight
+    np.testing.assert_allclose(concrete(made, x), wanted, rtol=1e-6)
