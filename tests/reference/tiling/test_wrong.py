@@ -7,7 +7,8 @@ import pytest
 from reference._tiling.bits import second_opinion
 from tests.reference.tiling.conftest import DECLARED
 from tests.reference.tiling.mutants import MUTANTS, make
-from tests.reference.tiling.networks import save
+from tests.reference.tiling.networks import mlp, save
+from tests.reference.tiling.tilings import Way, tiled
 
 SEEDS = range(5)
 # The right function, computed against the rules: a run can't see it.
@@ -99,3 +100,16 @@ def test_the_second_opinion_sees_each_wrong_tile(tmp_path):
         original, mutant, _ = make(kind, 2)
         files = save(mutant, tmp_path / "s.onnx"), save(original, tmp_path / "o.onnx")
         assert second_opinion(*files).agrees is False, kind
+
+
+def test_rows_at_the_wrong_place_are_named(tmp_path, proof):
+    """Two blocks of 64 rows exchanged where they are joined: every tile is right, and stands in the wrong rows."""
+    original = mlp([70, 50], batch=128, seed=2)
+    submitted = tiled(original, Way(rows=64))
+    rows = next(node for node in submitted.graph.node if node.op_type == "Concat")
+    rows.input[0], rows.input[1] = rows.input[1], rows.input[0]
+    first = proof(submitted, original).findings[0]
+    assert first.tile == (0, 0, 0)
+    assert "multiplies rows 64:128 of the input, instead of 0:64" in first.says
+    opinion = second_opinion(tmp_path / "s.onnx", tmp_path / "o.onnx", declared=DECLARED)
+    assert opinion.agrees is False
