@@ -2,12 +2,15 @@
 
 import collections
 
+import numpy as np
+import onnx
 import pytest
+from onnx import helper
 
 from reference._tiling.bits import second_opinion
 from tests.reference.tiling.conftest import DECLARED
 from tests.reference.tiling.mutants import MUTANTS, make
-from tests.reference.tiling.networks import mlp, save
+from tests.reference.tiling.networks import mlp, model, save
 from tests.reference.tiling.tilings import Way, tiled
 
 SEEDS = range(5)
@@ -113,3 +116,19 @@ def test_rows_at_the_wrong_place_are_named(tmp_path, proof):
     assert "multiplies rows 64:128 of the input, instead of 0:64" in first.says
     opinion = second_opinion(tmp_path / "s.onnx", tmp_path / "o.onnx", declared=DECLARED)
     assert opinion.agrees is False
+
+
+def test_a_difference_below_float64_is_not_called_right(proof):
+    """W and 1e-30 beside it: the sum rounds to W in float64, and is not W."""
+    original = mlp([64, 64], bias=False)
+    whole = onnx.numpy_helper.to_array(original.graph.initializer[0]).T.copy()
+    nodes = [
+        helper.make_node("MatMul", ["x", "one"], ["p"], name="p"),
+        helper.make_node("MatMul", ["x", "two"], ["q"], name="q"),
+        helper.make_node("Add", ["p", "q"], ["y"], name="s"),
+    ]
+    tiny = np.full((64, 64), 1e-30, np.float32)
+    weights = [onnx.numpy_helper.from_array(whole, "one"), onnx.numpy_helper.from_array(tiny, "two")]
+    found = proof(model(nodes, weights, [1, 64], [1, 64]), original)
+    assert [(finding.kind, finding.certain) for finding in found.findings] == [("outside", False)]
+    assert "their sum can't be told exactly" in found.findings[0].says
