@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from labgrade.verdict import Verdict
 
 _MOST_NAMED = 4
+_ORIGINAL = ".original"  # a folder beside the student's file in which the subject's file lies
 _REASON_CHARS = 800
 _OUTCOMES = {
     "refused": Outcome.INCORRECT,
@@ -64,8 +65,16 @@ class Measurer:
         self._runner = runner
         self._known: dict[tuple[Path, int, str], object] = {}
 
-    def value(self, call: QuantityCall, artifact: Artifact, subject: SubjectSpec | None, limits: Limits) -> object:
-        """The plain value of a quantity of a file.
+    def value(
+        self,
+        call: QuantityCall,
+        artifact: Artifact,
+        subject: SubjectSpec | None,
+        limits: Limits,
+        *,
+        original: Path | None = None,
+    ) -> object:
+        """The plain value of a quantity of a file. `original`: the subject's file, for one that compares the two.
 
         Raises:
             UnfitError: the file is no model or not a valid one, or analysing it takes too much time or memory.
@@ -73,13 +82,19 @@ class Measurer:
         """
         entry = self._quantities.get(call.quantity)
         parameters = parameters_of(call, entry, subject)
-        key = (artifact.path, artifact.path.stat().st_mtime_ns, repr((call.quantity, parameters)))
+        files = dict(beside(artifact.path))
+        if original is not None:
+            parameters = {"original": f"{_ORIGINAL}/{original.name}", **parameters}
+            files |= {
+                f"{_ORIGINAL}/{name}": path for name, path in {original.name: original, **beside(original)}.items()
+            }
+        key = (artifact.path, artifact.path.stat().st_mtime_ns, repr((call.quantity, parameters, original)))
         if key not in self._known:
             request = InspectRequest(
                 file=entry.file,
                 function=entry.name,
                 artifact=artifact.path,
-                beside=beside(artifact.path),
+                beside=files,
                 parameters=parameters,
                 limits=limits,
             )

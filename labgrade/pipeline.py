@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+import tempfile
 import traceback
 from dataclasses import replace
 from functools import partial as bind
+from pathlib import Path
 from typing import TYPE_CHECKING, Self, cast
 
-from labgrade import handed_in, policy
+from labgrade import handed_in, policy, subject_files
 from labgrade.answers import obtain
 from labgrade.answers.natural import natural
 from labgrade.answers.run import Runs
 from labgrade.answers.typed import WrongTypeError, as_value
 from labgrade.errors import FaultError
 from labgrade.handed_in import Measurer, UnfitError
-from labgrade.items import Item, items, sources
+from labgrade.items import items, sources
 from labgrade.judge import judge, with_parameters
-from labgrade.model import CallForm, LiteralValue
-from labgrade.onnx_files import beside
+from labgrade.model import LiteralValue
 from labgrade.oracle import Oracle, cache_folder
 from labgrade.provided import provide
 from labgrade.results import Answer, Graded, NoAnswer, SubmissionReport, TaskReport, printable
@@ -27,9 +28,9 @@ from labgrade.verdict import Outcome, Verdict, without_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
-    from pathlib import Path
 
     from labgrade.course import Course
+    from labgrade.items import Item
     from labgrade.judge import Expect, Judging
     from labgrade.model import AnswerType, Check, Limits, Source, SubjectSpec, Task
     from labgrade.results import Submission
@@ -57,6 +58,8 @@ class Grader:
         self.runs = Runs(self.runner, provide)
         self.oracle = oracle or Oracle(course.quantities)
         self.measurer = Measurer(course.quantities, self.runner)
+        self._store = tempfile.TemporaryDirectory(prefix="labgrade-store-")
+        self.store = Path(self._store.name)
 
     def __enter__(self) -> Self:
         return self
@@ -77,6 +80,7 @@ class Grader:
         self.oracle.close()
         self.runs.close()
         self.runner.close()
+        self._store.cleanup()
 
     def prepare(self, tasks: Iterable[Task]) -> None:
         """Take in the expected values that are remembered. Once a run, before the first student's code runs.
@@ -126,17 +130,6 @@ class Grader:
             own = handed_in.find(submission, subject.handed_in)
             return self.measurer.value(source, own, subject, limits)
         return self.oracle.value(source, subject)
-
-    def model_files(self, subject: SubjectSpec, submission: Submission) -> dict[str, Path]:
-        """The ONNX file of a subject and its external data, by name, itself first.
-
-        Raises:
-            FaultError: it can't be made.
-            UnfitError: the student is to hand it in, and did not.
-        """
-        own = subject.handed_in
-        path = handed_in.find(submission, own).path if own else self.oracle.file(subject)
-        return {path.name: path, **beside(path)}
 
 
 def _typed(plain: object, kind: AnswerType | None) -> Value:
@@ -210,6 +203,10 @@ class TaskGrading:
     def _judge(self, item: Item) -> tuple[Verdict, str]:
         check = item.check
         unmet = [need for need in check.needs if not self._met(need)]
+        waiting = [need for need in unmet if self._waits(need)]
+        if waiting:
+            named = ", ".join(map(repr, waiting))
+            return without_value(Outcome.MANUAL, f"waits for {named}, which a person has to look at first"), ""
         if unmet:
             return without_value(Outcome.SKIPPED, f"needs full credit for {', '.join(map(repr, unmet))} first"), ""
         answer = self._answer(check.answer, item.subject if check.cases else None)
@@ -229,13 +226,23 @@ class TaskGrading:
         measured = item.check.measured
         if measured is None or not isinstance(answer.value, Artifact):
             return answer.value
+        quantity = self._grader.course.quantities.get(measured.quantity)
+        original = subject_files.original(self._grader.oracle, quantity, item.subject)
         limits = self.task.limits
-        return _typed(self._grader.measurer.value(measured, answer.value, item.subject, limits), None)
+        value = self._grader.measurer.value(measured, answer.value, item.subject, limits, original=original)
+        return _typed(value, None)
+
+    def _verdicts(self, need: str) -> list[Verdict]:
+        return [self.graded(name).verdict for name, item in self.items.items() if item.check.id == need]
+
+    def _waits(self, need: str) -> bool:
+        """Nothing but a person's look keeps it from full credit."""
+        verdicts = [verdict for verdict in self._verdicts(need) if verdict.credit < 1]
+        return all(verdict.outcome in (Outcome.MANUAL, Outcome.FAULT) for verdict in verdicts)
 
     def _met(self, need: str) -> bool:
         """Full credit; a fault of ours does not keep a student from what needs it."""
-        names = [name for name, item in self.items.items() if item.check.id == need]
-        verdicts = [self.graded(name).verdict for name in names]
+        verdicts = self._verdicts(need)
         return all(verdict.credit == 1 or verdict.outcome is Outcome.FAULT for verdict in verdicts)
 
     def _answer(self, name: str, case: SubjectSpec | None) -> Answer | NoAnswer:
@@ -243,17 +250,16 @@ class TaskGrading:
         key = (name, repr(case))  # options are a mapping, so a subject has no hash
         if key not in self._answers:
             wanted, subject = self.task.answers[name], case or self.task.subject
-            given = {word for form in wanted.forms if isinstance(form, CallForm) for word in form.given}
-            files = subject is not None and "model_path" in given
             self._answers[key] = obtain.obtain(
                 wanted,
                 self.submission,
                 subject=subject,
-                model=self._grader.model_files(subject, self.submission) if subject is not None and files else {},
+                model=subject_files.given(self._grader.oracle, wanted, subject, self.submission),
                 live_only=case is not None,
                 limits=self.task.limits,
                 runner=self._grader.runner,
                 runs=self._grader.runs,
+                store=self._grader.store,
             )
         return self._answers[key]
 

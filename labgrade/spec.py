@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from labgrade import schema, schema_errors, spec_checks, spec_fits, spec_numbers, yamlfile, zoo_onnx
 from labgrade.errors import Finding, Mark, SpecError
+from labgrade.given import ALL as GIVEN
 from labgrade.model import (
     Alternative,
     AnswerSpec,
@@ -28,7 +29,6 @@ from labgrade.model import (
     TableType,
     Task,
 )
-from labgrade.sandbox.given import GIVEN
 from labgrade.spec_forms import form
 from labgrade.verdict import as_credit
 

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 _WHOLE = ("text", "histogram")  # read from a whole section, without words before it
 
+_EXPECT_NOTHING = frozenset({"at_most", "between", "catches", "none_left"})
+
 
 def findings(loaded: Loaded, course: Course) -> list[Finding]:
     """Every finding that needs more than one place of the file to be seen."""
@@ -205,8 +207,9 @@ class _Finder:
 
 
 def _expects_nothing(checker: object) -> bool:
-    """`between` has its bounds as parameters."""
-    return (isinstance(checker, dict) and "between" in checker) or checker == "between"
+    """Some checkers have what is right as their parameters, or know it by themselves."""
+    name = next(iter(checker), None) if isinstance(checker, dict) else checker
+    return name in _EXPECT_NOTHING
 
 
 def _quantities(value: object, path: Path) -> Iterator[tuple[Path, dict[str, Any]]]:

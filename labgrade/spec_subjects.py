@@ -88,8 +88,9 @@ def _artifacts(data: dict[str, Any]) -> Iterator[tuple[Path, str]]:
     made = {name for name, answer in answers.items() if _dict(answer).get("type") in ARTIFACT_KINDS}
     for name in made:
         for index, form in enumerate(_list(_dict(answers[name]).get("from"))):
-            if set(_dict(form)) != {"file"}:
-                yield ("answers", name, "from", index), "an answer that is a model is handed in as a 'file'"
+            if set(_dict(form)) != {"file"} and "save_to" not in _list(_dict(form).get("given")):
+                message = "an answer that is a model is a 'file', or what a 'call' writes that is given 'save_to'"
+                yield ("answers", name, "from", index), message
     for path, check in _checks(data):
         answer = check.get("answer")
         if answer in made and "measured" not in check and "by_hand" not in check:

@@ -1,7 +1,8 @@
 """The typed plain data that answers and expected values are made of.
 
 A value is one of: `Number` (counts, bytes, numbers), `str`, a shape (tuple of int), a histogram (mapping of name to
-`Number`), a tensor (`numpy.ndarray`), `Table`, named tensors (mapping of name to `numpy.ndarray`), or an `Artifact`.
+`Number`), a tensor (`numpy.ndarray`), `Table`, named tensors (mapping of name to `numpy.ndarray`), an `Artifact`, or
+`Findings`.
 """
 
 from __future__ import annotations
@@ -68,9 +69,30 @@ class Artifact:
     name: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One thing that is wrong with a file, in a sentence for the student.
+
+    `certain` is False where a person has to look, and `opinion` then says what other evidence there is. `picture` are
+    lines of characters that show where it is.
+    """
+
+    says: str
+    certain: bool = True
+    opinion: str = ""
+    picture: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Findings:
+    """What was found wrong with a file, in the order in which to read it."""
+
+    found: tuple[Finding, ...]
+
+
 Scalar: TypeAlias = Union[Number, str, "tuple[int, ...]"]
 Array: TypeAlias = "NDArray[np.generic]"
-Value: TypeAlias = Union[Scalar, "Mapping[str, Number]", Table, Array, "Mapping[str, Array]", Artifact]
+Value: TypeAlias = Union[Scalar, "Mapping[str, Number]", Table, Array, "Mapping[str, Array]", Artifact, Findings]
 
 
 _MILLION = 1_000_000  # from here on %g would turn to exponents

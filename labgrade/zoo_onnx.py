@@ -9,7 +9,7 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING, Any
 
-from labgrade import zoo, zoo_micro
+from labgrade import zoo, zoo_linear, zoo_micro, zoo_tilings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,11 +31,13 @@ DEFAULTS: Mapping[str, object] = {
 def names() -> tuple[str, ...]:
     """The ONNX files of the zoo, sorted."""
     exported = (name + SUFFIX for name in zoo.names() if name.startswith(zoo.COLLECTION))
-    return tuple(sorted([*exported, *(f"micro/{name}{SUFFIX}" for name in zoo_micro.FILES)]))
+    return tuple(sorted([*exported, *(f"micro/{name}{SUFFIX}" for name in zoo_micro.FILES), *zoo_linear.NAMES]))
 
 
 def sources(model: str) -> tuple[str, ...]:
     """The files of ours that decide what the zoo's file `model` holds."""
+    if model.startswith(zoo_linear.FOLDER):
+        return (zoo_linear.__file__, zoo_tilings.__file__)
     return (zoo_micro.__file__,) if model.startswith("micro/") else (zoo.__file__, __file__)
 
 
@@ -58,7 +60,9 @@ def make(path: Path, subject: Mapping[str, Any]) -> None:
         message = f"the zoo has no ONNX file '{model}'"
         raise ValueError(message)
     chosen = {**DEFAULTS, **{key: value for key, value in subject["options"].items() if key in DEFAULTS}}
-    if model.startswith("micro/"):
+    if model.startswith(zoo_linear.FOLDER):
+        zoo_linear.make(model, path, subject)
+    elif model.startswith("micro/"):
         zoo_micro.make(model.partition("/")[2].removesuffix(SUFFIX), path)
     else:
         _export(path, subject, chosen)

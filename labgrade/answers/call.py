@@ -8,7 +8,8 @@ import warnings
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, cast
 
-from labgrade.answers import advice
+from labgrade import zoo_linear
+from labgrade.answers import advice, verified, written
 from labgrade.answers.documents import Unreadable, locate
 from labgrade.answers.plain import is_array, what
 from labgrade.answers.tables import TableFound, find_tables
@@ -69,6 +70,7 @@ def obtain(  # noqa: PLR0913 - each by its name
     limits: Limits,
     runner: Runner,
     model: Mapping[str, Path] = MappingProxyType({}),
+    store: Path,
 ) -> Answer | NoAnswer | None:
     """The value that the function returns, or why there is none; None where the function is not present.
 
@@ -81,7 +83,42 @@ def obtain(  # noqa: PLR0913 - each by its name
     if file is None or not present(submission, file, form.function):
         return None
     remarks = () if file == form.file else (f"read '{file}' for '{form.file}'",)
-    execution = runner.run(
+    execution = _run(form, file, submission, subject=subject, limits=limits, runner=runner, model=model)
+    origin = f"{file}:{form.function}"
+    if execution.status != "returned":
+        return _none(name, origin, execution, OUTCOMES[execution.status], execution.reason, remarks)
+    note: tuple[str, ...] = ()
+    try:
+        if written.wanted(form):
+            problem = written.too_large(execution.value)
+            if problem:
+                verdict = without_value(Outcome.MANUAL, problem, hint="hand it in as a file: a person will look")
+                return NoAnswer(name=name, verdict=verdict, origin=origin, remarks=remarks)
+            value: Value = written.keep(execution.value, form, store)
+        else:
+            value, note = _value(execution.value, kind, form)
+    except WrongTypeError as error:
+        return _none(name, origin, execution, Outcome.INCORRECT, f"{form.function} returned {error}", remarks)
+    return Answer(name=name, value=value, origin=origin, remarks=(*remarks, *note), notes=advice.notes(execution))
+
+
+def _run(
+    form: CallForm,
+    file: str,
+    submission: Submission,
+    *,
+    subject: SubjectSpec | None,
+    limits: Limits,
+    runner: Runner,
+    model: Mapping[str, Path],
+) -> Execution:
+    """Call the function, by the program that its arguments ask for."""
+    model = model if "model_path" in form.given else {}
+    if verified.wanted(form):
+        return verified.run(form, file, submission, subject=subject, limits=limits, runner=runner, model=model)
+    if written.wanted(form):
+        return written.run(form, file, submission, subject=subject, limits=limits, runner=runner, model=model)
+    return runner.run(
         CallRequest(
             folder=submission.folder,
             file=file,
@@ -89,18 +126,21 @@ def obtain(  # noqa: PLR0913 - each by its name
             given=form.given,
             subject=subject,
             limits=limits,
-            model=model if "model_path" in form.given else {},
+            model=model,
         )
     )
-    origin = f"{file}:{form.function}"
-    if execution.status != "returned":
-        return _none(name, origin, execution, OUTCOMES[execution.status], execution.reason, remarks)
-    plain, note = _alone(execution.value, kind)
-    try:
-        value = _printed(plain, kind) if isinstance(plain, str) else as_value(plain, kind)
-    except WrongTypeError as error:
-        return _none(name, origin, execution, Outcome.INCORRECT, f"{form.function} returned {error}", remarks)
-    return Answer(name=name, value=value, origin=origin, remarks=(*remarks, *note), notes=advice.notes(execution))
+
+
+def _value(said: object, kind: AnswerType, form: CallForm) -> tuple[Value, tuple[str, ...]]:
+    """What was returned, in the answer's type, with a note where it was read in spite of its form.
+
+    Raises:
+        WrongTypeError: it is no value of the type.
+    """
+    if verified.wanted(form):
+        return as_value(verified.rows(said, zoo_linear.numbered_tilings()), kind), ()
+    plain, note = _alone(said, kind)
+    return (_printed(plain, kind) if isinstance(plain, str) else as_value(plain, kind)), note
 
 
 def _none(

@@ -36,11 +36,12 @@ def obtain(  # noqa: PLR0913 - each by its name
     runner: Runner,
     runs: run.Runs,
     model: Mapping[str, Path] = MappingProxyType({}),
+    store: Path,
 ) -> Answer | NoAnswer:
     """The answer in the first form that is present; MISSING with what was looked for where none is.
 
     `live_only`: only forms that can be computed again for another subject count (cases). `model`: the files of an
-    ONNX subject, by name, for a call that is given their path.
+    ONNX subject, by name, for a call that is given their path. `store`: where files that a call writes are kept.
     """
     about = subject.model if subject is not None else ""
     forms = [form for form in wanted.forms if not live_only or _is_live(form)]
@@ -57,6 +58,7 @@ def obtain(  # noqa: PLR0913 - each by its name
                     limits=limits,
                     runner=runner,
                     model=model,
+                    store=store,
                 )
             case RunForm():
                 found = run.obtain(

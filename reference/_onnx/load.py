@@ -119,7 +119,7 @@ def _complete(tensor: onnx.TensorProto, folder: Path) -> None:
         length = int(entries["length"]) if "length" in entries else None
     except ValueError:
         offset, length = -1, None
-    file = _beside(folder, entries.get("location", ""), tensor.name)
+    file = beside(folder, entries.get("location", ""), tensor.name)
     room = file.stat().st_size - offset
     length = room if length is None and wanted is None else wanted if length is None else length
     if offset < 0 or length is None or not 0 <= length <= room or (wanted is not None and length != wanted):
@@ -136,7 +136,7 @@ def _complete(tensor: onnx.TensorProto, folder: Path) -> None:
         tensor.data_location = onnx.TensorProto.DEFAULT
 
 
-def _beside(folder: Path, location: str, name: str) -> Path:
+def beside(folder: Path, location: str, name: str) -> Path:
     """The file of external data: below the model's own folder, and no link.
 
     Raises:

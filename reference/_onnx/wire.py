@@ -1,7 +1,8 @@
 """An ONNX file without its weights: the protobuf wire format is walked, and large payloads are left where they lie.
 
 What remains is a valid message for `onnx.ModelProto`, in which a tensor whose payload was left out is marked as
-external data without a location. Field numbers are those of onnx.proto, wire types those of protobuf's encoding guide.
+external data without a location, and its doc_string says where in the file the payload lies (`weights.py` reads it).
+Field numbers are those of onnx.proto, wire types those of protobuf's encoding guide.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 KEPT_BYTES = 8192  # a payload of integers up to this size stays: shapes are computed from small tensors
 _KEPT_FLOAT_BYTES = 256  # the scales of a Resize; biases may go
 _MOST_KEPT = 64 << 20
+SCATTERED = "scattered"  # a payload in several fields
 _WHOLE_BYTES = 1024  # a message up to this size holds no payload worth looking for
 _MOST_FIELDS = 2_000_000
 _MOST_DEPTH = 60
@@ -47,7 +49,7 @@ _LEFT_OUT: Mapping[str, frozenset[int]] = {
 }
 _INTEGERS = frozenset({2, 3, 4, 5, 6, 7, 9, 12, 13})
 _ALWAYS = frozenset({"tensor", "graph"})
-_DIMS, _DATA_TYPE, _NAME, _RAW = 1, 2, 8, 9
+_DIMS, _DATA_TYPE, _NAME, _RAW, _DOC = 1, 2, 8, 9, 12
 _TYPED = frozenset({4, 5, 6, 7, 10, 11})
 _EXTERNAL_MARK = bytes([14 << 3, 1])  # data_location: EXTERNAL
 # Bits of an element by TensorProto.DataType; strings (8) have no size of their own.
@@ -116,13 +118,14 @@ class _Walk:
         kept, payload = bytearray(), bytearray()
         dims: list[int] = []
         data_type, name, raw, typed = 0, "", -1, 0
+        where: list[tuple[int, int, int]] = []
         for number, wire, tag, begin, finish in self._fields(start, end, place):
             if number == _RAW and wire == _BYTES:
                 raw = finish - begin
             elif number in _TYPED and wire in (_BYTES, _VARINT, _FIXED32, _FIXED64):
                 typed += finish - begin
             else:
-                kept += self._data[tag:finish]
+                kept += self._data[tag:finish] if number != _DOC else b""
                 if number == _DIMS:
                     dims += self._integers(wire, begin, finish, place)
                 elif number == _DATA_TYPE and wire == _VARINT:
@@ -130,6 +133,7 @@ class _Walk:
                 elif number == _NAME and wire == _BYTES:
                     name = bytes(self._data[begin:finish]).decode("utf-8", "replace")
                 continue
+            where.append((number if wire == _BYTES else 0, begin, finish))
             if finish - tag + len(payload) <= KEPT_BYTES:
                 payload += self._data[tag:finish]
         wanted = size_of(data_type, tuple(dims))
@@ -137,7 +141,7 @@ class _Walk:
             message = f"the tensor '{name or place}' holds {raw:,} bytes where its shape {dims} needs {wanted:,}"
             raise ModelError(message)
         complete = max(raw, 0) + typed <= (len(payload) if data_type in _INTEGERS else _KEPT_FLOAT_BYTES)
-        return bytes(kept + (payload if complete else _EXTERNAL_MARK))
+        return bytes(kept + (payload if complete else _EXTERNAL_MARK + _whereabouts(where)))
 
     def _fields(self, start: int, end: int, place: str) -> Iterator[tuple[int, int, int, int, int]]:
         """Number, wire type, where the tag begins, and where the content begins and ends, of each field."""
@@ -147,11 +151,16 @@ class _Walk:
             if self._seen > _MOST_FIELDS:
                 message = f"this is not an ONNX model: it has more than {_MOST_FIELDS:,} fields"
                 raise ModelError(message)
-            key, begin = self._varint(at, end, place)
+            key, begin = self._data[at], at + 1
+            if key > 127:  # noqa: PLR2004 - most keys and lengths have one byte, and most of the time goes into them
+                key, begin = self._varint(at, end, place)
             number, wire = key >> 3, key & 7
             finish = begin
             if wire == _BYTES:
-                length, begin = self._varint(begin, end, place)
+                length = self._data[begin] if begin < end else 128
+                begin += 1
+                if length > 127:  # noqa: PLR2004
+                    length, begin = self._varint(begin - 1, end, place)
                 finish = begin + length
             elif wire == _VARINT:
                 _, finish = self._varint(begin, end, place)
@@ -190,6 +199,12 @@ class _Walk:
             if wire == _VARINT:
                 break
         return found
+
+
+def _whereabouts(where: list[tuple[int, int, int]]) -> bytes:
+    """A doc_string that says which field of the file holds a payload; the file's own doc_strings are left out."""
+    said = " ".join(map(str, where[0])) if len(where) == 1 and where[0][0] else SCATTERED
+    return _head(_DOC, len(said)) + said.encode()
 
 
 def _cut(place: str, number: int, missing: int) -> ModelError:

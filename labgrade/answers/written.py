@@ -1,0 +1,127 @@
+"""Answers that are the file which a student's function writes: `call` with `save_to` among what it is given.
+
+The function is called by a small program of ours that lies beside the hand-in in the sandbox; the file comes back as an
+array of bytes, and is kept in the grader's own folder.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from labgrade import zoo_linear
+from labgrade.answers.plain import what
+from labgrade.answers.typed import WrongTypeError
+from labgrade.given import SAVE_TO, WRITERS
+from labgrade.sandbox.request import CallRequest
+from labgrade.values import Artifact
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from labgrade.model import CallForm, Limits, SubjectSpec
+    from labgrade.results import Execution, Submission
+    from labgrade.sandbox.runner import Runner
+
+_PROGRAM = "labgrade_written.py"
+_FOLDER = ".given"  # where the sandbox puts the files of a request
+_MOST_BYTES = 247 << 20  # what fits into one frame of the sandbox
+_SOURCE = '''"""Calls a function that writes a file, and returns the file."""
+import importlib.util, json, os, sys, tempfile
+import numpy
+
+def written(model_path=None):
+    job = json.loads({job!r})
+    root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    target = os.path.join(tempfile.mkdtemp(), job["name"])
+    values = dict(job["values"], save_to=target, model_path=model_path)
+    path = os.path.join(root, job["file"])
+    sys.path += [root, os.path.dirname(path)]
+    spec = importlib.util.spec_from_file_location(os.path.splitext(os.path.basename(path))[0], path)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    getattr(module, job["function"])(*[values[name] for name in job["given"]])
+    if not os.path.isfile(target):
+        raise FileNotFoundError(job["function"] + " returned without writing the file that save_to names")
+    if os.path.getsize(target) > job["most"]:
+        return numpy.asarray([os.path.getsize(target)], dtype=numpy.int64)
+    return numpy.fromfile(target, dtype=numpy.uint8)
+'''
+
+
+def wanted(form: CallForm) -> bool:
+    """Whether the answer is what the function writes."""
+    return SAVE_TO in form.given
+
+
+def run(
+    form: CallForm,
+    file: str,
+    submission: Submission,
+    *,
+    subject: SubjectSpec | None,
+    limits: Limits,
+    runner: Runner,
+    model: Mapping[str, Path],
+) -> Execution:
+    """Call the function. Where it returned, the value is the content of the file, an array of bytes."""
+    job = {
+        "file": file,
+        "function": form.function,
+        "given": list(form.given),
+        "values": _values(form, subject),
+        "name": "answer.onnx",
+        "most": _MOST_BYTES,
+    }
+    with tempfile.TemporaryDirectory(prefix="labgrade-") as folder:
+        program = Path(folder) / _PROGRAM
+        program.write_text(_SOURCE.replace("{job!r}", repr(json.dumps(job))), encoding="utf-8")
+        return runner.run(
+            CallRequest(
+                folder=submission.folder,
+                file=f"{_FOLDER}/{_PROGRAM}",
+                function="written",
+                given=("model_path",) if "model_path" in form.given else (),
+                subject=subject,
+                limits=limits,
+                model={**model, _PROGRAM: program},
+            )
+        )
+
+
+def _values(form: CallForm, subject: SubjectSpec | None) -> dict[str, Any]:
+    """The whole numbers of a subject that is one linear layer: its input is m x k, and it has n outputs."""
+    if subject is None or not set(form.given) & (set(WRITERS) - {SAVE_TO}):
+        return {}
+    outputs = zoo_linear.outputs(subject.model, subject.options)
+    return {"m": subject.input.shape[0], "k": subject.input.shape[-1], "n": outputs}
+
+
+def too_large(content: object) -> str:
+    """Why the file could not be brought out of the sandbox; nothing where it was."""
+    import numpy as np
+
+    if not isinstance(content, np.ndarray) or content.dtype != np.int64 or content.shape != (1,):
+        return ""
+    return (
+        f"the file that was written has {int(content[0]) / 1e6:,.0f} MB; at most {_MOST_BYTES / 1e6:,.0f} MB are taken"
+    )
+
+
+def keep(content: object, form: CallForm, folder: Path) -> Artifact:
+    """The file in the grader's own folder, which outlives the sandbox.
+
+    Raises:
+        WrongTypeError: it is no content of a file: what runs beside a student's code can be made to say anything.
+    """
+    import numpy as np
+
+    if not isinstance(content, np.ndarray) or content.dtype != np.uint8:
+        message = f"{what(content)} in place of the file"
+        raise WrongTypeError(message)
+    place = Path(tempfile.mkdtemp(dir=folder, prefix="written-")) / "answer.onnx"
+    place.write_bytes(content.tobytes())
+    return Artifact(path=place, name=f"what {form.function} wrote")

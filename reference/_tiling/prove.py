@@ -1,0 +1,204 @@
+"""The proof: reads both files, runs the submitted one on abstract values, and compares every output.
+
+The claim, when nothing is found: for every input of the original's shapes, over the real numbers, the submitted graph
+computes what the original computes; each of its live products is at most limit x limit x limit; nothing else touches
+the data of the tiled layers than moves and sums; no product is dead. `docs/tiling-proof.md` says why, and what is
+assumed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .._onnx.problems import ModelError
+from .findings import Finding
+from .machine import Machine
+from .original import Original, read_original
+from .own import with_own_weights
+from .read import Model, bound, read
+from .valid import problem_of
+from .values import UNKNOWN, Opaque, Unknown, Value, WrongError, shape_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from pathlib import Path
+
+    from .products import Product
+    from .values import Shape
+
+LIMIT = 64
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proof:
+    """What came of it: findings in the order in which a student should read them (none: proved), and the products."""
+
+    findings: tuple[Finding, ...]
+    products: tuple[Product, ...]
+    original: Original
+    unsized: int = 0  # further products, whose sizes could not be followed
+
+    @property
+    def is_proved(self) -> bool:
+        """Whether the claim holds."""
+        return not self.findings
+
+
+def prove(
+    submitted: Path,
+    original: Path,
+    *,
+    shape: Shape | None = None,
+    limit: int = LIMIT,
+    declared: Iterable[str] = (),
+    own_weights: bool = False,
+) -> Proof:
+    """Prove a submitted graph equal to the original, tile by tile.
+
+    Args:
+        submitted: the student's file. It must not change while it is read.
+        original: the grader's own file.
+        shape: binds what the original's first input leaves open.
+        limit: how large each product may be in m, k and n.
+        declared: operators, with or without their domain, that the course declares to mean MatMul.
+        own_weights: of the original only the sizes count; the submitted graph has weights of its own, or takes the
+            weight as a second input.
+
+    Raises:
+        OriginalError: the original is outside what can be proved.
+    """
+    reference = read_original(original, shape)
+    # A damaged weight may hold any bits, and numpy warns of some of them.
+    with _without_collector(), np.errstate(all="ignore"):
+        try:
+            return _prove(submitted, reference, limit, frozenset(declared), own_weights=own_weights)
+        except UnicodeDecodeError:
+            return _stopped(reference, "file", "a name in the file is not UTF-8: it is damaged")
+
+
+@contextlib.contextmanager
+def _without_collector() -> Iterator[None]:
+    """The proof makes a hundred thousand objects and no cycles: looking for those would take a fifth of its time."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+def _prove(submitted: Path, reference: Original, limit: int, wanted: frozenset[str], *, own_weights: bool) -> Proof:
+    try:
+        model = read(submitted)
+    except ModelError as error:
+        return _stopped(reference, "file", str(error))
+    broken = problem_of(model, wanted)
+    if broken:
+        return _stopped(reference, "invalid", broken)
+    given: dict[str, Value] = {}
+    if own_weights:
+        reference, given = with_own_weights(reference, model)
+    inputs = _inputs(model, reference, given)
+    if isinstance(inputs, str):
+        return _stopped(reference, "signature", inputs)
+    machine = Machine(model, reference, limit, wanted)
+    scope = machine.run(inputs)
+    findings = [*_outputs(model, reference, machine, scope), *machine.findings]
+    findings += machine.settlement.findings(limit)
+    findings += _oversized(machine.products.all, limit)
+    findings += _dead(machine.dead)
+    ordered = tuple(sorted(findings, key=lambda finding: finding.order))
+    return Proof(findings=ordered, products=tuple(machine.products.all), original=reference, unsized=machine.unsized)
+
+
+def _stopped(original: Original, kind: str, says: str) -> Proof:
+    finding = Finding(kind="file" if kind == "file" else "invalid" if kind == "invalid" else "signature", says=says)
+    return Proof(findings=(finding,), products=(), original=original)
+
+
+def _inputs(model: Model, original: Original, own: Mapping[str, Value]) -> dict[str, Value] | str:
+    """The submitted graph's inputs, paired with the original's by name or else by position; or what does not fit."""
+    wanted = original.inputs
+    free = [given for given in model.inputs if given.name not in own]
+    if len(free) != len(wanted):
+        return f"the graph has {len(free)} inputs, the original has {len(wanted)}"
+    names = {name: (data_type, value) for name, data_type, value in wanted}
+    by_name = {given.name for given in free} == set(names)
+    scope: dict[str, Value] = dict(own)
+    for given, (name, data_type, value) in zip(free, wanted, strict=True):
+        if by_name:
+            data_type, value = names[given.name]  # noqa: PLW2901 - the pair that belongs to the name
+        if given.data_type != data_type:
+            return f"the input '{given.name}' has another element type than the original's '{name}'"
+        if value.shape is None or not bound(given, value.shape):
+            shapes = f"{_shown(given.shape)}, the original's has {_shown(value.shape or ())}"
+            return f"the input '{given.name}' has the shape {shapes}"
+        scope[given.name] = value
+    return scope
+
+
+def _shown(shape: Iterable[int | str]) -> str:
+    return "[" + ", ".join(str(size) or "?" for size in shape) + "]"
+
+
+def _outputs(model: Model, original: Original, machine: Machine, scope: dict[str, Value]) -> list[Finding]:
+    outputs = [output.name for output in model.graph.output]
+    if len(outputs) != len(original.outputs):
+        says = f"the graph has {len(outputs)} outputs, the original has {len(original.outputs)}"
+        return [Finding(kind="signature", says=says)]
+    wanted = dict(original.outputs)
+    pairs = [(name, wanted[name]) for name in outputs] if set(outputs) == set(wanted) else list(
+        zip(outputs, wanted.values(), strict=True)
+    )  # fmt: skip
+    return [finding for name, number in pairs for finding in _output(name, number, original, machine, scope)]
+
+
+def _output(name: str, number: int, original: Original, machine: Machine, scope: dict[str, Value]) -> Iterable[Finding]:
+    try:
+        value = machine.value(name, scope)
+    except WrongError:
+        value = UNKNOWN
+        if not machine.findings:
+            return [Finding(kind="invalid", says=f"the output '{name}' is not computed")]
+    expected = original.numbers.shape(number)
+    shape = shape_of(value)
+    if shape is not None and expected is not None and shape != expected:
+        says = f"the output '{name}' has the shape {_shown(shape)}, the original's has {_shown(expected)}"
+        return [Finding(kind="output", says=says)]
+    settled, found = machine.settlement.demanded(value, f"output {name}")
+    if found or isinstance(settled, Unknown):
+        return found
+    if isinstance(settled, Opaque) and settled.number == number:
+        return []
+    is_named = isinstance(settled, Opaque)
+    what = f"the original's '{original.numbers.name(machine.settlement.number(settled))}'" if is_named else "a constant"
+    says = f"the output '{name}' is {what}, not the original's '{original.numbers.name(number)}'"
+    return [Finding(kind="output", says=says)]
+
+
+def _oversized(products: Iterable[Product], limit: int) -> list[Finding]:
+    found = []
+    for product in products:
+        sizes = f"{product.m}x{product.k}x{product.n}"
+        if product.batch > 1:
+            says = f"node '{product.node}' ({product.op}) does {product.batch} products at once; the hardware does one"
+            found.append(Finding(kind="batched", says=says, node=product.node))
+        elif product.largest > limit:
+            says = f"node '{product.node}' ({product.op}) is a product of {sizes}: the limit is {limit}x{limit}x{limit}"
+            found.append(Finding(kind="too big", says=says, node=product.node))
+    return found
+
+
+def _dead(dead: dict[str, int]) -> list[Finding]:
+    if not dead:
+        return []
+    kinds = ", ".join(f"{count:,} {kind}" for kind, count in sorted(dead.items()))
+    products = sum(dead.values())
+    says = f"{products:,} product{'s are' if products > 1 else ' is'} dead: no output depends on them ({kinds})"
+    return [Finding(kind="dead", says=says)]

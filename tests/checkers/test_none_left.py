@@ -1,0 +1,50 @@
+"""What is wrong with a file is told; what can't be told costs nothing until a person has looked."""
+
+from checkers.none_left import none_left
+from labgrade.answers.natural import natural
+from labgrade.values import Finding, Findings, Number
+from labgrade.verdict import Outcome
+
+
+def findings(*found):
+    return Findings(found=found)
+
+
+WRONG = Finding(says="tile (0, 1, 2) is missing", picture=("grid", ".#"))
+UNSURE = Finding(says="node 'a' (Max) is outside what can be proved", certain=False, opinion="the graphs differ")
+
+
+def test_nothing_found_is_right():
+    assert none_left(natural([]), None).outcome is Outcome.CORRECT
+    assert none_left(findings(), None).credit == 1
+
+
+def test_what_is_certain_is_the_reason_and_what_is_not_is_left_out():
+    verdict = none_left(findings(WRONG, Finding(says="and 3 more like this"), UNSURE), None)
+    assert verdict.outcome is Outcome.INCORRECT
+    assert verdict.reason.splitlines() == ["tile (0, 1, 2) is missing", "and 3 more like this", "grid", ".#"]
+
+
+def test_what_is_not_certain_waits_for_a_person_with_the_evidence():
+    verdict = none_left(findings(UNSURE), None)
+    assert (verdict.outcome, verdict.credit) == (Outcome.MANUAL, 0)
+    assert verdict.reason == "a person has to look:\nnode 'a' (Max) is outside what can be proved"
+    assert verdict.facts["second opinion"] == "the graphs differ"
+
+
+def test_texts_are_findings_too():
+    verdict = none_left(natural(["a", "b"]), None)
+    assert (verdict.outcome, verdict.reason) == (Outcome.INCORRECT, "a\nb")
+
+
+def test_anything_else_is_refused():
+    assert none_left(Number(value=1), None).outcome is Outcome.INCORRECT
+
+
+def test_measured_findings_are_read_and_made_visible():
+    plain = [{"says": "node '\x1b[31m'", "certain": False, "picture": [".."], "kind": "tile"}]
+    (found,) = natural(plain).found
+    assert "\x1b" not in found.says
+    assert not found.certain
+    assert found.picture == ("..",)
+    assert natural([{"says": "x"}]).found[0].certain
