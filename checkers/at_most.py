@@ -12,10 +12,10 @@ from labgrade.verdict import Verdict, correct, incorrect
 from ._wording import shown
 
 if TYPE_CHECKING:
-    from labgrade.values import Value
+    from labgrade.values import Findings, Value
 
 
-def at_most(answer: Value, expected: Value | None, *, limit: float) -> Verdict:
+def at_most(answer: Number | Findings, expected: Value | None, *, limit: float) -> Verdict:
     """A number that is not above `limit`."""
     del expected  # the limit says all there is to expect
     if not isinstance(answer, Number):

@@ -11,12 +11,12 @@ from labgrade.verdict import Verdict, correct, incorrect, partial
 from ._wording import listed, shown
 
 if TYPE_CHECKING:
-    from labgrade.values import Row, Value
+    from labgrade.values import Findings, Row, Value
 
 _RIGHT, _ACCEPTED = "right: ", "accepted"
 
 
-def catches(answer: Value, expected: Value | None) -> Verdict:
+def catches(answer: Table | Findings, expected: Value | None) -> Verdict:
     """A verification that accepts every right file; the credit is the share of the wrong ones that it rejects.
 
     Rows are files, named `right: ...` or `wrong: ...`; the cell `verdict` says `accepted` or `rejected`. Accepting

@@ -10,10 +10,10 @@ from labgrade.verdict import Outcome, Verdict, correct, incorrect, without_value
 from ._wording import shown
 
 if TYPE_CHECKING:
-    from labgrade.values import Value
+    from labgrade.values import Artifact, Value
 
 
-def none_left(answer: Value, expected: Value | None) -> Verdict:
+def none_left(answer: Table | Findings | Artifact, expected: Value | None) -> Verdict:
     """Right where nothing is found; else the findings are the reason, a line each, with a picture where there is one.
 
     Findings that are not certain cost nothing by themselves: the verdict waits for a person, with what evidence there

@@ -26,6 +26,8 @@ _TAKEN = {
     "Scalar": frozenset(SCALAR_KINDS),
     "Mapping[str, Number]": frozenset({"histogram"}),
     "Table": frozenset({"table"}),
+    "Findings": frozenset(),  # measured, never handed in
+    "Artifact": frozenset(),  # handed in, never judged itself
     "Array": frozenset({"tensor"}),
     "Mapping[str, Array]": frozenset({"table_of"}),
 }

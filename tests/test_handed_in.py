@@ -152,3 +152,17 @@ def test_a_small_weight_outside_the_file_still_shapes_a_reshape(grader, tmp_path
         InspectRequest(file=entry.file, function=entry.name, artifact=path, beside=beside(path))
     )
     assert (done.status, done.value) == ("returned", 96)
+
+
+def test_large_external_data_is_no_way_out_of_the_folder(tmp_path, grader):
+    weight = numpy_helper.from_array(np.ones((1200, 1200), dtype=np.float32), "w")  # more than a jail copies
+    infos = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [2, 1200]) for name in "xy"]
+    graph = helper.make_graph([helper.make_node("MatMul", ["x", "w"], ["y"])], "g", infos[:1], infos[1:], [weight])
+    path = tmp_path / "m.onnx"
+    onnx.save(helper.make_model(graph), path, save_as_external_data=True, location="m.data", size_threshold=0)
+    entry = course.find().quantities.get("onnx_macs")
+    request = InspectRequest(
+        file=entry.file, function=entry.name, artifact=path, beside={"m.data": tmp_path / "m.data"}
+    )
+    done = grader.runner.inspect(request)
+    assert (done.status, done.value) == ("returned", 2 * 1200 * 1200), done.reason

@@ -20,7 +20,7 @@ def found(hand_in):
     def obtained(files, forms=FORMS, kind="count"):
         wanted = AnswerSpec(name="total", type=kind, forms=forms)
         return obtain.obtain(
-            wanted, hand_in(files), subject=None, live_only=False, limits=Limits(), runner=None, runs=None
+            wanted, hand_in(files), subject=None, live_only=False, limits=Limits(), runner=None, runs=None, store=None
         )
 
     return obtained

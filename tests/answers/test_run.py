@@ -57,6 +57,7 @@ def ask(tmp_path):
             limits=Limits(),
             runner=runner,
             runs=runs,
+            store=tmp_path,
         )
 
     yield once

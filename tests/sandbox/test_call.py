@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from handed_in import read
 
-from labgrade.answers.call import obtain, present
+from labgrade.answers import call
+from labgrade.answers.call import present
 from labgrade.model import CallForm, InputSpec, Limits, SubjectSpec, TableType
 from labgrade.results import Answer, Execution, NoAnswer
 from labgrade.values import Number
@@ -15,6 +16,11 @@ from labgrade.verdict import Outcome
 FORM = CallForm(file="hw2_1.py", function="total_macs", given=("model",))
 SUBJECT = SubjectSpec(model="small", input=InputSpec(shape=(1, 3, 8, 8)))
 GALLERY = Path(__file__).parents[1] / "submissions"
+
+
+def obtain(*what, **by_name):
+    """Of a function that writes no file: nothing is kept."""
+    return call.obtain(*what, **by_name, store=Path("nowhere"))
 
 
 class Canned:
