@@ -71,7 +71,11 @@ def _protection(runner: Runner) -> Iterator[Finding]:
     yield Finding(what="protection", good=protection.tier != "D", found=first.removeprefix("protection: "))
     for line in others:
         found, _, remedy = line.partition("; ")
-        yield Finding(what="protection", good=False, found=found, remedy=remedy)
+        if line.startswith("memory: "):  # polling is good enough
+            good = None if remedy else True
+            yield Finding(what="memory", good=good, found=found.removeprefix("memory: "), remedy=remedy)
+        else:
+            yield Finding(what="protection", good=False, found=found, remedy=remedy)
 
 
 def _server(runner: Runner) -> Iterator[Finding]:

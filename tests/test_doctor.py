@@ -77,3 +77,14 @@ def test_the_command_is_there(capsys):
     with pytest.raises(SystemExit):
         cli.main(["doctor", "--help"])
     assert "--json" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("memory", "good", "remedy"),
+    [("held by cgroup v1", True, ""), ("polled every 50 ms (refused); do this", None, "do this")],
+)
+def test_what_holds_memory_is_told_and_polling_is_no_failure(memory, good, remedy):
+    runner = Canned()
+    runner.protection = Protection(memory=memory)
+    found = by_name(doctor.examine(runner))["memory"]
+    assert (found.good, found.found, found.remedy) == (good, memory.partition("; ")[0], remedy)

@@ -37,12 +37,16 @@ _write = os.write
 
 @dataclass(frozen=True, slots=True)
 class Pipes:
-    """The descriptors of a child's own: where its job comes from, where the result and what is printed go."""
+    """The descriptors of a child's own: where its job comes from, where the result and what is printed go.
+
+    `entries`: those by which it enters a control group, and which it closes before it is up.
+    """
 
     job: int
     result: int
     output: int
     errors: int
+    entries: tuple[int, ...] = ()
 
 
 def live(
@@ -61,6 +65,7 @@ def live(
         values = arguments(json.loads(receive(pipes.job)))
         _take_places(pipes, forked=forked)
         folder = confine()
+        _enter(pipes.entries)
         _settle(folder)
         _write_all(pipes.result, UP)
         job: Job = json.loads(receive(pipes.job))
@@ -118,9 +123,17 @@ def _take_places(pipes: Pipes, *, forked: bool) -> None:
     if not forked:
         return
     os.setsid()
-    keep = sorted((2, pipes.job, pipes.result))
+    keep = sorted((2, pipes.job, pipes.result, *pipes.entries))
     for low, high in zip(keep, [*keep[1:], 1 << 16], strict=True):
         os.closerange(low + 1, high)
+
+
+def _enter(groups: tuple[int, ...]) -> None:
+    """Be counted from here on, with all that will be started. Where the kernel refuses, polling is what holds."""
+    for group in groups:
+        with contextlib.suppress(OSError):
+            os.write(group, b"0")
+        os.close(group)
 
 
 def _settle(folder: Path) -> None:

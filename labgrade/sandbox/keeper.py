@@ -54,7 +54,7 @@ def keep(
     if pid == 0:
         line.close()
         child.live(pipes, lambda: jail.confine(request["job"], allowed), arguments, forked=True)
-    for descriptor in (pipes.job, pipes.result, pipes.output, pipes.errors):
+    for descriptor in (pipes.job, pipes.result, pipes.output, pipes.errors, *pipes.entries):
         os.close(descriptor)
     _report(line, pid, allowed, jail)
     if OUTER in jail.layers:

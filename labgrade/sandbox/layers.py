@@ -9,4 +9,6 @@ LANDLOCK = "landlock"
 SECCOMP = "seccomp"
 METER = "meter"  # memory, CPU time and processes of the whole tree, looked at 20 times a second
 OUTER = "bubblewrap"  # a private root and network around the server, which all jobs share; not made by a job
+CGROUP = "cgroup"  # memory and threads of the whole tree, held by the kernel; the grader's, not made by a job
 LAYERS = (NAMESPACES, LIMITS, PRIVILEGES, LANDLOCK, SECCOMP, METER)
+ALL = (*LAYERS, CGROUP)

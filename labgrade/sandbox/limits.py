@@ -12,7 +12,7 @@ from pathlib import Path
 FILE_BYTES = 512 << 20
 _OPEN_FILES = 512
 _SPARE_BYTES = 2 << 30
-_THREADS = 256
+THREADS = 256
 _LOCKED_BYTES = 1 << 20
 _SIGNALS = 1024
 
@@ -49,7 +49,7 @@ def put(allowed: Allowed) -> None:
             "MSGQUEUE": (0, 0),
             "SIGPENDING": (_SIGNALS, _SIGNALS),
         }
-        threads = _THREADS if allowed.own_count else _THREADS + _threads_of_this_user()
+        threads = THREADS if allowed.own_count else THREADS + _threads_of_this_user()
         wanted["NPROC"] = (threads, threads)
     for name, (soft, top) in wanted.items():
         kind = getattr(resource, f"RLIMIT_{name}", None)

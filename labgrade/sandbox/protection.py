@@ -32,15 +32,18 @@ _SWITCHES = (
         "sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0, or load AppArmor's profile bwrap-userns-restrict",
     ),
 )
+POLLED = "polled every 50 ms"
+WITH_CGROUP = "to have the kernel hold it, run under `systemd-run --user --scope -p Delegate=yes`"
 _CONTAINER = "start the container with --security-opt seccomp=unconfined --security-opt systempaths=unconfined"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Protection:
-    """The tier, the layers in force in their order, and what is missing with its reason."""
+    """The tier, the layers in force in their order, and what is missing with its reason; by what memory is held."""
 
     layers: tuple[str, ...] = ()
     missing: Mapping[str, str] = field(default_factory=dict)
+    memory: str = ""
 
     @property
     def tier(self) -> Tier:
@@ -56,16 +59,17 @@ class Protection:
     def lines(self) -> tuple[str, ...]:
         """For the head of a report: the tier and what it means; each missing layer with what to do about it."""
         first = f"protection: tier {self.tier}, {_MEANS[self.tier]}"
-        return (first, *(f"missing: {layer} ({why}); {remedy(layer, why)}" for layer, why in self.missing.items()))
+        missing = (f"missing: {layer} ({why}); {remedy(layer, why)}" for layer, why in self.missing.items())
+        return (first, *missing, *([f"memory: {self.memory}"] if self.memory else []))
 
 
-def found(state: Mapping[str, Any]) -> Protection:
-    """From what a server says of itself."""
+def found(state: Mapping[str, Any], memory: str = "") -> Protection:
+    """From what a server says of itself, and what the grader found out about memory."""
     layers = tuple(layer for layer in (*LAYERS, OUTER) if layer in state["layers"])
     missing = dict(state["missing"])
     if NAMESPACES in missing and OUTER in layers:
         missing.pop(NAMESPACES)
-    return Protection(layers=layers, missing=missing)
+    return Protection(layers=layers, missing=missing, memory=memory)
 
 
 def remedy(layer: str, why: str) -> str:

@@ -15,7 +15,7 @@ from labgrade.results import Execution
 from labgrade.sandbox import handin, outcome, script_outcome
 from labgrade.sandbox.follow import follow
 from labgrade.sandbox.given import GIVEN
-from labgrade.sandbox.layers import LAYERS
+from labgrade.sandbox.layers import ALL
 from labgrade.sandbox.request import ProgramRun
 from labgrade.sandbox.servers import LIGHT, STUDENTS, Servers
 from labgrade.sandbox.shelf import needs_values
@@ -52,7 +52,7 @@ class Runner:
         fresh: bool | None = None,
         spare_seconds: float = _WALL_SPARE,
         secret: Iterable[Path] = (),
-        layers: Iterable[str] = LAYERS,
+        layers: Iterable[str] = ALL,
         torch_home: Path | None = None,
         shared: Path | None = None,
     ) -> None:
@@ -224,19 +224,20 @@ class Runner:
         server = self._servers.get(kind)
         self._servers.open_up(folder, server)
         setup = {"job": folder.name, "folder": str(folder), "seconds": limits.seconds, "memory": limits.memory}
-        try:
-            if isinstance(server, Warm):
-                ready = wanted and wanted["subject"] if wanted and needs_values(tuple(wanted["given"])) else None
-                del setup["folder"]
-                child = server.start(setup, limits.output, errors=errors, subject=ready)
-            else:
-                child = server.start(setup, limits.output)
-        except LostError:
-            self._servers.drop(kind)
-            return None
-        child.give(wanted or {"given": [], "subject": None})
         wall = max(_WALL_FACTOR * limits.seconds, limits.seconds + self._spare_seconds)
-        ending = follow(child, job, wall)
+        with self._servers.group(limits.memory) as group:
+            try:
+                if isinstance(server, Warm):
+                    ready = wanted and wanted["subject"] if wanted and needs_values(tuple(wanted["given"])) else None
+                    del setup["folder"]
+                    child = server.start(setup, limits.output, errors=errors, subject=ready, entries=group.entries)
+                else:
+                    child = server.start(setup, limits.output)
+            except LostError:
+                self._servers.drop(kind)
+                return None
+            child.give(wanted or {"given": [], "subject": None})
+            ending = follow(child, job, wall, group.starved)
         if ending.lost:
             self._servers.drop(kind)
             if not ending.up:

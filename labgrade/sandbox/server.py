@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from labgrade.sandbox.shelf import Shelf
 
 _MESSAGE_BYTES = 1 << 20
-_DESCRIPTORS = 5
+_DESCRIPTORS = 5 + 2
 _PARTS = (
     "child",
     "foreign",
@@ -90,7 +90,9 @@ def serve(control: socket.socket, shelf: Shelf, jail: Jail) -> NoReturn:
                 serve(line, shelf, jail)
             from labgrade.sandbox.child import Pipes
 
-            keeper.keep(line, Pipes(*descriptors[1:]), request, jail, shelf.arguments)
+            job, result, output, errors, *entries = descriptors[1:]
+            pipes = Pipes(job, result, output, errors, tuple(entries))
+            keeper.keep(line, pipes, request, jail, shelf.arguments)
 
 
 def _fork() -> int:

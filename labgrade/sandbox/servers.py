@@ -6,19 +6,22 @@ import os
 import sys
 import tempfile
 import threading
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from labgrade.errors import FaultError
 from labgrade.sandbox import bubblewrap, handin
+from labgrade.sandbox.cgroups import Group, Groups
 from labgrade.sandbox.fresh import Fresh
-from labgrade.sandbox.layers import NAMESPACES, OUTER
-from labgrade.sandbox.protection import Protection, found
+from labgrade.sandbox.layers import CGROUP, NAMESPACES, OUTER
+from labgrade.sandbox.protection import POLLED, WITH_CGROUP, Protection, found
 from labgrade.sandbox.sharing import Lender, borrow
 from labgrade.sandbox.warm import Settings, Warm
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from contextlib import AbstractContextManager
 
 STUDENTS, LIGHT = "students", "light"
 _USER = 64999  # whom root becomes: nobody has it
@@ -44,7 +47,9 @@ class Servers:
         self._fresh = fresh or sys.platform != "linux"  # forking is absent on Windows and unsafe on macOS
         self._zoo = zoo
         self._readers = zoo.parent == Path(__file__).parent.parent  # a stand-in of the tests needs none of them
-        self._layers = tuple(layers)
+        self._layers = tuple(layer for layer in layers if layer != CGROUP)
+        self._groups: Groups | None = None
+        self._memory = "" if CGROUP in layers and not self._fresh else f"{POLLED} (no cgroup was wanted)"
         self._secret = tuple(str(path) for path in secret)
         self._offered = tuple(offered)
         self._shared = shared
@@ -86,7 +91,25 @@ class Servers:
             server = self.get(LIGHT)
         except FaultError as error:
             return Protection(missing={NAMESPACES: str(error).strip().splitlines()[-1]})
-        return found(server.state) if isinstance(server, Warm) else Protection()
+        with self._lock:
+            self._find_groups()
+        return found(server.state, self._memory) if isinstance(server, Warm) else Protection()
+
+    def group(self, memory: int) -> AbstractContextManager[Group]:
+        """The control group of one job; one that cannot be entered where this machine lets none be made."""
+        with self._lock:
+            self._find_groups()
+        return nullcontext(Group()) if self._groups is None else self._groups.of_a_job(memory)
+
+    def _find_groups(self) -> None:
+        if self._memory:
+            return
+        try:
+            self._groups = Groups()
+        except OSError as error:
+            self._memory = f"{POLLED} ({error}); {WITH_CGROUP}"
+        else:
+            self._memory = f"held by cgroup v{self._groups.version}"
 
     def drop(self, kind: str) -> None:
         """Forget a server that was lost."""

@@ -90,8 +90,18 @@ class Warm:
         self.forks_safely = state.get("event") == "ready"
         self.private = NAMESPACES in state.get("layers", ())
 
-    def start(self, setup: Mapping[str, object], most: int, *, errors: bool = False, subject: object = None) -> Child:
+    def start(
+        self,
+        setup: Mapping[str, object],
+        most: int,
+        *,
+        errors: bool = False,
+        subject: object = None,
+        entries: tuple[int, ...] = (),
+    ) -> Child:
         """Ask for a child, of a branch that has `subject` ready where there is one. A lost server is told by an event.
+
+        `entries`: descriptors by which it enters a control group before it is up.
 
         Raises:
             OSError: there is no descriptor left.
@@ -105,6 +115,7 @@ class Warm:
         given = [theirs.fileno(), job_read, *(writer for _, writer in readers)]
         if not errors:
             given.append(given[-1])
+        given += entries
         with contextlib.suppress(OSError):
             socket.send_fds(control, [json.dumps({"do": "run", **setup}).encode()], given)
         theirs.close()

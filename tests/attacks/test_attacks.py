@@ -24,7 +24,8 @@ import numpy as np
 import pytest
 from attacks.driver import HERE, headers
 
-from labgrade.sandbox.layers import LANDLOCK, LAYERS, NAMESPACES, OUTER, SECCOMP
+from labgrade.sandbox.cgroups import Groups
+from labgrade.sandbox.layers import CGROUP, LANDLOCK, LAYERS, METER, NAMESPACES, OUTER, SECCOMP
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="there is a jail on Linux alone")
 
@@ -129,6 +130,23 @@ def test_succeeds_once_what_stops_it_is_off(name, place):
         pytest.skip(found["why"])
     came = found["attacks"][name]
     assert came["hit"] or came["damage"], came
+
+
+HOARDS = {"takes_memory_in_many_processes": frozenset({METER}), "takes_nameless_memory": frozenset({METER, SECCOMP})}
+
+
+@pytest.mark.parametrize("tier", sorted(TIERS))
+@pytest.mark.parametrize("name", HOARDS)
+def test_a_control_group_alone_stops_who_takes_memory(name, tier, place):
+    try:
+        Groups()
+    except OSError as error:
+        pytest.skip(f"no control group can be made here: {error}")
+    layers = TIERS[tier] - HOARDS[name] | {CGROUP}
+    found = results("root" if os.getuid() == 0 else "user", layers, (name,), f"{place}/group-{name}-{tier}")
+    if not layers - {CGROUP} <= set(found["layers"]):
+        pytest.skip(f"this machine has no tier {tier}")
+    assert found["attacks"][name]["status"] == "memory", found["attacks"][name]
 
 
 def test_each_attack_says_what_stops_it():
