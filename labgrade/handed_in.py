@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from labgrade.model import Limits, QuantityCall, SubjectSpec
     from labgrade.registry import Registry
-    from labgrade.results import Submission
+    from labgrade.results import Execution, Submission
     from labgrade.sandbox.runner import Runner
     from labgrade.verdict import Verdict
 
@@ -99,10 +99,14 @@ class Measurer:
                 limits=limits,
             )
             done = self._runner.inspect(request)
-            if done.status in _OUTCOMES:
-                reason = visible(f"'{artifact.name}': {done.reason}", _REASON_CHARS)  # it may quote names of the file's
-                raise UnfitError(without_value(_OUTCOMES[done.status], reason))
-            if done.status != "returned":
-                raise FaultError(done.reason)
-            self._known[key] = done.value
+            self._known[key] = _measured(done, artifact)
         return self._known[key]
+
+
+def _measured(done: Execution, artifact: Artifact) -> object:
+    if done.status in _OUTCOMES:
+        reason = visible(f"'{artifact.name}': {done.reason}", _REASON_CHARS)  # it may quote names of the file's
+        raise UnfitError(without_value(_OUTCOMES[done.status], reason))
+    if done.status != "returned":
+        raise FaultError(done.reason)
+    return done.value
