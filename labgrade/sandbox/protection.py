@@ -33,7 +33,7 @@ _SWITCHES = (
     ),
 )
 POLLED = "polled every 50 ms"
-WITH_CGROUP = "to have the kernel hold it, run under `systemd-run --user --scope -p Delegate=yes`"
+WITH_CGROUP = "on cgroup v2 the kernel holds it under `systemd-run --user --scope -p Delegate=yes`"
 _CONTAINER = "start the container with --security-opt seccomp=unconfined --security-opt systempaths=unconfined"
 
 

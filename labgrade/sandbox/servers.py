@@ -107,7 +107,7 @@ class Servers:
         try:
             self._groups = Groups()
         except OSError as error:
-            self._memory = f"{POLLED} ({error}); {WITH_CGROUP}"
+            self._memory = f"{POLLED} ({error.strerror or error}); {WITH_CGROUP}"
         else:
             self._memory = f"held by cgroup v{self._groups.version}"
 
