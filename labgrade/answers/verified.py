@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from labgrade.given import TRANSFORMED
+from labgrade.sandbox.given import GIVEN_FOLDER
 from labgrade.sandbox.request import CallRequest
 
 if TYPE_CHECKING:
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from labgrade.sandbox.runner import Runner
 
 _PROGRAM = "labgrade_verified.py"
-_FOLDER = ".given"
 _SOURCE = '''"""Calls a function for each of several files, and returns what it says."""
 import importlib.util, json, os, sys
 
@@ -74,7 +74,7 @@ def run(
         return runner.run(
             CallRequest(
                 folder=submission.folder,
-                file=f"{_FOLDER}/{_PROGRAM}",
+                file=f"{GIVEN_FOLDER}/{_PROGRAM}",
                 function="verified",
                 given=("model_path",),
                 subject=subject,

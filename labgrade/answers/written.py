@@ -15,6 +15,7 @@ from labgrade import zoo_linear
 from labgrade.answers.plain import what
 from labgrade.answers.typed import WrongTypeError
 from labgrade.given import SAVE_TO, WRITERS
+from labgrade.sandbox.given import GIVEN_FOLDER
 from labgrade.sandbox.request import CallRequest
 from labgrade.values import Artifact
 
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from labgrade.sandbox.runner import Runner
 
 _PROGRAM = "labgrade_written.py"
-_FOLDER = ".given"  # where the sandbox puts the files of a request
 _MOST_BYTES = 247 << 20  # what fits into one frame of the sandbox
 _SOURCE = '''"""Calls a function that writes a file, and returns the file."""
 import importlib.util, json, os, sys, tempfile
@@ -82,7 +82,7 @@ def run(
         return runner.run(
             CallRequest(
                 folder=submission.folder,
-                file=f"{_FOLDER}/{_PROGRAM}",
+                file=f"{GIVEN_FOLDER}/{_PROGRAM}",
                 function="written",
                 given=("model_path",) if "model_path" in form.given else (),
                 subject=subject,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+GIVEN_FOLDER = ".given"  # within a hand-in: files of ours, such as a subject's
 GIVEN: Mapping[str, str] = MappingProxyType(
     {
         "model": "the subject's model (torch.nn.Module): seeded weights, on the CPU, in eval mode",

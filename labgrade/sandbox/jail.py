@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from labgrade.sandbox import landlock, limits, linux, places, root, seccomp, usage
+from labgrade.sandbox.given import GIVEN_FOLDER
 from labgrade.sandbox.layers import LANDLOCK, LIMITS, NAMESPACES, OUTER, PRIVILEGES, SECCOMP
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 SCRATCH_BYTES = 512 << 20
 SCRATCH_FILES = 8192
 USER = 1000  # what a jail calls itself
-_LINKED_BYTES = 4 << 20
+_SHOWN_BYTES = 4 << 20
 _FLAGS = linux.NO_SUID | linux.NO_DEVICES
 _PROC = _FLAGS | linux.NO_EXEC
 _OWN_PROC = ("/proc/self", "/proc/meminfo", "/proc/cpuinfo", "/proc/stat", "/sys/devices/system/cpu")
@@ -127,11 +128,11 @@ class Jail:
         """
         folder = self.folder(job)
         if self.private:
-            _cut_off(job)
+            _cut_off(job, ours=bool(self.places.trusted))
         elif OUTER in self.layers:
             folder.mkdir(mode=0o700)
             (folder / "tmp").mkdir()
-            _copy(Path(self.jobs, job, "handin"), folder / "handin")
+            _lay(Path(self.jobs, job, "handin"), folder / "handin", _linked, ours=bool(self.places.trusted))
         if LIMITS in self.layers:
             limits.put(allowed)
         linux.prctl(linux.DEATH_SIGNAL, signal.SIGKILL)
@@ -195,7 +196,7 @@ def _become(user: int) -> None:
         raise PermissionError(message)
 
 
-def _cut_off(job: str) -> None:
+def _cut_off(job: str, *, ours: bool = False) -> None:
     """Mounts of this job's own: its hand-in, a scratch of limited size, its processes; and a nested user namespace."""
     linux.unshare(_OF_A_JOB)
     linux.set_host_name("labgrade")
@@ -207,22 +208,35 @@ def _cut_off(job: str) -> None:
     linux.mount("proc", "/proc", "proc", _PROC)
     Path(root.SCRATCH, "tmp").mkdir()
     if job:
-        _copy(Path(root.HANDIN), Path(root.SCRATCH, "handin"))
+        _lay(Path(root.HANDIN), Path(root.SCRATCH, "handin"), _bound, ours=ours)
     linux.unshare(linux.NEW_USER)
     linux.map_user(USER, USER, USER)
 
 
-def _copy(source: Path, target: Path) -> None:
-    """A hand-in that its code may write to and delete. A large file stays where it is, read-only."""
+def _lay(source: Path, target: Path, show: Callable[[str, Path], None], *, ours: bool) -> None:
+    """A copy of a hand-in, to which its code may write as it likes. A large file of `ours` is shown, not copied.
+
+    Ours is what lies in a folder of files that are given, and all that a measuring job reads.
+    """
     target.mkdir()
     for entry in os.scandir(source):
         own = target / entry.name
         if entry.is_dir(follow_symlinks=False):
-            _copy(Path(entry.path), own)
-        elif entry.stat(follow_symlinks=False).st_size > _LINKED_BYTES:
-            own.symlink_to(entry.path)
+            _lay(Path(entry.path), own, show, ours=ours or entry.name == GIVEN_FOLDER)
+        elif ours and entry.stat(follow_symlinks=False).st_size > _SHOWN_BYTES:
+            show(entry.path, own)
         else:
             shutil.copy(entry.path, own)
+
+
+def _bound(source: str, target: Path) -> None:
+    """The file itself at a second place: what reads models takes a link for a way out of the model's folder."""
+    target.touch()
+    linux.bind(source, str(target))
+
+
+def _linked(source: str, target: Path) -> None:
+    target.symlink_to(source)
 
 
 def _tried(trial: Callable[[], None]) -> str:

@@ -14,7 +14,7 @@ from labgrade.errors import FaultError
 from labgrade.results import Execution
 from labgrade.sandbox import handin, outcome, script_outcome
 from labgrade.sandbox.follow import follow
-from labgrade.sandbox.given import GIVEN
+from labgrade.sandbox.given import GIVEN, GIVEN_FOLDER
 from labgrade.sandbox.layers import ALL
 from labgrade.sandbox.request import ProgramRun
 from labgrade.sandbox.servers import LIGHT, STUDENTS, Servers
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 ZOO = Path(__file__).parent.parent / "zoo.py"
 _WALL_FACTOR = 4.0
 _WALL_SPARE = 20.0
-_GIVEN_FOLDER = ".given"
 
 
 class Runner:
@@ -95,15 +94,15 @@ class Runner:
         def lay(folder: Path) -> None:
             left_out[:] = handin.copy(request.folder, folder)
             if request.model:
-                handin.discard(folder / _GIVEN_FOLDER)
-                _place({f"{_GIVEN_FOLDER}/{name}": source for name, source in request.model.items()}, folder)
+                handin.discard(folder / GIVEN_FOLDER)
+                _place({f"{GIVEN_FOLDER}/{name}": source for name, source in request.model.items()}, folder)
 
         job = {
             "do": "call",
             "file": request.file,
             "function": request.function,
             "torch_home": self._torch_home,
-            "model": f"{_GIVEN_FOLDER}/{next(iter(request.model), '')}",
+            "model": f"{GIVEN_FOLDER}/{next(iter(request.model), '')}",
         }
         wanted = {"given": list(request.given), "subject": _subject(request)}
         try:

@@ -1,0 +1,70 @@
+"""Large files in the sandbox: what was handed in is the student's to change, what is given is itself and read-only."""
+
+import sys
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+from labgrade.model import InputSpec, Limits, SubjectSpec
+from labgrade.sandbox.request import CallRequest
+from labgrade.sandbox.runner import Runner
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="there is a jail on Linux alone")
+SUBJECT = SubjectSpec(model="micro/any.onnx", input=InputSpec(shape=(1, 4)))
+LARGE = 6 << 20
+
+
+@pytest.fixture(scope="module")
+def runner():
+    with Runner() as own:
+        yield own
+
+
+def call(runner, folder, source, **other):
+    (folder / "hw.py").write_text(source)
+    request = CallRequest(folder=folder, file="hw.py", function="f", limits=Limits(seconds=20), **other)
+    return runner.run(request)
+
+
+def test_a_large_file_that_was_handed_in_can_be_written_again_and_deleted(runner, tmp_path):
+    (tmp_path / "model.onnx").write_bytes(b"a" * LARGE)
+    source = (
+        "import os\ndef f():\n    open('model.onnx', 'wb').write(b'bb')\n    size = os.path.getsize('model.onnx')\n"
+        "    os.remove('model.onnx')\n    return [size, os.path.exists('model.onnx')]\n"
+    )
+    done = call(runner, tmp_path, source, given=(), subject=None)
+    assert (done.status, done.value) == ("returned", [2, False]), done.reason
+    assert (tmp_path / "model.onnx").stat().st_size == LARGE
+
+
+@pytest.fixture
+def with_data_beside(tmp_path):
+    """A model whose weight lies in a large file beside it."""
+    folder = tmp_path / "subject"
+    folder.mkdir()
+    weight = numpy_helper.from_array(np.ones((4, LARGE // 16), np.float32), "w")
+    infos = [helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in "xy"]
+    graph = helper.make_graph([helper.make_node("MatMul", ["x", "w"], ["y"])], "g", infos[:1], infos[1:], [weight])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    onnx.save(model, folder / "m.onnx", save_as_external_data=True, location="m.data")
+    assert (folder / "m.data").stat().st_size > LARGE - 1
+    return {name: folder / name for name in ("m.onnx", "m.data")}
+
+
+def test_a_large_model_that_is_given_can_be_loaded_and_not_changed(runner, tmp_path, with_data_beside):
+    work = tmp_path / "work"
+    work.mkdir()
+    source = (
+        "import onnx, onnxruntime, numpy\ndef f(model_path):\n"
+        "    names = [each.name for each in onnx.load(model_path).graph.initializer]\n"
+        "    session = onnxruntime.InferenceSession(model_path, providers=['CPUExecutionProvider'])\n"
+        "    y, = session.run(None, {'x': numpy.ones((1, 4), numpy.float32)})\n"
+        "    try:\n        open(model_path[:-4] + 'data', 'wb')\n    except OSError as error:\n"
+        "        return [names, float(y[0, 0]), error.errno]\n"
+    )
+    done = call(runner, work, source, given=("model_path",), subject=SUBJECT, model=with_data_beside)
+    assert done.status == "returned", done.reason
+    assert done.value[:2] == [["w"], 4.0]
+    assert with_data_beside["m.data"].stat().st_size > LARGE - 1
