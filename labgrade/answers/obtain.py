@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -43,27 +44,17 @@ def obtain(  # noqa: PLR0913 - each by its name
     `live_only`: only forms that can be computed again for another subject count (cases). `model`: the files of an
     ONNX subject, by name, for a call that is given their path. `store`: where files that a call writes are kept.
     """
+    called = partial(call.obtain, subject=subject, limits=limits, runner=runner, model=model, store=store)
+    ran = partial(run.obtain, subject=subject, limits=limits, runs=runs)
     about = subject.model if subject is not None else ""
     forms = [form for form in wanted.forms if not live_only or _is_live(form)]
     failed: NoAnswer | None = None
     for position, form in enumerate(forms):
         match form:
             case CallForm():
-                found = call.obtain(
-                    wanted.name,
-                    wanted.type,
-                    form,
-                    submission,
-                    subject=subject,
-                    limits=limits,
-                    runner=runner,
-                    model=model,
-                    store=store,
-                )
+                found = called(wanted.name, wanted.type, form, submission)
             case RunForm():
-                found = run.obtain(
-                    wanted.name, wanted.type, form, submission, subject=subject, limits=limits, runs=runs
-                )
+                found = ran(wanted.name, wanted.type, form, submission)
                 if isinstance(found, NoAnswer) and found.verdict.outcome in _TRIED:
                     failed = _worse(failed, found)
                     continue
