@@ -18,7 +18,7 @@ from labgrade.results import Report
 
 ROOT = Path(__file__).parents[1]
 SHOWN = ("2-1-2-weight-bytes", "2-1-4-macs")  # two tasks fit a picture
-COMMAND = " ".join(["labgrade check submissions/student42", *(f"--task {name}" for name in SHOWN)])
+COMMAND = " ".join(["labgrade check student42", *(f"--task {name}" for name in SHOWN)])
 
 
 def main() -> None:
