@@ -17,7 +17,7 @@ grade: setup
 	$(BIN)/python -m pytest --submission="$(SUBMISSION)" --submissions-dir="$(SUBMISSIONS_DIR)" || test $$? -eq 1
 
 test: setup
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto -rs
 
 lint: setup
 	$(BIN)/ruff check .
