@@ -1,11 +1,11 @@
-"""A graded check as plain data and back: how results travel from xdist's workers to the process that reports."""
+"""A graded check as plain data and back: how results travel between processes and are kept."""
 
 from __future__ import annotations
 
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from labgrade.results import Graded, Report, SubmissionReport, TaskReport
+from labgrade.results import ComparedRow, Decision, Graded, Report, SubmissionReport, TaskReport
 from labgrade.verdict import Outcome, Verdict
 
 if TYPE_CHECKING:
@@ -16,25 +16,41 @@ if TYPE_CHECKING:
 
 def to_plain(task: Task, who: str, graded: Graded) -> dict[str, Any]:
     """One graded check with its place in the report. Fractions travel as text, so that nothing is rounded."""
-    verdict = graded.verdict
     return {
         "task": [str(task.path), task.lab, task.id, task.title, str(task.points)],
         "who": who,
+        **plain(graded),
+    }
+
+
+def plain(graded: Graded) -> dict[str, Any]:
+    """One graded check, without its place: what JSON can hold."""
+    decision = graded.decision
+    return {
         "id": graded.id,
         "points": str(graded.points),
         "earned": str(graded.earned),
         "answer_from": graded.answer_from,
         "hidden": graded.hidden,
         "bonus": graded.bonus,
-        "verdict": {
-            "outcome": str(verdict.outcome),
-            "credit": str(verdict.credit),
-            "reason": verdict.reason,
-            "hint": verdict.hint,
-            "facts": dict(verdict.facts),
-            "agrees": verdict.agrees,
-            "notes": list(verdict.notes),
-        },
+        "seconds": graded.seconds,
+        "printed": graded.printed,
+        "rows": [[row.name, row.got, row.expected, row.right] for row in graded.rows],
+        "revealed": graded.revealed,
+        "decision": decision and [decision.by, decision.at, decision.reason, _plain_verdict(decision.machine)],
+        "verdict": _plain_verdict(graded.verdict),
+    }
+
+
+def _plain_verdict(verdict: Verdict) -> dict[str, Any]:
+    return {
+        "outcome": str(verdict.outcome),
+        "credit": str(verdict.credit),
+        "reason": verdict.reason,
+        "hint": verdict.hint,
+        "facts": dict(verdict.facts),
+        "agrees": verdict.agrees,
+        "notes": list(verdict.notes),
     }
 
 
@@ -47,7 +63,7 @@ def assemble(
     """The report of a run from its results: submissions in the order of `names`, tasks by path, checks as they came."""
     found: dict[str, dict[tuple[str, ...], list[Graded]]] = {name: {} for name in names}
     for result in results:
-        found[result["who"]].setdefault(tuple(result["task"]), []).append(_graded(result))
+        found[result["who"]].setdefault(tuple(result["task"]), []).append(from_plain(result))
     return Report(
         submissions=tuple(
             SubmissionReport(
@@ -64,8 +80,9 @@ def assemble(
     )
 
 
-def _graded(result: Mapping[str, Any]) -> Graded:
-    verdict = result["verdict"]
+def from_plain(result: Mapping[str, Any]) -> Graded:
+    """The graded check that `plain` was made of."""
+    decided = result["decision"]
     return Graded(
         id=result["id"],
         points=Fraction(result["points"]),
@@ -73,13 +90,25 @@ def _graded(result: Mapping[str, Any]) -> Graded:
         answer_from=result["answer_from"],
         hidden=result["hidden"],
         bonus=result["bonus"],
-        verdict=Verdict(
-            outcome=Outcome(verdict["outcome"]),
-            credit=Fraction(verdict["credit"]),
-            reason=verdict["reason"],
-            hint=verdict["hint"],
-            facts=verdict["facts"],
-            agrees=verdict["agrees"],
-            notes=tuple(verdict["notes"]),
+        seconds=result["seconds"],
+        printed=result["printed"],
+        rows=tuple(
+            ComparedRow(name=name, got=got, expected=expected, right=right)
+            for name, got, expected, right in result["rows"]
         ),
+        revealed=result["revealed"],
+        decision=decided and Decision(by=decided[0], at=decided[1], reason=decided[2], machine=_verdict(decided[3])),
+        verdict=_verdict(result["verdict"]),
+    )
+
+
+def _verdict(verdict: Mapping[str, Any]) -> Verdict:
+    return Verdict(
+        outcome=Outcome(verdict["outcome"]),
+        credit=Fraction(verdict["credit"]),
+        reason=verdict["reason"],
+        hint=verdict["hint"],
+        facts=verdict["facts"],
+        agrees=verdict["agrees"],
+        notes=tuple(verdict["notes"]),
     )

@@ -71,8 +71,17 @@ def _submission(submission: SubmissionReport) -> SubmissionReport:
 def _task(task: TaskReport) -> TaskReport:
     visible = [check for check in task.checks if not check.hidden]
     kept_back = sum((check.points for check in task.checks if check.hidden and not check.bonus), Fraction(0))
-    checks = tuple(replace(check, verdict=replace(check.verdict, facts={})) for check in visible)
-    return replace(task, points=task.points - kept_back, checks=checks)
+    return replace(task, points=task.points - kept_back, checks=tuple(map(_shown, visible)))
+
+
+def _shown(check: Graded) -> Graded:
+    """Without the facts, without the machine's own verdict where a person decided, without rows that stay secret."""
+    return replace(
+        check,
+        verdict=replace(check.verdict, facts={}),
+        decision=check.decision and replace(check.decision, machine=replace(check.verdict, facts={})),
+        rows=check.rows if check.revealed else (),
+    )
 
 
 def _hidden(check: Graded) -> bool:

@@ -94,8 +94,32 @@ class NoAnswer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ComparedRow:
+    """One number of a table that was handed in, beside the expected one. None: there is no such row."""
+
+    name: str
+    got: float | None
+    expected: float | None
+    right: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """What a person decided: the check has their verdict, `machine` is labgrade's own. `at`: ISO 8601, in UTC."""
+
+    by: str
+    at: str
+    reason: str
+    machine: Verdict
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Graded:
-    """A check (or one case of it) of one submission, judged. `earned` is rounded to hundredths."""
+    """A check (or one case of it) of one submission, judged. `earned` is rounded to hundredths.
+
+    `seconds`: how long obtaining and judging took. `printed`: what the student's code wrote meanwhile. `rows`: a table
+    beside the expected one, which a student may see where the check is `revealed`.
+    """
 
     id: str
     points: Fraction
@@ -104,6 +128,11 @@ class Graded:
     answer_from: str = ""
     hidden: bool = False
     bonus: bool = False
+    seconds: float = 0.0
+    printed: str = ""
+    rows: tuple[ComparedRow, ...] = ()
+    revealed: bool = False
+    decision: Decision | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,12 +147,28 @@ class TaskReport:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Deduction:
+    """Points that a late rule takes from what a lab earned."""
+
+    lab: str
+    points: Fraction
+    why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SubmissionReport:
-    """All tasks of one submission. `remarks`: what was refused at the door (links, devices)."""
+    """All tasks of one submission.
+
+    `remarks`: what was refused at the door (links, devices). `members`: the students who handed in together.
+    `handed_in`: when, in ISO 8601 with its offset; empty where nothing tells.
+    """
 
     name: str
     tasks: tuple[TaskReport, ...]
     remarks: tuple[str, ...] = ()
+    members: tuple[str, ...] = ()
+    handed_in: str = ""
+    deductions: tuple[Deduction, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
