@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from labgrade import __version__, commands, examination, explore
 from labgrade.errors import FaultError, SpecError, UsageError
+from labgrade.second_opinion import HELP as SECOND_OPINION_HELP
 from labgrade.torch_home import HELP as TORCH_HOME_HELP
 
 if TYPE_CHECKING:
@@ -73,6 +74,7 @@ def _check(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--task", action="append", metavar="ID", help="only this task (may be given again)")
     parser.add_argument("--json", metavar="FILE", help="write the report as JSON; `-` is stdout")
     parser.add_argument("--torch-home", type=Path, metavar="DIR", help=TORCH_HOME_HELP)
+    parser.add_argument("--second-opinion", action="store_true", help=SECOND_OPINION_HELP)
     parser.set_defaults(run=commands.check)
 
 

@@ -52,7 +52,9 @@ def check(options: argparse.Namespace) -> int:
     tasks = [_public(read.task) for read in specs if read.task is not None]
     with (
         tempfile.TemporaryDirectory(prefix="labgrade-store-", ignore_cleanup_errors=True) as store,
-        pipeline.Grader(found, torch_home=torch_home.find(options.torch_home)) as grader,
+        pipeline.Grader(
+            found, torch_home=torch_home.find(options.torch_home), second_opinions=options.second_opinion
+        ) as grader,
     ):
         who = submission.take(options.path, submission.name_of(options.path), Path(store))
         graded = grader.grade(tasks, who)

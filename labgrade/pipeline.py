@@ -9,7 +9,7 @@ from functools import partial as bind
 from pathlib import Path
 from typing import TYPE_CHECKING, Self, cast
 
-from labgrade import handed_in, policy, subject_files
+from labgrade import handed_in, policy, second_opinion, subject_files
 from labgrade.answers import obtain
 from labgrade.answers.natural import natural
 from labgrade.answers.run import Runs
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from labgrade.course import Course
     from labgrade.items import Item
     from labgrade.judge import Expect, Judging
-    from labgrade.model import AnswerType, Check, Limits, Source, SubjectSpec, Task
+    from labgrade.model import AnswerType, Check, Limits, QuantityCall, Source, SubjectSpec, Task
     from labgrade.results import Submission
     from labgrade.values import Value
 
@@ -41,7 +41,7 @@ class Grader:
     """What a whole run shares: the course, the oracle of expected values, the runner of students' code.
 
     Use as a context manager, so that the processes behind it end. `torch_home` is offered to students' code; `shared`:
-    where to find another grader's servers.
+    where to find another grader's servers. `second_opinions`: what is measured is measured in another way, too.
     """
 
     def __init__(
@@ -52,8 +52,10 @@ class Grader:
         oracle: Oracle | None = None,
         torch_home: Path | None = None,
         shared: Path | None = None,
+        second_opinions: bool = False,
     ) -> None:
         self.course = course
+        self.second_opinions = second_opinions
         self.runner = runner or Runner(secret=(*course.folders, cache_folder()), torch_home=torch_home, shared=shared)
         self.runs = Runs(self.runner, provide)
         self.oracle = oracle or Oracle(course.quantities)
@@ -218,19 +220,21 @@ class TaskGrading:
         if check.by_hand:
             return _with_remarks(without_value(Outcome.MANUAL, _rubric(check)), answer), answer.origin
         judging, expect = self._grader.means(self.task, check, item.subject, self.submission)
-        verdict = judge(check, self._value(answer, item), judging, expect)
+        measured = check.measured
+        if measured is None or not isinstance(answer.value, Artifact):
+            return _with_remarks(judge(check, answer.value, judging, expect), answer), answer.origin
+        value = _typed(self._measured(measured, answer.value, item), None)
+        verdict = judge(check, value, judging, expect)
+        other = second_opinion.of(measured, self._grader.course.quantities)
+        if self._grader.second_opinions and other is not None:
+            verdict = second_opinion.heard(verdict, bind(self._measured, other, answer.value, item))
         return _with_remarks(verdict, answer), answer.origin
 
-    def _value(self, answer: Answer, item: Item) -> Value:
-        """What is judged: the answer, or what is measured of it."""
-        measured = item.check.measured
-        if measured is None or not isinstance(answer.value, Artifact):
-            return answer.value
-        quantity = self._grader.course.quantities.get(measured.quantity)
-        original = subject_files.original(self._grader.oracle, quantity, item.subject)
-        limits = self.task.limits
-        value = self._grader.measurer.value(measured, answer.value, item.subject, limits, original=original)
-        return _typed(value, None)
+    def _measured(self, call: QuantityCall, artifact: Artifact, item: Item) -> object:
+        """A quantity of the student's file."""
+        grader = self._grader
+        original = subject_files.original(grader.oracle, grader.course.quantities.get(call.quantity), item.subject)
+        return grader.measurer.value(call, artifact, item.subject, self.task.limits, original=original)
 
     def _verdicts(self, need: str) -> list[Verdict]:
         return [self.graded(name).verdict for name, item in self.items.items() if item.check.id == need]

@@ -69,7 +69,12 @@ class Grading:
         self.left_out = taken.left_out
         offered = config.getoption("torch_home")
         home = torch_home.find(config.invocation_params.dir / Path(offered).expanduser() if offered else None)
-        self.grader = pipeline.Grader(self.course, torch_home=home, shared=pytest_asked.shared(config))
+        self.grader = pipeline.Grader(
+            self.course,
+            torch_home=home,
+            shared=pytest_asked.shared(config),
+            second_opinions=config.getoption("second_opinion"),
+        )
         self.gradings: dict[tuple[Path, str], pipeline.TaskGrading] = {}
         self.results: list[dict[str, Any]] = []
         self.broken: dict[str, str] = {}

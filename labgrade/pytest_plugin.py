@@ -34,6 +34,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--torch-home", metavar="DIR", help="downloaded weights for students' code, in hub/checkpoints/ below DIR"
     )
     group.addoption(
+        "--second-opinion",
+        action="store_true",
+        help="run tiled graphs on random integers too, and hold that against the proof",
+    )
+    group.addoption(
         "--labgrade-json", metavar="FILE", help="write the report as JSON; `-` is stdout, and all else goes to stderr"
     )
 

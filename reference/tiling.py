@@ -61,6 +61,30 @@ def tiling_findings(
     return told(proof, limit, other.says if other is not None else "")
 
 
+def tiling_findings_second_opinion(
+    artifact: Path,
+    *,
+    original: str = "",
+    input_shape: list[int] | None = None,
+    products: list[str] | None = None,
+    weights: Literal["same", "own"] = "same",
+) -> dict[str, Any]:
+    """Whether a tiled file gives the original's outputs when both are run on random integers, without rounding.
+
+    `agrees` is None where the run says nothing: operators that it does not cover, weights of the file's own. A wrong
+    tile, weight or bias shows but for a chance of about 2^-20 a row (Schwartz 1980, Zippel 1979); dead products and
+    too large ones never do. Shares nothing with `tiling_findings` but the reader.
+
+    Raises:
+        ValueError: the file is no valid model.
+    """
+    if weights == "own":
+        return {"agrees": None, "says": "the weights are the file's own, so there is nothing to run beside it"}
+    shape = tuple(input_shape) if input_shape else None
+    found = second_opinion(artifact, _beside(artifact, original), shape=shape, declared=products or ())
+    return {"agrees": found.agrees, "says": found.says}
+
+
 def tile_count(
     artifact: Path,
     *,
