@@ -9,7 +9,7 @@ SUBMISSIONS_DIR ?= submissions
 BIN = $(VENV)/bin
 STAMP = $(VENV)/.installed
 
-.PHONY: grade test lint setup bench bench-macs bench-onnx bench-sandbox soak mutation schema clean
+.PHONY: grade test lint docs setup bench bench-macs bench-onnx bench-sandbox soak mutation schema clean
 
 # pytest ends with 1 where a check is not right: the submission was graded all the same. Where a task can't be read it
 # ends with 2, and so does make.
@@ -27,6 +27,9 @@ lint: setup
 	$(BIN)/labgrade validate specs
 	$(BIN)/labgrade schema | diff -u specs/task.schema.json - || \
 		{ echo "specs/task.schema.json is stale: run make schema"; exit 1; }
+
+docs: setup
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet --site-dir site
 
 schema: setup
 	$(BIN)/labgrade schema --write specs/task.schema.json
@@ -66,4 +69,4 @@ $(STAMP): pyproject.toml constraints.txt
 	@touch $(STAMP)
 
 clean:
-	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) build dist site .pytest_cache .mypy_cache .ruff_cache
