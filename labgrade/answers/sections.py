@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -40,6 +40,10 @@ _STRUCTURE = re.compile(
     re.VERBOSE | re.IGNORECASE | re.MULTILINE,
 )
 _NUMBER = re.compile(rf"{_PREFIX}(?P<number>{_NUMBERING})(?![A-Za-z0-9])(?![-.]\d)", re.IGNORECASE)
+_RANGE = re.compile(
+    rf"\s?(?:~|\u301c|\uff5e|\s[-\u2013\u2014]|to|through|\u81f3|\u5230)\s?(?P<last>{_NUMBERING})(?![A-Za-z0-9])",
+    re.IGNORECASE,
+)
 _DECIMAL = re.compile(r"\d+\.\d+(?![-.\d])")
 _RULE_BELOW = re.compile(r"\n[ \t]*([=-])(?:\1){2,}[ \t]*$", re.MULTILINE)
 _BOLD, _UNMARKED, _SETEXT = 7, 8, {"=": 1, "-": 2}
@@ -54,7 +58,8 @@ _SAYS_A_VALUE = re.compile(r"of\s|[^\n]{1,80}[:=\uff1a]\s*[*_`~\u2248]{0,4}\s*\d
 class Heading:
     """A heading-like line at [start, end), with its `numbers` as in 2-1-4.
 
-    `level` is 1 to 6, 7 where it is only bold (or in a list), 8 where it has no markup at all.
+    `level` is 1 to 6, 7 where it is only bold (or in a list), 8 where it has no markup at all. `nested` is the number
+    that it has with those of the headings around it.
     """
 
     start: int
@@ -62,6 +67,12 @@ class Heading:
     level: int
     title: str
     numbers: tuple[str, ...] = ()
+    nested: str = ""
+
+    @property
+    def known_as(self) -> tuple[str, ...]:
+        """Its numbers, whole."""
+        return (self.nested,) if self.nested else self.numbers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,11 +93,29 @@ def sections(document: Document, path: tuple[str, ...]) -> tuple[Span, ...]:
     spans = [Span(start=0, end=len(document.text))]
     if not path:
         return tuple(spans)
-    headings = list(_headings(document.text))
+    headings = _nested(list(_headings(document.text)))
     for token in path:
         known = headings if _NUMBER.fullmatch(token.strip()) else _with_lines(document.text, token, headings)
         spans = [found for span in spans for found in _under(token, span, known)]
     return tuple(spans)
+
+
+def _nested(headings: list[Heading]) -> list[Heading]:
+    """The headings; `#### 4. MACs` below `### 2-1` is 2-1-4 as well, where no other heading says that it is."""
+    said = {number for heading in headings for number in heading.numbers}
+    around: list[Heading] = []
+    found = []
+    for heading in headings:
+        if heading.level < _BOLD:
+            around = [outer for outer in around if outer.level < heading.level]
+            outer = next((outer for outer in reversed(around) if outer.numbers), None)
+            if outer and _is_numbering(outer.known_as) and heading.numbers and not _is_numbering(heading.numbers):
+                whole = f"{outer.known_as[0]}-{heading.numbers[0]}"
+                if whole not in said:
+                    heading = replace(heading, nested=whole)  # noqa: PLW2901 - the same, with its whole number
+            around.append(heading)
+        found.append(heading)
+    return found
 
 
 def _with_lines(text: str, token: str, headings: list[Heading]) -> list[Heading]:
@@ -116,7 +145,7 @@ def _under(token: str, outer: Span, headings: list[Heading]) -> list[Span]:
 def _begins_with(heading: Heading, token: str) -> bool:
     number = _NUMBER.fullmatch(token.strip())
     if number is not None and heading.numbers:
-        return _canonical(number["number"]) in heading.numbers
+        return _canonical(number["number"]) in (*heading.numbers, heading.nested)
     title, words = _words(heading.title), _words(token)
     if not title.startswith(words):
         return False
@@ -133,10 +162,11 @@ def _ends(own: Heading, later: Heading, token: str) -> bool:
     """
     if _begins_with(later, token):
         return False
-    if _is_numbering(own.numbers) and _is_numbering(later.numbers):
-        if own.level < later.level < _UNMARKED and own.numbers[0].count("-") != later.numbers[0].count("-"):
+    mine, others = own.known_as, later.known_as
+    if _is_numbering(mine) and _is_numbering(others):
+        if own.level < later.level < _UNMARKED and mine[0].count("-") != others[0].count("-"):
             return False
-        return not any(number.startswith(f"{mine}-") for number in later.numbers for mine in own.numbers)
+        return not any(number.startswith(f"{one}-") for number in others for one in mine)
     if own.level >= _BOLD:
         return _is_numbering(later.numbers) or (not own.numbers and later.level < _BOLD)
     return later.level <= own.level
@@ -163,17 +193,19 @@ def _headings(text: str) -> Iterator[Heading]:
 def _heading(text: str, match: re.Match[str]) -> Heading | None:
     level, title = _dressed(match)
     numbers = _numbers(title)
-    place = {"start": match.start(), "end": match.end()}
+    start, end = match.start(), match.end()
     if level < _BOLD:
         is_none = _SAYS_A_VALUE.match(title) or (match["atx"] == "#" and _is_comment(text, match))
-        return None if is_none and not numbers else Heading(**place, level=level, title=title, numbers=numbers)
+        if is_none and not numbers:
+            return None
+        return Heading(start=start, end=end, level=level, title=title, numbers=numbers)
     all_bold = match["strong"] is not None and not match["behind"].strip(" \t:\uff1a")
     if not all_bold and (not _is_numbering(numbers) or _is_prose(title)):
         return None
     rule = _RULE_BELOW.match(text, match.end()) if match["plain"] else None
     if rule is not None:
-        place, level = {"start": match.start(), "end": rule.end()}, _SETEXT[rule[1]]
-    return Heading(**place, level=level, title=title, numbers=numbers)
+        end, level = rule.end(), _SETEXT[rule[1]]
+    return Heading(start=start, end=end, level=level, title=title, numbers=numbers)
 
 
 def _is_prose(title: str) -> bool:
@@ -225,8 +257,19 @@ def _numbers(title: str) -> tuple[str, ...]:
         return ()
     stem, brace, last = match["number"].partition("{")
     if not brace:
-        return (_canonical(stem),)
+        return _up_to(_canonical(stem), title)
     return tuple(_canonical(stem + each) for each in re.findall(r"\d+", last))
+
+
+def _up_to(first: str, title: str) -> tuple[str, ...]:
+    """`2-1-1`, or all of them where the title goes on as in `2-1-1 ~ 2-1-5`."""
+    number = _NUMBER.search(title)
+    match = _RANGE.match(title, number.end()) if number else None
+    stem, _, begin = first.rpartition("-")
+    other, _, end = _canonical(match["last"]).rpartition("-") if match else ("", "", "")
+    if not stem or other != stem or not int(begin) < int(end):
+        return (first,)
+    return tuple(f"{stem}-{number}" for number in range(int(begin), int(end) + 1))
 
 
 def _canonical(number: str) -> str:

@@ -162,3 +162,48 @@ def test_hostile_text_takes_linear_time(piece):
         sections(Document(path="report.md", text=piece * (size // len(piece))), ("2-1-4",))
 
     assert takes_linear_time(work, 4_000_000)
+
+
+NESTED = """# Report
+## HW 2-1
+### 1. Parameters
+one
+### Q4: MACs
+four
+#### 2. Method
+steps
+## HW 2-2
+### 1. Operators
+operators
+"""
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        (("2-1-1",), ["one"]),
+        (("2-1-4",), ["four\n#### 2. Method\nsteps"]),
+        (("2-1-4-2",), ["steps"]),
+        (("2-2-1",), ["operators"]),
+        (("2-1", "4"), ["four\n#### 2. Method\nsteps"]),
+        (("2-1-2",), []),
+        (("2-2-4",), []),
+    ],
+)
+def test_a_number_below_another_is_both_together(path, text):
+    assert under(NESTED, *path) == text
+
+
+def test_a_heading_that_says_the_whole_number_wins_over_a_nested_one():
+    assert under(f"{NESTED}## 2-1-4\nreal\n", "2-1-4") == ["real"]
+
+
+@pytest.mark.parametrize("joint", [" ~ ", "~", " - ", " \u2013 ", " to ", "\uff5e", " \u81f3 "])
+def test_a_range_of_numbers_is_each_of_them(joint):
+    text = f"## 2-1-1{joint}2-1-3 answers\nall\n## 2-1-4\nfour\n"
+    assert [under(text, f"2-1-{number}") for number in range(1, 5)] == [["all"], ["all"], ["all"], ["four"]]
+
+
+@pytest.mark.parametrize("title", ["2-1-1 to 5 G", "2-1-3 ~ 2-1-1", "2-1-1 - 2 models", "2-1-1 ~ 2-2-3"])
+def test_what_is_no_range(title):
+    assert under(f"## {title}\nx\n", "2-1-2") == []
