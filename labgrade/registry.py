@@ -75,9 +75,13 @@ class Entry:
     def source_digest(self) -> str:
         """A digest of the source that the function depends on: its file and what that imports from the same folder."""
         digest = hashlib.sha256()
-        for file in sorted(_sources(self.file)):
+        for file in sorted(self.sources()):
             digest.update(file.name.encode() + b"\0" + file.read_bytes() + b"\0")
         return digest.hexdigest()
+
+    def sources(self) -> set[Path]:
+        """The files that the function depends on: its own, and those of the same folder that it imports."""
+        return _sources(self.file)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
