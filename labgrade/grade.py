@@ -13,12 +13,11 @@ from labgrade.errors import SpecError, UsageError
 from labgrade.ledger import reading
 from labgrade.ledger.store import Ledger
 from labgrade.report import terminal
+from labgrade.report.page import Page
 from labgrade.values import show
 from labgrade.verdict import Outcome
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from labgrade.ledger.reading import Change, Held
     from labgrade.results import Graded, Report
 
@@ -96,7 +95,7 @@ def _go(asked: Asked) -> int:
 
     from labgrade.class_run.progress import Shown
 
-    console, errors = Console(highlight=False), Console(highlight=False, stderr=True)
+    errors = Console(highlight=False, stderr=True)
     try:
         with Shown(errors) as shown:
             came = run.grade(asked, lambda found: commands.chosen(found, asked.lab, list(asked.tasks)), shown.hear)
@@ -104,17 +103,15 @@ def _go(asked: Asked) -> int:
         errors.print("stopped; what was graded is kept: say the same again to go on", markup=False)
         return _INTERRUPTED
     report = reading.report_of(asked.results)
+    console = Console(highlight=False)
     terminal.render_class(report, console=console)
-    _say_changes(came.changes, console)
-    _say_held(came.held, asked.results, console)
+    page = Page(console)
+    _say_changes(came.changes, page)
+    _say_held(came.held, asked.results, page)
     for name in came.lost:
-        console.print(f"not graded: {name} ended the process that graded it, twice", style="red", markup=False)
-    ran = (
-        f"{came.ran:,} {'check was' if came.ran == 1 else 'checks were'} judged anew"
-        if came.ran
-        else "nothing had to be run"
-    )
-    console.print(f"results are in '{asked.results}'; {ran}", markup=False, soft_wrap=True)
+        page.paragraph(f"{name} ended the process that graded it, twice", indent=0, label="not graded: ", style="red")
+    anew = f"{came.ran:,} {'check was' if came.ran == 1 else 'checks were'} judged anew"
+    page.paragraph(f"results are in '{asked.results}'; {anew if came.ran else 'nothing had to be run'}", indent=0)
     if came.broken:
         raise SpecError(came.broken)
     return _exit_code(report, lost=bool(came.lost), held=bool(came.held))
@@ -127,38 +124,40 @@ def _exit_code(report: Report, *, lost: bool, held: bool) -> int:
     return NOT_RIGHT if held else OK
 
 
-def _say_changes(changes: list[Change], console: Console) -> None:
+def _say_changes(changes: list[Change], page: Page) -> None:
     """Before and after for each student, and why."""
-    if not changes:
-        return
-    console.print(f"\n{len(changes):,} {'verdict' if len(changes) == 1 else 'verdicts'} changed", style="bold")
+    counted = [change for change in changes if change.counts]
+    if changes:
+        page.blank()
+        others = len(changes) - len(counted)
+        reworded = f"; {others:,} {'is' if others == 1 else 'are'} told in other words" if others else ""
+        page.line((f"{len(counted):,} {'verdict' if len(counted) == 1 else 'verdicts'} changed{reworded}", "bold"))
     last = ""
-    for change in changes[:_MOST_CHANGES]:
+    for change in counted[:_MOST_CHANGES]:
         if change.who != last:
-            console.print(change.who, style="bold", markup=False)
+            page.line((change.who, "bold"))
             last = change.who
         after = worth(change.after) if change.after is not None else "asked for no more"
-        _line(f"{' '.join(change.place[1:])}: {worth(change.before)} -> {after}, because {change.why}", console)
-    if len(changes) > _MOST_CHANGES:
-        _line(f"and {len(changes) - _MOST_CHANGES:,} more; `labgrade explain NAME TASK` tells each", console)
+        place = " ".join(change.place[1:])
+        page.paragraph(f"{place}: {worth(change.before)} -> {after}, because {change.why}", indent=2)
+    if len(counted) > _MOST_CHANGES:
+        more = f"and {len(counted) - _MOST_CHANGES:,} more; `labgrade explain STUDENT TASK` tells each"
+        page.paragraph(more, indent=2)
 
 
-def _say_held(held: list[Held], results: Path, console: Console) -> None:
+def _say_held(held: list[Held], results: Path, page: Page) -> None:
     """What was not lowered."""
     if not held:
         return
-    console.print("\nnot changed, because it is published and would fall", style="bold yellow")
+    page.blank()
+    page.line(("not changed, because it is published and would fall", "bold yellow"))
     for each in held:
         place = " ".join(each.place[1:])
-        said = f"{show(each.published)} -> {worth(each.would_be)}"
-        _line(f"{each.who}, {place}: {said}" + (f", because {each.why}" if each.why else ""), console)
-    console.print(f"to lower them, say: labgrade regrade --out {results} --allow-lower", markup=False)
+        why = f", because {each.why}" if each.why else ""
+        page.paragraph(f"{each.who}, {place}: {show(each.published)} -> {worth(each.would_be)}{why}", indent=2)
+    page.paragraph(f"to lower them, say: labgrade regrade --out {results} --allow-lower", indent=0)
 
 
 def worth(graded: Graded) -> str:
     """`PARTIAL 1.5 of 3`."""
     return f"{graded.verdict.outcome} {show(graded.earned)} of {show(graded.points)}"
-
-
-def _line(text: str, console: Console) -> None:
-    console.print(f"  {text}", markup=False, soft_wrap=True)

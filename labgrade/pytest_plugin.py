@@ -34,6 +34,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--torch-home", metavar="DIR", help="downloaded weights for students' code, in hub/checkpoints/ below DIR"
     )
     group.addoption(
+        "--results", metavar="DIR", help="keep verdicts in this folder's ledger, and do not run again what it knows"
+    )
+    group.addoption(
         "--labgrade-json", metavar="FILE", help="write the report as JSON; `-` is stdout, and all else goes to stderr"
     )
 

@@ -95,7 +95,7 @@ def grade(asked: Asked, choose: Callable[[course.Course], list[Path]], tell: Cal
         FaultError: no process could be started.
         KeyboardInterrupt: Ctrl-C; all that was graded is kept.
     """
-    _refuse_within(asked)
+    lock.refuse_within(asked.results, asked.source)
     found = course.find(asked.root)
     specs = spec.read_all(choose(found), found)
     tasks = tuple(read.task for read in specs if read.task is not None)
@@ -218,17 +218,6 @@ class _Run:
     def _unsteady(self) -> set[str]:
         with Ledger(self._plan.results) as ledger:
             return reading.unsteady(ledger)
-
-
-def _refuse_within(asked: Asked) -> None:
-    """Results among the submissions would be somebody's.
-
-    Raises:
-        UsageError: they are.
-    """
-    if asked.source.is_dir() and asked.results.resolve().is_relative_to(asked.source.resolve()):
-        message = f"'{asked.results}' lies in '{asked.source}', where it would be a submission; name a folder beside it"
-        raise UsageError(message)
 
 
 def from_plain(plain: dict[str, Any], results: Path, options: argparse.Namespace) -> Iterator[Asked]:

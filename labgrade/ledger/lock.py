@@ -69,3 +69,14 @@ def _locked(descriptor: int) -> bool:
     except BlockingIOError:
         return False
     return True
+
+
+def refuse_within(results: Path, source: Path) -> None:
+    """Results among the submissions would be somebody's.
+
+    Raises:
+        UsageError: they are.
+    """
+    if source.is_dir() and results.resolve().is_relative_to(source.resolve()):
+        message = f"'{results}' lies in '{source}', where it would be a submission; name a folder beside it"
+        raise UsageError(message)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import importlib.metadata
 import importlib.util
+import json
 import platform
 import re
 import sys
@@ -19,7 +20,6 @@ from typing import TYPE_CHECKING, Any
 
 from labgrade.ledger import sources
 from labgrade.ledger.meaning import meaning
-from labgrade.ledger.store import dump
 from labgrade.model import CallForm, QuantityCall, RunForm
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ _DIGITS = 32
 
 def digest_of(content: object) -> str:
     """The digest of plain data."""
-    return hashlib.sha256(dump(content).encode()).hexdigest()[:_DIGITS]
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:_DIGITS]
 
 
 class Parts:

@@ -32,6 +32,11 @@ class Change:
     after: Graded | None
     why: str
 
+    @property
+    def counts(self) -> bool:
+        """Whether more than its words changed."""
+        return self.after is None or _result(self.before) != _result(self.after)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Held:
@@ -78,6 +83,10 @@ def notes(ledger: Ledger) -> tuple[str, ...]:
     """What the last run that ended says of all its verdicts: the protection in force, what was nobody's."""
     found = ledger.rows("SELECT notes FROM run WHERE ended IS NOT NULL ORDER BY id DESC LIMIT 1")
     return tuple(load(ledger, found[0][0])) if found else ()
+
+
+def _result(graded: Graded) -> tuple[object, ...]:
+    return graded.verdict.outcome, graded.verdict.credit, graded.points, graded.earned, graded.bonus
 
 
 def unsteady(ledger: Ledger) -> set[str]:

@@ -174,5 +174,5 @@ def load(ledger: Ledger, text: str) -> Any:
 
 
 def dump(plain: object) -> str:
-    """Plain data as the ledger holds it: the same text for the same data, in ASCII: names may be no UTF-8."""
-    return json.dumps(plain, sort_keys=True, separators=(",", ":"))
+    """Plain data as the ledger holds it, in its order, and in ASCII: names may be no UTF-8."""
+    return json.dumps(plain, separators=(",", ":"))
