@@ -136,7 +136,8 @@ def _judged_by(story: Story) -> list[tuple[str, str]]:
     ):
         rows.append((label, _files(parts.get(name, {}))))
     for name in ("libraries", "imports"):
-        rows.append((f"{name}: ", ", ".join(f"{key} {version}" for key, version in parts.get(name, {}).items())))
+        versions = (f"{key} {version}" for key, version in parts.get(name, {}).items())
+        rows += [(f"{name}: ", ", ".join(versions))]
     return rows
 
 

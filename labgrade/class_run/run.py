@@ -17,15 +17,17 @@ from labgrade.errors import FaultError, UsageError
 from labgrade.items import items, sources
 from labgrade.ledger import lock, reading, rows
 from labgrade.ledger.book import Entered
+from labgrade.ledger.parts import Parts
 from labgrade.ledger.store import Ledger, LedgerError
 from labgrade.results import printable
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from labgrade.errors import Finding
     from labgrade.ledger.reading import Change, Held
+    from labgrade.model import Task
 
 REFUSED = "nothing protects you from the submissions' code; grade in a virtual machine, or say --unsafe if you trust it"
 UNSAFE = (
@@ -119,6 +121,7 @@ def grade(asked: Asked, choose: Callable[[course.Course], list[Path]], tell: Cal
             offered=offered,
             results=asked.results,
             run=run,
+            known=_known(found, tasks, asked.torch_home),
             lower=asked.lower,
             torch_home=asked.torch_home,
             elsewhere=frozenset(there - {(task.lab, task.id) for task in tasks}),
@@ -218,6 +221,15 @@ class _Run:
     def _unsteady(self) -> set[str]:
         with Ledger(self._plan.results) as ledger:
             return reading.unsteady(ledger)
+
+
+def _known(found: course.Course, tasks: Iterable[Task], weights: Path | None) -> Parts:
+    """What each check of the course depends on."""
+    known = Parts(found, weights)
+    for task in tasks:
+        for item in items(task):
+            known.of(task, item)
+    return known
 
 
 def from_plain(plain: dict[str, Any], results: Path, options: argparse.Namespace) -> Iterator[Asked]:

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 from labgrade import pipeline
 from labgrade.items import items
 from labgrade.ledger.book import Rules, SubmissionBook
-from labgrade.ledger.parts import Parts
 from labgrade.ledger.store import Ledger, LedgerError
 
 if TYPE_CHECKING:
     from labgrade.class_run.pool import Conversation
     from labgrade.course import Course
+    from labgrade.ledger.parts import Parts
     from labgrade.model import Task
     from labgrade.submission import Offered
 
@@ -30,6 +30,7 @@ class Plan:
     offered: Offered
     results: Path
     run: int
+    known: Parts
     again: bool = False
     lower: bool = False
     torch_home: Path | None = None
@@ -68,7 +69,6 @@ class Worker:
 
     def __init__(self, conversation: Conversation, plan: Plan, ledger: Ledger) -> None:
         self._conversation, self._plan, self._ledger = conversation, plan, ledger
-        self._known = Parts(plan.course, plan.torch_home)
         self._grader = pipeline.Grader(plan.course, torch_home=plan.torch_home, secret=(plan.results,))
         self._joined = False
         self._rules = Rules(
@@ -83,7 +83,7 @@ class Worker:
         """All tasks of one submission. Nothing of it stays in memory or on disk but its rows in the ledger."""
         with tempfile.TemporaryDirectory(prefix="labgrade-store-", ignore_cleanup_errors=True) as store:
             submission = self._plan.offered.take(name, Path(store) / "0")
-            book = SubmissionBook(self._ledger, self._known, submission, self._rules)
+            book = SubmissionBook(self._ledger, self._plan.known, submission, self._rules)
             for task in self._plan.tasks:
                 pipeline.TaskGrading(self._grader, task, submission, book.task(task)).report()
             asked = {(task.lab, task.id, item.id) for task in self._plan.tasks for item in items(task)}

@@ -50,6 +50,7 @@ class Parts:
         self._course = course
         self._weights = dict(_weights(weights)) if weights is not None else {}
         self._known: dict[tuple[str, str, str], dict[str, str]] = {}
+        self._read: dict[Path, list[Path]] = {}
         self._files: dict[Path, str] = {}
         self.contents: dict[str, Any] = {}
 
@@ -90,7 +91,7 @@ class Parts:
     def _of(self, entry: Entry) -> dict[str, str]:
         found = {}
         base = entry.file.parent.parent
-        for path in sorted(entry.sources()):
+        for path in sorted(entry.sources(self._read)):
             if path not in self._files:
                 self._files[path] = sources.digest(path)
             found[path.relative_to(base).as_posix()] = self._files[path]
