@@ -48,7 +48,7 @@ def check(options: argparse.Namespace) -> int:
     if options.json:
         output.refuse_unwritable(options.json, "--json")
     found = course.find(None if here.resolve().is_relative_to(options.path.resolve()) else here)
-    specs = spec.read_all(_chosen(found, options.lab, options.task), found)
+    specs = spec.read_all(chosen(found, options.lab, options.task), found)
     tasks = [_public(read.task) for read in specs if read.task is not None]
     with (
         tempfile.TemporaryDirectory(prefix="labgrade-store-", ignore_cleanup_errors=True) as store,
@@ -66,7 +66,12 @@ def check(options: argparse.Namespace) -> int:
     return _exit_code(report)
 
 
-def _chosen(found: Course, lab: str | None, ids: list[str] | None) -> list[Path]:
+def chosen(found: Course, lab: str | None, ids: list[str] | None) -> list[Path]:
+    """The specs of a course that are asked for.
+
+    Raises:
+        UsageError: there is no such lab or task; the message offers the closest.
+    """
     paths = spec.files(found.specs)
     labs = sorted({path.parent.name for path in paths})
     if lab is not None and lab not in labs:

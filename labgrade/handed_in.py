@@ -65,6 +65,10 @@ class Measurer:
         self._runner = runner
         self._known: dict[tuple[Path, int, str], object] = {}
 
+    def forget(self) -> None:
+        """Forget the files that were measured."""
+        self._known.clear()
+
     def value(
         self,
         call: QuantityCall,

@@ -3,37 +3,42 @@
 from __future__ import annotations
 
 import tempfile
+import time
 import traceback
 from dataclasses import replace
 from functools import partial as bind
 from pathlib import Path
 from typing import TYPE_CHECKING, Self, cast
 
-from labgrade import handed_in, policy, second_opinion, subject_files
+from labgrade import handed_in, second_opinion, subject_files
 from labgrade.answers import obtain
 from labgrade.answers.natural import natural
 from labgrade.answers.run import Runs
 from labgrade.answers.typed import WrongTypeError, as_value
 from labgrade.errors import FaultError
+from labgrade.graded import fault, graded_so_far, settled, with_remarks
 from labgrade.handed_in import Measurer, UnfitError
 from labgrade.items import items, sources
 from labgrade.judge import judge, with_parameters
 from labgrade.model import LiteralValue
 from labgrade.oracle import Oracle, cache_folder
 from labgrade.provided import provide
-from labgrade.results import Answer, Graded, NoAnswer, SubmissionReport, TaskReport, printable
+from labgrade.results import Answer, NoAnswer, SubmissionReport, TaskReport
+from labgrade.sandbox import handin
 from labgrade.sandbox.runner import Runner
 from labgrade.values import Artifact
 from labgrade.verdict import Outcome, Verdict, without_value
+from labgrade.wording import rubric
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from labgrade.course import Course
+    from labgrade.graded import Book
     from labgrade.items import Item
     from labgrade.judge import Expect, Judging
     from labgrade.model import AnswerType, Check, Limits, QuantityCall, Source, SubjectSpec, Task
-    from labgrade.results import Submission
+    from labgrade.results import Graded, Submission
     from labgrade.values import Value
 
 
@@ -41,7 +46,8 @@ class Grader:
     """What a whole run shares: the course, the oracle of expected values, the runner of students' code.
 
     Use as a context manager, so that the processes behind it end. `torch_home` is offered to students' code; `shared`:
-    where to find another grader's servers. `second_opinions`: what is measured is measured in another way, too.
+    where to find another grader's servers. `secret`: more folders that no student's code may see. `second_opinions`:
+    what is measured is measured in another way, too.
     """
 
     def __init__(
@@ -52,11 +58,13 @@ class Grader:
         oracle: Oracle | None = None,
         torch_home: Path | None = None,
         shared: Path | None = None,
+        secret: Iterable[Path] = (),
         second_opinions: bool = False,
     ) -> None:
         self.course = course
         self.second_opinions = second_opinions
-        self.runner = runner or Runner(secret=(*course.folders, cache_folder()), torch_home=torch_home, shared=shared)
+        hidden = (*course.folders, cache_folder(), *secret)
+        self.runner = runner or Runner(secret=hidden, torch_home=torch_home, shared=shared)
         self.runs = Runs(self.runner, provide)
         self.oracle = oracle or Oracle(course.quantities)
         self.measurer = Measurer(course.quantities, self.runner)
@@ -92,6 +100,13 @@ class Grader:
         if not self.oracle.recalled:
             self.oracle.memory.watch()
             self.oracle.recall(wanted for task in tasks for item in items(task) for wanted in sources(item))
+
+    def forget(self) -> None:
+        """Let go of all that belongs to the submissions graded so far: memory does not grow with a class."""
+        self.runs.close()
+        self.measurer.forget()
+        for kept in self.store.iterdir():
+            handin.discard(kept) if kept.is_dir() else kept.unlink()
 
     def grade(self, tasks: Iterable[Task], submission: Submission) -> SubmissionReport:
         """Every task of one submission."""
@@ -153,10 +168,14 @@ def report_of(submission: Submission, gradings: Iterable[TaskGrading]) -> Submis
 
 
 class TaskGrading:
-    """One task of one submission. Each answer is obtained once, each item judged once, in whatever order one asks."""
+    """One task of one submission. Each answer is obtained once, each item judged once, in whatever order one asks.
 
-    def __init__(self, grader: Grader, task: Task, submission: Submission) -> None:
+    A `book` knows what need not be done again.
+    """
+
+    def __init__(self, grader: Grader, task: Task, submission: Submission, book: Book | None = None) -> None:
         self._grader = grader
+        self._book = book
         self.task = task
         self.submission = submission
         self.items = {item.id: item for item in items(task)}
@@ -177,19 +196,21 @@ class TaskGrading:
         """The item called `name`, graded. Never raises for what a student did; a fault of ours is a FAULT verdict."""
         if name not in self._graded:
             item = self.items[name]
-            verdict, origin = self._guarded(item)
-            if item.check.bonus and verdict.outcome is Outcome.MISSING:
-                verdict = replace(verdict, reason=f"{verdict.reason} (a bonus: it costs nothing)")
-            self._graded[name] = Graded(
-                id=name,
-                points=item.points,
-                earned=policy.earned(item.points, verdict.credit),
-                verdict=_printable(verdict),
-                answer_from=printable(origin),
-                hidden=item.check.hidden,
-                bonus=item.check.bonus,
-            )
+            unmet = self._unmet(item)
+            if unmet is not None:
+                own = graded_so_far(item, unmet, "")
+            else:
+                own = self._book.graded(item, self._own) if self._book is not None else self._own(item)
+            self._graded[name] = settled(own, item)
+            if self._book is not None:
+                self._book.enter(item, self._graded[name], list(self.items).index(name))
         return self._graded[name]
+
+    def _own(self, item: Item) -> Graded:
+        """What the submission's answer to an item comes to, whatever it needs."""
+        start = time.perf_counter()
+        verdict, origin = self._guarded(item)
+        return replace(graded_so_far(item, verdict, origin), seconds=time.perf_counter() - start)
 
     def _guarded(self, item: Item) -> tuple[Verdict, str]:
         try:
@@ -197,38 +218,42 @@ class TaskGrading:
         except UnfitError as error:
             return error.verdict, ""
         except FaultError as error:
-            return _fault(str(error)), ""
+            return fault(str(error)), ""
         except Exception as error:  # noqa: BLE001 - whatever of ours fails must not cost a student a point
             frame = traceback.extract_tb(error.__traceback__)[-1]
-            return _fault(f"{type(error).__name__}: {error} ({frame.filename}:{frame.lineno})"), ""
+            return fault(f"{type(error).__name__}: {error} ({frame.filename}:{frame.lineno})"), ""
 
-    def _judge(self, item: Item) -> tuple[Verdict, str]:
-        check = item.check
-        unmet = [need for need in check.needs if not self._met(need)]
+    def _unmet(self, item: Item) -> Verdict | None:
+        """The verdict where another check has to be right first, and is not."""
+        unmet = [need for need in item.check.needs if not self._met(need)]
         waiting = [need for need in unmet if self._waits(need)]
         if waiting:
             named = ", ".join(map(repr, waiting))
-            return without_value(Outcome.MANUAL, f"waits for {named}, which a person has to look at first"), ""
+            return without_value(Outcome.MANUAL, f"waits for {named}, which a person has to look at first")
         if unmet:
-            return without_value(Outcome.SKIPPED, f"needs full credit for {', '.join(map(repr, unmet))} first"), ""
+            return without_value(Outcome.SKIPPED, f"needs full credit for {', '.join(map(repr, unmet))} first")
+        return None
+
+    def _judge(self, item: Item) -> tuple[Verdict, str]:
+        check = item.check
         answer = self._answer(check.answer, item.subject if check.cases else None)
         if isinstance(answer, NoAnswer):
             verdict = answer.verdict
             if verdict.outcome is Outcome.MANUAL and check.by_hand:
-                verdict = replace(verdict, reason=f"{verdict.reason}; {_rubric(check)}")
-            return _with_remarks(verdict, answer), answer.origin
+                verdict = replace(verdict, reason=f"{verdict.reason}; {rubric(check)}")
+            return with_remarks(verdict, answer), answer.origin
         if check.by_hand:
-            return _with_remarks(without_value(Outcome.MANUAL, _rubric(check)), answer), answer.origin
+            return with_remarks(without_value(Outcome.MANUAL, rubric(check)), answer), answer.origin
         judging, expect = self._grader.means(self.task, check, item.subject, self.submission)
         measured = check.measured
         if measured is None or not isinstance(answer.value, Artifact):
-            return _with_remarks(judge(check, answer.value, judging, expect), answer), answer.origin
+            return with_remarks(judge(check, answer.value, judging, expect), answer), answer.origin
         value = _typed(self._measured(measured, answer.value, item), None)
         verdict = judge(check, value, judging, expect)
         other = second_opinion.of(measured, self._grader.course.quantities)
         if self._grader.second_opinions and other is not None:
             verdict = second_opinion.heard(verdict, bind(self._measured, other, answer.value, item))
-        return _with_remarks(verdict, answer), answer.origin
+        return with_remarks(verdict, answer), answer.origin
 
     def _measured(self, call: QuantityCall, artifact: Artifact, item: Item) -> object:
         """A quantity of the student's file."""
@@ -266,24 +291,3 @@ class TaskGrading:
                 store=self._grader.store,
             )
         return self._answers[key]
-
-
-def _rubric(check: Check) -> str:
-    lines = "; ".join(f"{float(line.points):g} for {line.what}" for line in check.by_hand)
-    return f"waits to be marked by a person: {lines}"
-
-
-def _fault(reason: str) -> Verdict:
-    return without_value(
-        Outcome.FAULT, "labgrade failed here, not you: no points are lost, and a person will look", fault=reason
-    )
-
-
-def _with_remarks(verdict: Verdict, answer: Answer | NoAnswer) -> Verdict:
-    facts = {**verdict.facts, "remarks": "; ".join(answer.remarks)} if answer.remarks else verdict.facts
-    return replace(verdict, facts=facts, notes=(*verdict.notes, *answer.notes))
-
-
-def _printable(verdict: Verdict) -> Verdict:
-    facts = {name: printable(fact) for name, fact in verdict.facts.items()}
-    return replace(verdict, reason=printable(verdict.reason), hint=printable(verdict.hint), facts=facts)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from labgrade import course, graded_plain, output, pipeline, pytest_asked, spec, torch_home
+from labgrade import course, graded_plain, output, pipeline, pytest_asked, pytest_results, spec, torch_home
 from labgrade.errors import UsageError
 from labgrade.verdict import Outcome
 
@@ -75,6 +75,7 @@ class Grading:
             shared=pytest_asked.shared(config),
             second_opinions=config.getoption("second_opinion"),
         )
+        self.kept = pytest_results.of(config, self.course, home)
         self.gradings: dict[tuple[Path, str], pipeline.TaskGrading] = {}
         self.results: list[dict[str, Any]] = []
         self.broken: dict[str, str] = {}
@@ -105,7 +106,8 @@ class Grading:
         """The grading of one task of one submission, shared by its items."""
         key = (task.path, who.name)
         if key not in self.gradings:
-            self.gradings[key] = pipeline.TaskGrading(self.grader, task, who)
+            book = self.kept.book(task, who) if self.kept is not None else None
+            self.gradings[key] = pipeline.TaskGrading(self.grader, task, who, book)
         return self.gradings[key]
 
     def pytest_collect_file(self, file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
@@ -148,6 +150,8 @@ class Grading:
         """Tell an xdist worker what was taken in, and where this process's servers are: one set serves all."""
         servers = self.grader.runner.share() if sys.platform == "linux" else None
         pytest_asked.tell(node.workerinput, self.submissions, servers)
+        if self.kept is not None:
+            self.kept.tell(node.workerinput)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
@@ -157,6 +161,8 @@ class Grading:
     def pytest_sessionfinish(self) -> None:
         """Stop the processes behind the run. A worker of xdist leaves it to the controller to look after the memory."""
         told = getattr(self.config, "workeroutput", None)
+        if self.kept is not None:
+            self.kept.close()
         if told is None:
             self.grader.close(self.written)
         else:
@@ -167,6 +173,8 @@ class Grading:
         """The report for the TA; as JSON too where asked for."""
         if exitstatus == pytest.ExitCode.USAGE_ERROR:  # nothing was graded
             return
+        if self.kept is not None and exitstatus != pytest.ExitCode.INTERRUPTED:
+            self.kept.end(self.notes)
         from rich.console import Console
 
         from labgrade.report import json as as_json

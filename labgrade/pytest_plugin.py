@@ -39,6 +39,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="run tiled graphs on random integers too, and hold that against the proof",
     )
     group.addoption(
+        "--results", metavar="DIR", help="keep verdicts in this folder's ledger, and do not run again what it knows"
+    )
+    group.addoption(
         "--labgrade-json", metavar="FILE", help="write the report as JSON; `-` is stdout, and all else goes to stderr"
     )
 

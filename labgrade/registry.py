@@ -75,9 +75,16 @@ class Entry:
     def source_digest(self) -> str:
         """A digest of the source that the function depends on: its file and what that imports from the same folder."""
         digest = hashlib.sha256()
-        for file in sorted(_sources(self.file)):
+        for file in sorted(self.sources()):
             digest.update(file.name.encode() + b"\0" + file.read_bytes() + b"\0")
         return digest.hexdigest()
+
+    def sources(self, read: dict[Path, list[Path]] | None = None) -> set[Path]:
+        """The files that the function depends on: its own, and those of the same folder that it imports.
+
+        `read` remembers what was read of each file, for those who ask of many functions.
+        """
+        return _sources(self.file, {} if read is None else read)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -220,7 +227,7 @@ def _module_files(stem: Path) -> list[Path]:
     return [path for path in candidates if path.is_file()]
 
 
-def _sources(file: Path) -> set[Path]:
+def _sources(file: Path, read: dict[Path, list[Path]]) -> set[Path]:
     """The file and, transitively, the files of its folder that it imports; of a private package, all files."""
     found: set[Path] = set()
     waiting = [file]
@@ -229,7 +236,9 @@ def _sources(file: Path) -> set[Path]:
         if path in found or not path.is_file():
             continue
         found.add(path)
-        waiting.extend(_imported(path))
+        if path not in read:
+            read[path] = list(_imported(path))
+        waiting.extend(read[path])
     return found
 
 

@@ -13,7 +13,7 @@ from labgrade.intake.store import DamagedError, Store
 from labgrade.results import Submission, printable
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
 _MOST_NAMED = 8
@@ -50,6 +50,43 @@ def find(source: Path, asked: Sequence[str], store: Path, *, grader: Path | None
     for own in stores.values():
         hand_in.expand(own)
     return Taken(submissions=tuple(_submission(name, own) for name, own in stores.items()), left_out=nobodys.refused)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Offered:
+    """The submissions of a folder that are taken one at a time; those of an archive were all unpacked."""
+
+    names: tuple[str, ...]
+    left_out: tuple[str, ...] = ()
+    folders: Mapping[str, _Sources] = field(default_factory=dict)
+    unpacked: Mapping[str, Submission] = field(default_factory=dict)
+
+    def take(self, name: str, store: Path) -> Submission:
+        """Take one of `names` into the folder `store`, which is not there yet."""
+        if name in self.unpacked:
+            return self.unpacked[name]
+        own = Store(store)
+        _take_all(self.folders[name], own)
+        hand_in.expand(own)
+        return _submission(name, own)
+
+
+def offer(source: Path, asked: Sequence[str], store: Path, *, grader: Path | None = None) -> Offered:
+    """The submissions called `asked`, as `find` has them, not taken yet. `store` is where an archive is unpacked.
+
+    Raises:
+        UsageError: there is no such source or submission; the message offers the closest name.
+    """
+    if not source.is_dir():
+        taken = find(source, asked, store)
+        there = {each.name: each for each in taken.submissions}
+        return Offered(names=tuple(there), left_out=taken.left_out, unpacked=there)
+    folders = _from_folder(source)
+    known = sorted(folders)
+    wanted = [name for each in asked for name in (known if each == "all" else [_match(source, each, known)])]
+    _refuse_grader(folders, wanted, grader)
+    names = tuple(dict.fromkeys(wanted))
+    return Offered(names=names, folders={name: folders[name] for name in names})
 
 
 def take(source: Path, name: str, store: Path) -> Submission:

@@ -68,6 +68,15 @@ def render(report: Report, *, console: Console, staff: bool) -> None:
         _class(page, report.submissions)
 
 
+def render_class(report: Report, *, console: Console) -> None:
+    """Print what is short enough for a class: a line a student."""
+    page = Page(console)
+    for note in report.notes:
+        page.paragraph(note, indent=0, label="note: ")
+    if report.submissions:
+        _class(page, report.submissions)
+
+
 def _submission(page: Page, submission: SubmissionReport, *, staff: bool) -> None:
     total = totals(_checks(submission))
     page.blank()

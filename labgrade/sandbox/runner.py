@@ -75,6 +75,10 @@ class Runner:
         """Let runners of other processes use the servers of this one; what they are given as `shared`."""
         return self._servers.share()
 
+    def join(self, shared: Path) -> None:
+        """Use the servers of another process: what its `share` returned. Before anything was run here."""
+        self._servers.join(shared)
+
     @property
     def protection(self) -> Protection:
         """What protects the grader from what it runs here: found by starting the lightest of the servers."""

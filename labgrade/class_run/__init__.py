@@ -1,0 +1,1 @@
+"""A whole class: every submission graded into one ledger, side by side."""

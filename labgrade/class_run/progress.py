@@ -1,0 +1,117 @@
+"""What a class run shows while it goes on: how far it is, the time left, the slowest check, how the verdicts fall."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+from labgrade.class_run.run import Begun
+from labgrade.class_run.worker import Done
+from labgrade.ledger.book import Entered
+
+if TYPE_CHECKING:
+    from types import TracebackType
+    from typing import Self
+
+    from rich.console import Console
+
+    from labgrade.class_run.run import Event
+
+_REFRESH_SECONDS = 0.2
+_LINE_SECONDS = 30.0
+_MINUTE = 60
+_SETTLED = 3  # submissions that were run, before the time that others take is guessed
+
+
+class Shown:
+    """Hears the events of a run. On a terminal a bar; elsewhere a line now and then. Use as a context manager."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        columns = ("{task.description}", BarColumn(bar_width=20), MofNCompleteColumn(), "{task.fields[said]}")
+        self._bar = Progress(
+            *(TextColumn(column, markup=False) if isinstance(column, str) else column for column in columns),
+            console=console,
+            auto_refresh=False,  # no thread: processes are forked while it shows
+            disable=not console.is_terminal,
+        )
+        self._task = self._bar.add_task("grading", total=None, said="")
+        self._outcomes: Counter[str] = Counter()
+        self._slowest = (0.0, "")
+        self._submissions = 0
+        self._done = 0
+        self._ran: set[str] = set()
+        self._finished_running = 0
+        self._began = time.monotonic()
+        self._running_since = 0.0
+        self._shown = self._lined = self._began
+
+    def __enter__(self) -> Self:
+        self._bar.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._show()
+        self._bar.refresh()
+        self._bar.stop()
+
+    def hear(self, event: Event) -> None:
+        """Something happened, or a second went by."""
+        match event:
+            case Begun(submissions=number):
+                self._submissions = number
+                self._bar.update(self._task, total=number)
+            case Entered():
+                self._enter(event)
+            case Done(who=who):
+                self._done += 1
+                self._finished_running += who in self._ran
+                self._ran.discard(who)
+                self._bar.update(self._task, completed=min(self._done, self._submissions))
+            case str():
+                self._bar.update(self._task, description=event)
+                self._bar.refresh()
+        self._now_and_then()
+
+    def _enter(self, entered: Entered) -> None:
+        self._outcomes[entered.outcome] += 1
+        if not entered.ran:
+            return
+        self._running_since = self._running_since or time.monotonic()
+        self._ran.add(entered.who)
+        if entered.seconds > self._slowest[0]:
+            self._slowest = (entered.seconds, f"{entered.place[1]} {entered.place[2]} of {entered.who}")
+
+    def _now_and_then(self) -> None:
+        now = time.monotonic()
+        if self._console.is_terminal:
+            if now - self._shown >= _REFRESH_SECONDS:
+                self._shown = now
+                self._show()
+                self._bar.refresh()
+        elif now - self._lined >= _LINE_SECONDS:
+            self._lined = now
+            self._console.print(f"{self._done} of {self._submissions} submissions, {self.said()}", markup=False)
+
+    def _show(self) -> None:
+        self._bar.update(self._task, said=self.said())
+
+    def said(self) -> str:
+        """The verdicts so far, the time left, and the slowest check."""
+        counts = ", ".join(f"{number} {outcome.lower()}" for outcome, number in self._outcomes.most_common())
+        seconds, where = self._slowest
+        slowest = f"slowest {seconds:.1f} s: {where}" if where else ""
+        return "; ".join(filter(None, (self._left(), counts, slowest)))
+
+    def _left(self) -> str:
+        """From those that had to be run: what is remembered takes no time."""
+        if self._finished_running < _SETTLED or self._done >= self._submissions:
+            return ""
+        each = (time.monotonic() - self._running_since) / self._finished_running
+        left = each * (self._submissions - self._done)
+        return f"about {left / _MINUTE:.0f} min left" if left >= _MINUTE else f"about {left:.0f} s left"

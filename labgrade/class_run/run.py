@@ -1,0 +1,249 @@
+"""A run over a class: who is graded, by which processes, and what came of it. The ledger holds the rest."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import tempfile
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from labgrade import course, pipeline, spec, submission
+from labgrade.class_run.pool import Lost, Pool
+from labgrade.class_run.worker import Done, Failed, Plan, work
+from labgrade.errors import FaultError, UsageError
+from labgrade.items import items, sources
+from labgrade.ledger import lock, reading, rows
+from labgrade.ledger.book import Entered
+from labgrade.ledger.parts import Parts
+from labgrade.ledger.store import Ledger, LedgerError
+from labgrade.results import printable
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from labgrade.errors import Finding
+    from labgrade.ledger.reading import Change, Held
+    from labgrade.model import Task
+
+REFUSED = "nothing protects you from the submissions' code; grade in a virtual machine, or say --unsafe if you trust it"
+UNSAFE = (
+    "unsafe: others' code was run with nothing around it, which --unsafe allowed; verdicts may have been tampered with"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What a run is asked for: of whom, which tasks, and where to.
+
+    `root` is the course's folder, None for labgrade's own. `names` and `tasks`: empty is all.
+    """
+
+    source: Path
+    results: Path
+    root: Path | None = None
+    lab: str | None = None
+    tasks: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+    jobs: int = 0
+    torch_home: Path | None = None
+    unsafe: bool = False
+    lower: bool = False
+
+    def plain(self) -> dict[str, Any]:
+        """As the ledger keeps it, for `regrade`."""
+        return {
+            "source": str(self.source.absolute()),
+            "root": str(self.root.absolute()) if self.root else "",
+            "lab": self.lab,
+            "tasks": list(self.tasks),
+            "names": list(self.names),
+            "torch_home": str(self.torch_home.absolute()) if self.torch_home else "",
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Begun:
+    """The run knows what there is to do."""
+
+    submissions: int
+    checks: int
+
+
+Event: TypeAlias = "Begun | Entered | Done | str | None"
+
+
+@dataclass(slots=True)
+class Came:
+    """What came of a run, beside what is in the ledger. `lost`: submissions that ended the process that graded them."""
+
+    changes: list[Change] = field(default_factory=list)
+    held: list[Held] = field(default_factory=list)
+    broken: list[Finding] = field(default_factory=list)
+    lost: list[str] = field(default_factory=list)
+    left_out: tuple[str, ...] = ()
+    ran: int = 0
+    graded: int = 0
+
+
+def grade(asked: Asked, choose: Callable[[course.Course], list[Path]], tell: Callable[[Event], None]) -> Came:
+    """Grade a class into `asked.results`. `choose` picks the specs of the course, `tell` hears what goes on.
+
+    Raises:
+        UsageError: what was asked for can't be done; another run is at work; the ledger can't be used.
+        FaultError: no process could be started.
+        KeyboardInterrupt: Ctrl-C; all that was graded is kept.
+    """
+    lock.refuse_within(asked.results, asked.source)
+    found = course.find(asked.root)
+    specs = spec.read_all(choose(found), found)
+    tasks = tuple(read.task for read in specs if read.task is not None)
+    came = Came(broken=[finding for read in specs for finding in read.findings])
+    there = {(path.parent.name, path.stem) for path in spec.files(found.specs)}
+    with (
+        lock.held(asked.results),
+        tempfile.TemporaryDirectory(prefix="labgrade-store-", ignore_cleanup_errors=True) as store,
+    ):
+        offered = submission.offer(asked.source, asked.names or ("all",), Path(store), grader=found.root.resolve())
+        if not offered.names:
+            message = f"there is no submission in '{asked.source}'"
+            raise UsageError(message)
+        came.left_out = offered.left_out
+        with Ledger(asked.results, write=True) as ledger:
+            since = reading.unfinished_since(ledger)
+            run = rows.begin(ledger, asked.plain())
+        plan = Plan(
+            course=found,
+            tasks=tasks,
+            offered=offered,
+            results=asked.results,
+            run=run,
+            known=_known(found, tasks, asked.torch_home),
+            lower=asked.lower,
+            torch_home=asked.torch_home,
+            elsewhere=frozenset(there - {(task.lab, task.id) for task in tasks}),
+        )
+        tell(Begun(submissions=len(offered.names), checks=len(offered.names) * sum(len(items(t)) for t in tasks)))
+        _Run(asked, plan, came, tell).all()
+        with Ledger(asked.results) as ledger:
+            came.changes, came.held = reading.changes(ledger, since), reading.held(ledger)
+    return came
+
+
+class _Run:
+    """The parent's part: it looks after expected values and servers, and hears what its processes tell."""
+
+    def __init__(self, asked: Asked, plan: Plan, came: Came, tell: Callable[[Event], None]) -> None:
+        self._asked, self._plan, self._came, self._tell = asked, plan, came, tell
+        self._grader: pipeline.Grader | None = None
+        self._shared = ""
+        self._notes: tuple[str, ...] = ()
+        self._written: dict[str, str] = {}
+
+    def all(self) -> None:
+        """Everybody side by side; then, alone, those whom a busy machine may have failed."""
+        try:
+            names = self._plan.offered.names
+            self._pass(self._plan, names, self._asked.jobs or os.cpu_count() or 1)
+            unsteady = self._unsteady()
+            if unsteady:
+                self._tell(f"{len(unsteady)} once more, alone: time or memory ran out")
+                self._pass(replace(self._plan, again=True), [name for name in names if printable(name) in unsteady], 1)
+        finally:
+            if self._grader is not None:
+                self._grader.close(self._written)
+        with Ledger(self._plan.results, write=True) as ledger:
+            notes = self._notes if self._grader is not None else reading.notes(ledger)
+            left_out = (f"left out: {each}" for each in self._came.left_out)
+            rows.end(ledger, self._plan.run, tuple(dict.fromkeys((*notes, *left_out))))
+
+    def _pass(self, plan: Plan, names: Sequence[str], jobs: int) -> None:
+        with Pool(min(jobs, len(names)), work, plan) as pool:
+            for message in pool.run(names, self._answer):
+                self._hear(message)
+        if self._came.lost and not self._came.graded:
+            message = f"no process could grade anybody; the last ended with {self._came.lost[-1]}"
+            raise FaultError(message)
+
+    def _hear(self, message: object) -> None:
+        match message:
+            case Failed(message=why):
+                raise LedgerError(why)
+            case Lost(job=name, code=code):
+                self._came.lost.append(f"'{name}' (exit code {code})" if name is not None else f"exit code {code}")
+            case Entered(ran=ran):
+                self._came.ran += ran
+                self._tell(message)
+            case Done(written=written):
+                self._came.graded += 1
+                self._written |= written
+                self._tell(message)
+            case None:
+                self._tell(None)
+
+    def _answer(self, _: str) -> str:
+        """Before the first student's code runs: expected values are at hand, and what protects us is known."""
+        if self._grader is None:
+            self._grader = pipeline.Grader(
+                self._plan.course, torch_home=self._plan.torch_home, secret=(self._plan.results,)
+            )
+            self._tell("computing expected values")
+            self._compute()
+            self._protect(self._grader)
+            if sys.platform == "linux":
+                self._shared = str(self._grader.runner.share())
+            self._tell("grading")
+        return self._shared
+
+    def _compute(self) -> None:
+        """Each value once, and not once a process; what fails here fails again where it is needed, and says so."""
+        if self._grader is None:  # pragma: no cover - it was made just before
+            return
+        oracle = self._grader.oracle
+        for task in self._plan.tasks:
+            for wanted in (each for item in items(task) for each in sources(item)):
+                with contextlib.suppress(FaultError, OSError):
+                    oracle.value(*wanted)
+        oracle.close()
+        self._grader.prepare(self._plan.tasks)
+
+    def _protect(self, grader: pipeline.Grader) -> None:
+        protection = grader.runner.protection
+        self._notes = protection.lines
+        if protection.tier == "D":
+            if not self._asked.unsafe:
+                raise UsageError("\n".join((*self._notes, REFUSED)))
+            self._notes = (UNSAFE, *self._notes)
+
+    def _unsteady(self) -> set[str]:
+        with Ledger(self._plan.results) as ledger:
+            return reading.unsteady(ledger)
+
+
+def _known(found: course.Course, tasks: Iterable[Task], weights: Path | None) -> Parts:
+    """What each check of the course depends on."""
+    known = Parts(found, weights)
+    for task in tasks:
+        for item in items(task):
+            known.of(task, item)
+    return known
+
+
+def from_plain(plain: dict[str, Any], results: Path, options: argparse.Namespace) -> Iterator[Asked]:
+    """What a run was asked for, as the ledger kept it; nothing where it kept nothing."""
+    if plain:
+        yield Asked(
+            source=Path(plain["source"]),
+            results=results,
+            root=Path(plain["root"]) if plain["root"] else None,
+            lab=plain["lab"],
+            tasks=tuple(plain["tasks"]),
+            names=tuple(plain["names"]),
+            torch_home=Path(plain["torch_home"]) if plain["torch_home"] else None,
+            jobs=options.jobs,
+            unsafe=options.unsafe,
+            lower=options.allow_lower,
+        )

@@ -1,0 +1,101 @@
+"""One process of a class run: takes submissions one at a time, and writes what they come to into the ledger."""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from labgrade import pipeline
+from labgrade.items import items
+from labgrade.ledger.book import Rules, SubmissionBook
+from labgrade.ledger.store import Ledger, LedgerError
+
+if TYPE_CHECKING:
+    from labgrade.class_run.pool import Conversation
+    from labgrade.course import Course
+    from labgrade.ledger.parts import Parts
+    from labgrade.model import Task
+    from labgrade.submission import Offered
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What all processes of a run know. `elsewhere`: tasks that are there, and not graded now: (lab, task)."""
+
+    course: Course
+    tasks: tuple[Task, ...]
+    offered: Offered
+    results: Path
+    run: int
+    known: Parts
+    again: bool = False
+    lower: bool = False
+    torch_home: Path | None = None
+    elsewhere: frozenset[tuple[str, str]] = field(default_factory=frozenset)
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """A submission is graded. `written`: what this process wrote among the remembered expected values."""
+
+    who: str
+    written: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """The run can't go on; why."""
+
+    message: str
+
+
+def work(conversation: Conversation, plan: Plan) -> None:
+    """Grade submissions until there are no more."""
+    try:
+        with Ledger(plan.results, write=True) as ledger:
+            worker = Worker(conversation, plan, ledger)
+            with contextlib.closing(worker):
+                for name in conversation.jobs():
+                    worker.grade(name)
+    except LedgerError as error:
+        conversation.tell(Failed(str(error)))
+
+
+class Worker:
+    """Grades into one ledger. The servers of students' code are the parent's, asked for when the first is needed."""
+
+    def __init__(self, conversation: Conversation, plan: Plan, ledger: Ledger) -> None:
+        self._conversation, self._plan, self._ledger = conversation, plan, ledger
+        self._grader = pipeline.Grader(plan.course, torch_home=plan.torch_home, secret=(plan.results,))
+        self._joined = False
+        self._rules = Rules(
+            run=plan.run, again=plan.again, lower=plan.lower, before=self._join, after=conversation.tell
+        )
+
+    def close(self) -> None:
+        """End what was started."""
+        self._grader.stop()
+
+    def grade(self, name: str) -> None:
+        """All tasks of one submission. Nothing of it stays in memory or on disk but its rows in the ledger."""
+        with tempfile.TemporaryDirectory(prefix="labgrade-store-", ignore_cleanup_errors=True) as store:
+            submission = self._plan.offered.take(name, Path(store) / "0")
+            book = SubmissionBook(self._ledger, self._plan.known, submission, self._rules)
+            for task in self._plan.tasks:
+                pipeline.TaskGrading(self._grader, task, submission, book.task(task)).report()
+            asked = {(task.lab, task.id, item.id) for task in self._plan.tasks for item in items(task)}
+            book.finish(lambda place: place in asked or place[:2] in self._plan.elsewhere)
+        self._grader.forget()
+        self._conversation.tell(Done(submission.name, self._grader.oracle.memory.written))
+
+    def _join(self) -> None:
+        """Before the first student's code runs: our parent has the servers, and looked after the expected values."""
+        if not self._joined:
+            self._joined = True
+            shared = self._conversation.ask("servers")
+            if shared:
+                self._grader.runner.join(Path(shared))
+            self._grader.prepare(self._plan.tasks)

@@ -1,0 +1,163 @@
+"""`labgrade grade` and `labgrade regrade`: a whole class into a results folder, and again after something changed."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from labgrade import commands, torch_home
+from labgrade.class_run import run
+from labgrade.class_run.run import Asked
+from labgrade.errors import SpecError, UsageError
+from labgrade.ledger import reading
+from labgrade.ledger.store import Ledger
+from labgrade.report import terminal
+from labgrade.report.page import Page
+from labgrade.values import show
+from labgrade.verdict import Outcome
+
+if TYPE_CHECKING:
+    from labgrade.ledger.reading import Change, Held
+    from labgrade.results import Graded, Report
+
+OK, NOT_RIGHT, FAULT = 0, 1, 3
+_INTERRUPTED = 130
+_MOST_CHANGES = 40
+
+
+def add_to(verbs: Any) -> None:
+    """Add the two commands to `labgrade`'s."""
+    parser = verbs.add_parser("grade", help="grade a class into a results folder; goes on where it was interrupted")
+    parser.add_argument("source", type=Path, metavar="DIR", help="a folder of submissions, or an archive of them")
+    _out(parser, "where results are kept (default: results)")
+    parser.add_argument("--lab", help="only this lab")
+    parser.add_argument("--task", action="append", metavar="ID", help="only this task (may be given again)")
+    parser.add_argument("--submission", action="append", metavar="NAME", help="only this one (may be given again)")
+    parser.add_argument("--torch-home", type=Path, metavar="DIR", help=torch_home.HELP)
+    _how(parser)
+    parser.set_defaults(run=grade)
+    again = verbs.add_parser("regrade", help="grade again what changed since, and show before, after and why")
+    _out(again, "the results folder (default: results)")
+    _how(again)
+    again.set_defaults(run=regrade)
+
+
+def _out(parser: argparse.ArgumentParser, what: str) -> None:
+    parser.add_argument("--out", type=Path, default=Path("results"), metavar="DIR", help=what)
+
+
+def _how(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--jobs", type=_jobs, default=0, metavar="N", help="submissions at a time (default: the cores)")
+    parser.add_argument("--allow-lower", action="store_true", help="published results may fall")
+    parser.add_argument(
+        "--unsafe", action="store_true", help="grade others' code also where nothing protects you from it"
+    )
+
+
+def _jobs(text: str) -> int:
+    if not text.isdigit() or not int(text):
+        message = f"'{text}' is no number of submissions; say 1 or more"
+        raise argparse.ArgumentTypeError(message)
+    return int(text)
+
+
+def grade(options: argparse.Namespace) -> int:
+    """Grade a class. What the ledger has is not run again."""
+    here = Path.cwd()
+    asked = Asked(
+        source=options.source,
+        results=options.out,
+        root=here if (here / "specs").is_dir() else None,
+        lab=options.lab,
+        tasks=tuple(options.task or ()),
+        names=tuple(options.submission or ()),
+        jobs=options.jobs,
+        torch_home=torch_home.find(options.torch_home),
+        unsafe=options.unsafe,
+        lower=options.allow_lower,
+    )
+    return _go(asked)
+
+
+def regrade(options: argparse.Namespace) -> int:
+    """Grade again from where it was taken."""
+    with Ledger(options.out, write=(options.out / "ledger.sqlite").is_file()) as ledger:
+        plain = reading.asked(ledger)
+    for asked in run.from_plain(plain, options.out, options):
+        return _go(asked)
+    message = f"nothing was graded into '{options.out}' yet: labgrade grade SUBMISSIONS --out {options.out}"
+    raise UsageError(message)
+
+
+def _go(asked: Asked) -> int:
+    from rich.console import Console
+
+    from labgrade.class_run.progress import Shown
+
+    errors = Console(highlight=False, stderr=True)
+    try:
+        with Shown(errors) as shown:
+            came = run.grade(asked, lambda found: commands.chosen(found, asked.lab, list(asked.tasks)), shown.hear)
+    except KeyboardInterrupt:
+        errors.print("stopped; what was graded is kept: say the same again to go on", markup=False)
+        return _INTERRUPTED
+    report = reading.report_of(asked.results)
+    console = Console(highlight=False)
+    terminal.render_class(report, console=console)
+    page = Page(console)
+    _say_changes(came.changes, page)
+    _say_held(came.held, asked.results, page)
+    for name in came.lost:
+        page.paragraph(f"{name} ended the process that graded it, twice", indent=0, label="not graded: ", style="red")
+    anew = f"{came.ran:,} {'check was' if came.ran == 1 else 'checks were'} judged anew"
+    page.paragraph(f"results are in '{asked.results}'; {anew if came.ran else 'nothing had to be run'}", indent=0)
+    if came.broken:
+        raise SpecError(came.broken)
+    return _exit_code(report, lost=bool(came.lost), held=bool(came.held))
+
+
+def _exit_code(report: Report, *, lost: bool, held: bool) -> int:
+    checks = [check for who in report.submissions for task in who.tasks for check in task.checks]
+    if lost or any(check.verdict.outcome is Outcome.FAULT for check in checks):
+        return FAULT
+    return NOT_RIGHT if held else OK
+
+
+def _say_changes(changes: list[Change], page: Page) -> None:
+    """Before and after for each student, and why."""
+    counted = [change for change in changes if change.counts]
+    if changes:
+        page.blank()
+        others = len(changes) - len(counted)
+        reworded = f"; {others:,} {'is' if others == 1 else 'are'} told in other words" if others else ""
+        page.line((f"{len(counted):,} {'verdict' if len(counted) == 1 else 'verdicts'} changed{reworded}", "bold"))
+    last = ""
+    for change in counted[:_MOST_CHANGES]:
+        if change.who != last:
+            page.line((change.who, "bold"))
+            last = change.who
+        after = worth(change.after) if change.after is not None else "asked for no more"
+        place = " ".join(change.place[1:])
+        page.paragraph(f"{place}: {worth(change.before)} -> {after}, because {change.why}", indent=2)
+    if len(counted) > _MOST_CHANGES:
+        more = f"and {len(counted) - _MOST_CHANGES:,} more; `labgrade explain STUDENT TASK` tells each"
+        page.paragraph(more, indent=2)
+
+
+def _say_held(held: list[Held], results: Path, page: Page) -> None:
+    """What was not lowered."""
+    if not held:
+        return
+    page.blank()
+    page.line(("not changed, because it is published and would fall", "bold yellow"))
+    for each in held:
+        place = " ".join(each.place[1:])
+        why = f", because {each.why}" if each.why else ""
+        page.paragraph(f"{each.who}, {place}: {show(each.published)} -> {worth(each.would_be)}{why}", indent=2)
+    page.paragraph(f"to lower them, say: labgrade regrade --out {results} --allow-lower", indent=0)
+
+
+def worth(graded: Graded) -> str:
+    """`PARTIAL 1.5 of 3`."""
+    return f"{graded.verdict.outcome} {show(graded.earned)} of {show(graded.points)}"

@@ -1,0 +1,169 @@
+"""What a verdict depends on, in parts; the digest of all of them is the key under which it is found again.
+
+`submission`: every file that was handed in. `spec`: what the check means. `checker`, `quantities`: their files, and
+what these import. `labgrade`: the engine's files, whatever its version is called. `libraries`: the versions of those
+that we use. Where a student's code may run: `imports`, the versions of what it imports, and `weights`, those that are
+offered.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+import importlib.util
+import json
+import platform
+import re
+import sys
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from labgrade.ledger import sources
+from labgrade.ledger.meaning import meaning
+from labgrade.model import CallForm, QuantityCall, RunForm
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    from labgrade.course import Course
+    from labgrade.items import Item
+    from labgrade.model import Check, Task
+    from labgrade.registry import Entry
+    from labgrade.results import Submission
+
+_LIBRARIES = ("torch", "torchvision", "onnx", "onnxruntime", "onnxscript", "numpy", "pyyaml")
+_IMPORT = re.compile(rb"^[ \t]*(?:from[ \t]+(\w+)[\w. \t]*import\b|import[ \t]+([\w., \t]+))", re.MULTILINE)
+_SOURCE_BYTES = 2 << 20
+_DIGITS = 32
+
+
+def digest_of(content: object) -> str:
+    """The digest of plain data."""
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:_DIGITS]
+
+
+class Parts:
+    """The parts of each item of a course. `contents` has what each digest stands for."""
+
+    def __init__(self, course: Course, weights: Path | None = None) -> None:
+        self._course = course
+        self._weights = dict(_weights(weights)) if weights is not None else {}
+        self._known: dict[tuple[str, str, str], dict[str, str]] = {}
+        self._read: dict[Path, list[Path]] = {}
+        self._files: dict[Path, str] = {}
+        self.contents: dict[str, Any] = {}
+
+    def of(self, task: Task, item: Item) -> dict[str, str]:
+        """The digest of each part but the submission's own, by its name."""
+        place = (task.lab, task.id, item.id)
+        if place not in self._known:
+            found: dict[str, Any] = {
+                "spec": meaning(task, item),
+                "checker": self._checker(item.check),
+                "quantities": self._quantities(item.check),
+                "labgrade": sources.engine(),
+                "libraries": libraries(),
+            }
+            if runs(task, item):
+                found["weights"] = self._weights
+            self._known[place] = {name: self.keep(content) for name, content in found.items() if content}
+        return self._known[place]
+
+    def keep(self, content: Any) -> str:
+        """The digest of a part, whose content is remembered under it."""
+        digest = digest_of(content)
+        self.contents[digest] = content
+        return digest
+
+    def _checker(self, check: Check) -> dict[str, str]:
+        return self._of(self._course.checkers.get(check.checker.name)) if check.checker is not None else {}
+
+    def _quantities(self, check: Check) -> dict[str, str]:
+        others = (other.source for other in (*check.also_right, *check.misconceptions))
+        named = {each.quantity for each in (check.expected, check.measured, *others) if isinstance(each, QuantityCall)}
+        return {
+            path: digest
+            for name in sorted(named)
+            for path, digest in self._of(self._course.quantities.get(name)).items()
+        }
+
+    def _of(self, entry: Entry) -> dict[str, str]:
+        found = {}
+        base = entry.file.parent.parent
+        for path in sorted(entry.sources(self._read)):
+            if path not in self._files:
+                self._files[path] = sources.digest(path)
+            found[path.relative_to(base).as_posix()] = self._files[path]
+        return found
+
+
+def runs(task: Task, item: Item) -> bool:
+    """Whether a student's code may run for this item."""
+    return any(isinstance(form, CallForm | RunForm) for form in task.answers[item.check.answer].forms)
+
+
+@cache
+def libraries() -> dict[str, str]:
+    """The versions of Python and of the libraries that we use."""
+    return {
+        "python": f"{platform.python_version()} {platform.machine()}",
+        **{name: _version(name) or "absent" for name in _LIBRARIES},
+    }
+
+
+def handed_in(submission: Submission) -> dict[str, str]:
+    """The digest of each file of a submission, and what was left out of it."""
+    found = {path: sources.digest(submission.folder / path) for path in submission.files}
+    if not submission.files:  # what lies there instead is told
+        folders = sorted(entry.name for entry in submission.folder.iterdir() if entry.is_dir())
+        found |= {f"{name}/": "folder" for name in folders}
+    return found | {f"left out: {what}": "" for what in submission.refused}
+
+
+def imports(submission: Submission) -> dict[str, str]:
+    """The version of each library that a submission's code may import; where one is absent, this is what changes."""
+    own = {part for path in submission.files for part in path.removesuffix(".py").split("/")}
+    named = {name for path in submission.files if path.endswith(".py") for name in _named(submission.folder / path)}
+    wanted = sorted(named - own - sys.stdlib_module_names)
+    return {name: _present(name) for name in wanted}
+
+
+def _named(path: Path) -> Iterator[str]:
+    try:
+        with path.open("rb") as file:
+            source = file.read(_SOURCE_BYTES)
+    except OSError:
+        return
+    for single, several in _IMPORT.findall(source):
+        for part in (single or several).decode("ascii", "ignore").split(","):
+            name = part.strip().partition(" ")[0].partition(".")[0]
+            if name:
+                yield name
+
+
+@cache
+def _present(name: str) -> str:
+    try:
+        there = importlib.util.find_spec(name) is not None
+    except (ImportError, ValueError):
+        there = False
+    return (_version(name) or "there") if there else "absent"
+
+
+def _version(name: str) -> str:
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return ""
+
+
+def _weights(home: Path) -> Iterator[tuple[str, int]]:
+    """The checkpoints that are offered, by their sizes: their names hold the digest of their content."""
+    for path in sorted((home / "hub" / "checkpoints").glob("*")):
+        yield path.name, path.stat().st_size
+
+
+def key_of(parts: Mapping[str, str]) -> str:
+    """The key under which a verdict is found again."""
+    return digest_of(dict(parts))

@@ -1,0 +1,164 @@
+"""The ledger's rows: what is remembered of judging, how each check stands, and what a run began with."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from labgrade.ledger.store import dump, load
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from labgrade.ledger.store import Ledger
+
+Place: TypeAlias = tuple[str, str, str]  # the lab, the task, the item
+UNSTEADY = ("TIMEOUT", "MEMORY")  # what a busy machine may have caused: run once more, alone, before it is believed
+_FAULT = "FAULT"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """What judging came to, with a sign (`mark`) in place of each sentence of the spec's.
+
+    `id` is 0 until it is in the ledger. `tries`: how often it was run and came to the same.
+    """
+
+    key: str
+    parts: Mapping[str, str]
+    mark: str
+    plain: Any
+    tries: int = 1
+    id: int = 0
+
+    @property
+    def outcome(self) -> str:
+        """Its outcome."""
+        return str(self.plain["verdict"]["outcome"])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """How a check of a submission stands. `place`: the how manieth of its task it is."""
+
+    place: int
+    title: str
+    points: str
+    judged: int | None
+    at: str
+    plain: Any
+
+
+def now() -> str:
+    """The time for people; no order is ever taken from it."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def seal(text: str) -> str:
+    """A digest by which damage is noticed."""
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def recall(ledger: Ledger, key: str) -> Judged | None:
+    """What is remembered under a key. A fault of ours is not: it runs again."""
+    found = ledger.rows("SELECT id, parts, tries, mark, plain, seal FROM judged WHERE key = ? ORDER BY id DESC", key)
+    for number, parts, tries, mark, plain, sealed in found:
+        if seal(plain) != sealed:
+            raise ledger.damaged(number, "judged")
+        judged = Judged(
+            id=number, key=key, parts=load(ledger, parts), tries=tries, mark=mark, plain=load(ledger, plain)
+        )
+        if judged.outcome != _FAULT:
+            return judged
+    return None
+
+
+def parts_of(ledger: Ledger, number: int | None) -> dict[str, Any]:
+    """The content of each part that a verdict depended on, by the part's name."""
+    found = ledger.rows("SELECT parts FROM judged WHERE id = ?", number)
+    digests = load(ledger, found[0][0]) if found else {}
+    contents = {}
+    for name, digest in digests.items():
+        rows = ledger.rows("SELECT content FROM part WHERE digest = ?", digest)
+        contents[name] = load(ledger, rows[0][0]) if rows else {}
+    return contents
+
+
+def keep(ledger: Ledger, judged: Judged, contents: Mapping[str, Any], run: int) -> int:
+    """Write what judging came to; the number of its row."""
+    for digest in judged.parts.values():
+        ledger.write("INSERT OR IGNORE INTO part VALUES (?, ?)", digest, dump(contents[digest]))
+    plain = dump(judged.plain)
+    return ledger.write(
+        "INSERT INTO judged (key, parts, run, at, outcome, tries, mark, plain, seal) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        *(judged.key, dump(judged.parts), run, now(), judged.outcome, judged.tries, judged.mark, plain, seal(plain)),
+    )
+
+
+def standing(ledger: Ledger, who: str) -> dict[Place, Standing]:
+    """How each check of a submission stands."""
+    found = ledger.rows(
+        "SELECT lab, task, item, place, title, points, judged, at, plain, seal FROM graded WHERE who = ?", who
+    )
+    standings = {}
+    for lab, task, item, place, title, points, judged, at, plain, sealed in found:
+        if seal(plain) != sealed:
+            raise ledger.damaged((who, task, item), "graded")
+        standings[lab, task, item] = Standing(
+            place=place, title=title, points=points, judged=judged, at=at, plain=load(ledger, plain)
+        )
+    return standings
+
+
+def stand(ledger: Ledger, who: str, place: Place, standing: Standing, run: int) -> None:
+    """Write how a check stands from now on."""
+    plain = dump(standing.plain)
+    ledger.write(
+        "INSERT OR REPLACE INTO graded (who, lab, task, item, place, title, points, judged, run, at, plain, seal) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        *(who, *place, standing.place, standing.title, standing.points, standing.judged),
+        *(run, standing.at, plain, seal(plain)),
+    )
+
+
+def remember(ledger: Ledger, who: str, place: Place, before: Standing, after: Any, why: str, run: int) -> None:
+    """Write how a check stood before, and why that changed. `after` is None where it is asked for no more."""
+    ledger.write(
+        "INSERT INTO history (who, lab, task, item, run, at, before_at, before, after, why) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        *(who, *place, run, now(), before.at, dump(before.plain), None if after is None else dump(after), why),
+    )
+
+
+def forget(ledger: Ledger, who: str, place: Place) -> None:
+    """Take a check out of the report."""
+    ledger.write("DELETE FROM graded WHERE who = ? AND lab = ? AND task = ? AND item = ?", who, *place)
+    let_go(ledger, who, place)
+
+
+def hold(ledger: Ledger, who: str, place: Place, plain: Any, why: str, run: int) -> None:
+    """Write what a check would be, were it not published."""
+    values = (who, *place, run, dump(plain), why)
+    ledger.write(
+        "INSERT OR REPLACE INTO held (who, lab, task, item, run, plain, why) VALUES (?, ?, ?, ?, ?, ?, ?)", *values
+    )
+
+
+def let_go(ledger: Ledger, who: str, place: Place) -> None:
+    """Nothing waits for this check any more."""
+    ledger.write("DELETE FROM held WHERE who = ? AND lab = ? AND task = ? AND item = ?", who, *place)
+
+
+def begin(ledger: Ledger, asked: Mapping[str, Any]) -> int:
+    """A new run; its number."""
+    with ledger.transaction():
+        return ledger.write("INSERT INTO run (began, asked, notes) VALUES (?, ?, '[]')", now(), dump(asked))
+
+
+def end(ledger: Ledger, run: int, notes: tuple[str, ...]) -> None:
+    """The run came to its end."""
+    with ledger.transaction():
+        ledger.write("UPDATE run SET ended = ?, notes = ? WHERE id = ?", now(), dump(notes), run)

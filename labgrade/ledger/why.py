@@ -1,0 +1,93 @@
+"""Why a verdict changed: which word of the spec, which file, which library."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from labgrade.items import Item
+
+_LONGEST = 60
+_MOST = 6
+_FAULT = "FAULT"
+
+
+def words(before: Mapping[str, Any], after: Mapping[str, Any], item: Item | None = None) -> str:
+    """The difference between two sets of parts; nothing where there is none. `item` tells the spec's lines."""
+    found = [said for name in {**before, **after} for said in _part(name, before.get(name), after.get(name), item)]
+    more = f"; {len(found) - _MOST} more" if len(found) > _MOST else ""
+    return "; ".join(found[:_MOST]) + more
+
+
+def of_plain(before: Any, after: Any) -> str:
+    """Why a verdict changed although it depends on the same: what is told of it in another way."""
+    if before["points"] != after["points"]:
+        return f"points: {_number(before['points'])} before, {_number(after['points'])} now"
+    if before["verdict"]["outcome"] == _FAULT:
+        return "it had failed on our side, and was tried again"
+    if _result(before) != _result(after):
+        return "what it needs changed, or it was tried again"
+    return "its wording changed"
+
+
+def same(before: Any, after: Any) -> bool:
+    """Whether two plain checks say the same. How long they took is not what they say."""
+    return {**before, "seconds": 0} == {**after, "seconds": 0}
+
+
+def _result(plain: Any) -> tuple[str, str]:
+    return plain["verdict"]["outcome"], plain["verdict"]["credit"]
+
+
+def _part(name: str, before: Any, after: Any, item: Item | None) -> Iterator[str]:
+    if before == after:
+        return
+    old, new = before or {}, after or {}
+    changed = [key for key in {**old, **new} if old.get(key) != new.get(key)]
+    if name == "spec":
+        yield from (_word(key, old.get(key), new.get(key), item) for key in changed)
+        return
+    for key in changed:
+        if name in ("libraries", "imports"):
+            yield f"{key} is {_version(new.get(key))}, was {_version(old.get(key))}"
+        else:
+            what = "was added" if key not in old else "is gone" if key not in new else "changed"
+            yield f"'{key}' {'of the submission ' if name == 'submission' else ''}{what}"
+
+
+def _version(version: str | None) -> str:
+    return version or "not imported"
+
+
+def _word(key: str, before: Any, after: Any, item: Item | None) -> str:
+    """A word of the spec, with its line as it is today."""
+    place = _line(key, item)
+    old, new = _shown(before), _shown(after)
+    values = f" from {old} to {new}" if len(old) + len(new) <= 2 * _LONGEST else ""
+    return f"'{key}' in the spec{f' ({place})' if place else ''} changed{values}"
+
+
+def _line(key: str, item: Item | None) -> str:
+    if item is None:
+        return ""
+    value = getattr(item.check, key, None)
+    several = value[0] if isinstance(value, tuple) and value else value
+    mark = getattr(several, "mark", None) or (item.subject.mark if key == "subject" and item.subject else None)
+    mark = mark or item.check.mark
+    return f"{mark.file}:{mark.line}" if mark is not None else ""
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, dict) and set(value) == {"is", "value"}:
+        return _shown(value["value"])
+    if isinstance(value, dict) and "quantity" in value:
+        given = ", ".join(f"{key}={each}" for key, each in value.get("parameters", {}).items())
+        return f"{value['quantity']}({given})" if given else str(value["quantity"])
+    return "nothing" if value is None else str(value)
+
+
+def _number(points: str) -> str:
+    over, _, under = points.partition("/")
+    return f"{int(over) / int(under or 1):g}"
