@@ -14,6 +14,7 @@ from labgrade.answers import obtain
 from labgrade.answers.natural import natural
 from labgrade.answers.run import Runs
 from labgrade.answers.typed import WrongTypeError, as_value
+from labgrade.builds import Builder
 from labgrade.errors import FaultError
 from labgrade.handed_in import Measurer, UnfitError
 from labgrade.items import items, sources
@@ -55,7 +56,7 @@ class Grader:
     ) -> None:
         self.course = course
         self.runner = runner or Runner(secret=(*course.folders, cache_folder()), torch_home=torch_home, shared=shared)
-        self.runs = Runs(self.runner, provide)
+        self.runs = Runs(self.runner, provide, Builder(self.runner, cache_folder() / "builds"))
         self.oracle = oracle or Oracle(course.quantities)
         self.measurer = Measurer(course.quantities, self.runner)
         self._store = tempfile.TemporaryDirectory(prefix="labgrade-store-")
