@@ -122,7 +122,8 @@ class RunForm:
     `file` is the program, relative to `folder`, in which it runs. `provide` says what is placed where in that folder
     beforehand: `{"models/alexnet.onnx": "torchvision/alexnet.onnx"}`. A file beside the spec is an absolute path.
     `varies`: something provided changes with the subject, so that the form can answer cases. `reads` is looked for in
-    the files that the program wrote, or in what it printed where it is a TextForm without a file.
+    the files that the program wrote, or in what it printed where it is a TextForm without a file. An EntryForm is
+    looked for in what it printed, a JSON object or lines `name: value`.
     """
 
     file: str
@@ -130,7 +131,7 @@ class RunForm:
     folder: str = ""
     provide: Mapping[str, str | Path] = field(default_factory=dict)
     varies: bool = False
-    reads: TextForm | FileForm
+    reads: TextForm | FileForm | EntryForm
 
     @property
     def command(self) -> str:
@@ -138,7 +139,33 @@ class RunForm:
         return " ".join(("python", self.file, *self.arguments))
 
 
-Form: TypeAlias = CallForm | EntryForm | TextForm | FileForm | RunForm
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BuildForm:
+    """A C++ program of the student's: built from a folder of sources, run there, and read like any other program.
+
+    `given` are its arguments, from the closed list of `run_words.GIVEN`; one that is of the subject makes the form
+    answer cases (`varies`). `provide` and `reads` as for a `RunForm`. `program` is the name of what the build makes.
+    """
+
+    program: str
+    folder: str = ""
+    given: tuple[str, ...] = ()
+    provide: Mapping[str, str | Path] = field(default_factory=dict)
+    varies: bool = False
+    reads: TextForm | FileForm | EntryForm
+
+    @property
+    def file(self) -> str:
+        """What it is called in messages about it."""
+        return self.program
+
+    @property
+    def command(self) -> str:
+        """As one would type it, with names for what is given."""
+        return " ".join((self.program, *self.given))
+
+
+Form: TypeAlias = CallForm | EntryForm | TextForm | FileForm | RunForm | BuildForm
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

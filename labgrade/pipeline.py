@@ -15,6 +15,7 @@ from labgrade.answers import obtain
 from labgrade.answers.natural import natural
 from labgrade.answers.run import Runs
 from labgrade.answers.typed import WrongTypeError, as_value
+from labgrade.builds import Builder
 from labgrade.errors import FaultError
 from labgrade.graded import fault, graded_so_far, settled, with_remarks
 from labgrade.handed_in import Measurer, UnfitError
@@ -65,7 +66,7 @@ class Grader:
         self.second_opinions = second_opinions
         hidden = (*course.folders, cache_folder(), *secret)
         self.runner = runner or Runner(secret=hidden, torch_home=torch_home, shared=shared)
-        self.runs = Runs(self.runner, provide)
+        self.runs = Runs(self.runner, provide, Builder(self.runner, cache_folder() / "builds"))
         self.oracle = oracle or Oracle(course.quantities)
         self.measurer = Measurer(course.quantities, self.runner)
         self._store = tempfile.TemporaryDirectory(prefix="labgrade-store-")

@@ -5,10 +5,24 @@ from __future__ import annotations
 import re
 import shlex
 from pathlib import PurePosixPath
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 MODEL_FILES = (".onnx", ".pt", ".pth")
 SUBJECT = "subject"
 INPUT = "input.npy"
+TORCHSCRIPT, INPUT_SIZE = "torchscript_path", "input_size"
+GIVEN: Mapping[str, str] = MappingProxyType(
+    {
+        TORCHSCRIPT: "the path of a TorchScript file, traced of the subject in eval mode, with its seeded weights",
+        INPUT_SIZE: "the shape of the input, the batch first, each number an argument of its own: 1 3 224 224",
+    }
+)
+TARGET = ".given/model.pt"
+BUILDS = ("cmake",)
 _PYTHON = re.compile(r"python(?:3(?:\.\d+)?)?$")
 
 

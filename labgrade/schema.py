@@ -94,8 +94,12 @@ def _subject(models: tuple[str, ...], required: list[str]) -> Schema:
             },
             "options": {
                 "type": "object",
-                "description": "Passed to the function that builds the model; `frozen` names modules not trained.",
-                "properties": {"frozen": {"type": "array", "items": {"type": "string"}}},
+                "description": "Passed to the function that builds the model; `frozen` names modules not trained; "
+                "`tiled` cuts its linear layers into tiles of that size.",
+                "properties": {
+                    "frozen": {"type": "array", "items": {"type": "string"}},
+                    "tiled": {"title": "the size of a tile", "type": "integer", "minimum": 1},
+                },
             },
             "seed": {**_SEED, "description": "Draws the weights; 0 unless given."},
             "input": {

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from labgrade.model import ARTIFACT_KINDS, SCALAR_KINDS
+from labgrade.run_words import BUILDS, GIVEN
 
 if TYPE_CHECKING:
     from labgrade.registry import Schema
@@ -109,9 +110,9 @@ def form() -> Schema:
         "if": {"required": ["call"]},
         "then": call,
         "else": {
-            "if": {"required": ["entry"]},
-            "then": entry,
-            "else": {"if": {"required": ["run"]}, "then": _run_form(), "else": _text_form()},
+            "if": {"required": ["run"]},
+            "then": _run_form(),
+            "else": {"if": {"required": ["entry"]}, "then": entry, "else": _text_form()},
         },
     }
 
@@ -136,24 +137,60 @@ def _text_form() -> Schema:
 
 
 def _run_form() -> Schema:
+    shared: Schema = {
+        "folder": {**TEXT, "description": "The folder of the submission that it runs in; by default the top."},
+        "provide": {
+            "title": "provide",
+            "type": "object",
+            "minProperties": 1,
+            "additionalProperties": TEXT,
+            "description": "Placed in the folder beforehand: {models/alexnet.onnx: torchvision/alexnet.onnx}.",
+        },
+    }
+    command: Schema = {**TEXT, "description": "Such as `python hw.py`; it runs in a writable copy."}
     run: Schema = {
         "title": "a run",
         "type": "object",
-        "additionalProperties": False,
-        "required": ["command"],
-        "properties": {
-            "command": {**TEXT, "description": "Such as `python hw.py`; it runs in a writable copy."},
-            "folder": {**TEXT, "description": "The folder of the submission that it runs in; by default the top."},
-            "provide": {
-                "title": "provide",
-                "type": "object",
-                "minProperties": 1,
-                "additionalProperties": TEXT,
-                "description": "Placed in the folder beforehand: {models/alexnet.onnx: torchvision/alexnet.onnx}.",
-            },
+        "if": {"required": ["build"]},
+        "then": _build(shared),
+        "else": {
+            "title": "a run",
+            "additionalProperties": False,
+            "required": ["command"],
+            "properties": {"command": command, **shared},
         },
     }
-    return {"title": "a run form", "additionalProperties": False, "properties": {"run": run, **_words()}}
+    entry: Schema = {**TEXT, "description": "A name in what the program prints: a JSON object, or `name: value`."}
+    return {
+        "title": "a run form",
+        "additionalProperties": False,
+        "properties": {"run": run, **_words(), "entry": entry},
+    }
+
+
+def _build(shared: Schema) -> Schema:
+    """A C++ program."""
+    return {
+        "title": "a build",
+        "additionalProperties": False,
+        "required": ["build", "program"],
+        "properties": {
+            "build": {
+                "title": "a way of building",
+                "enum": list(BUILDS),
+                "description": "CMakeLists.txt, else a Makefile, else the only .cpp of the folder.",
+            },
+            "program": {**TEXT, "title": "the name of a program", "pattern": r"^[A-Za-z0-9_][A-Za-z0-9_.+-]*$"},
+            "given": {
+                "type": "array",
+                "minItems": 1,
+                "uniqueItems": True,
+                "items": {"title": "argument of a program", "enum": list(GIVEN)},
+                "description": "Its arguments, in this order.",
+            },
+            **shared,
+        },
+    }
 
 
 def check() -> Schema:

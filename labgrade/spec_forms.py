@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from labgrade import run_words
-from labgrade.model import CallForm, EntryForm, FileForm, Form, RunForm, TextForm
+from labgrade.model import BuildForm, CallForm, EntryForm, FileForm, Form, RunForm, TextForm
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -16,32 +16,34 @@ def form(data: Any, spec_path: Path) -> Form:
     if "call" in data:
         file, _, function = data["call"].partition(":")
         return CallForm(file=file, function=function, given=tuple(data["given"]))
-    if "entry" in data:
-        return EntryForm(path=data["entry"])
     if "run" in data:
         return _run_form(data, spec_path)
     return _read_form(data)
 
 
-def _run_form(data: Any, spec_path: Path) -> RunForm:
-    file, arguments = run_words.parse_command(data["run"]["command"])
-    sources: dict[str, str] = data["run"].get("provide", {})
+def _run_form(data: Any, spec_path: Path) -> RunForm | BuildForm:
+    run = data["run"]
+    sources: dict[str, str] = run.get("provide", {})
     beside = {target: run_words.beside_the_spec(source) for target, source in sources.items()}
-    return RunForm(
-        file=file,
-        arguments=arguments,
-        folder=data["run"].get("folder", ""),
-        provide={
+    shared: Any = {
+        "folder": run.get("folder", ""),
+        "provide": {
             target: source if (own := beside[target]) is None else spec_path.absolute().parent / own
             for target, source in sources.items()
         },
-        varies=any(map(run_words.of_subject, sources.values())),
-        reads=_read_form(data),
-    )
+        "varies": any(map(run_words.of_subject, sources.values())) or bool(run.get("given")),
+        "reads": _read_form(data),
+    }
+    if "build" in run:
+        return BuildForm(program=run["program"], given=tuple(run.get("given", ())), **shared)
+    file, arguments = run_words.parse_command(run["command"])
+    return RunForm(file=file, arguments=arguments, **shared)
 
 
-def _read_form(data: Any) -> TextForm | FileForm:
+def _read_form(data: Any) -> TextForm | FileForm | EntryForm:
     """What is read: of the submission, or of what a program printed and wrote."""
+    if "entry" in data:
+        return EntryForm(path=data["entry"])
     if "files" in data:
         return FileForm(pattern=data["files"])
     if "file" in data and "report" not in data and "after" not in data and "find" not in data:

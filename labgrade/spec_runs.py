@@ -20,7 +20,7 @@ _KINDS = "subject.onnx, subject.pt (TorchScript), subject.pth (state dict), inpu
 def varies(form: dict[str, Any]) -> bool:
     """Whether something that the program is handed changes with the subject."""
     provided = _provided(form).values()
-    return any(isinstance(source, str) and run_words.of_subject(source) for source in provided)
+    return bool(_given(form)) or any(isinstance(source, str) and run_words.of_subject(source) for source in provided)
 
 
 def findings(
@@ -42,13 +42,33 @@ def findings(
             yield place, f"'{target}' is no place within the folder that the program runs in"
         if isinstance(source, str) and (problem := _source_problem(source, Path(loaded.file).parent, has_subject)):
             yield place, problem
+    given = _given(form)
+    if given and not has_subject:
+        yield (*here, "given"), f"'{given[0]}' is of the subject, and this task has none"
+    if run_words.INPUT_SIZE in given[:-1]:
+        yield (
+            (*here, "given"),
+            f"'{run_words.INPUT_SIZE}' is as many arguments as the input has dimensions: put it last",
+        )
+    if run_words.TARGET in _provided(form):
+        yield (*here, "provide", run_words.TARGET), f"'{run_words.TARGET}' is where '{run_words.TORCHSCRIPT}' lies"
     yield from _reading(form, path, kind)
+
+
+def _given(form: dict[str, Any]) -> list[Any]:
+    run = form.get("run")
+    given = run.get("given") if isinstance(run, dict) else None
+    return given if isinstance(given, list) else []
 
 
 def _reading(form: dict[str, Any], path: yamlfile.Path, kind: object) -> Iterator[tuple[yamlfile.Path, str]]:
     words = [word for word in ("after", "find") if word in form]
     if len(words) > 1:
         yield path, "give 'after' or 'find', not both"
+    if "entry" in form and (words or "file" in form or "files" in form):
+        yield path, "'entry' stands alone beside 'run': it is a name in what the program prints"
+    elif "entry" in form:
+        return
     if "files" in form and (words or "file" in form):
         yield path, "'files' stands alone beside 'run'"
     elif not words and "file" not in form and "files" not in form and not isinstance(kind, dict):

@@ -1,7 +1,7 @@
 """Builds what is analysed: a torchvision model with its input, on the meta device or with seeded weights.
 
-Stands alone (it needs nothing of labgrade), because it is also loaded by its path into a student's process; it holds
-no expected value.
+Needs nothing of labgrade but `zoo_tiled`, because it is also loaded by its path into a student's process; it holds no
+expected value.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 from unittest import mock
 
+from labgrade import zoo_tiled
+
 if TYPE_CHECKING:
     import types
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -33,7 +35,9 @@ DEFAULT_OPTIONS: Mapping[str, Mapping[str, object]] = {
     "googlenet": {"aux_logits": False},
     "inception_v3": {"aux_logits": False},
 }
-FROZEN = "frozen"  # the one option that is not torchvision's: names of modules whose parameters are not trained
+FROZEN = "frozen"  # an option that is not torchvision's: names of modules whose parameters are not trained
+OWN_OPTIONS = frozenset({FROZEN, zoo_tiled.OPTION})
+SOURCES = (Path(__file__), Path(zoo_tiled.__file__))  # what decides how a model is built
 _MICRO: Mapping[str, dict[str, Any]] = {
     "micro/dilated": {"kernel_size": 3, "dilation": 2},
     "micro/same_padding": {"kernel_size": (3, 5), "padding": "same"},
@@ -157,7 +161,7 @@ class Subject:
         else:
             builder = getattr(import_torchvision().models, name)
             allowed, fixed = _options_of(builder), {"weights": None, "progress": False}
-        chosen = {option: value for option, value in self.options.items() if option != FROZEN}
+        chosen = {option: value for option, value in self.options.items() if option not in OWN_OPTIONS}
         for option in chosen:
             if option not in allowed:
                 message = f"'{self.model}' has no option '{option}'{_close(option, allowed)}"
@@ -173,6 +177,8 @@ class Subject:
                 except TypeError as error:
                     message = f"'{self.model}' cannot be built with {dict(self.options)}: {error}"
                     raise ValueError(message) from error
+            if zoo_tiled.OPTION in self.options:
+                zoo_tiled.tile(module, cast("int", self.options[zoo_tiled.OPTION]))
             return self._freeze(module)
 
         return build

@@ -38,7 +38,7 @@ def sources(model: str) -> tuple[str, ...]:
     """The files of ours that decide what the zoo's file `model` holds."""
     if model.startswith(zoo_linear.FOLDER):
         return (zoo_linear.__file__, zoo_tilings.__file__)
-    return (zoo_micro.__file__,) if model.startswith("micro/") else (zoo.__file__, __file__)
+    return (zoo_micro.__file__,) if model.startswith("micro/") else (*map(str, zoo.SOURCES), __file__)
 
 
 def models() -> tuple[str, ...]:

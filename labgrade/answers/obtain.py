@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from labgrade.answers import call, entry, file, missing, run, text
-from labgrade.model import CallForm, EntryForm, FileForm, RunForm, TextForm
+from labgrade.model import BuildForm, CallForm, EntryForm, FileForm, RunForm, TextForm
 from labgrade.results import Answer, NoAnswer
 from labgrade.values import Number
 from labgrade.verdict import Outcome, without_value
@@ -53,7 +53,7 @@ def obtain(  # noqa: PLR0913 - each by its name
         match form:
             case CallForm():
                 found = called(wanted.name, wanted.type, form, submission)
-            case RunForm():
+            case RunForm() | BuildForm():
                 found = ran(wanted.name, wanted.type, form, submission)
                 if isinstance(found, NoAnswer) and found.verdict.outcome in _TRIED:
                     failed = _worse(failed, found)
@@ -69,7 +69,7 @@ def obtain(  # noqa: PLR0913 - each by its name
 
 def _is_live(form: Form) -> bool:
     """Whether it can be computed again for another subject."""
-    return isinstance(form, CallForm) or (isinstance(form, RunForm) and form.varies)
+    return isinstance(form, CallForm) or (isinstance(form, RunForm | BuildForm) and form.varies)
 
 
 def _worse(one: NoAnswer | None, other: NoAnswer) -> NoAnswer:
@@ -83,7 +83,7 @@ def _read(wanted: AnswerSpec, form: Form, submission: Submission, about: str) ->
             return entry.obtain(wanted.name, wanted.type, form, submission)
         case FileForm():
             return file.obtain(wanted.name, wanted.type, form, submission)
-        case CallForm() | RunForm():
+        case CallForm() | RunForm() | BuildForm():
             return None
         case _:
             return text.obtain(wanted.name, wanted.type, form, submission, about=about)
@@ -132,6 +132,8 @@ def _empty(submission: Submission) -> str:
 def describe(form: Form) -> str:
     """A form in words: `total_macs in hw2_1.py`."""
     match form:
+        case BuildForm():
+            return f"a C++ program '{form.program}'" + (f" in {form.folder}" if form.folder else "")
         case RunForm():
             return f"'{form.command}'" + (f" in {form.folder}" if form.folder else "")
         case CallForm():

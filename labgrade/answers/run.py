@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import tempfile
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from labgrade.answers import advice, file, text
+from labgrade.answers import advice, built, entry, file, text
+from labgrade.answers.built import Programs
 from labgrade.answers.call import OUTCOMES
 from labgrade.answers.documents import Unreadable, locate
-from labgrade.model import FileForm
+from labgrade.model import BuildForm, EntryForm, FileForm, TextForm
 from labgrade.results import Answer, NoAnswer, Submission
 from labgrade.sandbox.request import ScriptRequest
 from labgrade.sandbox.visible import decoded, visible
@@ -20,6 +23,8 @@ from labgrade.verdict import Outcome, without_value
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from labgrade.build_sources import Sources
+    from labgrade.builds import Builder
     from labgrade.model import AnswerType, Limits, RunForm, SubjectSpec
     from labgrade.sandbox.request import ProgramRun
     from labgrade.sandbox.runner import Runner
@@ -27,27 +32,36 @@ if TYPE_CHECKING:
     Provide: TypeAlias = Callable[[str | Path, SubjectSpec | None], Path]
 
 PRINTED = "stdout"
+PRINTED_JSON = "answers.json"
+_MOST_OBJECTS = 50
 _SHOWN_CHARS = 4000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ran:
-    """A program that has ended: what came of it, what it printed (one file, `stdout`), and the files that it wrote."""
+    """A program that has ended: what came of it, what it printed (one file, `stdout`), and the files that it wrote.
+
+    `notes` and `hint`: what the build of it has to say.
+    """
 
     run: ProgramRun
     printed: Submission
     written: Submission
+    notes: tuple[str, ...] = ()
+    hint: str = ""
 
 
 class Runs:
     """Runs each program once for each submission, subject and limits. Use as a context manager, or call `close`.
 
-    `provide` gives the file behind a source of `RunForm.provide`, for the subject at hand.
+    `provide` gives the file behind a source of `RunForm.provide`, for the subject at hand; `builder` builds what is
+    handed in as C++.
     """
 
-    def __init__(self, runner: Runner, provide: Provide) -> None:
+    def __init__(self, runner: Runner, provide: Provide, builder: Builder) -> None:
         self._runner = runner
         self._provide = provide
+        self._programs = Programs(runner, provide, builder)
         self._ended: dict[str, Ran] = {}
         self._home: tempfile.TemporaryDirectory[str] | None = None
 
@@ -59,17 +73,27 @@ class Runs:
             self._home = None
 
     def run(
-        self, form: RunForm, found: str, submission: Submission, *, subject: SubjectSpec | None, limits: Limits
+        self,
+        form: RunForm | BuildForm,
+        found: str | Sources,
+        submission: Submission,
+        *,
+        subject: SubjectSpec | None,
+        limits: Limits,
     ) -> Ran:
-        """What came of the program, whose file was found at `found`.
+        """What came of the program, whose file or sources were found at `found`.
 
         Raises:
-            FaultError: what has to be provided can't be made.
+            FaultError: what has to be provided can't be made, or what builds it is missing.
         """
         changing = subject if form.varies else None
-        key = repr((str(submission.folder), found, form.file, form.arguments, form.provide, changing, limits))
+        key = repr((str(submission.folder), found, replace(form, reads=TextForm()), changing, limits))
         if key not in self._ended:
-            self._ended[key] = self._run(form, found, submission, subject=subject, limits=limits)
+            if isinstance(form, BuildForm) and not isinstance(found, str):
+                done = self._programs.run(form, found, subject=subject, limits=limits)
+                self._ended[key] = self._kept(done.run, submission, "", notes=done.notes, hint=done.hint)
+            elif not isinstance(form, BuildForm) and isinstance(found, str):
+                self._ended[key] = self._run(form, found, submission, subject=subject, limits=limits)
         return self._ended[key]
 
     def _run(
@@ -84,7 +108,11 @@ class Runs:
             provide={target: self._provide(source, subject) for target, source in form.provide.items()},
             limits=limits,
         )
-        ended = self._runner.run_script(request)
+        return self._kept(self._runner.run_script(request), submission, base)
+
+    def _kept(
+        self, ended: ProgramRun, submission: Submission, base: str, *, notes: tuple[str, ...] = (), hint: str = ""
+    ) -> Ran:
         if self._home is None:
             self._home = tempfile.TemporaryDirectory(prefix="labgrade-runs-", ignore_cleanup_errors=True)
         home = Path(tempfile.mkdtemp(dir=self._home.name))
@@ -93,13 +121,15 @@ class Runs:
             run=replace(ended, files={}),
             printed=_kept(submission.name, home / "printed", {PRINTED: ended.stdout}),
             written=_kept(submission.name, home / "written", files),
+            notes=notes,
+            hint=hint,
         )
 
 
 def obtain(
     name: str,
     kind: AnswerType,
-    form: RunForm,
+    form: RunForm | BuildForm,
     submission: Submission,
     *,
     subject: SubjectSpec | None,
@@ -110,7 +140,7 @@ def obtain(
 
     A value that was there before the program failed counts, and a note says how it failed.
     """
-    found = locate(submission, f"{form.folder}/{form.file}" if form.folder else form.file)
+    found = _found(form, submission)
     if found is None:
         return None
     if isinstance(found, Unreadable):
@@ -118,20 +148,29 @@ def obtain(
     ran = runs.run(form, found, submission, subject=subject, limits=limits)
     value = _read(name, kind, form, ran)
     failed = ran.run.status != "returned"
-    notes = advice.notes(ran.run)
+    notes = (*ran.notes, *advice.notes(ran.run))
     if value is not None and (isinstance(value, Answer) or not failed):
         later = (f"{form.file} did not end well: {ran.run.reason}",) if failed else ()
         return replace(value, origin=f"{form.command}: {value.origin}", notes=(*later, *notes))
     facts = _shown(ran.run)
     verdict = (
-        without_value(OUTCOMES[ran.run.status], ran.run.reason, hint=advice.hint(ran.run), **facts)
+        without_value(OUTCOMES[ran.run.status], ran.run.reason, hint=ran.hint or advice.hint(ran.run), **facts)
         if failed
         else without_value(Outcome.MISSING, _not_there(form, ran), **facts)
     )
     return NoAnswer(name=name, verdict=verdict, origin=form.command, notes=notes)
 
 
-def _read(name: str, kind: AnswerType, form: RunForm, ran: Ran) -> Answer | NoAnswer | None:
+def _found(form: RunForm | BuildForm, submission: Submission) -> str | Sources | Unreadable | None:
+    if not isinstance(form, BuildForm):
+        return locate(submission, f"{form.folder}/{form.file}" if form.folder else form.file)
+    sources = built.find(form, submission)
+    return Unreadable(path=form.folder, reason=sources) if isinstance(sources, str) else sources
+
+
+def _read(name: str, kind: AnswerType, form: RunForm | BuildForm, ran: Ran) -> Answer | NoAnswer | None:
+    if isinstance(form.reads, EntryForm):
+        return _entry(name, kind, form.reads, ran)
     if isinstance(form.reads, FileForm):
         return file.obtain(name, kind, form.reads, ran.written)
     if form.reads.file is not None:
@@ -139,9 +178,39 @@ def _read(name: str, kind: AnswerType, form: RunForm, ran: Ran) -> Answer | NoAn
     return text.obtain(name, kind, replace(form.reads, file=PRINTED), ran.printed)
 
 
-def _not_there(form: RunForm, ran: Ran) -> str:
+def _entry(name: str, kind: AnswerType, wanted: EntryForm, ran: Ran) -> Answer | NoAnswer | None:
+    """A name in what was printed: of a JSON object, else of a line `name: value`, the last one if it stands often."""
+    said = decoded(ran.run.stdout)
+    data = _json_in(said)
+    if data:
+        shown = _kept(ran.printed.name, Path(tempfile.mkdtemp(dir=ran.printed.folder)) / "json", {PRINTED_JSON: data})
+        answer = entry.obtain(name, kind, wanted, shown)
+        if answer is not None:
+            return replace(answer, origin=answer.origin.replace(PRINTED_JSON, PRINTED, 1))
+    pattern = rf"(?m)^\s*[\"']?{re.escape(wanted.path)}[\"']?\s*[:=]\s*(?P<answer>[^\n]*?)[,;]?\s*$"
+    return text.obtain(name, kind, TextForm(find=pattern, file=PRINTED), ran.printed)
+
+
+def _json_in(said: str) -> bytes:
+    """The last JSON object that begins a line of what was printed; nothing where there is none."""
+    decoder = json.JSONDecoder()
+    found = b""
+    for start in list(re.finditer(r"^[ \t]*\{", said, re.MULTILINE))[-_MOST_OBJECTS:]:
+        try:
+            _, end = decoder.raw_decode(said, start.end() - 1)
+        except (ValueError, RecursionError):
+            continue
+        found = said[start.end() - 1 : end].encode()
+    return found
+
+
+def _not_there(form: RunForm | BuildForm, ran: Ran) -> str:
     """Why a program that ended well gave no answer."""
     reads = form.reads
+    if isinstance(reads, EntryForm):
+        return f"{form.command} ended well, but printed no '{reads.path}: ...'" + (
+            "" if ran.run.stdout else ", nothing"
+        )
     place = reads.pattern if isinstance(reads, FileForm) else reads.file
     if place is not None and "*" not in place and locate(ran.written, place) is None:
         files = ", ".join(f"'{path}'" for path in ran.written.files[:8])

@@ -62,7 +62,7 @@ def _with_left_out(status: str, reason: str, left_out: list[str]) -> str:
 
 def program_run(ending: Ending, request: ProgramRequest) -> ProgramRun:
     """The ProgramRun of a program that has ended."""
-    name = request.command[0] if request.command else "the program"
+    name = request.name or (request.command[0] if request.command else "the program")
     errors = bytes(ending.child.errors.data) if ending.child.errors else b""
     status, reason, _ = what_happened(ending, name, request.limits, decoded(errors))
     code: int | None = None

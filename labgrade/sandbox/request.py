@@ -36,10 +36,11 @@ class ProgramRequest:
     """One program: `command` is run in a writable copy of `folder` (None: an empty folder), without a shell.
 
     `provide` places files of ours in the copy, by POSIX path within it; they win over files of the same name. `python`
-    is the interpreter that labgrade runs by. Standard input is empty.
+    is the interpreter that labgrade runs by. Standard input is empty. `name`: what messages call it.
     """
 
     command: tuple[str, ...]
+    name: str = ""
     folder: Path | None = None
     provide: Mapping[str, Path] = field(default_factory=dict)
     limits: Limits = field(default_factory=Limits)

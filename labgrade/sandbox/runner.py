@@ -262,6 +262,8 @@ def _place(files: Mapping[str, Path], folder: Path) -> None:
         target.parent.mkdir(parents=True, exist_ok=True)
         target.unlink(missing_ok=True)
         shutil.copyfile(source, target)
+        if os.access(source, os.X_OK):
+            target.chmod(0o755)
 
 
 def _subject(request: CallRequest) -> dict[str, object] | None:

@@ -1,0 +1,123 @@
+"""C++ programs of students: built once a content, run once a subject, and what came of them in words."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypeAlias
+
+from labgrade import build_sources, run_words
+from labgrade.build_sources import Sources
+from labgrade.sandbox.outcome import signal_name
+from labgrade.sandbox.request import ProgramRequest, ProgramRun
+from labgrade.sandbox.visible import decoded, visible
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from labgrade.builds import Builder, Built
+    from labgrade.model import BuildForm, Limits, SubjectSpec
+    from labgrade.results import Submission
+    from labgrade.sandbox.runner import Runner
+
+    Provide: TypeAlias = Callable[[str | Path, SubjectSpec | None], Path]
+
+_SAID_CHARS = 300
+_ABORTS = 6
+_THROWN = re.compile(
+    r"terminate called after throwing an instance of '([^'\n]{1,200})'\s*(?:what\(\):\s*([^\n]{1,300}))?"
+)
+_STARVED = re.compile(r"std::bad_alloc|can't allocate memory|DefaultCPUAllocator: not enough memory")
+_OTHER_NAME = "the build makes no '{wanted}'; its only program, '{made}', was run"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Program:
+    """What came of building and running: the run, with notes, and what to do where it failed."""
+
+    run: ProgramRun
+    notes: tuple[str, ...] = ()
+    hint: str = ""
+
+
+def find(form: BuildForm, submission: Submission) -> Sources | str | None:
+    """The sources of a form; why they can't be told; None where there are none."""
+    return build_sources.find(submission, form.folder)
+
+
+class Programs:
+    """Builds and runs programs; each build of a submission is asked for once."""
+
+    def __init__(self, runner: Runner, provide: Provide, builder: Builder) -> None:
+        self._runner = runner
+        self._provide = provide
+        self._builder = builder
+        self._built: dict[tuple[Path, str], Built] = {}
+
+    def run(self, form: BuildForm, sources: Sources, *, subject: SubjectSpec | None, limits: Limits) -> Program:
+        """Build the sources, where that was not done before, and run the program that the form names.
+
+        Raises:
+            FaultError: a compiler is missing, what the program is given can't be made, or the sandbox failed.
+        """
+        key = (sources.folder, form.program if sources.kind == "file" else "")
+        if key not in self._built:
+            self._built[key] = self._builder.build(sources, form.program)
+        built = self._built[key]
+        if built.failed is not None:
+            return Program(run=built.failed, notes=built.notes, hint=built.hint)
+        path, note = _chosen(form, built)
+        if not path:
+            return Program(run=ProgramRun(status="crashed", reason=note), notes=built.notes)
+        notes = (*built.notes, note) if note else built.notes
+        given = {} if run_words.TORCHSCRIPT not in form.given else {run_words.TARGET: "subject.pt"}
+        asked = {**form.provide, **given}
+        request = ProgramRequest(
+            command=(f"./{path}", *_arguments(form, subject)),
+            name=form.program,
+            provide={
+                **sources.paths(),
+                **built.files,
+                **{target: self._provide(source, subject) for target, source in asked.items()},
+            },
+            limits=limits,
+        )
+        return Program(run=in_words(self._runner.execute(request), form.program), notes=notes)
+
+
+def _arguments(form: BuildForm, subject: SubjectSpec | None) -> list[str]:
+    sizes = [str(size) for size in subject.input.shape] if subject is not None else []
+    values = {run_words.TORCHSCRIPT: [run_words.TARGET], run_words.INPUT_SIZE: sizes}
+    return [argument for word in form.given for argument in values[word]]
+
+
+def _chosen(form: BuildForm, built: Built) -> tuple[str, str]:
+    """The program of that name, or the only one that there is, with a note; nothing, with the reason."""
+    named = [path for path in built.programs if path.rpartition("/")[2] == form.program]
+    if named:
+        return min(named, key=lambda path: (path.count("/"), path)), ""
+    if len(built.programs) == 1:
+        made = built.programs[0]
+        return made, _OTHER_NAME.format(wanted=form.program, made=made.rpartition("/")[2])
+    names = ", ".join(f"'{path.rpartition('/')[2]}'" for path in built.programs[:8])
+    return "", f"the build ended well, but made no program '{form.program}'" + (f"; it made {names}" if names else "")
+
+
+def in_words(run: ProgramRun, name: str) -> ProgramRun:
+    """A run whose status tells how it ended, by its exit code too, with a reason for the student."""
+    if run.status != "returned" or run.code == 0:
+        return run
+    code, errors = run.code or 0, decoded(run.stderr)
+    thrown = _THROWN.search(errors)
+    if thrown and _STARVED.search(thrown[0]):
+        return replace(run, status="memory", reason=f"{name} asked for more memory than it may use")
+    if thrown and code == -_ABORTS:
+        said = f": {thrown[2].strip()}" if thrown[2] else ""
+        reason = f"{name} ended with an exception that nothing caught, {thrown[1]}{said}"
+    elif code < 0:
+        reason = f"{name} was killed by {signal_name(-code)}"
+    else:
+        last = next((line.strip() for line in reversed(errors.splitlines()) if line.strip()), "")
+        reason = f"{name} ended with exit code {code}" + (f": {last[:_SAID_CHARS]}" if last else "")
+    return replace(run, status="crashed", reason=visible(reason, 2 * _SAID_CHARS))

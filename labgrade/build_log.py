@@ -1,0 +1,92 @@
+"""What compilers, linkers and build tools say, read for the first error: the others mostly follow from it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_ERROR = re.compile(r"^(?P<place>[^\s:][^:\n]{0,300}:\d+(?::\d+)?): (?:fatal )?error: (?P<said>[^\n]{1,500})", re.MULTILINE)
+_FROM = re.compile(r"^(?:In file included from |                 from )(?P<place>[^:\n]{1,300}:\d+)", re.MULTILINE)
+_REQUIRED = re.compile(r"^(?P<place>[^\s:][^:\n]{0,300}:\d+(?::\d+)?):   required (?:from|by)", re.MULTILINE)
+_CMAKE = re.compile(r"^CMake Error(?: at (?P<place>[^\s:]{1,300}:\d+) \([^)\n]*\))?:\s*(?P<said>[^\n]{1,500})", re.MULTILINE)
+_LINKER = re.compile(r"^(?:[^\n]{0,300}: )?(?P<said>undefined reference to [^\n]{1,300})", re.MULTILINE)
+_LIBRARY = re.compile(r"ld: (?P<said>cannot find [^\n]{1,200})")
+_MAKE = re.compile(r"^make[^\n:]{0,20}: \*\*\* (?P<said>[^\n]{1,300})", re.MULTILINE)
+_FULL = re.compile(r"File size limit exceeded|File too large|No space left on device")
+_HUNGRY = re.compile(r"(?:virtual memory exhausted|out of memory|Cannot allocate memory|cannot allocate)[^\n]{0,100}")
+_NETWORK = re.compile(
+    r"[Cc]ould(?:n't| not) resolve host|Network is unreachable|Temporary failure in name resolution|"
+    r"unable to resolve host|[Nn]ame or service not known|unable to access '(?:https?|git)"
+)
+_SAID_CHARS = 400
+
+
+def first_error(log: str) -> str:
+    """The first error with its file and line, in one line: of the compiler, else of CMake, the linker, make.
+
+    An error inside of a library's header is placed at the line of the student's that led there.
+    """
+    if found := _ERROR.search(log):
+        return _compiled(found, log)
+    if found := _CMAKE.search(log):
+        place = f"{found['place']}: " if found["place"] else ""
+        return f"{place}CMake: {found['said'].strip()}"[:_SAID_CHARS]
+    for pattern in (_LINKER, _LIBRARY):
+        if found := pattern.search(log):
+            return f"the linker: {found['said'].strip()}"[:_SAID_CHARS]
+    if found := _MAKE.search(log):
+        return f"make: {found['said'].strip()}"[:_SAID_CHARS]
+    lines = [line.strip() for line in log.splitlines() if line.strip()]
+    return lines[-1][:_SAID_CHARS] if lines else "nothing was said about why"
+
+
+def broken_limit(log: str) -> str:
+    """`disk` or `memory` where a tool says that it ran out of it; else nothing."""
+    return "disk" if _FULL.search(log) else "memory" if _HUNGRY.search(log) else ""
+
+
+def remedy(log: str) -> str:
+    """What to do about errors that come from where a program is built; nothing for the others."""
+    if _NETWORK.search(log):
+        return (
+            "a build reaches no network: hand in what it needs, and let find_package(Torch) find LibTorch, which is "
+            "installed"
+        )
+    found = _ERROR.search(log)
+    said = found["said"] if found else ""
+    if "No such file or directory" in said and ("/" in said or ".." in said):
+        return "hand in the file that is included, and include it by a path within your folder: no other is there"
+    if _LINKER.search(log) and "torch" in log:
+        return 'link LibTorch: target_link_libraries(... "${TORCH_LIBRARIES}")'
+    return ""
+
+
+def _compiled(found: re.Match[str], log: str) -> str:
+    said = found["said"].strip()
+    if _is_own(found["place"]):
+        return f"{_short(found['place'])}: {said}"[:_SAID_CHARS]
+    own = next((place for place in _led_there(found, log) if _is_own(place)), None)
+    inside = PurePosixPath(found["place"]).name
+    return (f"{_short(own)}: in {inside}: {said}" if own else f"{inside}: {said}")[:_SAID_CHARS]
+
+
+def _led_there(found: re.Match[str], log: str) -> Iterator[str]:
+    """The places that the compiler names on the way to an error: before it what includes, around it what requires."""
+    before = log[: found.start()].rpartition("error: ")[2]
+    yield from (match["place"] for match in _REQUIRED.finditer(before))
+    yield from (match["place"] for match in _FROM.finditer(before))
+    yield from (match["place"] for match in _REQUIRED.finditer(log, found.end()))
+
+
+def _is_own(place: str) -> bool:
+    """Whether a place is a file of the sources: a path within their folder in the sandbox."""
+    return not place.startswith("/") or "/handin/" in place
+
+
+def _short(place: str) -> str:
+    inside = place.rpartition("/handin/")[2]
+    return inside.removeprefix("./")

@@ -1,0 +1,1 @@
+"""Runs through what torch.jit.trace recorded of a model."""

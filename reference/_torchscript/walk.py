@@ -1,0 +1,159 @@
+"""Goes through a traced model call by call: which modules were called, which operators ran, what they put out."""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+if TYPE_CHECKING:
+    from .._counting.engine import Subject
+
+_MOST_CALLS = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Tensor:
+    """What is known of a value: its shape and the bytes of an element. `parameter`: it is a weight of the model's."""
+
+    shape: tuple[int, ...]
+    element_bytes: int
+    parameter: bool = False
+
+    @property
+    def elements(self) -> int:
+        """How many there are."""
+        product = 1
+        for size in self.shape:
+            product *= size
+        return product
+
+    @property
+    def bytes(self) -> int:
+        """What it takes to keep it."""
+        return self.elements * self.element_bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Operator:
+    """One operator that ran, `aten::linear`: what it read (None: no tensor) and what it put out."""
+
+    kind: str
+    where: str
+    inputs: tuple[Any, ...]
+    outputs: tuple[Tensor, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call of a module, by its dotted name; `leaf`: there is no module inside of it."""
+
+    module: str
+    leaf: bool
+    outputs: tuple[Tensor, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """All calls and operators of one forward pass, and the traced module itself."""
+
+    module: Any
+    calls: tuple[Call, ...]
+    operators: tuple[Operator, ...]
+
+
+@functools.lru_cache(maxsize=2)  # a dozen quantities of one subject are asked for in a row
+def traced(subject: Subject) -> Trace:
+    """What one forward pass of a subject calls and runs. Remembered: do not change it.
+
+    Raises:
+        ValueError: a shape was not recorded, or the model calls itself without end.
+    """
+    model, given = subject.with_weights()
+    with torch.no_grad(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of torch, about a format that courses still use
+        module: Any = torch.jit.trace(model, given, check_trace=False)  # type: ignore[no-untyped-call]
+        walk = _Walk()
+        walk.call(module, "", "forward", (Tensor(tuple(given.shape), given.element_size()),))
+    return Trace(module, tuple(walk.calls), tuple(walk.operators))
+
+
+class _Walk:
+    def __init__(self) -> None:
+        self.calls: list[Call] = []
+        self.operators: list[Operator] = []
+
+    def call(self, module: Any, name: str, method: str, given: tuple[object, ...]) -> tuple[object, ...]:
+        """Go through one method of a module; what it returns."""
+        if len(self.calls) > _MOST_CALLS:
+            message = f"'{name}' is called more often than {_MOST_CALLS:,} times"
+            raise ValueError(message)
+        graph = module._c._get_method(method).graph  # noqa: SLF001 - there is no public name for a traced method
+        known: dict[str, object] = {}
+        names: dict[str, str] = {}
+        for value, own in zip(graph.inputs(), ((module, name), *((each, "") for each in given)), strict=True):
+            known[value.debugName()], names[value.debugName()] = own
+        for node in graph.nodes():
+            self._node(node, known, names, name)
+        returned = tuple(known.get(value.debugName()) for value in graph.outputs())
+        leaf = next(iter(module.children()), None) is None
+        self.calls.append(Call(name, leaf, tuple(_tensors(returned))))
+        return returned
+
+    def _node(self, node: Any, known: dict[str, object], names: dict[str, str], where: str) -> None:
+        kind = node.kind()
+        inputs = [known.get(value.debugName()) for value in node.inputs()]
+        outputs = [value.debugName() for value in node.outputs()]
+        if kind == "prim::GetAttr":
+            owner = next(iter(node.inputs())).debugName()
+            found = getattr(inputs[0], node.s("name"))
+            known[outputs[0]] = _attribute(found)
+            names[outputs[0]] = f"{names[owner]}.{node.s('name')}".lstrip(".")
+        elif kind == "prim::CallMethod":
+            owner = next(iter(node.inputs())).debugName()
+            returned = self.call(inputs[0], names[owner], node.s("name"), tuple(inputs[1:]))
+            known.update(zip(outputs, returned, strict=True))
+        elif kind in ("prim::TupleConstruct", "prim::ListConstruct"):
+            known[outputs[0]] = tuple(inputs)
+        elif kind in ("prim::TupleUnpack", "prim::ListUnpack") and isinstance(inputs[0], tuple):
+            known.update(zip(outputs, inputs[0], strict=True))
+        elif kind == "prim::Constant":
+            known[outputs[0]] = node.output().toIValue()
+        else:
+            own = {value.debugName(): _recorded(value) for value in node.outputs()}
+            known.update(own)
+            if kind.startswith("aten::"):
+                self.operators.append(Operator(kind, where, tuple(inputs), tuple(_tensors(tuple(own.values())))))
+
+
+def _attribute(found: Any) -> object:
+    """A module, or what is known of a tensor of one."""
+    if not isinstance(found, torch.Tensor):
+        return found
+    return Tensor(tuple(found.shape), found.element_size(), parameter=isinstance(found, torch.nn.Parameter))
+
+
+def _recorded(value: Any) -> object:
+    """The tensor that a value was while it was traced; None for what is no tensor.
+
+    Raises:
+        ValueError: it was a tensor, and its shape is not there.
+    """
+    kind = value.type()
+    if kind.kind() != "TensorType":
+        return None
+    sizes, element = kind.sizes(), kind.dtype()
+    if sizes is None or element is None:
+        message = f"the shape of '{value.debugName()}', which {value.node().kind()} puts out, was not recorded"
+        raise ValueError(message)
+    return Tensor(tuple(sizes), element.itemsize)
+
+
+def _tensors(values: tuple[object, ...]) -> list[Tensor]:
+    found: list[Tensor] = []
+    for value in values:
+        found += [value] if isinstance(value, Tensor) else _tensors(value) if isinstance(value, tuple) else []
+    return found

@@ -1,0 +1,150 @@
+"""Wrong values of TorchScript models on purpose, so that a wrong answer is recognised. None of these is ever right."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from ._torchscript import operators
+from ._torchscript.walk import traced
+from .torchscript import torchscript_activation_bytes, torchscript_macs, torchscript_weight_bytes
+
+if TYPE_CHECKING:
+    from ._counting.engine import Subject
+
+_MIB, _MB = 2**20, 10**6
+
+
+def torchscript_weight_bytes_with_buffers(subject: Subject) -> int:
+    """The bytes of parameters and buffers together.
+
+    Comes of adding up `module.attributes()` or a state dict, which hold running statistics, too.
+    """
+    buffers = traced(subject).module.buffers()
+    return torchscript_weight_bytes(subject) + sum(each.numel() * each.element_size() for each in buffers)
+
+
+def torchscript_weight_bytes_without_biases(subject: Subject) -> int:
+    """The bytes of the parameters called `weight` alone.
+
+    Comes of reading `attr("weight")` of each layer, and forgetting `attr("bias")`.
+    """
+    named = traced(subject).module.named_parameters()
+    return sum(each.numel() * each.element_size() for name, each in named if name.endswith("weight"))
+
+
+def torchscript_weight_bytes_shallow(subject: Subject, *, depth: int = 2) -> int:
+    """The bytes of the parameters of modules that lie at most `depth` deep.
+
+    Comes of a walk over children of children that stops there; the tiles of a layer lie deeper.
+    """
+    named = traced(subject).module.named_parameters()
+    return sum(each.numel() * each.element_size() for name, each in named if name.count(".") <= depth)
+
+
+def torchscript_activation_bytes_with_containers(subject: Subject) -> int:
+    """The bytes of what every module puts out, containers and the model itself, too.
+
+    Comes of a hook or a walk that does not ask whether a module has modules inside.
+    """
+    return sum(tensor.bytes for call in traced(subject).calls for tensor in call.outputs)
+
+
+def torchscript_activation_elements(subject: Subject) -> int:
+    """The number of elements of the activations, given as bytes."""
+    return sum(tensor.elements for call in traced(subject).calls if call.leaf for tensor in call.outputs)
+
+
+def torchscript_activation_bytes_without_in_place(subject: Subject) -> int:
+    """The bytes of the activations without what operators in place put out.
+
+    Comes of keeping one output for each address: `relu_` returns the tensor that it was given.
+    """
+    overwritten = {each.where for each in traced(subject).operators if operators.in_place(each)}
+    calls = [call for call in traced(subject).calls if call.leaf and call.module not in overwritten]
+    return sum(tensor.bytes for call in calls for tensor in call.outputs)
+
+
+def torchscript_activation_bytes_of_products(subject: Subject) -> int:
+    """The bytes of what convolutions and linear layers put out.
+
+    Comes of looking at the layers with weights alone.
+    """
+    wanted = operators.CONVOLUTIONS | operators.PRODUCTS
+    return sum(out.bytes for each in traced(subject).operators if each.kind in wanted for out in each.outputs)
+
+
+def torchscript_activation_bytes_of_one_image(subject: Subject) -> int:
+    """The bytes of the activations for one image of a batch.
+
+    Comes of an input that is built with a batch of 1, whatever was asked for.
+    """
+    return torchscript_activation_bytes(subject) // _batch(subject)
+
+
+def torchscript_activation_mib_as_mb(subject: Subject) -> float:
+    """Mebibytes, printed as megabytes: bytes / 2**20, read as millions of bytes."""
+    return torchscript_activation_bytes(subject) / _MIB * _MB
+
+
+def torchscript_flops(subject: Subject) -> int:
+    """Two floating-point operations for each MAC, given as MACs."""
+    return 2 * torchscript_macs(subject)
+
+
+def torchscript_macs_square_kernels(subject: Subject, *, side: Literal["height", "width"] = "height") -> int:
+    """The MACs if every kernel were a square of one of its sides.
+
+    Comes of `weight.size(2)` taken twice (or `weight.size(3)`).
+    """
+    at = 2 if side == "height" else 3
+    total = 0
+    for each in traced(subject).operators:
+        weight = operators.kernel(each)
+        square = weight is not None and len(weight) == 4  # noqa: PLR2004 - of two dimensions
+        total += each.outputs[0].elements * weight[1] * weight[at] ** 2 if square and weight else operators.macs(each)
+    return total
+
+
+def torchscript_macs_times_batch(subject: Subject) -> int:
+    """The MACs with the batch counted twice.
+
+    Comes of multiplying by the batch what was counted by output elements, which hold the batch already.
+    """
+    return torchscript_macs(subject) * _batch(subject)
+
+
+def torchscript_macs_of_one_image(subject: Subject) -> int:
+    """The MACs for one image of a batch.
+
+    Comes of an input that is built with a batch of 1, whatever was asked for.
+    """
+    return torchscript_macs(subject) // _batch(subject)
+
+
+def torchscript_macs_ignoring_groups(subject: Subject) -> int:
+    """The MACs if every output channel of a convolution read all input channels.
+
+    Comes of the size of the input's channels in place of the weight's, which are those of one group.
+    """
+    total = 0
+    for each in traced(subject).operators:
+        weight, channels = operators.kernel(each), getattr(each.inputs[0], "shape", ()) if each.inputs else ()
+        total += operators.macs(each) * (channels[1] // weight[1] if weight and len(channels) > 1 else 1)
+    return total
+
+
+def torchscript_macs_of_convolutions(subject: Subject) -> int:
+    """The MACs of convolutions alone.
+
+    Comes of a walk that does not get to the linear layers, as where a layer is cut into tiles that lie deeper.
+    """
+    return sum(operators.macs(each) for each in traced(subject).operators if each.kind in operators.CONVOLUTIONS)
+
+
+def torchscript_macs_of_products(subject: Subject) -> int:
+    """The MACs of linear layers and matrix products alone."""
+    return sum(operators.macs(each) for each in traced(subject).operators if each.kind in operators.PRODUCTS)
+
+
+def _batch(subject: Subject) -> int:
+    return int(subject.with_weights()[1].shape[0])
