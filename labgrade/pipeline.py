@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Self, cast
 
 from labgrade import handed_in, policy, subject_files
 from labgrade.answers import obtain
-from labgrade.answers.natural import natural
 from labgrade.answers.run import Runs
-from labgrade.answers.typed import WrongTypeError, as_value
+from labgrade.counterexample.verdict import judged, memory, plan_of
 from labgrade.errors import FaultError
 from labgrade.handed_in import Measurer, UnfitError
 from labgrade.items import items, sources
@@ -23,7 +22,7 @@ from labgrade.oracle import Oracle, cache_folder
 from labgrade.provided import provide
 from labgrade.results import Answer, Graded, NoAnswer, SubmissionReport, TaskReport, printable
 from labgrade.sandbox.runner import Runner
-from labgrade.values import Artifact
+from labgrade.trials import Trials, judged_value, typed
 from labgrade.verdict import Outcome, Verdict, without_value
 
 if TYPE_CHECKING:
@@ -32,9 +31,8 @@ if TYPE_CHECKING:
     from labgrade.course import Course
     from labgrade.items import Item
     from labgrade.judge import Expect, Judging
-    from labgrade.model import AnswerType, Check, Limits, Source, SubjectSpec, Task
+    from labgrade.model import Check, Counterexample, Limits, Source, SubjectSpec, Task
     from labgrade.results import Submission
-    from labgrade.values import Value
 
 
 class Grader:
@@ -116,7 +114,7 @@ class Grader:
         function = cast("Callable[..., Verdict]", entry.load())
         judging = with_parameters(function, entry.parameters, check.checker.parameters, kind)
         plain = bind(self._plain, subject=subject, submission=submission, limits=task.limits)
-        return judging, lambda source: _typed(plain(source), kind)
+        return judging, lambda source: typed(plain(source), kind)
 
     def _plain(
         self, source: Source, *, subject: SubjectSpec | None, submission: Submission | None, limits: Limits
@@ -130,15 +128,6 @@ class Grader:
             own = handed_in.find(submission, subject.handed_in)
             return self.measurer.value(source, own, subject, limits)
         return self.oracle.value(source, subject)
-
-
-def _typed(plain: object, kind: AnswerType | None) -> Value:
-    """An expected value in its answer's type; where something is measured, in the type that it has by itself."""
-    try:
-        return as_value(plain, kind, trusted=True) if kind is not None else natural(plain)
-    except WrongTypeError as error:
-        message = f"the expected value does not fit the answer's type: {error}"
-        raise FaultError(message) from error
 
 
 def report_of(submission: Submission, gradings: Iterable[TaskGrading]) -> SubmissionReport:
@@ -209,6 +198,8 @@ class TaskGrading:
             return without_value(Outcome.MANUAL, f"waits for {named}, which a person has to look at first"), ""
         if unmet:
             return without_value(Outcome.SKIPPED, f"needs full credit for {', '.join(map(repr, unmet))} first"), ""
+        if check.counterexample:
+            return self._searched(check)
         answer = self._answer(check.answer, item.subject if check.cases else None)
         if isinstance(answer, NoAnswer):
             verdict = answer.verdict
@@ -218,19 +209,15 @@ class TaskGrading:
         if check.by_hand:
             return _with_remarks(without_value(Outcome.MANUAL, _rubric(check)), answer), answer.origin
         judging, expect = self._grader.means(self.task, check, item.subject, self.submission)
-        verdict = judge(check, self._value(answer, item), judging, expect)
+        value = judged_value(self._grader, self.task, check, item.subject, answer)
+        verdict = judge(check, value, judging, expect)
         return _with_remarks(verdict, answer), answer.origin
 
-    def _value(self, answer: Answer, item: Item) -> Value:
-        """What is judged: the answer, or what is measured of it."""
-        measured = item.check.measured
-        if measured is None or not isinstance(answer.value, Artifact):
-            return answer.value
-        quantity = self._grader.course.quantities.get(measured.quantity)
-        original = subject_files.original(self._grader.oracle, quantity, item.subject)
-        limits = self.task.limits
-        value = self._grader.measurer.value(measured, answer.value, item.subject, limits, original=original)
-        return _typed(value, None)
+    def _searched(self, check: Check) -> tuple[Verdict, str]:
+        """What came of looking for the smallest network on which a function is wrong."""
+        trials = Trials(self._grader, self.task, check, self.submission)
+        plan = plan_of(self.task, cast("Counterexample", check.counterexample))
+        return judged(trials, plan, [memory(self.task, check, trials.content())])
 
     def _verdicts(self, need: str) -> list[Verdict]:
         return [self.graded(name).verdict for name, item in self.items.items() if item.check.id == need]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING, Any
 
-from labgrade import zoo, zoo_linear, zoo_micro, zoo_tilings
+from labgrade import zoo, zoo_linear, zoo_micro, zoo_networks, zoo_tilings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -38,7 +38,9 @@ def sources(model: str) -> tuple[str, ...]:
     """The files of ours that decide what the zoo's file `model` holds."""
     if model.startswith(zoo_linear.FOLDER):
         return (zoo_linear.__file__, zoo_tilings.__file__)
-    return (zoo_micro.__file__,) if model.startswith("micro/") else (zoo.__file__, __file__)
+    if model.startswith("micro/"):
+        return (zoo_micro.__file__,)
+    return (zoo.__file__, zoo_networks.__file__, __file__)
 
 
 def models() -> tuple[str, ...]:
@@ -56,7 +58,7 @@ def make(path: Path, subject: Mapping[str, Any]) -> None:
         ValueError: there is no such model, option, opset or exporter.
     """
     model = str(subject["model"])
-    if model not in names():
+    if model not in (*names(), zoo_networks.GENERATED + SUFFIX):
         message = f"the zoo has no ONNX file '{model}'"
         raise ValueError(message)
     chosen = {**DEFAULTS, **{key: value for key, value in subject["options"].items() if key in DEFAULTS}}
