@@ -73,7 +73,7 @@ class Trials:
         self._limits = replace(task.limits, seconds=min(task.limits.seconds, _MOST_SECONDS))
 
     def __call__(self, subject: SubjectSpec) -> Trial:
-        """The check, judged on this subject.
+        """The check, judged on this subject, its misconceptions aside: not every network gives an occasion for each.
 
         Raises:
             FaultError: a failure of ours.
@@ -87,7 +87,7 @@ class Trials:
         except UnfitError as error:
             return Trial(verdict=error.verdict, origin=answer.origin)
         return Trial(
-            verdict=judge(self.check, value, judging, expect),
+            verdict=judge(replace(self.check, misconceptions=()), value, judging, expect),
             origin=answer.origin,
             value=value,
             expected=expect(self.check.expected) if self.check.expected is not None else None,

@@ -48,7 +48,7 @@ def _sizes(like: SubjectSpec | None) -> SearchStrategy[SubjectSpec]:
     def subject(sizes: tuple[int, int, int]) -> SubjectSpec:
         m, k, n = sizes
         base = like or SubjectSpec(model="linear/layer.onnx", input=InputSpec(shape=(m, k)))
-        options = {**base.options, "widths": [n]}
+        options: dict[str, Any] = {**base.options, "widths": [n]}
         return replace(base, input=replace(base.input, shape=(m, k)), options=options, passing=True)
 
     return st.tuples(size, size, size).map(subject)

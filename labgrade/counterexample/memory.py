@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _LARGEST = 1 << 20
 _MOST = 1 << 12
+_MOST_SUBJECTS = 64
 
 
 class Remembered:
@@ -27,18 +28,20 @@ class Remembered:
         name = hashlib.sha256(json.dumps(list(words)).encode()).hexdigest()
         self._path = folder / "counterexamples" / name[:2] / f"{name}.json"
 
-    def read(self) -> SubjectSpec | None:
-        """The subject, or None where there is none that can be read."""
+    def read(self) -> list[SubjectSpec]:
+        """The smallest subject and others that were tried; nothing where nothing can be read."""
         try:
             if self._path.stat().st_size > _LARGEST:
-                return None
-            return _subject(json.loads(self._path.read_bytes()))
+                return []
+            return [_subject(each) for each in json.loads(self._path.read_bytes())[:_MOST_SUBJECTS]]
         except (OSError, ValueError, KeyError, TypeError, RecursionError):
-            return None
+            return []
 
-    def write(self, subject: SubjectSpec) -> None:
-        """Keep a subject in place of what was there; a full disk only costs time."""
-        plain = {"model": subject.model, "shape": list(subject.input.shape), "options": dict(subject.options)}
+    def write(self, subjects: Sequence[SubjectSpec]) -> None:
+        """Keep these in place of what was there, the smallest first; a full disk only costs time."""
+        plain = [
+            {"model": each.model, "shape": list(each.input.shape), "options": dict(each.options)} for each in subjects
+        ]
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             self._path.write_text(json.dumps(plain), encoding="utf-8")

@@ -14,7 +14,7 @@ from labgrade.errors import FaultError
 from labgrade.oracle import plain_subject
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     from hypothesis import Phase
 
@@ -54,22 +54,28 @@ def available() -> bool:
 
 
 def search(
-    plan: Plan, attempt: Callable[[SubjectSpec], T], wrong: Callable[[T], str], first: Iterable[SubjectSpec] = ()
+    plan: Plan,
+    attempt: Callable[[SubjectSpec], T],
+    wrong: Callable[[T], str],
+    first: Iterable[Sequence[SubjectSpec]] = (),
 ) -> Found[T]:
     """Look for the smallest subject that `attempt` comes out `wrong` on: a word for the kind of wrong, or nothing.
 
-    What went wrong first decides which kind is followed. Subjects of `first` (remembered ones) are tried before any
-    random one; where one is still wrong, it is what is found. Each subject is attempted once, so that an answer that
+    What went wrong first decides which kind is followed. `first` are remembered subjects, each smallest one with others
+    that were tried: where it is still wrong, they are tried again and nothing else is. Each subject is attempted once, so that an answer that
     changes from call to call can't confuse the search.
 
     Raises:
         FaultError: whatever `attempt` raises.
     """
     trials = _Trials(plan, attempt, wrong)
-    for subject in first:
+    for subject, *others in first:
         if trials.is_wrong(subject):
             trials.found.smallest = (subject, trials.known[_key(subject)][0])
+            for other in others:
+                trials.is_wrong(other)
             break
+        trials.fault = None  # a record that nothing can be made of
     else:
         _shrunk(plan, trials)
     trials.found.seconds = time.monotonic() - trials.begun

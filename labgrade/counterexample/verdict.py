@@ -56,7 +56,7 @@ def judged(trials: Trials, plan: Plan, remembered: Iterable[Remembered] = ()) ->
     if trial.verdict.outcome is Outcome.MISSING:
         return trial.verdict, origin
     for record in records:
-        record.write(subject)
+        record.write([subject, *(each for each, _, _ in _looked_at(found))])
     return _told(trials, form, found, subject, trial), origin
 
 
@@ -143,12 +143,20 @@ def _expected(trial: Trial) -> str:
 
 def _misconception(check: Check, found: Found[Trial]) -> Alternative | None:
     """The one that a function follows on every network that was looked at, where it is right and where it is not."""
-    valued = [(trial, kind) for _, trial, kind in found.tried if trial.value is not None]
-    wrong = [trial for trial, kind in valued if kind][-_LOOKED_AT:]
-    right = [trial for trial, kind in valued if not kind][:_LOOKED_AT]
-    fitting = [known for known in check.misconceptions if all(_follows(trial, known) for trial in wrong)]
-    fitting = [known for known in fitting if all(_follows(trial, known, right=True) for trial in right)]
+    trials = [(trial, not kind) for _, trial, kind in _looked_at(found)]
+    fitting = [
+        known for known in check.misconceptions if all(_follows(trial, known, right=right) for trial, right in trials)
+    ]
     return fitting[0] if len(fitting) == 1 else None
+
+
+def _looked_at(found: Found[Trial]) -> list[tuple[SubjectSpec, Trial, str]]:
+    """Some of what was tried, on which misconceptions are: the last that were wrong, the smallest of them among these."""
+    valued = [each for each in found.tried if each[1].value is not None]
+    wrong = [each for each in valued if each[2]]
+    smallest = [each for each in wrong if found.smallest and each[1] is found.smallest[1]]
+    others = [each for each in wrong if each not in smallest]
+    return [*smallest, *others[-_LOOKED_AT:], *[each for each in valued if not each[2]][:_LOOKED_AT]]
 
 
 def _follows(trial: Trial, known: Alternative, *, right: bool = False) -> bool:
