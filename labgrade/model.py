@@ -32,7 +32,7 @@ class SubjectSpec:
     """What is analysed, with its input: a model of the zoo with its options (`seed` draws the weights), or a file.
 
     One of three is set: `model`, a name of the zoo; `file`, an ONNX file by its path; `handed_in`, a pattern for an
-    ONNX file of the student's own.
+    ONNX file of the student's own. `passing`: made for one trial, so that nothing of it is kept on disk.
     """
 
     input: InputSpec
@@ -41,6 +41,7 @@ class SubjectSpec:
     handed_in: str = ""
     options: Mapping[str, Plain] = field(default_factory=dict)
     seed: int = 0
+    passing: bool = field(default=False, repr=False, compare=False)
     mark: Mark | None = field(default=None, repr=False, compare=False)
 
     @property
@@ -239,6 +240,17 @@ class Criterion:
     what: str
 
 
+FAMILIES = ("cnn", "linear", "attention", "sizes")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counterexample:
+    """A search for the smallest subject on which an answer is wrong: among which of `FAMILIES`, in how many tries."""
+
+    among: str
+    tries: int = 100
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
     """One graded point of a task. With `cases` it stands for one sub-check a subject, and its points are shared."""
@@ -257,6 +269,7 @@ class Check:
     bonus: bool = False
     needs: tuple[str, ...] = ()
     cases: tuple[SubjectSpec, ...] = ()
+    counterexample: Counterexample | None = None
     mark: Mark | None = None
 
 

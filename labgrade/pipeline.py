@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Self, cast
 
 from labgrade import handed_in, second_opinion, subject_files
 from labgrade.answers import obtain
-from labgrade.answers.natural import natural
 from labgrade.answers.run import Runs
-from labgrade.answers.typed import WrongTypeError, as_value
 from labgrade.builds import Builder
+from labgrade.counterexample.verdict import judged, memory, plan_of
 from labgrade.errors import FaultError
 from labgrade.graded import fault, graded_so_far, settled, with_remarks
 from labgrade.handed_in import Measurer, UnfitError
@@ -27,6 +26,7 @@ from labgrade.provided import provide
 from labgrade.results import Answer, NoAnswer, SubmissionReport, TaskReport
 from labgrade.sandbox import handin
 from labgrade.sandbox.runner import Runner
+from labgrade.trials import Trials, judged_value, measured, typed
 from labgrade.values import Artifact
 from labgrade.verdict import Outcome, Verdict, without_value
 from labgrade.wording import rubric
@@ -38,9 +38,8 @@ if TYPE_CHECKING:
     from labgrade.graded import Book
     from labgrade.items import Item
     from labgrade.judge import Expect, Judging
-    from labgrade.model import AnswerType, Check, Limits, QuantityCall, Source, SubjectSpec, Task
+    from labgrade.model import Check, Counterexample, Limits, Source, SubjectSpec, Task
     from labgrade.results import Graded, Submission
-    from labgrade.values import Value
 
 
 class Grader:
@@ -134,7 +133,7 @@ class Grader:
         function = cast("Callable[..., Verdict]", entry.load())
         judging = with_parameters(function, entry.parameters, check.checker.parameters, kind)
         plain = bind(self._plain, subject=subject, submission=submission, limits=task.limits)
-        return judging, lambda source: _typed(plain(source), kind)
+        return judging, lambda source: typed(plain(source), kind)
 
     def _plain(
         self, source: Source, *, subject: SubjectSpec | None, submission: Submission | None, limits: Limits
@@ -148,15 +147,6 @@ class Grader:
             own = handed_in.find(submission, subject.handed_in)
             return self.measurer.value(source, own, subject, limits)
         return self.oracle.value(source, subject)
-
-
-def _typed(plain: object, kind: AnswerType | None) -> Value:
-    """An expected value in its answer's type; where something is measured, in the type that it has by itself."""
-    try:
-        return as_value(plain, kind, trusted=True) if kind is not None else natural(plain)
-    except WrongTypeError as error:
-        message = f"the expected value does not fit the answer's type: {error}"
-        raise FaultError(message) from error
 
 
 def report_of(submission: Submission, gradings: Iterable[TaskGrading]) -> SubmissionReport:
@@ -237,6 +227,8 @@ class TaskGrading:
 
     def _judge(self, item: Item) -> tuple[Verdict, str]:
         check = item.check
+        if check.counterexample:
+            return self._searched(check)
         answer = self._answer(check.answer, item.subject if check.cases else None)
         if isinstance(answer, NoAnswer):
             verdict = answer.verdict
@@ -246,21 +238,23 @@ class TaskGrading:
         if check.by_hand:
             return with_remarks(without_value(Outcome.MANUAL, rubric(check)), answer), answer.origin
         judging, expect = self._grader.means(self.task, check, item.subject, self.submission)
-        measured = check.measured
-        if measured is None or not isinstance(answer.value, Artifact):
-            return with_remarks(judge(check, answer.value, judging, expect), answer), answer.origin
-        value = _typed(self._measured(measured, answer.value, item), None)
-        verdict = judge(check, value, judging, expect)
-        other = second_opinion.of(measured, self._grader.course.quantities)
-        if self._grader.second_opinions and other is not None:
-            verdict = second_opinion.heard(verdict, bind(self._measured, other, answer.value, item))
+        value = judged_value(self._grader, self.task, check, item.subject, answer)
+        verdict = self._heard(judge(check, value, judging, expect), item, answer)
         return with_remarks(verdict, answer), answer.origin
 
-    def _measured(self, call: QuantityCall, artifact: Artifact, item: Item) -> object:
-        """A quantity of the student's file."""
-        grader = self._grader
-        original = subject_files.original(grader.oracle, grader.course.quantities.get(call.quantity), item.subject)
-        return grader.measurer.value(call, artifact, item.subject, self.task.limits, original=original)
+    def _heard(self, verdict: Verdict, item: Item, answer: Answer) -> Verdict:
+        """The verdict, with a second opinion on the student's file where one was asked for."""
+        grader, call = self._grader, item.check.measured
+        other = second_opinion.of(call, grader.course.quantities) if call and grader.second_opinions else None
+        if other is None or not isinstance(answer.value, Artifact):
+            return verdict
+        return second_opinion.heard(verdict, bind(measured, grader, self.task, other, item.subject, answer.value))
+
+    def _searched(self, check: Check) -> tuple[Verdict, str]:
+        """What came of looking for the smallest network on which a function is wrong."""
+        trials = Trials(self._grader, self.task, check, self.submission)
+        plan = plan_of(self.task, cast("Counterexample", check.counterexample))
+        return judged(trials, plan, [memory(self.task, check, trials.content())])
 
     def _verdicts(self, need: str) -> list[Verdict]:
         return [self.graded(name).verdict for name, item in self.items.items() if item.check.id == need]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from labgrade.model import ARTIFACT_KINDS, SCALAR_KINDS
+from labgrade.model import ARTIFACT_KINDS, FAMILIES, SCALAR_KINDS
 from labgrade.run_words import BUILDS, GIVEN
 
 if TYPE_CHECKING:
@@ -33,7 +33,6 @@ LIMITS: Schema = {
 
 # Words of the language that are planned and not understood by this version; saying so beats "unknown key".
 RESERVED = (
-    "counterexample",
     "fresh_inputs",
     "variants",
     "network",
@@ -226,6 +225,21 @@ def check() -> Schema:
             "bonus": {"type": "boolean"},
             "needs": {"type": "array", "items": ID},
             "cases": {"type": "array", "minItems": 1, "items": {"$ref": "#/$defs/case"}},
+            "counterexample": _counterexample(),
+        },
+    }
+
+
+def _counterexample() -> Schema:
+    return {
+        "title": "a counterexample",
+        "description": "Looks for the smallest random network on which the answer is wrong.",
+        "type": "object",
+        "additionalProperties": False,
+        "required": ["among"],
+        "properties": {
+            "among": {"title": "a family of networks", "enum": list(FAMILIES)},
+            "tries": {"type": "integer", "minimum": 1, "maximum": 10_000, "description": "100 unless given."},
         },
     }
 

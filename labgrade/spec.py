@@ -17,6 +17,7 @@ from labgrade.model import (
     AnswerType,
     Check,
     CheckerCall,
+    Counterexample,
     Criterion,
     InputSpec,
     Limits,
@@ -220,6 +221,7 @@ class _Parser:
             bonus=data.get("bonus", False),
             needs=tuple(data.get("needs", [])),
             cases=tuple(self._subject(case, main, (*here, "cases", i)) for i, case in enumerate(data.get("cases", []))),
+            counterexample=Counterexample(**data["counterexample"]) if "counterexample" in data else None,
             mark=self.loaded.mark(here),
         )
 

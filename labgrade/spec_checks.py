@@ -9,7 +9,7 @@ from graphlib import CycleError, TopologicalSorter
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
-from labgrade import spec_runs, spec_subjects
+from labgrade import spec_counterexamples, spec_runs, spec_subjects
 from labgrade.errors import Finding, did_you_mean
 from labgrade.schema_words import KINDS
 from labgrade.values import show
@@ -169,6 +169,8 @@ class _Finder:
 
     def one_check(self, check: dict[str, Any], path: Path) -> None:
         """A check is judged by a checker or by hand, and its parts fit together."""
+        for place, message in spec_counterexamples.findings(self.data, check, path):
+            self._find(place, message)
         if "by_hand" in check:
             extra = [word for word in ("checker", "expected", "misconceptions", "cases") if word in check]
             if extra:

@@ -37,7 +37,8 @@ def findings(task: Task, grader: Grader) -> Iterator[Finding]:
             yield from found
             if not found and not any(_literals(task, check)) and not check.cases and subject is not None:
                 yield from _published(task, check, grader, subject)
-                yield from _judged(task, check, grader)
+                if not check.counterexample:  # it is judged on other networks than this
+                    yield from _judged(task, check, grader)
 
 
 def _start(task: Task) -> Mark:

@@ -1,7 +1,7 @@
 """Builds what is analysed: a torchvision model with its input, on the meta device or with seeded weights.
 
-Needs nothing of labgrade but `zoo_tiled`, because it is also loaded by its path into a student's process; it holds no
-expected value.
+Needs nothing of labgrade but `zoo_networks` and `zoo_tiled`, because it is also loaded by its path into a student's
+process; it holds no expected value.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 from unittest import mock
 
-from labgrade import zoo_tiled
+from labgrade import zoo_networks, zoo_tiled
 
 if TYPE_CHECKING:
     import types
@@ -37,12 +37,9 @@ DEFAULT_OPTIONS: Mapping[str, Mapping[str, object]] = {
 }
 FROZEN = "frozen"  # an option that is not torchvision's: names of modules whose parameters are not trained
 OWN_OPTIONS = frozenset({FROZEN, zoo_tiled.OPTION})
-SOURCES = (Path(__file__), Path(zoo_tiled.__file__))  # what decides how a model is built
-_MICRO: Mapping[str, dict[str, Any]] = {
-    "micro/dilated": {"kernel_size": 3, "dilation": 2},
-    "micro/same_padding": {"kernel_size": (3, 5), "padding": "same"},
-    "micro/uneven_kernel": {"kernel_size": (1, 7), "stride": (2, 1), "padding": (0, 3)},
-}
+SOURCES = tuple(
+    Path(file) for file in (__file__, zoo_networks.__file__, zoo_tiled.__file__)
+)  # what decides how a model is built
 _OPERATORS = (
     "nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor",
     "qnms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor",
@@ -58,7 +55,7 @@ def names() -> tuple[str, ...]:
     """
     folder = _torchvision_folder() / "models"
     classifiers = (COLLECTION + name for file in folder.glob("[!_]*.py") for name in _registered(file))
-    return tuple(sorted([*classifiers, *_MICRO]))
+    return tuple(sorted([*classifiers, *zoo_networks.MICRO]))
 
 
 def import_torchvision() -> types.ModuleType:
@@ -149,15 +146,17 @@ class Subject:
 
     def _builder(self) -> Callable[[], torch.nn.Module]:
         """What builds the model, once its name and options are known to be good."""
-        if self.model not in names():
+        if self.model not in (*names(), zoo_networks.GENERATED):
             likely = self.model if "/" in self.model else COLLECTION + self.model
             message = f"there is no model '{self.model}'{_close(likely, names())}"
             raise ValueError(message)
         name = self.model.rpartition("/")[2]
         builder: Callable[..., torch.nn.Module]
         fixed: dict[str, Any]
-        if self.model in _MICRO:
-            builder, allowed, fixed = _micro, set(), dict(_MICRO[self.model])
+        if self.model in zoo_networks.MICRO:
+            builder, allowed, fixed = zoo_networks.micro, set(), {"name": self.model}
+        elif self.model == zoo_networks.GENERATED:
+            builder, allowed, fixed = zoo_networks.generated, set(zoo_networks.OPTIONS), {}
         else:
             builder = getattr(import_torchvision().models, name)
             allowed, fixed = _options_of(builder), {"weights": None, "progress": False}
@@ -192,14 +191,6 @@ class Subject:
                 raise ValueError(message)
             module.get_submodule(name).requires_grad_(requires_grad=False)
         return module
-
-
-def _micro(**first: Any) -> torch.nn.Module:
-    """A network small enough to count by hand, whose first convolution is out of the ordinary."""
-    from torch import nn
-
-    head, body = nn.Conv2d(3, 8, **first), nn.Conv2d(8, 12, 3, groups=4)
-    return nn.Sequential(head, nn.ReLU(), body, nn.AdaptiveAvgPool2d(4), nn.Flatten(), nn.Linear(192, 10))
 
 
 def _unsettle_norms(module: torch.nn.Module) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING, Any
 
-from labgrade import zoo, zoo_linear, zoo_micro, zoo_tilings
+from labgrade import zoo, zoo_linear, zoo_micro, zoo_networks, zoo_tilings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -56,7 +56,7 @@ def make(path: Path, subject: Mapping[str, Any]) -> None:
         ValueError: there is no such model, option, opset or exporter.
     """
     model = str(subject["model"])
-    if model not in names():
+    if model not in (*names(), zoo_networks.GENERATED + SUFFIX):
         message = f"the zoo has no ONNX file '{model}'"
         raise ValueError(message)
     chosen = {**DEFAULTS, **{key: value for key, value in subject["options"].items() if key in DEFAULTS}}

@@ -20,6 +20,7 @@ from labgrade.sandbox.request import ProgramRun
 from labgrade.sandbox.servers import LIGHT, STUDENTS, Servers
 from labgrade.sandbox.shelf import needs_values
 from labgrade.sandbox.warm import LostError, Warm
+from labgrade.zoo_networks import GENERATED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -231,7 +232,7 @@ class Runner:
         with self._servers.group(limits.memory) as group:
             try:
                 if isinstance(server, Warm):
-                    ready = wanted and wanted["subject"] if wanted and needs_values(tuple(wanted["given"])) else None
+                    ready = _worth_preparing(wanted)
                     del setup["folder"]
                     child = server.start(setup, limits.output, errors=errors, subject=ready, entries=group.entries)
                 else:
@@ -246,6 +247,13 @@ class Runner:
             if not ending.up:
                 return None
         return ending
+
+
+def _worth_preparing(wanted: Mapping[str, Any] | None) -> Any:
+    """The subject, if a branch of the server should have it ready; a random network is tried once, and built at once."""
+    if not wanted or not needs_values(tuple(wanted["given"])) or wanted["subject"]["model"] == GENERATED:
+        return None
+    return wanted["subject"]
 
 
 def _place(files: Mapping[str, Path], folder: Path) -> None:

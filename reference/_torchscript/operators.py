@@ -10,7 +10,16 @@ from .walk import Tensor
 if TYPE_CHECKING:
     from .walk import Operator
 
-CONVOLUTIONS = frozenset({"aten::_convolution", "aten::convolution", "aten::_convolution_mode", "aten::conv1d", "aten::conv2d", "aten::conv3d"})
+CONVOLUTIONS = frozenset(
+    {
+        "aten::_convolution",
+        "aten::convolution",
+        "aten::_convolution_mode",
+        "aten::conv1d",
+        "aten::conv2d",
+        "aten::conv3d",
+    }
+)
 PRODUCTS = frozenset({"aten::linear", "aten::addmm", "aten::mm", "aten::matmul", "aten::bmm"})
 _LAYERS = frozenset(
     "batch_norm layer_norm group_norm instance_norm dropout feature_dropout relu hardtanh relu6 gelu silu hardswish "

@@ -1,0 +1,156 @@
+"""The search: random subjects, each tried once, shrunk by Hypothesis to the smallest on which something is wrong."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import random
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from labgrade.counterexample import families
+from labgrade.errors import FaultError
+from labgrade.oracle import plain_subject
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from hypothesis import Phase
+
+    from labgrade.model import SubjectSpec
+
+T = TypeVar("T")
+_SHRINKING = 2.0  # times as long as the search itself may take
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What is searched, and how far: at most `tries` subjects in `seconds`. The same `seed` finds the same."""
+
+    among: str
+    like: SubjectSpec | None = None
+    tries: int = 100
+    seconds: float = 60.0
+    seed: int = 0
+
+
+@dataclass(slots=True, kw_only=True)
+class Found(Generic[T]):
+    """What came of a search: the smallest subject that is wrong with its trial, if any, and all that were tried.
+
+    `seconds`: how long it took. `complete`: time was enough for all tries.
+    """
+
+    tried: list[tuple[SubjectSpec, T, str]] = field(default_factory=list)
+    smallest: tuple[SubjectSpec, T] | None = None
+    seconds: float = 0.0
+    complete: bool = True
+
+
+def available() -> bool:
+    """Whether Hypothesis is installed."""
+    return importlib.util.find_spec("hypothesis") is not None
+
+
+def search(
+    plan: Plan,
+    attempt: Callable[[SubjectSpec], T],
+    wrong: Callable[[T], str],
+    first: Iterable[Sequence[SubjectSpec]] = (),
+) -> Found[T]:
+    """Look for the smallest subject that `attempt` comes out `wrong` on: a word for the kind of wrong, or nothing.
+
+    What went wrong first decides which kind is followed. `first` are remembered subjects, each smallest one with others
+    that were tried: where it is still wrong, they are tried again and nothing else is. Each subject is attempted once, so that an answer that
+    changes from call to call can't confuse the search.
+
+    Raises:
+        FaultError: whatever `attempt` raises.
+    """
+    trials = _Trials(plan, attempt, wrong)
+    for subject, *others in first:
+        if trials.is_wrong(subject):
+            trials.found.smallest = (subject, trials.known[_key(subject)][0])
+            for other in others:
+                trials.is_wrong(other)
+            break
+        trials.fault = None  # a record that nothing can be made of
+    else:
+        _shrunk(plan, trials)
+    trials.found.seconds = time.monotonic() - trials.begun
+    return trials.found
+
+
+class _Trials(Generic[T]):
+    """What was attempted so far. After a fault, or when time is up, nothing new is attempted."""
+
+    def __init__(self, plan: Plan, attempt: Callable[[SubjectSpec], T], wrong: Callable[[T], str]) -> None:
+        self._plan, self._attempt, self._wrong = plan, attempt, wrong
+        self.begun = time.monotonic()
+        self.known: dict[str, tuple[T, str]] = {}
+        self.found: Found[T] = Found()
+        self.kind = ""
+        self.fault: FaultError | None = None
+
+    def is_wrong(self, subject: SubjectSpec) -> bool:
+        """Whether it is wrong in the way that is followed."""
+        key = _key(subject)
+        if key not in self.known:
+            if self.fault is not None or self._late():
+                return False
+            try:
+                trial = self._attempt(subject)
+            except FaultError as error:
+                self.fault = error
+                return False
+            kind = self._wrong(trial)
+            self.kind = self.kind or kind
+            self.known[key] = (trial, kind)
+            self.found.tried.append((subject, trial, kind))
+        return bool(self.kind) and self.known[key][1] == self.kind
+
+    def _late(self) -> bool:
+        allowed = self._plan.seconds * (1 + _SHRINKING if self.kind else 1)
+        late = time.monotonic() - self.begun > allowed
+        if late and not self.kind:
+            self.found.complete = False
+        return late
+
+
+def _shrunk(plan: Plan, trials: _Trials[T]) -> None:
+    from hypothesis import HealthCheck, Verbosity, find, settings
+    from hypothesis.errors import NoSuchExample
+
+    chosen = settings(
+        max_examples=plan.tries,
+        database=None,
+        deadline=None,
+        derandomize=False,
+        phases=_phases(),
+        suppress_health_check=list(HealthCheck),
+        verbosity=Verbosity.quiet,
+    )
+    try:
+        smallest = find(
+            families.strategy(plan.among, plan.like),
+            trials.is_wrong,
+            settings=chosen,
+            random=random.Random(plan.seed),  # noqa: S311 - the same verdict every time is what is wanted
+        )
+    except NoSuchExample:
+        smallest = None
+    if trials.fault is not None:
+        raise trials.fault
+    if smallest is not None:
+        trials.found.smallest = (smallest, trials.known[_key(smallest)][0])
+
+
+def _phases() -> list[Phase]:
+    from hypothesis import Phase
+
+    return [Phase.generate, Phase.shrink]
+
+
+def _key(subject: SubjectSpec) -> str:
+    return json.dumps(plain_subject(subject), sort_keys=True)

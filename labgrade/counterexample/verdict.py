@@ -1,0 +1,167 @@
+"""The verdict of a check with `counterexample`: right on all random networks, or the smallest one that goes wrong."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from labgrade.counterexample import code, layers
+from labgrade.counterexample.memory import Remembered
+from labgrade.counterexample.search import Plan, available, search
+from labgrade.errors import FaultError
+from labgrade.model import CallForm
+from labgrade.oracle import cache_folder
+from labgrade.values import Number, show
+from labgrade.verdict import Outcome, Verdict, correct, incorrect, partial, without_value
+from labgrade.zoo_networks import GENERATED
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from labgrade.counterexample.search import Found
+    from labgrade.model import Alternative, Check, Counterexample, SubjectSpec, Task
+    from labgrade.trials import Trial, Trials
+
+_VALUE = "another value"
+_LOOKED_AT = 12  # subjects on which a misconception is tried: more say no more
+_CRASHES = frozenset({Outcome.CRASHED, Outcome.TIMEOUT, Outcome.MEMORY, Outcome.OUTPUT})
+
+
+def plan_of(task: Task, wanted: Counterexample) -> Plan:
+    """The search that a spec asks for."""
+    return Plan(among=wanted.among, like=task.subject, tries=wanted.tries)
+
+
+def judged(trials: Trials, plan: Plan, remembered: Iterable[Remembered] = ()) -> tuple[Verdict, str]:
+    """The verdict and where the answer came from. `remembered`: what to try first, and where to keep what is found.
+
+    Raises:
+        FaultError: a failure of ours.
+    """
+    form = next((f for f in trials.task.answers[trials.check.answer].forms if isinstance(f, CallForm)), None)
+    if form is None:  # pragma: no cover - a validated spec has one
+        message = f"'{trials.check.answer}' has no form that is called"
+        raise FaultError(message)
+    if not available():
+        reason = "not looked for: this needs Hypothesis"
+        return without_value(Outcome.MANUAL, reason, hint="pip install 'labgrade[counterexample]'"), ""
+    records = list(remembered)
+    found = search(plan, trials, _wrong, [each for each in (record.read() for record in records) if each])
+    if not found.tried:
+        return without_value(Outcome.MANUAL, f"nothing could be tried in {plan.seconds:g} s"), ""
+    origin = found.tried[0][1].origin
+    if found.smallest is None:
+        return _none_wrong(found, plan), origin
+    subject, trial = found.smallest
+    if trial.verdict.outcome is Outcome.MISSING:
+        return trial.verdict, origin
+    for record in records:
+        record.write([subject, *(each for each, _, _ in _looked_at(found))])
+    return _told(trials, form, found, subject, trial), origin
+
+
+def memory(task: Task, check: Check, file: object) -> Remembered:
+    """Where the example for a check is remembered, by the content or the place of the function's file."""
+    return Remembered(cache_folder(), [task.lab, task.id, check.id, check.answer, str(file)])
+
+
+def _wrong(trial: Trial) -> str:
+    """The kind of wrong, or nothing. What waits for a person is not known to be wrong."""
+    outcome = trial.verdict.outcome
+    if outcome is Outcome.FAULT:
+        raise FaultError(trial.verdict.facts.get("fault") or trial.verdict.reason)
+    if outcome in (Outcome.CORRECT, Outcome.MANUAL) or trial.verdict.agrees or _agrees(trial):
+        return ""
+    return outcome if trial.value is None else _VALUE
+
+
+def _agrees(trial: Trial) -> bool:
+    """Whether a number printed with few digits, such as `0.000 G` for a tiny network, is right as far as it goes."""
+    value, expected = trial.value, trial.expected
+    if not isinstance(value, Number) or not isinstance(expected, Number) or value.digits is None:
+        return False
+    return abs(value.value - expected.value) <= value.half_unit
+
+
+def _none_wrong(found: Found[Trial], plan: Plan) -> Verdict:
+    waiting = [trial.verdict for _, trial, _ in found.tried if trial.verdict.outcome is Outcome.MANUAL]
+    if len(waiting) == len(found.tried):
+        return waiting[0]
+    many = f"{len(found.tried)} random {_noun(plan)}"
+    if found.complete:
+        return correct(f"right on {many}")
+    return correct(f"right on {many}, as many as {plan.seconds:g} s allowed")
+
+
+def _noun(plan: Plan) -> str:
+    return "sizes" if plan.among == "sizes" else "networks"
+
+
+def _told(trials: Trials, form: CallForm, found: Found[Trial], subject: SubjectSpec, trial: Trial) -> Verdict:
+    """The verdict on the smallest subject: what happens on it, the lines to paste, layer by layer where that helps."""
+    again = trials(subject)
+    same = _wrong(again) == _wrong(trial) and again.value == trial.value
+    thing = "network" if subject.model.startswith(GENERATED) else "size"
+    changing = f"on the same {thing}, called twice: first {_got(trial)}, then {_got(again)}"
+    first = _headline(trial, thing) if same else changing
+    told = "\n".join(
+        [first, *code.lines(subject, form, _comment(trial) if same else ""), *layers.lines(trials, subject)]
+    )
+    facts = {**trial.verdict.facts, "tried": str(len(found.tried)), "seconds": f"{found.seconds:.1f}"}
+    if trial.value is None:
+        return replace(trial.verdict, reason=told, facts=facts)
+    known = _misconception(trials.check, found) if same else None
+    if known is None:
+        return incorrect(told, hint="" if not same else trial.verdict.hint, **facts)
+    verdict = partial(known.credit, told, hint=known.says)
+    return replace(verdict, facts=facts)
+
+
+def _headline(trial: Trial, thing: str) -> str:
+    if trial.value is None or not isinstance(trial.value, Number):
+        return f"on the smallest {thing} found: {trial.verdict.reason}"
+    return f"on the smallest {thing} found, you get {_got(trial)}; {_expected(trial)} is right"
+
+
+def _comment(trial: Trial) -> str:
+    if not isinstance(trial.value, Number):
+        return ""
+    return f"gives {_got(trial)}; right: {_expected(trial)}"
+
+
+def _got(trial: Trial) -> str:
+    if isinstance(trial.value, Number):
+        return show(trial.value.value)
+    return trial.verdict.reason if trial.value is None else "one value"
+
+
+def _expected(trial: Trial) -> str:
+    return show(trial.expected.value) if isinstance(trial.expected, Number) else "another value"
+
+
+def _misconception(check: Check, found: Found[Trial]) -> Alternative | None:
+    """The one that a function follows on every network that was looked at, where it is right and where it is not."""
+    trials = [(trial, not kind) for _, trial, kind in _looked_at(found)]
+    fitting = [
+        known for known in check.misconceptions if all(_follows(trial, known, right=right) for trial, right in trials)
+    ]
+    return fitting[0] if len(fitting) == 1 else None
+
+
+def _looked_at(found: Found[Trial]) -> list[tuple[SubjectSpec, Trial, str]]:
+    """Some of what was tried, on which misconceptions are: the last that were wrong, the smallest of them among these."""
+    valued = [each for each in found.tried if each[1].value is not None]
+    wrong = [each for each in valued if each[2]]
+    smallest = [each for each in wrong if found.smallest and each[1] is found.smallest[1]]
+    others = [each for each in wrong if each not in smallest]
+    return [*smallest, *others[-_LOOKED_AT:], *[each for each in valued if not each[2]][:_LOOKED_AT]]
+
+
+def _follows(trial: Trial, known: Alternative, *, right: bool = False) -> bool:
+    """Whether the value is the misconception's. One that a network gives no occasion for speaks against nothing right."""
+    if trial.judging is None or trial.expect is None or trial.value is None:
+        return False
+    try:
+        return trial.judging(trial.value, trial.expect(known.source)).outcome is Outcome.CORRECT
+    except FaultError:
+        return right

@@ -1,0 +1,173 @@
+"""One function of a student's on one subject: called as for a case, and judged as a case is."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Protocol
+
+from labgrade import subject_files
+from labgrade.answers import obtain
+from labgrade.answers.documents import locate, read_bytes
+from labgrade.answers.natural import natural
+from labgrade.answers.typed import WrongTypeError, as_value
+from labgrade.errors import FaultError
+from labgrade.handed_in import UnfitError
+from labgrade.judge import judge
+from labgrade.model import CallForm
+from labgrade.results import NoAnswer
+from labgrade.values import Artifact
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from labgrade.answers.run import Runs
+    from labgrade.course import Course
+    from labgrade.handed_in import Measurer
+    from labgrade.judge import Expect, Judging
+    from labgrade.model import AnswerSpec, AnswerType, Check, QuantityCall, SubjectSpec, Task
+    from labgrade.oracle import Oracle
+    from labgrade.registry import Registry
+    from labgrade.results import Answer, Submission
+    from labgrade.sandbox.runner import Runner
+    from labgrade.values import Value
+    from labgrade.verdict import Verdict
+
+_LARGEST_SOURCE = 2 << 20
+_MOST_SECONDS = 10.0  # of one call: a random network is tiny
+
+
+class Grading(Protocol):
+    """What of `pipeline.Grader` a trial needs."""
+
+    course: Course
+    runner: Runner
+    runs: Runs
+    oracle: Oracle
+    measurer: Measurer
+    store: Path
+
+    def means(
+        self, task: Task, check: Check, subject: SubjectSpec | None, submission: Submission | None = None
+    ) -> tuple[Judging, Expect]:
+        """What a check is judged with."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trial:
+    """What a function came to on one subject. Without a `value` there is only a verdict: it crashed, or hung."""
+
+    verdict: Verdict
+    origin: str = ""
+    value: Value | None = None
+    expected: Value | None = None
+    judging: Judging | None = None
+    expect: Expect | None = None
+
+
+class Trials:
+    """Tries the functions of one submission that a check is about, or that belong to another answer of its task."""
+
+    def __init__(self, grader: Grading, task: Task, check: Check, submission: Submission) -> None:
+        self._grader, self.task, self.check, self._submission = grader, task, check, submission
+        self._limits = replace(task.limits, seconds=min(task.limits.seconds, _MOST_SECONDS))
+
+    def __call__(self, subject: SubjectSpec) -> Trial:
+        """The check, judged on this subject, its misconceptions aside: not every network gives an occasion for each.
+
+        Raises:
+            FaultError: a failure of ours.
+        """
+        answer = self._answer(self.task.answers[self.check.answer], subject)
+        if isinstance(answer, NoAnswer):
+            return Trial(verdict=answer.verdict, origin=answer.origin)
+        judging, expect = self._grader.means(self.task, self.check, subject, self._submission)
+        try:
+            value = judged_value(self._grader, self.task, self.check, subject, answer)
+        except UnfitError as error:
+            return Trial(verdict=error.verdict, origin=answer.origin)
+        return Trial(
+            verdict=judge(replace(self.check, misconceptions=()), value, judging, expect),
+            origin=answer.origin,
+            value=value,
+            expected=expect(self.check.expected) if self.check.expected is not None else None,
+            judging=judging,
+            expect=expect,
+        )
+
+    def other(self, name: str, subject: SubjectSpec) -> Value | None:
+        """What the function of another answer returns for this subject; None where it returns nothing that fits."""
+        answer = self._answer(self.task.answers[name], subject)
+        return None if isinstance(answer, NoAnswer) else answer.value
+
+    def expected(self, source: QuantityCall, kind: AnswerType, subject: SubjectSpec) -> Value:
+        """A quantity of this subject, in a type.
+
+        Raises:
+            FaultError: it can't be computed, or is no such value.
+        """
+        return typed(self._grader.oracle.value(source, subject), kind)
+
+    def content(self) -> str:
+        """A digest of the files that the check's function may lie in."""
+        forms = self.task.answers[self.check.answer].forms
+        named = [locate(self._submission, form.file) for form in forms if isinstance(form, CallForm)]
+        texts = [read_bytes(self._submission, name, _LARGEST_SOURCE) for name in named if isinstance(name, str)]
+        return hashlib.sha256(b"\0".join(text for text in texts if isinstance(text, bytes))).hexdigest()
+
+    @property
+    def quantities(self) -> Registry:
+        """What can be computed."""
+        return self._grader.course.quantities
+
+    def _answer(self, wanted: AnswerSpec, subject: SubjectSpec) -> Answer | NoAnswer:
+        called = replace(wanted, forms=tuple(form for form in wanted.forms if isinstance(form, CallForm)))
+        return obtain.obtain(
+            called,
+            self._submission,
+            subject=subject,
+            model=subject_files.given(self._grader.oracle, called, subject, self._submission),
+            live_only=True,
+            limits=self._limits,
+            runner=self._grader.runner,
+            runs=self._grader.runs,
+            store=self._grader.store,
+        )
+
+
+def judged_value(grader: Grading, task: Task, check: Check, subject: SubjectSpec | None, answer: Answer) -> Value:
+    """What is judged: the answer, or what is measured of it.
+
+    Raises:
+        FaultError: it can't be measured, through a fault of ours.
+        UnfitError: it can't be measured, through one of the student's.
+    """
+    if check.measured is None or not isinstance(answer.value, Artifact):
+        return answer.value
+    return typed(measured(grader, task, check.measured, subject, answer.value), None)
+
+
+def measured(
+    grader: Grading, task: Task, call: QuantityCall, subject: SubjectSpec | None, artifact: Artifact
+) -> object:
+    """A quantity of the student's file, as plain data.
+
+    Raises:
+        FaultError: it can't be measured, through a fault of ours.
+        UnfitError: it can't be measured, through one of the student's.
+    """
+    original = subject_files.original(grader.oracle, grader.course.quantities.get(call.quantity), subject)
+    return grader.measurer.value(call, artifact, subject, task.limits, original=original)
+
+
+def typed(plain: object, kind: AnswerType | None) -> Value:
+    """A value of ours in its answer's type; where something is measured, in the type that it has by itself.
+
+    Raises:
+        FaultError: it has another type.
+    """
+    try:
+        return as_value(plain, kind, trusted=True) if kind is not None else natural(plain)
+    except WrongTypeError as error:
+        message = f"the expected value does not fit the answer's type: {error}"
+        raise FaultError(message) from error

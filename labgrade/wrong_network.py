@@ -1,0 +1,116 @@
+"""The command `labgrade counterexample`: the smallest network on which a function is wrong, to paste."""
+
+from __future__ import annotations
+
+import random
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from labgrade import course, pipeline, spec, submission, torch_home
+from labgrade.counterexample.search import Plan
+from labgrade.counterexample.verdict import judged, memory
+from labgrade.errors import UsageError, did_you_mean
+from labgrade.model import FAMILIES, CallForm, QuantityCall
+from labgrade.trials import Trials
+from labgrade.verdict import Outcome
+
+if TYPE_CHECKING:
+    import argparse
+    from typing import Any
+
+    from labgrade.model import Check, Task
+
+OK, NOT_RIGHT, FAULT = 0, 1, 3
+_LARGEST_SEED = 1 << 32
+
+
+def add_to(verbs: Any) -> None:
+    """Add the command to the parser's verbs."""
+    parser = verbs.add_parser("counterexample", help="find the smallest network on which your function is wrong")
+    parser.add_argument("function", metavar="FILE:FUNCTION", help="such as hw2_1.py:total_macs")
+    parser.add_argument("--task", metavar="ID", help="the task that it is written for, where several ask for it")
+    parser.add_argument("--check", metavar="ID", help="the check of that task that judges it")
+    parser.add_argument("--among", choices=FAMILIES, help="the family of networks (default: the check's, else cnn)")
+    parser.add_argument("--tries", type=int, metavar="N", help="how many networks (default: the check's, else 100)")
+    parser.add_argument("--seconds", type=float, default=60.0, metavar="S", help="at most so long (default: 60)")
+    parser.add_argument("--seed", metavar="N", default="0", help="which networks: a number, or `fresh` for new ones")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Search, print what was found. 0 where nothing is wrong, 1 where something is, 3 for a fault of ours."""
+    file, colon, function = options.function.rpartition(":")
+    if not colon or not Path(file).is_file():
+        message = f"'{options.function}' names no function of a file here; write it as hw2_1.py:total_macs"
+        raise UsageError(message)
+    found = course.find(Path.cwd())
+    task, check = _meant(found, Path(file).name, function, options)
+    with tempfile.TemporaryDirectory(prefix="labgrade-store-", ignore_cleanup_errors=True) as store:
+        folder = Path(file).parent
+        who = submission.take(folder, submission.name_of(folder.resolve()), Path(store))
+        with pipeline.Grader(found, torch_home=torch_home.find(None)) as grader:
+            trials = Trials(grader, _called(task, check, Path(file).name), check, who)
+            fresh = options.seed == "fresh"
+            records = [memory(task, check, Path(file).resolve())]
+            if not fresh:
+                records.insert(0, memory(task, check, trials.content()))
+            verdict, _ = judged(trials, _plan(task, check, options), records)
+    print(f"{task.id} {check.id}: {verdict.reason}")  # noqa: T201
+    if verdict.hint:
+        print(f"hint: {verdict.hint}")  # noqa: T201
+    return {Outcome.CORRECT: OK, Outcome.FAULT: FAULT}.get(verdict.outcome, NOT_RIGHT)
+
+
+def _plan(task: Task, check: Check, options: argparse.Namespace) -> Plan:
+    if options.seed != "fresh" and not options.seed.isdecimal():
+        message = f"a seed is a number or `fresh`, not '{options.seed}'"
+        raise UsageError(message)
+    seed = random.SystemRandom().randrange(_LARGEST_SEED) if options.seed == "fresh" else int(options.seed)
+    own = check.counterexample
+    among = options.among or (own.among if own else _usual(task))
+    if (among == "sizes") != (_usual(task) == "sizes"):
+        message = f"'{task.id}' is not about networks of the family '{among}'"
+        raise UsageError(message)
+    tries = options.tries or (own.tries if own else 100)
+    return Plan(among=among, like=task.subject, tries=tries, seconds=options.seconds, seed=seed)
+
+
+def _usual(task: Task) -> str:
+    return "sizes" if task.subject and task.subject.model == "linear/layer.onnx" else "cnn"
+
+
+def _meant(found: course.Course, file: str, function: str, options: argparse.Namespace) -> tuple[Task, Check]:
+    """The public check that judges the function: one with a search of its own, else the first that can be searched."""
+    read = [each.task for each in spec.read_all(spec.files(found.specs), found) if each.task is not None]
+    tasks = [task for task in read if options.task in (None, task.id)]
+    if not tasks:
+        message = f"there is no task '{options.task}'{did_you_mean(options.task, [task.id for task in read])}"
+        raise UsageError(message)
+    fitting = [(task, check) for task in tasks for check in task.checks if _fits(task, check, file, function)]
+    fitting = [each for each in fitting if options.check in (None, each[1].id)]
+    if not fitting:
+        names = sorted({form.function for task in tasks for form in _forms(task)})
+        message = f"no task asks for '{function}' in {file} so that it can be searched{did_you_mean(function, names)}"
+        raise UsageError(message)
+    return min(fitting, key=lambda each: each[1].counterexample is None)
+
+
+def _forms(task: Task) -> list[CallForm]:
+    return [form for answer in task.answers.values() for form in answer.forms if isinstance(form, CallForm)]
+
+
+def _fits(task: Task, check: Check, file: str, function: str) -> bool:
+    forms = [form for form in task.answers[check.answer].forms if isinstance(form, CallForm)]
+    asked = any(form.function == function and form.file.lower() == file.lower() for form in forms)
+    computed = check.measured is not None or isinstance(check.expected, QuantityCall)
+    searched = task.subject is not None and not task.subject.handed_in and not check.by_hand
+    return asked and computed and searched and not check.hidden
+
+
+def _called(task: Task, check: Check, file: str) -> Task:
+    """The task with the forms of the check's answer that are called of this very file."""
+    wanted = task.answers[check.answer]
+    forms = tuple(replace(form, file=file) for form in wanted.forms if isinstance(form, CallForm))
+    return replace(task, answers={**task.answers, wanted.name: replace(wanted, forms=forms)})

@@ -1,0 +1,155 @@
+"""Small networks of our own: the zoo's `micro/` ones, and `generated/network`, built from plain data.
+
+Stands alone, since it is loaded into students' processes with the zoo; torch is imported when a network is built.
+
+A generated network is a list of steps, one after the other. A step is `{"layer": "Conv2d", "with": {...}}`, a layer of
+torch.nn or of `OWN`; `{"join": "cat", "paths": [[...], [...]]}` (or `add`), branches of one input; or `{"twice":
+[...]}`, the same modules called a second time on what they gave.
+"""
+
+from __future__ import annotations
+
+import linecache
+import sys
+import types
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    import torch
+
+GENERATED = "generated/network"
+OPTIONS = frozenset({"program"})
+MICRO: Mapping[str, Mapping[str, Any]] = {
+    "micro/dilated": {"kernel_size": 3, "dilation": 2},
+    "micro/same_padding": {"kernel_size": (3, 5), "padding": "same"},
+    "micro/uneven_kernel": {"kernel_size": (1, 7), "stride": (2, 1), "padding": (0, 3)},
+}
+LAYERS = frozenset(
+    "AdaptiveAvgPool2d AvgPool2d BatchNorm2d Conv2d Flatten GELU LayerNorm Linear MaxPool2d ReLU".split()
+)
+JOINS: Mapping[str, str] = {"cat": "Cat", "add": "Add"}
+# Classes as text, so that what a student is shown is what was run.
+OWN: Mapping[str, str] = {
+    "Cat": """class Cat(nn.Module):
+    def __init__(self, *paths):
+        super().__init__()
+        self.paths = nn.ModuleList(paths)
+
+    def forward(self, x):
+        return torch.cat([path(x) for path in self.paths], dim=1)
+""",
+    "Add": """class Add(nn.Module):
+    def __init__(self, *paths):
+        super().__init__()
+        self.paths = nn.ModuleList(paths)
+
+    def forward(self, x):
+        return sum(path(x) for path in self.paths)
+""",
+    "Twice": """class Twice(nn.Module):
+    def __init__(self, layer):
+        super().__init__()
+        self.layer = layer
+
+    def forward(self, x):
+        return self.layer(self.layer(x))
+""",
+    "Attention": """class Attention(nn.Module):
+    def __init__(self, width, heads):
+        super().__init__()
+        self.attention = nn.MultiheadAttention(width, heads, batch_first=True)
+
+    def forward(self, x):
+        return self.attention(x, x, x, need_weights=False)[0]
+""",
+    "Products": """class Products(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.qkv = nn.Linear(width, 3 * width)
+
+    def forward(self, x):
+        q, k, v = self.qkv(x).chunk(3, dim=-1)
+        return (q @ k.transpose(1, 2)).softmax(dim=-1) @ v
+""",
+}
+_HEAD = "import torch\nfrom torch import nn\n"
+_MODULE = "labgrade_network"
+
+
+def micro(name: str) -> torch.nn.Module:
+    """A network small enough to count by hand, whose first convolution is out of the ordinary."""
+    from torch import nn
+
+    head, body = nn.Conv2d(3, 8, **MICRO[name]), nn.Conv2d(8, 12, 3, groups=4)
+    return nn.Sequential(head, nn.ReLU(), body, nn.AdaptiveAvgPool2d(4), nn.Flatten(), nn.Linear(192, 10))
+
+
+def generated(program: object) -> torch.nn.Module:
+    """The network that a list of steps describes, an `nn.Sequential`.
+
+    Raises:
+        ValueError: it is no such list.
+    """
+    from torch import nn
+
+    try:
+        return nn.Sequential(*map(_step, _listed(program)))
+    except (TypeError, KeyError, AttributeError, RuntimeError) as error:
+        message = f"no network can be built from this program: {error}"
+        raise ValueError(message) from error
+
+
+def flat(program: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
+    """All steps, those within branches and repetitions too, the outer before the inner."""
+    for step in program:
+        yield step
+        for inner in (*step.get("paths", ()), step.get("twice", ())):
+            yield from flat(inner)
+
+
+def _step(step: Any) -> torch.nn.Module:
+    from torch import nn
+
+    if "join" in step:
+        module: nn.Module = _own(JOINS[step["join"]])(*(_path(path) for path in _listed(step["paths"])))
+    elif "twice" in step:
+        module = _own("Twice")(_path(step["twice"]))
+    else:
+        name, values = step["layer"], {key: _tupled(value) for key, value in step.get("with", {}).items()}
+        module = getattr(nn, name)(**values) if name in LAYERS else _own(name)(**values)
+    return module
+
+
+def _path(steps: object) -> torch.nn.Module:
+    from torch import nn
+
+    modules = [_step(step) for step in _listed(steps)]
+    return modules[0] if len(modules) == 1 else nn.Sequential(*modules) if modules else nn.Identity()
+
+
+def _listed(value: object) -> list[Any]:
+    if not isinstance(value, list):
+        message = f"expected a list, got {value!r}"
+        raise TypeError(message)
+    return value
+
+
+def _tupled(value: object) -> object:
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _own(name: str) -> Any:
+    """A class of `OWN`. Its source can be found (inspect, torch.jit.script), and its objects can be pickled."""
+    text = _HEAD + "\n\n" + "\n\n".join(OWN.values())
+    if _MODULE not in sys.modules:
+        module = types.ModuleType(_MODULE)
+        module.__file__ = f"<{_MODULE}>"
+        linecache.cache[module.__file__] = (len(text), None, text.splitlines(keepends=True), module.__file__)
+        exec(compile(text, module.__file__, "exec"), vars(module))  # noqa: S102 - the text above
+        sys.modules[_MODULE] = module
+    if name not in OWN:
+        message = f"there is no layer '{name}'"
+        raise KeyError(message)
+    return vars(sys.modules[_MODULE])[name]
