@@ -214,7 +214,10 @@ class Criterion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
-    """One graded point of a task. With `cases` it stands for one sub-check a subject, and its points are shared."""
+    """One graded point of a task. With `cases` it stands for one sub-check a subject, and its points are shared.
+
+    `reveal`: a student sees the expected table beside their own.
+    """
 
     id: str
     points: Fraction
@@ -228,6 +231,7 @@ class Check:
     by_hand: tuple[Criterion, ...] = ()
     hidden: bool = False
     bonus: bool = False
+    reveal: bool = False
     needs: tuple[str, ...] = ()
     cases: tuple[SubjectSpec, ...] = ()
     mark: Mark | None = None

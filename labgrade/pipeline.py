@@ -176,6 +176,7 @@ class TaskGrading:
         if name not in self._graded:
             item = self.items[name]
             verdict, origin = self._guarded(item)
+            answer = self._answers.get(_key(item))
             if item.check.bonus and verdict.outcome is Outcome.MISSING:
                 verdict = replace(verdict, reason=f"{verdict.reason} (a bonus: it costs nothing)")
             self._graded[name] = Graded(
@@ -186,6 +187,10 @@ class TaskGrading:
                 answer_from=printable(origin),
                 hidden=item.check.hidden,
                 bonus=item.check.bonus,
+                printed=printable(answer.printed) if answer is not None else "",
+                rows=verdict.rows if item.check.reveal else (),
+                revealed=item.check.reveal,
+                grids=verdict.grids,
             )
         return self._graded[name]
 
@@ -282,4 +287,10 @@ def _with_remarks(verdict: Verdict, answer: Answer | NoAnswer) -> Verdict:
 
 def _printable(verdict: Verdict) -> Verdict:
     facts = {name: printable(fact) for name, fact in verdict.facts.items()}
-    return replace(verdict, reason=printable(verdict.reason), hint=printable(verdict.hint), facts=facts)
+    said = replace(verdict, reason=printable(verdict.reason), hint=printable(verdict.hint), facts=facts)
+    return replace(said, rows=(), grids=())  # a report has them beside the verdict, where it may show them
+
+
+def _key(item: Item) -> tuple[str, str]:
+    """Which answer a check is about: that of the task's own subject, or of a case."""
+    return item.check.answer, repr(item.subject if item.check.cases else None)
