@@ -105,7 +105,8 @@ def from_plain(result: Mapping[str, Any]) -> Graded:
 
 
 def _grid(grid: Mapping[str, Any]) -> TileGrid:
-    return TileGrid(**{key: tuple(value) if isinstance(value, list | tuple) else value for key, value in grid.items()})
+    fixed: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in grid.items()}
+    return TileGrid(**fixed)
 
 
 def _verdict(verdict: Mapping[str, Any]) -> Verdict:

@@ -1,11 +1,11 @@
-"""Charts as inline SVG. matplotlib draws them; their colours are the page's, so that they are right in light and dark."""
+"""Charts as inline SVG. matplotlib draws them in the colours of the page, which are others in light and in dark."""
 
 from __future__ import annotations
 
 import io
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup, escape
 
@@ -25,7 +25,7 @@ _PAGE_COLOURS = {
     _WRONG: "var(--wrong)",
 }
 _INCHES = (5.6, 2.5)  # at 72 points an inch a phone shows the letters at about 9 pixels
-_SETTINGS = {
+_SETTINGS: Any = {
     "svg.fonttype": "none",
     "text.parse_math": False,
     "font.size": 10,
@@ -151,10 +151,9 @@ def _svg(figure: Figure, title: str, salt: str) -> Markup:
     from matplotlib.backends.backend_svg import FigureCanvasSVG
 
     stream = io.StringIO()
+    undated = {"Date": None, "Creator": None, "Format": None, "Type": None}
     with mpl.rc_context({**_SETTINGS, "svg.hashsalt": salt}):
-        FigureCanvasSVG(figure).print_svg(
-            stream, metadata={"Date": None, "Creator": None, "Format": None, "Type": None}
-        )
+        FigureCanvasSVG(figure).print_svg(stream, metadata=undated)  # type: ignore[no-untyped-call]
     text = _FONT.sub("", _UNUSED_ID.sub("", _LEFT_OUT.sub("", stream.getvalue())))
     for told, said in _PAGE_COLOURS.items():
         text = text.replace(told, said)

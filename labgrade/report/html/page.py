@@ -36,9 +36,8 @@ def render(template: str, script: str = "", **values: Any) -> str:
     )
     environment.filters |= {"points": sums.points, "number": show}
     page = environment.get_template(template)
-    return page.render(
-        style=_own("style.css"), script=Markup(script), csp=_policy(script), looks=LOOKS, kinds=KINDS, **values
-    )
+    ours = Markup(script)  # noqa: S704 - a file of ours
+    return page.render(style=_own("style.css"), script=ours, csp=_policy(script), looks=LOOKS, kinds=KINDS, **values)
 
 
 def own_script(name: str) -> str:

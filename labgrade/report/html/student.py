@@ -134,5 +134,6 @@ def _chart(graded: Graded, anchor: str) -> Markup | None:
         if row.column == column and row.expected is not None
     ]
     wrong = [bar for bar in bars if not bar.right]
-    title = f"{column} of {len(bars):,} rows, yours before the expected ones; {len(wrong):,} differ, first '{wrong[0].name}'"
+    differ = f"{len(wrong):,} differ, first '{wrong[0].name}'"
+    title = f"{column} of {len(bars):,} rows, yours before the expected ones; {differ}"
     return charts.compared(bars, title=title, unit=column, salt=anchor)

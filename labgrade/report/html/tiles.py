@@ -41,7 +41,8 @@ def drawn(grid: TileGrid) -> Markup:
         lines += [f"M0 {k * side:.1f}H{width:.1f}" for k in range(1, down)]
         parts.append(f'<path d="{"".join(lines)}" class="tile-lines"/>')
     parts += [
-        f'<rect x="{n * side:.1f}" y="{k * side:.1f}" width="{length * side:.1f}" height="{side:.1f}" class="tile-wrong"/>'
+        f'<rect class="tile-wrong" x="{n * side:.1f}" y="{k * side:.1f}" '
+        f'width="{length * side:.1f}" height="{side:.1f}"/>'
         for k, line in enumerate(grid.lines)
         for n, length in _runs(line)
     ]

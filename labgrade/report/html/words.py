@@ -9,7 +9,7 @@ LOOKS = {
     Outcome.CORRECT: ("✓", "right", "right"),
     Outcome.PARTIAL: ("~", "partly right", "partly"),
     Outcome.INCORRECT: ("✗", "wrong", "wrong"),
-    Outcome.MISSING: ("–", "not handed in", "missing"),
+    Outcome.MISSING: ("-", "not handed in", "missing"),
     Outcome.CRASHED: ("!", "crashed", "wrong"),
     Outcome.TIMEOUT: ("!", "took too long", "wrong"),
     Outcome.MEMORY: ("!", "needed too much memory", "wrong"),
