@@ -34,8 +34,8 @@ PENDING = frozenset({Outcome.FAULT, Outcome.MANUAL})
 class ComparedRow:
     """A cell of a table that was handed in, beside the expected one.
 
-    None and no text: there is none, or it stays untold. `name` is the row's, `column` that of the cell. Numbers are as they are; a shape counts its elements, and the texts
-    say what a number can't. `right` is what the checker found.
+    None and no text: there is none, or it stays untold. `name` is the row's, `column` that of the cell. Numbers are as
+    they are; a shape counts its elements, and the texts say what a number can't. `right` is what the checker found.
     """
 
     name: str
