@@ -1,4 +1,4 @@
-# ruff: noqa: RUF001 - students write full-width signs
+
 import subprocess
 from fractions import Fraction
 

@@ -9,8 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup, escape
 
+from labgrade.report.seen import seen
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from contextlib import AbstractContextManager
 
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -60,6 +63,11 @@ def compared(bars: Sequence[Bar], *, title: str, unit: str, salt: str) -> Markup
 
     `salt` is unique within the page: what refers to parts of the chart is named by it.
     """
+    with _drawing(salt):
+        return _compared(bars, title, unit)
+
+
+def _compared(bars: Sequence[Bar], title: str, unit: str) -> Markup:
     from matplotlib.ticker import EngFormatter
 
     figure, axes = _figure()
@@ -89,10 +97,10 @@ def compared(bars: Sequence[Bar], *, title: str, unit: str, salt: str) -> Markup
             ha="right" if late else "left",
             color=_WRONG,
         )
-    axes.set_ylabel(unit)
+    axes.set_ylabel(_plain(unit))
     axes.set_xlabel(f"{len(bars):,} rows, in the expected order")
     axes.set_xticks([])
-    return _svg(figure, title, salt)
+    return _svg(figure, title)
 
 
 def distribution(shares: Iterable[float], *, title: str, salt: str) -> Markup:
@@ -100,6 +108,11 @@ def distribution(shares: Iterable[float], *, title: str, salt: str) -> Markup:
     counts = [0] * 10
     for share in shares:
         counts[min(9, max(0, int(share * 10)))] += 1
+    with _drawing(salt):
+        return _distribution(counts, title)
+
+
+def _distribution(counts: Sequence[int], title: str) -> Markup:
     figure, axes = _figure()
     _bars(axes, [(place + 0.5, count or None) for place, count in enumerate(counts)], _RIGHT, 0.92)
     for place, count in enumerate(counts):
@@ -113,16 +126,21 @@ def distribution(shares: Iterable[float], *, title: str, salt: str) -> Markup:
     axes.set_yticks([])
     axes.set_xlabel("share of the points")
     axes.set_ylabel("submissions")
-    return _svg(figure, title, salt)
+    return _svg(figure, title)
+
+
+def _drawing(salt: str) -> AbstractContextManager[None]:
+    """The settings that every part of a chart is made and written with: matplotlib reads them as it goes."""
+    import matplotlib as mpl
+
+    return mpl.rc_context({**_SETTINGS, "svg.hashsalt": salt})
 
 
 def _figure() -> tuple[Figure, Axes]:
-    import matplotlib as mpl
     from matplotlib.figure import Figure
 
-    with mpl.rc_context(_SETTINGS):
-        figure = Figure(figsize=_INCHES, layout="constrained")
-        return figure, figure.add_subplot()
+    figure = Figure(figsize=_INCHES, layout="constrained")
+    return figure, figure.add_subplot()
 
 
 def _bars(axes: Axes, heights: Iterable[tuple[float, float | None]], colour: str, width: float) -> None:
@@ -141,22 +159,20 @@ def _bars(axes: Axes, heights: Iterable[tuple[float, float | None]], colour: str
 
 
 def _plain(name: str) -> str:
-    """A name in characters that every font has: matplotlib measures text with its own."""
-    return name.encode("ascii", "backslashreplace").decode("ascii")
+    """A name on one line, in characters that every font has: matplotlib measures text with its own."""
+    return " ".join(seen(name).split()).encode("ascii", "backslashreplace").decode("ascii")
 
 
-def _svg(figure: Figure, title: str, salt: str) -> Markup:
+def _svg(figure: Figure, title: str) -> Markup:
     """The figure as an element of a page, with a title for those who don't see it."""
-    import matplotlib as mpl
     from matplotlib.backends.backend_svg import FigureCanvasSVG
 
     stream = io.StringIO()
     undated = {"Date": None, "Creator": None, "Format": None, "Type": None}
-    with mpl.rc_context({**_SETTINGS, "svg.hashsalt": salt}):
-        FigureCanvasSVG(figure).print_svg(stream, metadata=undated)  # type: ignore[no-untyped-call]
+    FigureCanvasSVG(figure).print_svg(stream, metadata=undated)  # type: ignore[no-untyped-call]
     text = _FONT.sub("", _UNUSED_ID.sub("", _LEFT_OUT.sub("", stream.getvalue())))
     for told, said in _PAGE_COLOURS.items():
         text = text.replace(told, said)
     head, _, body = text.partition(">")
     head = re.sub(r' (?:width|height|version)="[^"]*"', "", head)
-    return Markup(f'{head} role="img" aria-label="{escape(title)}" class="chart">{body}')  # noqa: S704 - drawn by us
+    return Markup(f'{head} role="img" aria-label="{escape(seen(title))}" class="chart">{body}')  # noqa: S704 - drawn by us

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from markupsafe import Markup, escape
 
+from labgrade.report.seen import seen
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -27,7 +29,7 @@ def described(grid: TileGrid) -> str:
     each_down, each_across = grid.scale
     scale = f"; a square stands for {each_down} x {each_across} tiles" if grid.scale != (1, 1) else ""
     squares = f"{wrong:,} {'square' if wrong == 1 else 'squares'} marked"
-    return f"{grid.layer}: {down:,} x {across:,} tiles{of}; k runs down, n across{scale}; {squares} wrong"
+    return f"{seen(grid.layer)}: {down:,} x {across:,} tiles{of}; k runs down, n across{scale}; {squares} wrong"
 
 
 def drawn(grid: TileGrid) -> Markup:
