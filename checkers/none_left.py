@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from labgrade.values import Finding, Findings, Table
-from labgrade.verdict import Outcome, Verdict, correct, incorrect, without_value
+from labgrade.verdict import Outcome, TileGrid, Verdict, correct, incorrect, without_value
 
 from ._wording import shown
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from labgrade.values import Artifact, Value
 
 
@@ -29,10 +32,28 @@ def none_left(answer: Table | Findings | Artifact, expected: Value | None) -> Ve
     certain = [finding for finding in answer.found if finding.certain]
     if certain:
         picture = next((finding.picture for finding in certain if finding.picture), ())
-        return incorrect("\n".join([*(finding.says for finding in certain), *picture]))
+        said = incorrect("\n".join([*(finding.says for finding in certain), *picture]))
+        return replace(said, grids=_grids(certain))
     facts = {}
     evidence = next((finding.opinion for finding in answer.found if finding.opinion), "")
     if evidence:
         facts["second opinion"] = evidence
     reason = "\n".join(["a person has to look:", *(finding.says for finding in answer.found)])
-    return without_value(Outcome.MANUAL, reason, hint="no points are lost meanwhile", **facts)
+    waits = without_value(Outcome.MANUAL, reason, hint="no points are lost meanwhile", **facts)
+    return replace(waits, grids=_grids(answer.found))
+
+
+def _grids(found: Iterable[Finding]) -> tuple[TileGrid, ...]:
+    """The tiles of each layer that has wrong ones."""
+    return tuple(
+        TileGrid(
+            layer=grid.layer,
+            block=grid.block,
+            tiles=grid.tiles,
+            scale=grid.scale,
+            lines=grid.lines,
+            picture=finding.picture,
+        )
+        for finding in found
+        if (grid := finding.grid) is not None
+    )

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal
 from labgrade.values import Number
 from labgrade.verdict import Verdict, correct, incorrect, partial
 
+from ._compared import compared, left_out
 from ._names import bare, folded, is_total, without_prefix
 from ._wording import shown, tally
 from .equal import equal
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from labgrade.values import Row, Scalar, Table
+    from labgrade.verdict import ComparedRow
 
 
 def same_rows(  # noqa: PLR0913 - what a spec may set, each by its name
@@ -51,7 +53,8 @@ def same_rows(  # noqa: PLR0913 - what a spec may set, each by its name
     hint = ""
     if judged.missing and not forgiven and answer.abridged:
         hint = f"the table leaves rows out: hand in {f'at least {enough} of them' if abridged else 'all of them'}"
-    return _sum_up(judged, forgiven=forgiven, hint=hint)
+    verdict = _sum_up(judged, forgiven=forgiven, hint=hint)
+    return verdict if verdict.credit == 1 else replace(verdict, rows=_beside(judged, answer, expected, forgiven))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +71,8 @@ class _Judged:
     repeated: Sequence[str]
     there: int
     required: int
+    pairs: Mapping[int, int]
+    cells: Mapping[int, Mapping[str, Verdict]]
 
 
 def _judge(answer: Table, expected: Table, *, order: bool, digits: int, all_cells: bool) -> _Judged:
@@ -75,7 +80,8 @@ def _judge(answer: Table, expected: Table, *, order: bool, digits: int, all_cell
     columns = frozenset(column for row in expected.rows for column in row.cells)
     found = [(answer.rows[got], expected.rows[index]) for index, got in pairs.items()]
     unanswered = columns if all_cells else _unanswered(found)
-    verdicts = {index: _row(answer.rows[got], expected.rows[index], unanswered, digits) for index, got in pairs.items()}
+    cells = {index: _cells(answer.rows[got], expected.rows[index], unanswered, digits) for index, got in pairs.items()}
+    verdicts = {index: _row(found, expected.rows[index]) for index, found in cells.items()}
     if order:
         displaced = set(pairs) - _in_order(pairs)
         verdicts |= dict.fromkeys(displaced, incorrect("it is not in its place in the order of the rows"))
@@ -90,7 +96,24 @@ def _judge(answer: Table, expected: Table, *, order: bool, digits: int, all_cell
         repeated=_repeated(answer, {folded(answer.rows[got].name): got for got in matched}, matched),
         there=sum(index in pairs for index in required),
         required=len(required),
+        pairs=pairs,
+        cells={index: found for index, found in cells.items() if index in counted},
     )
+
+
+def _beside(judged: _Judged, answer: Table, expected: Table, forgiven: bool) -> tuple[ComparedRow, ...]:  # noqa: FBT001
+    """Each row that counts beside the expected one, in the order of the expected rows; those too many come last."""
+    found: list[ComparedRow] = []
+    wrong = {name for name, verdict in judged.rows if verdict.credit < 1}
+    for index, row in enumerate(expected.rows):
+        cells = judged.cells.get(index)
+        if cells is not None:
+            found += compared(row, answer.rows[judged.pairs[index]], cells, right=row.name not in wrong)
+        elif row.name in judged.missing and index not in judged.pairs and not forgiven:
+            found.append(left_out(row))
+    for row in (row for row in answer.rows if row.name in judged.extra):
+        found += compared(None, row, {}, right=False)
+    return tuple(found)
 
 
 def _repeated(answer: Table, judged: Mapping[str, int], matched: set[int]) -> Sequence[str]:
@@ -169,8 +192,8 @@ def _says_something(cell: Scalar | None) -> bool:
     return cell is not None and not (isinstance(cell, Number) and not cell.value)
 
 
-def _row(got: Row, row: Row, unanswered: frozenset[str], digits: int) -> Verdict:
-    """The verdict on the worst cell, its column named."""
+def _cells(got: Row, row: Row, unanswered: frozenset[str], digits: int) -> dict[str, Verdict]:
+    """The verdict on each cell that is compared."""
     verdicts: dict[str, Verdict] = {}
     for column, cell in row.cells.items():
         given = got.cells.get(column)
@@ -181,6 +204,11 @@ def _row(got: Row, row: Row, unanswered: frozenset[str], digits: int) -> Verdict
             verdicts[column] = _best([equal(given, right, digits=digits) for right in rights])
         elif column in unanswered and not row.optional:
             verdicts[column] = incorrect("left open", got="left open", expected=shown(cell))
+    return verdicts
+
+
+def _row(verdicts: Mapping[str, Verdict], row: Row) -> Verdict:
+    """The verdict on the worst cell, its column named."""
     if not verdicts:
         return _nothing_to_compare(row)
     column, worst = min(verdicts.items(), key=lambda item: item[1].credit)

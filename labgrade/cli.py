@@ -1,4 +1,4 @@
-"""The `labgrade` command: check, compute, counterexample, subject, list, doctor, validate, schema.
+"""The `labgrade` command, a module each: grade a class or check one's own work, explore, write and test tasks.
 
 Exit codes: 0 all right, 1 something is not, 2 usage or a broken spec, 3 a fault of ours.
 """
@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from labgrade import __version__, commands, examination, explain, explore, grade, wrong_network
+from labgrade import __version__, commands, examination, explain, explore, exporting, grade, wrong_network
 from labgrade.errors import FaultError, SpecError, UsageError
 from labgrade.second_opinion import HELP as SECOND_OPINION_HELP
 from labgrade.torch_home import HELP as TORCH_HOME_HELP
@@ -65,6 +65,7 @@ def _parser() -> argparse.ArgumentParser:
     _validate(verbs.add_parser("validate", help="check specs: every finding at file:line:column"))
     _subject(verbs.add_parser("subject", help="write the ONNX file that a task is about"))
     wrong_network.add_to(verbs)
+    exporting.add_to(verbs)
     schema = verbs.add_parser("schema", help="print the JSON Schema of a task, for editors")
     schema.add_argument("--write", type=Path, metavar="FILE", help="write it to FILE")
     schema.set_defaults(run=commands.schema)
@@ -76,6 +77,7 @@ def _check(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--lab", help="only this lab")
     parser.add_argument("--task", action="append", metavar="ID", help="only this task (may be given again)")
     parser.add_argument("--json", metavar="FILE", help="write the report as JSON; `-` is stdout")
+    parser.add_argument("--html", metavar="FILE", help="write the report as a page for a browser")
     parser.add_argument("--torch-home", type=Path, metavar="DIR", help=TORCH_HOME_HELP)
     parser.add_argument("--second-opinion", action="store_true", help=SECOND_OPINION_HELP)
     parser.set_defaults(run=commands.check)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from labgrade import (
     course,
     output,
+    pages,
     pipeline,
     policy,
     spec,
@@ -47,6 +48,9 @@ def check(options: argparse.Namespace) -> int:
     here = Path.cwd()
     if options.json:
         output.refuse_unwritable(options.json, "--json")
+    if options.html:
+        output.refuse_unwritable(options.html, "--html")
+        pages.refuse_without()
     found = course.find(None if here.resolve().is_relative_to(options.path.resolve()) else here)
     specs = spec.read_all(chosen(found, options.lab, options.task), found)
     tasks = [_public(read.task) for read in specs if read.task is not None]
@@ -60,6 +64,8 @@ def check(options: argparse.Namespace) -> int:
         graded = grader.grade(tasks, who)
         report = policy.for_student(Report(submissions=(graded,), notes=grader.runner.protection.lines))
     _print(report, options.json)
+    if options.html:
+        output.write(options.html, pages.render(report, staff=False))
     broken = [finding for read in specs for finding in read.findings]
     if broken:
         raise SpecError(broken)

@@ -27,14 +27,17 @@ class Book(Protocol):
         """Keep how an item, the `place`th of its task, stands in the report, before the next is begun."""
 
 
-def graded_so_far(item: Item, verdict: Verdict, origin: str) -> Graded:
-    """An item with its verdict; `settled` says what that is worth."""
+def graded_so_far(item: Item, verdict: Verdict, origin: str, printed: str = "") -> Graded:
+    """An item with its verdict; `settled` says what that is worth, and what of it may be seen."""
     return Graded(
         id=item.id,
         points=item.points,
         earned=Fraction(0),
         verdict=_printable(verdict),
         answer_from=printable(origin),
+        printed=printable(printed),
+        rows=verdict.rows,
+        grids=verdict.grids,
     )
 
 
@@ -51,6 +54,8 @@ def settled(graded: Graded, item: Item) -> Graded:
         verdict=verdict,
         hidden=item.check.hidden,
         bonus=item.check.bonus,
+        rows=graded.rows if item.check.reveal else (),
+        revealed=item.check.reveal,
     )
 
 
@@ -69,4 +74,5 @@ def with_remarks(verdict: Verdict, answer: Answer | NoAnswer) -> Verdict:
 
 def _printable(verdict: Verdict) -> Verdict:
     facts = {name: printable(fact) for name, fact in verdict.facts.items()}
-    return replace(verdict, reason=printable(verdict.reason), hint=printable(verdict.hint), facts=facts)
+    said = replace(verdict, reason=printable(verdict.reason), hint=printable(verdict.hint), facts=facts)
+    return replace(said, rows=(), grids=())  # a report has them beside the verdict, where it may show them

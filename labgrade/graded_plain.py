@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict, astuple, fields
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from labgrade.results import ComparedRow, Decision, Graded, Report, SubmissionReport, TaskReport
-from labgrade.verdict import Outcome, Verdict
+from labgrade.results import Decision, Graded, Report, SubmissionReport, TaskReport
+from labgrade.verdict import ComparedRow, Outcome, TileGrid, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from labgrade.model import Task
+
+_ROW = tuple(field.name for field in fields(ComparedRow))
 
 
 def to_plain(task: Task, who: str, graded: Graded) -> dict[str, Any]:
@@ -35,7 +38,8 @@ def plain(graded: Graded) -> dict[str, Any]:
         "bonus": graded.bonus,
         "seconds": graded.seconds,
         "printed": graded.printed,
-        "rows": [[row.name, row.got, row.expected, row.right] for row in graded.rows],
+        "rows": [astuple(row) for row in graded.rows],
+        "grids": [asdict(grid) for grid in graded.grids],
         "revealed": graded.revealed,
         "decision": decision and [decision.by, decision.at, decision.reason, _plain_verdict(decision.machine)],
         "verdict": _plain_verdict(graded.verdict),
@@ -92,14 +96,17 @@ def from_plain(result: Mapping[str, Any]) -> Graded:
         bonus=result["bonus"],
         seconds=result["seconds"],
         printed=result["printed"],
-        rows=tuple(
-            ComparedRow(name=name, got=got, expected=expected, right=right)
-            for name, got, expected, right in result["rows"]
-        ),
+        rows=tuple(ComparedRow(**dict(zip(_ROW, row, strict=True))) for row in result["rows"]),
+        grids=tuple(_grid(grid) for grid in result["grids"]),
         revealed=result["revealed"],
         decision=decided and Decision(by=decided[0], at=decided[1], reason=decided[2], machine=_verdict(decided[3])),
         verdict=_verdict(result["verdict"]),
     )
+
+
+def _grid(grid: Mapping[str, Any]) -> TileGrid:
+    fixed: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in grid.items()}
+    return TileGrid(**fixed)
 
 
 def _verdict(verdict: Mapping[str, Any]) -> Verdict:

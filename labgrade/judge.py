@@ -39,7 +39,7 @@ def judge(check: Check, answer: Value, judging: Judging, expect: Expect) -> Verd
     for convention in check.also_right:
         found = judging(answer, expect(convention.source))
         if found.outcome is Outcome.CORRECT:
-            return _speak(convention, verdict, right=True)
+            return _speak(convention, replace(verdict, rows=found.rows), right=True)
     if verdict.agrees:
         return verdict
     if meant := _with_decimal_comma(check, answer, judging, expect):
@@ -83,9 +83,9 @@ def _fits(answer: Value, verdict: Verdict) -> bool:
 def _speak(known: Alternative, verdict: Verdict, *, right: bool) -> Verdict:
     """The verdict of a recognised value. A misconception never earns less than the bare verdict did."""
     if right and known.credit == 1:
-        return correct(f"right: {known.says}", **verdict.facts)
+        return replace(correct(f"right: {known.says}", **verdict.facts), rows=verdict.rows)
     credit = max(known.credit, verdict.credit)
-    return replace(partial(credit, verdict.reason, hint=known.says), facts=verdict.facts)
+    return replace(partial(credit, verdict.reason, hint=known.says), facts=verdict.facts, rows=verdict.rows)
 
 
 def _within(value: Fraction, bounds: Partly) -> bool:

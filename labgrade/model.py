@@ -253,7 +253,10 @@ class Counterexample:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
-    """One graded point of a task. With `cases` it stands for one sub-check a subject, and its points are shared."""
+    """One graded point of a task. With `cases` it stands for one sub-check a subject, and its points are shared.
+
+    `reveal`: a student sees the expected table beside their own.
+    """
 
     id: str
     points: Fraction
@@ -267,6 +270,7 @@ class Check:
     by_hand: tuple[Criterion, ...] = ()
     hidden: bool = False
     bonus: bool = False
+    reveal: bool = False
     needs: tuple[str, ...] = ()
     cases: tuple[SubjectSpec, ...] = ()
     counterexample: Counterexample | None = None

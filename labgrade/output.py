@@ -30,8 +30,17 @@ def write(target: str, text: str) -> None:
     Raises:
         UsageError: it could not be written whole (a full disk, no permission).
     """
+    write_bytes(target, (text + "\n").encode())
+
+
+def write_bytes(target: str, data: bytes) -> None:
+    """Write a file as it is.
+
+    Raises:
+        UsageError: it could not be written whole (a full disk, no permission).
+    """
     try:
-        Path(target).write_text(text + "\n", encoding="utf-8")
+        Path(target).write_bytes(data)
     except OSError as error:
         message = f"the report could not be written to '{target}': {(error.strerror or str(error)).lower()}"
         raise UsageError(message) from error

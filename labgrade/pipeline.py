@@ -201,7 +201,9 @@ class TaskGrading:
         """What the submission's answer to an item comes to, whatever it needs."""
         start = time.perf_counter()
         verdict, origin = self._guarded(item)
-        return replace(graded_so_far(item, verdict, origin), seconds=time.perf_counter() - start)
+        answer = self._answers.get(_key(item))
+        printed = answer.printed if answer is not None else ""
+        return replace(graded_so_far(item, verdict, origin, printed), seconds=time.perf_counter() - start)
 
     def _guarded(self, item: Item) -> tuple[Verdict, str]:
         try:
@@ -286,3 +288,8 @@ class TaskGrading:
                 store=self._grader.store,
             )
         return self._answers[key]
+
+
+def _key(item: Item) -> tuple[str, str]:
+    """Which answer a check is about: that of the task's own subject, or of a case."""
+    return item.check.answer, repr(item.subject if item.check.cases else None)

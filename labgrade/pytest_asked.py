@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 from _pytest.config import create_terminal_writer
 
-from labgrade import output, spec, submission
+from labgrade import output, pages, spec, submission
 from labgrade.errors import UsageError, did_you_mean
 from labgrade.results import Submission
 
@@ -31,6 +31,9 @@ def refuse(config: pytest.Config, course: Course) -> None:
     """
     if target := config.getoption("labgrade_json"):
         output.refuse_unwritable(target, "--labgrade-json")
+    if target := config.getoption("report_html"):
+        output.refuse_unwritable(str(config.invocation_params.dir / target), "--report-html")
+        pages.refuse_without()
     if config.args_source is not pytest.Config.ArgsSource.ARGS:
         return
     for argument in config.args:

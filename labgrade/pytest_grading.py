@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from labgrade import course, graded_plain, output, pipeline, pytest_asked, pytest_results, spec, torch_home
+from labgrade import course, graded_plain, output, pages, pipeline, pytest_asked, pytest_results, spec, torch_home
 from labgrade.errors import UsageError
 from labgrade.verdict import Outcome
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
 
     from labgrade.model import Task
-    from labgrade.results import Graded, Submission
+    from labgrade.results import Graded, Report, Submission
 
 REFUSED = "nothing protects you from the submissions' code; grade in a virtual machine, or say --unsafe if you trust it"
 UNSAFE = (
@@ -196,6 +196,7 @@ class Grading:
         terminal.render(report, console=console, staff=True)
         try:
             self._as_json(as_json.render(report))
+            self._as_page(report)
         except UsageError as error:
             console.print(f"labgrade: {error}", style="red", markup=False, soft_wrap=True)
             self._exit_with(pytest.ExitCode.INTERNAL_ERROR)
@@ -208,6 +209,11 @@ class Grading:
             sys.stdout.write(text + "\n")
         elif target:
             output.write(str(self.config.invocation_params.dir / target), text)
+
+    def _as_page(self, report: Report) -> None:
+        target = self.config.getoption("report_html")
+        if target:
+            output.write(str(self.config.invocation_params.dir / target), pages.render(report, staff=True))
 
     def _exit_with(self, code: pytest.ExitCode) -> None:
         if self._session is not None:

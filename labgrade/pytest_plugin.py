@@ -44,6 +44,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--labgrade-json", metavar="FILE", help="write the report as JSON; `-` is stdout, and all else goes to stderr"
     )
+    group.addoption("--report-html", metavar="FILE", help="write a page for a browser: a student's, or that of a class")
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from labgrade.values import Value
-    from labgrade.verdict import Verdict
+    from labgrade.verdict import ComparedRow, TileGrid, Verdict
 
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -72,7 +72,8 @@ class Execution:
 class Answer:
     """The value that a submission gives, where it was found, and what staff should know about other forms of it.
 
-    `notes` are for the student, too: what holds for the value although nothing is wrong with it.
+    `notes` are for the student, too: what holds for the value although nothing is wrong with it. `printed` is what the
+    code behind it wrote, cut.
     """
 
     name: str
@@ -80,6 +81,7 @@ class Answer:
     origin: str
     remarks: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    printed: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,16 +93,7 @@ class NoAnswer:
     origin: str = ""
     remarks: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ComparedRow:
-    """One number of a table that was handed in, beside the expected one. None: there is no such row."""
-
-    name: str
-    got: float | None
-    expected: float | None
-    right: bool
+    printed: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,7 +111,7 @@ class Graded:
     """A check (or one case of it) of one submission, judged. `earned` is rounded to hundredths.
 
     `seconds`: how long obtaining and judging took. `printed`: what the student's code wrote meanwhile. `rows`: a table
-    beside the expected one, which a student may see where the check is `revealed`.
+    beside the expected one, which a student may see where the check is `revealed`. `grids`: the tiles that are wrong.
     """
 
     id: str
@@ -132,6 +125,7 @@ class Graded:
     printed: str = ""
     rows: tuple[ComparedRow, ...] = ()
     revealed: bool = False
+    grids: tuple[TileGrid, ...] = ()
     decision: Decision | None = None
 
 

@@ -223,6 +223,7 @@ def check() -> Schema:
             "by_hand": {"type": "array", "minItems": 1, "items": _criterion()},
             "hidden": {"type": "boolean"},
             "bonus": {"type": "boolean"},
+            "reveal": {"type": "boolean"},
             "needs": {"type": "array", "items": ID},
             "cases": {"type": "array", "minItems": 1, "items": {"$ref": "#/$defs/case"}},
             "counterexample": _counterexample(),

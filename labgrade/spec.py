@@ -219,6 +219,7 @@ class _Parser:
             by_hand=tuple(Criterion(points=_number(i["points"]), what=i["for"]) for i in data.get("by_hand", [])),
             hidden=data.get("hidden", False),
             bonus=data.get("bonus", False),
+            reveal=data.get("reveal", False),
             needs=tuple(data.get("needs", [])),
             cases=tuple(self._subject(case, main, (*here, "cases", i)) for i, case in enumerate(data.get("cases", []))),
             counterexample=Counterexample(**data["counterexample"]) if "counterexample" in data else None,

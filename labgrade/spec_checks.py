@@ -171,6 +171,8 @@ class _Finder:
         """A check is judged by a checker or by hand, and its parts fit together."""
         for place, message in spec_counterexamples.findings(self.data, check, path):
             self._find(place, message)
+        if check.get("reveal") is True:
+            self._reveal(check, (*path, "reveal"))
         if "by_hand" in check:
             extra = [word for word in ("checker", "expected", "misconceptions", "cases") if word in check]
             if extra:
@@ -186,6 +188,13 @@ class _Finder:
         if "subject" not in self.data:
             for place, _ in _quantities(check, path):
                 self._find(place, "a quantity is computed of the subject, and this task has none")
+
+    def _reveal(self, check: dict[str, Any], path: Path) -> None:
+        answer = _dict(_dict(self.data.get("answers")).get(str(check.get("answer"))))
+        if check.get("hidden") is True:
+            self._find(path, "a hidden check reveals nothing; take out 'reveal' or 'hidden'", key=True)
+        elif "type" in answer and "table" not in _dict(answer["type"]):
+            self._find(path, "'reveal' shows a table beside the expected one, and this answer is none", key=True)
 
     def _required_parameters(self, checker: object, path: Path) -> None:
         if not isinstance(checker, str) or checker not in self.course.checkers.entries:

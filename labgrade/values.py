@@ -70,17 +70,32 @@ class Artifact:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Grid:
+    """The tiles of row block `block` of a layer of `tiles` (m, k, n): `lines` along k, signs along n, `#` is wrong.
+
+    A sign stands for `scale` tiles (k, n).
+    """
+
+    layer: str
+    block: int
+    tiles: tuple[int, int, int]
+    scale: tuple[int, int]
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
     """One thing that is wrong with a file, in a sentence for the student.
 
     `certain` is False where a person has to look, and `opinion` then says what other evidence there is. `picture` are
-    lines of characters that show where it is.
+    lines of characters that show where it is; `grid` has the same in more detail.
     """
 
     says: str
     certain: bool = True
     opinion: str = ""
     picture: tuple[str, ...] = ()
+    grid: Grid | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

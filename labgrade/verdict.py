@@ -31,13 +31,46 @@ PENDING = frozenset({Outcome.FAULT, Outcome.MANUAL})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ComparedRow:
+    """A cell of a table that was handed in, beside the expected one.
+
+    None and no text: there is none, or it stays untold. `name` is the row's, `column` that of the cell. Numbers are as
+    they are; a shape counts its elements, and the texts say what a number can't. `right` is what the checker found.
+    """
+
+    name: str
+    got: float | None
+    expected: float | None
+    right: bool
+    column: str = ""
+    got_text: str = ""
+    expected_text: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TileGrid:
+    """The tiles of one row block of a layer that was cut up: `lines` run along k, their signs along n, `#` is wrong.
+
+    A sign stands for `scale` tiles (k, n); the layer has `tiles` of them (m, k, n). `picture` is the same in the few
+    characters that a reason has room for.
+    """
+
+    layer: str
+    block: int
+    tiles: tuple[int, int, int]
+    scale: tuple[int, int]
+    lines: tuple[str, ...]
+    picture: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
     """What a check came to, and why.
 
     `credit` is in [0, 1]. `reason` and `hint` are for the student, `facts` (got, expected, off, ...) for staff.
     `notes` are for the student, too: what holds beside the verdict, such as weights that stood in for others.
     `agrees`: the answer agrees with the expected value as far as it was printed, even where too few digits keep it
-    from full credit.
+    from full credit. `rows` and `grids` are what a picture can be drawn of, where the answer was not right.
     """
 
     outcome: Outcome
@@ -47,6 +80,8 @@ class Verdict:
     facts: Mapping[str, str] = field(default_factory=dict)
     agrees: bool = False
     notes: tuple[str, ...] = ()
+    rows: tuple[ComparedRow, ...] = ()
+    grids: tuple[TileGrid, ...] = ()
 
     def __post_init__(self) -> None:
         if not 0 <= self.credit <= 1:

@@ -92,7 +92,7 @@ def test_the_json_report_goes_to_stdout_alone(course, capsys):
 
 def test_the_json_report_goes_to_a_file_too(course, capsys):
     main(["check", "submissions/twice", "--json", "out.json"])
-    assert json.loads((course / "out.json").read_text())["schema"] == "labgrade/report/1"
+    assert json.loads((course / "out.json").read_text())["schema"] == "labgrade/report/2"
     assert "PARTIAL" in capsys.readouterr().out
 
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 from fractions import Fraction
 
 from labgrade import graded_plain, policy
-from labgrade.results import ComparedRow, Decision, Graded, Report, SubmissionReport, TaskReport
-from labgrade.verdict import Outcome, correct, partial, without_value
+from labgrade.results import Decision, Graded, Report, SubmissionReport, TaskReport
+from labgrade.verdict import ComparedRow, Outcome, TileGrid, correct, partial, without_value
 
 MARKED = Graded(
     id="discussion",
@@ -22,8 +22,9 @@ MARKED = Graded(
     printed="layers: 57\n",
     rows=(
         ComparedRow(name="conv1", got=1.0, expected=2.5, right=False),
-        ComparedRow(name="fc", got=None, expected=3.0, right=False),
+        ComparedRow(name="fc", got=None, expected=3.0, right=False, column="shape", expected_text="1x3"),
     ),
+    grids=(TileGrid(layer="fc", block=0, tiles=(1, 2, 2), scale=(1, 1), lines=("#.", ".."), picture=("fc: 2x2",)),),
     revealed=True,
     decision=Decision(
         by="ta", at="2026-11-21T10:00:00Z", reason="read", machine=without_value(Outcome.MANUAL, "waits", why="words")

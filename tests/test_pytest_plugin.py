@@ -166,7 +166,7 @@ def test_json_goes_to_stdout_alone_and_all_else_to_stderr(course, more):
     if more == ["-n2"]:
         pytest.importorskip("xdist", reason="pytest-xdist is an extra")
     done = run(course, "--submission=right", "--labgrade-json", "-", *more)
-    assert json.loads(done.stdout)["schema"] == "labgrade/report/1"
+    assert json.loads(done.stdout)["schema"] == "labgrade/report/2"
     assert "right" in done.stderr
     assert "MANUAL" in done.stderr
 

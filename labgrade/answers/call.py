@@ -99,7 +99,14 @@ def obtain(  # noqa: PLR0913 - each by its name
             value, note = _value(execution.value, kind, form)
     except WrongTypeError as error:
         return _none(name, origin, execution, Outcome.INCORRECT, f"{form.function} returned {error}", remarks)
-    return Answer(name=name, value=value, origin=origin, remarks=(*remarks, *note), notes=advice.notes(execution))
+    return Answer(
+        name=name,
+        value=value,
+        origin=origin,
+        remarks=(*remarks, *note),
+        notes=advice.notes(execution),
+        printed=execution.printed,
+    )
 
 
 def _run(
@@ -148,7 +155,14 @@ def _none(
 ) -> NoAnswer:
     facts = {"printed": execution.printed} if execution.printed else {}
     verdict = without_value(outcome, reason, hint=advice.hint(execution), **facts)
-    return NoAnswer(name=name, verdict=verdict, origin=origin, remarks=remarks, notes=advice.notes(execution))
+    return NoAnswer(
+        name=name,
+        verdict=verdict,
+        origin=origin,
+        remarks=remarks,
+        notes=advice.notes(execution),
+        printed=execution.printed,
+    )
 
 
 def _alone(plain: object, kind: AnswerType) -> tuple[object, tuple[str, ...]]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from labgrade.answers.plain import what
 from labgrade.answers.typed import WrongTypeError, as_value
 from labgrade.sandbox.visible import visible
-from labgrade.values import Finding, Findings, Row, Table
+from labgrade.values import Finding, Findings, Grid, Row, Table
 
 if TYPE_CHECKING:
     from labgrade.values import Value
@@ -47,4 +47,17 @@ def _finding(plain: dict[str, Any]) -> Finding:
         certain=plain.get("certain", True) is True,
         opinion=visible(str(plain.get("opinion", "")), _SAID_CHARS),
         picture=tuple(visible(str(line), _LINE_CHARS) for line in plain.get("picture", ())),
+        grid=_grid(plain["grid"]) if "grid" in plain else None,
+    )
+
+
+def _grid(plain: dict[str, Any]) -> Grid:
+    blocks, down, across = plain["tiles"]
+    each_down, each_across = plain["scale"]
+    return Grid(
+        layer=visible(plain["layer"], _LINE_CHARS),
+        block=plain["block"],
+        tiles=(blocks, down, across),
+        scale=(each_down, each_across),
+        lines=tuple(plain["lines"]),
     )

@@ -149,16 +149,17 @@ def obtain(
     value = _read(name, kind, form, ran)
     failed = ran.run.status != "returned"
     notes = (*ran.notes, *advice.notes(ran.run))
+    facts = _shown(ran.run)
+    printed = "\n".join(facts.values())
     if value is not None and (isinstance(value, Answer) or not failed):
         later = (f"{form.file} did not end well: {ran.run.reason}",) if failed else ()
-        return replace(value, origin=f"{form.command}: {value.origin}", notes=(*later, *notes))
-    facts = _shown(ran.run)
+        return replace(value, origin=f"{form.command}: {value.origin}", notes=(*later, *notes), printed=printed)
     verdict = (
         without_value(OUTCOMES[ran.run.status], ran.run.reason, hint=ran.hint or advice.hint(ran.run), **facts)
         if failed
         else without_value(Outcome.MISSING, _not_there(form, ran), **facts)
     )
-    return NoAnswer(name=name, verdict=verdict, origin=form.command, notes=notes)
+    return NoAnswer(name=name, verdict=verdict, origin=form.command, notes=notes, printed=printed)
 
 
 def _found(form: RunForm | BuildForm, submission: Submission) -> str | Sources | Unreadable | None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from labgrade.model import Task
 
 _FOR_PEOPLE: dict[type, set[str]] = {
-    Check: {"id", "points", "hidden", "bonus", "needs", "cases", "by_hand"},
+    Check: {"id", "points", "hidden", "bonus", "needs", "cases", "by_hand", "reveal"},
     Alternative: {"says"},
     Partly: {"says"},
     QuantityCall: {"published"},

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from labgrade.policy import totals
+from labgrade.report import sums
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -14,8 +16,10 @@ if TYPE_CHECKING:
 
     from labgrade.model import Plain
     from labgrade.results import Graded, Report, SubmissionReport, TaskReport
+    from labgrade.verdict import TileGrid
 
-SCHEMA = "labgrade/report/1"
+SCHEMA = "labgrade/report/2"
+_EXACT = 2**53
 # Half a surrogate pair is no character: it comes from file names that are not UTF-8, and no encoder takes it.
 LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 # Characters that act on a terminal and that JSON would let pass; they only occur inside its strings.
@@ -37,12 +41,18 @@ def render(report: Report) -> str:
 
 
 def _submission(submission: SubmissionReport) -> dict[str, Plain]:
-    total = totals(check for task in submission.tasks for check in task.checks)
+    total = sums.of(submission)
     return {
         "name": submission.name,
+        "members": list(submission.members),
+        "handed_in": submission.handed_in,
         "points": _number(total.points),
         "earned": _number(total.earned),
         "at_most": _number(total.at_most),
+        "final": _number(total.final),
+        "deductions": [
+            {"lab": each.lab, "points": _number(each.points), "why": each.why} for each in submission.deductions
+        ],
         "left_out": list(submission.remarks),
         "tasks": [_task(task) for task in submission.tasks],
     }
@@ -75,7 +85,48 @@ def _check(check: Graded) -> dict[str, Plain]:
         "hidden": check.hidden,
         "bonus": check.bonus,
         "facts": dict(facts),
+        "seconds": _short(check.seconds),
+        "printed": check.printed,
+        "revealed": check.revealed,
+        "rows": [{**asdict(row), "got": _short(row.got), "expected": _short(row.expected)} for row in check.rows],
+        "grids": [_grid(grid) for grid in check.grids],
+        "decision": _decision(check),
     }
+
+
+def _grid(grid: TileGrid) -> dict[str, Plain]:
+    return {
+        "layer": grid.layer,
+        "block": grid.block,
+        "tiles": list(grid.tiles),
+        "scale": list(grid.scale),
+        "lines": list(grid.lines),
+        "picture": list(grid.picture),
+    }
+
+
+def _decision(check: Graded) -> dict[str, Plain] | None:
+    decided = check.decision
+    if decided is None:
+        return None
+    machine = decided.machine
+    return {
+        "by": decided.by,
+        "at": decided.at,
+        "reason": decided.reason,
+        "machine": {
+            "outcome": machine.outcome.value,
+            "credit": _number(machine.credit),
+            "reason": machine.reason,
+            "hint": machine.hint,
+            "facts": dict(machine.facts),
+        },
+    }
+
+
+def _short(value: float | None) -> int | float | None:
+    """A measured number; without a point where it has no fraction and a float holds every digit of it."""
+    return int(value) if value is not None and abs(value) < _EXACT and value == int(value) else value
 
 
 def _number(value: Fraction) -> int | float:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import unicodedata
 from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 from rich.text import Text
+
+from labgrade.report.seen import escaped
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -15,7 +16,6 @@ WIDEST = 100  # longer lines are hard to read
 NARROWEST = 40  # below this, wrapping makes things worse
 LONGEST_TEXT = 1500  # characters of one message
 MOST_LINES = 20
-UNSEEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})  # control, format, surrogate, unassigned, line ends
 
 
 class Page:
@@ -33,7 +33,7 @@ class Page:
     def visible(self, text: str) -> str:
         """The text with whatever could act on a terminal, or that its encoding lacks, written as an escape."""
         encoding = self._console.encoding
-        seen = "".join(_escaped(character) for character in _clipped(text).expandtabs(4))
+        seen = "".join(escaped(character) for character in _clipped(text).expandtabs(4))
         return seen.encode(encoding, "backslashreplace").decode(encoding)
 
     def line(self, *parts: tuple[str, str], right: tuple[str, str] = ("", ""), hang: int = 0) -> None:
@@ -92,9 +92,3 @@ def _clipped(text: str) -> str:
         return text
     kept = LONGEST_TEXT - 50  # with what follows still short enough, so that cutting again changes nothing
     return f"{text[:kept]}... ({len(text) - kept:,} more characters)"
-
-
-def _escaped(character: str) -> str:
-    if unicodedata.category(character) not in UNSEEN:
-        return character
-    return character.encode("unicode_escape").decode("ascii")

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .picture import picture
+from .picture import grid, picture
 
 if TYPE_CHECKING:
     from .findings import Finding
+    from .layers import Layer
     from .prove import Proof
 
 SHOWN = 5
@@ -22,7 +23,9 @@ def told(proof: Proof, limit: int, opinion: str = "") -> list[dict[str, Any]]:
             plain["opinion"] = opinion
         if "tile" in plain and plain["layer"] not in drawn:
             drawn.add(plain["layer"])
-            plain["picture"] = _picture(proof, plain["layer"], limit)
+            layer, wrong = _wrong(proof, plain["layer"])
+            plain["picture"] = picture(layer, wrong, limit)
+            plain["grid"] = grid(layer, wrong, limit)
     left = proof.findings[SHOWN:]
     if left:
         says = f"and {len(left):,} more like {'these' if len(shown) > 1 else 'this'}"
@@ -30,10 +33,9 @@ def told(proof: Proof, limit: int, opinion: str = "") -> list[dict[str, Any]]:
     return shown
 
 
-def _picture(proof: Proof, name: str, limit: int) -> list[str]:
+def _wrong(proof: Proof, name: str) -> tuple[Layer, list[tuple[int, int, int]]]:
     layer = next(layer for layer in proof.original.layers if layer.name == name)
-    wrong = [tile for finding in proof.findings if (tile := _tile_of(finding, name)) is not None]
-    return picture(layer, wrong, limit)
+    return layer, [tile for finding in proof.findings if (tile := _tile_of(finding, name)) is not None]
 
 
 def _tile_of(finding: Finding, layer: str) -> tuple[int, int, int] | None:

@@ -1,4 +1,3 @@
-# ruff: noqa: RUF001 - students write full-width signs
 import subprocess
 from fractions import Fraction
 

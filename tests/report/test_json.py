@@ -87,6 +87,12 @@ def test_a_whole_check():
         "hidden": False,
         "bonus": False,
         "facts": {"got": "1,356,857,600", "expected": "1,498,376,192", "off": "-141,518,592"},
+        "seconds": 0,
+        "printed": "",
+        "revealed": False,
+        "rows": [],
+        "grids": [],
+        "decision": None,
     }
     assert document["notes"] == list(ONE.notes)
 

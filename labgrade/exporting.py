@@ -1,0 +1,194 @@
+"""`labgrade export`: every format that there is, made of a report again without running anything."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from labgrade import output, pages, policy
+from labgrade.errors import UsageError
+from labgrade.report import github, gradebook, gradescope, junit, lms, markdown, read
+from labgrade.report import json as as_json
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from labgrade.report.lms import Merged
+    from labgrade.results import Report
+
+_KEPT = frozenset(" -_.,()")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Format:
+    """How a report becomes files. `each`: one a submission, of a report that holds it alone; else one of all."""
+
+    file: str
+    render: Callable[[Report], str]
+    each: bool = False
+
+
+def _student_page(report: Report) -> str:
+    from labgrade.report.html import student
+
+    return student.render(policy.for_student(report))
+
+
+def _class_page(report: Report) -> str:
+    from labgrade.report.html import classroom
+
+    return classroom.render(report)
+
+
+FORMATS = {
+    "json": _Format(file="report.json", render=as_json.render),
+    "junit": _Format(file="junit.xml", render=junit.render),
+    "csv": _Format(file="gradebook.csv", render=gradebook.render),
+    "markdown": _Format(file="report.md", render=markdown.render),
+    "github": _Format(file="summary.md", render=github.render),
+    "gradescope": _Format(file="gradescope/{}/results.json", render=gradescope.render, each=True),
+    "html": _Format(file="students/{}.html", render=_student_page, each=True),
+    "class": _Format(file="class.html", render=_class_page),
+}
+
+
+def add_to(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the command to those of `labgrade`."""
+    parser = verbs.add_parser("export", help="make every format of a report, without grading again")
+    source = parser.add_mutually_exclusive_group(required=True)
+    source.add_argument("--results", type=Path, metavar="DIR", help="the results folder of a grading run")
+    source.add_argument("--json", type=Path, metavar="FILE", help="what pytest --labgrade-json wrote")
+    formats = [*FORMATS, "all"]
+    parser.add_argument("--format", choices=formats, help="which one; html is a page a student, class one of all")
+    parser.add_argument("--out", type=Path, metavar="DIR", help="where the files go (default: one format to stdout)")
+    parser.add_argument("--merge", type=Path, metavar="CSV", help="a gradebook that Canvas or Moodle exported")
+    parser.add_argument("--column", metavar="NAME", help="the column of it that takes the points")
+    parser.add_argument("--with-pending", action="store_true", help="also merge points that are not settled yet")
+    view = parser.add_mutually_exclusive_group()
+    view.add_argument("--student-view", action="store_true", help="leave out what students may not see")
+    view.add_argument("--staff", action="store_true", help="everything, which is the default")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Write what was asked for."""
+    if not options.format and not options.merge:
+        message = "say which --format to write, or --merge a gradebook"
+        raise UsageError(message)
+    report = _report(options)
+    if options.merge:
+        _merge(report, options)
+    if not options.format:
+        return 0
+    if options.student_view:
+        report = policy.for_student(report)
+    if options.format in ("html", "class", "all"):
+        pages.refuse_without()
+    chosen = [name for name in FORMATS if options.format in (name, "all")]
+    if options.student_view:
+        chosen = [name for name in chosen if name != "class" or options.format == "class"]
+    if options.out is None:
+        _print(report, chosen)
+    else:
+        _write(report, chosen, options.out)
+    return 0
+
+
+def _report(options: argparse.Namespace) -> Report:
+    """The report of a run: its results folder's, or that in a file.
+
+    Raises:
+        UsageError: there is none.
+    """
+    path: Path = options.json or options.results / "report.json"
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        what = (error.strerror or str(error)).lower() if isinstance(error, OSError) else "it is not UTF-8"
+        message = f"'{path}' can't be read: {what}"
+        raise UsageError(message) from error
+    return read.read(text, str(path))
+
+
+def _print(report: Report, names: Sequence[str]) -> None:
+    if len(names) > 1 or (FORMATS[names[0]].each and len(report.submissions) != 1):
+        message = "these are several files; say where they go with --out DIR"
+        raise UsageError(message)
+    sys.stdout.write(FORMATS[names[0]].render(report) + "\n")
+
+
+def _write(report: Report, names: Iterable[str], out: Path) -> None:
+    for name in names:
+        written = 0
+        for path, text in _files(report, FORMATS[name]):
+            target = out / path
+            try:
+                target.parent.mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                message = f"'{target.parent}' can't be made: {(error.strerror or str(error)).lower()}"
+                raise UsageError(message) from error
+            output.write(str(target), text)
+            written += 1
+        print(f"{name}: {written} {'file' if written == 1 else 'files'} in {out}", file=sys.stderr)  # noqa: T201
+
+
+def _files(report: Report, form: _Format) -> Iterator[tuple[str, str]]:
+    """Each file of a format: its path below the folder, and its text."""
+    if not form.each:
+        yield form.file, form.render(report)
+        return
+    taken: set[str] = set()
+    for submission in report.submissions:
+        name = _file_name(submission.name, taken)
+        yield form.file.format(name), form.render(replace(report, submissions=(submission,)))
+
+
+def _file_name(name: str, taken: set[str]) -> str:
+    """A submission's name as that of a file, on every system; each is given once, whatever the case of its letters."""
+    bare = "".join(each if each.isalnum() or each in _KEPT else "_" for each in name).strip(" .")[:120] or "_"
+    found, number = bare, 1
+    while found.casefold() in taken:
+        number += 1
+        found = f"{bare}-{number}"
+    taken.add(found.casefold())
+    return found
+
+
+def _merge(report: Report, options: argparse.Namespace) -> None:
+    """Write the gradebook with the points beside the one that was given, or into --out; say who was left out."""
+    if not options.column:
+        message = "say which column of the gradebook takes the points: --column NAME"
+        raise UsageError(message)
+    try:
+        exported = options.merge.read_bytes()
+    except OSError as error:
+        message = f"'{options.merge}' can't be read: {(error.strerror or str(error)).lower()}"
+        raise UsageError(message) from error
+    merged = lms.merge(report, exported, str(options.merge), options.column, with_pending=options.with_pending)
+    target = options.merge.with_name(f"{options.merge.stem}-merged.csv")
+    if options.out is not None:
+        target = options.out / options.merge.name
+        if target.resolve() == options.merge.resolve():
+            message = f"'{target}' is the gradebook itself; say another --out"
+            raise UsageError(message)
+        target.parent.mkdir(parents=True, exist_ok=True)
+    output.write_bytes(str(target), merged.text)
+    for line in _said(merged, target):
+        print(line, file=sys.stderr)  # noqa: T201
+
+
+def _said(merged: Merged, target: Path) -> Iterator[str]:
+    yield f"merge: {merged.written:,} {'cell' if merged.written == 1 else 'cells'} written to {target}"
+    left = (
+        (merged.unknown, "in no row of the gradebook"),
+        (merged.ambiguous, "fits several rows, or shares one; nothing was written"),
+        (merged.pending, "waits for a person; nothing was written (--with-pending writes what is certain)"),
+    )
+    for names, why in left:
+        for name in names:
+            yield f"  '{name}': {why}"
+    if merged.left:
+        yield f"  {merged.left:,} {'row' if merged.left == 1 else 'rows'} of the gradebook left as they were"

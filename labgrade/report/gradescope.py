@@ -1,0 +1,76 @@
+"""The report as Gradescope's results.json: one file for each submission, which its autograder leaves in results/.
+
+The format: https://gradescope-autograders.readthedocs.io/en/latest/specs/. A hidden check has the visibility `hidden`:
+Gradescope shows it to staff alone, and then shows no total to the student either.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from labgrade.report import sums
+from labgrade.report.seen import seen
+from labgrade.verdict import PENDING, Outcome
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+    from labgrade.model import Plain
+    from labgrade.results import Graded, Report, SubmissionReport, TaskReport
+
+
+def render(report: Report) -> str:
+    """results.json of the first submission of a report, without a final newline."""
+    (submission, *_) = report.submissions
+    total = sums.of(submission)
+    document: dict[str, Plain] = {
+        "score": _number(total.final),
+        "execution_time": round(sum(check.seconds for check in sums.checks(submission))),
+        "output": _output(submission, total),
+        "output_format": "text",
+        "test_output_format": "text",
+        "test_name_format": "text",
+        "visibility": "visible",
+        "stdout_visibility": "hidden",
+        "tests": [
+            _test(task, check, f"{place}.{number}")
+            for place, task in enumerate(submission.tasks, 1)
+            for number, check in enumerate(task.checks, 1)
+        ],
+    }
+    return json.dumps(document, ensure_ascii=False, indent=2, allow_nan=False)
+
+
+def _output(submission: SubmissionReport, total: sums.Sums) -> str:
+    """What holds for the whole submission. Nothing here tells of hidden checks: no total, no count."""
+    lines = [f"left out: {remark}" for remark in submission.remarks]
+    lines += [f"{each.lab}: {sums.points(each.points)} points are taken: {each.why}" for each in submission.deductions]
+    visible = any(check.verdict.outcome in PENDING and not check.hidden for check in sums.checks(submission))
+    if total.pending and visible:
+        lines.append("some checks wait for a person, so the score may still rise")
+    return seen("\n".join(lines))
+
+
+def _test(task: TaskReport, check: Graded, number: str) -> Plain:
+    verdict = check.verdict
+    hint = f"hint: {verdict.hint}" if verdict.hint else ""
+    notes = [f"note: {note}" for note in verdict.notes]
+    source = f"from: {check.answer_from}" if check.answer_from else ""
+    test: dict[str, Plain] = {
+        "name": seen(f"{task.title}: {check.id}") + (" (bonus)" if check.bonus else ""),
+        "number": number,
+        "score": _number(check.earned),
+        "max_score": 0 if check.bonus else _number(check.points),
+        "output": seen("\n".join(filter(None, (f"{verdict.outcome}: {verdict.reason}", hint, *notes, source)))),
+        "tags": [seen(task.id)],
+        "visibility": "hidden" if check.hidden else "visible",
+        "extra_data": {"outcome": str(verdict.outcome)},
+    }
+    if verdict.outcome not in PENDING:  # what waits is neither passed nor failed
+        test["status"] = "passed" if verdict.outcome is Outcome.CORRECT else "failed"
+    return test
+
+
+def _number(value: Fraction) -> int | float:
+    return value.numerator if value.denominator == 1 else float(round(value, 2))
