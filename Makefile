@@ -9,7 +9,7 @@ SUBMISSIONS_DIR ?= submissions
 BIN = $(VENV)/bin
 STAMP = $(VENV)/.installed
 
-.PHONY: grade test lint docs setup bench bench-macs bench-onnx bench-sandbox soak mutation schema clean
+.PHONY: grade test lint docs setup bench bench-macs bench-onnx bench-sandbox bench-class soak mutation schema clean
 
 # pytest ends with 1 where a check is not right: the submission was graded all the same. Where a task can't be read it
 # ends with 2, and so does make.
@@ -47,6 +47,9 @@ bench-onnx: setup
 
 bench-sandbox: setup
 	$(BIN)/python benchmarks/sandbox.py
+
+bench-class: setup
+	$(BIN)/python benchmarks/class.py
 
 soak: setup
 	LABGRADE_SOAK=200 $(BIN)/python -m pytest tests/sandbox/test_soak.py

@@ -7,23 +7,38 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+from rich.text import Text
 
 from labgrade.class_run.run import Begun
 from labgrade.class_run.worker import Done
 from labgrade.ledger.book import Entered
+from labgrade.sandbox.visible import visible
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from types import TracebackType
     from typing import Self
 
-    from rich.console import Console
+    from rich.console import Console, RenderableType
 
     from labgrade.class_run.run import Event
 
+_LONGEST = 400
 _REFRESH_SECONDS = 0.2
 _LINE_SECONDS = 30.0
 _MINUTE = 60
 _SETTLED = 3  # submissions that were run, before the time that others take is guessed
+
+
+class _Bar(Progress):
+    """A bar with a line below it, which is cut where it does not fit."""
+
+    said = ""
+
+    def get_renderables(self) -> Iterable[RenderableType]:
+        """The bar, and the line."""
+        yield self.make_tasks_table(self.tasks)
+        yield Text(self.said, no_wrap=True, overflow="ellipsis")
 
 
 class Shown:
@@ -31,14 +46,15 @@ class Shown:
 
     def __init__(self, console: Console) -> None:
         self._console = console
-        columns = ("{task.description}", BarColumn(bar_width=20), MofNCompleteColumn(), "{task.fields[said]}")
-        self._bar = Progress(
-            *(TextColumn(column, markup=False) if isinstance(column, str) else column for column in columns),
+        self._bar = _Bar(
+            TextColumn("{task.description}", markup=False),
+            BarColumn(),
+            MofNCompleteColumn(),
             console=console,
             auto_refresh=False,  # no thread: processes are forked while it shows
             disable=not console.is_terminal,
         )
-        self._task = self._bar.add_task("grading", total=None, said="")
+        self._task = self._bar.add_task("grading", total=None)
         self._outcomes: Counter[str] = Counter()
         self._slowest = (0.0, "")
         self._submissions = 0
@@ -96,10 +112,11 @@ class Shown:
                 self._bar.refresh()
         elif now - self._lined >= _LINE_SECONDS:
             self._lined = now
-            self._console.print(f"{self._done} of {self._submissions} submissions, {self.said()}", markup=False)
+            said = visible(f"{self._done} of {self._submissions} submissions; {self.said()}", _LONGEST)
+            self._console.print(said, markup=False)
 
     def _show(self) -> None:
-        self._bar.update(self._task, said=self.said())
+        self._bar.said = visible(self.said(), _LONGEST)
 
     def said(self) -> str:
         """The verdicts so far, the time left, and the slowest check."""

@@ -37,13 +37,12 @@ class Ledger:
         LedgerError: from every method, where the file can't be read or written.
     """
 
-    def __init__(self, folder: Path, *, write: bool = False, wait: float = WAIT_SECONDS) -> None:
+    def __init__(self, folder: Path, *, write: bool = False) -> None:
         self.path = folder / NAME
         if not write and not self.path.is_file():
-            message = f"there are no results in '{folder}'; grade first: labgrade grade SUBMISSIONS --out {folder}"
-            raise LedgerError(message)
+            raise self._nothing()
         with self._told():
-            self._connection = sqlite3.connect(self.path, timeout=wait, isolation_level=None)
+            self._connection = sqlite3.connect(self.path, timeout=WAIT_SECONDS, isolation_level=None)
         try:
             self._open(write=write)
         except BaseException:
@@ -93,6 +92,12 @@ class Ledger:
         )
         return LedgerError(message)
 
+    def _nothing(self) -> LedgerError:
+        folder = self.path.parent
+        return LedgerError(
+            f"there are no results in '{folder}'; grade first: labgrade grade SUBMISSIONS --out {folder}"
+        )
+
     def _open(self, *, write: bool) -> None:
         version = self._version()
         if version > tables.VERSION:
@@ -102,6 +107,8 @@ class Ledger:
             )
             raise LedgerError(message)
         if not write:
+            if not version:  # a run was killed before it began
+                raise self._nothing()
             if version < tables.VERSION:
                 message = f"the ledger '{self.path}' is of an older labgrade: `labgrade regrade` brings it up to date"
                 raise LedgerError(message)

@@ -127,12 +127,12 @@ def _leave(jail: Jail) -> NoReturn:
     os._exit(0)
 
 
-def _prepared(shelf: Shelf, subject: dict[str, Any]) -> dict[str, str]:
+def _prepared(shelf: Shelf, subject: dict[str, Any]) -> dict[str, object]:
     try:
         shelf.prepare(subject)
     except Exception as error:  # noqa: BLE001 - a subject that cannot be built is a fault, and the server lives on
         return {"event": "fault", "reason": f"{type(error).__name__}: {error}"[:1000]}
-    return {"event": "ready"}
+    return {"event": "ready", "bytes": shelf.bytes}
 
 
 def _settle_as_server(warm: bool) -> dict[str, object]:  # noqa: FBT001

@@ -1,6 +1,7 @@
 """One set of servers for several graders: the first grader listens, the others (xdist's workers) ask it for a branch.
 
-What is sent is one kind of server; what comes back is how that server is jailed, and a socket of a branch of it. The
+What is sent is one kind of server; what comes back is how that server is jailed, and a socket of a branch of it. Where
+a subject is sent with it, the branch has that subject ready, and all who ask for it share it: it is built once. The
 socket that is listened on lies in a folder of this user's own.
 """
 
@@ -10,6 +11,7 @@ import contextlib
 import json
 import socket
 import threading
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from labgrade.errors import FaultError
@@ -40,17 +42,21 @@ class Lender(threading.Thread):
         with contextlib.suppress(OSError):
             while True:
                 asking, _ = self._listener.accept()
-                with asking, contextlib.suppress(OSError):
-                    self._answer(asking, asking.recv(_MESSAGE_BYTES).decode())
+                with asking, contextlib.suppress(OSError, ValueError):  # it is gone already
+                    self._answer(asking, **json.loads(asking.recv(_MESSAGE_BYTES)))
 
-    def _answer(self, asking: socket.socket, kind: str) -> None:
+    def _answer(self, asking: socket.socket, kind: str, subject: object = None) -> None:
         for _ in range(2):
             try:
                 server = self._get(kind)
                 if not isinstance(server, Warm):
                     break
-                with server.branch() as branch:
-                    socket.send_fds(asking, [json.dumps({"state": server.state}).encode()], [branch.fileno()])
+                told = [json.dumps({"state": server.state}).encode()]
+                if subject is not None:
+                    server.lend(subject, partial(_send, asking, told))
+                else:
+                    with server.branch() as branch:
+                        _send(asking, told, branch)
             except LostError:
                 self._drop(kind)
             except FaultError as error:
@@ -71,13 +77,22 @@ def borrow(path: Path, kind: str) -> Warm:
     """A branch of the server of that kind of the grader that listens there.
 
     Raises:
-        FaultError: it has none, or is gone.
+        FaultError: it has none, or is gone; from the branch, too, where a subject can't be had from it.
     """
+    line, state = _ask(path, {"kind": kind})
+    return Warm.joined(line, state, lambda subject: _ask(path, {"kind": kind, "subject": subject})[0])
+
+
+def _send(asking: socket.socket, told: list[bytes], line: socket.socket) -> None:
+    socket.send_fds(asking, told, [line.fileno()])
+
+
+def _ask(path: Path, wanted: dict[str, object]) -> tuple[socket.socket, dict[str, Any]]:
     try:
         with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as asking:
             asking.settimeout(START_SECONDS)
             asking.connect(str(path))
-            asking.send(kind.encode())
+            asking.send(json.dumps(wanted).encode())
             text, descriptors, _, _ = socket.recv_fds(asking, _MESSAGE_BYTES, 1)
         told: dict[str, Any] = json.loads(text)
     except (OSError, ValueError) as error:
@@ -85,4 +100,4 @@ def borrow(path: Path, kind: str) -> Warm:
         raise FaultError(message) from error
     if "problem" in told:
         raise FaultError(told["problem"])
-    return Warm.joined(socket.socket(fileno=descriptors[0]), told["state"])
+    return socket.socket(fileno=descriptors[0]), told["state"]

@@ -33,6 +33,12 @@ class Shelf:
         gc.collect()
         gc.freeze()
 
+    @property
+    def bytes(self) -> int:
+        """What the weights of the ready subject take."""
+        model, _ = self._subject.with_weights()
+        return sum(each.nbytes for each in model.parameters()) if hasattr(model, "parameters") else 0
+
     def arguments(self, told: Any) -> dict[str, object]:
         """The values of the names `given` of a `subject`, in order."""
         wanted = told["subject"]

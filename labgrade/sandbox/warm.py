@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import select
 import socket
 import subprocess
 import tempfile
@@ -19,10 +20,11 @@ from labgrade.sandbox.layers import NAMESPACES
 from labgrade.sandbox.starting import START_SECONDS, start
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
 _MESSAGE_BYTES = 1 << 16
 _BRANCHES = 2
+_LENT_BYTES = 2 << 30  # of weights in branches that several graders share
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +57,8 @@ class Warm:
     """
 
     _process: subprocess.Popen[bytes] | None = None
+    _ask: Callable[[object], socket.socket] | None = None
+    _lends = False
     _log: IO[bytes] | None = None
 
     def __init__(self, settings: Settings, home: str, prefix: tuple[str, ...] = ()) -> None:
@@ -76,15 +80,22 @@ class Warm:
         self._join(control, self.state)
 
     @classmethod
-    def joined(cls, control: socket.socket, state: dict[str, Any]) -> Warm:
-        """A branch that somebody else's server made; it ends when it is closed, and its server does not."""
+    def joined(
+        cls, control: socket.socket, state: dict[str, Any], ask: Callable[[object], socket.socket] | None = None
+    ) -> Warm:
+        """A branch that somebody else's server made; it ends when it is closed, and its server does not.
+
+        `ask` gives the line to a branch of theirs that has a subject ready, which others use, too.
+        """
         warm = cls.__new__(cls)
         warm._join(control, state)  # noqa: SLF001 - of its own class
+        warm._ask = ask  # noqa: SLF001
         return warm
 
     def _join(self, control: socket.socket, state: dict[str, Any]) -> None:
         self._control = control
         self._branches: OrderedDict[str, socket.socket] = OrderedDict()
+        self._sizes: dict[str, int] = {}
         self._making_branches = threading.Lock()
         self.state = state
         self.forks_safely = state.get("event") == "ready"
@@ -141,12 +152,36 @@ class Warm:
                 raise LostError from error
         return ours
 
+    def lend(self, subject: object, send: Callable[[socket.socket], object]) -> None:
+        """Let others use the branch that has this subject ready: `send` hands them its line.
+
+        Raises:
+            LostError: the server is gone.
+            FaultError: the subject cannot be built.
+        """
+        self._lends = True
+        with self._making_branches:
+            send(self._branch(subject))
+
     def _branch(self, subject: object) -> socket.socket:
         """A server with this subject ready, of which no other server knows."""
         key = json.dumps(subject, sort_keys=True)
+        if key in self._branches and not _is_there(self._branches[key]):
+            self._branches.pop(key).close()
         if key in self._branches:
             self._branches.move_to_end(key)
             return self._branches[key]
+        self._branches[key] = self._ask(subject) if self._ask is not None else self._new_branch(key, subject)
+        while len(self._branches) > _BRANCHES and not (self._lends and self._room()):
+            gone, line = self._branches.popitem(last=False)
+            self._sizes.pop(gone, None)
+            line.close()
+        return self._branches[key]
+
+    def _room(self) -> bool:
+        return sum(self._sizes.values()) <= _LENT_BYTES
+
+    def _new_branch(self, key: str, subject: object) -> socket.socket:
         ours = self.branch()
         with contextlib.suppress(OSError):
             ours.send(json.dumps({"do": "prepare", "subject": subject}).encode())
@@ -156,9 +191,7 @@ class Warm:
             if not reply:
                 raise LostError
             raise FaultError(reply["reason"])
-        self._branches[key] = ours
-        while len(self._branches) > _BRANCHES:
-            self._branches.popitem(last=False)[1].close()
+        self._sizes[key] = reply.get("bytes", 0)
         return ours
 
     def _told(self) -> str:
@@ -171,8 +204,10 @@ class Warm:
 
     def close(self) -> None:
         """Hang up; the server then ends its children and itself."""
-        for control in (*self._branches.values(), self._control):
+        own = () if self._ask is not None else self._branches.values()  # to hang up is to hang up for all who share it
+        for control in (*own, self._control):
             _hang_up(control)
+        for control in (*self._branches.values(), self._control):
             control.close()
         self._branches.clear()
         if self._process is None or self._log is None:
@@ -209,6 +244,13 @@ def _receive(line: socket.socket, seconds: float | None) -> dict[str, Any]:
     except OSError:
         text = b""
     return json.loads(text) if text else {}
+
+
+def _is_there(line: socket.socket) -> bool:
+    """Whether the other end is still held by somebody."""
+    poll = select.poll()
+    poll.register(line, 0)
+    return not poll.poll(0)
 
 
 def _hang_up(line: socket.socket) -> None:

@@ -6,11 +6,13 @@ import subprocess
 import sys
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from labgrade.model import InputSpec, Limits, SubjectSpec
+from labgrade.sandbox import warm
 from labgrade.sandbox.layers import NAMESPACES
 from labgrade.sandbox.request import CallRequest
 from labgrade.sandbox.runner import Runner
@@ -130,7 +132,7 @@ def test_a_killed_worker_leaves_no_job_behind_and_its_grader_goes_on(runner, tmp
     call(runner, tmp_path / "first", COUNTS)
     before = len(family(os.getpid()))
     with subprocess.Popen([sys.executable, "-c", worker]) as process:
-        _wait_for(lambda: len(family(os.getpid())) >= before + 5)  # itself, two branches, a keeper, the job
+        _wait_for(lambda: len(family(os.getpid())) >= before + 4)  # itself, a branch, a keeper, the job
         process.send_signal(signal.SIGKILL)
     assert _wait_for(lambda: len(family(os.getpid())) <= before), "the worker's branches and its job are gone"
     assert call(runner, tmp_path / "second", COUNTS).value == 4
@@ -141,3 +143,42 @@ def _wait_for(condition, seconds=15):
     while not (found := condition()) and time.monotonic() < deadline:
         time.sleep(0.05)
     return found
+
+
+def test_a_subject_is_built_once_for_all_graders(runner, tmp_path):
+    """The branch that has it ready is shared, and outlives each of those who use it."""
+    call(runner, tmp_path / "first", COUNTS)
+    lent = runner._servers.get("students")
+    for number in range(3):
+        with Runner(zoo=LIGHT, fresh=False, shared=runner.share()) as other:
+            assert call(other, tmp_path / f"second{number}", COUNTS).value == 4
+            assert len(lent._branches) == 1
+            (line,) = lent._branches.values()
+    assert warm._is_there(line), "the last who used it did not end it"
+    before = len(family(os.getpid()))
+    assert call(runner, tmp_path / "third", COUNTS).value == 4
+    assert len(family(os.getpid())) <= before
+
+
+def test_what_is_ready_for_others_is_bounded_by_its_weights(runner, tmp_path, monkeypatch):
+    def subject(number):
+        return replace(SUBJECT, seed=number)
+
+    def ask(other, number):
+        folder = tmp_path / str(number)
+        folder.mkdir(exist_ok=True)
+        (folder / "hw.py").write_text(COUNTS)
+        request = CallRequest(
+            folder=folder, file="hw.py", function="f", given=("model",), subject=subject(number), limits=Limits()
+        )
+        return other.run(request).value
+
+    with Runner(zoo=LIGHT, fresh=False, shared=runner.share()) as other:
+        for number in range(5):
+            assert ask(other, number) == 4
+        lent = runner._servers.get("students")
+        assert len(lent._branches) >= 5
+        monkeypatch.setattr(warm, "_LENT_BYTES", -1)
+        assert ask(other, 7) == 4
+        assert len(lent._branches) == 2
+        assert ask(other, 0) == 4

@@ -1,0 +1,8 @@
+import classroom
+import pytest
+
+
+@pytest.fixture
+def room(tmp_path, monkeypatch):
+    monkeypatch.setenv("LABGRADE_CACHE", str(tmp_path / "cache"))
+    return classroom.Classroom(tmp_path)

@@ -1,0 +1,212 @@
+"""What is found again, and what is not: by all that a verdict depends on."""
+
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+
+import classroom
+import pytest
+from handed_in import read
+
+from labgrade import course, spec, wording
+from labgrade.graded import graded_so_far
+from labgrade.items import items
+from labgrade.ledger import parts, rows
+from labgrade.ledger.book import Rules, SubmissionBook
+from labgrade.ledger.meaning import meaning
+from labgrade.ledger.store import Ledger
+from labgrade.model import CallForm, SubjectSpec
+from labgrade.verdict import Outcome, Verdict, correct, incorrect, without_value
+
+
+@pytest.fixture
+def task(room):
+    return spec.read(room.folder / "specs/lab/task.yaml", course.find(room.folder))
+
+
+@pytest.fixture
+def opened(room):
+    """Opens the book of the first submission; what is judged is what it is told to be."""
+    room.results.mkdir()
+    ledger = Ledger(room.results, write=True)
+    found = course.find(room.folder)
+
+    def judge(task, item, verdict: Verdict, **rules):
+        """The verdict that comes out, and whether it was judged."""
+        judged = []
+
+        def grade(asked):
+            judged.append(asked)
+            return graded_so_far(asked, verdict, "somewhere")
+
+        book = SubmissionBook(
+            ledger, parts.Parts(found), read(room.submissions / "s000", "s000"), Rules(run=1, **rules)
+        ).task(task)
+        graded = book.graded(item, grade)
+        book.enter(item, graded, 0)
+        return graded.verdict, bool(judged)
+
+    yield judge
+    ledger.close()
+
+
+def test_a_verdict_is_judged_once(task, opened):
+    item = items(task)[0]
+    assert opened(task, item, incorrect("off", got="7", expected="8")) == (
+        incorrect("off", got="7", expected="8"),
+        True,
+    )
+    found, judged = opened(task, item, correct())
+    assert not judged
+    assert found == incorrect("off", got="7", expected="8")
+    assert list(found.facts) == ["got", "expected"]
+
+
+@pytest.mark.parametrize("outcome", [Outcome.TIMEOUT, Outcome.MEMORY])
+def test_what_a_busy_machine_may_have_caused_is_tried_once_more_alone(task, opened, outcome):
+    item = items(task)[0]
+    slow = without_value(outcome, "too slow")
+    assert opened(task, item, slow) == (slow, True)
+    assert opened(task, item, correct()) == (slow, False)
+    assert opened(task, item, slow, again=True) == (slow, True)
+    assert opened(task, item, correct(), again=True) == (slow, False)
+
+
+def test_what_was_slow_once_and_is_right_alone_is_right(task, opened):
+    item = items(task)[0]
+    opened(task, item, without_value(Outcome.TIMEOUT, "too slow"))
+    assert opened(task, item, correct(), again=True)[0].outcome is Outcome.CORRECT
+    assert opened(task, item, incorrect("no"))[0].outcome is Outcome.CORRECT
+
+
+def test_a_fault_is_never_found_again(task, opened):
+    item = items(task)[0]
+    for _ in range(2):
+        assert opened(task, item, without_value(Outcome.FAULT, "ours"))[1]
+    assert opened(task, item, correct())[1]
+    assert not opened(task, item, incorrect("no"))[1]
+
+
+def test_sentences_are_put_in_when_a_verdict_is_read(task):
+    check = task.checks[0]
+    mark = wording.nonce()
+    silent = wording.silent(check, mark)
+    assert "counted twice" not in repr(silent)
+    said = silent.misconceptions[0].says
+    other = replace(check, misconceptions=(replace(check.misconceptions[0], says='a "new" <word>'),))
+    plain = {"hint": said, "facts": {"several": f"{said} / x"}, "notes": [said], "credit": "1/2"}
+    assert wording.spoken(plain, other, mark) == {
+        "hint": 'a "new" <word>',
+        "facts": {"several": 'a "new" <word> / x'},
+        "notes": ['a "new" <word>'],
+        "credit": "1/2",
+    }
+
+
+def test_a_student_can_not_write_the_sign_of_a_sentence(task):
+    check = task.checks[0]
+    guessed = wording.silent(check, wording.nonce()).misconceptions[0].says
+    assert wording.spoken({"reason": guessed}, check, wording.nonce()) == {"reason": guessed}
+
+
+def changed(task, **check):
+    """The meaning of the first check with something changed."""
+    other = replace(task, checks=(replace(task.checks[0], **check),))
+    return meaning(other, items(other)[0])
+
+
+def test_all_that_decides_a_verdict_is_in_its_meaning_and_nothing_else(task):
+    first = task.checks[0]
+    same = changed(task)
+    known = first.misconceptions[0]
+    for for_people in (
+        {"id": "other"},
+        {"points": Fraction(1)},
+        {"hidden": True},
+        {"bonus": True},
+        {"needs": ("five",)},
+        {"mark": None},
+        {"expected": replace(first.expected, published=5, mark=None)},
+        {"misconceptions": (replace(known, says="other words", mark=None),)},
+    ):
+        assert changed(task, **for_people) == same
+    for meant in (
+        {"checker": replace(first.checker, name="close")},
+        {"checker": replace(first.checker, parameters={"digits": 3})},
+        {"expected": replace(first.expected, parameters={"times": 3})},
+        {"misconceptions": ()},
+        {"misconceptions": (known, known)},
+        {"also_right": (known,)},
+        {"misconceptions": (replace(known, credit=Fraction(1, 3)),)},
+        {"measured": first.expected},
+        {"answer": "five"},
+    ):
+        assert changed(task, **meant) != same
+    slower = replace(task, limits=replace(task.limits, seconds=1.0))
+    assert meaning(slower, items(slower)[0]) != same
+    elsewhere = replace(task, subject=replace(task.subject, options={"num_classes": 5}))
+    assert meaning(elsewhere, items(elsewhere)[0]) != same
+
+
+def test_a_file_means_what_it_holds_wherever_it_lies(task, tmp_path):
+    def with_file(folder, content):
+        (tmp_path / folder).mkdir(exist_ok=True)
+        path = tmp_path / folder / "model.onnx"
+        path.write_bytes(content)
+        other = replace(task, subject=SubjectSpec(input=task.subject.input, file=str(path)))
+        return meaning(other, items(other)[0])
+
+    assert with_file("one", b"1") == with_file("two", b"1")
+    assert with_file("one", b"1") != with_file("two", b"2")
+    external = with_file("one", b"1")
+    (tmp_path / "one/model.data").write_bytes(b"weights")
+    assert with_file("one", b"1") != external
+
+
+def test_a_library_that_a_submission_imports_is_part_of_what_it_depends_on(tmp_path, monkeypatch):
+    (tmp_path / "hw.py").write_text("import os, nowhere_at_all as n\nfrom numpy.linalg import norm\nimport own\n")
+    (tmp_path / "own.py").write_text("x = '''\nimport json\n'''\n")
+    submission = read(tmp_path, "s")
+    found = parts.imports(submission)
+    assert set(found) == {"nowhere_at_all", "numpy"}
+    assert found["nowhere_at_all"] == "absent"
+    assert found["numpy"][0].isdigit()
+
+
+def test_a_library_counts_only_where_code_may_run(task):
+    item = items(task)[0]
+    assert not parts.runs(task, item)
+    call = CallForm(file="hw.py", function="f", given=())
+    wanted = replace(task.answers["total"], forms=(call,))
+    assert parts.runs(replace(task, answers={**task.answers, "total": wanted}), item)
+
+
+def test_every_file_of_a_submission_counts_whatever_its_name_is(tmp_path):
+    (tmp_path / "a.txt").write_text("1")
+    one = parts.digest_of(parts.handed_in(read(tmp_path, "s")))
+    (tmp_path / "b\udcff.txt").write_text("")
+    two = parts.digest_of(parts.handed_in(read(tmp_path, "s")))
+    (tmp_path / "a.txt").write_text("2")
+    assert len({one, two, parts.digest_of(parts.handed_in(read(tmp_path, "s")))}) == 3
+
+
+def test_the_engine_is_what_grading_imports(task):
+    from labgrade.ledger import sources
+
+    found = set(sources.engine())
+    assert {"labgrade/judge.py", "labgrade/answers/typed.py", "labgrade/sandbox/child.py", "labgrade/zoo.py"} <= found
+    assert not found & {"labgrade/__init__.py", "labgrade/report/terminal.py", "labgrade/cli.py", "labgrade/grade.py"}
+
+
+def test_time_is_only_told(room, monkeypatch):
+    room.grade()
+    monkeypatch.setattr(rows, "now", lambda: "1999-12-31T23:59:59+00:00")
+    room.edit("specs/lab/task.yaml", "expected: 1234", "expected: 1235")
+    assert [change.after.earned for change in room.grade().changes] == [0]
+    room.edit("specs/lab/task.yaml", "expected: 1235", "expected: 1234")
+    came = room.grade()
+    assert came.ran == 0
+    assert [change.after.earned for change in came.changes] == [1]
+    assert room.outcomes() == classroom.expected(4)
+    assert not Path(room.results / "ledger.sqlite-journal").exists()
+    assert room.grade().ran == 0

@@ -1,0 +1,291 @@
+"""A class graded into a ledger: nothing runs twice, and what changed runs again, that alone."""
+
+import json
+import re
+import subprocess
+import sys
+
+import classroom
+import pytest
+
+from labgrade.errors import UsageError
+from labgrade.ledger import reading
+from labgrade.ledger.store import Ledger
+
+
+def strip(report):
+    return re.sub(r"seconds=[^,)]*", "seconds=0", repr(report.submissions))
+
+
+def test_a_class_is_graded_and_a_second_run_judges_nothing(room):
+    came = room.grade()
+    assert room.outcomes() == classroom.expected(4)
+    assert came.ran == 17  # 20 items, three of which need another first
+    before = reading.report_of(room.results)
+    again = room.grade()
+    assert again.ran == 0
+    assert not again.changes
+    assert reading.report_of(room.results) == before
+
+
+def test_a_second_run_imports_no_torch_and_starts_no_server(room):
+    room.cli("grade", "handed in")
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "labgrade.cli", "grade", "handed in"],
+        cwd=room.folder,
+        env=room.environment(),
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    assert "nothing had to be run" in done.stdout
+    imported = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+    assert "labgrade.pipeline" in imported
+    assert not imported & {"torch", "onnx", "onnxruntime"}
+
+
+@pytest.mark.parametrize("jobs", [1, 3])
+def test_the_report_is_the_same_however_many_work_at_it(room, tmp_path, monkeypatch, jobs):
+    for number in range(4, 11):
+        room.write(f"handed in/s{number:03}/answers.yaml", f"task: {{total: {number}, five: 5}}\n")
+    room.grade(jobs=jobs)
+    found = reading.report_of(room.results)
+    assert [who.name for who in found.submissions] == [f"s{number:03}" for number in range(11)]
+    assert [check.id for check in found.submissions[0].tasks[0].checks] == list(classroom.OUTCOMES)
+    room.grade(jobs=1, results=tmp_path / "others")
+    assert strip(found) == strip(reading.report_of(tmp_path / "others"))
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("title: A task", "title: Another title"),
+        ("How large is it?", "How big is it?"),
+        ("for: clarity", "for: style"),
+        ("points: 4\n", "points: 4 # a comment\n"),
+        ("hidden: true, needs", "hidden: false, needs"),
+    ],
+)
+def test_other_words_judge_nothing_anew(room, old, new):
+    room.grade()
+    room.edit("specs/lab/task.yaml", old, new)
+    assert room.grade().ran == 0
+    assert room.outcomes() == classroom.expected(4)
+
+
+def test_other_words_are_in_the_report_all_the_same(room):
+    room.grade()
+    room.edit("specs/lab/task.yaml", "counted twice", "both directions are counted")
+    came = room.grade()
+    assert came.ran == 0
+    (task,) = reading.report_of(room.results).submissions[1].tasks
+    assert task.checks[0].verdict.hint == "both directions are counted"
+    assert [change.counts for change in came.changes] == [False]
+    room.edit("specs/lab/task.yaml", "for: clarity", "for: <b>style</b>")
+    room.grade()
+    (task,) = reading.report_of(room.results).submissions[0].tasks
+    assert task.checks[4].verdict.reason == "waits to be marked by a person: 2 for <b>style</b>"
+
+
+def test_points_are_counted_anew_without_judging(room):
+    room.grade()
+    room.edit("specs/lab/task.yaml", "points: 10", "points: 12")
+    room.edit("specs/lab/task.yaml", "points: 4\n", "points: 6\n")
+    came = room.grade()
+    assert came.ran == 0
+    report = reading.report_of(room.results)
+    assert report.submissions[0].tasks[0].points == 12
+    assert report.submissions[1].tasks[0].checks[0].earned == 3
+    assert {change.why for change in came.changes} == {"points: 4 before, 6 now"}
+
+
+def test_a_literal_that_is_corrected_runs_its_own_check_alone(room):
+    room.grade()
+    room.edit("specs/lab/task.yaml", "expected: 1234", "expected: 1235")
+    came = room.grade()
+    assert room.judged() == [("secret", "INCORRECT")]
+    (change,) = came.changes
+    assert (change.who, change.place) == ("s000", ("lab", "task", "secret"))
+    assert change.before.earned == 1
+    assert change.after.earned == 0
+    assert re.fullmatch(r"'expected' in the spec \(.*specs/lab/task\.yaml:18\) changed from 1234 to 1235", change.why)
+
+
+def test_a_checker_that_is_touched_runs_what_it_judges(room):
+    room.grade()
+    room.edit("checkers/own.py", "it is even", "this is even")
+    came = room.grade()
+    assert [item for item, _ in room.judged()] == ["odd"] * 4
+    assert {change.why for change in came.changes} == {"'checkers/own.py' changed"}
+
+
+def test_a_quantity_that_is_corrected_runs_what_asks_for_it(room):
+    room.grade()
+    room.edit("reference/others.py", "return 5", "return 6")
+    came = room.grade()
+    assert [item for item, _ in room.judged()] == ["five"] * 4
+    assert room.outcomes()["s001", "five"] == "CORRECT"
+    assert room.outcomes()["s000", "five"] == "INCORRECT"
+    assert {change.why for change in came.changes} == {"'reference/others.py' changed"}
+
+
+def test_a_late_hand_in_runs_that_student_alone(room):
+    room.grade()
+    room.write("handed in/s002/answers.yaml", "task: {total: 1234}\n")
+    came = room.grade()
+    assert room.judged() == sorted(
+        [("total", "CORRECT"), ("secret", "CORRECT"), ("five", "MISSING"), ("odd", "MISSING"), ("essay", "MISSING")]
+    )
+    assert {change.who for change in came.changes} == {"s002"}
+    assert came.changes[-1].why == "'answers.yaml' of the submission changed"
+
+
+def test_the_same_work_handed_in_twice_is_judged_once(room):
+    room.grade()
+    same = (room.folder / "handed in/s000/answers.yaml").read_text()
+    room.write("handed in/copy/answers.yaml", same)
+    assert room.grade().ran == 0
+    assert room.outcomes()["copy", "total"] == "CORRECT"
+
+
+def test_a_fault_of_ours_runs_again_until_it_is_none(room):
+    room.edit("reference/others.py", "return 5", "raise ZeroDivisionError")
+    room.grade()
+    assert room.outcomes()["s000", "five"] == "FAULT"
+    assert room.grade().ran == 3  # s002 hands in no five, which needs no quantity
+    room.edit("reference/others.py", "raise ZeroDivisionError", "return 5")
+    came = room.grade()
+    assert room.outcomes() == classroom.expected(4)
+    assert len(came.changes) == 3
+    assert room.grade().ran == 0
+
+
+def test_a_check_that_is_asked_for_no_more_leaves_the_report(room):
+    room.grade()
+    room.edit("specs/lab/task.yaml", "  - {id: odd, points: 1, answer: five, checker: odd, expected: 1}\n", "")
+    room.edit("specs/lab/task.yaml", "points: 10", "points: 9")
+    came = room.grade()
+    assert came.ran == 0
+    assert not [place for place in room.outcomes() if place[1] == "odd"]
+    assert {(change.place[2], change.after, change.why) for change in came.changes} == {
+        ("odd", None, "the spec asks for it no more")
+    }
+
+
+def test_what_is_not_graded_now_stays_in_the_report(room):
+    other = classroom.TASK.replace("id: task", "id: other", 1)
+    room.write("specs/lab/other.yaml", other)
+    room.grade()
+    assert room.grade(tasks=("task",), names=("s001",)).ran == 0
+    assert len(reading.report_of(room.results).submissions) == 4
+    assert all(len(who.tasks) == 2 for who in reading.report_of(room.results).submissions)
+    room.write("specs/lab/other.yaml", "id: [broken")
+    came = room.grade()
+    assert came.broken
+    assert all(len(who.tasks) == 2 for who in reading.report_of(room.results).submissions)
+
+
+def test_published_results_do_not_fall_unasked(room):
+    room.grade()
+    assert room.release() == ("s000", "s001", "s002", "s003")
+    room.edit("specs/lab/task.yaml", "expected: {quantity: other}", "expected: 6")
+    came = room.grade()
+    assert [(each.who, each.place[2], each.published, each.would_be.earned) for each in came.held] == [
+        ("s000", "five", 2, 0),
+        ("s003", "five", 2, 0),
+    ]
+    assert room.outcomes()["s000", "five"] == "CORRECT"
+    assert room.outcomes()["s001", "five"] == "CORRECT"  # who earns more, earns it
+    again = room.grade()
+    assert (again.ran, len(again.held)) == (0, 2)
+    lowered = room.grade(lower=True)
+    assert (lowered.ran, lowered.held) == (0, [])
+    assert room.outcomes()["s000", "five"] == "INCORRECT"
+    assert [change.who for change in lowered.changes] == ["s000", "s003"]
+
+
+def test_a_published_result_that_is_right_again_waits_for_nothing(room):
+    room.grade()
+    room.release()
+    room.edit("specs/lab/task.yaml", "expected: {quantity: other}", "expected: 6")
+    room.grade()
+    room.edit("specs/lab/task.yaml", "expected: 6", "expected: {quantity: other}")
+    assert not room.grade().held
+
+
+def test_results_among_the_submissions_are_refused(room):
+    with pytest.raises(UsageError, match="where it would be a submission"):
+        room.grade(results=room.submissions / "results")
+
+
+def test_an_archive_of_a_class_is_graded_too(room, tmp_path):
+    room.grade()
+    import shutil
+
+    archive = shutil.make_archive(str(tmp_path / "class"), "zip", room.submissions)
+    assert room.grade(source=tmp_path / archive).ran == 0
+    assert room.outcomes() == classroom.expected(4)
+
+
+def test_the_commands(room):
+    done = room.cli("grade", "handed in", "--jobs", "2")
+    assert done.returncode == 0, done.stderr
+    assert "results are in 'results'; 17 checks were judged anew" in done.stdout
+    room.edit("specs/lab/task.yaml", "expected: 1234", "expected: 1235")
+    done = room.cli("regrade")
+    assert done.returncode == 0, done.stderr
+    assert "1 verdict changed" in done.stdout
+    assert "task secret: CORRECT 1 of 1 -> INCORRECT 0 of 1, because 'expected' in the spec" in done.stdout
+    told = room.cli("explain", "s000", "task", "secret").stdout
+    for part in (
+        "answer: 1,234",
+        "from: answers.yaml:1 task.total",
+        "expected: 1,235",
+        "in the spec: specs/lab/task.yaml:18:5",
+    ):
+        assert part in told
+    assert "before: CORRECT 1 of 1" in told
+    assert "checker: equal" in told
+    done = room.cli("explain", "s00", "task")
+    assert done.returncode == 2
+    assert "did you mean 's00" in done.stderr
+    done = room.cli("regrade", "--out", "elsewhere")
+    assert done.returncode == 2
+    assert "there are no results in 'elsewhere'" in done.stderr
+
+
+def test_a_published_result_is_refused_by_the_command(room):
+    room.cli("grade", "handed in")
+    room.release()
+    room.edit("specs/lab/task.yaml", "expected: 1234", "expected: 1235")
+    done = room.cli("regrade")
+    assert done.returncode == 1
+    assert "not changed, because it is published and would fall" in done.stdout
+    assert "s000, task secret: 1 -> INCORRECT 0 of 1" in done.stdout
+    assert "regrade --out results --allow-lower" in done.stdout
+    assert room.cli("regrade", "--allow-lower").returncode == 0
+    assert room.outcomes()["s000", "secret"] == "INCORRECT"
+
+
+@pytest.mark.parametrize("workers", [[], ["-n", "2"]])
+def test_pytest_uses_the_ledger_too_and_says_the_same_with_and_without_xdist(room, workers):
+    def graded(*arguments):
+        command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--submission=all", "-q"]
+        subprocess.run(
+            [*command, "--submissions-dir=handed in", "--labgrade-json=out.json", *arguments],
+            cwd=room.folder,
+            env=room.environment(),
+            check=False,
+            capture_output=True,
+        )
+        return json.loads((room.folder / "out.json").read_text())["submissions"]
+
+    plain = graded()
+    first = graded("--results=results", *workers)
+    assert first == plain
+    assert len(classroom.rows(room.results, "SELECT 1 FROM judged")) == 17
+    assert graded("--results=results", *workers) == plain
+    assert len(classroom.rows(room.results, "SELECT 1 FROM judged")) == 17
+    assert room.grade().ran == 0
+    with Ledger(room.results) as ledger:
+        assert reading.unfinished_since(ledger) == 4

@@ -1,0 +1,298 @@
+"""Killed, out of disk, locked, of another version, two at once: nothing lost, nothing twice, no wrong verdict.
+
+LABGRADE_KILLS is how many random moments a class is killed at.
+"""
+
+import contextlib
+import os
+import random
+import re
+import resource
+import signal
+import sqlite3
+import subprocess
+import time
+from pathlib import Path
+
+import classroom
+import pytest
+
+from labgrade.errors import UsageError
+from labgrade.ledger import lock, reading, store, tables
+from labgrade.ledger.store import Ledger, LedgerError
+
+KILLS = int(os.environ.get("LABGRADE_KILLS", "5"))
+SIZE = 60
+LOCKED = "is locked by another program"
+
+
+@pytest.fixture
+def big(tmp_path, monkeypatch):
+    monkeypatch.setenv("LABGRADE_CACHE", str(tmp_path / "cache"))
+    return classroom.Classroom(tmp_path, SIZE)
+
+
+def start(room, *arguments):
+    return subprocess.Popen(
+        room.command("grade", "handed in", *arguments),
+        cwd=room.folder,
+        env=room.environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def sound(results):
+    """The ledger is whole, and no verdict in it was judged twice."""
+    connection = sqlite3.connect(results / store.NAME)
+    assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+    twice = connection.execute("SELECT key FROM judged GROUP BY key HAVING count(*) > 1").fetchall()
+    connection.close()
+    assert not twice
+
+
+def test_killed_at_any_moment(big):
+    chance = random.Random(20240607)  # noqa: S311
+    right, before = classroom.expected(SIZE), {}
+    kills, longest = 0, 5.0
+    while kills < KILLS:
+        began = time.monotonic()
+        running = start(big, "--jobs", "2")
+        try:
+            running.wait(chance.uniform(0.3, longest))
+        except subprocess.TimeoutExpired:
+            running.kill()
+            kills += 1
+        else:
+            longest = max(1.0, (time.monotonic() - began) * 0.9)  # all was done: begin anew, and be quicker to kill
+            assert running.returncode == 0, running.stderr.read()
+            assert big.outcomes() == right
+            sound(big.results)
+            for file in big.results.iterdir():
+                file.unlink()
+            before = {}
+        running.communicate()
+        with contextlib.suppress(LedgerError):
+            now = None
+            now = big.outcomes()
+        if now is None:
+            assert not before  # it was killed before there was a ledger
+        else:
+            sound(big.results)
+            assert before.items() <= now.items()  # nothing lost
+            assert now.items() <= right.items()  # nothing wrong
+            before = now
+    done = big.cli("grade", "handed in", "--jobs", "2")
+    assert done.returncode == 0, done.stderr
+    assert big.outcomes() == right
+    sound(big.results)
+    assert len(classroom.rows(big.results, "SELECT 1 FROM judged")) == len(right) - 3 * SIZE // 4  # the skipped ones
+
+
+def test_ctrl_c_keeps_what_was_graded(big):
+    running = start(big, "--jobs", "2")
+    until(lambda: (big.results / store.NAME).exists() and len(big.outcomes()) > 5, running)
+    running.send_signal(signal.SIGINT)
+    _, said = running.communicate(timeout=30)
+    assert running.returncode == 130
+    assert "stopped; what was graded is kept: say the same again to go on" in said
+    assert "Traceback" not in said
+    kept = big.outcomes()
+    assert 5 < len(kept) < 5 * SIZE
+    came = big.grade(jobs=2)
+    assert came.ran < 5 * SIZE - len(kept) + 10
+    assert big.outcomes() == classroom.expected(SIZE)
+    sound(big.results)
+
+
+def until(true, running):
+    for _ in range(600):
+        try:
+            if true():
+                return
+        except LedgerError:  # it is being made
+            pass
+        assert running.poll() is None, running.stderr.read()
+        time.sleep(0.02)
+    pytest.fail("it did not come so far")
+
+
+def test_a_worker_that_is_killed_costs_nobody_a_verdict(big):
+    running = start(big, "--jobs", "2")
+    until(lambda: (big.results / store.NAME).exists() and len(big.outcomes()) > 5, running)
+    children = Path(f"/proc/{running.pid}/task/{running.pid}/children").read_text().split()
+    workers = [pid for pid in children if b"labgrade.cli" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+    assert len(workers) == 2
+    os.kill(int(workers[0]), signal.SIGKILL)
+    _, said = running.communicate(timeout=60)
+    assert running.returncode == 0, said
+    assert big.outcomes() == classroom.expected(SIZE)
+
+
+def test_a_full_disk_ends_the_run_in_words_and_loses_nothing(big):
+    limited = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (120_000, 120_000))  # noqa: E731
+    done = big.cli("grade", "handed in", "--jobs", "2", preexec_fn=limited)
+    assert done.returncode == 2
+    assert "make room on that disk, and say the same again; what was graded so far is kept" in done.stderr
+    assert "Traceback" not in done.stderr
+    kept = big.outcomes()
+    assert kept
+    assert kept.items() <= classroom.expected(SIZE).items()
+    sound(big.results)
+    big.grade(jobs=2)
+    assert big.outcomes() == classroom.expected(SIZE)
+    sound(big.results)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounting takes root")
+def test_a_disk_that_is_full_to_the_last_byte(big):
+    big.results.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", big.results], check=False)
+    if mounted.returncode:
+        pytest.skip("nothing may be mounted here")
+    try:
+        done = big.cli("grade", "handed in", "--jobs", "2")
+        assert done.returncode == 2
+        assert "make room on that disk" in done.stderr
+        assert "Traceback" not in done.stderr
+        subprocess.run(["mount", "-o", "remount,size=64m", big.results], check=True)
+        big.grade(jobs=2)
+        assert big.outcomes() == classroom.expected(SIZE)
+        sound(big.results)
+    finally:
+        subprocess.run(["umount", "-l", big.results], check=True)
+
+
+def test_a_ledger_that_another_program_holds(room, monkeypatch):
+    room.grade()
+    monkeypatch.setattr(store, "WAIT_SECONDS", 0.2)
+    other = sqlite3.connect(room.results / store.NAME, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    with pytest.raises(LedgerError, match=LOCKED):
+        room.grade()
+    other.execute("COMMIT")
+    assert room.grade().ran == 0
+    assert room.outcomes() == classroom.expected(4)
+
+
+def test_a_ledger_that_is_taken_while_the_run_goes_on(big, monkeypatch):
+    monkeypatch.setattr(store, "WAIT_SECONDS", 0.2)
+    big.results.mkdir()
+    taken = []
+
+    def take(event):
+        if not taken and getattr(event, "place", None):
+            other = sqlite3.connect(big.results / store.NAME, isolation_level=None, timeout=10)
+            other.execute("BEGIN IMMEDIATE")
+            taken.append(other)
+
+    with pytest.raises(LedgerError, match=LOCKED):
+        big.grade(take, jobs=2)
+    taken[0].execute("COMMIT")
+    assert big.outcomes().items() <= classroom.expected(SIZE).items()
+    big.grade(jobs=2)
+    assert big.outcomes() == classroom.expected(SIZE)
+    sound(big.results)
+
+
+def test_two_graders_at_once(big):
+    first = start(big, "--jobs", "1")
+    until(lambda: (big.results / store.NAME).exists() and len(big.outcomes()) > 5, first)
+    first.send_signal(signal.SIGSTOP)
+    second = big.cli("grade", "handed in")
+    first.send_signal(signal.SIGCONT)
+    assert second.returncode == 2
+    assert re.search(rf"process {first.pid} on .* is grading into 'results': wait for its end, or name", second.stderr)
+    first.communicate(timeout=60)
+    assert first.returncode == 0
+    assert big.outcomes() == classroom.expected(SIZE)
+    sound(big.results)
+
+
+def test_a_folder_is_free_again_when_its_holder_is_gone(tmp_path):
+    with lock.held(tmp_path), pytest.raises(UsageError, match=f"process {os.getpid()} on"), lock.held(tmp_path):
+        pass
+    with lock.held(tmp_path):
+        pass
+
+
+def test_a_ledger_of_an_older_version_is_brought_up_to_date(room, monkeypatch):
+    room.grade()
+    before = room.outcomes()
+    monkeypatch.setattr(tables, "VERSION", tables.VERSION + 1)
+    monkeypatch.setitem(tables.STEPS, tables.VERSION - 1, "ALTER TABLE run ADD COLUMN more TEXT; CREATE TABLE new (a)")
+    with pytest.raises(LedgerError, match="is of an older labgrade: `labgrade regrade` brings it up to date"):
+        reading.report_of(room.results)
+    assert room.grade().ran == 0
+    assert room.outcomes() == before
+    assert classroom.rows(room.results, "SELECT more FROM run") == [(None,), (None,)]
+
+
+def test_a_step_that_fails_changes_nothing(room, monkeypatch):
+    room.grade()
+    with monkeypatch.context() as patched:
+        patched.setattr(tables, "VERSION", tables.VERSION + 1)
+        patched.setitem(tables.STEPS, tables.VERSION - 1, "CREATE TABLE new (a); CREATE NONSENSE")
+        with pytest.raises(LedgerError, match="can't be used"):
+            room.grade()
+    assert not classroom.rows(room.results, "SELECT 1 FROM sqlite_master WHERE name = 'new'")
+    assert room.grade().ran == 0
+
+
+def test_a_ledger_of_a_newer_version_is_refused(room):
+    room.grade()
+    connection = sqlite3.connect(room.results / store.NAME)
+    connection.execute(f"PRAGMA user_version = {tables.VERSION + 1}")
+    connection.close()
+    for use in (room.grade, lambda: reading.report_of(room.results)):
+        with pytest.raises(
+            LedgerError, match=r"was written by a newer labgrade.*update labgrade, or grade into another"
+        ):
+            use()
+
+
+def test_what_is_no_ledger_is_left_alone(room):
+    room.results.mkdir()
+    connection = sqlite3.connect(room.results / store.NAME)
+    connection.execute("CREATE TABLE mine (a)")
+    connection.commit()
+    connection.close()
+    with pytest.raises(LedgerError, match="is no ledger of labgrade's: grade into another folder"):
+        room.grade()
+    (room.results / store.NAME).write_text("a text of somebody's, long enough to be no header of a data base\n" * 20)
+    with pytest.raises(LedgerError, match="is damaged"):
+        room.grade()
+    assert (room.results / store.NAME).read_text().startswith("a text")
+
+
+def test_a_verdict_that_was_tampered_with_is_noticed(room):
+    room.grade()
+    connection = sqlite3.connect(room.results / store.NAME)
+    connection.execute("UPDATE graded SET plain = replace(plain, 'INCORRECT', 'CORRECT')")
+    connection.commit()
+    connection.close()
+    with pytest.raises(LedgerError, match=r"is damaged.*put a copy of it back, or move it away"):
+        reading.report_of(room.results)
+    with pytest.raises(LedgerError, match="is damaged"):
+        room.grade()
+
+
+def test_bytes_that_were_lost_are_noticed(big):
+    big.grade(jobs=2)
+    with Ledger(big.results, write=True) as ledger:
+        ledger.rows("PRAGMA wal_checkpoint(TRUNCATE)")
+    path = big.results / store.NAME
+    content = bytearray(path.read_bytes())
+    content[len(content) // 4 : len(content) // 2] = os.urandom(len(content) // 2 - len(content) // 4)
+    path.write_bytes(content)
+    done = big.cli("grade", "handed in")
+    assert done.returncode == 2
+    assert "is damaged" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_results_that_can_not_be_written_are_refused_before_anything_is_done(room):
+    room.results.write_text("a file")
+    with pytest.raises(UsageError, match="can't hold results: file exists"):
+        room.grade()
