@@ -9,10 +9,14 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_ERROR = re.compile(r"^(?P<place>[^\s:][^:\n]{0,300}:\d+(?::\d+)?): (?:fatal )?error: (?P<said>[^\n]{1,500})", re.MULTILINE)
+_ERROR = re.compile(
+    r"^(?P<place>[^\s:][^:\n]{0,300}:\d+(?::\d+)?): (?:fatal )?error: (?P<said>[^\n]{1,500})", re.MULTILINE
+)
 _FROM = re.compile(r"^(?:In file included from |                 from )(?P<place>[^:\n]{1,300}:\d+)", re.MULTILINE)
 _REQUIRED = re.compile(r"^(?P<place>[^\s:][^:\n]{0,300}:\d+(?::\d+)?):   required (?:from|by)", re.MULTILINE)
-_CMAKE = re.compile(r"^CMake Error(?: at (?P<place>[^\s:]{1,300}:\d+) \([^)\n]*\))?:\s*(?P<said>[^\n]{1,500})", re.MULTILINE)
+_CMAKE = re.compile(
+    r"^CMake Error(?: at (?P<place>[^\s:]{1,300}:\d+) \([^)\n]*\))?:\s*(?P<said>[^\n]{1,500})", re.MULTILINE
+)
 _LINKER = re.compile(r"^(?:[^\n]{0,300}: )?(?P<said>undefined reference to [^\n]{1,300})", re.MULTILINE)
 _LIBRARY = re.compile(r"ld: (?P<said>cannot find [^\n]{1,200})")
 _MAKE = re.compile(r"^make[^\n:]{0,20}: \*\*\* (?P<said>[^\n]{1,300})", re.MULTILINE)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import tempfile
 import traceback
 from dataclasses import replace
-from functools import partial as bind
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Self, cast
 
-from labgrade import handed_in, policy, subject_files
+from labgrade import beside, handed_in, policy, subject_files
 from labgrade.answers import obtain
 from labgrade.answers.natural import natural
 from labgrade.answers.run import Runs
@@ -116,12 +116,18 @@ class Grader:
         entry = self.course.checkers.get(check.checker.name)
         function = cast("Callable[..., Verdict]", entry.load())
         judging = with_parameters(function, entry.parameters, check.checker.parameters, kind)
-        plain = bind(self._plain, subject=subject, submission=submission, limits=task.limits)
+        plain = partial(self.plain, subject=subject, submission=submission, limits=task.limits)
         return judging, lambda source: _typed(plain(source), kind)
 
-    def _plain(
+    def plain(
         self, source: Source, *, subject: SubjectSpec | None, submission: Submission | None, limits: Limits
     ) -> object:
+        """What a source comes to, as plain data.
+
+        Raises:
+            FaultError: it can't be computed.
+            UnfitError: the student's own file can't be analysed.
+        """
         if isinstance(source, LiteralValue):
             return source.value
         if subject is None or (subject.handed_in and submission is None):
@@ -217,7 +223,8 @@ class TaskGrading:
                 verdict = replace(verdict, reason=f"{verdict.reason}; {_rubric(check)}")
             return _with_remarks(verdict, answer), answer.origin
         if check.by_hand:
-            return _with_remarks(without_value(Outcome.MANUAL, _rubric(check)), answer), answer.origin
+            shown = beside.facts(item, answer, partial(self._answer, live_only=False), self._right)
+            return _with_remarks(without_value(Outcome.MANUAL, _rubric(check), **shown), answer), answer.origin
         judging, expect = self._grader.means(self.task, check, item.subject, self.submission)
         verdict = judge(check, self._value(answer, item), judging, expect)
         return _with_remarks(verdict, answer), answer.origin
@@ -246,9 +253,13 @@ class TaskGrading:
         verdicts = self._verdicts(need)
         return all(verdict.credit == 1 or verdict.outcome is Outcome.FAULT for verdict in verdicts)
 
-    def _answer(self, name: str, case: SubjectSpec | None) -> Answer | NoAnswer:
+    def _right(self, source: Source, subject: SubjectSpec | None, name: str) -> Value:
+        plain = self._grader.plain(source, subject=subject, submission=self.submission, limits=self.task.limits)
+        return _typed(plain, self.task.answers[name].type)
+
+    def _answer(self, name: str, case: SubjectSpec | None, *, live_only: bool = True) -> Answer | NoAnswer:
         """The answer for the task's own subject, or for a case, which only live forms can give."""
-        key = (name, repr(case))  # options are a mapping, so a subject has no hash
+        key = (name, f"{live_only} {case!r}")  # options are a mapping, so a subject has no hash
         if key not in self._answers:
             wanted, subject = self.task.answers[name], case or self.task.subject
             self._answers[key] = obtain.obtain(
@@ -256,7 +267,7 @@ class TaskGrading:
                 self.submission,
                 subject=subject,
                 model=subject_files.given(self._grader.oracle, wanted, subject, self.submission),
-                live_only=case is not None,
+                live_only=live_only and case is not None,
                 limits=self.task.limits,
                 runner=self._grader.runner,
                 runs=self._grader.runs,

@@ -222,6 +222,7 @@ def check() -> Schema:
             "misconceptions": {"type": "array", "items": alternative},
             "partly": {"type": "array", "items": _partly()},
             "by_hand": {"type": "array", "minItems": 1, "items": _criterion()},
+            "beside": {"type": "array", "minItems": 1, "items": {"$ref": "#/$defs/beside"}},
             "hidden": {"type": "boolean"},
             "bonus": {"type": "boolean"},
             "needs": {"type": "array", "items": ID},

@@ -1,6 +1,6 @@
 """Builds what is analysed: a torchvision model with its input, on the meta device or with seeded weights.
 
-Needs nothing of labgrade but `zoo_tiled`, because it is also loaded by its path into a student's process; it holds no
+Needs nothing of labgrade but `zoo_options`, because it is also loaded by its path into a student's process; it holds no
 expected value.
 """
 
@@ -17,10 +17,10 @@ import typing
 import warnings
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 from unittest import mock
 
-from labgrade import zoo_tiled
+from labgrade import zoo_options
 
 if TYPE_CHECKING:
     import types
@@ -35,9 +35,7 @@ DEFAULT_OPTIONS: Mapping[str, Mapping[str, object]] = {
     "googlenet": {"aux_logits": False},
     "inception_v3": {"aux_logits": False},
 }
-FROZEN = "frozen"  # an option that is not torchvision's: names of modules whose parameters are not trained
-OWN_OPTIONS = frozenset({FROZEN, zoo_tiled.OPTION})
-SOURCES = (Path(__file__), Path(zoo_tiled.__file__))  # what decides how a model is built
+SOURCES = (Path(__file__), Path(zoo_options.__file__))  # what decides how a model is built
 _MICRO: Mapping[str, dict[str, Any]] = {
     "micro/dilated": {"kernel_size": 3, "dilation": 2},
     "micro/same_padding": {"kernel_size": (3, 5), "padding": "same"},
@@ -161,7 +159,7 @@ class Subject:
         else:
             builder = getattr(import_torchvision().models, name)
             allowed, fixed = _options_of(builder), {"weights": None, "progress": False}
-        chosen = {option: value for option, value in self.options.items() if option not in OWN_OPTIONS}
+        chosen = {option: value for option, value in self.options.items() if option not in zoo_options.ALL}
         for option in chosen:
             if option not in allowed:
                 message = f"'{self.model}' has no option '{option}'{_close(option, allowed)}"
@@ -177,21 +175,9 @@ class Subject:
                 except TypeError as error:
                     message = f"'{self.model}' cannot be built with {dict(self.options)}: {error}"
                     raise ValueError(message) from error
-            if zoo_tiled.OPTION in self.options:
-                zoo_tiled.tile(module, cast("int", self.options[zoo_tiled.OPTION]))
-            return self._freeze(module)
+            return zoo_options.change(module, self.options, self.model)
 
         return build
-
-    def _freeze(self, module: torch.nn.Module) -> torch.nn.Module:
-        """Set `requires_grad=False` below the modules that the option `frozen` names."""
-        known = {name for name, _ in module.named_modules()}
-        for name in cast("list[str]", self.options.get(FROZEN, [])):
-            if name not in known:
-                message = f"'{self.model}' has no module '{name}' to freeze{_close(name, known)}"
-                raise ValueError(message)
-            module.get_submodule(name).requires_grad_(requires_grad=False)
-        return module
 
 
 def _micro(**first: Any) -> torch.nn.Module:
