@@ -176,11 +176,11 @@ def _build(shared: Schema) -> Schema:
         "required": ["build", "program"],
         "properties": {
             "build": {
-                "title": "a way of building",
+                "title": "build",
                 "enum": list(BUILDS),
                 "description": "CMakeLists.txt, else a Makefile, else the only .cpp of the folder.",
             },
-            "program": {**TEXT, "title": "the name of a program", "pattern": r"^[A-Za-z0-9_][A-Za-z0-9_.+-]*$"},
+            "program": {**TEXT, "title": "program's name", "pattern": r"^[A-Za-z0-9_][A-Za-z0-9_.+-]*$"},
             "given": {
                 "type": "array",
                 "minItems": 1,

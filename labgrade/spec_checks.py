@@ -207,6 +207,8 @@ class _Finder:
         return any("call" in form or spec_runs.varies(form) for form in self._forms(answer))
 
     def _not_live(self, answer: object) -> str:
+        if any("build" in _dict(form.get("run")) for form in self._forms(answer)):
+            return "cases need a 'run' that is handed the case's subject: given: [torchscript_path, input_size]"
         if any("run" in form for form in self._forms(answer)):
             return "cases need a 'run' that is handed the case's subject: provide: {model.onnx: subject.onnx}"
         return "cases need an answer that can be computed again: a 'call' form, or a 'run' that is handed the subject"

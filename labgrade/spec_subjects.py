@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from labgrade.errors import Finding
 from labgrade.model import ARTIFACT_KINDS
+from labgrade.run_words import TORCHSCRIPT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -78,6 +79,11 @@ def _given(data: dict[str, Any], main: dict[str, Any]) -> Iterator[tuple[Path, s
         subjects += [_merged(main, row) for row in rows]
         files = {kind for subject in subjects if (kind := _is_file(subject)) is not None}
         for index, form in enumerate(_list(_dict(answer).get("from"))):
+            if TORCHSCRIPT in _list(_dict(_dict(form).get("run")).get("given")) and True in files:
+                message = (
+                    f"'{TORCHSCRIPT}' is traced of a subject in memory, such as torchvision/alexnet; this is a file"
+                )
+                yield ("answers", name, "from", index, "run", "given"), message
             path = ("answers", name, "from", index, "given")
             for place, word in enumerate(_list(_dict(form).get("given"))):
                 if word == "model_path" and False in files:

@@ -99,7 +99,7 @@ def torchscript_macs_square_kernels(subject: Subject, *, side: Literal["height",
     at = 2 if side == "height" else 3
     total = 0
     for each in traced(subject).operators:
-        weight: tuple[int, ...] = operators.kernel(each) or ()
+        weight = list(operators.kernel(each) or ())
         square = len(weight) == 4  # noqa: PLR2004 - of two dimensions
         total += each.outputs[0].elements * weight[1] * weight[at] ** 2 if square else operators.macs(each)
     return total
