@@ -128,8 +128,9 @@ def torchscript_macs_ignoring_groups(subject: Subject) -> int:
     """
     total = 0
     for each in traced(subject).operators:
-        weight, channels = operators.kernel(each), getattr(each.inputs[0], "shape", ()) if each.inputs else ()
-        total += operators.macs(each) * (channels[1] // weight[1] if weight and len(channels) > 1 else 1)
+        weight = operators.kernel(each)
+        groups = each.inputs[0].shape[1] // weight[1] if weight else 1
+        total += operators.macs(each) * groups
     return total
 
 

@@ -161,8 +161,8 @@ def test_a_value_before_the_end_counts_with_a_note(ask):
 
 
 INTERPRETER = (
-    b"terminate called after throwing an instance of 'std::runtime_error'\n  what():  The following operation failed in "
-    b"the TorchScript interpreter.\nTraceback of TorchScript\nRuntimeError: mat1 and mat2 shapes cannot be multiplied\n"
+    b"terminate called after throwing an instance of 'std::runtime_error'\n  what():  The following operation failed "
+    b"in the TorchScript interpreter.\nTraceback of TorchScript\nRuntimeError: mat1 and mat2 cannot be multiplied\n"
 )
 
 
@@ -172,7 +172,7 @@ INTERPRETER = (
         (-11, b"", "crashed", "analyze was killed by signal 11 (SIGSEGV)"),
         (2, b"usage: analyze MODEL\n", "crashed", "analyze ended with exit code 2: usage: analyze MODEL"),
         (255, b"", "crashed", "analyze ended with exit code 255"),
-        (-6, INTERPRETER, "crashed", "nothing caught, std::runtime_error: mat1 and mat2 shapes cannot be multiplied"),
+        (-6, INTERPRETER, "crashed", "nothing caught, std::runtime_error: mat1 and mat2 cannot be multiplied"),
         (-6, b"terminate called after throwing an instance of 'int'\n", "crashed", "that nothing caught, int"),
         (-6, b"terminate called after throwing an instance of 'std::bad_alloc'\n", "memory", "asked for more memory"),
         (0, b"a warning", "returned", ""),

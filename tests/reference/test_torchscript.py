@@ -50,14 +50,13 @@ def test_macs_and_weights_are_those_of_the_modules(subject):
 @pytest.mark.parametrize("subject", [ALEXNET, TILED, GOOGLENET, UNEVEN, RESNET, MOBILE], ids=subject_id)
 def test_activations_are_what_forward_hooks_see(subject):
     model, given = subject.with_weights()
-    seen, handles = {"leaves": 0, "all": 0}, []
+    seen = {"leaves": 0, "all": 0}
 
     def hook(module, _, out):
         seen["all"] += out.numel() * 4
         seen["leaves"] += 0 if list(module.children()) else out.numel() * 4
 
-    for module in model.modules():
-        handles.append(module.register_forward_hook(hook))
+    handles = [module.register_forward_hook(hook) for module in model.modules()]
     with torch.no_grad():
         model(given)
     for handle in handles:
