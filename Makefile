@@ -9,7 +9,7 @@ SUBMISSIONS_DIR ?= submissions
 BIN = $(VENV)/bin
 STAMP = $(VENV)/.installed
 
-.PHONY: grade test lint docs setup bench bench-macs bench-onnx bench-sandbox bench-class soak mutation schema clean
+.PHONY: grade test lint docs setup tools bench bench-macs bench-onnx bench-sandbox bench-class soak mutation schema clean
 
 # pytest ends with 1 where a check is not right: the submission was graded all the same. Where a task can't be read it
 # ends with 2, and so does make.
@@ -58,7 +58,18 @@ mutation: setup
 	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev,mutation]'
 	$(BIN)/python benchmarks/mutation.py
 
-setup: $(STAMP)
+setup: $(STAMP) tools
+
+# What builds students' C++ programs. Without it those tasks alone are FAULT, so that nothing fails here.
+tools:
+	@for tool in cmake g++ make; do command -v $$tool >/dev/null || missing="$$missing $$tool"; done; \
+	test -z "$$missing" || if test "$$(id -u)" = 0 && command -v apt-get >/dev/null; then \
+		echo "installing$$missing, which build students' C++ programs"; \
+		{ apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq $$missing >/dev/null; } || \
+		echo "that failed; C++ programs can't be built until it is done: apt install$$missing"; \
+	else \
+		echo "C++ programs can't be built here; on Debian and Ubuntu: sudo apt install$$missing"; \
+	fi
 
 # torch is installed first and pinned by constraints.txt, so that no other package pulls a build for another device.
 $(STAMP): pyproject.toml constraints.txt

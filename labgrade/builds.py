@@ -13,6 +13,7 @@ import importlib.util
 import json
 import os
 import re
+import shutil
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -113,8 +114,8 @@ class Builder:
             _keep(making, ended, failed, hint)
             if failed is not None and failed.status != "crashed":
                 return Built(files={}, failed=failed, hint=hint)
-            if not place.exists():
-                making.rename(place)
+            shutil.rmtree(place, ignore_errors=True)  # of what is damaged
+            making.rename(place)
         return _remembered(place) or Built(files={}, failed=failed, hint=hint)
 
     def _version(self, tool: str) -> str:
@@ -166,7 +167,7 @@ def _failure(ended: ProgramRun, log: str, name: str) -> tuple[ProgramRun | None,
 def _keep(folder: Path, ended: ProgramRun, failed: ProgramRun | None, hint: str) -> None:
     """Write what is remembered: programs and libraries, and a list of them with all that is to be said."""
     folder.mkdir()
-    names = []
+    names: list[str] = []
     for path, data in sorted(ended.files.items()):
         if failed is None and data.startswith(_ELF) and "/CMakeFiles/" not in f"/{path}":
             (folder / str(len(names))).write_bytes(data)

@@ -26,8 +26,9 @@ if TYPE_CHECKING:
 
 _LIBRARIES = ("torch", "torchvision", "onnx", "onnxruntime")
 _PROGRAMS = {
-    "cmake": "needed to build students' C++ programs: apt install cmake, or pip install cmake",
-    "g++": "needed to build students' C++ programs: apt install g++",
+    "cmake": "needed to build students' C++ programs: apt install cmake g++ make",
+    "g++": "needed to build students' C++ programs: apt install cmake g++ make",
+    "make": "needed to build students' C++ programs: apt install cmake g++ make",
     "bwrap": "protects where other namespaces are refused: apt install bubblewrap",
 }
 _SPACE_BYTES = 4 << 30

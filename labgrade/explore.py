@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any
 from labgrade import course, schema_errors, spec, yamlfile, zoo_onnx
 from labgrade.errors import UsageError, did_you_mean
 from labgrade.handed_in import Measurer, UnfitError
-from labgrade.model import InputSpec, Limits, QuantityCall, SubjectSpec
+from labgrade.model import BuildForm, InputSpec, Limits, QuantityCall, SubjectSpec
 from labgrade.onnx_files import beside
 from labgrade.oracle import Oracle
+from labgrade.provided import provide
+from labgrade.run_words import TORCHSCRIPT
 from labgrade.sandbox.runner import Runner
 from labgrade.values import Artifact, show
 
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     import argparse
 
     from labgrade.course import Course
+    from labgrade.model import Task
     from labgrade.registry import Entry
 
 
@@ -136,16 +139,27 @@ def _cell(value: object) -> str:
     return json.dumps(value) if isinstance(value, list | dict) else str(value)
 
 
+def _gives_torchscript(task: Task) -> bool:
+    forms = [form for answer in task.answers.values() for form in answer.forms]
+    return any(isinstance(form, BuildForm) and TORCHSCRIPT in form.given for form in forms)
+
+
 def subject(options: argparse.Namespace) -> int:
-    """Write the ONNX file that a task is about, and its external data, to a folder."""
+    """Write the ONNX file that a task is about, and its external data, or its TorchScript file, to a folder."""
     found = course.find(Path.cwd())
     paths = {path.stem: path for path in spec.files(found.specs)}
     if options.task not in paths:
         message = f"there is no task '{options.task}'{did_you_mean(options.task, paths)}"
         raise UsageError(message)
-    about = spec.read(paths[options.task], found).subject
+    task = spec.read(paths[options.task], found)
+    about = task.subject
+    if about is not None and not about.is_onnx and _gives_torchscript(task):
+        options.to.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(provide("subject.pt", about), options.to / f"{about.short_name}.pt")
+        print(options.to / f"{about.short_name}.pt")  # noqa: T201
+        return 0
     if about is None or not about.is_onnx or about.handed_in:
-        message = f"'{options.task}' is not about an ONNX file of ours"
+        message = f"'{options.task}' is about no ONNX or TorchScript file of ours"
         raise UsageError(message)
     with Oracle(found.quantities) as oracle:
         file = oracle.file(about)

@@ -44,6 +44,10 @@ def items(task: Task) -> list[Item]:
 def sources(item: Item) -> Iterator[tuple[QuantityCall, SubjectSpec]]:
     """The quantities that a check may ask for."""
     check = item.check
+    for row in check.beside:
+        subject = row.subject or item.subject
+        if isinstance(row.expected, QuantityCall) and subject is not None and not subject.handed_in:
+            yield row.expected, subject
     known = (check.expected, *(other.source for other in (*check.also_right, *check.misconceptions)))
     for source in known:
         if isinstance(source, QuantityCall) and item.subject is not None and not item.subject.handed_in:

@@ -252,6 +252,16 @@ class Counterexample:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Beside:
+    """An answer that is shown to the person who marks by hand, next to what is right; of `subject`, or the task's."""
+
+    says: str
+    answer: str
+    expected: Source
+    subject: SubjectSpec | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
     """One graded point of a task. With `cases` it stands for one sub-check a subject, and its points are shared.
 
@@ -268,6 +278,7 @@ class Check:
     misconceptions: tuple[Alternative, ...] = ()
     partly: tuple[Partly, ...] = ()
     by_hand: tuple[Criterion, ...] = ()
+    beside: tuple[Beside, ...] = ()
     hidden: bool = False
     bonus: bool = False
     reveal: bool = False

@@ -7,7 +7,7 @@ import functools
 import importlib.util
 from pathlib import Path
 
-from labgrade import zoo
+from labgrade import zoo, zoo_options
 
 _FIXED = frozenset({"self", "weights", "progress"})
 
@@ -15,7 +15,7 @@ _FIXED = frozenset({"self", "weights", "progress"})
 def of(model: str) -> frozenset[str] | None:
     """The options of a model, `frozen` and `tiled` among them; None where the source does not tell."""
     if not model.startswith(zoo.COLLECTION):
-        return zoo.OWN_OPTIONS if model in zoo.names() else None
+        return zoo_options.ALL if model in zoo.names() else None
     name = model.removeprefix(zoo.COLLECTION)
     for functions, classes in _sources():
         if name in functions:
@@ -23,7 +23,7 @@ def of(model: str) -> frozenset[str] | None:
             built = classes.get(ast.unparse(builder.returns)) if builder.returns else None
             if built is None:
                 return None
-            return (_named(builder) | _named(built) | zoo.OWN_OPTIONS) - _FIXED
+            return (_named(builder) | _named(built) | zoo_options.ALL) - _FIXED
     return None
 
 

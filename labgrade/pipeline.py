@@ -6,11 +6,11 @@ import tempfile
 import time
 import traceback
 from dataclasses import replace
-from functools import partial as bind
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Self, cast
 
-from labgrade import handed_in, second_opinion, subject_files
+from labgrade import beside, handed_in, second_opinion, subject_files
 from labgrade.answers import obtain
 from labgrade.answers.run import Runs
 from labgrade.builds import Builder
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from labgrade.judge import Expect, Judging
     from labgrade.model import Check, Counterexample, Limits, Source, SubjectSpec, Task
     from labgrade.results import Graded, Submission
+    from labgrade.values import Value
 
 
 class Grader:
@@ -132,12 +133,18 @@ class Grader:
         entry = self.course.checkers.get(check.checker.name)
         function = cast("Callable[..., Verdict]", entry.load())
         judging = with_parameters(function, entry.parameters, check.checker.parameters, kind)
-        plain = bind(self._plain, subject=subject, submission=submission, limits=task.limits)
+        plain = partial(self.plain, subject=subject, submission=submission, limits=task.limits)
         return judging, lambda source: typed(plain(source), kind)
 
-    def _plain(
+    def plain(
         self, source: Source, *, subject: SubjectSpec | None, submission: Submission | None, limits: Limits
     ) -> object:
+        """What a source comes to, as plain data.
+
+        Raises:
+            FaultError: it can't be computed.
+            UnfitError: the student's own file can't be analysed.
+        """
         if isinstance(source, LiteralValue):
             return source.value
         if subject is None or (subject.handed_in and submission is None):
@@ -201,7 +208,7 @@ class TaskGrading:
         """What the submission's answer to an item comes to, whatever it needs."""
         start = time.perf_counter()
         verdict, origin = self._guarded(item)
-        answer = self._answers.get(_key(item))
+        answer = self._answers.get(_key(item.check.answer, item.subject if item.check.cases else None))
         printed = answer.printed if answer is not None else ""
         return replace(graded_so_far(item, verdict, origin, printed), seconds=time.perf_counter() - start)
 
@@ -238,7 +245,8 @@ class TaskGrading:
                 verdict = replace(verdict, reason=f"{verdict.reason}; {rubric(check)}")
             return with_remarks(verdict, answer), answer.origin
         if check.by_hand:
-            return with_remarks(without_value(Outcome.MANUAL, rubric(check)), answer), answer.origin
+            shown = beside.facts(item, answer, partial(self._answer, live_only=False), self._right)
+            return with_remarks(without_value(Outcome.MANUAL, rubric(check), **shown), answer), answer.origin
         judging, expect = self._grader.means(self.task, check, item.subject, self.submission)
         value = judged_value(self._grader, self.task, check, item.subject, answer)
         verdict = self._heard(judge(check, value, judging, expect), item, answer)
@@ -250,7 +258,7 @@ class TaskGrading:
         other = second_opinion.of(call, grader.course.quantities) if call and grader.second_opinions else None
         if other is None or not isinstance(answer.value, Artifact):
             return verdict
-        return second_opinion.heard(verdict, bind(measured, grader, self.task, other, item.subject, answer.value))
+        return second_opinion.heard(verdict, partial(measured, grader, self.task, other, item.subject, answer.value))
 
     def _searched(self, check: Check) -> tuple[Verdict, str]:
         """What came of looking for the smallest network on which a function is wrong."""
@@ -271,9 +279,13 @@ class TaskGrading:
         verdicts = self._verdicts(need)
         return all(verdict.credit == 1 or verdict.outcome is Outcome.FAULT for verdict in verdicts)
 
-    def _answer(self, name: str, case: SubjectSpec | None) -> Answer | NoAnswer:
+    def _right(self, source: Source, subject: SubjectSpec | None, name: str) -> Value:
+        plain = self._grader.plain(source, subject=subject, submission=self.submission, limits=self.task.limits)
+        return typed(plain, self.task.answers[name].type)
+
+    def _answer(self, name: str, case: SubjectSpec | None, *, live_only: bool = True) -> Answer | NoAnswer:
         """The answer for the task's own subject, or for a case, which only live forms can give."""
-        key = (name, repr(case))  # options are a mapping, so a subject has no hash
+        key = _key(name, case, live_only=live_only)
         if key not in self._answers:
             wanted, subject = self.task.answers[name], case or self.task.subject
             self._answers[key] = obtain.obtain(
@@ -281,7 +293,7 @@ class TaskGrading:
                 self.submission,
                 subject=subject,
                 model=subject_files.given(self._grader.oracle, wanted, subject, self.submission),
-                live_only=case is not None,
+                live_only=live_only and case is not None,
                 limits=self.task.limits,
                 runner=self._grader.runner,
                 runs=self._grader.runs,
@@ -290,6 +302,6 @@ class TaskGrading:
         return self._answers[key]
 
 
-def _key(item: Item) -> tuple[str, str]:
-    """Which answer a check is about: that of the task's own subject, or of a case."""
-    return item.check.answer, repr(item.subject if item.check.cases else None)
+def _key(name: str, case: SubjectSpec | None, *, live_only: bool = True) -> tuple[str, str]:
+    """Which answer it is. Options are a mapping, so a subject has no hash."""
+    return name, f"{live_only} {case!r}"

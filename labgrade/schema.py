@@ -7,7 +7,7 @@ alternative that was meant.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from labgrade.schema_words import ID, KINDS, LIMITS, POINTS, check, form, given, shape, table_type
 
@@ -60,6 +60,7 @@ def _definitions(course: Course, models: tuple[str, ...], given_names: tuple[str
         "form": form(),
         "given": given(given_names),
         "check": check(),
+        "beside": _beside(_subject(models, required=[])),
         "checker": _named("checker", course.checkers),
         "source": _source(),
         "quantity": _quantity(course.quantities),
@@ -119,6 +120,13 @@ def _subject(models: tuple[str, ...], required: list[str]) -> Schema:
             },
         },
     }
+
+
+def _beside(subject: Schema) -> Schema:
+    """An answer shown to the person who marks by hand, of a subject of its own where one is named."""
+    own: Schema = {"says": {"type": "string", "minLength": 1}, "answer": ID, "expected": {"$ref": "#/$defs/source"}}
+    properties = {**own, **cast("Schema", subject["properties"])}
+    return {**subject, "title": "a row of 'beside'", "required": list(own), "properties": properties}
 
 
 def _answer() -> Schema:

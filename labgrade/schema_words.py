@@ -175,11 +175,11 @@ def _build(shared: Schema) -> Schema:
         "required": ["build", "program"],
         "properties": {
             "build": {
-                "title": "a way of building",
+                "title": "build",
                 "enum": list(BUILDS),
                 "description": "CMakeLists.txt, else a Makefile, else the only .cpp of the folder.",
             },
-            "program": {**TEXT, "title": "the name of a program", "pattern": r"^[A-Za-z0-9_][A-Za-z0-9_.+-]*$"},
+            "program": {**TEXT, "title": "program's name", "pattern": r"^[A-Za-z0-9_][A-Za-z0-9_.+-]*$"},
             "given": {
                 "type": "array",
                 "minItems": 1,
@@ -221,6 +221,7 @@ def check() -> Schema:
             "misconceptions": {"type": "array", "items": alternative},
             "partly": {"type": "array", "items": _partly()},
             "by_hand": {"type": "array", "minItems": 1, "items": _criterion()},
+            "beside": {"type": "array", "minItems": 1, "items": {"$ref": "#/$defs/beside"}},
             "hidden": {"type": "boolean"},
             "bonus": {"type": "boolean"},
             "reveal": {"type": "boolean"},

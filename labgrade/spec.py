@@ -15,6 +15,7 @@ from labgrade.model import (
     Alternative,
     AnswerSpec,
     AnswerType,
+    Beside,
     Check,
     CheckerCall,
     Counterexample,
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 
 _UNITS = {"B": 0, "KB": 1, "MB": 2, "GB": 3}
 _KIB = {"KiB": 10, "MiB": 20, "GiB": 30}
+_OF_A_SUBJECT = ("model", "file", "handed_in", "options", "input", "seed")
 _LARGEST_SPEC = 1 << 20
 
 
@@ -217,6 +219,7 @@ class _Parser:
             misconceptions=self._alternatives(data, (*here, "misconceptions"), Fraction(0)),
             partly=tuple(_partly(item) for item in data.get("partly", [])),
             by_hand=tuple(Criterion(points=_number(i["points"]), what=i["for"]) for i in data.get("by_hand", [])),
+            beside=tuple(self._beside(row, main, (*here, "beside", i)) for i, row in enumerate(data.get("beside", []))),
             hidden=data.get("hidden", False),
             bonus=data.get("bonus", False),
             reveal=data.get("reveal", False),
@@ -224,6 +227,15 @@ class _Parser:
             cases=tuple(self._subject(case, main, (*here, "cases", i)) for i, case in enumerate(data.get("cases", []))),
             counterexample=Counterexample(**data["counterexample"]) if "counterexample" in data else None,
             mark=self.loaded.mark(here),
+        )
+
+    def _beside(self, data: Any, main: SubjectSpec | None, here: yamlfile.Path) -> Beside:
+        own = {key: data[key] for key in _OF_A_SUBJECT if key in data}
+        return Beside(
+            says=data["says"],
+            answer=data["answer"],
+            expected=self._source(data["expected"], (*here, "expected")),
+            subject=self._subject(own, main, here) if own else None,
         )
 
     def _alternatives(self, data: Any, here: yamlfile.Path, credit: Fraction) -> tuple[Alternative, ...]:

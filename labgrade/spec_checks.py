@@ -100,17 +100,21 @@ class _Finder:
     def answers(self) -> None:
         """Each answer is used, each used one exists; forms are whole."""
         answers = _dict(self.data.get("answers"))
-        used = {check.get("answer") for _, check in self.checks()}
+        besides = [
+            (("checks", index, "beside", row, "answer"), _dict(item).get("answer"))
+            for index, check in self.checks()
+            for row, item in enumerate(_list(check.get("beside")))
+        ]
+        used = {check.get("answer") for _, check in self.checks()} | {name for _, name in besides}
         for name, answer in answers.items():
             if name not in used:
                 self._find(("answers", name), f"no check uses the answer '{name}'", key=True)
             for index, form in enumerate(_list(_dict(answer).get("from"))):
                 self._form(_dict(form), ("answers", name, "from", index), _dict(answer).get("type"))
-        for index, check in self.checks():
-            wanted = check.get("answer")
+        asked = [(("checks", index, "answer"), check.get("answer")) for index, check in self.checks()]
+        for path, wanted in (*asked, *besides):
             if isinstance(wanted, str) and wanted not in answers:
-                message = f"there is no answer '{wanted}'{did_you_mean(wanted, answers)}"
-                self._find(("checks", index, "answer"), message)
+                self._find(path, f"there is no answer '{wanted}'{did_you_mean(wanted, answers)}")
 
     def _form(self, form: dict[str, Any], path: Path, kind: object) -> None:
         if "call" in form and "subject" not in self.data:
@@ -178,6 +182,8 @@ class _Finder:
             if extra:
                 self._find((*path, extra[0]), f"a check marked by hand has no '{extra[0]}'", key=True)
             return
+        if "beside" in check:
+            self._find((*path, "beside"), "'beside' is shown to the person who marks by hand: 'by_hand'", key=True)
         if "checker" not in check:
             self._find(path, "say how it is judged: 'checker', or 'by_hand' with a rubric")
         self._required_parameters(check.get("checker"), (*path, "checker"))
@@ -212,6 +218,8 @@ class _Finder:
         return any("call" in form or spec_runs.varies(form) for form in self._forms(answer))
 
     def _not_live(self, answer: object) -> str:
+        if any("build" in _dict(form.get("run")) for form in self._forms(answer)):
+            return "cases need a 'run' that is handed the case's subject: given: [torchscript_path, input_size]"
         if any("run" in form for form in self._forms(answer)):
             return "cases need a 'run' that is handed the case's subject: provide: {model.onnx: subject.onnx}"
         return "cases need an answer that can be computed again: a 'call' form, or a 'run' that is handed the subject"

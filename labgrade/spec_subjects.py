@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from labgrade.errors import Finding
 from labgrade.model import ARTIFACT_KINDS
+from labgrade.run_words import TORCHSCRIPT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -51,6 +52,10 @@ def _cases(path: Path, check: dict[str, Any]) -> Iterator[tuple[Path, dict[str, 
         yield (*path, "cases", index), _dict(case)
 
 
+def _besides(data: dict[str, Any]) -> list[dict[str, Any]]:
+    return [_dict(row) for _, check in _checks(data) for row in _list(check.get("beside"))]
+
+
 def _subjects(data: dict[str, Any], main: dict[str, Any], folder: FilePath) -> Iterator[tuple[Path, str]]:
     if main and not any(word in main for word in _WHICH):
         yield ("subject",), "a subject needs a 'model' of the zoo, a 'file' beside the spec, or 'handed_in'"
@@ -68,9 +73,17 @@ def _given(data: dict[str, Any], main: dict[str, Any]) -> Iterator[tuple[Path, s
     """What a call is given fits the task's subject, and those of the cases of its answer."""
     for name, answer in _dict(data.get("answers")).items():
         checks = [(path, check) for path, check in _checks(data) if check.get("answer") == name]
-        subjects = [main, *(_merged(main, case) for path, check in checks for _, case in _cases(path, check))]
+        rows = [row for row in _besides(data) if row.get("answer") == name]
+        subjects = [main] if checks or not rows else []
+        subjects += [_merged(main, case) for path, check in checks for _, case in _cases(path, check)]
+        subjects += [_merged(main, row) for row in rows]
         files = {kind for subject in subjects if (kind := _is_file(subject)) is not None}
         for index, form in enumerate(_list(_dict(answer).get("from"))):
+            if TORCHSCRIPT in _list(_dict(_dict(form).get("run")).get("given")) and True in files:
+                message = (
+                    f"'{TORCHSCRIPT}' is traced of a subject in memory, such as torchvision/alexnet; this is a file"
+                )
+                yield ("answers", name, "from", index, "run", "given"), message
             path = ("answers", name, "from", index, "given")
             for place, word in enumerate(_list(_dict(form).get("given"))):
                 if word == "model_path" and False in files:
@@ -112,9 +125,14 @@ def _quantities(data: dict[str, Any], main: dict[str, Any], course: Course) -> I
                 f"quantity '{measured['quantity']}' is computed of a model of the zoo, not of a file",
             )
         subjects = [_merged(main, case) for _, case in _cases(path, check)] or [main]
-        for place, call in _calls(check, path):
+        calls = [(place, call, subjects) for place, call in _calls(check, path)]
+        calls += [
+            ((*path, "beside", index, "expected"), _dict(_dict(row).get("expected")), [_merged(main, _dict(row))])
+            for index, row in enumerate(_list(check.get("beside")))
+        ]
+        for place, call, those in calls:
             taken = _takes(call, course)
-            for subject in subjects:
+            for subject in those:
                 name = next((str(subject[word]) for word in _WHICH if word in subject), "")
                 if taken == "artifact" and _is_file(subject) is False:
                     yield place, f"quantity '{call['quantity']}' is computed of an ONNX file, and '{name}' is none"

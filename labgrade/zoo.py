@@ -1,6 +1,6 @@
 """Builds what is analysed: a torchvision model with its input, on the meta device or with seeded weights.
 
-Needs nothing of labgrade but `zoo_networks` and `zoo_tiled`, because it is also loaded by its path into a student's
+Needs nothing of labgrade but `zoo_networks` and `zoo_options`, because it is also loaded by its path into a student's
 process; it holds no expected value.
 """
 
@@ -17,10 +17,10 @@ import typing
 import warnings
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 from unittest import mock
 
-from labgrade import zoo_networks, zoo_tiled
+from labgrade import zoo_networks, zoo_options
 
 if TYPE_CHECKING:
     import types
@@ -35,11 +35,8 @@ DEFAULT_OPTIONS: Mapping[str, Mapping[str, object]] = {
     "googlenet": {"aux_logits": False},
     "inception_v3": {"aux_logits": False},
 }
-FROZEN = "frozen"  # an option that is not torchvision's: names of modules whose parameters are not trained
-OWN_OPTIONS = frozenset({FROZEN, zoo_tiled.OPTION})
-SOURCES = tuple(
-    Path(file) for file in (__file__, zoo_networks.__file__, zoo_tiled.__file__)
-)  # what decides how a model is built
+# What decides how a model is built.
+SOURCES = tuple(Path(file) for file in (__file__, zoo_networks.__file__, zoo_options.__file__))
 _OPERATORS = (
     "nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor",
     "qnms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor",
@@ -160,7 +157,7 @@ class Subject:
         else:
             builder = getattr(import_torchvision().models, name)
             allowed, fixed = _options_of(builder), {"weights": None, "progress": False}
-        chosen = {option: value for option, value in self.options.items() if option not in OWN_OPTIONS}
+        chosen = {option: value for option, value in self.options.items() if option not in zoo_options.ALL}
         for option in chosen:
             if option not in allowed:
                 message = f"'{self.model}' has no option '{option}'{_close(option, allowed)}"
@@ -176,21 +173,9 @@ class Subject:
                 except TypeError as error:
                     message = f"'{self.model}' cannot be built with {dict(self.options)}: {error}"
                     raise ValueError(message) from error
-            if zoo_tiled.OPTION in self.options:
-                zoo_tiled.tile(module, cast("int", self.options[zoo_tiled.OPTION]))
-            return self._freeze(module)
+            return zoo_options.change(module, self.options, self.model)
 
         return build
-
-    def _freeze(self, module: torch.nn.Module) -> torch.nn.Module:
-        """Set `requires_grad=False` below the modules that the option `frozen` names."""
-        known = {name for name, _ in module.named_modules()}
-        for name in cast("list[str]", self.options.get(FROZEN, [])):
-            if name not in known:
-                message = f"'{self.model}' has no module '{name}' to freeze{_close(name, known)}"
-                raise ValueError(message)
-            module.get_submodule(name).requires_grad_(requires_grad=False)
-        return module
 
 
 def _unsettle_norms(module: torch.nn.Module) -> None:

@@ -19,8 +19,8 @@ def torchscript_weight_bytes_with_buffers(subject: Subject) -> int:
 
     Comes of adding up `module.attributes()` or a state dict, which hold running statistics, too.
     """
-    buffers = traced(subject).module.buffers()
-    return torchscript_weight_bytes(subject) + sum(each.numel() * each.element_size() for each in buffers)
+    extra: int = sum(each.numel() * each.element_size() for each in traced(subject).module.buffers())
+    return torchscript_weight_bytes(subject) + extra
 
 
 def torchscript_weight_bytes_without_biases(subject: Subject) -> int:
@@ -99,9 +99,9 @@ def torchscript_macs_square_kernels(subject: Subject, *, side: Literal["height",
     at = 2 if side == "height" else 3
     total = 0
     for each in traced(subject).operators:
-        weight = operators.kernel(each)
-        square = weight is not None and len(weight) == 4  # noqa: PLR2004 - of two dimensions
-        total += each.outputs[0].elements * weight[1] * weight[at] ** 2 if square and weight else operators.macs(each)
+        weight = list(operators.kernel(each) or ())
+        square = len(weight) == 4  # noqa: PLR2004 - of two dimensions
+        total += each.outputs[0].elements * weight[1] * weight[at] ** 2 if square else operators.macs(each)
     return total
 
 
@@ -128,8 +128,9 @@ def torchscript_macs_ignoring_groups(subject: Subject) -> int:
     """
     total = 0
     for each in traced(subject).operators:
-        weight, channels = operators.kernel(each), getattr(each.inputs[0], "shape", ()) if each.inputs else ()
-        total += operators.macs(each) * (channels[1] // weight[1] if weight and len(channels) > 1 else 1)
+        weight = operators.kernel(each)
+        groups = each.inputs[0].shape[1] // weight[1] if weight else 1
+        total += operators.macs(each) * groups
     return total
 
 

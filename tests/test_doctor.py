@@ -40,7 +40,7 @@ def test_what_this_machine_offers_is_tried():
     canaries = [finding for what, finding in found.items() if what.startswith("an attack")]
     assert [finding.found for finding in canaries] == ["refused"] * 3
     assert found["torch"].good
-    assert {"torchvision", "onnx", "onnxruntime", "cmake", "g++", "bwrap", "disk"} <= set(found)
+    assert {"torchvision", "onnx", "onnxruntime", "cmake", "g++", "make", "bwrap", "disk"} <= set(found)
 
 
 def test_attacks_that_work_and_servers_that_do_not_are_told_with_a_remedy():

@@ -1,6 +1,7 @@
 """The sample submissions get the verdicts that stand beside them."""
 
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,10 @@ SAMPLES = ROOT / "submissions"
 EVERY_DAY = ["empty", "exemplar", "outputs-only", "paper-only", "scripts", "student42"]
 # Each tiles AlexNet: minutes for all. `test_tiling_tasks.py` grades them on small networks every day.
 ON_REQUEST = ["tiling-dense", "tiling-exemplar", "tiling-invalid", "tiling-many", "tiling-ragged", "tiling-swapped"]
+
+# Built first, which takes half a minute for each the first time.
+BUILT = ["cpp-broken", "cpp-exemplar", "cpp-wrong"]
+TOOLS = ("cmake", "g++", "make")
 
 
 def beside(name):
@@ -51,8 +56,23 @@ def test_a_tiled_alexnet_gets_the_verdicts_beside_it(name, tmp_path):
         assert graded(grader.grade(tasks, who)) == beside(name)
 
 
+@pytest.mark.skipif(not all(map(shutil.which, TOOLS)), reason="needs cmake, g++ and make: apt install cmake g++ make")
+@pytest.mark.parametrize("name", BUILT)
+def test_a_sample_in_cpp_gets_the_verdicts_beside_it(name, tmp_path):
+    found = course.find(ROOT)
+    tasks = [spec.read(path, found) for path in spec.files(found.specs) if path.stem in beside(name)]
+    (who,) = submission.find(SAMPLES, [name], tmp_path).submissions
+    with pipeline.Grader(found) as grader:
+        report = grader.grade(tasks, who)
+    assert graded(report) == beside(name)
+    if name == "cpp-exemplar":
+        facts = report.tasks[-1].checks[0].verdict.facts
+        assert facts["2-4-3, MACs of AlexNet"].startswith("got 714,188,480 (from analyze")
+        assert facts["2-1-4, MACs of GoogLeNet"].endswith("expected 1,498,376,192")
+
+
 def test_every_sample_has_its_expected_verdicts_beside_it():
-    names = sorted([*EVERY_DAY, *ON_REQUEST])
+    names = sorted([*EVERY_DAY, *ON_REQUEST, *BUILT])
     assert sorted(path.name.removesuffix(".expected.yaml") for path in SAMPLES.glob("*.expected.yaml")) == names
     assert all((SAMPLES / name).is_dir() for name in names)
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from labgrade import build_sources, run_words
-from labgrade.build_sources import Sources
 from labgrade.sandbox.outcome import signal_name
 from labgrade.sandbox.request import ProgramRequest, ProgramRun
 from labgrade.sandbox.visible import decoded, visible
@@ -16,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from labgrade.build_sources import Sources
     from labgrade.builds import Builder, Built
     from labgrade.model import BuildForm, Limits, SubjectSpec
     from labgrade.results import Submission
@@ -29,6 +29,9 @@ _THROWN = re.compile(
     r"terminate called after throwing an instance of '([^'\n]{1,200})'\s*(?:what\(\):\s*([^\n]{1,300}))?"
 )
 _STARVED = re.compile(r"std::bad_alloc|can't allocate memory|DefaultCPUAllocator: not enough memory")
+_INTERPRETER = "The following operation failed in the TorchScript interpreter"
+_UNDERLYING = re.compile(r"^(?:[A-Za-z]+Error: )([^\n]{1,300})", re.MULTILINE)
+_UNOPENED = re.compile(r"open file failed[^\n]{0,200}file path: ([^\n]{1,200})")
 _OTHER_NAME = "the build makes no '{wanted}'; its only program, '{made}', was run"
 
 
@@ -83,7 +86,8 @@ class Programs:
             },
             limits=limits,
         )
-        return Program(run=in_words(self._runner.execute(request), form.program), notes=notes)
+        run = in_words(self._runner.execute(request), form.program)
+        return Program(run=run, notes=notes, hint=_remedy(run, form))
 
 
 def _arguments(form: BuildForm, subject: SubjectSpec | None) -> list[str]:
@@ -104,6 +108,19 @@ def _chosen(form: BuildForm, built: Built) -> tuple[str, str]:
     return "", f"the build ended well, but made no program '{form.program}'" + (f"; it made {names}" if names else "")
 
 
+def _cause(said: str, errors: str) -> str:
+    """What was thrown; of an operation in the model, what failed there, which stands at the end."""
+    under = _UNDERLYING.findall(errors) if said.startswith(_INTERPRETER) else []
+    return under[-1].strip() if under else said
+
+
+def _remedy(run: ProgramRun, form: BuildForm) -> str:
+    if run_words.TORCHSCRIPT in form.given and (found := _UNOPENED.search(run.reason)):
+        at = form.given.index(run_words.TORCHSCRIPT) + 1
+        return f"open the file that the program is called with, argv[{at}], not '{found[1].strip()}'"
+    return ""
+
+
 def in_words(run: ProgramRun, name: str) -> ProgramRun:
     """A run whose status tells how it ended, by its exit code too, with a reason for the student."""
     if run.status != "returned" or run.code == 0:
@@ -113,7 +130,7 @@ def in_words(run: ProgramRun, name: str) -> ProgramRun:
     if thrown and _STARVED.search(thrown[0]):
         return replace(run, status="memory", reason=f"{name} asked for more memory than it may use")
     if thrown and code == -_ABORTS:
-        said = f": {thrown[2].strip()}" if thrown[2] else ""
+        said = f": {_cause(thrown[2].strip(), errors)}" if thrown[2] else ""
         reason = f"{name} ended with an exception that nothing caught, {thrown[1]}{said}"
     elif code < 0:
         reason = f"{name} was killed by {signal_name(-code)}"

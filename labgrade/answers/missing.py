@@ -15,7 +15,7 @@ from labgrade.answers.phrases import words_pattern
 from labgrade.answers.reports import find_reports
 from labgrade.answers.sections import sections
 from labgrade.errors import SpecError, did_you_mean
-from labgrade.model import CallForm, EntryForm, FileForm, RunForm, TextForm
+from labgrade.model import BuildForm, CallForm, EntryForm, FileForm, RunForm, TextForm
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -51,6 +51,8 @@ def _notes(form: Form, kind: AnswerType, submission: Submission) -> Iterator[Not
             said = file.notebook_instead(submission, form.file) or _function(form, submission)
         case RunForm():
             said = file.notebook_instead(submission, form.file) or ""
+        case BuildForm():
+            said = _sources(form, submission)
         case FileForm():
             said = file.notebook_instead(submission, form.pattern) or ""
         case EntryForm():
@@ -60,6 +62,12 @@ def _notes(form: Form, kind: AnswerType, submission: Submission) -> Iterator[Not
             return
     if said:
         yield Note(text=said)
+
+
+def _sources(form: BuildForm, submission: Submission) -> str:
+    """C++ that lies where nobody builds it."""
+    found = [name for name in submission.files if name.endswith((".cpp", ".cc", ".cxx"))]
+    return f"'{found[0]}' is C++: it is built in a folder '{form.folder}'" if found and form.folder else ""
 
 
 def _function(form: CallForm, submission: Submission) -> str:

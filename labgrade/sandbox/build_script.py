@@ -20,7 +20,7 @@ SAID = ".build.json"  # what this leaves beside the sources: notes for the repor
 _LOG_BYTES = 512 << 10
 _ELF = b"\x7fELF"
 _LIBTORCH = re.compile(
-    r"""(?:/|~/|\$ENV\{HOME\}/|\$\{HOME\}/|\$\(HOME\)/|\$HOME/)[^\s"'();:,=]*?
+    r"""(?:^|(?<=[\s"'=,;:(])|(?<=-[IL])|(?<=-isystem))(?:/|~/|\$ENV\{HOME\}/|\$\{HOME\}/|\$\(HOME\)/|\$HOME/)[^\s"'();:,=]*?
     (?:libtorch(?:-[\w.%+-]+)?|(?:site|dist)-packages/torch)(?=[/\s"');:]|$)""",
     re.VERBOSE | re.MULTILINE,
 )

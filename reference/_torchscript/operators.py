@@ -22,14 +22,66 @@ CONVOLUTIONS = frozenset(
 )
 PRODUCTS = frozenset({"aten::linear", "aten::addmm", "aten::mm", "aten::matmul", "aten::bmm"})
 _LAYERS = frozenset(
-    "batch_norm layer_norm group_norm instance_norm dropout feature_dropout relu hardtanh relu6 gelu silu hardswish "
-    "hardsigmoid sigmoid tanh leaky_relu elu softmax log_softmax max_pool1d max_pool2d max_pool3d avg_pool1d "
-    "avg_pool2d avg_pool3d adaptive_avg_pool1d adaptive_avg_pool2d adaptive_max_pool2d".split()
+    [
+        "batch_norm",
+        "layer_norm",
+        "group_norm",
+        "instance_norm",
+        "dropout",
+        "feature_dropout",
+        "relu",
+        "hardtanh",
+        "relu6",
+        "gelu",
+        "silu",
+        "hardswish",
+        "hardsigmoid",
+        "sigmoid",
+        "tanh",
+        "leaky_relu",
+        "elu",
+        "softmax",
+        "log_softmax",
+        "max_pool1d",
+        "max_pool2d",
+        "max_pool3d",
+        "avg_pool1d",
+        "avg_pool2d",
+        "avg_pool3d",
+        "adaptive_avg_pool1d",
+        "adaptive_avg_pool2d",
+        "adaptive_max_pool2d",
+    ]
 )
-_JOINS = frozenset("add sub mul div cat stack mean sum".split())
+_JOINS = frozenset(["add", "sub", "mul", "div", "cat", "stack", "mean", "sum"])
 _VIEWS = frozenset(
-    "flatten view reshape transpose t permute contiguous slice select split split_with_sizes chunk narrow expand "
-    "squeeze unsqueeze size Int floor_divide detach alias unflatten ScalarImplicit NumToTensor to".split()
+    [
+        "flatten",
+        "view",
+        "reshape",
+        "transpose",
+        "t",
+        "permute",
+        "contiguous",
+        "slice",
+        "select",
+        "split",
+        "split_with_sizes",
+        "chunk",
+        "narrow",
+        "expand",
+        "squeeze",
+        "unsqueeze",
+        "size",
+        "Int",
+        "floor_divide",
+        "detach",
+        "alias",
+        "unflatten",
+        "ScalarImplicit",
+        "NumToTensor",
+        "to",
+    ]
 )
 _TRANSPOSED = 6  # which input of aten::_convolution says so
 

@@ -42,12 +42,14 @@ def ask(tmp_path):
     """Asks for an answer in some forms of a submission that holds some files."""
     asked = []
 
-    def once(ended, *forms, kind="count", files=("hw.py",), subject=SUBJECT, live_only=False, provide=None):
+    def once(
+        ended, *forms, kind="count", files=("hw.py",), subject=SUBJECT, live_only=False, provide=None, builder=None
+    ):
         for file in files:
             (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
             (tmp_path / file).write_text("")
         runner = ended if isinstance(ended, Canned) else Canned(ended)
-        runs = Runs(runner, provide or (lambda source, at: Path(f"/{source}-{at.model}")))
+        runs = Runs(runner, provide or (lambda source, at: Path(f"/{source}-{at.model}")), builder)
         asked.append(runs)
         return obtain(
             AnswerSpec(name="total", type=kind, forms=forms or (form(),)),
@@ -190,7 +192,7 @@ def test_one_run_serves_all_that_ask_for_it(tmp_path):
     (tmp_path / "hw.py").write_text("")
     who, other = read(tmp_path, "anna"), read(tmp_path / "..", "all")
     runner = Canned(execution("Total MACs: 5"))
-    runs = Runs(runner, lambda source, at: Path(f"/{source}-{at.model}"))
+    runs = Runs(runner, lambda source, at: Path(f"/{source}-{at.model}"), None)
     fixed = form(provide={"a.onnx": "torchvision/alexnet.onnx"})
     varying = form(provide={"a.onnx": "subject.onnx"}, varies=True)
 

@@ -1,13 +1,36 @@
-"""Replaces linear layers by grids of small ones: the same function of the input, in products that fit a small unit."""
+"""What options of ours change about a model: parameters that are not trained, linear layers cut into tiles."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import difflib
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import torch
 
-OPTION = "tiled"  # an option of a subject that is not torchvision's: how large a tile is at most, in both directions
+FROZEN = "frozen"  # names of modules whose parameters are not trained
+TILED = "tiled"  # how large a tile of a linear layer is at most, in both directions
+ALL = frozenset({FROZEN, TILED})
+
+
+def change(module: torch.nn.Module, options: Mapping[str, Any], model: str) -> torch.nn.Module:
+    """The module as the options of ours among `options` want it.
+
+    Raises:
+        ValueError: one of them does not fit the model.
+    """
+    if TILED in options:
+        tile(module, options[TILED])
+    known = {name for name, _ in module.named_modules()}
+    for name in options.get(FROZEN, []):
+        if name not in known:
+            close = difflib.get_close_matches(name, sorted(known), n=1, cutoff=0.6)
+            message = f"'{model}' has no module '{name}' to freeze" + (f"; did you mean '{close[0]}'?" if close else "")
+            raise ValueError(message)
+        module.get_submodule(name).requires_grad_(requires_grad=False)
+    return module
 
 
 def tile(module: torch.nn.Module, size: int) -> torch.nn.Module:
@@ -22,7 +45,7 @@ def tile(module: torch.nn.Module, size: int) -> torch.nn.Module:
     from torch import nn
 
     if isinstance(size, bool) or not isinstance(size, int) or size < 1:
-        message = f"'{OPTION}' is the size of a tile, a positive whole number such as 512, not {size!r}"
+        message = f"'{TILED}' is the size of a tile, a positive whole number such as 512, not {size!r}"
         raise ValueError(message)
     for name, child in list(module.named_children()):
         if type(child) is nn.Linear:
@@ -45,7 +68,7 @@ def _grid(linear: torch.nn.Linear, size: int) -> torch.nn.Module:
             self.columns = nn.ModuleList(nn.ModuleList(_part(linear, size, t, k) for k in lefts) for t in tops)
 
         def forward(self, x: torch.Tensor) -> torch.Tensor:
-            parts = x.split(size, dim=-1)
+            parts = torch.split(x, size, dim=-1)
             return torch.cat([_added(column, parts) for column in self.columns], dim=-1)
 
     return TiledLinear()
