@@ -51,7 +51,7 @@ def provide(source: str | Path, subject: SubjectSpec | None) -> Path:
         "weight_seed": meant.seed,
     }
     versions = [importlib.metadata.version(name) for name in _LIBRARIES]
-    code = [hashlib.sha256(Path(file).read_bytes()).hexdigest() for file in (__file__, *zoo.SOURCES)]
+    code = [hashlib.sha256(file.read_bytes()).hexdigest() for file in (Path(__file__), *zoo.SOURCES)]
     key = hashlib.sha256(json.dumps([plain, suffix, versions, code], sort_keys=True).encode()).hexdigest()
     path = cache_folder() / "provided" / f"{key}{suffix}"
     if not path.is_file():
