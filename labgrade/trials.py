@@ -146,9 +146,7 @@ def judged_value(grader: Grading, task: Task, check: Check, subject: SubjectSpec
         return answer.value
     quantity = grader.course.quantities.get(check.measured.quantity)
     original = subject_files.original(grader.oracle, quantity, subject)
-    return typed(
-        grader.measurer.value(check.measured, answer.value, subject, task.limits, original=original), None
-    )
+    return typed(grader.measurer.value(check.measured, answer.value, subject, task.limits, original=original), None)
 
 
 def typed(plain: object, kind: AnswerType | None) -> Value:

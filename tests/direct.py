@@ -104,5 +104,8 @@ def search(found, record=None, **changes):
     """The verdict, and the smallest subject that is wrong, if there is one."""
     record = record or Record()
     plan = replace(plan_of(found.task, found.check.counterexample or Counterexample(among="cnn")), seconds=600)
-    verdict, _ = judged(found, replace(plan, **changes), [record])
+    try:
+        verdict, _ = judged(found, replace(plan, **changes), [record])
+    finally:
+        found._grader.stop()
     return verdict, next(iter(record.subjects), None)

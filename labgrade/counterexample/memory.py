@@ -56,7 +56,7 @@ def _subject(plain: Any) -> SubjectSpec:
         TypeError: it is none that a search comes upon.
     """
     model, shape, options = plain["model"], plain["shape"], plain["options"]
-    ours = model in (GENERATED, f"{GENERATED}.onnx", "linear/layer.onnx")
+    ours = model in (GENERATED, f"{GENERATED}.onnx", "linear/layer.onnx", "linear/mlp.onnx")
     sizes = isinstance(shape, list) and shape and all(type(size) is int and 0 < size <= _MOST for size in shape)
     if not ours or not sizes or not isinstance(options, dict):
         message = "this is no subject"

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from labgrade.counterexample import code, layers
+from labgrade import zoo_networks
+from labgrade.counterexample import code, families, layers, wishes
 from labgrade.counterexample.memory import Remembered
 from labgrade.counterexample.search import Plan, available, search
 from labgrade.errors import FaultError
@@ -13,7 +16,6 @@ from labgrade.model import CallForm
 from labgrade.oracle import cache_folder
 from labgrade.values import Number, show
 from labgrade.verdict import Outcome, Verdict, correct, incorrect, partial, without_value
-from labgrade.zoo_networks import GENERATED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -62,7 +64,9 @@ def judged(trials: Trials, plan: Plan, remembered: Iterable[Remembered] = ()) ->
 
 def memory(task: Task, check: Check, file: object) -> Remembered:
     """Where the example for a check is remembered, by the content or the place of the function's file."""
-    return Remembered(cache_folder(), [task.lab, task.id, check.id, check.answer, str(file)])
+    sources = (families.__file__, wishes.__file__, zoo_networks.__file__)
+    ours = hashlib.sha256(b"\0".join(Path(each).read_bytes() for each in sources)).hexdigest()
+    return Remembered(cache_folder(), [ours, task.lab, task.id, check.id, check.answer, str(file)])
 
 
 def _wrong(trial: Trial) -> str:
@@ -97,13 +101,11 @@ def _noun(plan: Plan) -> str:
     return "sizes" if plan.among == "sizes" else "networks"
 
 
-def _told(
-    trials: Trials, form: CallForm, found: Found[Trial], subject: SubjectSpec, trial: Trial
-) -> Verdict:
+def _told(trials: Trials, form: CallForm, found: Found[Trial], subject: SubjectSpec, trial: Trial) -> Verdict:
     """The verdict on the smallest subject: what happens on it, the lines to paste, layer by layer where that helps."""
     again = trials(subject)
     same = _wrong(again) == _wrong(trial) and again.value == trial.value
-    thing = "network" if subject.model.startswith(GENERATED) else "size"
+    thing = "network" if subject.model.startswith(zoo_networks.GENERATED) else "size"
     changing = f"on the same {thing}, called twice: first {_got(trial)}, then {_got(again)}"
     first = _headline(trial, thing) if same else changing
     told = "\n".join(
