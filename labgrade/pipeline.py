@@ -14,6 +14,7 @@ from labgrade.answers import obtain
 from labgrade.answers.run import Runs
 from labgrade.counterexample.verdict import judged, memory, plan_of
 from labgrade.errors import FaultError
+from labgrade.explained import companions, with_explanation
 from labgrade.handed_in import Measurer, UnfitError
 from labgrade.items import items, sources
 from labgrade.judge import judge, with_parameters
@@ -87,7 +88,9 @@ class Grader:
         """
         if not self.oracle.recalled:
             self.oracle.memory.watch()
-            self.oracle.recall(wanted for task in tasks for item in items(task) for wanted in sources(item))
+            parts = [item for task in tasks for item in items(task)]
+            asked = (each for item in parts for each in (*sources(item), *companions(item, self.course.quantities)))
+            self.oracle.recall(asked)
 
     def grade(self, tasks: Iterable[Task], submission: Submission) -> SubmissionReport:
         """Every task of one submission."""
@@ -211,6 +214,7 @@ class TaskGrading:
         judging, expect = self._grader.means(self.task, check, item.subject, self.submission)
         value = judged_value(self._grader, self.task, check, item.subject, answer)
         verdict = judge(check, value, judging, expect)
+        verdict = with_explanation(verdict, value, item, self._grader.oracle, self._grader.course.quantities)
         return _with_remarks(verdict, answer), answer.origin
 
     def _searched(self, check: Check) -> tuple[Verdict, str]:

@@ -82,12 +82,8 @@ def _layers(subject: SubjectSpec, form: CallForm) -> list[str]:
     widths: Any = subject.options["widths"]
     bias = "" if subject.options.get("bias", True) else ", bias=False"
     layers = [f"nn.Linear({a}, {b}{bias})" for a, b in pairwise((subject.input.shape[-1], *widths))]
-    return [
-        "import torch",
-        "from torch import nn",
-        "",
-        f"model = nn.Sequential({', nn.ReLU(), '.join(layers)}).eval()",
-    ] + (_written(subject, form))
+    model = f"model = nn.Sequential({', nn.ReLU(), '.join(layers)}).eval()"
+    return ["import torch", "from torch import nn", "", model, *_written(subject, form)]
 
 
 def _classes(program: Sequence[Mapping[str, Any]]) -> list[str]:

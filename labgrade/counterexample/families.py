@@ -21,7 +21,7 @@ _MLP = "linear/mlp.onnx"
 
 
 def strategy(among: str, like: SubjectSpec | None) -> SearchStrategy[SubjectSpec]:
-    """Random subjects of a family. `like`, the task's own subject, says whether they are files, and whose sizes vary."""
+    """Random subjects of a family. `like`, the task's own subject, says whether they are files, whose sizes vary."""
     from hypothesis import strategies as st
 
     if among == "sizes":

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from labgrade.model import InputSpec, SubjectSpec
 from labgrade.zoo_networks import GENERATED
 
 if TYPE_CHECKING:
+    from pathlib import Path
     from collections.abc import Sequence
 
 _LARGEST = 1 << 20

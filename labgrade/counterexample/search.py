@@ -62,8 +62,8 @@ def search(
     """Look for the smallest subject that `attempt` comes out `wrong` on: a word for the kind of wrong, or nothing.
 
     What went wrong first decides which kind is followed. `first` are remembered subjects, each smallest one with others
-    that were tried: where it is still wrong, they are tried again and nothing else is. Each subject is attempted once, so that an answer that
-    changes from call to call can't confuse the search.
+    that were tried: where it is still wrong, they are tried again and nothing else is. Each subject is attempted once,
+    so that an answer that changes from call to call can't confuse the search.
 
     Raises:
         FaultError: whatever `attempt` raises.

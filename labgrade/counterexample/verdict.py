@@ -153,7 +153,7 @@ def _misconception(check: Check, found: Found[Trial]) -> Alternative | None:
 
 
 def _looked_at(found: Found[Trial]) -> list[tuple[SubjectSpec, Trial, str]]:
-    """Some of what was tried, on which misconceptions are: the last that were wrong, the smallest of them among these."""
+    """Some of what was tried, to try misconceptions on: the smallest, the last that were wrong, the first right."""
     valued = [each for each in found.tried if each[1].value is not None]
     wrong = [each for each in valued if each[2]]
     smallest = [each for each in wrong if found.smallest and each[1] is found.smallest[1]]
@@ -162,7 +162,7 @@ def _looked_at(found: Found[Trial]) -> list[tuple[SubjectSpec, Trial, str]]:
 
 
 def _follows(trial: Trial, known: Alternative, *, right: bool = False) -> bool:
-    """Whether the value is the misconception's. One that a network gives no occasion for speaks against nothing right."""
+    """Whether the value is the misconception's. Where a network gives no occasion for it, a right value follows it."""
     if trial.judging is None or trial.expect is None or trial.value is None:
         return False
     try:

@@ -1,4 +1,4 @@
-"""Wrong functions, each with the smallest network on which it is wrong; and right ones, which no network tells apart."""
+"""Wrong functions, each with the smallest network on which it is wrong; and right ones, against which none is raised."""
 
 import math
 
@@ -134,8 +134,8 @@ WRONG = {
         lambda steps, size: len(steps) == 2 and steps[0].startswith(("Twice", "Add", "Cat")) and math.prod(size) == 1,
     ),
     "linear of two dimensions": (
-        "return count(model, input_size, lambda m, i, o: right(m, i, o) if isinstance(m, nn.Conv2d) else"
-        " len(o) * m.in_features * m.out_features)",
+        """return count(model, input_size, lambda m, i, o: right(m, i, o) if isinstance(m, nn.Conv2d) else
+        len(o) * m.in_features * m.out_features)""",
         lambda steps, size: steps == ["nn.Linear(1, 1, bias=False)"] and size[0] == 1 and math.prod(size) == 2,
     ),
     "leaves linear layers out": (
