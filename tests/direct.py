@@ -57,7 +57,10 @@ class DirectRunner:
         spec_.loader.exec_module(module)
         given = {"input_size": request.subject.input.shape, "model_path": str(next(iter(request.model.values()), ""))}
         if "model" in request.given:
-            given["model"], given["input"] = a_subject(request.subject).with_weights()
+            try:
+                given["model"], given["input"] = a_subject(request.subject).with_weights()
+            except ValueError as error:
+                return Execution(status="fault", reason=str(error))
         try:
             value = getattr(module, request.function)(*[given[name] for name in request.given])
         except Exception as error:  # noqa: BLE001 - a student's

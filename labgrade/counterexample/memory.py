@@ -13,8 +13,8 @@ from labgrade.model import InputSpec, SubjectSpec
 from labgrade.zoo_networks import GENERATED
 
 if TYPE_CHECKING:
-    from pathlib import Path
     from collections.abc import Sequence
+    from pathlib import Path
 
 _LARGEST = 1 << 20
 _MOST = 1 << 12

@@ -47,6 +47,8 @@ def judged(trials: Trials, plan: Plan, remembered: Iterable[Remembered] = ()) ->
     if not available():
         reason = "not looked for: this needs Hypothesis"
         return without_value(Outcome.MANUAL, reason, hint="pip install 'labgrade[counterexample]'"), ""
+    if absent := trials.absent():
+        return absent, ""
     records = list(remembered)
     found = search(plan, trials, _wrong, [each for each in (record.read() for record in records) if each])
     if not found.tried:

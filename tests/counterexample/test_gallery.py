@@ -1,4 +1,4 @@
-"""Wrong functions, each with the smallest network on which it is wrong; and right ones, against which none is raised."""
+"""Wrong functions, each with the smallest network on which it is wrong; and right ones, against which none is."""
 
 import math
 
