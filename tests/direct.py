@@ -16,6 +16,25 @@ from labgrade.trials import Trials
 
 ROOT = Path(__file__).parents[1]
 COURSE = course.find(ROOT)
+CONVS = """
+import torch
+from torch import nn
+
+def total_macs(model, input_size):
+    total = []
+    for m in model.modules():
+        if isinstance(m, (nn.Conv2d, nn.Linear)):
+            m.register_forward_hook(lambda m, i, o: total.append(cost(m, o)))
+    with torch.no_grad():
+        model(torch.zeros(input_size))
+    return sum(total)
+
+def cost(m, o):
+    if isinstance(m, nn.Linear):
+        return o.numel() * m.in_features
+    return o.numel() * m.in_channels * m.kernel_size[0] * m.kernel_size[1] {groups}
+"""
+RIGHT, NO_GROUPS = CONVS.replace("{groups}", "// m.groups"), CONVS.replace("{groups}", "")
 
 
 class DirectOracle:

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 import torch
-from direct import COURSE, DirectOracle, Record, a_subject, search, task, trials
+from direct import COURSE, NO_GROUPS, RIGHT, DirectOracle, Record, a_subject, search, task, trials
 from hypothesis import given, settings
 
 from labgrade import policy, zoo
@@ -23,25 +23,6 @@ from labgrade.verdict import Outcome
 from labgrade.zoo_networks import flat
 
 torch.set_num_threads(1)
-CONVS = """
-import torch
-from torch import nn
-
-def total_macs(model, input_size):
-    total = []
-    for m in model.modules():
-        if isinstance(m, (nn.Conv2d, nn.Linear)):
-            m.register_forward_hook(lambda m, i, o: total.append(cost(m, o)))
-    with torch.no_grad():
-        model(torch.zeros(input_size))
-    return sum(total)
-
-def cost(m, o):
-    if isinstance(m, nn.Linear):
-        return o.numel() * m.in_features
-    return o.numel() * m.in_channels * m.kernel_size[0] * m.kernel_size[1] {groups}
-"""
-RIGHT, NO_GROUPS = CONVS.replace("{groups}", "// m.groups"), CONVS.replace("{groups}", "")
 LIKE_ONNX = SubjectSpec(model="torchvision/mobilenet_v2.onnx", input=InputSpec(shape=(1, 3, 8, 8)))
 
 
