@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from labgrade import __version__, commands, examination, explain, explore, exporting, grade, wrong_network
+from labgrade import __version__, commands, examination, explore, exporting, grade, story, wrong_network
 from labgrade.errors import FaultError, SpecError, UsageError
 from labgrade.second_opinion import HELP as SECOND_OPINION_HELP
 from labgrade.torch_home import HELP as TORCH_HOME_HELP
@@ -56,7 +56,7 @@ def _parser() -> argparse.ArgumentParser:
     verbs = parser.add_subparsers(required=True, metavar="COMMAND")
     _check(verbs.add_parser("check", help="check your own work: what is right, what is not, and why"))
     grade.add_to(verbs)
-    explain.add_to(verbs)
+    story.add_to(verbs)
     _compute(verbs.add_parser("compute", help="compute a quantity of a model: the ground truth"))
     _list(verbs.add_parser("list", help="show the quantities, checkers, tasks or models that there are"))
     doctor = verbs.add_parser("doctor", help="try what this machine offers, and say what to do about what is missing")

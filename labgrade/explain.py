@@ -1,165 +1,148 @@
-"""`labgrade explain STUDENT TASK [CHECK]`: the whole story of a verdict, from the ledger alone."""
+"""What a wrong number is: the expected value with one slip, found by arithmetic. Pure.
+
+Known slips: one layer left out or counted twice, one type of layer left out or alone, a factor, a unit, the batch, each
+of the expected value or of another convention's. An explanation is given only where it fits as exactly as the number
+was given, where nothing else that is known fits, and where the layer is the only one of its size and no two or three
+others add up to it: what several slips make is often what one makes, since layers share their factors.
+"""
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-from labgrade import course, spec
-from labgrade.errors import UsageError, did_you_mean
-from labgrade.grade import worth
-from labgrade.ledger import reading
-from labgrade.ledger.store import Ledger
-from labgrade.report.page import Page
+from bisect import bisect_left, bisect_right
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import combinations
+from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
-    import argparse
+    from collections.abc import Iterable, Sequence
 
-    from labgrade.ledger.reading import Story
+    from labgrade.values import Number
 
-_FILES = 12
-_SPEC_CHARS = 400
-
-
-def add_to(verbs: Any) -> None:
-    """Add the command to `labgrade`'s."""
-    parser = verbs.add_parser(
-        "explain", help="the whole story of a verdict: answer, expected, judged how, on what, before"
-    )
-    parser.add_argument("student", metavar="STUDENT")
-    parser.add_argument("task", metavar="TASK", help="such as 2-1-4-macs")
-    parser.add_argument("check", nargs="?", metavar="CHECK", help="only this check, such as total")
-    parser.add_argument(
-        "--out", type=Path, default=Path("results"), metavar="DIR", help="the results folder (default: results)"
-    )
-    parser.set_defaults(run=explain)
-
-
-def explain(options: argparse.Namespace) -> int:
-    """Tell it; nothing is run."""
-    from rich.console import Console
-
-    with Ledger(options.out) as ledger:
-        names = [who for (who,) in ledger.rows("SELECT who FROM submission ORDER BY who")]
-        who = _one_of(options.student, names, "submission", options.out)
-        stories = reading.story(ledger, who)
-        held = {each.place: each for each in reading.held(ledger) if each.who == who}
-    tasks = dict.fromkeys(each.place[1] for each in stories)
-    task = _one_of(options.task, tasks, "task", options.out)
-    chosen = [each for each in stories if each.place[1] == task]
-    if options.check is not None:
-        check = _one_of(options.check, [each.place[2] for each in chosen], "check", options.out)
-        chosen = [each for each in chosen if each.place[2] == check]
-    page = Page(Console(highlight=False))
-    for each in chosen:
-        _tell(page, who, each)
-        if each.place in held:
-            other = held[each.place]
-            page.paragraph(
-                f"{worth(other.would_be)}; it is published, and would fall", indent=2, label="not changed to: "
-            )
-    return 0
+_CHANCE = Fraction(1, 1000)  # how likely a number that is nothing known may fit something, by its digits alone
+_MOST_LAYERS = 500  # with more, pairs take too long
+_SCALES: tuple[tuple[Fraction, str], ...] = (
+    (Fraction(2), "twice {}"),
+    (Fraction(1, 2), "half of {}"),
+    (Fraction(4), "four times {}, such as the bytes of so many float32"),
+    (Fraction(1, 4), "a quarter of {}"),
+    (Fraction(8), "eight times {}, such as the bits of so many bytes"),
+    (Fraction(1, 8), "an eighth of {}"),
+    (Fraction(1, 10**3), "{}, in thousands"),
+    (Fraction(1, 10**6), "{}, in millions"),
+    (Fraction(1, 10**9), "{}, in billions"),
+    (Fraction(1, 2**10), "{}, in units of 2^10"),
+    (Fraction(1, 2**20), "{}, in units of 2^20"),
+    (Fraction(1, 2**30), "{}, in units of 2^30"),
+    (Fraction(10**3), "1,000 times {}"),
+    (Fraction(10**6), "1,000,000 times {}"),
+    (Fraction(2**10), "1,024 times {}"),
+    (Fraction(10**6, 2**20), "{}, in units of 2^20, read as millions"),
+    (Fraction(2**20, 10**6), "{}, in millions, read as units of 2^20"),
+)
+_Slip: TypeAlias = tuple[int, str]
 
 
-def _one_of(asked: str, known: Any, what: str, results: Path) -> str:
-    if asked in known:
-        return asked
-    message = f"'{results}' has no {what} '{asked}'{did_you_mean(asked, known)}"
-    raise UsageError(message)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layer:
+    """One row of what a total is made of."""
+
+    name: str
+    type: str
+    value: int
 
 
-def _tell(page: Page, who: str, story: Story) -> None:
-    graded, verdict = story.graded, story.graded.verdict
-    page.blank()
-    page.line((f"{who}  {' '.join(story.place[1:])}", "bold"), right=(worth(graded), "bold"))
-    page.rule()
-    facts = dict(verdict.facts)
-    rows = [
-        ("answer: ", facts.pop("got", "")),
-        ("from: ", graded.answer_from),
-        ("expected: ", facts.pop("expected", "")),
-        ("reason: ", verdict.reason),
-        ("hint: ", verdict.hint),
-        *(("note: ", note) for note in verdict.notes),
-        *((f"{name}: ", fact) for name, fact in facts.items()),
-        ("decided: ", _decision(story)),
-        ("in the spec: ", _place_in_spec(story)),
-        *_judged_by(story),
-        ("judged: ", f"{story.at}, in {graded.seconds:.2f} s"),
-    ]
-    for label, text in rows:
-        if text:
-            page.paragraph(text, indent=2, label=label)
-    for change in story.history:
-        page.paragraph(
-            f"{worth(change.before)} since {change.before_at}: {change.before.verdict.reason or 'right'}",
-            indent=2,
-            label="before: ",
-        )
-        page.paragraph(f"{change.at}, because {change.why}", indent=4, label="changed: ")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Truth:
+    """A value that is right, layer by layer where that is known. `says`: the convention, empty for the expected one."""
+
+    total: int
+    layers: tuple[Layer, ...] = ()
+    says: str = ""
 
 
-def _decision(story: Story) -> str:
-    decision = story.graded.decision
-    if decision is None:
+def explain(got: Number, truths: Sequence[Truth], batch: int = 1) -> str:
+    """The only explanation of a wrong number, as "equal to the expected value without layer fc"; else nothing.
+
+    `truths`: the expected value first, then other conventions. `batch`: the input's first dimension.
+    """
+    bases = [_Base(truth) for truth in _distinct(truths)]
+    scales = [(Fraction(1), "{}"), *_SCALES]
+    if batch > 1:
+        scales.append((Fraction(1, batch), f"{{}}, for one of the {batch} samples"))
+        scales.append((Fraction(batch), f"{batch} times {{}}, with the batch counted twice"))
+    candidates = len(scales) * sum(len(base.values) for base in bases)
+    if not got.value or 2 * got.half_unit * candidates > _CHANCE * abs(got.value):
         return ""
-    return f"by {decision.by} at {decision.at}: {decision.reason}; labgrade itself said {decision.machine.outcome}"
+    found: list[str] = []
+    for base in bases:
+        for scale, says in scales:
+            low, high = (got.value - got.half_unit) / scale, (got.value + got.half_unit) / scale
+            for slip in base.between(low, high):
+                if slip is None:
+                    return ""
+                if slip or says != "{}":
+                    found.append(f"equal to {says.format(base.name + slip)}")
+    return found[0] if len(found) == 1 else ""
 
 
-def _place_in_spec(story: Story) -> str:
-    """The line of the check as the spec is now; nothing where it is there no more."""
-    found = course.find(Path.cwd())
-    lab, task, item = story.place
-    paths = [path for path in spec.files(found.specs) if (path.parent.name, path.stem) == (lab, task)]
-    for read in spec.read_all(paths, found):
-        for check in read.task.checks if read.task is not None else ():
-            if check.id == item.partition("[")[0] and check.mark is not None:
-                return str(check.mark)
-    return ""
+def _distinct(truths: Iterable[Truth]) -> list[Truth]:
+    """Conventions that change something."""
+    known: dict[int, Truth] = {}
+    for truth in truths:
+        known.setdefault(truth.total, truth)
+    return list(known.values())
 
 
-def _judged_by(story: Story) -> list[tuple[str, str]]:
-    """What the verdict depended on; nothing where it follows from those of other checks."""
-    parts = story.parts
-    meaning = parts.get("spec", {})
-    checker = meaning.get("checker") or {}
-    given = ", ".join(f"{name}: {value}" for name, value in checker.get("parameters", {}).items())
-    rows = [
-        ("checker: ", f"{checker['name']}" + (f" ({given})" if given else "") if checker else ""),
-        ("asked of: ", _source(meaning.get("expected"))),
-        ("subject: ", _subject(meaning.get("subject"))),
-    ]
-    for name, label in (
-        ("checker", "checker's files: "),
-        ("quantities", "quantities' files: "),
-        ("submission", "handed in: "),
-    ):
-        rows.append((label, _files(parts.get(name, {}))))
-    for name in ("libraries", "imports"):
-        versions = (f"{key} {version}" for key, version in parts.get(name, {}).items())
-        rows += [(f"{name}: ", ", ".join(versions))]
-    return rows
+class _Base:
+    """One right value and what becomes of it by each slip, sorted. None stands for what has several explanations."""
+
+    def __init__(self, truth: Truth) -> None:
+        self._total = truth.total
+        self.name = "the expected value" + (f" {truth.says}" if truth.says else "")
+        whole = bool(truth.layers) and sum(layer.value for layer in truth.layers) == truth.total
+        layers = [layer for layer in truth.layers if layer.value] if whole else []
+        self._slips: dict[int, str | None] = {0: ""}
+        composed = _sums([layer.value for layer in layers])
+        for change, says in _of_layers(layers):
+            self._slips[change] = None if change in self._slips or abs(change) in composed else says
+        for change, says in _of_types(layers):
+            self._slips[change] = None if change in self._slips else says
+        self.values = sorted(self._slips)
+
+    def between(self, low: Fraction, high: Fraction) -> list[str | None]:
+        """The slips that lead to a value from `low` to `high`."""
+        first = bisect_left(self.values, low - self._total)
+        last = bisect_right(self.values, high - self._total)
+        return [self._slips[value] for value in self.values[first:last]]
 
 
-def _source(source: Any) -> str:
-    if not isinstance(source, dict):
-        return ""
-    if "quantity" in source:
-        given = ", ".join(f"{name}={value}" for name, value in source.get("parameters", {}).items())
-        return f"the quantity {source['quantity']}({given})"
-    text = str(source.get("value"))
-    return f"the spec itself, which says {text[:_SPEC_CHARS]}"
+def _sums(values: Sequence[int]) -> set[int]:
+    """The sizes of layers that are also sums of two or three layers; in threes, one may stand twice."""
+    distinct = set(values)
+    if len(values) > _MOST_LAYERS:
+        return distinct
+    pairs = {one + other for one, other in combinations(values, 2)}
+    return {each for each in distinct if each in pairs or any(each - value in pairs for value in distinct)}
 
 
-def _subject(subject: Any) -> str:
-    if not isinstance(subject, dict):
-        return ""
-    named = subject.get("model") or subject.get("handed_in") or ", ".join(subject.get("file") or ())
-    options = "".join(f", {name}={value}" for name, value in subject.get("options", {}).items())
-    return f"{named}{options}, input {'x'.join(map(str, subject['input']['shape']))}"
+def _of_layers(layers: Sequence[Layer]) -> Iterable[_Slip]:
+    for layer in layers:
+        yield -layer.value, f" without layer {layer.name}"
+        yield layer.value, f" with layer {layer.name} counted twice"
 
 
-def _files(files: dict[str, str]) -> str:
-    shown = [f"{path} {digest[:8]}".rstrip() for path, digest in files.items()]
-    more = f", {len(shown) - _FILES} more" if len(shown) > _FILES else ""
-    return ", ".join(shown[:_FILES]) + more
+def _of_types(layers: Sequence[Layer]) -> Iterable[_Slip]:
+    """A type left out, or alone, where this is not just one layer or all of them."""
+    totals: dict[str, int] = defaultdict(int)
+    for layer in layers:
+        totals[layer.type] += layer.value
+    count = Counter(layer.type for layer in layers)
+    whole = sum(totals.values())
+    for kind, total in totals.items() if len(totals) > 1 else ():
+        if count[kind] > 1:
+            yield -total, f" without its {kind} layers"
+            yield total, f" with its {kind} layers counted twice"
+        if len(totals) > 2 and count[kind] > 1:  # noqa: PLR2004 - of two types, one alone is without the other
+            yield total - whole, f" of its {kind} layers alone"

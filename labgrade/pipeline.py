@@ -16,6 +16,7 @@ from labgrade.answers.run import Runs
 from labgrade.builds import Builder
 from labgrade.counterexample.verdict import judged, memory, plan_of
 from labgrade.errors import FaultError
+from labgrade.explained import companions, with_explanation
 from labgrade.graded import fault, graded_so_far, settled, with_remarks
 from labgrade.handed_in import Measurer, UnfitError
 from labgrade.items import items, sources
@@ -100,7 +101,9 @@ class Grader:
         """
         if not self.oracle.recalled:
             self.oracle.memory.watch()
-            self.oracle.recall(wanted for task in tasks for item in items(task) for wanted in sources(item))
+            parts = [item for task in tasks for item in items(task)]
+            asked = (each for item in parts for each in (*sources(item), *companions(item, self.course.quantities)))
+            self.oracle.recall(asked)
 
     def forget(self) -> None:
         """Let go of all that belongs to the submissions graded so far: memory does not grow with a class."""
@@ -250,6 +253,7 @@ class TaskGrading:
         judging, expect = self._grader.means(self.task, check, item.subject, self.submission)
         value = judged_value(self._grader, self.task, check, item.subject, answer)
         verdict = self._heard(judge(check, value, judging, expect), item, answer)
+        verdict = with_explanation(verdict, value, item, self._grader.oracle, self._grader.course.quantities)
         return with_remarks(verdict, answer), answer.origin
 
     def _heard(self, verdict: Verdict, item: Item, answer: Answer) -> Verdict:

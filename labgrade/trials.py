@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from labgrade import subject_files
 from labgrade.answers import obtain
+from labgrade.answers.call import present
 from labgrade.answers.documents import locate, read_bytes
 from labgrade.answers.natural import natural
 from labgrade.answers.typed import WrongTypeError, as_value
@@ -19,6 +20,7 @@ from labgrade.results import NoAnswer
 from labgrade.values import Artifact
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from labgrade.answers.run import Runs
@@ -95,6 +97,18 @@ class Trials:
             expect=expect,
         )
 
+    def absent(self) -> Verdict | None:
+        """Why there is nothing to try, where no file has the function; known without running anything."""
+        called = _called(self.task.answers[self.check.answer])
+        for form in called.forms:
+            if not isinstance(form, CallForm):
+                continue
+            file = locate(self._submission, form.file)
+            if file is not None and (not isinstance(file, str) or present(self._submission, file, form.function)):
+                return None
+        answer = self._obtained(called, self.task.subject, {})
+        return answer.verdict if isinstance(answer, NoAnswer) else None
+
     def other(self, name: str, subject: SubjectSpec) -> Value | None:
         """What the function of another answer returns for this subject; None where it returns nothing that fits."""
         answer = self._answer(self.task.answers[name], subject)
@@ -121,18 +135,29 @@ class Trials:
         return self._grader.course.quantities
 
     def _answer(self, wanted: AnswerSpec, subject: SubjectSpec) -> Answer | NoAnswer:
-        called = replace(wanted, forms=tuple(form for form in wanted.forms if isinstance(form, CallForm)))
+        called = _called(wanted)
+        files = subject_files.given(self._grader.oracle, called, subject, self._submission)
+        return self._obtained(called, subject, files)
+
+    def _obtained(
+        self, called: AnswerSpec, subject: SubjectSpec | None, files: Mapping[str, Path]
+    ) -> Answer | NoAnswer:
         return obtain.obtain(
             called,
             self._submission,
             subject=subject,
-            model=subject_files.given(self._grader.oracle, called, subject, self._submission),
+            model=files,
             live_only=True,
             limits=self._limits,
             runner=self._grader.runner,
             runs=self._grader.runs,
             store=self._grader.store,
         )
+
+
+def _called(wanted: AnswerSpec) -> AnswerSpec:
+    """The answer in its forms that are functions."""
+    return replace(wanted, forms=tuple(form for form in wanted.forms if isinstance(form, CallForm)))
 
 
 def judged_value(grader: Grading, task: Task, check: Check, subject: SubjectSpec | None, answer: Answer) -> Value:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 OK, NOT_RIGHT, FAULT = 0, 1, 3
 _LARGEST_SEED = 1 << 32
+_LAYER = "linear/layer.onnx"
 
 
 def add_to(verbs: Any) -> None:
@@ -69,16 +70,13 @@ def _plan(task: Task, check: Check, options: argparse.Namespace) -> Plan:
         raise UsageError(message)
     seed = random.SystemRandom().randrange(_LARGEST_SEED) if options.seed == "fresh" else int(options.seed)
     own = check.counterexample
-    among = options.among or (own.among if own else _usual(task))
-    if (among == "sizes") != (_usual(task) == "sizes"):
+    usual = own.among if own else "sizes" if task.subject and task.subject.model == _LAYER else "cnn"
+    among = options.among or usual
+    if (among == "sizes") != (usual == "sizes"):
         message = f"'{task.id}' is not about networks of the family '{among}'"
         raise UsageError(message)
     tries = options.tries or (own.tries if own else 100)
     return Plan(among=among, like=task.subject, tries=tries, seconds=options.seconds, seed=seed)
-
-
-def _usual(task: Task) -> str:
-    return "sizes" if task.subject and task.subject.model == "linear/layer.onnx" else "cnn"
 
 
 def _meant(found: course.Course, file: str, function: str, options: argparse.Namespace) -> tuple[Task, Check]:

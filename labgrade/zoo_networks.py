@@ -27,7 +27,8 @@ MICRO: Mapping[str, Mapping[str, Any]] = {
     "micro/uneven_kernel": {"kernel_size": (1, 7), "stride": (2, 1), "padding": (0, 3)},
 }
 LAYERS = frozenset(
-    "AdaptiveAvgPool2d AvgPool2d BatchNorm2d Conv2d Flatten GELU LayerNorm Linear MaxPool2d ReLU".split()
+    {"AdaptiveAvgPool2d", "AvgPool2d", "BatchNorm2d", "Conv2d", "Flatten", "GELU", "LayerNorm", "Linear", "MaxPool2d"}
+    | {"ReLU"}
 )
 JOINS: Mapping[str, str] = {"cat": "Cat", "add": "Add"}
 # Classes as text, so that what a student is shown is what was run.

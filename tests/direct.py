@@ -16,6 +16,25 @@ from labgrade.trials import Trials
 
 ROOT = Path(__file__).parents[1]
 COURSE = course.find(ROOT)
+CONVS = """
+import torch
+from torch import nn
+
+def total_macs(model, input_size):
+    total = []
+    for m in model.modules():
+        if isinstance(m, (nn.Conv2d, nn.Linear)):
+            m.register_forward_hook(lambda m, i, o: total.append(cost(m, o)))
+    with torch.no_grad():
+        model(torch.zeros(input_size))
+    return sum(total)
+
+def cost(m, o):
+    if isinstance(m, nn.Linear):
+        return o.numel() * m.in_features
+    return o.numel() * m.in_channels * m.kernel_size[0] * m.kernel_size[1] {groups}
+"""
+RIGHT, NO_GROUPS = CONVS.replace("{groups}", "// m.groups"), CONVS.replace("{groups}", "")
 
 
 class DirectOracle:
@@ -57,7 +76,10 @@ class DirectRunner:
         spec_.loader.exec_module(module)
         given = {"input_size": request.subject.input.shape, "model_path": str(next(iter(request.model.values()), ""))}
         if "model" in request.given:
-            given["model"], given["input"] = a_subject(request.subject).with_weights()
+            try:
+                given["model"], given["input"] = a_subject(request.subject).with_weights()
+            except ValueError as error:
+                return Execution(status="fault", reason=str(error))
         try:
             value = getattr(module, request.function)(*[given[name] for name in request.given])
         except Exception as error:  # noqa: BLE001 - a student's
@@ -104,5 +126,8 @@ def search(found, record=None, **changes):
     """The verdict, and the smallest subject that is wrong, if there is one."""
     record = record or Record()
     plan = replace(plan_of(found.task, found.check.counterexample or Counterexample(among="cnn")), seconds=600)
-    verdict, _ = judged(found, replace(plan, **changes), [record])
+    try:
+        verdict, _ = judged(found, replace(plan, **changes), [record])
+    finally:
+        found._grader.stop()
     return verdict, next(iter(record.subjects), None)

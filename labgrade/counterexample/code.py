@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import chain
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any
 
 from labgrade.zoo_networks import GENERATED, JOINS, OWN, flat
@@ -34,7 +34,7 @@ def lines(subject: SubjectSpec, form: CallForm, said: str = "") -> list[str]:
     shown = call if "save_to" in form.given else f"print({call})"
     imported = f"from {module} import {form.function}"
     if not subject.model.startswith(GENERATED):
-        return [imported, "", shown + comment]
+        return [imported, *(_layers(subject, form) or [""]), shown + comment]
     program: Any = subject.options["program"]
     return [
         "import torch",
@@ -73,6 +73,17 @@ def _given(subject: SubjectSpec) -> dict[str, str]:
         "save_to": repr("written.onnx"),
         **{name: repr(size) for name, size in sizes.items()},
     }
+
+
+def _layers(subject: SubjectSpec, form: CallForm) -> list[str]:
+    """What makes the ONNX file of linear layers, where the function is given one."""
+    if "model_path" not in form.given:
+        return []
+    widths: Any = subject.options["widths"]
+    bias = "" if subject.options.get("bias", True) else ", bias=False"
+    layers = [f"nn.Linear({a}, {b}{bias})" for a, b in pairwise((subject.input.shape[-1], *widths))]
+    model = f"model = nn.Sequential({', nn.ReLU(), '.join(layers)}).eval()"
+    return ["import torch", "from torch import nn", "", model, *_written(subject, form)]
 
 
 def _classes(program: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from labgrade.model import InputSpec, SubjectSpec
@@ -15,6 +14,7 @@ from labgrade.zoo_networks import GENERATED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
 _LARGEST = 1 << 20
 _MOST = 1 << 12
@@ -56,7 +56,7 @@ def _subject(plain: Any) -> SubjectSpec:
         TypeError: it is none that a search comes upon.
     """
     model, shape, options = plain["model"], plain["shape"], plain["options"]
-    ours = model in (GENERATED, f"{GENERATED}.onnx", "linear/layer.onnx")
+    ours = model in (GENERATED, f"{GENERATED}.onnx", "linear/layer.onnx", "linear/mlp.onnx")
     sizes = isinstance(shape, list) and shape and all(type(size) is int and 0 < size <= _MOST for size in shape)
     if not ours or not sizes or not isinstance(options, dict):
         message = "this is no subject"

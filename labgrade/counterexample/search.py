@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import json
 import random
@@ -16,12 +17,10 @@ from labgrade.oracle import plain_subject
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from hypothesis import Phase
-
     from labgrade.model import SubjectSpec
 
 T = TypeVar("T")
-_SHRINKING = 2.0  # times as long as the search itself may take
+_SHRINKING = 1.0  # times as long as the search itself, that shrinking may take beyond it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,28 +61,42 @@ def search(
     """Look for the smallest subject that `attempt` comes out `wrong` on: a word for the kind of wrong, or nothing.
 
     What went wrong first decides which kind is followed. `first` are remembered subjects, each smallest one with others
-    that were tried: where it is still wrong, they are tried again and nothing else is. Each subject is attempted once, so that an answer that
-    changes from call to call can't confuse the search.
+    that were tried: where it is still wrong, they are tried again and nothing else is. Each subject is attempted once,
+    so that an answer that changes from call to call can't confuse the search.
 
     Raises:
-        FaultError: whatever `attempt` raises.
+        FaultError: what `attempt` or `wrong` raises.
     """
     trials = _Trials(plan, attempt, wrong)
-    for subject, *others in first:
-        if trials.is_wrong(subject):
-            trials.found.smallest = (subject, trials.known[_key(subject)][0])
-            for other in others:
-                trials.is_wrong(other)
-            break
-        trials.fault = None  # a record that nothing can be made of
-    else:
-        _shrunk(plan, trials)
+    if not _replayed(trials, first):
+        with contextlib.suppress(_StopError):
+            _hypothesis(plan, trials)
+        if trials.fault is not None:
+            raise trials.fault
     trials.found.seconds = time.monotonic() - trials.begun
     return trials.found
 
 
+def _replayed(trials: _Trials[T], first: Iterable[Sequence[SubjectSpec]]) -> bool:
+    """Whether a remembered subject is still wrong."""
+    for subject, *others in first:
+        with contextlib.suppress(_StopError):
+            if trials.is_wrong(subject):
+                smallest = trials.found.smallest
+                for other in others:
+                    trials.is_wrong(other)
+                trials.found.smallest = smallest
+                return True
+        trials.fault = None  # a record that nothing can be made of
+    return False
+
+
+class _StopError(BaseException):
+    """Ends the search at once: Hypothesis lets nothing else through."""
+
+
 class _Trials(Generic[T]):
-    """What was attempted so far. After a fault, or when time is up, nothing new is attempted."""
+    """What was attempted so far."""
 
     def __init__(self, plan: Plan, attempt: Callable[[SubjectSpec], T], wrong: Callable[[T], str]) -> None:
         self._plan, self._attempt, self._wrong = plan, attempt, wrong
@@ -94,32 +107,39 @@ class _Trials(Generic[T]):
         self.fault: FaultError | None = None
 
     def is_wrong(self, subject: SubjectSpec) -> bool:
-        """Whether it is wrong in the way that is followed."""
+        """Whether it is wrong in the way that is followed; then it is the smallest so far.
+
+        Raises:
+            _StopError: after a fault, or when time is up.
+        """
         key = _key(subject)
         if key not in self.known:
-            if self.fault is not None or self._late():
-                return False
+            self._keep_time()
             try:
                 trial = self._attempt(subject)
+                kind = self._wrong(trial)
             except FaultError as error:
                 self.fault = error
-                return False
-            kind = self._wrong(trial)
+                raise _StopError from error
             self.kind = self.kind or kind
             self.known[key] = (trial, kind)
             self.found.tried.append((subject, trial, kind))
-        return bool(self.kind) and self.known[key][1] == self.kind
+        trial, kind = self.known[key]
+        if not kind or kind != self.kind:
+            return False
+        self.found.smallest = (subject, trial)
+        return True
 
-    def _late(self) -> bool:
+    def _keep_time(self) -> None:
         allowed = self._plan.seconds * (1 + _SHRINKING if self.kind else 1)
-        late = time.monotonic() - self.begun > allowed
-        if late and not self.kind:
-            self.found.complete = False
-        return late
+        if time.monotonic() - self.begun > allowed:
+            self.found.complete = bool(self.kind)
+            raise _StopError
 
 
-def _shrunk(plan: Plan, trials: _Trials[T]) -> None:
-    from hypothesis import HealthCheck, Verbosity, find, settings
+def _hypothesis(plan: Plan, trials: _Trials[T]) -> None:
+    """Hypothesis's search. Without an exception, the last that it asks about is the smallest, which it confirms."""
+    from hypothesis import HealthCheck, Phase, Verbosity, find, settings
     from hypothesis.errors import NoSuchExample
 
     chosen = settings(
@@ -127,29 +147,14 @@ def _shrunk(plan: Plan, trials: _Trials[T]) -> None:
         database=None,
         deadline=None,
         derandomize=False,
-        phases=_phases(),
+        phases=[Phase.generate, Phase.shrink],
         suppress_health_check=list(HealthCheck),
         verbosity=Verbosity.quiet,
     )
-    try:
-        smallest = find(
-            families.strategy(plan.among, plan.like),
-            trials.is_wrong,
-            settings=chosen,
-            random=random.Random(plan.seed),  # noqa: S311 - the same verdict every time is what is wanted
-        )
-    except NoSuchExample:
-        smallest = None
-    if trials.fault is not None:
-        raise trials.fault
-    if smallest is not None:
+    chance = random.Random(plan.seed)  # noqa: S311 - the same verdict every time is what is wanted
+    with contextlib.suppress(NoSuchExample):
+        smallest = find(families.strategy(plan.among, plan.like), trials.is_wrong, settings=chosen, random=chance)
         trials.found.smallest = (smallest, trials.known[_key(smallest)][0])
-
-
-def _phases() -> list[Phase]:
-    from hypothesis import Phase
-
-    return [Phase.generate, Phase.shrink]
 
 
 def _key(subject: SubjectSpec) -> str:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from labgrade.counterexample import code, layers
+from labgrade import zoo_networks
+from labgrade.counterexample import code, families, layers, wishes
 from labgrade.counterexample.memory import Remembered
 from labgrade.counterexample.search import Plan, available, search
 from labgrade.errors import FaultError
@@ -13,7 +16,6 @@ from labgrade.model import CallForm
 from labgrade.oracle import cache_folder
 from labgrade.values import Number, show
 from labgrade.verdict import Outcome, Verdict, correct, incorrect, partial, without_value
-from labgrade.zoo_networks import GENERATED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -45,6 +47,8 @@ def judged(trials: Trials, plan: Plan, remembered: Iterable[Remembered] = ()) ->
     if not available():
         reason = "not looked for: this needs Hypothesis"
         return without_value(Outcome.MANUAL, reason, hint="pip install 'labgrade[counterexample]'"), ""
+    if absent := trials.absent():
+        return absent, ""
     records = list(remembered)
     found = search(plan, trials, _wrong, [each for each in (record.read() for record in records) if each])
     if not found.tried:
@@ -62,7 +66,9 @@ def judged(trials: Trials, plan: Plan, remembered: Iterable[Remembered] = ()) ->
 
 def memory(task: Task, check: Check, file: object) -> Remembered:
     """Where the example for a check is remembered, by the content or the place of the function's file."""
-    return Remembered(cache_folder(), [task.lab, task.id, check.id, check.answer, str(file)])
+    sources = (families.__file__, wishes.__file__, zoo_networks.__file__)
+    ours = hashlib.sha256(b"\0".join(Path(each).read_bytes() for each in sources)).hexdigest()
+    return Remembered(cache_folder(), [ours, task.lab, task.id, check.id, check.answer, str(file)])
 
 
 def _wrong(trial: Trial) -> str:
@@ -101,7 +107,7 @@ def _told(trials: Trials, form: CallForm, found: Found[Trial], subject: SubjectS
     """The verdict on the smallest subject: what happens on it, the lines to paste, layer by layer where that helps."""
     again = trials(subject)
     same = _wrong(again) == _wrong(trial) and again.value == trial.value
-    thing = "network" if subject.model.startswith(GENERATED) else "size"
+    thing = "network" if subject.model.startswith(zoo_networks.GENERATED) else "size"
     changing = f"on the same {thing}, called twice: first {_got(trial)}, then {_got(again)}"
     first = _headline(trial, thing) if same else changing
     told = "\n".join(
@@ -149,7 +155,7 @@ def _misconception(check: Check, found: Found[Trial]) -> Alternative | None:
 
 
 def _looked_at(found: Found[Trial]) -> list[tuple[SubjectSpec, Trial, str]]:
-    """Some of what was tried, on which misconceptions are: the last that were wrong, the smallest of them among these."""
+    """Some of what was tried, to try misconceptions on: the smallest, the last that were wrong, the first right."""
     valued = [each for each in found.tried if each[1].value is not None]
     wrong = [each for each in valued if each[2]]
     smallest = [each for each in wrong if found.smallest and each[1] is found.smallest[1]]
@@ -158,7 +164,7 @@ def _looked_at(found: Found[Trial]) -> list[tuple[SubjectSpec, Trial, str]]:
 
 
 def _follows(trial: Trial, known: Alternative, *, right: bool = False) -> bool:
-    """Whether the value is the misconception's. One that a network gives no occasion for speaks against nothing right."""
+    """Whether the value is the misconception's. Where a network gives no occasion for it, a right value follows it."""
     if trial.judging is None or trial.expect is None or trial.value is None:
         return False
     try:

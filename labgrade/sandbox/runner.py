@@ -250,7 +250,7 @@ class Runner:
 
 
 def _worth_preparing(wanted: Mapping[str, Any] | None) -> Any:
-    """The subject, if a branch of the server should have it ready; a random network is tried once, and built at once."""
+    """The subject, if a branch of the server should have it ready; a random network is tried once and built at once."""
     if not wanted or not needs_values(tuple(wanted["given"])) or wanted["subject"]["model"] == GENERATED:
         return None
     return wanted["subject"]

@@ -1,0 +1,165 @@
+"""`labgrade explain STUDENT TASK [CHECK]`: the whole story of a verdict, from the ledger alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from labgrade import course, spec
+from labgrade.errors import UsageError, did_you_mean
+from labgrade.grade import worth
+from labgrade.ledger import reading
+from labgrade.ledger.store import Ledger
+from labgrade.report.page import Page
+
+if TYPE_CHECKING:
+    import argparse
+
+    from labgrade.ledger.reading import Story
+
+_FILES = 12
+_SPEC_CHARS = 400
+
+
+def add_to(verbs: Any) -> None:
+    """Add the command to `labgrade`'s."""
+    parser = verbs.add_parser(
+        "explain", help="the whole story of a verdict: answer, expected, judged how, on what, before"
+    )
+    parser.add_argument("student", metavar="STUDENT")
+    parser.add_argument("task", metavar="TASK", help="such as 2-1-4-macs")
+    parser.add_argument("check", nargs="?", metavar="CHECK", help="only this check, such as total")
+    parser.add_argument(
+        "--out", type=Path, default=Path("results"), metavar="DIR", help="the results folder (default: results)"
+    )
+    parser.set_defaults(run=explain)
+
+
+def explain(options: argparse.Namespace) -> int:
+    """Tell it; nothing is run."""
+    from rich.console import Console
+
+    with Ledger(options.out) as ledger:
+        names = [who for (who,) in ledger.rows("SELECT who FROM submission ORDER BY who")]
+        who = _one_of(options.student, names, "submission", options.out)
+        stories = reading.story(ledger, who)
+        held = {each.place: each for each in reading.held(ledger) if each.who == who}
+    tasks = dict.fromkeys(each.place[1] for each in stories)
+    task = _one_of(options.task, tasks, "task", options.out)
+    chosen = [each for each in stories if each.place[1] == task]
+    if options.check is not None:
+        check = _one_of(options.check, [each.place[2] for each in chosen], "check", options.out)
+        chosen = [each for each in chosen if each.place[2] == check]
+    page = Page(Console(highlight=False))
+    for each in chosen:
+        _tell(page, who, each)
+        if each.place in held:
+            other = held[each.place]
+            page.paragraph(
+                f"{worth(other.would_be)}; it is published, and would fall", indent=2, label="not changed to: "
+            )
+    return 0
+
+
+def _one_of(asked: str, known: Any, what: str, results: Path) -> str:
+    if asked in known:
+        return asked
+    message = f"'{results}' has no {what} '{asked}'{did_you_mean(asked, known)}"
+    raise UsageError(message)
+
+
+def _tell(page: Page, who: str, story: Story) -> None:
+    graded, verdict = story.graded, story.graded.verdict
+    page.blank()
+    page.line((f"{who}  {' '.join(story.place[1:])}", "bold"), right=(worth(graded), "bold"))
+    page.rule()
+    facts = dict(verdict.facts)
+    rows = [
+        ("answer: ", facts.pop("got", "")),
+        ("from: ", graded.answer_from),
+        ("expected: ", facts.pop("expected", "")),
+        ("reason: ", verdict.reason),
+        ("hint: ", verdict.hint),
+        *(("note: ", note) for note in verdict.notes),
+        *((f"{name}: ", fact) for name, fact in facts.items()),
+        ("decided: ", _decision(story)),
+        ("in the spec: ", _place_in_spec(story)),
+        *_judged_by(story),
+        ("judged: ", f"{story.at}, in {graded.seconds:.2f} s"),
+    ]
+    for label, text in rows:
+        if text:
+            page.paragraph(text, indent=2, label=label)
+    for change in story.history:
+        page.paragraph(
+            f"{worth(change.before)} since {change.before_at}: {change.before.verdict.reason or 'right'}",
+            indent=2,
+            label="before: ",
+        )
+        page.paragraph(f"{change.at}, because {change.why}", indent=4, label="changed: ")
+
+
+def _decision(story: Story) -> str:
+    decision = story.graded.decision
+    if decision is None:
+        return ""
+    return f"by {decision.by} at {decision.at}: {decision.reason}; labgrade itself said {decision.machine.outcome}"
+
+
+def _place_in_spec(story: Story) -> str:
+    """The line of the check as the spec is now; nothing where it is there no more."""
+    found = course.find(Path.cwd())
+    lab, task, item = story.place
+    paths = [path for path in spec.files(found.specs) if (path.parent.name, path.stem) == (lab, task)]
+    for read in spec.read_all(paths, found):
+        for check in read.task.checks if read.task is not None else ():
+            if check.id == item.partition("[")[0] and check.mark is not None:
+                return str(check.mark)
+    return ""
+
+
+def _judged_by(story: Story) -> list[tuple[str, str]]:
+    """What the verdict depended on; nothing where it follows from those of other checks."""
+    parts = story.parts
+    meaning = parts.get("spec", {})
+    checker = meaning.get("checker") or {}
+    given = ", ".join(f"{name}: {value}" for name, value in checker.get("parameters", {}).items())
+    rows = [
+        ("checker: ", f"{checker['name']}" + (f" ({given})" if given else "") if checker else ""),
+        ("asked of: ", _source(meaning.get("expected"))),
+        ("subject: ", _subject(meaning.get("subject"))),
+    ]
+    for name, label in (
+        ("checker", "checker's files: "),
+        ("quantities", "quantities' files: "),
+        ("submission", "handed in: "),
+    ):
+        rows.append((label, _files(parts.get(name, {}))))
+    for name in ("libraries", "imports"):
+        versions = (f"{key} {version}" for key, version in parts.get(name, {}).items())
+        rows += [(f"{name}: ", ", ".join(versions))]
+    return rows
+
+
+def _source(source: Any) -> str:
+    if not isinstance(source, dict):
+        return ""
+    if "quantity" in source:
+        given = ", ".join(f"{name}={value}" for name, value in source.get("parameters", {}).items())
+        return f"the quantity {source['quantity']}({given})"
+    text = str(source.get("value"))
+    return f"the spec itself, which says {text[:_SPEC_CHARS]}"
+
+
+def _subject(subject: Any) -> str:
+    if not isinstance(subject, dict):
+        return ""
+    named = subject.get("model") or subject.get("handed_in") or ", ".join(subject.get("file") or ())
+    options = "".join(f", {name}={value}" for name, value in subject.get("options", {}).items())
+    return f"{named}{options}, input {'x'.join(map(str, subject['input']['shape']))}"
+
+
+def _files(files: dict[str, str]) -> str:
+    shown = [f"{path} {digest[:8]}".rstrip() for path, digest in files.items()]
+    more = f", {len(shown) - _FILES} more" if len(shown) > _FILES else ""
+    return ", ".join(shown[:_FILES]) + more

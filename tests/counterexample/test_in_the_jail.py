@@ -1,0 +1,80 @@
+"""With real processes: from the task to what a student reads, and what functions do that keep things or never end."""
+
+import re
+from dataclasses import replace
+
+import pytest
+from direct import COURSE, NO_GROUPS, RIGHT, task
+from handed_in import read
+
+from labgrade import cli, pipeline
+from labgrade.counterexample.search import Plan
+from labgrade.counterexample.verdict import judged
+from labgrade.model import Limits
+from labgrade.trials import Trials
+from labgrade.verdict import Outcome
+
+
+@pytest.fixture(scope="module")
+def grader():
+    with pipeline.Grader(COURSE) as found:
+        yield found
+
+
+def verdict(grader, folder, source, seconds=60.0, **changes):
+    (folder / "hw2_1.py").write_text(source, encoding="utf-8")
+    about = replace(task("2-1-4-macs"), limits=Limits(seconds=seconds))
+    (check,) = [each for each in about.checks if each.counterexample]
+    trials = Trials(grader, about, check, read(folder, "someone"))
+    return judged(trials, Plan(among="cnn", **{"tries": 30, **changes}))[0]
+
+
+def test_a_function_that_keeps_things_between_calls_is_right_as_it_is_when_graded(grader, tmp_path):
+    found = verdict(grader, tmp_path, RIGHT.replace("    total = []\n", "    total = KEPT\n") + "\nKEPT = []\n")
+    assert found.outcome is Outcome.CORRECT, found.reason
+
+
+def test_a_function_that_never_ends_is_told_with_a_network(grader, tmp_path):
+    never = RIGHT.replace("    total = []\n", "    total = []\n    while input_size[0] > 1: pass\n")
+    found = verdict(grader, tmp_path, never, seconds=1.0, tries=20)
+    assert found.outcome is Outcome.TIMEOUT
+    assert "nn.Sequential(" in found.reason
+    assert re.search(r"total_macs\(model, \(2, ", found.reason), "the batch that it hangs on, and no larger one"
+
+
+def test_the_command_prints_lines_to_paste(tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("LABGRADE_CACHE", str(tmp_path / "cache"))
+    work = tmp_path / "work"
+    work.mkdir()
+    (work / "hw2_1.py").write_text(NO_GROUPS, encoding="utf-8")
+    call = ["counterexample", str(work / "hw2_1.py:total_macs"), "--task", "2-1-4-macs", "--tries", "30"]
+    assert cli.main(call) == 1
+    first = capsys.readouterr().out
+    assert "nn.Conv2d(2, 2, 1, groups=2, bias=False)" in first
+    assert "print(total_macs(model, (1, 2, 1, 1)))  # gives 4; right: 2" in first
+    assert "hint: Groups are ignored." in first
+    assert len(list((tmp_path / "cache").glob("counterexamples/*/*.json"))) == 2, "by content, and by place"
+    assert cli.main(call) == 1
+    assert capsys.readouterr().out == first
+    lines = "\n".join(line for line in first.splitlines()[1:] if not line.startswith(("hint", "#")))
+    (work / "pasted.py").write_text(lines, encoding="utf-8")
+    monkeypatch.syspath_prepend(str(work))
+    exec(compile(lines, "pasted", "exec"), {})  # noqa: S102 - as a student would
+    assert capsys.readouterr().out.strip() == "4"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["nowhere.py:f"], "names no function of a file here"),
+        (["FILE:nothing"], "no task asks for 'nothing'"),
+        (["FILE:total_macs", "--task", "2-1-4-mac"], "did you mean '2-1-4-macs'?"),
+        (["FILE:total_macs", "--seed", "x"], "a seed is a number or `fresh`"),
+        (["FILE:total_macs", "--among", "sizes"], "is not about networks of the family 'sizes'"),
+    ],
+)
+def test_what_the_command_can_not_do(arguments, said, tmp_path, capsys):
+    (tmp_path / "hw2_1.py").write_text(RIGHT, encoding="utf-8")
+    file = str(tmp_path / "hw2_1.py")
+    assert cli.main(["counterexample", arguments[0].replace("FILE", file), *arguments[1:]]) == 2
+    assert said in capsys.readouterr().err
