@@ -1,4 +1,3 @@
-
 import subprocess
 from fractions import Fraction
 
