@@ -8,13 +8,12 @@ import pytest
 
 pytest.importorskip("jinja2", reason="pages need Jinja2")
 pytest.importorskip("matplotlib", reason="pages need matplotlib")
-playwright = pytest.importorskip("playwright.sync_api", reason="playwright drives the browser; it is not installed")
-
 from labgrade.policy import for_student
 from labgrade.report.html import classroom, student
 from tests.report.gallery import PAYLOADS, attacked, with_secrets
 from tests.report.sample import CLASS, ONE
 
+playwright = pytest.importorskip("playwright.sync_api", reason="playwright drives the browser; it is not installed")
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here; on Debian: apt-get install chromium")
 
@@ -62,7 +61,8 @@ STRUCTURE = """() => {
   for (const image of document.querySelectorAll("svg, img, [role=img]"))
     if (!image.getAttribute("aria-label")?.trim()) bad.push(`no name: ${image.outerHTML.slice(0, 60)}`);
   for (const cell of document.querySelectorAll("thead td, th:not([scope])")) bad.push(`no scope: ${cell.textContent}`);
-  for (const input of document.querySelectorAll("input")) if (!input.labels.length) bad.push("an input without a label");
+  for (const input of document.querySelectorAll("input"))
+    if (!input.labels.length) bad.push("an input without a label");
   for (const region of document.querySelectorAll(".scroll"))
     if (region.tabIndex !== 0 || region.getAttribute("role") !== "region") bad.push("what scrolls is out of reach");
   for (const each of document.querySelectorAll("[aria-labelledby]"))
