@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from labgrade import __version__, commands, examination, explore, exporting, grade, story, wrong_network
+from labgrade import __version__, commands, examination, explore, exporting, grade, picture, story, wrong_network
 from labgrade.errors import FaultError, SpecError, UsageError
 from labgrade.second_opinion import HELP as SECOND_OPINION_HELP
 from labgrade.torch_home import HELP as TORCH_HOME_HELP
@@ -66,6 +66,7 @@ def _parser() -> argparse.ArgumentParser:
     _subject(verbs.add_parser("subject", help="write the ONNX file that a task is about"))
     wrong_network.add_to(verbs)
     exporting.add_to(verbs)
+    picture.add_to(verbs)
     schema = verbs.add_parser("schema", help="print the JSON Schema of a task, for editors")
     schema.add_argument("--write", type=Path, metavar="FILE", help="write it to FILE")
     schema.set_defaults(run=commands.schema)

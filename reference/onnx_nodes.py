@@ -12,6 +12,8 @@ from ._onnx.run import Run, run
 if TYPE_CHECKING:
     from pathlib import Path
 
+    import onnx
+
 
 def onnx_operator_counts(
     artifact: Path, *, operators: list[str] | None = None, constants: bool = True, nested: bool = True
@@ -56,6 +58,40 @@ def onnx_node_tensors(artifact: Path, *, operators: list[str] | None = None) -> 
         for node in nodes
         if operators is None or node.op_type in operators
     ]
+
+
+def onnx_graph(artifact: Path) -> list[dict[str, Any]]:
+    """What an ONNX file's graph is drawn from, a row a node: `node`, `operator`, `inputs`, `outputs`, `weights`.
+
+    `inputs` are the names of the tensors that a node reads, also inside of its own graphs (If, Loop, Scan), without
+    initializers and what Constant nodes hold; `weights` are the shapes of the initializers among them. Nodes of nested
+    graphs and Constant nodes have no row.
+    """
+    graph = load(artifact).graph
+    weights = {tensor.name: list(tensor.dims) for tensor in graph.initializer}
+    constant = {name for node in graph.node if node.op_type == "Constant" for name in node.output}
+    return [
+        {
+            "node": node.name or next(filter(None, node.output), ""),
+            "operator": node.op_type,
+            "inputs": [name for name in _read(node) if name and name not in weights and name not in constant],
+            "outputs": [name for name in node.output if name],
+            "weights": [weights[name] for name in node.input if name in weights],
+        }
+        for node in graph.node
+        if node.op_type != "Constant"
+    ]
+
+
+def _read(node: onnx.NodeProto) -> list[str]:
+    """What a node reads, once each; of graphs inside of it, what comes from outside."""
+    names = list(node.input)
+    for attribute in node.attribute:
+        for graph in (*([attribute.g] if attribute.HasField("g") else []), *attribute.graphs):
+            own = {tensor.name for tensor in (*graph.input, *graph.initializer)}
+            own |= {name for inner in graph.node for name in inner.output}
+            names += [name for inner in graph.node for name in _read(inner) if name not in own]
+    return list(dict.fromkeys(names))
 
 
 def onnx_attributes(

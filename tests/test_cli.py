@@ -96,6 +96,21 @@ def test_the_json_report_goes_to_a_file_too(course, capsys):
     assert "PARTIAL" in capsys.readouterr().out
 
 
+def test_the_page_goes_to_a_file(course, capsys):
+    assert main(["check", "submissions/twice", "--html", "out.html"]) == 1
+    text = Path("out.html").read_text(encoding="utf-8")
+    assert "counted twice" in text
+    assert "secret" not in text
+
+
+def test_pages_that_cannot_be_drawn_are_refused_before_grading(course, capsys, monkeypatch):
+    monkeypatch.setattr("labgrade.pages.find_spec", lambda _: None)
+    assert main(["check", "submissions/right", "--html", "out.html"]) == 2
+    assert capsys.readouterr().err == (
+        "labgrade: pages need Jinja2 and matplotlib: python -m pip install 'labgrade[html]'\n"
+    )
+
+
 @pytest.mark.parametrize(
     ("target", "message"),
     [

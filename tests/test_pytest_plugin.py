@@ -317,3 +317,20 @@ def test_remembered_values_that_change_during_a_run_are_forgotten(course, more):
         done.stdout
     )
     assert list((course / "cache").glob("**/*.json")) == []
+
+
+def test_a_page_for_one_is_a_students_and_for_many_that_of_the_class(course):
+    assert run(course, "--submission=twice", "--report-html=one.html").returncode == 1
+    one = (course / "one.html").read_text(encoding="utf-8")
+    assert "counted twice" in one
+    assert "secret" not in one
+    assert run(course, "--submission=all", "--report-html=all.html").returncode == 1
+    everyone = (course / "all.html").read_text(encoding="utf-8")
+    assert "4 submissions" in everyone
+    assert "secret" in everyone
+
+
+def test_a_page_that_cannot_be_written_is_refused_before_grading(course):
+    done = run(course, "--submission=right", "--report-html", "nowhere/out.html")
+    assert done.returncode == 4
+    assert "there is no folder" in done.stderr

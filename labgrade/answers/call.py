@@ -99,14 +99,7 @@ def obtain(  # noqa: PLR0913 - each by its name
             value, note = _value(execution.value, kind, form)
     except WrongTypeError as error:
         return _none(name, origin, execution, Outcome.INCORRECT, f"{form.function} returned {error}", remarks)
-    return Answer(
-        name=name,
-        value=value,
-        origin=origin,
-        remarks=(*remarks, *note),
-        notes=advice.notes(execution),
-        printed=execution.printed,
-    )
+    return _some(name, value, origin, execution, (*remarks, *note))
 
 
 def _run(
@@ -148,6 +141,11 @@ def _value(said: object, kind: AnswerType, form: CallForm) -> tuple[Value, tuple
         return as_value(verified.rows(said, zoo_linear.numbered_tilings()), kind), ()
     plain, note = _alone(said, kind)
     return (_printed(plain, kind) if isinstance(plain, str) else as_value(plain, kind)), note
+
+
+def _some(name: str, value: Value, origin: str, execution: Execution, remarks: tuple[str, ...]) -> Answer:
+    notes = advice.notes(execution)
+    return Answer(name=name, value=value, origin=origin, remarks=remarks, notes=notes, printed=execution.printed)
 
 
 def _none(

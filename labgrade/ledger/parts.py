@@ -81,7 +81,11 @@ class Parts:
 
     def _quantities(self, check: Check) -> dict[str, str]:
         others = (other.source for other in (*check.also_right, *check.misconceptions))
-        named = {each.quantity for each in (check.expected, check.measured, *others, *(row.expected for row in check.beside)) if isinstance(each, QuantityCall)}
+        named = {
+            each.quantity
+            for each in (check.expected, check.measured, *others, *(row.expected for row in check.beside))
+            if isinstance(each, QuantityCall)
+        }
         return {
             path: digest
             for name in sorted(named)

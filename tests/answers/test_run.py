@@ -135,6 +135,7 @@ def test_how_it_failed(ask, status, outcome):
     assert isinstance(answer, NoAnswer)
     assert (answer.verdict.outcome, answer.verdict.reason) == (outcome, "hw.py: why")
     assert answer.verdict.facts["printed"] == "x"
+    assert answer.printed == "x"
     assert answer.origin == "python hw.py"
 
 

@@ -3,7 +3,7 @@
 from checkers.none_left import none_left
 from labgrade.answers.natural import natural
 from labgrade.values import Finding, Findings, Number
-from labgrade.verdict import Outcome
+from labgrade.verdict import Outcome, TileGrid
 
 
 def findings(*found):
@@ -23,6 +23,22 @@ def test_what_is_certain_is_the_reason_and_what_is_not_is_left_out():
     verdict = none_left(findings(WRONG, Finding(says="and 3 more like this"), UNSURE), None)
     assert verdict.outcome is Outcome.INCORRECT
     assert verdict.reason.splitlines() == ["tile (0, 1, 2) is missing", "and 3 more like this", "grid", ".#"]
+
+
+def test_grids_are_for_whoever_draws_them():
+    plain = [
+        {
+            "says": "tile (m=0, k=1, n=0) is missing",
+            "picture": ["fc: 2x2 tiles", "..", "#."],
+            "grid": {"layer": "fc", "block": 0, "tiles": [1, 2, 2], "scale": [1, 1], "lines": ["..", "#."]},
+        },
+        {"says": "and 1 more like this", "certain": False},
+    ]
+    (grid,) = none_left(natural(plain), None).grids
+    assert grid == TileGrid(
+        layer="fc", block=0, tiles=(1, 2, 2), scale=(1, 1), lines=("..", "#."), picture=("fc: 2x2 tiles", "..", "#.")
+    )
+    assert none_left(natural([{**plain[0], "certain": False}]), None).grids == (grid,)
 
 
 def test_what_is_not_certain_waits_for_a_person_with_the_evidence():

@@ -332,3 +332,59 @@ def test_every_cell_has_to_be_there_where_the_spec_says_so():
     verdict = same_rows(lacking, expected, left_open="wrong")
     assert verdict.credit == Fraction(1, 2)
     assert "'r1': max: left open" in verdict.reason
+
+
+# ---- the rows beside the expected ones --------------------------------------------------------------------------
+
+
+def beside(verdict):
+    return [(row.name, row.column, row.got_text, row.expected_text, row.right) for row in verdict.rows]
+
+
+def cells(name, **values):
+    return Row(name=name, cells={key: _cell(value) for key, value in values.items()})
+
+
+def _cell(value):
+    return Number(value=Fraction(value)) if isinstance(value, int) else value
+
+
+EXPECTED_ROWS = Table(rows=(cells("a", n=1, shape=(1, 2)), cells("b", n=2, shape=(3, 4)), cells("c", n=3, shape=(5,))))
+
+
+def test_a_right_table_has_no_rows_to_show():
+    assert same_rows(EXPECTED_ROWS, EXPECTED_ROWS).rows == ()
+
+
+def test_each_cell_that_was_handed_in_stands_beside_the_expected_one():
+    answer = Table(rows=(cells("B", n=2, shape=(3, 5)), cells("a", n=7, shape=(1, 2))))
+    assert beside(same_rows(answer, EXPECTED_ROWS)) == [
+        ("a", "n", "7", "1", False),
+        ("a", "shape", "1x2", "1x2", True),
+        ("b", "n", "2", "2", True),
+        ("b", "shape", "3x5", "3x4", False),
+        ("c", "", "", "", False),
+    ]
+
+
+def test_what_is_expected_of_a_missing_row_stays_untold():
+    (*_, missing) = same_rows(Table(rows=(cells("a", n=1, shape=(1, 2)),)), EXPECTED_ROWS).rows
+    assert (missing.name, missing.got, missing.expected, missing.expected_text) == ("c", None, None, "")
+
+
+def test_rows_too_many_come_last_and_forgiven_ones_not_at_all():
+    answer = Table(rows=(cells("a", n=1, shape=(1, 2)), cells("x", n=9)), abridged=True)
+    found = beside(same_rows(answer, EXPECTED_ROWS, abridged=True, at_least=1))
+    assert found == [("a", "n", "1", "1", True), ("a", "shape", "1x2", "1x2", True), ("x", "n", "9", "", False)]
+
+
+def test_a_row_out_of_its_place_is_wrong_as_a_whole():
+    answer = Table(rows=(EXPECTED_ROWS.rows[2], *EXPECTED_ROWS.rows[:2]))
+    wrong = {row.name for row in same_rows(answer, EXPECTED_ROWS, order=True).rows if not row.right}
+    assert wrong == {"c"}
+
+
+def test_a_shape_counts_its_elements_and_a_huge_number_has_no_size():
+    answer = Table(rows=(cells("a", n=10**400, shape=(2, 2)), *EXPECTED_ROWS.rows[1:]))
+    number, shape, *_ = same_rows(answer, EXPECTED_ROWS).rows
+    assert (number.got, number.expected, shape.got, shape.expected) == (None, 1.0, 4.0, 2.0)

@@ -45,6 +45,7 @@ _SETTINGS: Any = {
 _FONT = re.compile(r" font-family: [^;\"]*;")  # the page's is as good
 _UNUSED_ID = re.compile(r' id="(?:figure|patch|axes|matplotlib|xtick|ytick|text|line2d|LineCollection|Path)[^"]*"')
 _LEFT_OUT = re.compile(r"^.*?(?=<svg)|<metadata>.*?</metadata>|<style.*?</style>|<!--.*?-->", re.DOTALL)
+_LONGEST_NAME = 36  # characters, about what fits beside the mark
 _MANY_TIMES = 100_000  # from this spread on, a logarithm shows the small bars too
 
 
@@ -160,7 +161,8 @@ def _bars(axes: Axes, heights: Iterable[tuple[float, float | None]], colour: str
 
 def _plain(name: str) -> str:
     """A name on one line, in characters that every font has: matplotlib measures text with its own."""
-    return " ".join(seen(name).split()).encode("ascii", "backslashreplace").decode("ascii")
+    plain = " ".join(seen(name).split()).encode("ascii", "backslashreplace").decode("ascii")
+    return plain if len(plain) <= _LONGEST_NAME else f"{plain[:_LONGEST_NAME]}..."
 
 
 def _svg(figure: Figure, title: str) -> Markup:

@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
     from labgrade.verdict import TileGrid
 
-_LONGEST = 320  # pixels of the longer side
+_LONGEST = 420  # pixels of the longer side
 _LARGEST = 22  # pixels of one tile where there are few
 _FINEST_LINES = 4  # below this many pixels a tile, lines between them would be all that is seen
-_MARGIN = 16
+_MARGIN = 18
 _WRONG = "#"
 
 
@@ -42,16 +42,16 @@ def drawn(grid: TileGrid) -> Markup:
         lines = [f"M{n * side:.1f} 0V{height:.1f}" for n in range(1, across)]
         lines += [f"M0 {k * side:.1f}H{width:.1f}" for k in range(1, down)]
         parts.append(f'<path d="{"".join(lines)}" class="tile-lines"/>')
+    kind = "tile-wrong" if side >= _FINEST_LINES else "tile-wrong tile-thick"
     parts += [
-        f'<rect class="tile-wrong" x="{n * side:.1f}" y="{k * side:.1f}" '
-        f'width="{length * side:.1f}" height="{side:.1f}"/>'
+        f'<rect class="{kind}" x="{n * side:.1f}" y="{k * side:.1f}" width="{length * side:.1f}" height="{side:.1f}"/>'
         for k, line in enumerate(grid.lines)
         for n, length in _runs(line)
     ]
-    # Where a tile is hardly a pixel, a cross in the margin leads the eye to the first wrong one.
+    # Where a tile is hardly a pixel, arrows in the margin lead the eye to the first wrong one.
     k, n = next(((k, line.index(_WRONG)) for k, line in enumerate(grid.lines) if _WRONG in line), (0, 0))
     x, y = (n + 0.5) * side, (k + 0.5) * side
-    parts.append(f'<path d="M{x:.1f} -12l-5 -3h10zM-12 {y:.1f}l-3 -5v10z" class="tile-mark"/>')
+    parts.append(f'<path d="M{x:.1f} -3l-6 -11h12zM-3 {y:.1f}l-11 -6v12z" class="tile-mark"/>')
     box = f"{-_MARGIN} {-_MARGIN} {width + _MARGIN + 2:.1f} {height + _MARGIN + 2:.1f}"
     size = f'style="max-width:{width + _MARGIN + 2:.0f}px"'
     body = "".join(parts)
