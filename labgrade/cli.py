@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from labgrade import __version__, commands, examination, explore
+from labgrade import __version__, commands, examination, explore, kit
 from labgrade.errors import FaultError, SpecError, UsageError
 from labgrade.torch_home import HELP as TORCH_HOME_HELP
 
@@ -61,6 +61,7 @@ def _parser() -> argparse.ArgumentParser:
     doctor.set_defaults(run=examination.run)
     _validate(verbs.add_parser("validate", help="check specs: every finding at file:line:column"))
     _subject(verbs.add_parser("subject", help="write the ONNX file that a task is about"))
+    kit.add_to(verbs)
     schema = verbs.add_parser("schema", help="print the JSON Schema of a task, for editors")
     schema.add_argument("--write", type=Path, metavar="FILE", help="write it to FILE")
     schema.set_defaults(run=commands.schema)
@@ -70,6 +71,7 @@ def _parser() -> argparse.ArgumentParser:
 def _check(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("path", type=Path, help="the folder with the work, or an archive of it (.zip, .tar.gz)")
     parser.add_argument("--lab", help="only this lab")
+    parser.add_argument("--course", type=Path, metavar="DIR", help="the course whose specs and code judge; trusted")
     parser.add_argument("--task", action="append", metavar="ID", help="only this task (may be given again)")
     parser.add_argument("--json", metavar="FILE", help="write the report as JSON; `-` is stdout")
     parser.add_argument("--torch-home", type=Path, metavar="DIR", help=TORCH_HOME_HELP)

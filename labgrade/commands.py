@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from labgrade.course import Course
     from labgrade.model import Task
     from labgrade.registry import Entry
+    from labgrade.results import Submission
 
 OK, NOT_RIGHT, USAGE, FAULT = 0, 1, 2, 3
 _LISTED = 8
@@ -44,17 +45,16 @@ def check(options: argparse.Namespace) -> int:
 
     A course around us takes part unless it lies in the folder itself: a submission brings no specs or code of ours.
     """
-    here = Path.cwd()
     if options.json:
         output.refuse_unwritable(options.json, "--json")
-    found = course.find(None if here.resolve().is_relative_to(options.path.resolve()) else here)
+    found = _course_of(options.path, options.course)
     specs = spec.read_all(_chosen(found, options.lab, options.task), found)
     tasks = [_public(read.task) for read in specs if read.task is not None]
     with (
         tempfile.TemporaryDirectory(prefix="labgrade-store-", ignore_cleanup_errors=True) as store,
         pipeline.Grader(found, torch_home=torch_home.find(options.torch_home)) as grader,
     ):
-        who = submission.take(options.path, submission.name_of(options.path), Path(store))
+        who = _without_kit(submission.take(options.path, submission.name_of(options.path), Path(store)))
         graded = grader.grade(tasks, who)
         report = policy.for_student(Report(submissions=(graded,), notes=grader.runner.protection.lines))
     _print(report, options.json)
@@ -62,6 +62,35 @@ def check(options: argparse.Namespace) -> int:
     if broken:
         raise SpecError(broken)
     return _exit_code(report)
+
+
+def _course_of(path: Path, named: Path | None) -> Course:
+    """The course that is asked for, that around us, the kit in the student's folder, or labgrade's own.
+
+    Code of a student's folder is never ours unless someone says so with --course.
+    """
+    if named is not None:
+        if not (named / "specs").is_dir():
+            message = f"--course {named}: there is no folder 'specs' in it"
+            raise UsageError(message)
+        return course.find(named)
+    here = Path.cwd()
+    within = here.resolve().is_relative_to(path.resolve())
+    kit = course.of_kit(path) if within or not (here / "specs").is_dir() else None
+    if kit is None:
+        return course.find(None if within else here)
+    own = [name for name in ("checkers", "reference") if (path / name).is_dir()]
+    if own:
+        message = f"this kit brings code of its own ({', '.join(own)}); if you trust it: labgrade check . --course ."
+        raise UsageError(message)
+    return kit
+
+
+def _without_kit(who: Submission) -> Submission:
+    """The submission without what a kit brought: a subject is no answer, a spec no report."""
+    if course.KIT not in who.files:
+        return who
+    return replace(who, files=tuple(each for each in who.files if each.partition("/")[0] not in course.KIT_FOLDERS))
 
 
 def _chosen(found: Course, lab: str | None, ids: list[str] | None) -> list[Path]:

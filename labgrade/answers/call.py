@@ -195,13 +195,22 @@ def _read(path: Path) -> bytes:
     return source
 
 
+def _is_stub(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> bool:
+    """A template that nobody filled in: a docstring at most, then `raise NotImplementedError`."""
+    *before, last = node.body
+    raised = last.exc if isinstance(last, ast.Raise) else None
+    named = raised.func if isinstance(raised, ast.Call) else raised
+    only = all(isinstance(each, ast.Expr) and isinstance(each.value, ast.Constant) for each in before)
+    return only and isinstance(named, ast.Name) and named.id == "NotImplementedError"
+
+
 def _bound(tree: ast.Module) -> Iterator[str]:
     """Every name bound at the top level, also within `if`, `try`, `with` and loops; `*` for a star import."""
     nodes: list[ast.AST] = list(tree.body)
     while nodes:
         node = nodes.pop()
         if isinstance(node, _SCOPES):
-            if not isinstance(node, ast.Lambda):
+            if not isinstance(node, ast.Lambda) and not _is_stub(node):
                 yield node.name
             continue
         if isinstance(node, ast.alias):

@@ -87,6 +87,8 @@ def _function(form: CallForm, submission: Submission) -> str:
         owner = inner[form.function]
         return f"'{form.function}' stands in the class '{owner}' of {path}; define it outside of any class"
     names = [node.name for node in tree.body if isinstance(node, ast.FunctionDef)]
+    if form.function in names:
+        return f"'{form.function}' in {path} only raises NotImplementedError, as in the template: write what it does"
     same = next((name for name in names if _plain(name) == _plain(form.function)), None)
     offer = f"; did you mean '{same}'?" if same else did_you_mean(form.function, names)
     return f"{path} has no '{form.function}'{offer} rename it to '{form.function}'" if offer else ""
