@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from labgrade import __version__, commands, examination, explore, kit
+from labgrade import __version__, commands, examination, explore, kit, testing
 from labgrade.errors import FaultError, SpecError, UsageError
 from labgrade.torch_home import HELP as TORCH_HOME_HELP
 
@@ -62,6 +62,7 @@ def _parser() -> argparse.ArgumentParser:
     _validate(verbs.add_parser("validate", help="check specs: every finding at file:line:column"))
     _subject(verbs.add_parser("subject", help="write the ONNX file that a task is about"))
     kit.add_to(verbs)
+    testing.add_to(verbs)
     schema = verbs.add_parser("schema", help="print the JSON Schema of a task, for editors")
     schema.add_argument("--write", type=Path, metavar="FILE", help="write it to FILE")
     schema.set_defaults(run=commands.schema)

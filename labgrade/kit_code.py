@@ -8,14 +8,13 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from labgrade.reach import IMPORTS, binds, is_for_types, is_text, reached, runs
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     from labgrade.registry import Entry
-
-_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-_IMPORTS = (ast.Import, ast.ImportFrom)
 
 
 def needed(entries: Iterable[Entry]) -> dict[Path, str]:
@@ -35,29 +34,29 @@ def needed(entries: Iterable[Entry]) -> dict[Path, str]:
 def _reduced(file: Path, names: set[str]) -> str:
     """The source of a file with what is reached from `names` only."""
     tree = _parse(file)
-    reached = _reached(tree, names)
-    body = [kept for node in tree.body if (kept := _kept(node, reached)) is not None]
+    found = reached(tree, names)
+    body = [kept for node in tree.body if (kept := _kept(node, found)) is not None]
     return ast.unparse(ast.Module(body=body, type_ignores=[])) + "\n"
 
 
 def _elsewhere(file: Path, names: set[str]) -> Iterator[tuple[Path, set[str]]]:
     """The files of the same folder that the reached part imports from, with the names that it asks of each."""
     tree = _parse(file)
-    reached = _reached(tree, names)
+    found = reached(tree, names)
     for node in (inner for top in tree.body for inner in ast.walk(top) if isinstance(inner, ast.ImportFrom)):
         if not node.level:
             continue
         base = file.parents[node.level - 1]
         for alias in node.names:
             bound = alias.asname or alias.name
-            if bound not in reached:
+            if bound not in found:
                 continue
             for package in _inits(base, node.module):
                 yield package, set()
             target = _module(base, node.module) if node.module else None
             inner = _module(base, f"{node.module}.{alias.name}" if node.module else alias.name)
             if inner is not None:
-                yield inner, _attributes(tree, reached, bound)
+                yield inner, _attributes(tree, found, bound)
             elif target is not None:
                 yield target, {alias.name}
 
@@ -79,80 +78,30 @@ def _parse(file: Path) -> ast.Module:
     return ast.parse(file.read_text(encoding="utf-8"), str(file))
 
 
-def _reached(tree: ast.Module, names: set[str]) -> set[str]:
-    """The names at the top of a module that `names` lead to; statements that just run lead on, too."""
-    bound: dict[str, list[ast.stmt]] = {}
-    for node in tree.body:
-        for name in _binds(node):
-            bound.setdefault(name, []).append(node)
-    waiting = set(names) | {name for node in tree.body if _runs(node) for name in _names(node)}
-    reached: set[str] = set()
-    while waiting:
-        name = waiting.pop()
-        reached.add(name)
-        for node in bound.get(name, []):
-            if not isinstance(node, _IMPORTS):
-                waiting |= _names(node) - reached
-    return reached
-
-
-def _kept(node: ast.stmt, reached: set[str]) -> ast.stmt | None:
+def _kept(node: ast.stmt, names: set[str]) -> ast.stmt | None:
     if isinstance(node, ast.ImportFrom) and node.module == "__future__":
         return node
-    if isinstance(node, _IMPORTS):
-        aliases = [each for each in node.names if (each.asname or each.name).partition(".")[0] in reached]
+    if isinstance(node, IMPORTS):
+        aliases = [each for each in node.names if (each.asname or each.name).partition(".")[0] in names]
         if not aliases:
             return None
         if isinstance(node, ast.Import):
             return ast.Import(names=aliases)
         return ast.ImportFrom(module=node.module, names=aliases, level=node.level)
-    if _is_text(node):
+    if is_text(node):
         return None
-    if isinstance(node, ast.If) and _is_for_types(node):
-        inside = [kept for inner in node.body if (kept := _kept(inner, reached)) is not None]
+    if isinstance(node, ast.If) and is_for_types(node):
+        inside = [kept for inner in node.body if (kept := _kept(inner, names)) is not None]
         return ast.If(test=node.test, body=inside, orelse=[]) if inside else None
-    return node if _runs(node) or reached & _binds(node) else None
+    return node if runs(node) or names & binds(node) else None
 
 
-def _runs(node: ast.stmt) -> bool:
-    """Whether it is neither a definition nor an import nor a text: it stays as it is."""
-    simple = (*_DEFINITIONS, *_IMPORTS, ast.Assign, ast.AnnAssign)
-    return not isinstance(node, simple) and not _is_text(node) and not _is_for_types(node)
-
-
-def _is_text(node: ast.stmt) -> bool:
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-
-
-def _is_for_types(node: ast.stmt) -> bool:
-    """`if TYPE_CHECKING:`, which binds names for annotations and does nothing."""
-    return isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
-
-
-def _binds(node: ast.stmt) -> set[str]:
-    """The names that a statement at the top of a module binds."""
-    if isinstance(node, _DEFINITIONS):
-        return {node.name}
-    if isinstance(node, _IMPORTS):
-        return {(each.asname or each.name).partition(".")[0] for each in node.names}
-    if isinstance(node, ast.If):
-        return {name for inner in node.body for name in _binds(inner)}
-    if isinstance(node, ast.Assign | ast.AnnAssign):
-        return {each.id for each in ast.walk(node) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)}
-    return set()
-
-
-def _names(node: ast.AST) -> set[str]:
-    """The names that a statement speaks of, those in quoted annotations too."""
-    return {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
-
-
-def _attributes(tree: ast.Module, reached: set[str], module: str) -> set[str]:
+def _attributes(tree: ast.Module, names: set[str], module: str) -> set[str]:
     """What is asked of an imported module by the part that is kept: `_sizes.total`."""
     return {
         each.attr
         for node in tree.body
-        if _kept(node, reached) is not None
+        if _kept(node, names) is not None
         for each in ast.walk(node)
         if isinstance(each, ast.Attribute) and isinstance(each.value, ast.Name) and each.value.id == module
     }

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import ast
 import os
-import warnings
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, cast
 
 from labgrade import zoo_linear
-from labgrade.answers import advice, verified, written
+from labgrade.answers import advice, python, verified, written
 from labgrade.answers.documents import Unreadable, locate
 from labgrade.answers.plain import is_array, what
 from labgrade.answers.tables import TableFound, find_tables
@@ -48,10 +47,7 @@ def present(submission: Submission, found: str, function: str) -> bool:
     are present, and calling the function tells the rest.
     """
     try:
-        source = _read(submission.folder / found)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of the student's escapes and comparisons
-            tree = ast.parse(source)
+        tree = python.parse(_read(submission.folder / found))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return True
     except OSError:

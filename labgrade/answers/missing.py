@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import ast
 import re
-import warnings
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from labgrade.answers import entry, file
+from labgrade.answers import entry, file, python
 from labgrade.answers.documents import Document, Unreadable, locate, read_bytes, read_document
 from labgrade.answers.phrases import words_pattern
 from labgrade.answers.reports import find_reports
@@ -71,9 +70,7 @@ def _function(form: CallForm, submission: Submission) -> str:
     if isinstance(source, Unreadable):
         return source.reason
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of the student's escapes and comparisons
-            tree = ast.parse(source)
+        tree = python.parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return ""
     inner = {
