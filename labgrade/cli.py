@@ -1,4 +1,4 @@
-"""The `labgrade` command: check, compute, subject, list, doctor, validate, schema.
+"""The `labgrade` command.
 
 Exit codes: 0 all right, 1 something is not, 2 usage or a broken spec, 3 a fault of ours.
 """
@@ -12,7 +12,18 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from labgrade import __version__, commands, examination, explore, kit, testing
+from labgrade import (
+    __version__,
+    commands,
+    computing,
+    examination,
+    explore,
+    init_course,
+    kit,
+    listing,
+    new_task,
+    testing,
+)
 from labgrade.errors import FaultError, SpecError, UsageError
 from labgrade.torch_home import HELP as TORCH_HOME_HELP
 
@@ -54,13 +65,15 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"labgrade {__version__}")
     verbs = parser.add_subparsers(required=True, metavar="COMMAND")
     _check(verbs.add_parser("check", help="check your own work: what is right, what is not, and why"))
-    _compute(verbs.add_parser("compute", help="compute a quantity of a model: the ground truth"))
-    _list(verbs.add_parser("list", help="show the quantities, checkers, tasks or models that there are"))
+    computing.add_to(verbs)
+    listing.add_to(verbs)
     doctor = verbs.add_parser("doctor", help="try what this machine offers, and say what to do about what is missing")
     doctor.add_argument("--json", action="store_true", help="print JSON")
     doctor.set_defaults(run=examination.run)
     _validate(verbs.add_parser("validate", help="check specs: every finding at file:line:column"))
     _subject(verbs.add_parser("subject", help="write the ONNX file that a task is about"))
+    init_course.add_to(verbs)
+    new_task.add_to(verbs)
     kit.add_to(verbs)
     testing.add_to(verbs)
     schema = verbs.add_parser("schema", help="print the JSON Schema of a task, for editors")
@@ -79,29 +92,10 @@ def _check(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(run=commands.check)
 
 
-def _compute(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("quantity")
-    what = parser.add_mutually_exclusive_group(required=True)
-    what.add_argument("--model", metavar="NAME", help="such as torchvision/resnet18, or torchvision/resnet18.onnx")
-    what.add_argument("--file", type=Path, metavar="FILE", help="an ONNX file")
-    parser.add_argument("--input", default="1,3,224,224", metavar="SHAPE", help="such as 1,3,224,224 (the default)")
-    parser.add_argument(
-        "--set", action="append", default=[], metavar="KEY=VALUE", help="a convention, such as bias=true"
-    )
-    parser.add_argument("--json", action="store_true", help="print JSON")
-    parser.set_defaults(run=explore.compute)
-
-
 def _subject(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("task", metavar="TASK", help="such as 2-2-1-operators")
     parser.add_argument("--to", type=Path, default=Path(), metavar="FOLDER", help="where (default: here)")
     parser.set_defaults(run=explore.subject)
-
-
-def _list(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("what", choices=["quantities", "checkers", "tasks", "models"])
-    parser.add_argument("word", nargs="?", default="", help="only those that hold this word")
-    parser.set_defaults(run=commands.list_)
 
 
 def _validate(parser: argparse.ArgumentParser) -> None:

@@ -7,7 +7,7 @@ import tempfile
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from labgrade import (
     course,
@@ -18,11 +18,9 @@ from labgrade import (
     submission,
     torch_home,
     validation,
-    zoo_onnx,
 )
 from labgrade.errors import SpecError, UsageError, did_you_mean
 from labgrade.results import Report
-from labgrade.values import show
 from labgrade.verdict import Outcome
 
 if TYPE_CHECKING:
@@ -30,7 +28,6 @@ if TYPE_CHECKING:
 
     from labgrade.course import Course
     from labgrade.model import Task
-    from labgrade.registry import Entry
     from labgrade.results import Submission
 
 OK, NOT_RIGHT, USAGE, FAULT = 0, 1, 2, 3
@@ -139,48 +136,6 @@ def _exit_code(report: Report) -> int:
         return FAULT
     right = all(c.verdict.outcome in (Outcome.CORRECT, Outcome.MANUAL) or c.bonus for c in checks)
     return OK if right else NOT_RIGHT
-
-
-# ---- list ------------------------------------------------------------------------------------------------------
-
-
-def list_(options: argparse.Namespace) -> int:
-    """Show what there is: quantities and checkers with their parameters, tasks, models."""
-    from rich.console import Console
-
-    console = Console(highlight=False, soft_wrap=not sys.stdout.isatty())
-    found = course.find(Path.cwd())
-    match options.what:
-        case "tasks":
-            _list_tasks(found, options.word, console)
-        case "models":
-            for name in zoo_onnx.models():
-                if options.word in name:
-                    console.print(name, markup=False)
-        case _:
-            registry = found.quantities if options.what == "quantities" else found.checkers
-            for finding in registry.findings:
-                console.print(f"{finding}", style="red", markup=False)
-            for name, entry in sorted(registry.entries.items()):
-                if options.word in name or options.word in entry.docstring:
-                    _describe(entry, console)
-    return OK
-
-
-def _describe(entry: Entry, console: Any) -> None:
-    console.print(f"[bold]{entry.name}[/]  {entry.description}")
-    for key, parameter in entry.parameters.items():
-        default = "required" if parameter.required else f"default {parameter.default}"
-        console.print(f"    {key}: {parameter.annotation} ({default})", markup=False, style="dim")
-
-
-def _list_tasks(found: Course, word: str, console: Any) -> None:
-    for read in spec.read_all(spec.files(found.specs), found):
-        if read.task is None:
-            console.print(f"{read.path.stem}: broken; see labgrade validate", style="red", markup=False)
-        elif word in read.task.id or word in read.task.title:
-            task = read.task
-            console.print(f"{task.lab}/{task.id}  {task.title} ({show(task.points)} points)", markup=False)
 
 
 # ---- validate, schema ------------------------------------------------------------------------------------------
