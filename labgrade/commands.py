@@ -14,6 +14,7 @@ from labgrade import (
     output,
     pipeline,
     policy,
+    progress,
     spec,
     submission,
     torch_home,
@@ -55,6 +56,9 @@ def check(options: argparse.Namespace) -> int:
         graded = grader.grade(tasks, who)
         report = policy.for_student(Report(submissions=(graded,), notes=grader.runner.protection.lines))
     _print(report, options.json)
+    lines = progress.since_last(options.path, report, compare=options.json != "-")
+    if lines:
+        print("since your last run: " + "\n  ".join(lines))  # noqa: T201
     broken = [finding for read in specs for finding in read.findings]
     if broken:
         raise SpecError(broken)

@@ -285,7 +285,9 @@ def test_a_course_folder_of_its_own_is_found_beside_the_built_in_one(course, cap
 
 
 def test_compute_compares_conventions_side_by_side(course, capsys):
-    own = "def sizes(subject, *, unit: Literal['one', 'two'] = 'one', plus: bool = False, n: int = 0) -> int:\n    'S.'\n"
+    own = (
+        "def sizes(subject, *, unit: Literal['one', 'two'] = 'one', plus: bool = False, n: int = 0) -> int:\n    'S.'\n"
+    )
     (course / "reference/more.py").write_text(
         f"from typing import Literal\n\n\n{own}    return 5 * (1 + (unit == 'two')) + n\n"
     )
