@@ -1,12 +1,14 @@
 """The `labgrade` command on a small course."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 import small_course
+import yaml
 
 from labgrade.cli import main
 
@@ -332,3 +334,60 @@ def test_list_says_unit_and_signature_and_an_example_that_runs(course, capsys):
     assert "labgrade compute onnx_operator_total --model micro/lenet.onnx --input 1,1,28,28" in capsys.readouterr().out
     main(["list", "tasks"])
     assert "lab/task  A task (10 points)" in capsys.readouterr().out
+
+
+CASES = """
+id: cases
+title: In every case
+points: 1
+statement: How large is it?
+subject: {model: torchvision/alexnet, input: [3, 2]}
+answers:
+  total: {type: count, from: [{call: "hw.py:total", given: [input_size]}]}
+checks:
+  - id: total
+    points: 1
+    answer: total
+    checker: equal
+    expected: {quantity: size, with: {times: 2}}
+    misconceptions:
+      - {value: {quantity: size, with: {times: 3}}, says: three times}
+      - {value: ONE, says: another}
+    cases: [{input: [3, 2]}, {input: [5, 2]}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ("6", ""),  # the right value in one case
+        ("9", ""),  # the other misconception in one case
+        ("{quantity: size, with: {times: 2}}", "18:9: this misconception gives the right value in every case"),
+        (
+            "{quantity: size, with: {times: 3}}",
+            "18:9: this misconception gives the same value as the one on line 17 in every case,"
+            " so neither is ever claimed",
+        ),
+    ],
+)
+def test_misconceptions_that_no_case_tells_apart_are_findings(course, capsys, value, message):
+    (course / "specs/lab/cases.yaml").write_text(CASES.replace("ONE", value))
+    code = main(["validate", "--compute", "specs/lab/cases.yaml"])
+    err = capsys.readouterr().err
+    assert (code, err.strip().endswith(message)) == (2 if message else 0, True)
+    assert bool(err) == bool(message)
+
+
+def test_the_hook_for_pre_commit_refuses_a_broken_spec(course):
+    root = Path(__file__).parents[1]
+    (hook,) = yaml.safe_load((root / ".pre-commit-hooks.yaml").read_text())
+    assert (hook["id"], hook["pass_filenames"]) == ("labgrade-validate", False)
+    program, *arguments = hook["entry"].split()
+    command = [sys.executable, "-m", f"{program}.cli", *arguments]
+    assert subprocess.run(command, check=False).returncode == 0
+    (course / "specs/lab/task.yaml").write_text("id: [")
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "specs/lab/task.yaml:1:" in done.stderr
+    assert re.match(hook["files"], "specs/lab/task.yaml")
+    assert not re.match(hook["files"], "submissions/x/specs.yaml")
