@@ -2,7 +2,7 @@
 
 `submissions/NAME` with `NAME.expected.yaml` beside it is a sample: `{task: {check: CORRECT 4}}`. An exemplar is
 `submissions/exemplar`, or for a task that it hands nothing in for, a sample that is expected to be right throughout.
-`NAME.equivalent.yaml` names mutants that are no mistake, by file: `{hw.py: [{was, becomes, because}]}`; without
+`NAME.survivors.yaml` names mutants that may survive, by file: `{hw.py: [{was, becomes, because}]}`; without
 `becomes` any change of that line, with `in` and no line those of a function, with `for` for some tasks only.
 """
 
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
 EXEMPLAR = "exemplar"
 _EXPECTED = ".expected.yaml"
-_EQUIVALENT = ".equivalent.yaml"
+_SURVIVORS = ".survivors.yaml"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Equivalent:
-    """Mutants that are declared to be none, and why: a line and what it becomes, a line, or all of a function.
+class Explained:
+    """Mutants that survive, and why they may: a line and what it becomes, a line, or all of a function.
 
     What is left out (`""`) is any. `tasks`: for which it holds; none is all.
     """
@@ -54,7 +54,7 @@ class Sample:
 
     name: str
     expected: Mapping[str, Mapping[str, str]]
-    equivalent: tuple[Equivalent, ...] = ()
+    explained: tuple[Explained, ...] = ()
 
 
 def samples(folder: Path) -> list[Sample]:
@@ -69,7 +69,7 @@ def samples(folder: Path) -> list[Sample]:
         names.append(EXEMPLAR)
     names.sort(key=lambda name: (name != EXEMPLAR, EXEMPLAR not in name, name))
     return [
-        Sample(name=name, expected=_expected(folder / f"{name}{_EXPECTED}"), equivalent=_equivalent(folder, name))
+        Sample(name=name, expected=_expected(folder / f"{name}{_EXPECTED}"), explained=_survivors(folder, name))
         for name in names
         if (folder / name).is_dir()
     ]
@@ -104,8 +104,8 @@ def _expected(file: Path) -> dict[str, dict[str, str]]:
     return dict(data)
 
 
-def _equivalent(folder: Path, name: str) -> tuple[Equivalent, ...]:
-    file = folder / f"{name}{_EQUIVALENT}"
+def _survivors(folder: Path, name: str) -> tuple[Explained, ...]:
+    file = folder / f"{name}{_SURVIVORS}"
     if not file.is_file():
         return ()
     data, loaded = _load(file)
@@ -116,7 +116,7 @@ def _equivalent(folder: Path, name: str) -> tuple[Equivalent, ...]:
     )
 
 
-def _declared(file: str, entry: Any, mark: Mark) -> Equivalent:
+def _declared(file: str, entry: Any, mark: Mark) -> Explained:
     words = {"was", "becomes", "in", "because", "for"}
     if (
         not isinstance(entry, dict)
@@ -125,11 +125,11 @@ def _declared(file: str, entry: Any, mark: Mark) -> Equivalent:
         or not {"was", "in"} & set(entry)
     ):
         message = (
-            "say which mutants are no mistake: 'was' (a line), 'becomes', 'in' (a function), 'because', 'for' (tasks)"
+            "say which mutants may survive: 'was' (a line), 'becomes', 'in' (a function), 'because', 'for' (tasks)"
         )
         raise SpecError([Finding(mark, message)])
     tasks = entry.get("for", [])
-    return Equivalent(
+    return Explained(
         file=file,
         was=str(entry.get("was", "")).strip(),
         becomes=str(entry.get("becomes", "")).strip(),

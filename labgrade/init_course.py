@@ -145,7 +145,7 @@ results/
 submissions/*
 !submissions/exemplar/
 !submissions/*.expected.yaml
-!submissions/*.equivalent.yaml
+!submissions/*.survivors.yaml
 """
 
 

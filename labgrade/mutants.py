@@ -76,18 +76,19 @@ def mutants(source: str, names: set[str]) -> list[Mutant]:
             edits.function = min(binds(node))
             edits.below(node)
     made: dict[str, Mutant] = {}
+    same = ast.dump(tree)
     for edit in edits.found:
-        mutant = _apply(source, edit)
+        mutant = _apply(source, edit, same)
         if mutant is not None:
             made.setdefault(mutant.source, mutant)
     return sorted(made.values(), key=lambda mutant: (mutant.line, mutant.becomes))
 
 
-def _apply(source: str, edit: _Edit) -> Mutant | None:
-    """The mutant of an edit; None where nothing changes or no Python remains."""
+def _apply(source: str, edit: _Edit, same: str) -> Mutant | None:
+    """The mutant of an edit; None where the tree stays the `same`, or no Python remains."""
     text = source[: edit.start] + edit.text + source[edit.end :]
     try:
-        if ast.dump(ast.parse(text)) == ast.dump(ast.parse(source)):
+        if ast.dump(ast.parse(text)) == same:
             return None
     except SyntaxError:
         return None

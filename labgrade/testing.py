@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from labgrade.course import Course
-    from labgrade.fixtures import Equivalent, Sample
+    from labgrade.fixtures import Explained, Sample
     from labgrade.model import Task
     from labgrade.mutation import Tried
     from labgrade.pipeline import Grader
@@ -38,14 +38,14 @@ class Trial:
     problems: list[str] = field(default_factory=list)
     slips: list[Slip] = field(default_factory=list)
     tried: list[Tried] = field(default_factory=list)
-    equivalent: list[tuple[Tried, Equivalent]] = field(default_factory=list)
+    explained: list[tuple[Tried, Explained]] = field(default_factory=list)
     seconds: float = 0.0
 
     @property
     def survivors(self) -> list[Tried]:
-        """Mutants that no check noticed and nobody declared to be right."""
-        declared = [tried for tried, _ in self.equivalent]
-        return [tried for tried in self.tried if not tried.noticed_by and tried not in declared]
+        """Mutants that no check noticed and nobody explained."""
+        explained = [tried for tried, _ in self.explained]
+        return [tried for tried in self.tried if not tried.noticed_by and tried not in explained]
 
     @property
     def unnoticed(self) -> list[Slip]:
@@ -124,23 +124,23 @@ def try_task(
     trial.problems += trials.own_hints(grader, task, who)
     trial.slips = trials.slips(grader, task, who)
     if mutants and trial.exemplar:
-        declared = next(sample.equivalent for sample in samples if sample.name == trial.exemplar)
+        explained = next(sample.explained for sample in samples if sample.name == trial.exemplar)
         right = {check.id: took[check.id] for check in report.checks if check.verdict.outcome is Outcome.CORRECT}
-        _mutate(trial, mutation.try_all(grader, task, who, right, jobs=jobs), declared)
+        _mutate(trial, mutation.try_all(grader, task, who, right, jobs=jobs), explained)
     trial.seconds = time.monotonic() - begin
     return trial
 
 
-def _mutate(trial: Trial, tried: list[Tried], declared: tuple[Equivalent, ...]) -> None:
+def _mutate(trial: Trial, tried: list[Tried], explained: tuple[Explained, ...]) -> None:
     trial.tried = tried
     for each in tried:
         if each.fault:
             trial.problems.append(f"labgrade failed on the mutant of {each.file}:{each.mutant.line}: {each.fault}")
-        same = [one for one in declared if one.covers(each.file, each.mutant, trial.task.id)]
+        same = [one for one in explained if one.covers(each.file, each.mutant, trial.task.id)]
         if same and each.noticed_by and same[0].becomes:
-            trial.problems.append(f"{same[0].mark}: '{each.noticed_by}' notices this mutant: it is no equivalent one")
+            trial.problems.append(f"{same[0].mark}: '{each.noticed_by}' notices this mutant: it does not survive")
         elif same and not each.noticed_by:
-            trial.equivalent.append((each, same[0]))
+            trial.explained.append((each, same[0]))
 
 
 # ---- what is shown ---------------------------------------------------------------------------------------------
@@ -160,8 +160,8 @@ def _show(trial: Trial, folder: Path, *, matrix: bool) -> None:
         by = ", ".join(
             f"{count} by {name}" for name, count in Counter(e.noticed_by for e in trial.tried if e.noticed_by).items()
         )
-        declared = f", {len(trial.equivalent)} declared to be none" if trial.equivalent else ""
-        say(f"  mutants: {killed} of {len(trial.tried)} are noticed{declared}{f' ({by})' if by else ''}")
+        explained = f", {len(trial.explained)} explained" if trial.explained else ""
+        say(f"  mutants: {killed} of {len(trial.tried)} are noticed{explained}{f' ({by})' if by else ''}")
     for problem in trial.problems:
         say(f"  wrong: {problem}")
     for slip in trial.unnoticed:
@@ -195,7 +195,7 @@ def _plain(trial: Trial) -> dict[str, Any]:
         "wrong": trial.problems,
         "slips": [{"says": slip.says, "noticed_by": dict(slip.noticed)} for slip in trial.slips],
         "mutants": len(trial.tried),
-        "equivalent": [_mutant(tried) | {"because": why.because} for tried, why in trial.equivalent],
+        "explained": [_mutant(tried) | {"because": why.because} for tried, why in trial.explained],
         "survived": [_mutant(tried) for tried in trial.survivors],
     }
 

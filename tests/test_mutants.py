@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from labgrade import fixtures
 from labgrade.mutants import mutants
 
 ROOT = Path(__file__).parents[1]
@@ -116,3 +117,17 @@ def test_every_mutant_of_the_exemplars_is_python_of_its_own(path):
         before, after = source.split("\n"), mutant.source.split("\n")
         assert before[: mutant.line - 1] == after[: mutant.line - 1]
         assert before[mutant.line - 1] != after[mutant.line - 1]
+
+
+def test_every_explanation_is_of_a_mutant_that_there_is():
+    (sample,) = [each for each in fixtures.samples(ROOT / "submissions") if each.name == "exemplar"]
+    assert len(sample.explained) > 30
+    made = {}
+    for file in {one.file for one in sample.explained}:
+        source = (ROOT / "submissions/exemplar" / file).read_text(encoding="utf-8")
+        names = {node.name for node in ast.parse(source).body if isinstance(node, ast.FunctionDef)}
+        made[file] = mutants(source, names)
+    for one in sample.explained:
+        for task in one.tasks or ("any",):
+            assert any(one.covers(one.file, mutant, task) for mutant in made[one.file]), one
+            assert task == "any" or (ROOT / "specs/acal-lab2" / f"{task}.yaml").is_file()

@@ -109,11 +109,11 @@ def test_a_mutant_that_is_no_mistake_is_declared_with_its_reason(course, capsys)
     declared = (
         "hw.py:\n  - {was: 'return input_size[0] * 2 + 1', becomes: 'return input_size[0] + 2 + 1', because: why not}\n"
     )
-    (course / "submissions/exemplar.equivalent.yaml").write_text(declared)
+    (course / "submissions/exemplar.survivors.yaml").write_text(declared)
     assert main(["test", "--json"]) == 0
     (told,) = json.loads(capsys.readouterr().out)
     assert told["survived"] == []
-    assert [each["because"] for each in told["equivalent"]] == ["why not"]
+    assert [each["because"] for each in told["explained"]] == ["why not"]
 
 
 @pytest.mark.parametrize(
@@ -121,20 +121,20 @@ def test_a_mutant_that_is_no_mistake_is_declared_with_its_reason(course, capsys)
 )
 def test_all_mutants_of_a_line_or_a_function_may_be_none(course, capsys, entry):
     test_a_check_on_one_subject_alone_lets_mutants_survive(course, capsys)
-    (course / "submissions/exemplar.equivalent.yaml").write_text(f"hw.py: [{{{entry}}}]\n")
+    (course / "submissions/exemplar.survivors.yaml").write_text(f"hw.py: [{{{entry}}}]\n")
     assert main(["test"]) == 0
     elsewhere = entry.replace("size,", "other,").replace("double", "other")
-    (course / "submissions/exemplar.equivalent.yaml").write_text(f"hw.py: [{{{elsewhere}}}]\n")
+    (course / "submissions/exemplar.survivors.yaml").write_text(f"hw.py: [{{{elsewhere}}}]\n")
     assert main(["test"]) == 1
 
 
 def test_a_declaration_that_a_check_refutes_is_wrong(course, capsys):
-    (course / "submissions/exemplar.equivalent.yaml").write_text(
+    (course / "submissions/exemplar.survivors.yaml").write_text(
         "hw.py:\n  - was: return 2 * input_size[0] + 1\n    becomes: return 2 * input_size[0] - 1\n"
         "    because: x\n    for: double\n"
     )
     assert main(["test"]) == 1
-    assert "notices this mutant: it is no equivalent one" in capsys.readouterr().out
+    assert "notices this mutant: it does not survive" in capsys.readouterr().out
 
 
 def test_an_exemplar_that_is_wrong_shows(course, capsys):
@@ -182,8 +182,8 @@ def test_a_task_that_pays_for_nothing_shows(course, capsys):
 def test_unknown_tasks_and_broken_files_are_told(course, capsys):
     assert main(["test", "doubel"]) == 2
     assert "there is no task 'doubel'; did you mean 'double'?" in capsys.readouterr().err
-    (course / "submissions/exemplar.equivalent.yaml").write_text("hw.py: [{was: a}]\n")
+    (course / "submissions/exemplar.survivors.yaml").write_text("hw.py: [{was: a}]\n")
     assert main(["test"]) == 2
-    assert "exemplar.equivalent.yaml:1:9: say which mutants are no mistake" in capsys.readouterr().err
+    assert "exemplar.survivors.yaml:1:9: say which mutants may survive" in capsys.readouterr().err
     assert main(["test", "--submissions-dir", "nowhere"]) == 2
     assert "there is no folder 'nowhere' with fixtures" in capsys.readouterr().err
