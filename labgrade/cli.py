@@ -12,7 +12,23 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from labgrade import __version__, commands, examination, explore, exporting, grade, picture, story, wrong_network
+from labgrade import (
+    __version__,
+    commands,
+    computing,
+    examination,
+    explore,
+    exporting,
+    grade,
+    init_course,
+    kit,
+    listing,
+    new_task,
+    picture,
+    story,
+    testing,
+    wrong_network,
+)
 from labgrade.errors import FaultError, SpecError, UsageError
 from labgrade.second_opinion import HELP as SECOND_OPINION_HELP
 from labgrade.torch_home import HELP as TORCH_HOME_HELP
@@ -57,8 +73,8 @@ def _parser() -> argparse.ArgumentParser:
     _check(verbs.add_parser("check", help="check your own work: what is right, what is not, and why"))
     grade.add_to(verbs)
     story.add_to(verbs)
-    _compute(verbs.add_parser("compute", help="compute a quantity of a model: the ground truth"))
-    _list(verbs.add_parser("list", help="show the quantities, checkers, tasks or models that there are"))
+    computing.add_to(verbs)
+    listing.add_to(verbs)
     doctor = verbs.add_parser("doctor", help="try what this machine offers, and say what to do about what is missing")
     doctor.add_argument("--json", action="store_true", help="print JSON")
     doctor.set_defaults(run=examination.run)
@@ -67,6 +83,10 @@ def _parser() -> argparse.ArgumentParser:
     wrong_network.add_to(verbs)
     exporting.add_to(verbs)
     picture.add_to(verbs)
+    init_course.add_to(verbs)
+    new_task.add_to(verbs)
+    kit.add_to(verbs)
+    testing.add_to(verbs)
     schema = verbs.add_parser("schema", help="print the JSON Schema of a task, for editors")
     schema.add_argument("--write", type=Path, metavar="FILE", help="write it to FILE")
     schema.set_defaults(run=commands.schema)
@@ -76,6 +96,7 @@ def _parser() -> argparse.ArgumentParser:
 def _check(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("path", type=Path, help="the folder with the work, or an archive of it (.zip, .tar.gz)")
     parser.add_argument("--lab", help="only this lab")
+    parser.add_argument("--course", type=Path, metavar="DIR", help="the course whose specs and code judge; trusted")
     parser.add_argument("--task", action="append", metavar="ID", help="only this task (may be given again)")
     parser.add_argument("--json", metavar="FILE", help="write the report as JSON; `-` is stdout")
     parser.add_argument("--html", metavar="FILE", help="write the report as a page for a browser")
@@ -84,29 +105,10 @@ def _check(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(run=commands.check)
 
 
-def _compute(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("quantity")
-    what = parser.add_mutually_exclusive_group(required=True)
-    what.add_argument("--model", metavar="NAME", help="such as torchvision/resnet18, or torchvision/resnet18.onnx")
-    what.add_argument("--file", type=Path, metavar="FILE", help="an ONNX file")
-    parser.add_argument("--input", default="1,3,224,224", metavar="SHAPE", help="such as 1,3,224,224 (the default)")
-    parser.add_argument(
-        "--set", action="append", default=[], metavar="KEY=VALUE", help="a convention, such as bias=true"
-    )
-    parser.add_argument("--json", action="store_true", help="print JSON")
-    parser.set_defaults(run=explore.compute)
-
-
 def _subject(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("task", metavar="TASK", help="such as 2-2-1-operators")
     parser.add_argument("--to", type=Path, default=Path(), metavar="FOLDER", help="where (default: here)")
     parser.set_defaults(run=explore.subject)
-
-
-def _list(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("what", choices=["quantities", "checkers", "tasks", "models"])
-    parser.add_argument("word", nargs="?", default="", help="only those that hold this word")
-    parser.set_defaults(run=commands.list_)
 
 
 def _validate(parser: argparse.ArgumentParser) -> None:

@@ -7,7 +7,7 @@ import tempfile
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from labgrade import (
     course,
@@ -15,15 +15,14 @@ from labgrade import (
     pages,
     pipeline,
     policy,
+    progress,
     spec,
     submission,
     torch_home,
     validation,
-    zoo_onnx,
 )
 from labgrade.errors import SpecError, UsageError, did_you_mean
 from labgrade.results import Report
-from labgrade.values import show
 from labgrade.verdict import Outcome
 
 if TYPE_CHECKING:
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
 
     from labgrade.course import Course
     from labgrade.model import Task
-    from labgrade.registry import Entry
+    from labgrade.results import Submission
 
 OK, NOT_RIGHT, USAGE, FAULT = 0, 1, 2, 3
 _LISTED = 8
@@ -45,13 +44,12 @@ def check(options: argparse.Namespace) -> int:
 
     A course around us takes part unless it lies in the folder itself: a submission brings no specs or code of ours.
     """
-    here = Path.cwd()
     if options.json:
         output.refuse_unwritable(options.json, "--json")
     if options.html:
         output.refuse_unwritable(options.html, "--html")
         pages.refuse_without()
-    found = course.find(None if here.resolve().is_relative_to(options.path.resolve()) else here)
+    found = _course_of(options.path, options.course)
     specs = spec.read_all(chosen(found, options.lab, options.task), found)
     tasks = [_public(read.task) for read in specs if read.task is not None]
     with (
@@ -60,16 +58,48 @@ def check(options: argparse.Namespace) -> int:
             found, torch_home=torch_home.find(options.torch_home), second_opinions=options.second_opinion
         ) as grader,
     ):
-        who = submission.take(options.path, submission.name_of(options.path), Path(store))
+        who = _without_kit(submission.take(options.path, submission.name_of(options.path), Path(store)))
         graded = grader.grade(tasks, who)
         report = policy.for_student(Report(submissions=(graded,), notes=grader.runner.protection.lines))
     _print(report, options.json)
     if options.html:
         output.write(options.html, pages.render(report, staff=False))
+    lines = progress.since_last(options.path, report, compare=options.json != "-")
+    if lines:
+        print("since your last run: " + "\n  ".join(lines))  # noqa: T201
     broken = [finding for read in specs for finding in read.findings]
     if broken:
         raise SpecError(broken)
     return _exit_code(report)
+
+
+def _course_of(path: Path, named: Path | None) -> Course:
+    """The course that is asked for, that around us, the kit in the student's folder, or labgrade's own.
+
+    Code of a student's folder is never ours unless someone says so with --course.
+    """
+    if named is not None:
+        if not (named / "specs").is_dir():
+            message = f"--course {named}: there is no folder 'specs' in it"
+            raise UsageError(message)
+        return course.find(named)
+    here = Path.cwd()
+    within = here.resolve().is_relative_to(path.resolve())
+    kit = course.of_kit(path) if within or not (here / "specs").is_dir() else None
+    if kit is None:
+        return course.find(None if within else here)
+    own = [name for name in ("checkers", "reference") if (path / name).is_dir()]
+    if own:
+        message = f"this kit brings code of its own ({', '.join(own)}); if you trust it: labgrade check . --course ."
+        raise UsageError(message)
+    return kit
+
+
+def _without_kit(who: Submission) -> Submission:
+    """The submission without what a kit brought: a subject is no answer, a spec no report."""
+    if course.KIT not in who.files:
+        return who
+    return replace(who, files=tuple(each for each in who.files if each.partition("/")[0] not in course.KIT_FOLDERS))
 
 
 def chosen(found: Course, lab: str | None, ids: list[str] | None) -> list[Path]:
@@ -123,48 +153,6 @@ def _exit_code(report: Report) -> int:
         return FAULT
     right = all(c.verdict.outcome in (Outcome.CORRECT, Outcome.MANUAL) or c.bonus for c in checks)
     return OK if right else NOT_RIGHT
-
-
-# ---- list ------------------------------------------------------------------------------------------------------
-
-
-def list_(options: argparse.Namespace) -> int:
-    """Show what there is: quantities and checkers with their parameters, tasks, models."""
-    from rich.console import Console
-
-    console = Console(highlight=False, soft_wrap=not sys.stdout.isatty())
-    found = course.find(Path.cwd())
-    match options.what:
-        case "tasks":
-            _list_tasks(found, options.word, console)
-        case "models":
-            for name in zoo_onnx.models():
-                if options.word in name:
-                    console.print(name, markup=False)
-        case _:
-            registry = found.quantities if options.what == "quantities" else found.checkers
-            for finding in registry.findings:
-                console.print(f"{finding}", style="red", markup=False)
-            for name, entry in sorted(registry.entries.items()):
-                if options.word in name or options.word in entry.docstring:
-                    _describe(entry, console)
-    return OK
-
-
-def _describe(entry: Entry, console: Any) -> None:
-    console.print(f"[bold]{entry.name}[/]  {entry.description}")
-    for key, parameter in entry.parameters.items():
-        default = "required" if parameter.required else f"default {parameter.default}"
-        console.print(f"    {key}: {parameter.annotation} ({default})", markup=False, style="dim")
-
-
-def _list_tasks(found: Course, word: str, console: Any) -> None:
-    for read in spec.read_all(spec.files(found.specs), found):
-        if read.task is None:
-            console.print(f"{read.path.stem}: broken; see labgrade validate", style="red", markup=False)
-        elif word in read.task.id or word in read.task.title:
-            task = read.task
-            console.print(f"{task.lab}/{task.id}  {task.title} ({show(task.points)} points)", markup=False)
 
 
 # ---- validate, schema ------------------------------------------------------------------------------------------

@@ -7,6 +7,9 @@ from pathlib import Path
 
 from labgrade import registry
 
+KIT = "labgrade-kit.yaml"  # lies at the top of what `labgrade kit` made
+KIT_FOLDERS = ("specs", "subjects", "checkers", "reference")  # of a kit, and no part of what is handed in
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Course:
@@ -21,6 +24,27 @@ class Course:
     def folders(self) -> tuple[Path, ...]:
         """The folders whose content no student may see."""
         return tuple(self.root / name for name in ("specs", "checkers", "reference", "submissions"))
+
+    def is_own(self, file: Path) -> bool:
+        """Whether a file is the course's, and not labgrade's own."""
+        return file.is_relative_to(self.root) and self.root.resolve() != _home().resolve()
+
+
+def of_kit(folder: Path) -> Course | None:
+    """The specs of the kit in a student's folder, judged by labgrade's own code; None where it holds no kit.
+
+    A student may have changed them, which changes what they are shown and nothing else: specs are data.
+    """
+    marker, specs = folder / KIT, folder / "specs"
+    if marker.is_symlink() or not marker.is_file() or specs.is_symlink() or not specs.is_dir():
+        return None
+    home = _home()
+    return Course(
+        root=folder,
+        specs=specs,
+        checkers=registry.read("checker", (home / "checkers",)),
+        quantities=registry.read("quantity", (home / "reference",)),
+    )
 
 
 def find(root: Path | None = None) -> Course:

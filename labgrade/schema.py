@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
+from labgrade import schema_told
 from labgrade.schema_words import ID, KINDS, LIMITS, POINTS, check, form, given, shape, table_type
 
 if TYPE_CHECKING:
@@ -20,6 +21,10 @@ _SEED: Schema = {"type": "integer", "minimum": 0, "maximum": (1 << 63) - 1}  # w
 
 def task_schema(course: Course, models: tuple[str, ...], given_names: tuple[str, ...]) -> Schema:
     """The schema of one task file. `models` are the zoo's names, `given_names` what a `call` may ask for."""
+    return schema_told.tell(_task(course, models, given_names))
+
+
+def _task(course: Course, models: tuple[str, ...], given_names: tuple[str, ...]) -> Schema:
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "a task",
@@ -181,7 +186,12 @@ def _parameters(title: str, entries: Registry, name: str) -> Schema:
         "additionalProperties": False,
         "required": [key for key, value in entry.parameters.items() if value.required],
         "properties": {
-            key: {"title": f"'{key}' of {title}", "default": value.default, **value.schema}
+            key: {
+                "title": f"'{key}' of {title}",
+                "description": schema_told.of_parameter(entry, key),
+                "default": value.default,
+                **value.schema,
+            }
             for key, value in entry.parameters.items()
         },
     }

@@ -175,8 +175,7 @@ class _Finder:
         """A check is judged by a checker or by hand, and its parts fit together."""
         for place, message in spec_counterexamples.findings(self.data, check, path):
             self._find(place, message)
-        if check.get("reveal") is True:
-            self._reveal(check, (*path, "reveal"))
+        self._reveal(check, (*path, "reveal"))
         if "by_hand" in check:
             extra = [word for word in ("checker", "expected", "misconceptions", "cases") if word in check]
             if extra:
@@ -197,6 +196,8 @@ class _Finder:
 
     def _reveal(self, check: dict[str, Any], path: Path) -> None:
         answer = _dict(_dict(self.data.get("answers")).get(str(check.get("answer"))))
+        if check.get("reveal") is not True:
+            return
         if check.get("hidden") is True:
             self._find(path, "a hidden check reveals nothing; take out 'reveal' or 'hidden'", key=True)
         elif "type" in answer and "table" not in _dict(answer["type"]):

@@ -32,13 +32,14 @@ def findings(task: Task, grader: Grader) -> Iterator[Finding]:
     for check in task.checks:
         if check.checker is None or (task.subject is not None and task.subject.handed_in):
             continue
-        for subject in check.cases or (task.subject,):
-            found = list(_uncomputable(task, check, grader, subject))
-            yield from found
-            if not found and not any(_literals(task, check)) and not check.cases and subject is not None:
-                yield from _published(task, check, grader, subject)
-                if not check.counterexample:  # it is judged on other networks than this
-                    yield from _judged(task, check, grader)
+        subjects = check.cases or (task.subject,)
+        found = [finding for subject in subjects for finding in _uncomputable(task, check, grader, subject)]
+        yield from found
+        if not found and not any(_literals(task, check)):
+            if not check.cases and task.subject is not None:
+                yield from _published(task, check, grader, task.subject)
+            if not check.counterexample:  # it is judged on other networks than this
+                yield from _judged(task, check, grader)
 
 
 def _start(task: Task) -> Mark:
@@ -107,23 +108,22 @@ def _judged(task: Task, check: Check, grader: Grader) -> Iterator[Finding]:
 
 
 def _coinciding(task: Task, check: Check, grader: Grader) -> Iterator[Finding]:
-    judging, expect = grader.means(task, check, task.subject)
+    """Misconceptions that are right, and pairs of them that no subject tells apart: then neither is ever claimed."""
+    means = [grader.means(task, check, subject) for subject in check.cases or (task.subject,)]
     if check.expected is None:
         return
 
     def same(one: Source, other: Source) -> bool:
-        return judging(expect(one), expect(other)).outcome is Outcome.CORRECT
+        return all(judging(expect(one), expect(other)).outcome is Outcome.CORRECT for judging, expect in means)
 
+    where = "in every case" if check.cases else "on the task's own subject"
     for known in check.misconceptions:
         if same(known.source, check.expected):
-            yield Finding(
-                known.mark or _start(task), "this misconception gives the right value on the task's own subject"
-            )
+            yield Finding(known.mark or _start(task), f"this misconception gives the right value {where}")
     for index, known in enumerate(check.misconceptions):
         for other in check.misconceptions[:index]:
             if same(known.source, other.source):
                 line = other.mark.line if other.mark else "?"
-                message = (
-                    f"this misconception gives the same value as the one on line {line}, so neither is ever claimed"
-                )
+                value = f"the same value as the one on line {line}{' in every case' if check.cases else ''}"
+                message = f"this misconception gives {value}, so neither is ever claimed"
                 yield Finding(known.mark or _start(task), message)

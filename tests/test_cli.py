@@ -1,12 +1,14 @@
 """The `labgrade` command on a small course."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 import small_course
+import yaml
 
 from labgrade.cli import main
 
@@ -297,3 +299,109 @@ def test_a_course_folder_of_its_own_is_found_beside_the_built_in_one(course, cap
     out = capsys.readouterr().out
     assert "size  A size." in out
     assert "macs " in out
+
+
+def test_compute_compares_conventions_side_by_side(course, capsys):
+    own = (
+        "def sizes(subject, *, unit: Literal['one', 'two'] = 'one', plus: bool = False, n: int = 0) -> int:\n    'S.'\n"
+    )
+    (course / "reference/more.py").write_text(
+        f"from typing import Literal\n\n\n{own}    return 5 * (1 + (unit == 'two')) + n\n"
+    )
+    asked = ["compute", "sizes", "--model", "torchvision/alexnet", "--all-conventions"]
+    assert main(asked) == 0
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert lines[0] == ["unit", "plus", "sizes", "differs"]
+    assert lines[1:] == [
+        ["one", "False", "5"],
+        ["one", "True", "5"],
+        ["two", "False", "10", "*"],
+        ["two", "True", "10", "*"],
+    ]
+    main([*asked, "--set", "unit=two", "--set", "n=1", "--csv"])
+    assert capsys.readouterr().out == "plus,sizes,differs\nFalse,11,False\nTrue,11,False\n"
+    main([*asked, "--set", "unit=two", "--json"])
+    assert json.loads(capsys.readouterr().out)[1] == {"plus": True, "sizes": 10, "differs": False}
+
+
+def test_compute_takes_the_subject_of_a_task_and_options_of_a_model(course, capsys):
+    main(["compute", "size", "--task", "task"])
+    assert capsys.readouterr().out == "1,234\n"
+    main(["compute", "macs_by_type", "--model", "torchvision/alexnet", "--option", "num_classes=7", "--csv"])
+    assert capsys.readouterr().out == ",macs_by_type\nConv2d,655566528\nLinear,54554624\n"
+    assert main(["compute", "size", "--task", "tsak"]) == 2
+    assert "there is no task 'tsak'; did you mean 'task'?" in capsys.readouterr().err
+    assert main(["compute", "size", "--model", "torchvision/alexnet", "--option", "x"]) == 2
+    assert "--option takes KEY=VALUE, not 'x'" in capsys.readouterr().err
+
+
+def test_list_says_unit_and_signature_and_an_example_that_runs(course, capsys):
+    main(["list", "quantities", "weight_bytes_at_eight"])
+    out = capsys.readouterr().out
+    assert "of a model, gives int, in bytes" in out
+    assert "Comes of taking float32 for Python's float" in out
+    example = out.partition("example: labgrade ")[2].partition("\n")[0]
+    assert main(example.split()) == 0
+    assert capsys.readouterr().out == "93,516,096\n"
+    main(["list", "checkers", "close"])
+    assert "example: checker: {close: {rtol: 1e-05, atol: 1e-08}}" in capsys.readouterr().out
+    main(["list", "subjects", "micro/lenet"])
+    assert "labgrade compute onnx_operator_total --model micro/lenet.onnx --input 1,1,28,28" in capsys.readouterr().out
+    main(["list", "tasks"])
+    assert "lab/task  A task (10 points)" in capsys.readouterr().out
+
+
+CASES = """
+id: cases
+title: In every case
+points: 1
+statement: How large is it?
+subject: {model: torchvision/alexnet, input: [3, 2]}
+answers:
+  total: {type: count, from: [{call: "hw.py:total", given: [input_size]}]}
+checks:
+  - id: total
+    points: 1
+    answer: total
+    checker: equal
+    expected: {quantity: size, with: {times: 2}}
+    misconceptions:
+      - {value: {quantity: size, with: {times: 3}}, says: three times}
+      - {value: ONE, says: another}
+    cases: [{input: [3, 2]}, {input: [5, 2]}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ("6", ""),  # the right value in one case
+        ("9", ""),  # the other misconception in one case
+        ("{quantity: size, with: {times: 2}}", "17:9: this misconception gives the right value in every case"),
+        (
+            "{quantity: size, with: {times: 3}}",
+            "17:9: this misconception gives the same value as the one on line 16 in",
+        ),
+    ],
+)
+def test_misconceptions_that_no_case_tells_apart_are_findings(course, capsys, value, message):
+    (course / "specs/lab/cases.yaml").write_text(CASES.replace("ONE", value))
+    code = main(["validate", "--compute", "specs/lab/cases.yaml"])
+    err = capsys.readouterr().err
+    assert (code, message in err) == (2 if message else 0, True)
+    assert bool(err) == bool(message)
+
+
+def test_the_hook_for_pre_commit_refuses_a_broken_spec(course):
+    root = Path(__file__).parents[1]
+    (hook,) = yaml.safe_load((root / ".pre-commit-hooks.yaml").read_text())
+    assert (hook["id"], hook["pass_filenames"]) == ("labgrade-validate", False)
+    program, *arguments = hook["entry"].split()
+    command = [sys.executable, "-m", f"{program}.cli", *arguments]
+    assert subprocess.run(command, check=False).returncode == 0
+    (course / "specs/lab/task.yaml").write_text("id: [")
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "specs/lab/task.yaml:1:" in done.stderr
+    assert re.match(hook["files"], "specs/lab/task.yaml")
+    assert not re.match(hook["files"], "submissions/x/specs.yaml")

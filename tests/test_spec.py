@@ -180,3 +180,39 @@ def test_the_schema_on_disk_is_the_one_that_validates(own):
 
 def test_the_schema_is_a_valid_one(own):
     jsonschema.Draft202012Validator.check_schema(json.loads(spec.schema_text(own)))
+
+
+def properties(schema, path=""):
+    """Every key that a spec may have, with what the schema says of it."""
+    if isinstance(schema, dict):
+        if isinstance(schema.get("properties"), dict):
+            for key, value in schema["properties"].items():
+                yield f"{path}/{key}", value
+        for key, value in schema.items():
+            yield from properties(value, f"{path}/{key}")
+    elif isinstance(schema, list):
+        for index, value in enumerate(schema):
+            yield from properties(value, f"{path}/{index}")
+
+
+def test_every_key_of_the_schema_is_described():
+    schema = json.loads(spec.schema_text(course.find(ROOT)))
+    found = dict(properties(schema))
+    assert len(found) > 250
+    told = [path for path, value in found.items() if not value.get("description") and "const" not in value]
+    assert told == []
+
+
+def test_a_convention_is_described_by_its_quantitys_docstring():
+    schema = json.loads(spec.schema_text(course.find(ROOT)))
+    found = dict(properties(schema))
+    (buffers,) = {
+        value["description"]
+        for path, value in found.items()
+        if path.endswith("/buffers") and value["title"] == "'buffers' of quantity 'weight_bytes'"
+    }
+    assert buffers == "With `buffers` their bytes are added, as in a saved state_dict. (bool, False unless given)"
+
+
+def test_a_specs_schema_that_is_written_down_is_the_one_that_validates():
+    assert (ROOT / "specs/task.schema.json").read_text(encoding="utf-8") == spec.schema_text(course.find(ROOT))

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import ast
 import os
-import warnings
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, cast
 
 from labgrade import zoo_linear
-from labgrade.answers import advice, verified, written
+from labgrade.answers import advice, python, verified, written
 from labgrade.answers.documents import Unreadable, locate
 from labgrade.answers.plain import is_array, what
 from labgrade.answers.tables import TableFound, find_tables
@@ -48,10 +47,7 @@ def present(submission: Submission, found: str, function: str) -> bool:
     are present, and calling the function tells the rest.
     """
     try:
-        source = _read(submission.folder / found)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of the student's escapes and comparisons
-            tree = ast.parse(source)
+        tree = python.parse(_read(submission.folder / found))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return True
     except OSError:
@@ -207,13 +203,22 @@ def _read(path: Path) -> bytes:
     return source
 
 
+def _is_stub(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> bool:
+    """A template that nobody filled in: a docstring at most, then `raise NotImplementedError`."""
+    *before, last = node.body
+    raised = last.exc if isinstance(last, ast.Raise) else None
+    named = raised.func if isinstance(raised, ast.Call) else raised
+    only = all(isinstance(each, ast.Expr) and isinstance(each.value, ast.Constant) for each in before)
+    return only and isinstance(named, ast.Name) and named.id == "NotImplementedError"
+
+
 def _bound(tree: ast.Module) -> Iterator[str]:
     """Every name bound at the top level, also within `if`, `try`, `with` and loops; `*` for a star import."""
     nodes: list[ast.AST] = list(tree.body)
     while nodes:
         node = nodes.pop()
         if isinstance(node, _SCOPES):
-            if not isinstance(node, ast.Lambda):
+            if not isinstance(node, ast.Lambda) and not _is_stub(node):
                 yield node.name
             continue
         if isinstance(node, ast.alias):

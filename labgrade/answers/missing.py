@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import ast
 import re
-import warnings
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from labgrade.answers import entry, file
+from labgrade.answers import entry, file, python
 from labgrade.answers.documents import Document, Unreadable, locate, read_bytes, read_document
 from labgrade.answers.phrases import words_pattern
 from labgrade.answers.reports import find_reports
@@ -79,9 +78,7 @@ def _function(form: CallForm, submission: Submission) -> str:
     if isinstance(source, Unreadable):
         return source.reason
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of the student's escapes and comparisons
-            tree = ast.parse(source)
+        tree = python.parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return ""
     inner = {
@@ -95,6 +92,8 @@ def _function(form: CallForm, submission: Submission) -> str:
         owner = inner[form.function]
         return f"'{form.function}' stands in the class '{owner}' of {path}; define it outside of any class"
     names = [node.name for node in tree.body if isinstance(node, ast.FunctionDef)]
+    if form.function in names:
+        return f"'{form.function}' in {path} only raises NotImplementedError, as in the template: write what it does"
     same = next((name for name in names if _plain(name) == _plain(form.function)), None)
     offer = f"; did you mean '{same}'?" if same else did_you_mean(form.function, names)
     return f"{path} has no '{form.function}'{offer} rename it to '{form.function}'" if offer else ""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import ast
 import json
 import re
 from typing import TYPE_CHECKING
 
+from labgrade.answers import python
 from labgrade.answers.code import is_code
 from labgrade.answers.typed import WrongTypeError, as_value
 from labgrade.values import Table
@@ -78,4 +78,4 @@ def _read(written: str) -> object:
 
 
 def _from_python(written: str) -> object:
-    return ast.literal_eval(_WRAPPED.sub("(", written))
+    return python.literal(_WRAPPED.sub("(", written))

@@ -1,0 +1,249 @@
+"""`labgrade compute`: any quantity of any subject, under one convention or all of them side by side."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import io
+import json
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from labgrade import conventions, course, schema_errors, spec, yamlfile, zoo_onnx
+from labgrade.errors import UsageError, did_you_mean
+from labgrade.handed_in import Measurer, UnfitError
+from labgrade.model import InputSpec, Limits, QuantityCall, SubjectSpec
+from labgrade.oracle import Oracle
+from labgrade.sandbox.runner import Runner
+from labgrade.values import Artifact, show
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable, Iterator
+
+    from labgrade.course import Course
+    from labgrade.registry import Entry
+
+_NOT_SHOWN = ("also_named", "also_right", "optional")
+DIFFERS = "*"
+
+
+def add_to(verbs: Any) -> None:
+    """The command's options."""
+    parser = verbs.add_parser("compute", help="compute a quantity of a model: the ground truth")
+    parser.add_argument("quantity")
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("--model", metavar="NAME", help="such as torchvision/resnet18, or torchvision/resnet18.onnx")
+    what.add_argument("--file", type=Path, metavar="FILE", help="an ONNX file")
+    what.add_argument("--task", metavar="TASK", help="the subject of a task, such as 2-1-4-macs")
+    parser.add_argument("--input", metavar="SHAPE", help="such as 1,3,224,224 (the default)")
+    parser.add_argument(
+        "--option", action="append", default=[], metavar="KEY=VALUE", help="of the model, such as num_classes=10"
+    )
+    parser.add_argument(
+        "--set", action="append", default=[], metavar="KEY=VALUE", help="a convention, such as bias=true"
+    )
+    parser.add_argument("--all-conventions", action="store_true", help="every choice of conventions, side by side")
+    shape = parser.add_mutually_exclusive_group()
+    shape.add_argument("--json", action="store_true", help="print JSON")
+    shape.add_argument("--csv", action="store_true", help="print CSV")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print one value, a table, JSON or CSV."""
+    found = course.find(Path.cwd())
+    entries = found.quantities.entries
+    if options.quantity not in entries:
+        message = f"there is no quantity '{options.quantity}'{did_you_mean(options.quantity, entries)}"
+        raise UsageError(message)
+    entry = entries[options.quantity]
+    chosen = _parameters(options.set, entry)
+    subject = _subject(options, found)
+    wanted = entry.takes[:1] == ("artifact",)
+    if wanted != subject.is_onnx:
+        what = "an ONNX file, such as torchvision/resnet18.onnx" if wanted else "a model, such as torchvision/resnet18"
+        message = f"'{options.quantity}' is computed of {what}; '{subject.short_name}' is none"
+        raise UsageError(message)
+    with _asking(found) as ask:
+
+        def compute(parameters: dict[str, Any]) -> object:
+            return _plain(ask(QuantityCall(quantity=entry.name, parameters=parameters), subject))
+
+        if options.all_conventions:
+            _side_by_side(conventions.compared(entry, chosen, compute), entry.name, options)
+        else:
+            _print(compute(chosen), entry.name, options)
+    return 0
+
+
+def _print(value: object, name: str, options: argparse.Namespace) -> None:
+    if options.json:
+        print(json.dumps(value, ensure_ascii=False))  # noqa: T201
+    elif options.csv:
+        sys.stdout.write(_csv(_rows(value, name)))
+    else:
+        _show(value, name)
+
+
+def _side_by_side(rows: list[dict[str, Any]], name: str, options: argparse.Namespace) -> None:
+    """What differs from the defaults' value is marked."""
+    if options.json or options.csv:
+        _print(rows, name, options)
+        return
+    _show([{**row, name: conventions.short(row[name]), "differs": DIFFERS * row["differs"]} for row in rows], name)
+
+
+# ---- what is computed ------------------------------------------------------------------------------------------
+
+
+def _subject(options: argparse.Namespace, found: Course) -> SubjectSpec:
+    if options.task is not None:
+        return _of_task(options, found)
+    if options.model is not None and options.model not in zoo_onnx.models():
+        message = f"there is no model '{options.model}'{did_you_mean(options.model, zoo_onnx.models())}"
+        raise UsageError(message)
+    if options.file is not None and not options.file.is_file():
+        message = f"there is no file '{options.file}'"
+        raise UsageError(message)
+    return SubjectSpec(
+        model=options.model or "",
+        file=str(options.file.absolute()) if options.file is not None else "",
+        options=_options(options.option),
+        input=InputSpec(shape=shape_of(options.input or "1,3,224,224")),
+    )
+
+
+def _of_task(options: argparse.Namespace, found: Course) -> SubjectSpec:
+    paths = {path.stem: path for path in spec.files(found.specs)}
+    if options.task not in paths:
+        message = f"there is no task '{options.task}'{did_you_mean(options.task, paths)}"
+        raise UsageError(message)
+    about = spec.read(paths[options.task], found).subject
+    if about is None or about.handed_in:
+        message = f"'{options.task}' is about no subject of ours"
+        raise UsageError(message)
+    given = about.input if options.input is None else replace(about.input, shape=shape_of(options.input))
+    return replace(about, input=given, options={**about.options, **_options(options.option)})
+
+
+def _options(settings: list[str]) -> dict[str, Any]:
+    return {key: yamlfile.load(text, "--option").data for key, text in (_pair(each, "--option") for each in settings)}
+
+
+def _pair(setting: str, flag: str) -> tuple[str, str]:
+    key, equals, text = setting.partition("=")
+    if not equals:
+        message = f"{flag} takes KEY=VALUE, not '{setting}'"
+        raise UsageError(message)
+    return key, text
+
+
+@contextlib.contextmanager
+def _asking(found: Course) -> Iterator[Callable[[QuantityCall, SubjectSpec], object]]:
+    """What answers: ground truth of the zoo's, or what is measured of a file."""
+    with Runner() as runner, Oracle(found.quantities) as oracle:
+        measurer = Measurer(found.quantities, runner)
+
+        def ask(call: QuantityCall, subject: SubjectSpec) -> object:
+            if not subject.file:
+                return oracle.value(call, subject)
+            path = Path(subject.file)
+            try:
+                return measurer.value(call, Artifact(path=path, name=path.name), subject, Limits())
+            except UnfitError as error:
+                raise UsageError(str(error)) from error
+
+        yield ask
+
+
+def _parameters(settings: list[str], entry: Entry) -> dict[str, Any]:
+    chosen: dict[str, Any] = {}
+    for setting in settings:
+        key, text = _pair(setting, "--set")
+        if key not in entry.parameters:
+            known = ", ".join(entry.parameters) or "none at all"
+            message = f"'{entry.name}' takes no '{key}'{did_you_mean(key, entry.parameters) or f'; it takes {known}'}"
+            raise UsageError(message)
+        loaded = yamlfile.load(text, "--set")
+        found = schema_errors.findings({"title": f"'{key}'", **entry.parameters[key].schema}, loaded)
+        if found:
+            raise UsageError(found[0].message)
+        chosen[key] = loaded.data
+    return chosen
+
+
+def shape_of(text: str) -> tuple[int, ...]:
+    """An input shape as it is typed: `1,3,224,224` or `1x3x224x224`.
+
+    Raises:
+        UsageError: it is none.
+    """
+    try:
+        shape = tuple(int(part) for part in text.replace("x", ",").split(","))
+    except ValueError:
+        shape = ()
+    if not shape or min(shape) < 1:
+        message = f"an input shape is whole numbers such as 1,3,224,224, not '{text}'"
+        raise UsageError(message)
+    return shape
+
+
+def _plain(value: object) -> object:
+    """Tensors are shown by their shapes: nobody reads a million values."""
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    shape = getattr(value, "shape", None)
+    return value if shape is None else {"shape": list(shape), "dtype": str(getattr(value, "dtype", ""))}
+
+
+# ---- tables ----------------------------------------------------------------------------------------------------
+
+
+def _rows(value: Any, title: str) -> list[dict[str, Any]]:
+    """A value as rows: those of a table, a row a name, or one."""
+    if isinstance(value, list) and value and isinstance(value[0], dict):
+        return [{key: item for key, item in row.items() if key not in _NOT_SHOWN} for row in value]
+    if isinstance(value, dict):
+        return [{"": key, title: item} for key, item in value.items()]
+    return [{title: value}]
+
+
+def _csv(rows: list[dict[str, Any]]) -> str:
+    written = io.StringIO()
+    keys = dict.fromkeys(key for row in rows for key in row)
+    writer = csv.DictWriter(written, list(keys), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows({key: _written(item) for key, item in row.items()} for row in rows)
+    return written.getvalue()
+
+
+def _written(value: Any) -> Any:
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, list | dict) else value
+
+
+def _show(value: Any, title: str) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console(highlight=False)
+    rows = _rows(value, title)
+    if len(rows) == 1 and list(rows[0]) == [title] and not isinstance(value, dict):
+        console.print(_cell(value), markup=False)
+        return
+    table = Table(box=None, pad_edge=False)
+    columns = list(dict.fromkeys(key for row in rows for key in row))
+    for column in columns:
+        numeric = isinstance(rows[0].get(column), int | float) and not isinstance(rows[0].get(column), bool)
+        table.add_column(column, justify="right" if numeric else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*(_cell(row.get(column, "")) for column in columns))
+    console.print(table)
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return f"{value:,}" if isinstance(value, int) else show(value)
+    return json.dumps(value) if isinstance(value, list | dict) else str(value)

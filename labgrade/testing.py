@@ -1,0 +1,207 @@
+"""`labgrade test [TASK]`: every task is tried by its own fixtures, so that a weak one shows before students see it."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from labgrade import course, fixtures, mutation, pipeline, spec, task_trials
+from labgrade.errors import SpecError, UsageError, did_you_mean
+from labgrade.verdict import Outcome
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable
+
+    from labgrade.course import Course
+    from labgrade.fixtures import Explained, Sample
+    from labgrade.model import Task
+    from labgrade.mutation import Tried
+    from labgrade.pipeline import Grader
+    from labgrade.task_trials import Slip
+
+OK, WEAK = 0, 1
+_LONGEST_SAID = 60
+
+
+@dataclass(slots=True, kw_only=True)
+class Trial:
+    """What came of trying one task."""
+
+    task: Task
+    exemplar: str = ""
+    problems: list[str] = field(default_factory=list)
+    slips: list[Slip] = field(default_factory=list)
+    tried: list[Tried] = field(default_factory=list)
+    explained: list[tuple[Tried, Explained]] = field(default_factory=list)
+    seconds: float = 0.0
+
+    @property
+    def survivors(self) -> list[Tried]:
+        """Mutants that no check noticed and nobody explained."""
+        explained = [tried for tried, _ in self.explained]
+        return [tried for tried in self.tried if not tried.noticed_by and tried not in explained]
+
+    @property
+    def unnoticed(self) -> list[Slip]:
+        """Known wrong values that no check of the task tells from the right one."""
+        return [slip for slip in self.slips if not any(slip.noticed.values())]
+
+
+def add_to(verbs: Any) -> None:
+    """The command's options."""
+    parser = verbs.add_parser("test", help="try every task by its own fixtures: what it lets through, what it notices")
+    parser.add_argument("tasks", nargs="*", metavar="TASK", help="such as 2-1-4-macs (default: all)")
+    parser.add_argument(
+        "--submissions-dir", type=Path, metavar="DIR", help="where the fixtures are (default: submissions)"
+    )
+    parser.add_argument("--no-mutants", action="store_true", help="leave the exemplar's functions as they are")
+    parser.add_argument("--matrix", action="store_true", help="show which check notices which known slip")
+    parser.add_argument("--jobs", type=int, default=0, metavar="N", help="how many mutants at a time (default: cores)")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Try the tasks one after the other; 1 where one is weak."""
+    found = course.find(Path.cwd())
+    folder = options.submissions_dir or found.root / "submissions"
+    if not folder.is_dir():
+        message = f"there is no folder '{folder}' with fixtures; name one with --submissions-dir"
+        raise UsageError(message)
+    tasks = _chosen(found, options.tasks)
+    samples = fixtures.samples(folder)
+    done = []
+    with pipeline.Grader(found) as grader, tempfile.TemporaryDirectory(prefix="labgrade-empty-") as empty:
+        grader.prepare(tasks)
+        for task in tasks:
+            trial = try_task(
+                grader, task, samples, folder, Path(empty), mutants=not options.no_mutants, jobs=options.jobs
+            )
+            done.append(trial)
+            if not options.json:
+                _show(trial, folder, matrix=options.matrix)
+    if options.json:
+        print(json.dumps([_plain(trial) for trial in done], indent=1, ensure_ascii=False))  # noqa: T201
+    return WEAK if any(trial.problems or trial.survivors or trial.unnoticed for trial in done) else OK
+
+
+def _chosen(found: Course, names: list[str]) -> list[Task]:
+    paths = {path.stem: path for path in spec.files(found.specs)}
+    for name in names:
+        if name not in paths:
+            message = f"there is no task '{name}'{did_you_mean(name, paths)}"
+            raise UsageError(message)
+    read = spec.read_all([path for name, path in paths.items() if not names or name in names], found)
+    if broken := [finding for each in read for finding in each.findings]:
+        raise SpecError(broken)
+    return [each.task for each in read if each.task is not None]
+
+
+def try_task(
+    grader: Grader, task: Task, samples: list[Sample], folder: Path, empty: Path, *, mutants: bool = True, jobs: int = 0
+) -> Trial:
+    """One task: exemplar, nothing at all, twice, samples, misconceptions, known slips, mutants."""
+    begin = time.monotonic()
+    trial = Trial(task=task, exemplar=task_trials.exemplar_of(task, samples, folder, grader))
+    trial.problems += task_trials.nothing_for_nothing(grader, task, empty)
+    who = task_trials.submission_of(folder / trial.exemplar) if trial.exemplar else task_trials.submission_of(empty)
+    report, took = task_trials.timed(grader, task, who)
+    if trial.exemplar:
+        trial.problems += task_trials.full_points(report)
+        trial.problems += task_trials.same_again(report, pipeline.TaskGrading(grader, task, who).report())
+    else:
+        trial.problems.append("nobody's work is right throughout: put an exemplar into 'submissions/exemplar'")
+    for sample in samples:
+        if task.id in sample.expected:
+            other = pipeline.TaskGrading(grader, task, task_trials.submission_of(folder / sample.name))
+            trial.problems += task_trials.as_expected(
+                report if sample.name == trial.exemplar else other.report(), sample
+            )
+    trial.problems += task_trials.own_hints(grader, task, who)
+    trial.slips = task_trials.slips(grader, task, who)
+    if mutants and trial.exemplar:
+        explained = next(sample.explained for sample in samples if sample.name == trial.exemplar)
+        right = {check.id: took[check.id] for check in report.checks if check.verdict.outcome is Outcome.CORRECT}
+        _mutate(trial, mutation.try_all(grader, task, who, right, jobs=jobs), explained)
+    trial.seconds = time.monotonic() - begin
+    return trial
+
+
+def _mutate(trial: Trial, tried: list[Tried], explained: tuple[Explained, ...]) -> None:
+    trial.tried = tried
+    for each in tried:
+        if each.fault:
+            trial.problems.append(f"labgrade failed on the mutant of {each.file}:{each.mutant.line}: {each.fault}")
+        same = [one for one in explained if one.covers(each.file, each.mutant, trial.task.id)]
+        if same and each.noticed_by and same[0].becomes:
+            trial.problems.append(f"{same[0].mark}: '{each.noticed_by}' notices this mutant: it does not survive")
+        elif same and not each.noticed_by:
+            trial.explained.append((each, same[0]))
+
+
+# ---- what is shown ---------------------------------------------------------------------------------------------
+
+
+def _show(trial: Trial, folder: Path, *, matrix: bool) -> None:
+    say: Callable[[str], None] = print
+    killed = sum(bool(each.noticed_by) for each in trial.tried)
+    weak = trial.problems or trial.survivors or trial.unnoticed
+    say(f"{trial.task.id}: {'weak' if weak else 'good'}, in {trial.seconds:.1f} s")
+    if trial.exemplar:
+        say(f"  exemplar: {trial.exemplar}")
+    if trial.slips:
+        noticed = len(trial.slips) - len(trial.unnoticed)
+        say(f"  known slips: {noticed} of {len(trial.slips)} are noticed")
+    if trial.tried:
+        by = ", ".join(
+            f"{count} by {name}" for name, count in Counter(e.noticed_by for e in trial.tried if e.noticed_by).items()
+        )
+        explained = f", {len(trial.explained)} explained" if trial.explained else ""
+        say(f"  mutants: {killed} of {len(trial.tried)} are noticed{explained}{f' ({by})' if by else ''}")
+    for problem in trial.problems:
+        say(f"  wrong: {problem}")
+    for slip in trial.unnoticed:
+        say(f"  no check notices: {slip.says}")
+    for each in trial.survivors:
+        say(f"  survived: {folder / trial.exemplar / each.file}:{each.mutant.line}")
+        for sign, lines in (("-", each.mutant.was), ("+", each.mutant.becomes)):
+            for line in lines.split("\n"):
+                say(f"    {sign} {line}")
+    if matrix and trial.slips:
+        _matrix(trial, say)
+
+
+def _matrix(trial: Trial, say: Callable[[str], None]) -> None:
+    """A row a slip, a column a check: x it notices the slip, . it does not, blank where the two do not meet."""
+    names = list(dict.fromkeys(name for slip in trial.slips for name in slip.noticed))
+    for number, name in enumerate(names):
+        say(f"    {' ' * (number * 2)}{name}")
+    marks = {True: "x", False: ".", None: "?"}
+    for slip in trial.slips:
+        row = " ".join(marks[slip.noticed[name]] if name in slip.noticed else " " for name in names)
+        said = " ".join(slip.says.split())
+        say(f"    {row}  {said[:_LONGEST_SAID]}{'...' if len(said) > _LONGEST_SAID else ''}")
+
+
+def _plain(trial: Trial) -> dict[str, Any]:
+    return {
+        "task": trial.task.id,
+        "exemplar": trial.exemplar,
+        "seconds": round(trial.seconds, 2),
+        "wrong": trial.problems,
+        "slips": [{"says": slip.says, "noticed_by": dict(slip.noticed)} for slip in trial.slips],
+        "mutants": len(trial.tried),
+        "explained": [_mutant(tried) | {"because": why.because} for tried, why in trial.explained],
+        "survived": [_mutant(tried) for tried in trial.survivors],
+    }
+
+
+def _mutant(tried: Tried) -> dict[str, Any]:
+    mutant = tried.mutant
+    return {"file": tried.file, "line": mutant.line, "was": mutant.was, "becomes": mutant.becomes}

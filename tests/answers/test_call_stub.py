@@ -1,0 +1,29 @@
+"""A template that nobody filled in is not handed in: another form is judged."""
+
+import pytest
+from handed_in import read
+
+from labgrade.answers.call import present
+
+
+@pytest.mark.parametrize(
+    ("body", "there"),
+    [
+        ("    raise NotImplementedError\n", False),
+        ('    """What it does."""\n    raise NotImplementedError("write f")\n', False),
+        ("    raise NotImplementedError()\n    return 1\n", True),
+        ("    x = 1\n    raise NotImplementedError\n", True),
+        ("    raise ValueError\n", True),
+        ("    pass\n", True),
+        ("    return 1\n", True),
+    ],
+)
+def test_a_function_that_only_raises_not_implemented_is_a_template(tmp_path, body, there):
+    (tmp_path / "hw.py").write_text(f"def f(model):\n{body}", encoding="utf-8")
+    assert present(read(tmp_path, "someone"), "hw.py", "f") is there
+
+
+def test_a_template_below_which_the_function_stands_is_filled_in(tmp_path):
+    text = "def f(model):\n    raise NotImplementedError\n\ndef f(model):\n    return 1\n"
+    (tmp_path / "hw.py").write_text(text, encoding="utf-8")
+    assert present(read(tmp_path, "someone"), "hw.py", "f")
