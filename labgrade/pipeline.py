@@ -9,7 +9,7 @@ from functools import partial as bind
 from pathlib import Path
 from typing import TYPE_CHECKING, Self, cast
 
-from labgrade import handed_in, policy, subject_files
+from labgrade import by_hand, handed_in, policy, subject_files
 from labgrade.answers import obtain
 from labgrade.answers.natural import natural
 from labgrade.answers.run import Runs
@@ -18,16 +18,18 @@ from labgrade.errors import FaultError
 from labgrade.handed_in import Measurer, UnfitError
 from labgrade.items import items, sources
 from labgrade.judge import judge, with_parameters
+from labgrade.judged import Judged, fault, with_remarks, worded
 from labgrade.model import LiteralValue
 from labgrade.oracle import Oracle, cache_folder
 from labgrade.provided import provide
 from labgrade.results import Answer, Graded, NoAnswer, SubmissionReport, TaskReport, printable
 from labgrade.sandbox.runner import Runner
 from labgrade.values import Artifact
-from labgrade.verdict import Outcome, Verdict, without_value
+from labgrade.verdict import Outcome, without_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
+    from fractions import Fraction
 
     from labgrade.course import Course
     from labgrade.items import Item
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
     from labgrade.model import AnswerType, Check, Limits, Source, SubjectSpec, Task
     from labgrade.results import Submission
     from labgrade.values import Value
+    from labgrade.verdict import Verdict
 
 
 class Grader:
@@ -60,6 +63,7 @@ class Grader:
         self.measurer = Measurer(course.quantities, self.runner)
         self._store = tempfile.TemporaryDirectory(prefix="labgrade-store-")
         self.store = Path(self._store.name)
+        self._digests: dict[Submission, str] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -96,6 +100,12 @@ class Grader:
         tasks = list(tasks)
         self.prepare(tasks)
         return report_of(submission, [TaskGrading(self, task, submission) for task in tasks])
+
+    def digest(self, submission: Submission) -> str:
+        """A digest of all that was handed in, read once."""
+        if submission not in self._digests:
+            self._digests[submission] = by_hand.files_digest(submission)
+        return self._digests[submission]
 
     def means(
         self, task: Task, check: Check, subject: SubjectSpec | None, submission: Submission | None = None
@@ -151,10 +161,21 @@ def report_of(submission: Submission, gradings: Iterable[TaskGrading]) -> Submis
 
 
 class TaskGrading:
-    """One task of one submission. Each answer is obtained once, each item judged once, in whatever order one asks."""
+    """One task of one submission. Each answer is obtained once, each item judged once, in whatever order one asks.
 
-    def __init__(self, grader: Grader, task: Task, submission: Submission) -> None:
+    `settled` tells the credit that a person gave a check of this submission, or None; what needs the check goes by it.
+    """
+
+    def __init__(
+        self,
+        grader: Grader,
+        task: Task,
+        submission: Submission,
+        *,
+        settled: Callable[[Graded], Fraction | None] = lambda _: None,
+    ) -> None:
         self._grader = grader
+        self._settled = settled
         self.task = task
         self.submission = submission
         self.items = {item.id: item for item in items(task)}
@@ -175,51 +196,63 @@ class TaskGrading:
         """The item called `name`, graded. Never raises for what a student did; a fault of ours is a FAULT verdict."""
         if name not in self._graded:
             item = self.items[name]
-            verdict, origin = self._guarded(item)
-            if item.check.bonus and verdict.outcome is Outcome.MISSING:
-                verdict = replace(verdict, reason=f"{verdict.reason} (a bonus: it costs nothing)")
+            found = self._guarded(item, self._judge)
             self._graded[name] = Graded(
                 id=name,
                 points=item.points,
-                earned=policy.earned(item.points, verdict.credit),
-                verdict=_printable(verdict),
-                answer_from=printable(origin),
+                earned=policy.earned(item.points, found.verdict.credit),
+                verdict=worded(item, found.verdict),
+                answer_from=printable(found.origin),
                 hidden=item.check.hidden,
                 bonus=item.check.bonus,
+                basis=found.basis or self._grader.digest(self.submission),
+                needs=item.check.needs,
+                once_met=found.once_met and worded(item, found.once_met),
+                to_mark=found.to_mark,
             )
         return self._graded[name]
 
-    def _guarded(self, item: Item) -> tuple[Verdict, str]:
+    def _guarded(self, item: Item, judge_it: Callable[[Item], Judged]) -> Judged:
         try:
-            return self._judge(item)
+            return judge_it(item)
         except UnfitError as error:
-            return error.verdict, ""
+            return Judged(verdict=error.verdict)
         except FaultError as error:
-            return _fault(str(error)), ""
+            return Judged(verdict=fault(str(error)))
         except Exception as error:  # noqa: BLE001 - whatever of ours fails must not cost a student a point
             frame = traceback.extract_tb(error.__traceback__)[-1]
-            return _fault(f"{type(error).__name__}: {error} ({frame.filename}:{frame.lineno})"), ""
+            return Judged(verdict=fault(f"{type(error).__name__}: {error} ({frame.filename}:{frame.lineno})"))
 
-    def _judge(self, item: Item) -> tuple[Verdict, str]:
-        check = item.check
-        unmet = [need for need in check.needs if not self._met(need)]
+    def _judge(self, item: Item) -> Judged:
+        """The verdict, if what the check needs is met; what waits for a person's look at another one is judged, too."""
+        unmet = [need for need in item.check.needs if not self._met(need)]
         waiting = [need for need in unmet if self._waits(need)]
+        named = ", ".join(map(repr, waiting or unmet))
         if waiting:
-            named = ", ".join(map(repr, waiting))
-            return without_value(Outcome.MANUAL, f"waits for {named}, which a person has to look at first"), ""
+            verdict = without_value(Outcome.MANUAL, f"waits for {named}, which a person has to look at first")
+            judged = self._guarded(item, self._judge_answer)
+            return replace(judged, verdict=verdict, origin="", once_met=judged.verdict)
         if unmet:
-            return without_value(Outcome.SKIPPED, f"needs full credit for {', '.join(map(repr, unmet))} first"), ""
+            return Judged(verdict=without_value(Outcome.SKIPPED, f"needs full credit for {named} first"))
+        return self._judge_answer(item)
+
+    def _judge_answer(self, item: Item) -> Judged:
+        check = item.check
         answer = self._answer(check.answer, item.subject if check.cases else None)
+        shown = by_hand.to_mark(check, self.task.answers[check.answer], answer, self.submission)
+        verdict = with_remarks(self._verdict(item, answer), answer)
+        return Judged(verdict=verdict, origin=answer.origin, basis=by_hand.text_digest(answer), to_mark=shown)
+
+    def _verdict(self, item: Item, answer: Answer | NoAnswer) -> Verdict:
+        check = item.check
         if isinstance(answer, NoAnswer):
-            verdict = answer.verdict
-            if verdict.outcome is Outcome.MANUAL and check.by_hand:
-                verdict = replace(verdict, reason=f"{verdict.reason}; {_rubric(check)}")
-            return _with_remarks(verdict, answer), answer.origin
+            if answer.verdict.outcome is Outcome.MANUAL and check.by_hand:
+                return replace(answer.verdict, reason=f"{answer.verdict.reason}; {by_hand.rubric(check)}")
+            return answer.verdict
         if check.by_hand:
-            return _with_remarks(without_value(Outcome.MANUAL, _rubric(check)), answer), answer.origin
+            return without_value(Outcome.MANUAL, by_hand.rubric(check))
         judging, expect = self._grader.means(self.task, check, item.subject, self.submission)
-        verdict = judge(check, self._value(answer, item), judging, expect)
-        return _with_remarks(verdict, answer), answer.origin
+        return judge(check, self._value(answer, item), judging, expect)
 
     def _value(self, answer: Answer, item: Item) -> Value:
         """What is judged: the answer, or what is measured of it."""
@@ -232,18 +265,21 @@ class TaskGrading:
         value = self._grader.measurer.value(measured, answer.value, item.subject, limits, original=original)
         return _typed(value, None)
 
-    def _verdicts(self, need: str) -> list[Verdict]:
-        return [self.graded(name).verdict for name, item in self.items.items() if item.check.id == need]
+    def _needed(self, need: str) -> list[Graded]:
+        return [self.graded(name) for name, item in self.items.items() if item.check.id == need]
 
     def _waits(self, need: str) -> bool:
         """Nothing but a person's look keeps it from full credit."""
-        verdicts = [verdict for verdict in self._verdicts(need) if verdict.credit < 1]
-        return all(verdict.outcome in (Outcome.MANUAL, Outcome.FAULT) for verdict in verdicts)
+        open_ones = [graded for graded in self._needed(need) if not self._is_met(graded)]
+        return all(each.verdict.outcome is Outcome.MANUAL and self._settled(each) is None for each in open_ones)
 
     def _met(self, need: str) -> bool:
-        """Full credit; a fault of ours does not keep a student from what needs it."""
-        verdicts = self._verdicts(need)
-        return all(verdict.credit == 1 or verdict.outcome is Outcome.FAULT for verdict in verdicts)
+        return all(map(self._is_met, self._needed(need)))
+
+    def _is_met(self, graded: Graded) -> bool:
+        """Full credit, labgrade's or a person's; a fault of ours does not keep a student from what needs it."""
+        verdict = graded.verdict
+        return verdict.credit == 1 or verdict.outcome is Outcome.FAULT or self._settled(graded) == 1
 
     def _answer(self, name: str, case: SubjectSpec | None) -> Answer | NoAnswer:
         """The answer for the task's own subject, or for a case, which only live forms can give."""
@@ -262,24 +298,3 @@ class TaskGrading:
                 store=self._grader.store,
             )
         return self._answers[key]
-
-
-def _rubric(check: Check) -> str:
-    lines = "; ".join(f"{float(line.points):g} for {line.what}" for line in check.by_hand)
-    return f"waits to be marked by a person: {lines}"
-
-
-def _fault(reason: str) -> Verdict:
-    return without_value(
-        Outcome.FAULT, "labgrade failed here, not you: no points are lost, and a person will look", fault=reason
-    )
-
-
-def _with_remarks(verdict: Verdict, answer: Answer | NoAnswer) -> Verdict:
-    facts = {**verdict.facts, "remarks": "; ".join(answer.remarks)} if answer.remarks else verdict.facts
-    return replace(verdict, facts=facts, notes=(*verdict.notes, *answer.notes))
-
-
-def _printable(verdict: Verdict) -> Verdict:
-    facts = {name: printable(fact) for name, fact in verdict.facts.items()}
-    return replace(verdict, reason=printable(verdict.reason), hint=printable(verdict.hint), facts=facts)
