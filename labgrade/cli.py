@@ -1,4 +1,4 @@
-"""The `labgrade` command: check, compute, subject, list, doctor, validate, schema.
+"""The `labgrade` command: check, compute, subject, list, doctor, validate, schema, and what people decide.
 
 Exit codes: 0 all right, 1 something is not, 2 usage or a broken spec, 3 a fault of ours.
 """
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from labgrade import __version__, commands, examination, explore
 from labgrade.errors import FaultError, SpecError, UsageError
+from labgrade.people import verbs as people
 from labgrade.torch_home import HELP as TORCH_HOME_HELP
 
 if TYPE_CHECKING:
@@ -64,6 +65,7 @@ def _parser() -> argparse.ArgumentParser:
     schema = verbs.add_parser("schema", help="print the JSON Schema of a task, for editors")
     schema.add_argument("--write", type=Path, metavar="FILE", help="write it to FILE")
     schema.set_defaults(run=commands.schema)
+    people.add_to(verbs)
     return parser
 
 

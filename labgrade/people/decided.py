@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from labgrade.results import Graded, Report, SubmissionReport, TaskReport
 
 EARLIER = "earlier"  # the fact under which staff find a decision that holds no longer
+NEXT = "next"  # the fact that says what a check waits for that no person marks
 
 
 def decided(report: Report, decisions: Decisions) -> Report:
@@ -102,7 +103,8 @@ class _Task:
             return replace(_now(graded, graded.once_met), once_met=None)
         named = ", ".join(map(repr, open_ones or graded.needs))
         reason = f"was skipped, and a person has decided about {named} since: it is graded by the next run"
-        return _now(graded, without_value(Outcome.MANUAL, reason if not open_ones else f"waits for {named}"))
+        reason = f"waits for {named}, which a person has to look at first" if open_ones else reason
+        return _now(graded, without_value(Outcome.MANUAL, reason, **{NEXT: "labgrade grade"}))
 
     def _needed(self, need: str) -> list[str]:
         return [name for name in self._machine if name.partition("[")[0] == need]

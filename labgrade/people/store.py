@@ -32,7 +32,7 @@ CREATE INDEX decided ON decisions (submission, lab, task, "check");
 CREATE TABLE releases (
     number INTEGER PRIMARY KEY AUTOINCREMENT,
     submission TEXT NOT NULL, by TEXT NOT NULL, at TEXT NOT NULL, reason TEXT NOT NULL,
-    hidden_too INTEGER NOT NULL, digest TEXT NOT NULL, view BLOB NOT NULL
+    hidden_too INTEGER NOT NULL, final TEXT NOT NULL, digest TEXT NOT NULL, view BLOB NOT NULL
 );
 CREATE INDEX released ON releases (submission);
 """

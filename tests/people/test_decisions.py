@@ -135,8 +135,8 @@ def test_a_failure_within_keeps_nothing(tmp_path):
 
     def fail():
         with store.writing(tmp_path) as connection:
-            columns = "submission, by, at, reason, hidden_too, digest, view"
-            connection.execute(f"INSERT INTO releases ({columns}) VALUES ('a', 'b', 'c', 'd', 0, 'e', 'f')")  # noqa: S608
+            columns = "submission, by, at, reason, hidden_too, final, digest, view"
+            connection.execute(f"INSERT INTO releases ({columns}) VALUES ('a', 'b', 'c', 'd', 0, '1', 'e', 'f')")  # noqa: S608
             raise KeyError
 
     with pytest.raises(KeyError):
