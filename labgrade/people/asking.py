@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from labgrade.people.decisions import Decisions, Ruling
+    from labgrade.people.decisions import Place, Ruling
     from labgrade.people.marking import ToDecide
 
 _SLICE = 1_000  # characters that are made visible at a time
@@ -50,11 +50,12 @@ class Desk:
         self._results = results
         self._by = by
         self._called = called
-        self._seen: Decisions = decisions.Decisions()
+        self._seen: dict[Place, int] = {}  # the last row about each check that this person knows of
 
     def work(self, waiting: Sequence[ToDecide]) -> int:
         """Go through what waits; how many were marked and stayed so."""
-        self._seen = decisions.read(self._results)
+        now = decisions.read(self._results)
+        self._seen = {each.place: now.last(each.place) for each in waiting}
         kept: list[int] = []
         place = 0
         while place < len(waiting):
@@ -108,8 +109,8 @@ class Desk:
         shares = [self._points(worth, what) for worth, what in each.rubric]
         comment = self._typed("comment for the student (enter for none): ")
         ruling = mark(each.place, each.graded, shares, by=self._by, comment=comment)
-        decisions.add(self._results, [(ruling, self._seen.last(each.place))])
-        self._seen = decisions.read(self._results)
+        decisions.add(self._results, [(ruling, self._seen[each.place])])
+        self._learn(each.place)
         self._page.line((f"kept: {points(ruling.credit * ruling.worth)} of {points(ruling.worth)}", "green"))
 
     def _points(self, worth: Fraction, what: str) -> Fraction:
@@ -136,17 +137,19 @@ class Desk:
             return place
         place = kept.pop()
         taken, _ = decisions.undo(self._results, waiting[place].place, by=self._by, reason="taken back while marking")
-        self._seen = decisions.read(self._results)
+        self._learn(waiting[place].place)
         self._page.line((f"taken back: {_short(taken)}", "yellow"))
         return place
+
+    def _learn(self, place: Place) -> None:
+        self._seen[place] = decisions.read(self._results).last(place)
 
     def _decided_meanwhile(self, each: ToDecide) -> bool:
         """Whether somebody else decided about it since the queue was made; their word is shown and stays."""
         now = decisions.read(self._results)
-        since = now.last(each.place) > self._seen.last(each.place)
-        self._seen = now
         ruling = now.in_force(each.place)
-        if not since or ruling is None:
+        if now.last(each.place) == self._seen[each.place] or ruling is None:
+            self._seen[each.place] = now.last(each.place)
             return False
         self._page.line((f"{self._called(each.place.submission)} was marked meanwhile: {_short(ruling)}", "yellow"))
         return True

@@ -62,9 +62,12 @@ def read(folder: Path, roster_file: Path | None = None) -> Whole:
         SpecError: a lab.yaml or the roster is wrong.
     """
     machine = results_store.load(folder)
-    specs, root = course.folders(Path.cwd())
+    here = Path.cwd()
+    specs, root = course.folders(here)
     deadlines = spec.deadlines(specs)
     found = roster_file or roster.find(root)
+    if found is not None and found.is_relative_to(here):
+        found = found.relative_to(here)
     students = roster.read(found, _labs(specs, machine)) if found is not None else Roster()
     rulings = decisions.read(folder)
     return Whole(
