@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from labgrade.answers.documents import Document, read_document
@@ -30,17 +31,19 @@ def rubric(check: Check) -> str:
 
 
 def to_mark(check: Check, wanted: AnswerSpec, found: Answer | NoAnswer, submission: Submission) -> ToMark | None:
-    """What a person is shown; None where nobody has to look.
-
-    A check that is marked by hand has its own rubric; any other that waits is worth its points as a whole.
-    """
+    """What a person is shown, as text; None where nobody has to look."""
     waits = isinstance(found, NoAnswer) and found.verdict.outcome is Outcome.MANUAL
     if not waits and not (check.by_hand and isinstance(found, Answer)):
         return None
-    lines = tuple((line.points, line.what) for line in check.by_hand)
     text = _said(found) if isinstance(found, Answer) else ""
     text = text or "\n\n".join(_passages(wanted, submission))
-    return ToMark(rubric=lines, text=printable(_cut(text)))
+    return ToMark(text=printable(_cut(text)))
+
+
+def with_rubric(shown: ToMark | None, check: Check) -> ToMark | None:
+    """The same with the lines that the spec has by now; a check without any is worth its points as a whole."""
+    lines = tuple((line.points, line.what) for line in check.by_hand)
+    return replace(shown, rubric=lines) if shown is not None else None
 
 
 def text_digest(found: Answer | NoAnswer) -> str:

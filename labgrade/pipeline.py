@@ -63,7 +63,7 @@ class Grader:
         self.measurer = Measurer(course.quantities, self.runner)
         self._store = tempfile.TemporaryDirectory(prefix="labgrade-store-")
         self.store = Path(self._store.name)
-        self._digests: dict[Submission, str] = {}
+        self._digest: tuple[Submission, str] | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -102,10 +102,10 @@ class Grader:
         return report_of(submission, [TaskGrading(self, task, submission) for task in tasks])
 
     def digest(self, submission: Submission) -> str:
-        """A digest of all that was handed in, read once."""
-        if submission not in self._digests:
-            self._digests[submission] = by_hand.files_digest(submission)
-        return self._digests[submission]
+        """A digest of all that was handed in, read once while one goes on with the same."""
+        if self._digest is None or self._digest[0] is not submission:
+            self._digest = submission, by_hand.files_digest(submission)
+        return self._digest[1]
 
     def means(
         self, task: Task, check: Check, subject: SubjectSpec | None, submission: Submission | None = None
@@ -163,7 +163,7 @@ def report_of(submission: Submission, gradings: Iterable[TaskGrading]) -> Submis
 class TaskGrading:
     """One task of one submission. Each answer is obtained once, each item judged once, in whatever order one asks.
 
-    `settled` tells the credit that a person gave a check of this submission, or None; what needs the check goes by it.
+    `decided` tells the credit that a person gave a check of this submission, or None; what needs the check goes by it.
     """
 
     def __init__(
@@ -172,10 +172,10 @@ class TaskGrading:
         task: Task,
         submission: Submission,
         *,
-        settled: Callable[[Graded], Fraction | None] = lambda _: None,
+        decided: Callable[[Graded], Fraction | None] = lambda _: None,
     ) -> None:
         self._grader = grader
-        self._settled = settled
+        self._decided = decided
         self.task = task
         self.submission = submission
         self.items = {item.id: item for item in items(task)}
@@ -208,7 +208,7 @@ class TaskGrading:
                 basis=found.basis or self._grader.digest(self.submission),
                 needs=item.check.needs,
                 once_met=found.once_met and worded(item, found.once_met),
-                to_mark=found.to_mark,
+                to_mark=by_hand.with_rubric(found.to_mark, item.check),
             )
         return self._graded[name]
 
@@ -271,7 +271,7 @@ class TaskGrading:
     def _waits(self, need: str) -> bool:
         """Nothing but a person's look keeps it from full credit."""
         open_ones = [graded for graded in self._needed(need) if not self._is_met(graded)]
-        return all(each.verdict.outcome is Outcome.MANUAL and self._settled(each) is None for each in open_ones)
+        return all(each.verdict.outcome is Outcome.MANUAL and self._decided(each) is None for each in open_ones)
 
     def _met(self, need: str) -> bool:
         return all(map(self._is_met, self._needed(need)))
@@ -279,7 +279,7 @@ class TaskGrading:
     def _is_met(self, graded: Graded) -> bool:
         """Full credit, labgrade's or a person's; a fault of ours does not keep a student from what needs it."""
         verdict = graded.verdict
-        return verdict.credit == 1 or verdict.outcome is Outcome.FAULT or self._settled(graded) == 1
+        return verdict.credit == 1 or verdict.outcome is Outcome.FAULT or self._decided(graded) == 1
 
     def _answer(self, name: str, case: SubjectSpec | None) -> Answer | NoAnswer:
         """The answer for the task's own subject, or for a case, which only live forms can give."""

@@ -108,13 +108,13 @@ def test_what_waits_for_another_check_is_judged_meanwhile(graded):
 
 
 def test_what_a_person_settled_opens_and_closes_what_needs_it(graded):
-    full = graded(settled=lambda check: Fraction(1) if check.id == "essay" else None)
+    full = graded(decided=lambda check: Fraction(1) if check.id == "essay" else None)
     assert full["essay"].verdict.outcome is Outcome.MANUAL  # the machine's own verdict stays what it was
     assert (full["after-essay"].verdict.outcome, full["after-essay"].once_met) == (Outcome.CORRECT, None)
-    half = graded(settled=lambda check: Fraction(1, 2) if check.id == "essay" else None)
+    half = graded(decided=lambda check: Fraction(1, 2) if check.id == "essay" else None)
     assert half["after-essay"].verdict.outcome is Outcome.SKIPPED
-    lowered = graded(settled=lambda check: Fraction(1, 2) if check.id == "total" else None)
+    lowered = graded(decided=lambda check: Fraction(1, 2) if check.id == "total" else None)
     assert lowered["after-total"].verdict.outcome is Outcome.MANUAL  # it was right, so what needs it stays open
-    raised = graded(total="56", settled=lambda check: Fraction(1) if check.id == "total" else None)
+    raised = graded(total="56", decided=lambda check: Fraction(1) if check.id == "total" else None)
     assert raised["after-total"].verdict.outcome is Outcome.MANUAL
     assert graded(total="56")["after-total"].verdict.outcome is Outcome.SKIPPED

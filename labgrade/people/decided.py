@@ -31,7 +31,7 @@ def decided(report: Report, decisions: Decisions) -> Report:
     return replace(report, submissions=tuple(_submission(each, decisions) for each in report.submissions))
 
 
-def settled(decisions: Decisions, submission: str, lab: str, task: str) -> Callable[[Graded], Fraction | None]:
+def credits_of(decisions: Decisions, submission: str, lab: str, task: str) -> Callable[[Graded], Fraction | None]:
     """What `pipeline.TaskGrading` asks while it grades: the credit that a person gave a check, and that still holds."""
 
     def credit(graded: Graded) -> Fraction | None:

@@ -5,8 +5,10 @@
 
 from __future__ import annotations
 
+import os
+import secrets
 import sqlite3
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from labgrade.errors import UsageError
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
 FILE = "decisions.sqlite"
 VERSION = 1
 _APPLICATION = 0x6C676470  # "lgdp": what `file` shows, and how another program's database is told apart
-_PATIENCE = 10.0  # seconds that another writer is waited for
+_PATIENCE = 30.0  # seconds that another writer is waited for
 _TABLES = """
 CREATE TABLE decisions (
     number INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -91,7 +93,9 @@ def writing(results: Path) -> Iterator[sqlite3.Connection]:
 @contextmanager
 def _connected(results: Path) -> Iterator[sqlite3.Connection]:
     with _worded(results):
-        connection = sqlite3.connect(results / FILE, timeout=_PATIENCE, isolation_level=None)
+        if not exists(results):
+            _make(results)
+        connection = _open(results / FILE)
         try:
             connection.execute("PRAGMA foreign_keys = ON")
             connection.execute("PRAGMA synchronous = FULL")  # what a person typed is on the disk before they go on
@@ -102,30 +106,56 @@ def _connected(results: Path) -> Iterator[sqlite3.Connection]:
 
 
 def _check(connection: sqlite3.Connection, path: Path) -> None:
-    """That the file is one of ours and of this version; a new one is made so.
+    """That the file is one of ours and of this version.
 
     Raises:
         UsageError: it is not.
     """
     (application,) = connection.execute("PRAGMA application_id").fetchone()
     (version,) = connection.execute("PRAGMA user_version").fetchone()
-    (tables,) = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
-    if not application and not tables:
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("BEGIN IMMEDIATE")
-        if not connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]:  # nobody was faster
-            _create(connection)
-        connection.execute("COMMIT")
-    elif application != _APPLICATION:
+    if application != _APPLICATION:
         message = f"'{path}' is no file of labgrade's decisions; move it away, and nothing that it holds is touched"
         raise UsageError(message)
-    elif version != VERSION:
+    if version != VERSION:
         newer = "a newer" if version > VERSION else "an older"
         message = (
             f"'{path}' was written by {newer} labgrade (its version is {version}, this labgrade's {VERSION}); "
             f"use that labgrade, or install the newest"
         )
         raise UsageError(message)
+
+
+def _open(path: Path) -> sqlite3.Connection:
+    return sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None)
+
+
+def _make(results: Path) -> None:
+    """Make the file aside and put it in its place whole: whoever else makes it at this moment may be faster."""
+    aside = results / f"{FILE}.{secrets.token_hex(4)}.new"
+    try:
+        connection = _open(aside)
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("BEGIN")
+            _create(connection)
+            connection.execute("COMMIT")
+        finally:
+            connection.close()
+        with suppress(FileExistsError):
+            _place(aside, results / FILE)
+    finally:
+        aside.unlink(missing_ok=True)
+
+
+def _place(aside: Path, path: Path) -> None:
+    """Give a file its name, unless there is one of that name."""
+    try:
+        os.link(aside, path)
+    except FileExistsError:
+        raise
+    except OSError:  # a disk without hard links
+        with path.open("xb") as file:
+            file.write(aside.read_bytes())
 
 
 def _create(connection: sqlite3.Connection) -> None:

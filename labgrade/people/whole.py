@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from labgrade import course, results_store, roster, spec
-from labgrade.people import decisions, pseudonyms, releases
+from labgrade.people import decisions, pseudonyms, releases, times
 from labgrade.people.decided import decided
 from labgrade.people.decisions import Decisions
 from labgrade.people.groups import grouped
@@ -61,7 +61,7 @@ def read(folder: Path, roster_file: Path | None = None) -> Whole:
         UsageError: there are no results, or decisions that can't be read.
         SpecError: a lab.yaml or the roster is wrong.
     """
-    machine = results_store.load(folder)
+    machine = times.noted(results_store.load(folder), folder)
     here = Path.cwd()
     specs, root = course.folders(here)
     deadlines = spec.deadlines(specs)

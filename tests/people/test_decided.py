@@ -9,7 +9,7 @@ import pytest
 from class_sample import CLASS, RUBRIC, essay, graded, report, student, submission, waits_for
 
 from labgrade import policy
-from labgrade.people.decided import EARLIER, decided, settled
+from labgrade.people.decided import EARLIER, credits_of, decided
 from labgrade.people.decisions import Decisions, Line, Place, Ruling
 from labgrade.results import ToMark
 from labgrade.verdict import Outcome, correct, incorrect, without_value
@@ -188,11 +188,11 @@ def test_a_verdict_computed_again_leaves_decisions_in_force():
 
 
 def test_the_next_run_is_told_what_still_holds():
-    ask = settled(Decisions([ruling(essay(), "3/4")]), "ann", "lab2", "macs")
+    ask = credits_of(Decisions([ruling(essay(), "3/4")]), "ann", "lab2", "macs")
     assert ask(essay()) == Fraction(3, 4)
     assert ask(replace(essay(), basis="text:other")) is None
     assert ask(graded("total", 10, correct())) is None
-    assert settled(Decisions([ruling(essay(), 1)]), "bob", "lab2", "macs")(essay()) is None
+    assert credits_of(Decisions([ruling(essay(), 1)]), "bob", "lab2", "macs")(essay()) is None
 
 
 def test_a_student_sees_the_points_and_the_reason_and_neither_who_nor_the_machine():

@@ -233,6 +233,16 @@ def test_a_full_disk_loses_nothing(tmp_path, monkeypatch):
     assert decisions.read(tmp_path).places == (ANN,)
 
 
+def test_a_disk_without_links_has_decisions_too(tmp_path, monkeypatch):
+    def refuse(*_):
+        raise PermissionError(1, "no links here")
+
+    monkeypatch.setattr(os, "link", refuse)
+    put(tmp_path, ruling())
+    assert decisions.read(tmp_path).places == (ANN,)
+    assert not list(tmp_path.glob("*.new*"))
+
+
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
 def test_a_folder_that_can_not_be_written_is_said(tmp_path):
     tmp_path.chmod(0o500)
