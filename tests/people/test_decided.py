@@ -141,6 +141,9 @@ def test_a_decision_can_not_close_what_labgrade_found_right():
     found = after(submission("ann", need, dependent), ruling(need, "9/10", reason="style"))
     assert found["total"].earned == 9
     assert found["next"] == dependent
+    both = replace(waits_for("both", 2, "essay", correct("yes")), needs=("total", "essay"))
+    lowered = ruling(need, "9/10", reason="style")
+    assert after(submission("ann", need, essay(), both), lowered, ruling(essay(), 1, number=2))["both"].earned == 2
 
 
 @pytest.mark.parametrize(

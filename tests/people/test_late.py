@@ -60,7 +60,9 @@ def test_grace_and_after_the_cap():
 
 
 def test_nobody_loses_more_than_was_earned():
-    totals = policy.settled(late_by(49 * HOUR, graded("total", 100, partial(Fraction(1, 10), "little"))))
+    late = late_by(49 * HOUR, graded("total", 100, partial(Fraction(1, 10), "little")))
+    assert late.deductions[0].points == 10
+    totals = policy.settled(late)
     assert (totals.earned, totals.deducted, totals.final) == (10, 10, 0)
 
 

@@ -185,6 +185,8 @@ def test_lines_are_counted_as_an_editor_counts_them():
     long = report(student("ann", "one\ntwo\nthree"), student("bob", "short"))
     data = filled(give(bob=("9", "1")), text=export(long))
     assert refused(data, whole=long)[0].strip().startswith("line 6: 9 is more than")
+    data = filled(give(ann=("9", "1")), text=export(long))
+    assert refused(data, whole=long)[0].strip().startswith("line 2: 9 is more than")
 
 
 def test_a_text_that_changed_since_the_export_is_found():
