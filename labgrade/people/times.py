@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from labgrade.errors import UsageError
 from labgrade.intake import moments
+from labgrade.results import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -25,7 +26,7 @@ def note(results: Path, source: Path, names: Iterable[str], deadlines: Mapping[s
     """Find out when submissions were handed in (`intake.moments`), and keep it in the folder of results.
 
     What is said without a time zone is read in that of the first deadline, or else in the grader's own. What was noted
-    of others stays.
+    before stays where nothing tells any more.
 
     Raises:
         UsageError: it can't be written.
@@ -34,7 +35,8 @@ def note(results: Path, source: Path, names: Iterable[str], deadlines: Mapping[s
     plain = _read(results)
     for name, moment in found.items():
         at = "" if moment.at is None else moment.at.isoformat()
-        plain[name] = {"at": at, "by": moment.by, "remarks": list(moment.remarks)}
+        if at or printable(name) not in plain:
+            plain[printable(name)] = {"at": at, "by": moment.by, "remarks": list(moment.remarks)}
     partly = results / f"{FILE}.new"
     try:
         partly.write_text(json.dumps(plain, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")

@@ -33,6 +33,8 @@ def source(tmp_path):
 def test_it_is_noted_and_found_again(tmp_path, source):
     times.note(tmp_path / "results", source, ["ann", "nobody"], {})
     times.note(tmp_path / "results", source, ["bob"], {})
+    shutil.rmtree(source / "ann")
+    times.note(tmp_path / "results", source, ["ann"], {})  # nothing tells any more what is known already
     shutil.rmtree(source)
     found = times.noted(report(*CLASS.submissions, student("nobody")), tmp_path / "results").submissions
     assert [each.handed_in for each in found] == [NOON.isoformat(), NOON.isoformat(), "", ""]
