@@ -71,8 +71,6 @@ class _Task:
         self._rulings = {name: ruling for name, ruling in found.items() if ruling is not None}
 
     def settled(self) -> TaskReport:
-        if not self._rulings:
-            return self._task
         return replace(self._task, checks=tuple(self._check(name) for name in self._machine))
 
     def _check(self, name: str) -> Graded:
@@ -88,8 +86,10 @@ class _Task:
 
     def _by_needs(self, graded: Graded) -> Graded:
         """What becomes of a check that no decision is about, now that what it needs may be settled."""
-        waited, skipped = graded.once_met is not None, graded.verdict.outcome is Outcome.SKIPPED
-        if not (waited or skipped) or not any(self._is_decided(need) for need in graded.needs):
+        waited, skipped = graded.once_met is not None, graded.verdict.outcome is Outcome.SKIPPED and graded.needs
+        if not (waited or skipped) or not all(map(self._needed, graded.needs)):
+            return graded
+        if waited and not any(map(self._is_decided, graded.needs)):
             return graded
         open_ones = [need for need in graded.needs if not self._met(need)]
         failed = [need for need in open_ones if not self._waits(need)]
@@ -102,7 +102,7 @@ class _Task:
         if graded.once_met is not None:
             return replace(_now(graded, graded.once_met), once_met=None)
         named = ", ".join(map(repr, open_ones or graded.needs))
-        reason = f"was skipped, and a person has decided about {named} since: it is graded by the next run"
+        reason = f"was skipped, and what was decided about {named} changed since: it is graded by the next run"
         reason = f"waits for {named}, which a person has to look at first" if open_ones else reason
         return _now(graded, without_value(Outcome.MANUAL, reason, **{NEXT: "labgrade grade"}))
 

@@ -136,6 +136,25 @@ def test_what_was_skipped_is_graded_by_the_next_run_once_a_person_opens_it():
     assert after(one, ruling(need, "1/2"))["next"] == skipped
 
 
+def test_what_a_mark_closed_is_open_again_once_it_is_taken_back():
+    skipped = graded(
+        "after", 2, without_value(Outcome.SKIPPED, "needs full credit for 'essay' first"), needs=("essay",)
+    )
+    one = submission("ann", essay(), skipped)  # as the next run left it after a mark of 3 of 4
+    assert after(one, ruling(essay(), "3/4"))["after"] == skipped
+    back = after(one)["after"]
+    assert (back.verdict.outcome, back.verdict.facts) == (Outcome.MANUAL, {"next": "labgrade grade"})
+    assert "waits for 'essay'" in back.verdict.reason
+    assert after(one, ruling(essay(), 1))["after"].verdict.outcome is Outcome.MANUAL
+    for need in (incorrect("no"), without_value(Outcome.MISSING, "no")):
+        assert after(submission("ann", graded("essay", 4, need), skipped))["after"] == skipped
+
+
+def test_what_needs_a_check_that_is_not_there_stays_as_it_is():
+    alone = graded("next", 2, without_value(Outcome.SKIPPED, "needs 'gone'"), needs=("gone",))
+    assert after(submission("ann", alone))["next"] == alone
+
+
 def test_a_decision_can_not_close_what_labgrade_found_right():
     need, dependent = graded("total", 10, correct()), graded("next", 2, correct(), needs=("total",))
     found = after(submission("ann", need, dependent), ruling(need, "9/10", reason="style"))
