@@ -30,6 +30,7 @@ from labgrade import (
     wrong_network,
 )
 from labgrade.errors import FaultError, SpecError, UsageError
+from labgrade.people import verbs as people
 from labgrade.second_opinion import HELP as SECOND_OPINION_HELP
 from labgrade.torch_home import HELP as TORCH_HOME_HELP
 
@@ -90,6 +91,7 @@ def _parser() -> argparse.ArgumentParser:
     schema = verbs.add_parser("schema", help="print the JSON Schema of a task, for editors")
     schema.add_argument("--write", type=Path, metavar="FILE", help="write it to FILE")
     schema.set_defaults(run=commands.schema)
+    people.add_to(verbs)
     return parser
 
 

@@ -53,7 +53,7 @@ def find(root: Path | None = None) -> Course:
     A course has a `specs/` folder; its `checkers/` and `reference/`, where there are any, are added to labgrade's own.
     """
     home = _home()
-    root = root if root is not None and (root / "specs").is_dir() else home
+    root = _root(root, home)
     roots = (home,) if root.resolve() == home.resolve() else (home, root)
     return Course(
         root=root,
@@ -61,6 +61,16 @@ def find(root: Path | None = None) -> Course:
         checkers=registry.read("checker", tuple(base / "checkers" for base in roots)),
         quantities=registry.read("quantity", tuple(base / "reference" for base in roots)),
     )
+
+
+def folders(root: Path) -> tuple[Path, Path]:
+    """The folder of specs of the course at `root`, or else of labgrade's own; and the course's own folder."""
+    found = _root(root, _home())
+    return found / "specs", found
+
+
+def _root(root: Path | None, home: Path) -> Path:
+    return root if root is not None and (root / "specs").is_dir() else home
 
 
 def _home() -> Path:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Protocol
 
-from labgrade import policy
+from labgrade import by_hand, policy
 from labgrade.results import Graded, printable
 from labgrade.verdict import Outcome, Verdict, without_value
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from labgrade.items import Item
-    from labgrade.results import Answer, NoAnswer
+    from labgrade.results import Answer, NoAnswer, ToMark
 
 
 class Book(Protocol):
@@ -27,18 +27,34 @@ class Book(Protocol):
         """Keep how an item, the `place`th of its task, stands in the report, before the next is begun."""
 
 
-def graded_so_far(item: Item, verdict: Verdict, origin: str, printed: str = "") -> Graded:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """What judging one item finds out. `basis`: a digest of what was judged; `to_mark`: what a person is shown."""
+
+    verdict: Verdict
+    origin: str = ""
+    basis: str = ""
+    to_mark: ToMark | None = None
+
+
+def graded_so_far(item: Item, judged: Judged) -> Graded:
     """An item with its verdict; `settled` says what that is worth, and what of it may be seen."""
     return Graded(
         id=item.id,
         points=item.points,
         earned=Fraction(0),
-        verdict=_printable(verdict),
-        answer_from=printable(origin),
-        printed=printable(printed),
-        rows=verdict.rows,
-        grids=verdict.grids,
+        verdict=_printable(judged.verdict),
+        answer_from=printable(judged.origin),
+        rows=judged.verdict.rows,
+        grids=judged.verdict.grids,
+        basis=judged.basis,
+        to_mark=judged.to_mark,
     )
+
+
+def waiting(graded: Graded, first: Verdict) -> Graded:
+    """An item that waits for a person's look at another check: `once_met` is the verdict that will count then."""
+    return replace(graded, verdict=first, answer_from="", once_met=graded.verdict, rows=(), grids=(), printed="")
 
 
 def settled(graded: Graded, item: Item) -> Graded:
@@ -56,6 +72,8 @@ def settled(graded: Graded, item: Item) -> Graded:
         bonus=item.check.bonus,
         rows=graded.rows if item.check.reveal else (),
         revealed=item.check.reveal,
+        needs=item.check.needs,
+        to_mark=by_hand.with_rubric(graded.to_mark, item.check),
     )
 
 

@@ -6,7 +6,7 @@ from dataclasses import asdict, astuple, fields
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from labgrade.results import Decision, Graded, Report, SubmissionReport, TaskReport
+from labgrade.results import Decision, Graded, Report, SubmissionReport, TaskReport, ToMark
 from labgrade.verdict import ComparedRow, Outcome, TileGrid, Verdict
 
 if TYPE_CHECKING:
@@ -43,6 +43,11 @@ def plain(graded: Graded) -> dict[str, Any]:
         "revealed": graded.revealed,
         "decision": decision and [decision.by, decision.at, decision.reason, _plain_verdict(decision.machine)],
         "verdict": _plain_verdict(graded.verdict),
+        "basis": graded.basis,
+        "needs": list(graded.needs),
+        "once_met": graded.once_met and _plain_verdict(graded.once_met),
+        "to_mark": graded.to_mark
+        and [[[str(points), what] for points, what in graded.to_mark.rubric], graded.to_mark.text],
     }
 
 
@@ -86,7 +91,7 @@ def assemble(
 
 def from_plain(result: Mapping[str, Any]) -> Graded:
     """The graded check that `plain` was made of."""
-    decided = result["decision"]
+    decided, once_met, to_mark = result["decision"], result.get("once_met"), result.get("to_mark")
     return Graded(
         id=result["id"],
         points=Fraction(result["points"]),
@@ -101,6 +106,11 @@ def from_plain(result: Mapping[str, Any]) -> Graded:
         revealed=result["revealed"],
         decision=decided and Decision(by=decided[0], at=decided[1], reason=decided[2], machine=_verdict(decided[3])),
         verdict=_verdict(result["verdict"]),
+        basis=result.get("basis", ""),
+        needs=tuple(result.get("needs", ())),
+        once_met=once_met and _verdict(once_met),
+        to_mark=to_mark
+        and ToMark(rubric=tuple((Fraction(points), what) for points, what in to_mark[0]), text=to_mark[1]),
     )
 
 

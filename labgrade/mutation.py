@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from labgrade.answers.documents import locate
 from labgrade.model import CallForm
 from labgrade.mutants import Mutant, mutants
-from labgrade.pipeline import TaskGrading
+from labgrade.task_grading import TaskGrading
 from labgrade.task_trials import submission_of
 from labgrade.verdict import Outcome
 

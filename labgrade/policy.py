@@ -11,9 +11,10 @@ from labgrade.verdict import PENDING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from labgrade.results import Graded, Report, SubmissionReport, TaskReport
+    from labgrade.results import Deduction, Graded, Report, SubmissionReport, TaskReport
 
 PLACES = 2  # points are given to hundredths
+STAFF = "a person"  # how a student's report calls whoever decided
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,13 +22,26 @@ class Totals:
     """What some checks come to.
 
     `points` leaves bonus checks out, `earned` has them in. Until the `pending` checks are settled the total lies
-    between `earned` and `at_most`.
+    between `earned` and `at_most`. These are raw points; a late rule takes `deducted` from `earned`, and
+    `most_deducted` from `at_most`, which leaves the final ones.
     """
 
     points: Fraction
     earned: Fraction
     at_most: Fraction
     pending: int
+    deducted: Fraction = Fraction(0)
+    most_deducted: Fraction = Fraction(0)
+
+    @property
+    def final(self) -> Fraction:
+        """What is earned for certain after deductions."""
+        return self.earned - self.deducted
+
+    @property
+    def final_at_most(self) -> Fraction:
+        """What may be left after deductions once all is settled."""
+        return self.at_most - self.most_deducted
 
 
 def earned(points: Fraction, credit: Fraction) -> Fraction:
@@ -58,6 +72,31 @@ def totals(checks: Iterable[Graded]) -> Totals:
     )
 
 
+def settled(submission: SubmissionReport) -> Totals:
+    """The sum over all tasks of a submission, raw and final."""
+    whole = totals(check for task in submission.tasks for check in task.checks)
+    taken = most = Fraction(0)
+    for lab in {deduction.lab for deduction in submission.deductions}:
+        own = of_lab(submission, lab)
+        mine = [deduction for deduction in submission.deductions if deduction.lab == lab]
+        taken += min(own.earned, sum((deducted(each, own, own.earned) for each in mine), Fraction(0)))
+        most += min(own.at_most, sum((deducted(each, own, own.at_most) for each in mine), Fraction(0)))
+    return replace(whole, deducted=taken, most_deducted=most)
+
+
+def of_lab(submission: SubmissionReport, lab: str) -> Totals:
+    """The sum over the tasks of one lab, raw."""
+    return totals(check for task in submission.tasks if task.lab == lab for check in task.checks)
+
+
+def deducted(deduction: Deduction, lab: Totals, got: Fraction) -> Fraction:
+    """What a deduction takes where `got` points were earned in its lab: in hundredths, half to even, and no more."""
+    if deduction.share is None:
+        return min(deduction.points, got)
+    base = got if deduction.of_earned else lab.points
+    return min(round(base * deduction.share, PLACES), got)
+
+
 def for_student(report: Report) -> Report:
     """The report without what only staff may see: hidden checks and their points, and the facts of each verdict."""
     return replace(report, submissions=tuple(_submission(submission) for submission in report.submissions))
@@ -65,7 +104,13 @@ def for_student(report: Report) -> Report:
 
 def _submission(submission: SubmissionReport) -> SubmissionReport:
     shown = (_task(task) for task in submission.tasks if not task.checks or not all(map(_hidden, task.checks)))
-    return replace(submission, tasks=tuple(shown))
+    seen = replace(submission, tasks=tuple(shown))
+    labs = {deduction.lab: of_lab(seen, deduction.lab) for deduction in seen.deductions}
+    points = (deducted(each, labs[each.lab], labs[each.lab].earned) for each in seen.deductions)
+    return replace(
+        seen,
+        deductions=tuple(replace(each, points=own) for each, own in zip(seen.deductions, points, strict=True)),
+    )
 
 
 def _task(task: TaskReport) -> TaskReport:
@@ -79,8 +124,11 @@ def _shown(check: Graded) -> Graded:
     return replace(
         check,
         verdict=replace(check.verdict, facts={}),
-        decision=check.decision and replace(check.decision, machine=replace(check.verdict, facts={})),
+        decision=check.decision and replace(check.decision, by=STAFF, machine=replace(check.verdict, facts={})),
         rows=check.rows if check.revealed else (),
+        basis="",
+        once_met=None,
+        to_mark=None,
     )
 
 

@@ -13,6 +13,7 @@ import pytest
 
 from labgrade import course, graded_plain, output, pages, pipeline, pytest_asked, pytest_results, spec, torch_home
 from labgrade.errors import UsageError
+from labgrade.task_grading import TaskGrading
 from labgrade.verdict import Outcome
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ class Grading:
             second_opinions=config.getoption("second_opinion"),
         )
         self.kept = pytest_results.of(config, self.course, home)
-        self.gradings: dict[tuple[Path, str], pipeline.TaskGrading] = {}
+        self.gradings: dict[tuple[Path, str], TaskGrading] = {}
         self.results: list[dict[str, Any]] = []
         self.broken: dict[str, str] = {}
         self.notes: tuple[str, ...] = ()
@@ -102,12 +103,12 @@ class Grading:
         """The session whose exit code says that a task could not be graded, or a report not written."""
         self._session = session
 
-    def grading(self, task: Task, who: Submission) -> pipeline.TaskGrading:
+    def grading(self, task: Task, who: Submission) -> TaskGrading:
         """The grading of one task of one submission, shared by its items."""
         key = (task.path, who.name)
         if key not in self.gradings:
             book = self.kept.book(task, who) if self.kept is not None else None
-            self.gradings[key] = pipeline.TaskGrading(self.grader, task, who, book)
+            self.gradings[key] = TaskGrading(self.grader, task, who, book)
         return self.gradings[key]
 
     def pytest_collect_file(self, file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
@@ -239,7 +240,7 @@ class SpecFile(pytest.File):
 class SubmissionNode(pytest.Collector):
     """One submission's answer to a task."""
 
-    def __init__(self, *, grading: pipeline.TaskGrading, **kwargs: Any) -> None:
+    def __init__(self, *, grading: TaskGrading, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.grading = grading
 
@@ -252,7 +253,7 @@ class SubmissionNode(pytest.Collector):
 class CheckItem(pytest.Item):
     """One graded check."""
 
-    def __init__(self, *, grading: pipeline.TaskGrading, **kwargs: Any) -> None:
+    def __init__(self, *, grading: TaskGrading, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.grading = grading
 

@@ -107,11 +107,22 @@ class Decision:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ToMark:
+    """What a person marks by: the lines of the rubric (points, what for), and what was handed in, as text."""
+
+    rubric: tuple[tuple[Fraction, str], ...] = ()
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Graded:
     """A check (or one case of it) of one submission, judged. `earned` is rounded to hundredths.
 
     `seconds`: how long obtaining and judging took. `printed`: what the student's code wrote meanwhile. `rows`: a table
     beside the expected one, which a student may see where the check is `revealed`. `grids`: the tiles that are wrong.
+    `basis`: a digest of what was judged; a person's decision holds while it is the same. `needs`: the checks that it
+    needs full credit for. Where one of them waits for a person, `once_met` is the verdict that will count if they find
+    it right.
     """
 
     id: str
@@ -127,6 +138,10 @@ class Graded:
     revealed: bool = False
     grids: tuple[TileGrid, ...] = ()
     decision: Decision | None = None
+    basis: str = ""
+    needs: tuple[str, ...] = ()
+    once_met: Verdict | None = None
+    to_mark: ToMark | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,11 +157,17 @@ class TaskReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Deduction:
-    """Points that a late rule takes from what a lab earned."""
+    """Points that a late rule takes from what a lab earned.
+
+    It is the `share` (of 1) of the lab's points, or of what was earned in it (`of_earned`); `points` is what that
+    comes to, in hundredths, for what is settled so far (`policy.deducted`).
+    """
 
     lab: str
     points: Fraction
     why: str
+    share: Fraction | None = None
+    of_earned: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,7 +175,7 @@ class SubmissionReport:
     """All tasks of one submission.
 
     `remarks`: what was refused at the door (links, devices). `members`: the students who handed in together.
-    `handed_in`: when, in ISO 8601 with its offset; empty where nothing tells.
+    `handed_in`: when, in ISO 8601 with its offset; empty where nothing tells. `handed_in_by`: what tells it.
     """
 
     name: str
@@ -163,6 +184,7 @@ class SubmissionReport:
     members: tuple[str, ...] = ()
     handed_in: str = ""
     deductions: tuple[Deduction, ...] = ()
+    handed_in_by: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

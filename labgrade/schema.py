@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast
 
 from labgrade import schema_told
+from labgrade.late_rules import DUE, LATE
 from labgrade.schema_words import ID, KINDS, LIMITS, POINTS, check, form, given, shape, table_type
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ def lab_schema() -> Schema:
         "type": "object",
         "additionalProperties": False,
         "required": ["title"],
-        "properties": {"title": {"type": "string", "minLength": 1}, "limits": LIMITS},
+        "properties": {"title": {"type": "string", "minLength": 1}, "limits": LIMITS, "due": DUE, "late": LATE},
     }
 
 

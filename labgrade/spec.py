@@ -6,9 +6,9 @@ import json
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
-from labgrade import schema, schema_errors, spec_checks, spec_fits, spec_numbers, yamlfile, zoo_onnx
+from labgrade import late_rules, schema, schema_errors, spec_checks, spec_fits, spec_numbers, yamlfile, zoo_onnx
 from labgrade.errors import Finding, Mark, SpecError
 from labgrade.given import ALL as GIVEN
 from labgrade.model import (
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from labgrade.course import Course
+    from labgrade.late_rules import Deadline
     from labgrade.registry import Schema
     from labgrade.yamlfile import Loaded
 
@@ -135,14 +136,34 @@ def _shown(path: Path) -> str:
     return str(absolute.relative_to(here)) if absolute.is_relative_to(here) else str(path)
 
 
-def _lab_limits(path: Path) -> Limits:
-    if not path.is_file():
-        return Limits()
-    loaded = _load(path)
-    if found := spec_numbers.findings(loaded) + schema_errors.findings(schema.lab_schema(), loaded):
+def deadlines(folder: Path) -> dict[str, Deadline]:
+    """When each lab below a folder of specs is due, by the lab's name; those that say nothing are left out.
+
+    Raises:
+        SpecError: with every finding of every lab.yaml.
+    """
+    labs: list[Deadline | None] = []
+    found: list[Finding] = []
+    for path in sorted(folder.glob("**/lab.yaml")):
+        try:
+            labs.append(late_rules.deadline(path.parent.name, _lab(path)))
+        except SpecError as error:
+            found += error.findings
+    if found:
         raise SpecError(found)
-    data: Any = loaded.data
-    return _limits(data.get("limits", {}), Limits())
+    return {lab.lab: lab for lab in labs if lab is not None}
+
+
+def _lab_limits(path: Path) -> Limits:
+    return _limits(_lab(path).get("limits", {}), Limits()) if path.is_file() else Limits()
+
+
+def _lab(path: Path) -> dict[str, Any]:
+    loaded = _load(path)
+    found = spec_numbers.findings(loaded) + schema_errors.findings(schema.lab_schema(), loaded)
+    if found := found + late_rules.findings(loaded):
+        raise SpecError(found)
+    return cast("dict[str, Any]", loaded.data)
 
 
 def _limits(data: Any, base: Limits) -> Limits:

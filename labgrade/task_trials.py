@@ -12,8 +12,8 @@ from labgrade.handed_in import UnfitError
 from labgrade.items import items
 from labgrade.judge import judge
 from labgrade.model import LiteralValue
-from labgrade.pipeline import TaskGrading
 from labgrade.results import Submission
+from labgrade.task_grading import TaskGrading
 from labgrade.verdict import Outcome
 
 if TYPE_CHECKING:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from labgrade import course, fixtures, mutation, pipeline, spec, task_trials
 from labgrade.errors import SpecError, UsageError, did_you_mean
+from labgrade.task_grading import TaskGrading
 from labgrade.verdict import Outcome
 
 if TYPE_CHECKING:
@@ -114,12 +115,12 @@ def try_task(
     report, took = task_trials.timed(grader, task, who)
     if trial.exemplar:
         trial.problems += task_trials.full_points(report)
-        trial.problems += task_trials.same_again(report, pipeline.TaskGrading(grader, task, who).report())
+        trial.problems += task_trials.same_again(report, TaskGrading(grader, task, who).report())
     else:
         trial.problems.append("nobody's work is right throughout: put an exemplar into 'submissions/exemplar'")
     for sample in samples:
         if task.id in sample.expected:
-            other = pipeline.TaskGrading(grader, task, task_trials.submission_of(folder / sample.name))
+            other = TaskGrading(grader, task, task_trials.submission_of(folder / sample.name))
             trial.problems += task_trials.as_expected(
                 report if sample.name == trial.exemplar else other.report(), sample
             )

@@ -12,6 +12,7 @@ from labgrade import pipeline
 from labgrade.items import items
 from labgrade.ledger.book import Rules, SubmissionBook
 from labgrade.ledger.store import Ledger, LedgerError
+from labgrade.task_grading import TaskGrading
 
 if TYPE_CHECKING:
     from labgrade.class_run.pool import Conversation
@@ -85,7 +86,7 @@ class Worker:
             submission = self._plan.offered.take(name, Path(store) / "0")
             book = SubmissionBook(self._ledger, self._plan.known, submission, self._rules)
             for task in self._plan.tasks:
-                pipeline.TaskGrading(self._grader, task, submission, book.task(task)).report()
+                TaskGrading(self._grader, task, submission, book.task(task)).report()
             asked = {(task.lab, task.id, item.id) for task in self._plan.tasks for item in items(task)}
             book.finish(lambda place: place in asked or place[:2] in self._plan.elsewhere)
         self._grader.forget()

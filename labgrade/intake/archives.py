@@ -5,9 +5,11 @@ from __future__ import annotations
 import gzip
 import lzma
 import stat
+import struct
 import tarfile
 import zipfile
 import zlib
+from datetime import UTC, datetime
 from typing import IO, TYPE_CHECKING, TypeAlias, cast
 
 from labgrade.intake import names
@@ -28,6 +30,8 @@ RATIO = 200
 _FREE_BYTES = 1 << 20  # what may come of nearly nothing
 _MOST_ENTRIES = 200_000
 _ENCRYPTED = 0x1
+_EXTRA_HEAD, _STAMP = struct.Struct("<HH"), struct.Struct("<Bl")
+_UNIX_TIME = 0x5455  # Info-ZIP's extended timestamp
 _MADE_BY_DOS = 0
 _ZIP_ERRORS = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError, ValueError, lzma.LZMAError)
 _TAR_ERRORS = (tarfile.TarError, zlib.error, EOFError, OSError, ValueError, OverflowError, RecursionError, DamagedError)
@@ -57,6 +61,29 @@ def members(path: Path) -> Iterator[tuple[tuple[str, ...], bool]]:
                 for member in tar:
                     if isinstance(parts := _tar_parts(member), tuple) and not _is_clutter(parts):
                         yield parts, not member.isdir()
+        except _TAR_ERRORS as error:
+            raise DamagedError(DAMAGED) from error
+
+
+def times(path: Path) -> Iterator[tuple[tuple[str, ...], datetime]]:
+    """The path of each file that could be taken, and when it was last changed; without a zone where none is known.
+
+    Raises:
+        DamagedError: it is no such archive, or ends before its end.
+    """
+    if ending(path.name) == ".zip":
+        with _opened(path) as archive:
+            for info in archive.infolist():
+                at = _zip_time(info)
+                if isinstance(parts := _zip_parts(info), tuple) and not info.is_dir() and at is not None:
+                    yield parts, at
+        return
+    with path.open("rb") as file:
+        try:
+            with _tar(file, path.name) as tar:
+                for member in tar:
+                    if isinstance(parts := _tar_parts(member), tuple) and member.isreg():
+                        yield parts, datetime.fromtimestamp(member.mtime, UTC)
         except _TAR_ERRORS as error:
             raise DamagedError(DAMAGED) from error
 
@@ -137,6 +164,22 @@ def _zip_name(info: zipfile.ZipInfo) -> str:
 
 def _zip_parts(info: zipfile.ZipInfo) -> tuple[str, ...] | str:
     return names.split(_zip_name(info))
+
+
+def _zip_time(info: zipfile.ZipInfo) -> datetime | None:
+    """Exact and in UTC where the archive says so, else to two seconds and by the clock of the machine that wrote it."""
+    extra = info.extra
+    while len(extra) >= _EXTRA_HEAD.size:
+        kind, size = _EXTRA_HEAD.unpack_from(extra)
+        if kind == _UNIX_TIME and size >= _STAMP.size:
+            flags, seconds = _STAMP.unpack_from(extra, _EXTRA_HEAD.size)
+            if flags & 1:
+                return datetime.fromtimestamp(seconds, UTC)
+        extra = extra[_EXTRA_HEAD.size + size :]
+    try:
+        return datetime(*info.date_time)  # noqa: DTZ001 - nobody knows the zone
+    except ValueError:
+        return None
 
 
 def _zip_problem(info: zipfile.ZipInfo) -> str:

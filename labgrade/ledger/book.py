@@ -105,7 +105,7 @@ class SubmissionBook:
 
 
 class TaskBook:
-    """What `pipeline.TaskGrading` asks before it judges, and tells what a check came to."""
+    """What `task_grading.TaskGrading` asks before it judges, and tells what a check came to."""
 
     def __init__(self, book: SubmissionBook, task: Task) -> None:
         self._book, self._task = book, task

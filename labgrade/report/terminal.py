@@ -9,7 +9,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from labgrade.policy import totals
+from labgrade.policy import settled, totals
 from labgrade.report.page import Page
 from labgrade.values import show
 from labgrade.verdict import PENDING, Outcome
@@ -78,10 +78,15 @@ def render_class(report: Report, *, console: Console) -> None:
 
 
 def _submission(page: Page, submission: SubmissionReport, *, staff: bool) -> None:
-    total = totals(_checks(submission))
+    total = settled(submission)
     page.blank()
     page.line((submission.name, "bold"), right=(f"{_range(total)} points", "bold"))
     page.rule()
+    if submission.members and submission.members != (submission.name,):
+        page.paragraph(", ".join(submission.members), indent=2, label="of: ")
+    if submission.handed_in:
+        by = f" ({submission.handed_in_by})" if submission.handed_in_by else ""
+        page.paragraph(f"{submission.handed_in}{by}", indent=2, label="handed in: ")
     for remark in submission.remarks[:MOST_REMARKS]:
         page.paragraph(remark, indent=2, label="left out: ")
     if len(submission.remarks) > MOST_REMARKS:
@@ -96,7 +101,19 @@ def _submission(page: Page, submission: SubmissionReport, *, staff: bool) -> Non
     _left(page, submission, Outcome.FAULT, "failed on our side, waits for a person: ")
     if not staff:
         page.paragraph(_advice(submission, total), indent=0, label="do first: ")
+    _deductions(page, submission, total)
     page.line(("total", "bold"), right=(f"{_range(total)} points", "bold"))
+
+
+def _deductions(page: Page, submission: SubmissionReport, total: Totals) -> None:
+    """What was earned, and what late rules take of it."""
+    if not submission.deductions:
+        return
+    page.line(("earned", ""), right=(f"{_range(replace(total, deducted=_NONE, most_deducted=_NONE))} points", ""))
+    for deduction in submission.deductions:
+        page.line(
+            ("late: ", "yellow"), (deduction.why, ""), right=(f"-{_points(deduction.points)} points", "yellow"), hang=6
+        )
 
 
 def _task(page: Page, task: TaskReport, *, staff: bool) -> None:
@@ -172,6 +189,10 @@ def _check(page: Page, check: Graded, *, staff: bool, said: set[str]) -> None:
         if note not in said:
             page.paragraph(note, indent=BODY, label="note: ")
     said.update(verdict.notes)
+    if staff and check.decision is not None:
+        own = check.decision.machine
+        page.paragraph(f"by {check.decision.by}, {check.decision.at}", indent=BODY, label="decided: ", style="dim")
+        page.paragraph(f"{own.outcome}: {own.reason}", indent=BODY, label="labgrade says: ", style="dim")
     if check.answer_from and not short:
         page.paragraph(check.answer_from, indent=BODY, label="from: ", style="dim")
     if staff:
@@ -220,7 +241,7 @@ def _advice(submission: SubmissionReport, total: Totals) -> str:
 
 def _class(page: Page, submissions: Sequence[SubmissionReport]) -> None:
     """One row a submission: points, and how many checks ended how. Names come last, so that none is cut."""
-    rows = [(submission, totals(_checks(submission))) for submission in submissions]
+    rows = [(submission, settled(submission)) for submission in submissions]
     ranges = [_range(total) for _, total in rows]
     width = max(len("points"), *map(len, ranges))
     page.blank()
@@ -235,7 +256,7 @@ def _class(page: Page, submissions: Sequence[SubmissionReport]) -> None:
         page.line(
             (f"{points:>{width}}", "bold"), (figures, ""), (f"  {submission.name}", ""), hang=width + len(heads) + 2
         )
-    earned = [total.earned for _, total in rows]
+    earned = [total.final for _, total in rows]
     middle, low, high = (_points(each) for each in (statistics.median(earned), min(earned), max(earned)))
     waiting = sum(total.pending > 0 for _, total in rows)
     still = f"; {waiting} of {len(rows)} submissions still wait for a person" if waiting else ""
@@ -249,7 +270,7 @@ def _checks(submission: SubmissionReport) -> Iterator[Graded]:
 
 def _range(total: Totals) -> str:
     """`86.4 / 100`, or `80 to 86.4 / 100` while something is pending."""
-    low, high = _points(total.earned), _points(total.at_most)
+    low, high = _points(total.final), _points(total.final_at_most)
     return f"{low if low == high else f'{low} to {high}'} / {_points(total.points)}"
 
 

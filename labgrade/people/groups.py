@@ -1,0 +1,85 @@
+"""The report with everybody's name on it: who handed in together, and which hand-in of a group counts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from labgrade.people.late import lateness, named
+from labgrade.people.owners import Owners
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from labgrade.late_rules import Deadline
+    from labgrade.results import Report, SubmissionReport
+    from labgrade.roster import Roster, Student
+
+_LONG_AGO = datetime.min.replace(tzinfo=UTC)
+
+
+def grouped(report: Report, roster: Roster, deadlines: Mapping[str, Deadline]) -> Report:
+    """The report with one submission a group, or a student without one, and its `members` (their ids).
+
+    Where a group handed in more than once, the one counts that late rules take least from, and of those the latest;
+    both are named in its remarks. What nobody in the roster owns stays as it is, and is named in the notes.
+    """
+    if not roster.students:
+        return report
+    whose = Owners(roster)
+    owners = {each.name: whose.of(each.name) for each in report.submissions}
+    by_owner: dict[tuple[str, ...], list[SubmissionReport]] = {}
+    for each in report.submissions:
+        ids = tuple(student.id for student in owners[each.name])
+        by_owner.setdefault(ids or ("", each.name), []).append(_told(each, owners[each.name]))
+    counted = tuple(
+        _counted(own, owners[own[0].name], deadlines) if owners[own[0].name] else own[0] for own in by_owner.values()
+    )
+    return replace(report, submissions=counted, notes=(*report.notes, *_notes(report, roster, owners)))
+
+
+def _told(submission: SubmissionReport, owners: tuple[Student, ...]) -> SubmissionReport:
+    """With its members, and with the moment of hand-in that the roster knows better."""
+    known = [student.handed_in for student in owners if student.handed_in is not None]
+    told = replace(submission, members=tuple(student.id for student in owners))
+    return replace(told, handed_in=max(known).isoformat(), handed_in_by="the roster") if known else told
+
+
+def _counted(
+    own: list[SubmissionReport], owners: tuple[Student, ...], deadlines: Mapping[str, Deadline]
+) -> SubmissionReport:
+    if len(own) == 1:
+        return own[0]
+
+    def order(each: SubmissionReport) -> tuple[bool, Fraction, float]:
+        if not each.handed_in:
+            return (True, Fraction(0), 0)
+        at = datetime.fromisoformat(each.handed_in)
+        labs = {task.lab for task in each.tasks} & deadlines.keys()
+        taken = sum((lateness(deadlines[lab], at, owners).share for lab in labs), Fraction(0))
+        return (False, taken, -(at - _LONG_AGO).total_seconds())
+
+    first, *others = sorted(own, key=order)
+    who = f"group '{owners[0].group}'" if owners[0].group else f"'{owners[0].id}'"
+    why = "the latest of those that cost least" if first.handed_in else "the first by name, as no times are known"
+    because = f"because {who} handed in {len(own)} times and '{first.name}' ({_when(first)}) counts, {why}"
+    left_out = tuple(f"'{each.name}' ({_when(each)}), {because}" for each in others)
+    return replace(first, remarks=(*first.remarks, *left_out))
+
+
+def _when(each: SubmissionReport) -> str:
+    return each.handed_in or "nobody knows when"
+
+
+def _notes(report: Report, roster: Roster, owners: Mapping[str, tuple[Student, ...]]) -> list[str]:
+    strangers = [each.name for each in report.submissions if not owners[each.name]]
+    there = {student.id for found in owners.values() for student in found}
+    absent = [student.id for student in roster.students if student.id not in there]
+    notes = []
+    if strangers:
+        notes.append(f"the roster does not say whose these are; name them under 'submission': {named(strangers)}")
+    if absent:
+        notes.append(f"of the roster, {len(absent):,} handed in nothing: {named(absent)}")
+    return notes

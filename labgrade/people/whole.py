@@ -1,0 +1,90 @@
+"""A folder of results with everything that people decided: what staff see, and what students may see."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from labgrade import course, results_store, roster, spec
+from labgrade.people import decisions, pseudonyms, releases, times
+from labgrade.people.decided import decided
+from labgrade.people.decisions import Decisions
+from labgrade.people.groups import grouped
+from labgrade.people.late import with_late
+from labgrade.people.pseudonyms import Pseudonyms, anonymised
+from labgrade.roster import Roster
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from labgrade.late_rules import Deadline
+    from labgrade.people.releases import Release
+    from labgrade.results import Report
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Whole:
+    """A folder of results, read: `machine` is labgrade's report alone, `staff` the one with all that people decided.
+
+    `key` is set where names are kept back from staff.
+    """
+
+    folder: Path
+    machine: Report
+    staff: Report
+    decisions: Decisions = field(default_factory=Decisions)
+    releases: Mapping[str, Release] = field(default_factory=dict)
+    key: bytes | None = None
+
+    @property
+    def shown(self) -> Report:
+        """What staff may see: with pseudonyms for names where these are kept back, until they are released."""
+        return self.staff if self.key is None else anonymised(self.staff, self.key, self.releases)
+
+    @property
+    def students(self) -> Report:
+        """What students may see: of each what was released to them, or else what needs no release."""
+        return releases.released(self.machine, self.releases)
+
+    @property
+    def names(self) -> Pseudonyms:
+        """How submissions are called for staff, and which is meant by what they say."""
+        names = [each.name for each in self.staff.submissions]
+        return Pseudonyms(self.key or b"", names, names if self.key is None else self.releases)
+
+
+def read(folder: Path, roster_file: Path | None = None) -> Whole:
+    """Read a folder of results, with the rules and the roster of the course around us.
+
+    Raises:
+        UsageError: there are no results, or decisions that can't be read.
+        SpecError: a lab.yaml or the roster is wrong.
+    """
+    machine = times.noted(results_store.load(folder), folder)
+    here = Path.cwd()
+    specs, root = course.folders(here)
+    deadlines = spec.deadlines(specs)
+    found = roster_file or roster.find(root)
+    if found is not None and found.is_relative_to(here):
+        found = found.relative_to(here)
+    students = roster.read(found, _labs(specs, machine)) if found is not None else Roster()
+    rulings = decisions.read(folder)
+    return Whole(
+        folder=folder,
+        machine=machine,
+        staff=in_force(machine, rulings, deadlines, students),
+        decisions=rulings,
+        releases=releases.read(folder),
+        key=pseudonyms.key_of(folder),
+    )
+
+
+def in_force(report: Report, rulings: Decisions, deadlines: Mapping[str, Deadline], students: Roster) -> Report:
+    """Labgrade's report with what people decided: first the points, then whose they are, then what lateness takes."""
+    return with_late(grouped(decided(report, rulings), students, deadlines), deadlines, students)
+
+
+def _labs(specs: Path, report: Report) -> set[str]:
+    graded = {task.lab for each in report.submissions for task in each.tasks}
+    return graded | {path.parent.name for path in spec.files(specs)}
