@@ -40,6 +40,7 @@ def start(room, *arguments):
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        start_new_session=True,
     )
 
 
@@ -93,7 +94,7 @@ def test_killed_at_any_moment(big):
 def test_ctrl_c_keeps_what_was_graded(big):
     running = start(big, "--jobs", "2")
     until(lambda: (big.results / store.NAME).exists() and len(big.outcomes()) > 5, running)
-    running.send_signal(signal.SIGINT)
+    os.killpg(running.pid, signal.SIGINT)  # as a terminal sends it: to all of them
     _, said = running.communicate(timeout=30)
     assert running.returncode == 130
     assert "stopped; what was graded is kept: say the same again to go on" in said

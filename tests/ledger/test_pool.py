@@ -1,0 +1,54 @@
+"""Processes that work off a list: what they tell, what they ask, and what happens where one of them dies."""
+
+import os
+import time
+
+import pytest
+
+from labgrade.class_run.pool import Lost, Pool
+
+
+def works(conversation, folder):
+    for job in conversation.jobs():
+        if job == "deadly" or (job == "once" and not (folder / "tried").exists()):
+            (folder / "tried").touch()
+            os._exit(9)
+        conversation.tell((job, conversation.ask("how?")))
+
+
+def dies_at_once(conversation, folder):
+    os._exit(7)
+
+
+def done(size, jobs, folder, work=works):
+    with Pool(size, work, folder) as pool:
+        return [each for each in pool.run(jobs, lambda question: question + "!") if each is not None]
+
+
+@pytest.mark.parametrize("size", [1, 3])
+def test_every_job_is_done_once(tmp_path, size):
+    jobs = [f"job {number}" for number in range(20)]
+    assert sorted(done(size, jobs, tmp_path)) == sorted((job, "how?!") for job in jobs)
+
+
+@pytest.mark.parametrize("size", [1, 2])
+def test_a_job_whose_process_died_is_tried_again_and_then_given_up(tmp_path, size):
+    found = done(size, ["a", "once", "deadly", "b"], tmp_path)
+    assert sorted(each[0] for each in found if not isinstance(each, Lost)) == ["a", "b", "once"]
+    assert [each for each in found if isinstance(each, Lost)] == [Lost("deadly", 9)]
+
+
+def test_processes_that_can_not_begin_end_the_run(tmp_path):
+    found = done(2, ["a", "b"], tmp_path, dies_at_once)
+    assert found
+    assert all(each == Lost(None, 7) for each in found)
+
+
+def test_no_process_outlives_the_pool(tmp_path):
+    with Pool(2, works, tmp_path) as pool:
+        numbers = pool.processes
+        assert len(numbers) == 2
+        time.sleep(0.05)
+    for number in numbers:
+        with pytest.raises(ProcessLookupError):
+            os.kill(number, 0)
