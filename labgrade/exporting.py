@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from labgrade import output, pages, policy
 from labgrade.errors import UsageError
+from labgrade.people import whole
 from labgrade.report import github, gradebook, gradescope, junit, lms, markdown, read
 from labgrade.report import json as as_json
 
@@ -103,7 +104,10 @@ def _report(options: argparse.Namespace) -> Report:
     Raises:
         UsageError: there is none.
     """
-    path: Path = options.json or options.results / "report.json"
+    if options.results is not None:
+        found = whole.read(options.results)
+        return found.students if options.student_view else found.shown
+    path: Path = options.json
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:

@@ -6,12 +6,13 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from labgrade import commands, torch_home
+from labgrade import commands, course, spec, torch_home
 from labgrade.class_run import run
 from labgrade.class_run.run import Asked
 from labgrade.errors import SpecError, UsageError
 from labgrade.ledger import reading
 from labgrade.ledger.store import Ledger
+from labgrade.people import times, whole
 from labgrade.report import terminal
 from labgrade.report.page import Page
 from labgrade.values import show
@@ -102,7 +103,9 @@ def _go(asked: Asked) -> int:
     except KeyboardInterrupt:
         errors.print("stopped; what was graded is kept: say the same again to go on", markup=False)
         return _INTERRUPTED
-    report = reading.report_of(asked.results)
+    specs, _ = course.folders(asked.root or Path.cwd())
+    times.note(asked.results, asked.source, came.names, spec.deadlines(specs))
+    report = whole.read(asked.results).shown
     console = Console(highlight=False)
     terminal.render_class(report, console=console)
     page = Page(console)

@@ -78,13 +78,17 @@ Event: TypeAlias = "Begun | Entered | Done | str | None"
 
 @dataclass(slots=True)
 class Came:
-    """What came of a run, beside what is in the ledger. `lost`: submissions that ended the process that graded them."""
+    """What came of a run, beside what is in the ledger.
+
+    `names`: whom it was about; `lost`: submissions that ended the process that graded them.
+    """
 
     changes: list[Change] = field(default_factory=list)
     held: list[Held] = field(default_factory=list)
     broken: list[Finding] = field(default_factory=list)
     lost: list[str] = field(default_factory=list)
     left_out: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
     ran: int = 0
     graded: int = 0
 
@@ -111,7 +115,7 @@ def grade(asked: Asked, choose: Callable[[course.Course], list[Path]], tell: Cal
         if not offered.names:
             message = f"there is no submission in '{asked.source}'"
             raise UsageError(message)
-        came.left_out = offered.left_out
+        came.left_out, came.names = offered.left_out, offered.names
         with Ledger(asked.results, write=True) as ledger:
             since = reading.unfinished_since(ledger)
             run = rows.begin(ledger, asked.plain())

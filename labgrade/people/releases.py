@@ -10,8 +10,9 @@ from datetime import UTC, datetime
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from labgrade import policy, results_store
+from labgrade import policy
 from labgrade.errors import UsageError
+from labgrade.people import plain as plain_data
 from labgrade.people import store
 from labgrade.results import Report, printable
 
@@ -107,7 +108,7 @@ def read(results: Path) -> dict[str, Release]:
             text = _unpacked(packed, kept, submission)
             found[submission] = Release(
                 submission=submission,
-                view=results_store.submission(json.loads(text)),
+                view=plain_data.submission(json.loads(text)),
                 final=Fraction(final),
                 by=by,
                 reason=reason,
@@ -150,7 +151,7 @@ def _seen(submission: SubmissionReport, *, hidden_too: bool) -> SubmissionReport
 
 
 def _text(view: SubmissionReport) -> bytes:
-    plain = results_store.plain_submission(view)
+    plain = plain_data.plain_submission(view)
     return json.dumps(plain, ensure_ascii=False, sort_keys=True).encode("utf-8", "surrogatepass")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from labgrade.errors import UsageError
+from labgrade.ledger.released import mark_released
 from labgrade.people import asked, releases, whole
 from labgrade.people.decisions import points
 from labgrade.policy import settled
@@ -43,6 +44,7 @@ def run(options: argparse.Namespace) -> int:
     _refuse_open(found, changing, allowed=options.unfinished)
     _refuse_lower(found, changing, allowed=options.lower and bool(options.reason.strip()))
     releases.add(options.results, new)
+    mark_released(options.results, [each.submission for each in new])
     same = f"; {len(made) - len(new):,} had seen this before" if len(new) < len(made) else ""
     asked.say(f"{len(new):,} released by {by}{same}")
     return OK

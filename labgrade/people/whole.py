@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from labgrade import course, results_store, roster, spec
+from labgrade import course, roster, spec
+from labgrade.ledger.reading import report_of
 from labgrade.people import decisions, pseudonyms, releases, times
 from labgrade.people.decided import decided
 from labgrade.people.decisions import Decisions
@@ -61,7 +62,7 @@ def read(folder: Path, roster_file: Path | None = None) -> Whole:
         UsageError: there are no results, or decisions that can't be read.
         SpecError: a lab.yaml or the roster is wrong.
     """
-    machine = times.noted(results_store.load(folder), folder)
+    machine = times.noted(report_of(folder), folder)
     here = Path.cwd()
     specs, root = course.folders(here)
     deadlines = spec.deadlines(specs)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from labgrade import policy
 from labgrade.report import markdown, sums
 from labgrade.verdict import Outcome
 
@@ -31,7 +32,7 @@ def render(report: Report) -> str:
 
 
 def _folded(submission: SubmissionReport) -> Iterator[str]:
-    total = sums.of(submission)
+    total = policy.settled(submission)
     points = f"{sums.spread(total.final, total.final_at_most)} of {sums.points(total.points)}"
     yield f"<details><summary>{_html(submission.name)}: {points} points</summary>"
     yield ""

@@ -6,8 +6,8 @@ import csv
 import io
 from typing import TYPE_CHECKING
 
+from labgrade import policy
 from labgrade.policy import totals
-from labgrade.report import sums
 from labgrade.report.seen import seen
 
 if TYPE_CHECKING:
@@ -60,6 +60,6 @@ def _points(submission: SubmissionReport, tasks: list[tuple[str, str]]) -> list[
 
 
 def _sums(submission: SubmissionReport) -> list[str]:
-    total = sums.of(submission)
+    total = policy.settled(submission)
     values = (total.earned, total.deducted, total.final, total.final_at_most)
     return [*map(number, values), str(total.pending), number(total.points)]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+from labgrade import policy
 from labgrade.report import sums
 from labgrade.report.seen import seen
 from labgrade.verdict import PENDING, Outcome
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 def render(report: Report) -> str:
     """results.json of the first submission of a report, without a final newline."""
     (submission, *_) = report.submissions
-    total = sums.of(submission)
+    total = policy.settled(submission)
     document: dict[str, Plain] = {
         "score": _number(total.final),
         "execution_time": round(sum(check.seconds for check in sums.checks(submission))),
@@ -42,7 +43,7 @@ def render(report: Report) -> str:
     return json.dumps(document, ensure_ascii=False, indent=2, allow_nan=False)
 
 
-def _output(submission: SubmissionReport, total: sums.Sums) -> str:
+def _output(submission: SubmissionReport, total: policy.Totals) -> str:
     """What holds for the whole submission. Nothing here tells of hidden checks: no total, no count."""
     lines = [f"left out: {remark}" for remark in submission.remarks]
     lines += [f"{each.lab}: {sums.points(each.points)} points are taken: {each.why}" for each in submission.deductions]

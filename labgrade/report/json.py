@@ -7,8 +7,8 @@ import re
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
+from labgrade import policy
 from labgrade.policy import totals
-from labgrade.report import sums
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -41,7 +41,7 @@ def render(report: Report) -> str:
 
 
 def _submission(submission: SubmissionReport) -> dict[str, Plain]:
-    total = sums.of(submission)
+    total = policy.settled(submission)
     return {
         "name": submission.name,
         "members": list(submission.members),

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
+from labgrade import policy
 from labgrade.report import sums
 from labgrade.report.seen import seen
 from labgrade.verdict import Outcome
@@ -33,7 +34,7 @@ def _suite(submission: SubmissionReport) -> ET.Element:
     suite = ET.Element("testsuite", name=seen(submission.name))
     if submission.handed_in:
         suite.set("timestamp", seen(submission.handed_in))
-    total = sums.of(submission)
+    total = policy.settled(submission)
     properties = ET.SubElement(suite, "properties")
     for name, value in (("points", total.points), ("earned", total.earned), ("final", total.final)):
         ET.SubElement(properties, "property", name=name, value=sums.points(value))

@@ -11,8 +11,9 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from labgrade import policy
 from labgrade.errors import UsageError, did_you_mean
-from labgrade.report import gradebook, sums
+from labgrade.report import gradebook
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -93,7 +94,7 @@ def merge(report: Report, exported: bytes, name: str, column: str, *, with_pendi
 
 def _students(report: Report) -> Iterator[tuple[str, str, bool]]:
     for submission in report.submissions:
-        total = sums.of(submission)
+        total = policy.settled(submission)
         for who in submission.members or (submission.name,):
             yield who, gradebook.number(total.final), total.pending > 0
 

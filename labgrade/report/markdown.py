@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from labgrade import policy
 from labgrade.policy import totals
 from labgrade.report import steps, sums
 from labgrade.report.seen import seen
@@ -57,7 +58,7 @@ def table(report: Report) -> Iterator[str]:
     yield "| submission | points | of | right | all checks | waiting |"
     yield "|---|---:|---:|---:|---:|---:|"
     for submission in report.submissions:
-        total = sums.of(submission)
+        total = policy.settled(submission)
         found = [check.verdict.outcome for check in sums.checks(submission)]
         right = sum(outcome is Outcome.CORRECT for outcome in found)
         points = sums.spread(total.final, total.final_at_most)
@@ -69,7 +70,7 @@ def table(report: Report) -> Iterator[str]:
 
 def summary(submission: SubmissionReport) -> Iterator[str]:
     """Points, deductions, and what to do first."""
-    total = sums.of(submission)
+    total = policy.settled(submission)
     yield f"**{sums.spread(total.final, total.final_at_most)} of {sums.points(total.points)} points**"
     for each in submission.deductions:
         yield ""

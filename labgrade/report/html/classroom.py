@@ -7,6 +7,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from labgrade import policy
 from labgrade.report import figures, sums
 from labgrade.report.html import charts, page
 from labgrade.report.html.words import KINDS
@@ -15,8 +16,8 @@ from labgrade.verdict import Outcome
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from labgrade.policy import Totals
     from labgrade.report.figures import CheckFigures
-    from labgrade.report.sums import Sums
     from labgrade.results import Graded, Report, SubmissionReport
 
 _SLOWEST = 10
@@ -26,7 +27,7 @@ _MOST_WAITING = 200  # lines of what waits; the table of submissions counts all
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Row:
     submission: SubmissionReport
-    total: Sums
+    total: Totals
     counts: Mapping[str, int]
     seconds: float
 
@@ -75,7 +76,7 @@ def _row(submission: SubmissionReport) -> _Row:
     found = Counter(check.verdict.outcome for check in sums.checks(submission))
     return _Row(
         submission=submission,
-        total=sums.of(submission),
+        total=policy.settled(submission),
         counts={kind: sum(found[outcome] for outcome in outcomes) for kind, (_, outcomes) in KINDS.items()},
         seconds=sum(check.seconds for check in sums.checks(submission)),
     )

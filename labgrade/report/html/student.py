@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from labgrade import policy
 from labgrade.policy import totals
 from labgrade.report import steps, sums
 from labgrade.report.html import charts, page, tiles
@@ -65,7 +66,7 @@ def render(report: Report) -> str:
     What a student may not see is taken out before (`policy.for_student`): this shows all that it is given.
     """
     (submission, *_) = report.submissions
-    total = sums.of(submission)
+    total = policy.settled(submission)
     shown = [_task(task, number) for number, task in enumerate(submission.tasks, 1)]
     anchors = {(each.task.id, check.graded.id): check.anchor for each in shown for check in each.checks}
     every = [

@@ -1,55 +1,15 @@
-"""What a run found, kept in a folder of results: the machine's own report, before anything that people decide."""
+"""A submission's report as plain data and back: how a release keeps what was shown."""
 
 from __future__ import annotations
 
-import json
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from labgrade import graded_plain
-from labgrade.errors import UsageError
-from labgrade.results import Deduction, Report, SubmissionReport, TaskReport
+from labgrade.results import Deduction, SubmissionReport, TaskReport
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
-
-FILE = "report.json"
-_SCHEMA = "labgrade/results/1"
-
-
-def load(folder: Path) -> Report:
-    """The machine's report of a folder of results.
-
-    Raises:
-        UsageError: there is none, or it can't be read.
-    """
-    path = folder / FILE
-    try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        message = f"'{folder}' is no folder of results: it holds no {FILE}"
-        raise UsageError(message) from None
-    except (OSError, ValueError) as error:
-        message = f"'{path}' can't be read: {error}"
-        raise UsageError(message) from error
-    if not isinstance(data, dict) or data.get("schema") != _SCHEMA:
-        message = f"'{path}' is no file of labgrade's results ({_SCHEMA})"
-        raise UsageError(message)
-    return Report(submissions=tuple(map(submission, data["submissions"])), notes=tuple(data["notes"]))
-
-
-def save(folder: Path, report: Report) -> None:
-    """Keep the machine's report, in place of an earlier one."""
-    folder.mkdir(parents=True, exist_ok=True)
-    plain = {
-        "schema": _SCHEMA,
-        "notes": list(report.notes),
-        "submissions": [plain_submission(each) for each in report.submissions],
-    }
-    partly = folder / f"{FILE}.new"
-    partly.write_text(json.dumps(plain, ensure_ascii=False), encoding="utf-8")
-    partly.replace(folder / FILE)
 
 
 def plain_submission(each: SubmissionReport) -> dict[str, Any]:
