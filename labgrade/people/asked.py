@@ -51,11 +51,12 @@ def submission(found: Whole, said: str) -> SubmissionReport:
     Raises:
         UsageError: there is none.
     """
-    name = found.names.name(said)
+    names = found.names
+    name = names.name(said)
     there = {each.name: each for each in found.staff.submissions}
     by_member = {member: each for each in found.staff.submissions for member in each.members}
     if name not in there and name not in by_member:
-        shown = [found.names.of(each) for each in there]
+        shown = [names.of(each) for each in there]
         message = f"there is no submission '{said}' in these results{did_you_mean(said, shown)}"
         raise UsageError(message)
     return there.get(name) or by_member[name]

@@ -58,7 +58,8 @@ def _changed(found: Whole, made: releases.Release) -> bool:
 def _refuse_open(found: Whole, chosen: list[SubmissionReport], *, allowed: bool) -> None:
     waiting = [each for each in chosen if settled(each).pending]
     if waiting and not allowed:
-        names = ", ".join(found.names.of(each.name) for each in waiting[:_MOST_SAID])
+        called = found.names
+        names = ", ".join(called.of(each.name) for each in waiting[:_MOST_SAID])
         more = f" and {len(waiting) - _MOST_SAID:,} more" if len(waiting) > _MOST_SAID else ""
         message = (
             f"{len(waiting):,} of {len(chosen):,} still wait for a person: {names}{more}; nothing was released: see "
@@ -68,8 +69,9 @@ def _refuse_open(found: Whole, chosen: list[SubmissionReport], *, allowed: bool)
 
 
 def _refuse_lower(found: Whole, chosen: list[SubmissionReport], *, allowed: bool) -> None:
+    called = found.names
     said = [
-        f"  {found.names.of(each.name)} {one.task or 'all'} {one.check}".rstrip()
+        f"  {called.of(each.name)} {one.task or 'all'} {one.check}".rstrip()
         + f": {points(one.before)} before, {points(one.now)} now"
         for each in chosen
         if each.name in found.releases

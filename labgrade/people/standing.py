@@ -9,14 +9,16 @@ from typing import TYPE_CHECKING
 from labgrade.people import releases
 from labgrade.people.decided import EARLIER, NEXT
 from labgrade.people.decisions import Place, points
+from labgrade.people.late import named
 from labgrade.people.marking import is_open
 from labgrade.verdict import Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from labgrade.people.pseudonyms import Pseudonyms
     from labgrade.people.whole import Whole
-    from labgrade.results import Graded, SubmissionReport
+    from labgrade.results import Graded, SubmissionReport, TaskReport
 
 _MOST = 5
 
@@ -33,46 +35,50 @@ class Open:
 
 def standing(whole: Whole) -> list[Open]:
     """Everything that waits for a person, most pressing first. Empty where nothing does."""
-    return [each for each in (*_faults(whole), *_marks(whole), *_others(whole)) if each.count]
+    names = whole.names
+    found = (*_faults(whole, names), *_marks(whole, names), *_others(whole, names))
+    return [each for each in found if each.count]
 
 
-def _checks(whole: Whole) -> Iterator[tuple[SubmissionReport, str, Graded]]:
+def _checks(whole: Whole) -> Iterator[tuple[SubmissionReport, TaskReport, Graded]]:
     for submission in whole.staff.submissions:
         for task in submission.tasks:
             for check in task.checks:
-                yield submission, task.id, check
+                yield submission, task, check
 
 
-def _faults(whole: Whole) -> Iterator[Open]:
+def _faults(whole: Whole, names: Pseudonyms) -> Iterator[Open]:
     """Faults by what failed: one broken checker is one thing to mend, however many students it met."""
     found: dict[tuple[str, str, str], list[str]] = {}
     for submission, task, check in _checks(whole):
         if check.verdict.outcome is Outcome.FAULT:
             why = check.verdict.facts.get("fault", "")
-            found.setdefault((task, check.id.partition("[")[0], why), []).append(whole.names.of(submission.name))
-    for (task_id, name, why), names in sorted(found.items(), key=lambda row: -len(row[1])):
+            found.setdefault((task.id, check.id.partition("[")[0], why), []).append(names.of(submission.name))
+    for (task_id, name, why), who in sorted(found.items(), key=lambda row: -len(row[1])):
         yield Open(
             what=f"labgrade failed in {task_id} {name}: {why}",
-            count=len(names),
-            where=tuple(dict.fromkeys(names)),
+            count=len(who),
+            where=(named(list(dict.fromkeys(who))),),
             remedy="mend it and grade again, or settle it: labgrade override",
         )
 
 
-def _marks(whole: Whole) -> Iterator[Open]:
+def _marks(whole: Whole, names: Pseudonyms) -> Iterator[Open]:
     left: Counter[tuple[str, str]] = Counter()
     all_of: Counter[tuple[str, str]] = Counter()
     again, runs = [], []
     for submission, task, check in _checks(whole):
-        name = f"{whole.names.of(submission.name)} {task} {check.id}"
+        name = f"{names.of(submission.name)} {task.id} {check.id}"
         if EARLIER in check.verdict.facts:
             again.append(name)
         if NEXT in check.verdict.facts:
             runs.append(name)
         if is_open(check):
-            left[task, check.id] += 1
-        all_of[task, check.id] += is_open(check) or check.decision is not None
-    marks = (f"{task} {check}: {left[task, check]:,} of {all_of[task, check]:,} left" for task, check in sorted(left))
+            left[task.id, check.id] += 1
+        all_of[task.id, check.id] += is_open(check) or check.decision is not None
+    marks = (
+        f"{task} {check}: {count:,} of {all_of[task, check]:,} left" for (task, check), count in sorted(left.items())
+    )
     yield Open(what="to be marked", count=left.total(), where=tuple(marks), remedy=f"labgrade mark {whole.folder}")
     said = "decided before, and what it was about changed since"
     yield Open(what=said, count=len(again), where=tuple(again), remedy="they are among those to be marked")
@@ -80,8 +86,8 @@ def _marks(whole: Whole) -> Iterator[Open]:
     yield Open(what=said, count=len(runs), where=tuple(runs), remedy="labgrade grade")
 
 
-def _others(whole: Whole) -> Iterator[Open]:
-    differ = [_differs(whole, place) for place in whole.decisions.places]
+def _others(whole: Whole, names: Pseudonyms) -> Iterator[Open]:
+    differ = [_differs(whole, names, submission, task, check) for submission, task, check in _checks(whole)]
     yield Open(
         what="overridden, and labgrade itself has another opinion since",
         count=sum(map(bool, differ)),
@@ -90,7 +96,7 @@ def _others(whole: Whole) -> Iterator[Open]:
     )
     current = {each.name: each for each in whole.staff.submissions}
     less = [
-        f"{whole.names.of(name)}: {points(found[-1].before)} before, {points(found[-1].now)} now"
+        f"{names.of(name)}: {points(found[-1].before)} before, {points(found[-1].now)} now"
         for name, release in whole.releases.items()
         if name in current and (found := releases.lowered(release, current[name]))
     ]
@@ -101,28 +107,19 @@ def _others(whole: Whole) -> Iterator[Open]:
         remedy=f"labgrade release {whole.folder} --lower --reason ...",
     )
     if whole.releases:
-        not_yet = [whole.names.of(name) for name in current if name not in whole.releases]
+        not_yet = [names.of(name) for name in current if name not in whole.releases]
         yield Open(what="not released yet", count=len(not_yet), where=tuple(not_yet), remedy="labgrade release")
 
 
-def _differs(whole: Whole, place: Place) -> str:
+def _differs(whole: Whole, names: Pseudonyms, submission: SubmissionReport, task: TaskReport, check: Graded) -> str:
     """An override that labgrade's own verdict was another for when it was made; "" where it is the same."""
-    ruling = whole.decisions.in_force(place)
-    check = next((found for found in _of(whole, place)), None)
-    if ruling is None or ruling.kind != "override" or check is None or check.decision is None:
+    if check.decision is None:
         return ""
+    ruling = whole.decisions.in_force(Place(submission=submission.name, lab=task.lab, task=task.id, check=check.id))
     now = f"{check.decision.machine.outcome} {points(check.decision.machine.credit * check.points)}"
-    if now == ruling.machine:
+    if ruling is None or ruling.kind != "override" or now == ruling.machine:
         return ""
-    return f"{whole.names.of(place.submission)} {place.task} {place.check}: was {ruling.machine}, is {now}"
-
-
-def _of(whole: Whole, place: Place) -> Iterator[Graded]:
-    for submission in whole.staff.submissions:
-        if submission.name == place.submission:
-            for task in submission.tasks:
-                if (task.lab, task.id) == (place.lab, place.task):
-                    yield from (check for check in task.checks if check.id == place.check)
+    return f"{names.of(submission.name)} {task.id} {check.id}: was {ruling.machine}, is {now}"
 
 
 def lines(found: list[Open]) -> Iterator[tuple[str, str]]:

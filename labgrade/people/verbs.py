@@ -68,7 +68,10 @@ def mark(options: argparse.Namespace) -> int:
         return _take(options, found)
     waiting = marking.waiting(found.staff, options.task)
     if found.key is not None:  # an order that tells nothing
-        waiting.sort(key=lambda each: (each.place.lab, each.place.task, each.place.check, _called(found, each)))
+        names = found.names
+        waiting.sort(
+            key=lambda each: (each.place.lab, each.place.task, each.place.check, names.of(each.place.submission))
+        )
     if options.export:
         return _export(options.export, found, waiting)
     if not waiting:
@@ -79,10 +82,6 @@ def mark(options: argparse.Namespace) -> int:
     desk.work(waiting)
     left = marking.waiting(whole.read(options.results, options.roster).staff, options.task)
     return WAITS if left else OK
-
-
-def _called(found: Whole, each: marking.ToDecide) -> str:
-    return found.names.of(each.place.submission)
 
 
 def _export(target: str, found: Whole, waiting: list[marking.ToDecide]) -> int:

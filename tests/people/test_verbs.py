@@ -223,7 +223,7 @@ def test_names_are_kept_back_until_release(run, course):
 def test_standing_says_what_waits(run, course):
     code, said = run("standing")
     assert code == 1
-    assert "3 labgrade failed in macs broken: KeyError: 'conv1'\n    ann\n    bob\n    王小明\n" in said
+    assert "3 labgrade failed in macs broken: KeyError: 'conv1'\n    'ann', 'bob', '王小明'\n" in said
     assert "3 to be marked\n    macs essay: 3 of 3 left\n  -> labgrade mark results\n" in said
     run("mark", typed=["3", "1", "", "q"])
     assert "macs essay: 2 of 3 left" in run("standing")[1]
