@@ -10,6 +10,8 @@ from labgrade.errors import UsageError, did_you_mean
 from labgrade.grade import worth
 from labgrade.ledger import reading
 from labgrade.ledger.store import Ledger
+from labgrade.people import whole
+from labgrade.people.decisions import Place, say
 from labgrade.report.page import Page
 
 if TYPE_CHECKING:
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from labgrade.ledger.reading import Story
 
 _FILES = 12
+_PLACE = ("lab", "task", "check")
 _SPEC_CHARS = 400
 
 
@@ -41,7 +44,8 @@ def explain(options: argparse.Namespace) -> int:
 
     with Ledger(options.out) as ledger:
         names = [who for (who,) in ledger.rows("SELECT who FROM submission ORDER BY who")]
-        who = _one_of(options.student, names, "submission", options.out)
+        found = whole.read(options.out)
+        who = _one_of(found.names.name(options.student), names, "submission", options.out)
         stories = reading.story(ledger, who)
         held = {each.place: each for each in reading.held(ledger) if each.who == who}
     tasks = dict.fromkeys(each.place[1] for each in stories)
@@ -52,7 +56,9 @@ def explain(options: argparse.Namespace) -> int:
         chosen = [each for each in chosen if each.place[2] == check]
     page = Page(Console(highlight=False))
     for each in chosen:
-        _tell(page, who, each)
+        _tell(page, found.names.of(who), each)
+        for ruling in found.decisions.history(Place(submission=who, **dict(zip(_PLACE, each.place, strict=True)))):
+            page.paragraph(say(ruling), indent=2, label="decided: ")
         if each.place in held:
             other = held[each.place]
             page.paragraph(
@@ -82,7 +88,6 @@ def _tell(page: Page, who: str, story: Story) -> None:
         ("hint: ", verdict.hint),
         *(("note: ", note) for note in verdict.notes),
         *((f"{name}: ", fact) for name, fact in facts.items()),
-        ("decided: ", _decision(story)),
         ("in the spec: ", _place_in_spec(story)),
         *_judged_by(story),
         ("judged: ", f"{story.at}, in {graded.seconds:.2f} s"),
@@ -97,13 +102,6 @@ def _tell(page: Page, who: str, story: Story) -> None:
             label="before: ",
         )
         page.paragraph(f"{change.at}, because {change.why}", indent=4, label="changed: ")
-
-
-def _decision(story: Story) -> str:
-    decision = story.graded.decision
-    if decision is None:
-        return ""
-    return f"by {decision.by} at {decision.at}: {decision.reason}; labgrade itself said {decision.machine.outcome}"
 
 
 def _place_in_spec(story: Story) -> str:

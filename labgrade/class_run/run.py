@@ -19,6 +19,7 @@ from labgrade.ledger import lock, reading, rows
 from labgrade.ledger.book import Entered
 from labgrade.ledger.parts import Parts
 from labgrade.ledger.store import Ledger, LedgerError
+from labgrade.people import decisions
 from labgrade.results import printable
 
 if TYPE_CHECKING:
@@ -128,6 +129,7 @@ def grade(asked: Asked, choose: Callable[[course.Course], list[Path]], tell: Cal
             known=_known(found, tasks, asked.torch_home),
             lower=asked.lower,
             torch_home=asked.torch_home,
+            decisions=decisions.read(asked.results),
             elsewhere=frozenset(there - {(task.lab, task.id) for task in tasks}),
         )
         tell(Begun(submissions=len(offered.names), checks=len(offered.names) * sum(len(items(t)) for t in tasks)))

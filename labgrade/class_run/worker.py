@@ -12,8 +12,8 @@ from labgrade import pipeline
 from labgrade.items import items
 from labgrade.ledger.book import Rules, SubmissionBook
 from labgrade.ledger.store import Ledger, LedgerError
-from labgrade.people import decisions
 from labgrade.people.decided import credits_of
+from labgrade.people.decisions import Decisions
 from labgrade.task_grading import TaskGrading
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ class Plan:
     lower: bool = False
     torch_home: Path | None = None
     elsewhere: frozenset[tuple[str, str]] = field(default_factory=frozenset)
+    decisions: Decisions = field(default_factory=Decisions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +74,6 @@ class Worker:
     def __init__(self, conversation: Conversation, plan: Plan, ledger: Ledger) -> None:
         self._conversation, self._plan, self._ledger = conversation, plan, ledger
         self._grader = pipeline.Grader(plan.course, torch_home=plan.torch_home, secret=(plan.results,))
-        self._decisions = decisions.read(plan.results)
         self._joined = False
         self._rules = Rules(
             run=plan.run, again=plan.again, lower=plan.lower, before=self._join, after=conversation.tell
@@ -89,7 +89,7 @@ class Worker:
             submission = self._plan.offered.take(name, Path(store) / "0")
             book = SubmissionBook(self._ledger, self._plan.known, submission, self._rules)
             for task in self._plan.tasks:
-                decided = credits_of(self._decisions, submission.name, task.lab, task.id)
+                decided = credits_of(self._plan.decisions, submission.name, task.lab, task.id)
                 TaskGrading(self._grader, task, submission, book.task(task), decided=decided).report()
             asked = {(task.lab, task.id, item.id) for task in self._plan.tasks for item in items(task)}
             book.finish(lambda place: place in asked or place[:2] in self._plan.elsewhere)

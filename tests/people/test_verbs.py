@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+import ledger_of
 import pytest
 from class_sample import CLASS, essay, graded, report, student, submission
 
-from labgrade import results_store
 from labgrade.cli import main
 from labgrade.people import decisions, pseudonyms, releases, whole
 from labgrade.people.decisions import Place
@@ -27,7 +27,7 @@ def course(tmp_path, monkeypatch):
     monkeypatch.setenv("LABGRADE_BY", "ta")
     monkeypatch.setenv("COLUMNS", "200")
     in_time = [replace(each, handed_in="2026-11-20T23:00:00+08:00") for each in CLASS.submissions]
-    results_store.save(tmp_path / "results", Report(submissions=tuple(in_time)))
+    ledger_of.write(tmp_path / "results", Report(submissions=tuple(in_time)))
     return tmp_path
 
 
@@ -234,7 +234,7 @@ def test_standing_asks_again_for_what_changed(run, course):
     run("override", "ann", "macs", "total", "--points", "7", "--reason", "see mail")
     changed = student("ann", "a new text", handed_in="2026-11-20T23:00:00+08:00")
     better = replace(changed.tasks[0], checks=(graded("total", 10, correct()), *changed.tasks[0].checks[1:]))
-    results_store.save(course / "results", report(replace(changed, tasks=(better,)), *CLASS.submissions[1:]))
+    ledger_of.write(course / "results", report(replace(changed, tasks=(better,)), *CLASS.submissions[1:]))
     said = run("standing")[1]
     assert "1 decided before, and what it was about changed since\n    ann macs essay\n" in said
     assert "overridden, and labgrade itself has another opinion since" in said
@@ -243,7 +243,7 @@ def test_standing_asks_again_for_what_changed(run, course):
 
 def test_standing_says_what_the_next_run_grades(run, course):
     need, next_ = graded("total", 10, incorrect("no")), graded("next", 2, replace(essay().verdict, outcome="SKIPPED"))
-    results_store.save(course / "results", report(submission("ann", need, replace(next_, needs=("total",)))))
+    ledger_of.write(course / "results", report(submission("ann", need, replace(next_, needs=("total",)))))
     run("override", "ann", "macs", "total", "--points", "full", "--reason", "our mistake")
     assert (
         "1 opened by a person's decision, and not graded yet\n    ann macs next\n  -> labgrade grade"
@@ -254,7 +254,7 @@ def test_standing_says_what_the_next_run_grades(run, course):
 def test_the_roster_and_the_rules_of_the_course_are_applied(run, course):
     (course / "roster.csv").write_text("id,name,group,extension\nb1,ann,A,\nb2,bob,A,\nb3,王小明,,2 days\nb4,eve,,\n")
     late = [replace(each, handed_in="2026-11-21T12:00:00+08:00") for each in CLASS.submissions]
-    results_store.save(course / "results", Report(submissions=tuple(late)))
+    ledger_of.write(course / "results", Report(submissions=tuple(late)))
     staff = whole.read(course / "results").staff
     assert [(each.name, each.members) for each in staff.submissions] == [("ann", ("b1", "b2")), ("王小明", ("b3",))]
     assert [len(each.deductions) for each in staff.submissions] == [1, 0]
@@ -271,25 +271,15 @@ def test_the_roster_and_the_rules_of_the_course_are_applied(run, course):
 @pytest.mark.parametrize("verb", ["mark", "standing", "release", "anonymous"])
 def test_a_folder_without_results_is_said(course, capsys, verb):
     assert main([verb, "nowhere"]) == 2
-    assert capsys.readouterr().err == "labgrade: 'nowhere' is no folder of results: it holds no report.json\n"
-    (course / "results/report.json").write_text("{")
+    assert capsys.readouterr().err.startswith("labgrade: ")
+    (course / "results/ledger.sqlite").write_text("{")
     assert main([verb, "results"]) == 2
-    assert "can't be read" in capsys.readouterr().err
-    (course / "results/report.json").write_text("[]")
-    assert main([verb, "results"]) == 2
-    assert "is no file of labgrade's results" in capsys.readouterr().err
-
-
-def test_results_are_read_back_as_they_were(course):
-    found = results_store.load(course / "results")
-    assert found.submissions[0] == replace(CLASS.submissions[0], handed_in="2026-11-20T23:00:00+08:00")
-    results_store.save(course / "again", found)
-    assert results_store.load(course / "again") == found
+    assert "ledger.sqlite" in capsys.readouterr().err
 
 
 def test_decisions_survive_the_results_they_are_about(run, course):
     run("mark", typed=["3", "1", "good"])
-    (course / "results/report.json").unlink()
-    results_store.save(course / "results", CLASS)
+    (course / "results/ledger.sqlite").unlink()
+    ledger_of.write(course / "results", CLASS)
     assert checks(course)["essay"].earned == 4
     assert pseudonyms.key_of(course / "results") is None
