@@ -2,14 +2,18 @@
 
 import random
 import time
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
-from direct import COURSE
+from direct import COURSE, DirectOracle, task
 
 from labgrade import zoo
 from labgrade.explain import Layer, Truth, explain
+from labgrade.explained import companions, with_explanation
+from labgrade.items import Item
 from labgrade.values import Number
+from labgrade.verdict import Outcome, correct, incorrect
 
 SMALL = Truth(
     total=111_031,
@@ -138,3 +142,34 @@ def test_at_most_one_of_a_thousand_unknown_slips_is_explained(googlenet):
     known = [googlenet.total - layer.value for layer in googlenet.layers]
     told = {explain(number(value), [googlenet]) for value in known} - {""}
     assert len(told) == 8, "of 58 layers those whose size nothing else explains"
+
+
+def asked(check, **changes):
+    item = Item(replace(check, **changes), check.id, check.points, task("2-1-4-macs").subject)
+    gone = 1_498_376_192 - 1_354_752
+    wrong = incorrect("got less")
+    return with_explanation(wrong, number(gone), item, DirectOracle(None), COURSE.quantities)
+
+
+def test_the_hint_is_the_students_and_of_a_hidden_check_it_is_for_staff_alone():
+    (check,) = [each for each in task("2-1-4-macs").checks if each.id == "total"]
+    said = "equal to the expected value without layer inception4a.branch3.1.conv"
+    public, hidden = asked(check), asked(check, hidden=True)
+    assert (public.hint, public.credit, public.outcome) == (f"1,497,021,440 is {said}", 0, Outcome.INCORRECT)
+    assert (hidden.hint, hidden.facts) == ("", {"explained": said})
+    quantities = [call.quantity for call, _ in companions(Item(check, "", check.points, task("2-1-4-macs").subject),
+                                                          COURSE.quantities)]  # fmt: skip
+    assert quantities == ["macs_by_layer", "macs_by_layer"]
+
+
+def test_what_has_a_hint_or_is_right_is_left_as_it_is():
+    (check,) = [each for each in task("2-1-4-macs").checks if each.id == "total"]
+    item = Item(check, check.id, check.points, task("2-1-4-macs").subject)
+    for verdict in (
+        correct(),
+        incorrect("wrong", hint="known"),
+        incorrect("x", **{"fits several misconceptions": "y"}),
+    ):
+        assert (
+            with_explanation(verdict, number(2 * 1_498_376_192), item, DirectOracle(None), COURSE.quantities) is verdict
+        )

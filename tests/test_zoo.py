@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from labgrade import zoo
+from labgrade import zoo, zoo_networks
 
 ROOT = Path(__file__).parents[1]
 
@@ -41,7 +41,7 @@ def test_names_are_those_that_torchvision_registers_as_classifiers():
 
 def test_torchvision_is_imported_with_or_without_its_compiled_operators():
     code = """
-from labgrade import zoo
+from labgrade import zoo, zoo_networks
 first, second = zoo.import_torchvision(), zoo.import_torchvision()
 import torch
 print(first is second, hasattr(torch.ops.torchvision, 'nms'), first.__name__)
@@ -49,13 +49,15 @@ print(first is second, hasattr(torch.ops.torchvision, 'nms'), first.__name__)
     assert in_a_fresh_process(code) == "True True torchvision"
 
 
-def test_the_zoo_needs_nothing_of_labgrade_and_loads_by_its_path():
+def test_the_zoo_needs_nothing_of_labgrade_but_its_networks_and_loads_by_its_path():
     imported = {
-        node.module or ""
-        for node in ast.walk(ast.parse(Path(zoo.__file__).read_text(encoding="utf-8")))
+        f"{node.module}.{name.name}"
+        for file in (zoo.__file__, zoo_networks.__file__)
+        for node in ast.walk(ast.parse(Path(file).read_text(encoding="utf-8")))
         if isinstance(node, ast.ImportFrom)
+        for name in node.names
     }
-    assert not any(name.startswith("labgrade") for name in imported)
+    assert {name for name in imported if name.startswith("labgrade")} == {"labgrade.zoo_networks"}
     code = f"""
 import importlib.util, sys
 spec = importlib.util.spec_from_file_location('elsewhere', {zoo.__file__!r})
@@ -64,7 +66,7 @@ spec.loader.exec_module(zoo)
 module, x = zoo.Subject(model='torchvision/resnet18', shape=(1, 3, 8, 8)).on_meta()
 print(type(module).__name__, list(x.shape), [name for name in sys.modules if name.startswith('labgrade')])
 """
-    assert in_a_fresh_process(code) == "ResNet [1, 3, 8, 8] []"
+    assert in_a_fresh_process(code) == "ResNet [1, 3, 8, 8] ['labgrade', 'labgrade.zoo_networks']"
 
 
 @pytest.mark.parametrize("name", zoo.names())
@@ -125,7 +127,7 @@ def test_weights_do_not_depend_on_what_was_drawn_before_and_disturb_nothing():
 
 def test_seeded_weights_are_the_same_in_another_process():
     code = """
-from labgrade import zoo
+from labgrade import zoo, zoo_networks
 module, x = zoo.Subject(model='torchvision/squeezenet1_1', shape=(1, 3, 32, 32), input_seed=5).with_weights()
 print(repr(float(module.features[0].weight.detach().double().sum())), repr(float(x.double().sum())))
 """
