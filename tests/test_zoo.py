@@ -66,7 +66,7 @@ spec.loader.exec_module(zoo)
 module, x = zoo.Subject(model='torchvision/resnet18', shape=(1, 3, 8, 8)).on_meta()
 print(type(module).__name__, list(x.shape), [name for name in sys.modules if name.startswith('labgrade')])
 """
-    assert in_a_fresh_process(code) == "ResNet [1, 3, 8, 8] []"
+    assert in_a_fresh_process(code) == "ResNet [1, 3, 8, 8] ['labgrade', 'labgrade.zoo_options']"
 
 
 @pytest.mark.parametrize("name", zoo.names())
