@@ -49,15 +49,15 @@ print(first is second, hasattr(torch.ops.torchvision, 'nms'), first.__name__)
     assert in_a_fresh_process(code) == "True True torchvision"
 
 
-def test_the_zoo_needs_nothing_of_labgrade_but_its_networks_and_loads_by_its_path():
+def test_the_zoo_needs_nothing_else_of_labgrade_and_loads_by_its_path():
     imported = {
-        f"{node.module}.{name.name}"
-        for file in (zoo.__file__, zoo_networks.__file__)
-        for node in ast.walk(ast.parse(Path(file).read_text(encoding="utf-8")))
+        f"{node.module}.{alias.name}"
+        for path in zoo.SOURCES
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.ImportFrom)
-        for name in node.names
+        for alias in node.names
     }
-    assert {name for name in imported if name.startswith("labgrade")} == {"labgrade.zoo_networks"}
+    assert {name for name in imported if name.startswith("labgrade")} == {"labgrade.zoo_networks", "labgrade.zoo_options"}
     code = f"""
 import importlib.util, sys
 spec = importlib.util.spec_from_file_location('elsewhere', {zoo.__file__!r})
@@ -66,7 +66,7 @@ spec.loader.exec_module(zoo)
 module, x = zoo.Subject(model='torchvision/resnet18', shape=(1, 3, 8, 8)).on_meta()
 print(type(module).__name__, list(x.shape), [name for name in sys.modules if name.startswith('labgrade')])
 """
-    assert in_a_fresh_process(code) == "ResNet [1, 3, 8, 8] ['labgrade', 'labgrade.zoo_networks']"
+    assert in_a_fresh_process(code) == "ResNet [1, 3, 8, 8] ['labgrade', 'labgrade.zoo_networks', 'labgrade.zoo_options']"
 
 
 @pytest.mark.parametrize("name", zoo.names())

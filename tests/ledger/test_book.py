@@ -9,7 +9,7 @@ import pytest
 from handed_in import read
 
 from labgrade import course, spec, wording
-from labgrade.graded import graded_so_far
+from labgrade.graded import Judged, graded_so_far
 from labgrade.items import items
 from labgrade.ledger import parts, rows
 from labgrade.ledger.book import Rules, SubmissionBook
@@ -37,7 +37,7 @@ def opened(room):
 
         def grade(asked):
             judged.append(asked)
-            return graded_so_far(asked, verdict, "somewhere")
+            return graded_so_far(asked, Judged(verdict=verdict, origin="somewhere"))
 
         book = SubmissionBook(
             ledger, parts.Parts(found), read(room.submissions / "s000", "s000"), Rules(run=1, **rules)

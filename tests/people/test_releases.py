@@ -16,8 +16,8 @@ from labgrade.people.decided import decided
 from labgrade.people.decisions import Decisions, Place
 from labgrade.people.marking import mark
 from labgrade.report import json as as_json
-from labgrade.results import ComparedRow, Deduction
-from labgrade.verdict import correct, incorrect
+from labgrade.results import Deduction
+from labgrade.verdict import ComparedRow, correct, incorrect
 
 
 def with_override(points, check="total", whole=CLASS):
@@ -69,7 +69,7 @@ def test_hidden_checks_are_shown_where_asked_without_their_facts():
 
 
 def test_a_release_keeps_the_view_itself(tmp_path):
-    rows = (ComparedRow(name="conv1", got=1.0, expected=2.0, right=False),)
+    rows = (ComparedRow(name="conv1", column="macs", got=1.0, expected=2.0, right=False),)
     rich = student("ann", handed_in="2026-11-20T23:59:00+08:00", handed_in_by="its last commit", members=("b1",))
     first = rich.tasks[0].checks[0]
     changed = replace(

@@ -272,7 +272,7 @@ def test_the_roster_and_the_rules_of_the_course_are_applied(run, course):
 def test_a_folder_without_results_is_said(course, capsys, verb):
     assert main([verb, "nowhere"]) == 2
     assert capsys.readouterr().err.startswith("labgrade: ")
-    (course / "results/ledger.sqlite").write_text("{")
+    (course / "results/ledger.sqlite").write_text("no database" * 100)
     assert main([verb, "results"]) == 2
     assert "ledger.sqlite" in capsys.readouterr().err
 
