@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from labgrade import zoo, zoo_networks
+from labgrade import zoo
 
 ROOT = Path(__file__).parents[1]
 
@@ -57,7 +57,10 @@ def test_the_zoo_needs_nothing_else_of_labgrade_and_loads_by_its_path():
         if isinstance(node, ast.ImportFrom)
         for alias in node.names
     }
-    assert {name for name in imported if name.startswith("labgrade")} == {"labgrade.zoo_networks", "labgrade.zoo_options"}
+    assert {name for name in imported if name.startswith("labgrade")} == {
+        "labgrade.zoo_networks",
+        "labgrade.zoo_options",
+    }
     code = f"""
 import importlib.util, sys
 spec = importlib.util.spec_from_file_location('elsewhere', {zoo.__file__!r})
@@ -66,7 +69,9 @@ spec.loader.exec_module(zoo)
 module, x = zoo.Subject(model='torchvision/resnet18', shape=(1, 3, 8, 8)).on_meta()
 print(type(module).__name__, list(x.shape), [name for name in sys.modules if name.startswith('labgrade')])
 """
-    assert in_a_fresh_process(code) == "ResNet [1, 3, 8, 8] ['labgrade', 'labgrade.zoo_networks', 'labgrade.zoo_options']"
+    assert (
+        in_a_fresh_process(code) == "ResNet [1, 3, 8, 8] ['labgrade', 'labgrade.zoo_networks', 'labgrade.zoo_options']"
+    )
 
 
 @pytest.mark.parametrize("name", zoo.names())

@@ -107,7 +107,6 @@ def grade(asked: Asked, choose: Callable[[course.Course], list[Path]], tell: Cal
     specs = spec.read_all(choose(found), found)
     tasks = tuple(read.task for read in specs if read.task is not None)
     came = Came(broken=[finding for read in specs for finding in read.findings])
-    there = {(path.parent.name, path.stem) for path in spec.files(found.specs)}
     with (
         lock.held(asked.results),
         tempfile.TemporaryDirectory(prefix="labgrade-store-", ignore_cleanup_errors=True) as store,
@@ -120,18 +119,7 @@ def grade(asked: Asked, choose: Callable[[course.Course], list[Path]], tell: Cal
         with Ledger(asked.results, write=True) as ledger:
             since = reading.unfinished_since(ledger)
             run = rows.begin(ledger, asked.plain())
-        plan = Plan(
-            course=found,
-            tasks=tasks,
-            offered=offered,
-            results=asked.results,
-            run=run,
-            known=_known(found, tasks, asked.torch_home),
-            lower=asked.lower,
-            torch_home=asked.torch_home,
-            decisions=decisions.read(asked.results),
-            elsewhere=frozenset(there - {(task.lab, task.id) for task in tasks}),
-        )
+        plan = _plan(asked, found, tasks, offered, run)
         tell(Begun(submissions=len(offered.names), checks=len(offered.names) * sum(len(items(t)) for t in tasks)))
         _Run(asked, plan, came, tell).all()
         with Ledger(asked.results) as ledger:
@@ -227,6 +215,23 @@ class _Run:
     def _unsteady(self) -> set[str]:
         with Ledger(self._plan.results) as ledger:
             return reading.unsteady(ledger)
+
+
+def _plan(asked: Asked, found: course.Course, tasks: tuple[Task, ...], offered: submission.Offered, run: int) -> Plan:
+    """What all processes of the run know."""
+    there = {(path.parent.name, path.stem) for path in spec.files(found.specs)}
+    return Plan(
+        course=found,
+        tasks=tasks,
+        offered=offered,
+        results=asked.results,
+        run=run,
+        known=_known(found, tasks, asked.torch_home),
+        lower=asked.lower,
+        torch_home=asked.torch_home,
+        decisions=decisions.read(asked.results),
+        elsewhere=frozenset(there - {(task.lab, task.id) for task in tasks}),
+    )
 
 
 def _known(found: course.Course, tasks: Iterable[Task], weights: Path | None) -> Parts:
