@@ -278,7 +278,8 @@ def test_pytest_uses_the_ledger_too_and_says_the_same_with_and_without_xdist(roo
             check=False,
             capture_output=True,
         )
-        return json.loads((room.folder / "out.json").read_text())["submissions"]
+        written = re.sub(r'"seconds": [^,}]*', '"seconds": 0', (room.folder / "out.json").read_text())
+        return json.loads(written)["submissions"]
 
     plain = graded()
     first = graded("--results=results", *workers)
