@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from labgrade import commands, course, spec, torch_home
+from labgrade import commands, course, second_opinion, spec, torch_home
 from labgrade.class_run import run
 from labgrade.class_run.run import Asked
 from labgrade.errors import SpecError, UsageError
@@ -36,6 +36,7 @@ def add_to(verbs: Any) -> None:
     parser.add_argument("--task", action="append", metavar="ID", help="only this task (may be given again)")
     parser.add_argument("--submission", action="append", metavar="NAME", help="only this one (may be given again)")
     parser.add_argument("--torch-home", type=Path, metavar="DIR", help=torch_home.HELP)
+    parser.add_argument("--second-opinion", action="store_true", help=second_opinion.HELP)
     _how(parser)
     parser.set_defaults(run=grade)
     again = verbs.add_parser("regrade", help="grade again what changed since, and show before, after and why")
@@ -77,6 +78,7 @@ def grade(options: argparse.Namespace) -> int:
         torch_home=torch_home.find(options.torch_home),
         unsafe=options.unsafe,
         lower=options.allow_lower,
+        second_opinions=options.second_opinion,
     )
     return _go(asked)
 

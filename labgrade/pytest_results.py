@@ -45,7 +45,8 @@ def of(config: pytest.Config, course: Course, weights: Path | None) -> Results |
         config.add_cleanup(stack.close)
         stack.enter_context(lock.held(folder))
         told = _begin(config, folder, course, source, weights)
-    return Results(folder, Parts(course, weights), told)
+    known = Parts(course, weights, second_opinions=config.getoption("second_opinion"))
+    return Results(folder, known, told)
 
 
 def _begin(config: pytest.Config, folder: Path, course: Course, source: Path, weights: Path | None) -> int:
@@ -57,6 +58,7 @@ def _begin(config: pytest.Config, folder: Path, course: Course, source: Path, we
         "tasks": [],
         "names": [] if "all" in names else names,
         "torch_home": str(weights.absolute()) if weights else "",
+        "second_opinions": config.getoption("second_opinion"),
     }
     with Ledger(folder, write=True) as ledger:
         return rows.begin(ledger, asked)

@@ -53,6 +53,7 @@ class Asked:
     torch_home: Path | None = None
     unsafe: bool = False
     lower: bool = False
+    second_opinions: bool = False
 
     def plain(self) -> dict[str, Any]:
         """As the ledger keeps it, for `regrade`."""
@@ -63,6 +64,7 @@ class Asked:
             "tasks": list(self.tasks),
             "names": list(self.names),
             "torch_home": str(self.torch_home.absolute()) if self.torch_home else "",
+            "second_opinions": self.second_opinions,
         }
 
 
@@ -226,17 +228,18 @@ def _plan(asked: Asked, found: course.Course, tasks: tuple[Task, ...], offered: 
         offered=offered,
         results=asked.results,
         run=run,
-        known=_known(found, tasks, asked.torch_home),
+        known=_known(found, tasks, asked),
         lower=asked.lower,
         torch_home=asked.torch_home,
         decisions=decisions.read(asked.results),
+        second_opinions=asked.second_opinions,
         elsewhere=frozenset(there - {(task.lab, task.id) for task in tasks}),
     )
 
 
-def _known(found: course.Course, tasks: Iterable[Task], weights: Path | None) -> Parts:
+def _known(found: course.Course, tasks: Iterable[Task], asked: Asked) -> Parts:
     """What each check of the course depends on."""
-    known = Parts(found, weights)
+    known = Parts(found, asked.torch_home, second_opinions=asked.second_opinions)
     for task in tasks:
         for item in items(task):
             known.of(task, item)
@@ -254,6 +257,7 @@ def from_plain(plain: dict[str, Any], results: Path, options: argparse.Namespace
             tasks=tuple(plain["tasks"]),
             names=tuple(plain["names"]),
             torch_home=Path(plain["torch_home"]) if plain["torch_home"] else None,
+            second_opinions=plain.get("second_opinions", False),
             jobs=options.jobs,
             unsafe=options.unsafe,
             lower=options.allow_lower,

@@ -39,6 +39,7 @@ class Plan:
     torch_home: Path | None = None
     elsewhere: frozenset[tuple[str, str]] = field(default_factory=frozenset)
     decisions: Decisions = field(default_factory=Decisions)
+    second_opinions: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +74,12 @@ class Worker:
 
     def __init__(self, conversation: Conversation, plan: Plan, ledger: Ledger) -> None:
         self._conversation, self._plan, self._ledger = conversation, plan, ledger
-        self._grader = pipeline.Grader(plan.course, torch_home=plan.torch_home, secret=(plan.results,))
+        self._grader = pipeline.Grader(
+            plan.course,
+            torch_home=plan.torch_home,
+            secret=(plan.results,),
+            second_opinions=plan.second_opinions,
+        )
         self._joined = False
         self._rules = Rules(
             run=plan.run, again=plan.again, lower=plan.lower, before=self._join, after=conversation.tell

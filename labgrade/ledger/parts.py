@@ -3,7 +3,7 @@
 `submission`: every file that was handed in. `spec`: what the check means. `checker`, `quantities`: their files, and
 what these import. `labgrade`: the engine's files, whatever its version is called. `libraries`: the versions of those
 that we use. Where a student's code may run: `imports`, the versions of what it imports, and `weights`, those that are
-offered.
+offered. Some checks have more: `tools` that build a program, `search`, `second opinion`.
 """
 
 from __future__ import annotations
@@ -14,17 +14,20 @@ import importlib.util
 import json
 import platform
 import re
+import shutil
 import sys
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from labgrade import second_opinion
+from labgrade.explained import companions
 from labgrade.ledger import sources
 from labgrade.ledger.meaning import meaning
-from labgrade.model import CallForm, QuantityCall, RunForm
+from labgrade.model import BuildForm, CallForm, QuantityCall, RunForm
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-    from pathlib import Path
 
     from labgrade.course import Course
     from labgrade.items import Item
@@ -46,8 +49,9 @@ def digest_of(content: object) -> str:
 class Parts:
     """The parts of each item of a course. `contents` has what each digest stands for."""
 
-    def __init__(self, course: Course, weights: Path | None = None) -> None:
+    def __init__(self, course: Course, weights: Path | None = None, *, second_opinions: bool = False) -> None:
         self._course = course
+        self._second_opinions = second_opinions
         self._weights = dict(_weights(weights)) if weights is not None else {}
         self._known: dict[tuple[str, str, str], dict[str, str]] = {}
         self._read: dict[Path, list[Path]] = {}
@@ -61,12 +65,13 @@ class Parts:
             found: dict[str, Any] = {
                 "spec": meaning(task, item),
                 "checker": self._checker(item.check),
-                "quantities": self._quantities(item.check),
+                "quantities": self._quantities(item),
                 "labgrade": sources.engine(),
                 "libraries": libraries(),
             }
             if runs(task, item):
                 found["weights"] = self._weights
+            found |= self._of_some(task, item)
             self._known[place] = {name: self.keep(content) for name, content in found.items() if content}
         return self._known[place]
 
@@ -76,16 +81,31 @@ class Parts:
         self.contents[digest] = content
         return digest
 
+    def _of_some(self, task: Task, item: Item) -> dict[str, Any]:
+        """The parts that only some checks have: what builds a program, what searches, what a second opinion takes."""
+        call = item.check.measured
+        other = second_opinion.of(call, self._course.quantities) if call is not None else None
+        builds = any(isinstance(form, BuildForm) for form in task.answers[item.check.answer].forms)
+        return {
+            "tools": _tools() if builds else {},
+            "search": {"hypothesis": _version("hypothesis") or "absent"} if item.check.counterexample else {},
+            "second opinion": self._of(self._course.quantities.get(other.quantity))
+            if other is not None and self._second_opinions
+            else {},
+        }
+
     def _checker(self, check: Check) -> dict[str, str]:
         return self._of(self._course.checkers.get(check.checker.name)) if check.checker is not None else {}
 
-    def _quantities(self, check: Check) -> dict[str, str]:
+    def _quantities(self, item: Item) -> dict[str, str]:
+        check = item.check
         others = (other.source for other in (*check.also_right, *check.misconceptions))
         named = {
             each.quantity
             for each in (check.expected, check.measured, *others, *(row.expected for row in check.beside))
             if isinstance(each, QuantityCall)
         }
+        named |= {call.quantity for call, _ in companions(item, self._course.quantities)}
         return {
             path: digest
             for name in sorted(named)
@@ -104,7 +124,16 @@ class Parts:
 
 def runs(task: Task, item: Item) -> bool:
     """Whether a student's code may run for this item."""
-    return any(isinstance(form, CallForm | RunForm) for form in task.answers[item.check.answer].forms)
+    return any(isinstance(form, CallForm | RunForm | BuildForm) for form in task.answers[item.check.answer].forms)
+
+
+@cache
+def _tools() -> dict[str, str]:
+    """The compilers and what drives them, as they lie there; a program is built anew where one changed."""
+    found = {name: shutil.which(name) for name in ("cmake", "make", "c++")}
+    return {
+        name: f"{path} {Path(path).resolve().stat().st_mtime_ns}" if path else "absent" for name, path in found.items()
+    }
 
 
 @cache
