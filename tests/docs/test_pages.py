@@ -118,7 +118,7 @@ def test_the_examples_of_a_page_work(page, tmp_path):
 
 def parses(command):
     with contextlib.suppress(SystemExit):
-        cli._parser().parse_args(shlex.split(command.partition(" | ")[0].partition(" 2>")[0]))
+        cli._parser().parse_args(shlex.split(re.split(r" (?:\||&&|2>) ?", command)[0]))
         return True
     return False
 
