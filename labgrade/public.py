@@ -71,8 +71,8 @@ def _inherited(case: dict[str, Any], main: dict[str, Any]) -> dict[str, Any]:
 
 
 def _without_defaults(check: dict[str, Any]) -> dict[str, Any]:
-    """`hidden: false` would tell that there is something to hide."""
-    return {key: value for key, value in check.items() if key != "hidden"}
+    """`hidden: false` would tell that there is something to hide; what stands `beside` is for whoever marks."""
+    return {key: value for key, value in check.items() if key not in ("hidden", "beside")}
 
 
 def _texts(value: Any) -> Iterator[str]:

@@ -8,6 +8,7 @@ from torch import nn
 from labgrade import course, pipeline, spec, zoo
 from labgrade.answers import text
 from labgrade.answers.typed import as_value
+from labgrade.judge import judge
 from labgrade.model import TextForm
 from labgrade.results import Submission
 from labgrade.verdict import Outcome
@@ -47,7 +48,7 @@ SUBJECT = {
 def judged():
     with pipeline.Grader(COURSE) as grader:
         judging, expect = grader.means(TASK, TASK.checks[0], TASK.subject)
-        yield lambda value: pipeline.judge(TASK.checks[0], value, judging, expect)
+        yield lambda value: judge(TASK.checks[0], value, judging, expect)
 
 
 def torchsummary(calls, batch):
