@@ -344,14 +344,18 @@ def test_the_labs_kit_with_the_exemplars_code_is_right(of_lab, tmp_path, capsys,
     shutil.copytree(of_lab, folder)
     shutil.rmtree(folder / "specs/acal-lab2" / TILES_ALEXNET, ignore_errors=True)
     (folder / "specs/acal-lab2" / f"{TILES_ALEXNET}.yaml").unlink()
-    for source in ("exemplar", "tiling-exemplar"):
+    if not (shutil.which("cmake") and shutil.which("c++")):  # then a machine can't tell what a program in C++ prints
+        for path in (folder / "specs/acal-lab2").glob("2-4-*.yaml"):
+            path.unlink()
+    for source in ("exemplar", "tiling-exemplar", "cpp-exemplar"):
         shutil.copytree(ROOT / "submissions" / source, folder, dirs_exist_ok=True)
     monkeypatch.chdir(folder)
     assert main(["check", ".", "--json", "-"]) == 0
     out = capsys.readouterr().out
     outcomes = re.findall(r'"outcome": "(\w+)"', out)
     assert len(outcomes) > 25
-    assert set(outcomes) == {"CORRECT"}
+    assert set(outcomes) <= {"CORRECT", "MANUAL"}
+    assert outcomes.count("MANUAL") <= 1  # the comparison in words
 
 
 def test_the_subjects_of_a_kit_are_the_files_that_its_tasks_are_about(own, monkeypatch):
