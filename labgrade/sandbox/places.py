@@ -27,7 +27,8 @@ class Places:
 def find(secret: tuple[str, ...] = (), trusted: tuple[str, ...] = (), offered: tuple[str, ...] = ()) -> Places:
     """What this interpreter needs, and what is `offered`. Covered: labgrade itself, its rooms, and `secret`.
 
-    An installed labgrade lies beside torch, with its specs and its `reference/`, the answer sheet.
+    An installed labgrade lies beside torch, with its specs and its `reference/`, the answer sheet. So may others: an
+    editable installation has copies there, and what the system installed is in sight, too.
     """
     package = Path(__file__).resolve().parent.parent
     installed = package.parent.name.endswith("-packages")
@@ -39,7 +40,7 @@ def find(secret: tuple[str, ...] = (), trusted: tuple[str, ...] = (), offered: t
         for path in (os.path.abspath(place), str(Path(place).resolve())):  # noqa: PTH100
             if os.path.lexists(path) and path != "/" and not any(_within(path, other) for other in shown):
                 shown.append(path)
-    covered = {str(Path(place).resolve()) for place in (*own, *secret) if Path(place).exists()}
+    covered = {str(Path(place).resolve()) for place in (*own, *_installed(), *secret) if Path(place).exists()}
     inside = sorted(place for place in covered if _shown(place, shown))
     return Places(tuple(shown), tuple(inside), trusted)
 
@@ -47,6 +48,14 @@ def find(secret: tuple[str, ...] = (), trusted: tuple[str, ...] = (), offered: t
 def trusted_place(folder: str) -> str:
     """Where a trusted folder is in a private root: it may lie within what is covered."""
     return f"/trusted/{Path(folder).name}"
+
+
+def _installed() -> list[str]:
+    """Every labgrade among the packages of an interpreter in sight."""
+    searched = {Path(place) for place in sys.path if place.endswith("-packages")}
+    for prefix in dict.fromkeys((sys.prefix, sys.base_prefix, "/usr", "/usr/local")):
+        searched.update(Path(prefix).glob("[Ll]ib*/python*/*-packages"))
+    return [str(folder / "labgrade") for folder in sorted(searched)]
 
 
 def _programs() -> list[str]:

@@ -47,6 +47,14 @@ def test_an_installed_labgrade_is_covered_and_its_neighbours_are_not(installed):
     assert str(installed) in listed
 
 
+def test_every_labgrade_among_the_packages_is_covered_whichever_runs(installed, monkeypatch):
+    """An editable installation leaves copies of `reference/` and `specs/` beside torch, and runs from elsewhere."""
+    for module in (ROOT / "labgrade/sandbox/places.py", installed / "labgrade/sandbox/places.py"):
+        monkeypatch.setattr(places, "__file__", str(module))
+        assert not below(installed / "labgrade/builtin/reference/macs.py", places.readable(places.find())[0])
+    assert str(installed / "labgrade") in places.find().covered
+
+
 def test_secret_folders_within_what_is_shown_are_covered(installed):
     secret = installed / "torch"
     found = places.find(secret=(str(secret), "/no/such/folder"))
