@@ -1,5 +1,6 @@
 """What is found again, and what is not: by all that a verdict depends on."""
 
+import time
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -171,6 +172,14 @@ def test_a_library_that_a_submission_imports_is_part_of_what_it_depends_on(tmp_p
     assert set(found) == {"nowhere_at_all", "numpy"}
     assert found["nowhere_at_all"] == "absent"
     assert found["numpy"][0].isdigit()
+
+
+@pytest.mark.parametrize("line", ["from " + "a" * 200_000, "import" + " " * 200_000, "from a" + ".a" * 100_000])
+def test_what_a_submission_imports_is_found_in_one_look_at_each_line(line, tmp_path):
+    (tmp_path / "hw.py").write_text(f"{line}\nfrom numpy . linalg import norm\nimport torch\n")
+    began = time.process_time()
+    assert {"numpy", "torch"} <= set(parts.imports(read(tmp_path, "s")))
+    assert time.process_time() - began < 2.0
 
 
 def test_a_library_counts_only_where_code_may_run(task):
