@@ -13,7 +13,7 @@ from labgrade.intake.store import DamagedError, Store
 from labgrade.results import Submission, printable
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
 _MOST_NAMED = 8
@@ -145,7 +145,19 @@ def _from_folder(source: Path) -> dict[str, _Sources]:
             whole = below == (entry.name,)
             own = found.setdefault(entry.name if whole and name in found else name, _Sources())
             own.files.append((entry, below))
+    _refuse_alike(found)
     return found
+
+
+def _refuse_alike(found: Iterable[str]) -> None:
+    """Two that are printed alike would be one in every report, and the verdicts of one would be the other's."""
+    printed: dict[str, str] = {}
+    for name in found:
+        shown = printable(name)
+        if shown in printed:
+            message = f"two submissions are called '{shown}', one of them by bytes that are no UTF-8; rename one"
+            raise UsageError(message)
+        printed[shown] = name
 
 
 def _take_all(sources: _Sources, own: Store) -> None:

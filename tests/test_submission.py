@@ -113,6 +113,17 @@ def test_a_file_is_not_a_submission(tmp_path, take):
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems refuse such names")
+@pytest.mark.parametrize("asked", ["all", "anna"])
+def test_two_that_are_printed_alike_are_refused(tmp_path, asked):
+    """In every report they would be one, and what one of them did would be the other's."""
+    for name in (b"lab\xff", b"lab\\xff", b"anna"):
+        os.makedirs(os.fsencode(tmp_path) + b"/class/" + name)  # noqa: PTH103 - a name of bytes
+    for take in (submission.find, submission.offer):
+        with pytest.raises(UsageError, match="two submissions are called 'lab"):
+            take(tmp_path / "class", [asked], tmp_path / "store")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems refuse such names")
 def test_names_that_are_not_utf_8_can_be_printed_and_asked_for(tmp_path):
     raw = os.fsencode(tmp_path) + b"/class/lab\xff"
     os.makedirs(raw)  # noqa: PTH103 - a name of bytes

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING
 from labgrade import policy
 from labgrade.report import sums
 from labgrade.report.seen import seen
+from labgrade.results import Report
 from labgrade.verdict import PENDING, Outcome
 
 if TYPE_CHECKING:
     from fractions import Fraction
 
     from labgrade.model import Plain
-    from labgrade.results import Graded, Report, SubmissionReport, TaskReport
+    from labgrade.results import Graded, SubmissionReport, TaskReport
 
 
 def render(report: Report) -> str:
@@ -28,7 +29,7 @@ def render(report: Report) -> str:
     document: dict[str, Plain] = {
         "score": _number(total.final),
         "execution_time": round(sum(check.seconds for check in sums.checks(submission))),
-        "output": _output(submission, total),
+        "output": _output(submission),
         "output_format": "text",
         "test_output_format": "text",
         "test_name_format": "text",
@@ -43,12 +44,12 @@ def render(report: Report) -> str:
     return json.dumps(document, ensure_ascii=False, indent=2, allow_nan=False)
 
 
-def _output(submission: SubmissionReport, total: policy.Totals) -> str:
-    """What holds for the whole submission. Nothing here tells of hidden checks: no total, no count."""
-    lines = [f"left out: {remark}" for remark in submission.remarks]
-    lines += [f"{each.lab}: {sums.points(each.points)} points are taken: {each.why}" for each in submission.deductions]
-    visible = any(check.verdict.outcome in PENDING and not check.hidden for check in sums.checks(submission))
-    if total.pending and visible:
+def _output(submission: SubmissionReport) -> str:
+    """What holds for the whole submission. Nothing here tells of hidden checks: no total, no count, no share of them."""
+    (shown,) = policy.for_student(Report(submissions=(submission,))).submissions
+    lines = [f"left out: {remark}" for remark in shown.remarks]
+    lines += [f"{each.lab}: {sums.points(each.points)} points are taken: {each.why}" for each in shown.deductions]
+    if any(check.verdict.outcome in PENDING for check in sums.checks(shown)):
         lines.append("some checks wait for a person, so the score may still rise")
     return seen("\n".join(lines))
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
     from labgrade.model import Plain
-    from labgrade.results import Graded, Report, SubmissionReport, TaskReport
+    from labgrade.results import Deduction, Graded, Report, SubmissionReport, TaskReport
     from labgrade.verdict import TileGrid
 
 SCHEMA = "labgrade/report/2"
@@ -50,12 +50,15 @@ def _submission(submission: SubmissionReport) -> dict[str, Plain]:
         "earned": _number(total.earned),
         "at_most": _number(total.at_most),
         "final": _number(total.final),
-        "deductions": [
-            {"lab": each.lab, "points": _number(each.points), "why": each.why} for each in submission.deductions
-        ],
+        "deductions": [_deduction(each) for each in submission.deductions],
         "left_out": list(submission.remarks),
         "tasks": [_task(task) for task in submission.tasks],
     }
+
+
+def _deduction(deduction: Deduction) -> dict[str, Plain]:
+    share = {"share": str(deduction.share), "of_earned": deduction.of_earned} if deduction.share is not None else {}
+    return {"lab": deduction.lab, "points": _number(deduction.points), "why": deduction.why, **share}
 
 
 def _task(task: TaskReport) -> dict[str, Plain]:

@@ -47,9 +47,18 @@ def _submission(plain: dict[str, Any]) -> SubmissionReport:
         remarks=tuple(plain["left_out"]),
         members=tuple(plain["members"]),
         handed_in=plain["handed_in"],
-        deductions=tuple(
-            Deduction(lab=each["lab"], points=_exact(each["points"]), why=each["why"]) for each in plain["deductions"]
-        ),
+        deductions=tuple(map(_deduction, plain["deductions"])),
+    )
+
+
+def _deduction(plain: dict[str, Any]) -> Deduction:
+    share = plain.get("share")
+    return Deduction(
+        lab=plain["lab"],
+        points=_exact(plain["points"]),
+        why=plain["why"],
+        share=Fraction(share) if share is not None else None,
+        of_earned=plain.get("of_earned", False),
     )
 
 

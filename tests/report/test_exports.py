@@ -135,6 +135,20 @@ def test_what_gradescope_shows_beside_the_tests_tells_nothing_hidden():
     assert [test["visibility"] for test in document["tests"]] == ["visible", "hidden"]
 
 
+@pytest.mark.parametrize("of_earned", [True, False])
+def test_what_is_deducted_of_hidden_checks_is_not_told(of_earned):
+    """A tenth of all points, beside the points that are seen, would say what hidden checks came to."""
+    late = Deduction(lab="", points=Fraction(6, 10), why="late", share=Fraction(1, 10), of_earned=of_earned)
+    secret = graded("secret", 5, correct(), hidden=True)
+    own = (task("t", "T", graded("total", 1, correct()), secret),)
+    late = replace(late, lab=own[0].lab)
+    report = Report(submissions=(SubmissionReport(name="a", tasks=own, deductions=(late,)),))
+    assert "0.1 points are taken" in json.loads(gradescope.render(report))["output"]
+    again = read.read(as_json.render(report), "report.json")
+    assert again.submissions[0].deductions == (late,)
+    assert for_student(again).submissions[0].deductions[0].points == Fraction(1, 10)
+
+
 # ---- Markdown, GitHub ------------------------------------------------------------------------------------------
 
 
