@@ -40,6 +40,7 @@ _REMEDY = "apt install cmake g++ make; `labgrade doctor` tells what is missing"
 _SCRIPT = ".given/build.py"
 _ELF = b"\x7fELF"
 _SAID_CHARS = 4000
+_NOTES_BYTES = 1 << 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,7 +170,7 @@ def _keep(folder: Path, ended: ProgramRun, failed: ProgramRun | None, hint: str)
     folder.mkdir()
     names: list[str] = []
     for path, data in sorted(ended.files.items()):
-        if failed is None and data.startswith(_ELF) and "/CMakeFiles/" not in f"/{path}":
+        if failed is None and data.startswith(_ELF) and _is_within(path) and "/CMakeFiles/" not in f"/{path}":
             (folder / str(len(names))).write_bytes(data)
             (folder / str(len(names))).chmod(0o755)
             names.append(path)
@@ -186,10 +187,17 @@ def _keep(folder: Path, ended: ProgramRun, failed: ProgramRun | None, hint: str)
 def _notes(said: bytes) -> list[str]:
     """What the script noted; a build of the student's may have changed it, so that it is read as theirs."""
     try:
-        notes = json.loads(said)["notes"]
-    except (ValueError, KeyError, TypeError):
+        notes = json.loads(said[:_NOTES_BYTES])["notes"]
+    except (ValueError, KeyError, TypeError, RecursionError):
         return []
-    return [visible(note, _SAID_CHARS)[:300] for note in notes[:5] if isinstance(note, str)] if notes else []
+    if not isinstance(notes, list):
+        return []
+    return [visible(note, _SAID_CHARS)[:300] for note in notes[:5] if isinstance(note, str)]
+
+
+def _is_within(path: str) -> bool:
+    """Whether a path leads to a place below the sources. A build may have tampered with what collects its files."""
+    return "\0" not in path and not {"", ".", ".."} & set(path.split("/"))
 
 
 def _remembered(place: Path) -> Built | None:

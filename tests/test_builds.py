@@ -102,6 +102,30 @@ def test_no_build_can_write_what_is_remembered(build):
 
 
 @needs_tools
+@pytest.mark.parametrize("notes", ["{}", "5", "[]", '"text"', '{"notes": {"a": 1}}', '{"notes": 5}', "[" * 100_000])
+def test_what_a_build_makes_of_our_notes_is_no_fault_of_ours(build, notes):
+    made = {"Makefile": "out: a.cpp\n\tg++ a.cpp -o out\n\tcp notes .build.json\n", "notes": notes}
+    built = build(**made, **{"a.cpp": HELLO.replace("HELLO", '"made"')})
+    assert (built.failed, built.notes, said_by(built)) == (None, (), "made\n")
+
+
+class Forged:
+    """A sandbox whose collector a build has tampered with."""
+
+    def execute(self, request):
+        names = ("../../escaped", "/escaped", "a/../../b", "a//b", "", "nul\0", "good")
+        files = {name: b"\x7fELF" for name in names} if request.name else {}
+        return ProgramRun(status="returned", code=0, stdout=b"version 1\n", files=files)
+
+
+def test_files_of_a_build_stay_below_its_sources(tmp_path):
+    (tmp_path / "hw").mkdir()
+    (tmp_path / "hw/a.cpp").write_text("")
+    sources = build_sources.find(read(tmp_path, "anna"), "hw")
+    assert builds.Builder(Forged(), tmp_path / "builds").build(sources, "x").programs == ("good",)
+
+
+@needs_tools
 def test_release_without_assertions_whatever_the_files_say(build):
     source = "#include <cassert>\n#include <cstdio>\n"
     source += '#ifdef NDEBUG\nint main() { puts("off"); }\n#else\nint main() { puts("on"); }\n#endif\n'

@@ -45,7 +45,7 @@ def render(report: Report) -> str:
 
 
 def _output(submission: SubmissionReport) -> str:
-    """What holds for the whole submission. Nothing here tells of hidden checks: no total, no count, no share of them."""
+    """What holds for the whole submission. Nothing here tells of hidden checks: no total, no count, no share."""
     (shown,) = policy.for_student(Report(submissions=(submission,))).submissions
     lines = [f"left out: {remark}" for remark in shown.remarks]
     lines += [f"{each.lab}: {sums.points(each.points)} points are taken: {each.why}" for each in shown.deductions]

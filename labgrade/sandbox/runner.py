@@ -257,7 +257,7 @@ def _worth_preparing(wanted: Mapping[str, Any] | None) -> Any:
 
 
 def _place(files: Mapping[str, Path], folder: Path) -> None:
-    """Copy files to their names within `folder`.
+    """Copy files to their names within `folder`; what is in the way there, a file or a folder, gives way.
 
     Raises:
         OSError: one of them cannot be read, or its name leads out of the folder.
@@ -267,7 +267,12 @@ def _place(files: Mapping[str, Path], folder: Path) -> None:
         if target.resolve() == folder.resolve() or not target.resolve().is_relative_to(folder.resolve()):
             message = f"'{name}' is no place within the folder"
             raise OSError(message)
+        for parent in target.relative_to(folder).parents:
+            if (folder / parent).is_file():
+                (folder / parent).unlink()
         target.parent.mkdir(parents=True, exist_ok=True)
+        if target.is_dir():
+            handin.discard(target)
         target.unlink(missing_ok=True)
         shutil.copyfile(source, target)
         if os.access(source, os.X_OK):

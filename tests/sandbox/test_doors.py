@@ -70,6 +70,18 @@ def test_what_is_provided_wins_and_stays_within_the_folder(run, tmp_path):
     assert "'../../escaped' is no place within the folder" in refused.reason
 
 
+def test_what_is_in_the_way_of_what_is_provided_gives_way(run, tmp_path):
+    """A student's folder with the name of a file of ours, or the other way round, would be a fault of ours for ever."""
+    ours = tmp_path / "ours.txt"
+    ours.write_text("ours")
+    for path in ("student/weights.txt/below/hw.py", "student/given", "student/models"):
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text("theirs")
+    provide = {"weights.txt": ours, "given/weights.txt": ours, "models/a/b.txt": ours}
+    done = run(f"for path in {list(provide)}: print(open(path).read())", provide=provide)
+    assert (done.status, done.stdout) == ("returned", b"ours\n" * 3)
+
+
 def test_a_program_that_is_killed_or_not_there(run, runner):
     killed = run("import os; os.kill(os.getpid(), 11)")
     assert (killed.status, killed.code) == ("returned", -11)
