@@ -15,9 +15,14 @@ _ERROR = re.compile(
 _FROM = re.compile(r"^(?:In file included from |                 from )(?P<place>[^:\n]{1,300}:\d+)", re.MULTILINE)
 _REQUIRED = re.compile(r"^(?P<place>[^\s:][^:\n]{0,300}:\d+(?::\d+)?):   required (?:from|by)", re.MULTILINE)
 _CMAKE = re.compile(
-    r"^CMake Error(?: at (?P<place>[^\s:]{1,300}:\d+) \([^)\n]*\))?:\s*(?P<said>[^\n]{1,500})", re.MULTILINE
+    r"^CMake Error(?: at (?P<place>[^\s:]{1,300}:\d+) \([^)\n]*\))?:\s*"
+    r"(?P<said>[^\n]{1,500}(?:\n  \S[^\n]{0,200}){0,5})",  # a paragraph
+    re.MULTILINE,
 )
 _LINKER = re.compile(r"^(?:[^\n]{0,300}: )?(?P<said>undefined reference to [^\n]{1,300})", re.MULTILINE)
+_OF_TORCH = re.compile(r"\b(?:torch|c10|at|caffe2)::")
+_OF_MAIN = re.compile(r"[`']main'")
+_CUDA = re.compile(r"cannot find -l(?:torch_cuda|c10_cuda|cuda|nvrtc)")
 _LIBRARY = re.compile(r"ld: (?P<said>cannot find [^\n]{1,200})")
 _MAKE = re.compile(r"^make[^\n:]{0,20}: \*\*\* (?P<said>[^\n]{1,300})", re.MULTILINE)
 _FULL = re.compile(r"File size limit exceeded|File too large|No space left on device")
@@ -38,7 +43,7 @@ def first_error(log: str) -> str:
         return _compiled(found, log)
     if found := _CMAKE.search(log):
         place = f"{found['place']}: " if found["place"] else ""
-        return f"{place}CMake: {found['said'].strip()}"[:_SAID_CHARS]
+        return f"{place}CMake: {' '.join(found['said'].split())}"[:_SAID_CHARS]
     for pattern in (_LINKER, _LIBRARY):
         if found := pattern.search(log):
             return f"the linker: {found['said'].strip()}"[:_SAID_CHARS]
@@ -64,8 +69,16 @@ def remedy(log: str) -> str:
     said = found["said"] if found else ""
     if "No such file or directory" in said and ("/" in said or ".." in said):
         return "hand in the file that is included, and include it by a path within your folder: no other is there"
-    if _LINKER.search(log) and "torch" in log:
-        return 'link LibTorch: target_link_libraries(... "${TORCH_LIBRARIES}")'
+    if found := _LINKER.search(log):
+        if _OF_TORCH.search(found["said"].partition("(")[0]):
+            return 'link LibTorch: target_link_libraries(... "${TORCH_LIBRARIES}")'
+        if _OF_MAIN.search(found["said"]):
+            return "no file that is built has a main(): name the one that has in add_executable(...)"
+        return (
+            "it is declared and used, but no file that is built defines it: name that file in add_executable(...), too"
+        )
+    if _CUDA.search(log):
+        return "PyTorch is the CPU's here: link \"${TORCH_LIBRARIES}\", and no library of CUDA's by its name"
     return ""
 
 

@@ -55,13 +55,14 @@ def find(submission: Submission, folder: str) -> Sources | str | None:
     """The sources below `folder` (`""` is the top); why they can't be told; None where there are none.
 
     A folder that lies deeper, or is written in other case, is taken where it is the only one of its name. What was
-    built elsewhere and LibTorch itself are left out, and so are large files, which are models.
+    built elsewhere and LibTorch itself are left out, and so are large files, which are models. Where there is no such
+    folder, one C++ file of its name stands for it.
     """
     bases = _bases(submission.files, folder)
     if len(bases) > 1:
         return f"{len(bases)} folders could be '{folder}': {_named(bases)}; keep one"
     if not bases:
-        return None
+        return _called(submission, folder)
     base = bases[0]
     inside = [file.removeprefix(f"{base}/") if base else file for file in submission.files if _below(file, base)]
     top = submission.folder / base
@@ -78,6 +79,19 @@ def find(submission: Submission, folder: str) -> Sources | str | None:
     if len(alone) > 1:
         return f"there are {len(alone)} C++ files in '{name}' ({_named(alone)}) and no CMakeLists.txt or Makefile"
     return Sources(folder=top, name=name, files=files, kind="file", file=alone[0]) if alone else None
+
+
+def _called(submission: Submission, folder: str) -> Sources | str | None:
+    wanted = [f"{folder.rpartition('/')[2]}{suffix}".lower() for suffix in _SUFFIXES]
+    found = [file for file in submission.files if PurePosixPath(file).name.lower() in wanted]
+    if len(found) > 1:
+        return f"{len(found)} files could be '{folder}': {_named(found)}; keep one"
+    if not found:
+        return None
+    file = PurePosixPath(found[0])
+    return Sources(
+        folder=submission.folder / file.parent, name=file.name, files=(file.name,), kind="file", file=file.name
+    )
 
 
 def _bases(files: Iterable[str], folder: str) -> list[str]:

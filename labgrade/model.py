@@ -162,8 +162,8 @@ class BuildForm:
 
     @property
     def command(self) -> str:
-        """As one would type it, with names for what is given."""
-        return " ".join((self.program, *self.given))
+        """What it is called where one says what came of it; the arguments are always the same."""
+        return self.program
 
 
 Form: TypeAlias = CallForm | EntryForm | TextForm | FileForm | RunForm | BuildForm

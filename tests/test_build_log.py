@@ -23,7 +23,10 @@ REQUIRED = """\
         ("/scratch/handin/src/a.cpp:4:5: fatal error: x.h: No such file or directory\n", "src/a.cpp:4:5: x.h"),
         (INSIDE, "analyze.cpp:1: in Foo.h:40:2: static assertion failed"),
         (REQUIRED, "src/main.cpp:9:5: in stl.h:100:7: no match for 'operator<'"),
-        ("CMake Error at CMakeLists.txt:7 (find_package):\n  By not providing x\n", "CMakeLists.txt:7: CMake: By not"),
+        (
+            "CMake Error at CMakeLists.txt:7 (find_package):\n  By not providing x this\n  one has asked\n\n  Else\n",
+            "CMakeLists.txt:7: CMake: By not providing x this one has asked",
+        ),
         ("CMake Error: The source directory is empty\n", "CMake: The source directory"),
         (
             "/usr/bin/ld: a.o: in function `main':\na.cpp:(.text+0x9): undefined reference to `f()'\n",
@@ -36,7 +39,10 @@ REQUIRED = """\
     ],
 )
 def test_the_first_error(log, first):
-    assert build_log.first_error(log).startswith(first)
+    said = build_log.first_error(log)
+    assert said.startswith(first)
+    assert "\n" not in said
+    assert "Else" not in said
 
 
 def test_limits_that_tools_run_into_are_told():
@@ -51,4 +57,8 @@ def test_what_to_do():
     assert build_log.remedy(outside).startswith("hand in the file that is included")
     unlinked = "undefined reference to `torch::jit::load(...)'"
     assert "target_link_libraries" in build_log.remedy(unlinked)
+    own = "g++ -I/venv/torch/include\n/usr/bin/ld: a.o: undefined reference to `count(torch::jit::Module&)'\n"
+    assert build_log.remedy(own).startswith("it is declared and used, but no file that is built defines it")
+    assert build_log.remedy("crt1.o: undefined reference to `main'").startswith("no file that is built has a main()")
+    assert "the CPU's here" in build_log.remedy("/usr/bin/ld: cannot find -ltorch_cuda: No such file")
     assert build_log.remedy("a.cpp:1:1: error: expected ';'") == ""

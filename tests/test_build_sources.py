@@ -40,6 +40,18 @@ def test_what_can_t_be_told_is_said(found):
     assert loose == "there are 2 C++ files in 'loose' ('a.cpp', 'b.cc') and no CMakeLists.txt or Makefile"
 
 
+def test_a_file_of_the_folder_s_name_stands_for_it(found):
+    sources = found("lab/HW2-4.cc", "lab/main.cpp")
+    assert (sources.kind, sources.file, sources.files, sources.folder.name) == (
+        "file",
+        "HW2-4.cc",
+        ("HW2-4.cc",),
+        "lab",
+    )
+    assert found("hw2-4.cpp").startswith("2 files could be 'hw2-4': 'hw2-4.cpp', 'lab/HW2-4.cc'; keep one")
+    assert found("hw2-4/a.cpp").file == "a.cpp"
+
+
 def test_no_sources_are_no_answer(found):
     assert found("hw2-4/notes.md") is None
     assert found("other/a.cpp") is None

@@ -157,6 +157,29 @@ def test_paths_to_a_libtorch_elsewhere_lead_to_the_one_that_is_here(build):
 
 @needs_tools
 @pytest.mark.parametrize(
+    "place", ["C:/libtorch", "/Users/Ming Wang/Desktop/libtorch", "~/lab/libtorch-2.2.0", "/home/me/libtorch"]
+)
+def test_a_path_between_quotation_marks_is_replaced_with_its_drive_and_spaces(build, place):
+    lines = f'file(STRINGS "{place}/share/cmake/Torch/TorchConfig.cmake" found)\nadd_executable(x a.cpp)\n'
+    built = build(**{"a.cpp": "int main() {}", "CMakeLists.txt": CMAKE + lines})
+    assert built.failed is None, built.failed
+    assert built.notes == (f"CMakeLists.txt: LibTorch is not in '{place}' here; its path was replaced",)
+
+
+@needs_tools
+@pytest.mark.parametrize("compiler", ["/usr/bin/g++", "clang++", "/opt/llvm/bin/clang++-15", "g++-9", "gcc"])
+@pytest.mark.parametrize("standard", ["-std=c++14", "--std=gnu++11", "-std=c++2a"])
+def test_any_compiler_that_a_makefile_names_is_the_one_that_is_here(build, compiler, standard):
+    source = "#include <c10/macros/Macros.h>\n#include <cassert>\n#include <optional>\n#include <cstdio>\n"
+    source += 'int main() { assert(false); std::optional<int> x = 1; printf("%d\\n", *x); }\n'
+    rule = f"CXX={compiler}\nout: a.cpp\n\t$(CXX) {standard} -stdlib=libc++ -D_GLIBCXX_USE_CXX11_ABI=0 a.cpp -o out"
+    built = build(**{"a.cpp": source, "Makefile": f"\ufeff{rule} -lstdc++\n".replace("\n", "\r\n")})
+    assert built.failed is None, built.failed
+    assert said_by(built) == "1\n"
+
+
+@needs_tools
+@pytest.mark.parametrize(
     ("files", "reason", "hint"),
     [
         ({"a.cpp": "int main() {\n  return x;\n  return y;\n}\n"}, "hw does not build: a.cpp:2:10: 'x' was not", ""),

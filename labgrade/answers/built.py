@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from labgrade import build_sources, run_words
+from labgrade.answers import built_advice
 from labgrade.sandbox.outcome import signal_name
 from labgrade.sandbox.request import ProgramRequest, ProgramRun
 from labgrade.sandbox.visible import decoded, visible
@@ -31,7 +32,9 @@ _THROWN = re.compile(
 _STARVED = re.compile(r"std::bad_alloc|can't allocate memory|DefaultCPUAllocator: not enough memory")
 _INTERPRETER = "The following operation failed in the TorchScript interpreter"
 _UNDERLYING = re.compile(r"^(?:[A-Za-z]+Error: )([^\n]{1,300})", re.MULTILINE)
-_UNOPENED = re.compile(r"open file failed[^\n]{0,200}file path: ([^\n]{1,200})")
+_COMPILATION_UNIT = re.compile(r" \(of Python compilation unit at: 0x[0-9a-f]+\)")  # an address, and another each time
+_NAME_IT = "name it so: add_executable({wanted} ...) in CMakeLists.txt, or -o {wanted}"
+_ALONE = "called with the path alone: with the size of the input behind it, it ended with exit code {code}"
 _OTHER_NAME = "the build makes no '{wanted}'; its only program, '{made}', was run"
 
 
@@ -56,7 +59,7 @@ class Programs:
         self._runner = runner
         self._provide = provide
         self._builder = builder
-        self._built: dict[tuple[Path, str], Built] = {}
+        self._built: dict[tuple[Path, str, str], Built] = {}
 
     def run(self, form: BuildForm, sources: Sources, *, subject: SubjectSpec | None, limits: Limits) -> Program:
         """Build the sources, where that was not done before, and run the program that the form names.
@@ -64,7 +67,7 @@ class Programs:
         Raises:
             FaultError: a compiler is missing, what the program is given can't be made, or the sandbox failed.
         """
-        key = (sources.folder, form.program if sources.kind == "file" else "")
+        key = (sources.folder, sources.file, form.program if sources.kind == "file" else "")
         if key not in self._built:
             self._built[key] = self._builder.build(sources, form.program)
         built = self._built[key]
@@ -72,12 +75,13 @@ class Programs:
             return Program(run=built.failed, notes=built.notes, hint=built.hint)
         path, note = _chosen(form, built)
         if not path:
-            return Program(run=ProgramRun(status="crashed", reason=note), notes=built.notes)
+            hint = _NAME_IT.format(wanted=form.program)
+            return Program(run=ProgramRun(status="missing", reason=note), notes=built.notes, hint=hint)
         notes = (*built.notes, note) if note else built.notes
         given = {} if run_words.TORCHSCRIPT not in form.given else {run_words.TARGET: "subject.pt"}
         asked = {**form.provide, **given}
         request = ProgramRequest(
-            command=(f"./{path}", *_arguments(form, subject)),
+            command=(f"./{path}", *_arguments(form.given, subject)),
             name=form.program,
             provide={
                 **sources.paths(),
@@ -86,14 +90,26 @@ class Programs:
             },
             limits=limits,
         )
-        run = in_words(self._runner.execute(request), form.program)
-        return Program(run=run, notes=notes, hint=_remedy(run, form))
+        ended = self._runner.execute(request)
+        if _refuses_sizes(ended, form):
+            alone = self._runner.execute(replace(request, command=(f"./{path}", run_words.TARGET)))
+            if alone.status == "returned" and alone.code == 0:
+                return Program(run=alone, notes=(*notes, _ALONE.format(code=ended.code)))
+        run = in_words(ended, form.program)
+        return Program(run=run, notes=notes, hint=built_advice.remedy(run, form, sources))
 
 
-def _arguments(form: BuildForm, subject: SubjectSpec | None) -> list[str]:
+def _refuses_sizes(ended: ProgramRun, form: BuildForm) -> bool:
+    """Whether it may be PyTorch's tutorial that speaks, which wants one argument: `if (argc != 2) return -1`."""
+    both = form.given == (run_words.TORCHSCRIPT, run_words.INPUT_SIZE)
+    refused = ended.status == "returned" and (ended.code or 0) > 0
+    return both and refused and (not ended.stdout.strip() or b"usage" in ended.stdout.lower())
+
+
+def _arguments(given: tuple[str, ...], subject: SubjectSpec | None) -> list[str]:
     sizes = [str(size) for size in subject.input.shape] if subject is not None else []
     values = {run_words.TORCHSCRIPT: [run_words.TARGET], run_words.INPUT_SIZE: sizes}
-    return [argument for word in form.given for argument in values[word]]
+    return [argument for word in given for argument in values[word]]
 
 
 def _chosen(form: BuildForm, built: Built) -> tuple[str, str]:
@@ -111,14 +127,7 @@ def _chosen(form: BuildForm, built: Built) -> tuple[str, str]:
 def _cause(said: str, errors: str) -> str:
     """What was thrown; of an operation in the model, what failed there, which stands at the end."""
     under = _UNDERLYING.findall(errors) if said.startswith(_INTERPRETER) else []
-    return under[-1].strip() if under else said
-
-
-def _remedy(run: ProgramRun, form: BuildForm) -> str:
-    if run_words.TORCHSCRIPT in form.given and (found := _UNOPENED.search(run.reason)):
-        at = form.given.index(run_words.TORCHSCRIPT) + 1
-        return f"open the file that the program is called with, argv[{at}], not '{found[1].strip()}'"
-    return ""
+    return _COMPILATION_UNIT.sub("", under[-1].strip() if under else said)
 
 
 def in_words(run: ProgramRun, name: str) -> ProgramRun:

@@ -66,7 +66,9 @@ def _notes(form: Form, kind: AnswerType, submission: Submission) -> Iterator[Not
 def _sources(form: BuildForm, submission: Submission) -> str:
     """C++ that lies where nobody builds it."""
     found = [name for name in submission.files if name.endswith((".cpp", ".cc", ".cxx"))]
-    return f"'{found[0]}' is C++: it is built in a folder '{form.folder}'" if found and form.folder else ""
+    return (
+        f"'{found[0]}' is C++: put it into a folder '{form.folder}', where it is built" if found and form.folder else ""
+    )
 
 
 def _function(form: CallForm, submission: Submission) -> str:

@@ -73,8 +73,11 @@ def _is_live(form: Form) -> bool:
 
 
 def _worse(one: NoAnswer | None, other: NoAnswer) -> NoAnswer:
-    """The first that failed; a program that ended well and said nothing is no failure."""
-    return other if one is None or one.verdict.outcome is Outcome.MISSING else one
+    """The first that failed, else the first that ended well and said nothing."""
+    said_nothing = Outcome.MISSING
+    if one is None or (one.verdict.outcome is said_nothing and other.verdict.outcome is not said_nothing):
+        return other
+    return one
 
 
 def _read(wanted: AnswerSpec, form: Form, submission: Submission, about: str) -> Answer | NoAnswer | None:
@@ -109,7 +112,7 @@ def _differ(one: Number, other: Number) -> bool:
 
 def _missing(forms: list[Form], kind: AnswerType, submission: Submission) -> Verdict:
     """MISSING with what was looked for; MANUAL where a value was said, only not so that it can be read."""
-    looked = "; ".join(describe(form) for form in forms)
+    looked = "; ".join(dict.fromkeys(describe(form) for form in forms))
     if not submission.files:
         return without_value(Outcome.MISSING, _empty(submission))
     notes = missing.notes(forms, kind, submission)

@@ -35,6 +35,8 @@ PRINTED = "stdout"
 PRINTED_JSON = "answers.json"
 _MOST_OBJECTS = 50
 _SHOWN_CHARS = 4000
+_LINE_CHARS = 120
+_ASIDE = "it stands on stderr; print answers with std::cout"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,8 +149,11 @@ def obtain(
         return NoAnswer(name=name, verdict=without_value(Outcome.INCORRECT, found.reason), origin=found.path)
     ran = runs.run(form, found, submission, subject=subject, limits=limits)
     value = _read(name, kind, form, ran)
+    aside: tuple[str, ...] = ()
+    if value is None and isinstance(form, BuildForm):
+        value, aside = _on_stderr(name, kind, form, ran)
     failed = ran.run.status != "returned"
-    notes = (*ran.notes, *advice.notes(ran.run))
+    notes = (*ran.notes, *advice.notes(ran.run), *aside)
     facts = _shown(ran.run)
     printed = "\n".join(facts.values())
     if value is not None and (isinstance(value, Answer) or not failed):
@@ -177,6 +182,18 @@ def _read(name: str, kind: AnswerType, form: RunForm | BuildForm, ran: Ran) -> A
     if form.reads.file is not None:
         return text.obtain(name, kind, form.reads, ran.written)
     return text.obtain(name, kind, replace(form.reads, file=PRINTED), ran.printed)
+
+
+def _on_stderr(name: str, kind: AnswerType, form: BuildForm, ran: Ran) -> tuple[Answer | None, tuple[str, ...]]:
+    """A value that went to the other stream, which a terminal shows all the same, with a note."""
+    if not ran.run.stderr.strip():
+        return None, ()
+    place = Path(tempfile.mkdtemp(dir=ran.printed.folder)) / "stderr"
+    printed = _kept(ran.printed.name, place, {PRINTED: ran.run.stderr})
+    found = _read(name, kind, form, replace(ran, printed=printed, run=replace(ran.run, stdout=ran.run.stderr)))
+    if not isinstance(found, Answer):
+        return None, ()
+    return replace(found, origin=found.origin.replace(PRINTED, "stderr", 1)), (_ASIDE,)
 
 
 def _entry(name: str, kind: AnswerType, wanted: EntryForm, ran: Ran) -> Answer | NoAnswer | None:
@@ -209,9 +226,11 @@ def _not_there(form: RunForm | BuildForm, ran: Ran) -> str:
     """Why a program that ended well gave no answer."""
     reads = form.reads
     if isinstance(reads, EntryForm):
-        return f"{form.command} ended well, but printed no '{reads.path}: ...'" + (
-            "" if ran.run.stdout else ", nothing"
-        )
+        lines = [line.strip() for line in decoded(ran.run.stdout).splitlines() if line.strip()]
+        if not lines:
+            return f"{form.command} ended well, but printed nothing; a line '{reads.path}: ...' is looked for"
+        last = visible(lines[-1], _LINE_CHARS)
+        return f"{form.command} ended well, but printed no '{reads.path}: ...'; its last line is '{last}'"
     place = reads.pattern if isinstance(reads, FileForm) else reads.file
     if place is not None and "*" not in place and locate(ran.written, place) is None:
         files = ", ".join(f"'{path}'" for path in ran.written.files[:8])

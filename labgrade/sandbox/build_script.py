@@ -19,19 +19,29 @@ BUILT = ".build"  # where CMake builds, and a lone file's program lies
 SAID = ".build.json"  # what this leaves beside the sources: notes for the report
 _LOG_BYTES = 512 << 10
 _ELF = b"\x7fELF"
+_ROOT = r"(?:/(?!/)|~/|\$ENV\{HOME\}/|\$\{HOME\}/|\$\(HOME\)/|\$HOME/|[A-Za-z]:[/\\]+)"
+_NAME = r"(?:libtorch(?:-[\w.%+-]+)?|(?:site|dist)-packages/torch)(?=[/\\\s\"');:]|$)"
 _LIBTORCH = re.compile(
-    r"""(?:^|(?<=[\s"'=,;:(])|(?<=-[IL])|(?<=-isystem))(?:/|~/|\$ENV\{HOME\}/|\$\{HOME\}/|\$\(HOME\)/|\$HOME/)[^\s"'();:,=]*?
-    (?:libtorch(?:-[\w.%+-]+)?|(?:site|dist)-packages/torch)(?=[/\s"');:]|$)""",
-    re.VERBOSE | re.MULTILINE,
+    rf"(?<=[\"']){_ROOT}[^\"';\n]*?{_NAME}|"  # between quotation marks there may be spaces
+    rf"(?:^|(?<=[\s=,;:(])|(?<=-[IL])|(?<=-isystem)){_ROOT}[^\s\"'();:,=]*?{_NAME}",
+    re.MULTILINE,
 )
 _SETTINGS = ("CMakeLists.txt", "*.cmake", "[Mm]akefile", "GNUmakefile", "*.mk")
+_FAMILIES = {"g++": ("g++", "c++", "clang++"), "gcc": ("gcc", "cc", "clang")}
+_VERSIONS = ("", *(f"-{version}" for version in range(7, 23)))
+_ABSOLUTE = re.compile(
+    r"""(?:^|(?<=[\s"'=(]))/(?:[\w.+-]+/)+(?P<name>(?:g\+\+|c\+\+|clang\+\+|gcc|cc|clang)(?:-\d+)?)(?=[\s"')]|$)""",
+    re.MULTILINE,
+)
 # Without NDEBUG a class of RecordFunction's differs from the one that libtorch was built with, and it never fires.
 # Headers of today's torch need C++17, whatever an older tutorial says. The first error tells, so that five are enough.
 _COMPILER = """#!/bin/sh
 for word do
   shift
   case $word in
-    -std=c++11|-std=gnu++11|-std=c++14|-std=gnu++14|-std=c++1y|-std=gnu++1y) word=-std=gnu++17 ;;
+    -std=*++0x|-std=*++11|-std=*++14|-std=*++1y|--std=*++0x|--std=*++11|--std=*++14|--std=*++1y) word=-std=gnu++17 ;;
+    -stdlib=*|-fcolor-diagnostics|-ferror-limit=*|-Weverything) continue ;; # clang's alone
+    -D_GLIBCXX_USE_CXX11_ABI=0) continue ;; # of LibTorch before 2.7
   esac
   set -- "$@" "$word"
 done
@@ -44,7 +54,7 @@ def main() -> int:
     plan = json.loads(sys.argv[1])
     torch = plan["torch"]
     here = Path.cwd()
-    notes = _changed_paths(here, torch)
+    notes = _changed_settings(here, torch)
     (here / SAID).write_text(json.dumps({"notes": notes}), encoding="utf-8")
     _forget_binaries(here)
     source = here / plan["source"]
@@ -101,13 +111,18 @@ def _environment(torch: str, tools: Path) -> dict[str, str]:
 
 
 def _compilers(torch: str) -> Path:
-    """A folder with compilers that add what every program needs; it comes first in the search path."""
+    """A folder with compilers that add what every program needs; it comes first in the search path.
+
+    Every compiler that files may name is GNU's, in the version that is here.
+    """
     tools = Path(os.environ["TMPDIR"]) / "tools"
     tools.mkdir()
-    for name in ("g++", "c++"):
-        if path := shutil.which(name):
-            (tools / name).write_text(_COMPILER.format(compiler=path, torch=torch), encoding="utf-8")
-            (tools / name).chmod(0o755)
+    for compiler, family in _FAMILIES.items():
+        if path := shutil.which(compiler):
+            (tools / compiler).write_text(_COMPILER.format(compiler=path, torch=torch), encoding="utf-8")
+            (tools / compiler).chmod(0o755)
+            for name in {f"{member}{version}" for member in family for version in _VERSIONS} - {compiler}:
+                (tools / name).symlink_to(compiler)
     return tools
 
 
@@ -123,15 +138,22 @@ def _said(command: list[str], here: Path, environment: dict[str, str]) -> int:
     return abs(process.wait())
 
 
-def _changed_paths(here: Path, torch: str) -> list[str]:
-    """Let what names a libtorch on another machine name the one that is here."""
+def _changed_settings(here: Path, torch: str) -> list[str]:
+    """Let what names a libtorch on another machine name the one that is here, and each compiler ours.
+
+    Line ends become Unix's: make would hand the others on to the compiler.
+    """
     notes = []
     for pattern in _SETTINGS:
         for file in sorted(here.rglob(pattern)):
-            text = file.read_text(encoding="utf-8", errors="surrogateescape") if file.is_file() else ""
+            raw = file.read_bytes() if file.is_file() else b""
+            text = raw.decode("utf-8", "surrogateescape")
             found = sorted({path for path in _LIBTORCH.findall(text) if not path.startswith(torch)})
+            changed = _ABSOLUTE.sub(r"\g<name>", _LIBTORCH.sub(lambda _: torch, text))
+            changed = changed.removeprefix("\ufeff").replace("\r\n", "\n")
+            if changed != text:
+                file.write_bytes(changed.encode("utf-8", "surrogateescape"))
             if found:
-                file.write_text(_LIBTORCH.sub(torch, text), encoding="utf-8", errors="surrogateescape")
                 notes.append(f"{file.relative_to(here)}: LibTorch is not in '{found[0]}' here; its path was replaced")
     return notes
 

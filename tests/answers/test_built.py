@@ -1,5 +1,6 @@
 """C++ programs: what they are given, how their ends are told, and how what they print is read."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -96,7 +97,7 @@ def test_lines_with_names_and_json_are_read(ask, said, value):
     answer = ask(said)
     assert isinstance(answer, Answer), answer
     assert answer.value.value == value
-    assert answer.origin.startswith("analyze torchscript_path input_size: stdout")
+    assert answer.origin.startswith("analyze: stdout")
 
 
 @pytest.mark.parametrize("said", ["total macs: 5\n", "macs_of_conv: 5\n", "nothing\n", '{"other": 5}\n', ""])
@@ -104,7 +105,9 @@ def test_another_name_is_no_answer(ask, said):
     answer = ask(said)
     assert isinstance(answer, NoAnswer)
     assert answer.verdict.outcome is Outcome.MISSING
-    assert "printed no 'macs: ...'" in answer.verdict.reason
+    last = f"printed no 'macs: ...'; its last line is '{said.strip()}'"
+    nothing = "analyze ended well, but printed nothing; a line 'macs: ...' is looked for"
+    assert (last in answer.verdict.reason) if said else (answer.verdict.reason == nothing)
 
 
 def test_entries_of_python_programs_are_read_too(ask, tmp_path):
@@ -150,7 +153,8 @@ def test_the_only_program_is_taken_whatever_its_name_and_of_several_the_named_on
     assert run_of(".build/other", ".build/bin/analyze")[1] == ["./.build/bin/analyze"]
     answer, commands = run_of(".build/a", ".build/b")
     assert commands == []
-    assert answer.verdict.outcome is Outcome.CRASHED
+    assert answer.verdict.outcome is Outcome.MISSING
+    assert answer.verdict.hint == "name it so: add_executable(analyze ...) in CMakeLists.txt, or -o analyze"
     assert answer.verdict.reason == "the build ended well, but made no program 'analyze'; it made 'a', 'b'"
 
 
@@ -192,11 +196,82 @@ def test_a_file_opened_by_a_name_of_their_own_is_explained(ask):
     assert answer.verdict.hint == "open the file that the program is called with, argv[1], not 'my.pt'"
 
 
+@pytest.mark.parametrize(
+    ("source", "hint"),
+    [
+        ('int main(int c, char** argv) { module = torch::jit::load("alexnet.pt"); }', "argv[1], not 'alexnet.pt'"),
+        ('std::string path = "../traced_model.pt"; auto m = torch::jit::load(path);', "argv[1], not '../traced_model"),
+        ('path = argc > 1 ? argv[1] : "alexnet.pt"; load(path);', ""),
+        ('if (argc < 2) puts("usage: analyze model.pt");', ""),
+        ("std::cin >> path;", "nobody types while your work is graded"),
+    ],
+)
+def test_what_a_failed_program_takes_from_elsewhere_is_told_from_its_sources(ask, tmp_path, source, hint):
+    (tmp_path / "hw2-4/analyze.cpp").write_text(source)
+    answer = ask(code=255, stderr=b"error loading the model\n")
+    assert answer.verdict.reason == "analyze ended with exit code 255: error loading the model"
+    assert hint in answer.verdict.hint
+    assert bool(hint) == bool(answer.verdict.hint)
+    assert isinstance(ask("macs: 5\n"), Answer)
+
+
+def test_memory_of_others_is_explained(ask):
+    assert ask(code=-11).verdict.hint.startswith("it used memory that is not its own")
+
+
+def test_an_address_is_no_part_of_a_reason(ask):
+    error = b"terminate called after throwing an instance of 'torch::jit::ObjectAttributeError'\n  what():  "
+    error += b"__torch__.AlexNet (of Python compilation unit at: 0x564655de5040) does not have a field with name 'fc'\n"
+    reason = ask(code=-6, stderr=error).verdict.reason
+    assert reason.endswith("torch::jit::ObjectAttributeError: __torch__.AlexNet does not have a field with name 'fc'")
+
+
+class Tutorial(Canned):
+    """As PyTorch's tutorial has it: any number of arguments but one ends it."""
+
+    def execute(self, request):
+        self.requests.append(request)
+        if len(request.command) == 2:
+            return self.result
+        return ProgramRun(status="returned", code=255, stderr=b"usage: analyze <path>\n")
+
+
+@pytest.mark.parametrize("code", [0, 3])
+def test_a_program_that_wants_the_path_alone_is_given_it_alone(tmp_path, code):
+    (tmp_path / "hw2-4").mkdir()
+    (tmp_path / "hw2-4/analyze.cpp").write_text("")
+    canned = Tutorial(ProgramRun(status="returned", code=code, stdout=b"macs: 5\n"), BUILT)
+    runs = Runs(canned, lambda source, at: Path(f"/{source}"), canned)
+    wanted = AnswerSpec(name="t", type="count", forms=(FORM,))
+    asked = {"subject": SUBJECT, "live_only": False, "limits": Limits(), "runner": canned, "store": tmp_path}
+    answer = obtain(wanted, read(tmp_path, "anna"), runs=runs, **asked)
+    runs.close()
+    assert [len(request.command) for request in canned.requests] == [6, 2]
+    if code == 0:
+        assert answer.value.value == 5
+        alone = "called with the path alone: with the size of the input behind it, it ended with exit code 255"
+        assert answer.notes == (alone,)
+    else:
+        assert answer.verdict.reason == "analyze ended with exit code 255: usage: analyze <path>"
+
+
+@pytest.mark.parametrize("reads", [EntryForm(path="macs"), TextForm(after="MACs")])
+def test_a_value_on_the_other_stream_counts_with_a_note(ask, reads):
+    form = replace(FORM, reads=reads)
+    answer = ask("loading\n", stderr=b"macs: 5\n", form=form)
+    assert answer.value.value == 5
+    assert answer.origin.startswith("analyze: stderr:1")
+    assert answer.notes == ("it stands on stderr; print answers with std::cout",)
+    both = ask("macs: 6\n", stderr=b"macs: 5\n", form=form)
+    assert (both.value.value, both.notes) == (6, ())
+    assert isinstance(ask("loading\n", stderr=b"other: 5\n", form=form), NoAnswer)
+
+
 def test_sources_elsewhere_are_named(ask, tmp_path):
     (tmp_path / "hw2-4").rename(tmp_path / "homework")
     answer = ask()
     assert answer.verdict.outcome is Outcome.MISSING
-    assert answer.verdict.hint == "'homework/analyze.cpp' is C++: it is built in a folder 'hw2-4'"
+    assert answer.verdict.hint == "'homework/analyze.cpp' is C++: put it into a folder 'hw2-4', where it is built"
     assert "looked for a C++ program 'analyze' in hw2-4" in answer.verdict.reason
 
 
