@@ -11,7 +11,7 @@ from labgrade.people.late import lateness, named
 from labgrade.people.owners import Owners
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from labgrade.late_rules import Deadline
     from labgrade.results import Report, SubmissionReport
@@ -33,18 +33,30 @@ def grouped(report: Report, roster: Roster, deadlines: Mapping[str, Deadline]) -
     by_owner: dict[tuple[str, ...], list[SubmissionReport]] = {}
     for each in report.submissions:
         ids = tuple(student.id for student in owners[each.name])
-        by_owner.setdefault(ids or ("", each.name), []).append(_told(each, owners[each.name]))
+        by_owner.setdefault(ids or ("", each.name), []).append(replace(each, members=ids))
     counted = tuple(
-        _counted(own, owners[own[0].name], deadlines) if owners[own[0].name] else own[0] for own in by_owner.values()
+        _counted(_told(own, owners[own[0].name], whose), owners[own[0].name], deadlines)
+        if owners[own[0].name]
+        else own[0]
+        for own in by_owner.values()
     )
     return replace(report, submissions=counted, notes=(*report.notes, *_notes(report, roster, owners)))
 
 
-def _told(submission: SubmissionReport, owners: tuple[Student, ...]) -> SubmissionReport:
-    """With its members, and with the moment of hand-in that the roster knows better."""
-    known = [student.handed_in for student in owners if student.handed_in is not None]
-    told = replace(submission, members=tuple(student.id for student in owners))
-    return replace(told, handed_in=max(known).isoformat(), handed_in_by="the roster") if known else told
+def _told(own: list[SubmissionReport], owners: tuple[Student, ...], whose: Owners) -> list[SubmissionReport]:
+    """All hand-ins of a group, with the moments that the roster knows better.
+
+    A moment is that of the hand-in which its student is found by; it is that of any member's where there is only one.
+    """
+    told = []
+    for each in own:
+        known = _moments(whose.named(each.name)) or (_moments(owners) if len(own) == 1 else [])
+        told.append(replace(each, handed_in=max(known).isoformat(), handed_in_by="the roster") if known else each)
+    return told
+
+
+def _moments(students: Iterable[Student]) -> list[datetime]:
+    return [student.handed_in for student in students if student.handed_in is not None]
 
 
 def _counted(

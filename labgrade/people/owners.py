@@ -32,6 +32,11 @@ class Owners:
 
     def of(self, submission: str) -> tuple[Student, ...]:
         """All of the group whose it is; nobody where the name fits none, or more than one."""
+        found = self.named(submission)
+        return self._roster.members(found[0]) if found else ()
+
+    def named(self, submission: str) -> tuple[Student, ...]:
+        """Whom the name itself means: one student of a group, or all where it is the group's; else nobody."""
         names = {unicodedata.normalize("NFC", each) for each in (submission, bare(submission))}
         plain = {folded(name) for name in names}
         number = _NUMBER.search(submission)
@@ -40,7 +45,7 @@ class Owners:
             found = [student for key in sorted(keys) for student in index.get(key, ())]
             groups = {student.group or student.id for student in found}
             if groups:
-                return self._roster.members(found[0]) if len(groups) == 1 else ()
+                return tuple({student.id: student for student in found}.values()) if len(groups) == 1 else ()
         return ()
 
 

@@ -109,3 +109,29 @@ def test_the_roster_knows_better_when_it_was_handed_in():
         "2026-11-21T00:59:00+08:00",
         "the roster",
     )
+
+
+def test_the_roster_s_moment_is_that_of_the_hand_in_of_its_own_student():
+    ann, bob, _ = ROSTER.students
+    told = Roster(students=(replace(ann, handed_in=DUE - HOUR), replace(bob, handed_in=DUE + 45 * HOUR)))
+    names, found = counted(at("ann", 60 * HOUR), at("bob", 60 * HOUR), roster=told)
+    assert names == ["ann"]
+    assert found.submissions[0].handed_in == (DUE - HOUR).isoformat()
+    assert f"'bob' ({(DUE + 45 * HOUR).isoformat()})" in found.submissions[0].remarks[0]
+    assert with_late(found, RULES, told).submissions[0].deductions == ()
+
+
+def test_a_moment_of_one_member_says_nothing_of_what_another_handed_in():
+    ann, bob, _ = ROSTER.students
+    told = Roster(students=(ann, replace(bob, handed_in=DUE + 45 * HOUR)))
+    names, found = counted(at("ann", -HOUR), at("bob", -HOUR), roster=told)
+    assert (names, found.submissions[0].handed_in) == (["ann"], (DUE - HOUR).isoformat())
+    _, alone = counted(at("ann", -HOUR), roster=told)
+    assert alone.submissions[0].handed_in == (DUE + 45 * HOUR).isoformat()
+
+
+def test_of_what_is_called_by_the_group_the_latest_moment_of_its_members_holds():
+    ann, bob, _ = ROSTER.students
+    told = Roster(students=(replace(ann, handed_in=DUE - HOUR), replace(bob, handed_in=DUE + HOUR)))
+    _, found = counted(at("A1", -HOUR), roster=told)
+    assert found.submissions[0].handed_in == (DUE + HOUR).isoformat()
