@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import argparse
+import functools
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from labgrade import commands, course, second_opinion, spec, torch_home
-from labgrade.class_run import run
+from labgrade.class_run import again, run
+from labgrade.class_run.again import Again, Plans
 from labgrade.class_run.run import Asked
 from labgrade.errors import SpecError, UsageError
-from labgrade.ledger import reading
 from labgrade.ledger.store import Ledger
 from labgrade.people import times, whole
+from labgrade.people.late import named
 from labgrade.report import terminal
 from labgrade.report.page import Page
 from labgrade.values import show
 from labgrade.verdict import Outcome
 
 if TYPE_CHECKING:
+    from labgrade.class_run.run import Came
     from labgrade.ledger.reading import Change, Held
     from labgrade.results import Graded, Report
 
@@ -80,46 +83,61 @@ def grade(options: argparse.Namespace) -> int:
         lower=options.allow_lower,
         second_opinions=options.second_opinion,
     )
-    return _go(asked)
+    choose = functools.partial(commands.chosen, lab=asked.lab, ids=list(asked.tasks))
+    return _go(Plans(runs=(Again(asked=asked, choose=choose),)))
 
 
 def regrade(options: argparse.Namespace) -> int:
-    """Grade again from where it was taken."""
+    """Grade everybody again from where each was taken."""
+    how = Asked(source=Path(), results=options.out, jobs=options.jobs, unsafe=options.unsafe, lower=options.allow_lower)
     with Ledger(options.out, write=(options.out / "ledger.sqlite").is_file()) as ledger:
-        plain = reading.asked(ledger)
-    for asked in run.from_plain(plain, options.out, options):
-        return _go(asked)
-    message = f"nothing was graded into '{options.out}' yet: labgrade grade SUBMISSIONS --out {options.out}"
-    raise UsageError(message)
+        found = again.plans(ledger, how)
+    if not found.runs:
+        message = f"nothing was graded into '{options.out}' yet: labgrade grade SUBMISSIONS --out {options.out}"
+        raise UsageError(message)
+    return _go(found)
 
 
-def _go(asked: Asked) -> int:
+def _go(wanted: Plans) -> int:
     from rich.console import Console
 
     from labgrade.class_run.progress import Shown
 
+    results = wanted.runs[0].asked.results
     errors = Console(highlight=False, stderr=True)
+    came = []
     try:
-        with Shown(errors) as shown:
-            came = run.grade(asked, lambda found: commands.chosen(found, asked.lab, list(asked.tasks)), shown.hear)
+        for each in wanted.runs:
+            with Shown(errors) as shown:
+                came.append(run.grade(each.asked, each.choose, shown.hear))
+            specs, _ = course.folders(each.asked.root or Path.cwd())
+            times.note(results, each.asked.source, came[-1].names, spec.deadlines(specs))
     except KeyboardInterrupt:
         errors.print("stopped; what was graded is kept: say the same again to go on", markup=False)
         return _INTERRUPTED
-    specs, _ = course.folders(asked.root or Path.cwd())
-    times.note(asked.results, asked.source, came.names, spec.deadlines(specs))
-    report = whole.read(asked.results).shown
+    report = whole.read(results).shown
     console = Console(highlight=False)
     terminal.render_class(report, console=console)
-    page = Page(console)
-    _say_changes(came.changes, page)
-    _say_held(came.held, asked.results, page)
-    for name in came.lost:
+    _say(came, wanted, Page(console))
+    broken = list({str(finding): finding for each in came for finding in each.broken}.values())
+    if broken:
+        raise SpecError(broken)
+    return _exit_code(report, lost=any(each.lost for each in came), held=bool(came[-1].held))
+
+
+def _say(came: list[Came], wanted: Plans, page: Page) -> None:
+    """What the runs came to, beside the report."""
+    results = wanted.runs[0].asked.results
+    _say_changes([change for each in came for change in each.changes], page)
+    _say_held(came[-1].held, results, page)
+    for name in (name for each in came for name in each.lost):
         page.paragraph(f"{name} ended the process that graded it, twice", indent=0, label="not graded: ", style="red")
-    anew = f"{came.ran:,} {'check was' if came.ran == 1 else 'checks were'} judged anew"
-    page.paragraph(f"results are in '{asked.results}'; {anew if came.ran else 'nothing had to be run'}", indent=0)
-    if came.broken:
-        raise SpecError(came.broken)
-    return _exit_code(report, lost=bool(came.lost), held=bool(came.held))
+    if wanted.gone:
+        message = f"{named(list(wanted.gone))}: where they were taken from, they are no more"
+        page.paragraph(message, indent=0, label="not graded again: ", style="yellow")
+    ran = sum(each.ran for each in came)
+    anew = f"{ran:,} {'check was' if ran == 1 else 'checks were'} judged anew" if ran else "nothing had to be run"
+    page.paragraph(f"results are in '{results}'; {anew}", indent=0)
 
 
 def _exit_code(report: Report, *, lost: bool, held: bool) -> int:

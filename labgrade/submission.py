@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import unicodedata
 from dataclasses import dataclass, field
@@ -87,6 +88,20 @@ def offer(source: Path, asked: Sequence[str], store: Path, *, grader: Path | Non
     _refuse_grader(folders, wanted, grader)
     names = tuple(dict.fromkeys(wanted))
     return Offered(names=names, folders={name: folders[name] for name in names})
+
+
+def names_in(source: Path, asked: Sequence[str] = ()) -> list[str]:
+    """What the submissions of a folder or an archive are called; of those `asked` for, the ones that are there.
+
+    Raises:
+        UsageError: there is no such source.
+    """
+    there = sorted(_from_folder(source)) if source.is_dir() else _from_archive(source)
+    found = []
+    for each in asked:
+        with contextlib.suppress(UsageError):
+            found.append(_match(source, each, there))
+    return found if asked else there
 
 
 def take(source: Path, name: str, store: Path) -> Submission:

@@ -23,8 +23,7 @@ from labgrade.people import decisions
 from labgrade.results import printable
 
 if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from labgrade.errors import Finding
     from labgrade.ledger.reading import Change, Held
@@ -40,7 +39,8 @@ UNSAFE = (
 class Asked:
     """What a run is asked for: of whom, which tasks, and where to.
 
-    `root` is the course's folder, None for labgrade's own. `names` and `tasks`: empty is all.
+    `root` is the course's folder, None for labgrade's own. `names` and `tasks`: empty is all. `again`: what runs before
+    this one were asked for, and nothing of its own.
     """
 
     source: Path
@@ -54,6 +54,7 @@ class Asked:
     unsafe: bool = False
     lower: bool = False
     second_opinions: bool = False
+    again: bool = False
 
     def plain(self) -> dict[str, Any]:
         """As the ledger keeps it, for `regrade`."""
@@ -65,6 +66,7 @@ class Asked:
             "names": list(self.names),
             "torch_home": str(self.torch_home.absolute()) if self.torch_home else "",
             "second_opinions": self.second_opinions,
+            "again": self.again,
         }
 
 
@@ -244,21 +246,3 @@ def _known(found: course.Course, tasks: Iterable[Task], asked: Asked) -> Parts:
         for item in items(task):
             known.of(task, item)
     return known
-
-
-def from_plain(plain: dict[str, Any], results: Path, options: argparse.Namespace) -> Iterator[Asked]:
-    """What a run was asked for, as the ledger kept it; nothing where it kept nothing."""
-    if plain:
-        yield Asked(
-            source=Path(plain["source"]),
-            results=results,
-            root=Path(plain["root"]) if plain["root"] else None,
-            lab=plain["lab"],
-            tasks=tuple(plain["tasks"]),
-            names=tuple(plain["names"]),
-            torch_home=Path(plain["torch_home"]) if plain["torch_home"] else None,
-            second_opinions=plain.get("second_opinions", False),
-            jobs=options.jobs,
-            unsafe=options.unsafe,
-            lower=options.allow_lower,
-        )

@@ -147,10 +147,14 @@ def unfinished_since(ledger: Ledger) -> int:
     return int(last or 0) + 1
 
 
-def asked(ledger: Ledger) -> dict[str, Any]:
-    """What the last run was asked for; empty where there was none."""
-    found = ledger.rows("SELECT asked FROM run ORDER BY id DESC LIMIT 1")
-    return dict(load(ledger, found[0][0])) if found else {}
+def asked(ledger: Ledger) -> dict[int, dict[str, Any]]:
+    """What each run was asked for, by the run's number, the newest first."""
+    return {run: load(ledger, plain) for run, plain in ledger.rows("SELECT id, asked FROM run ORDER BY id DESC")}
+
+
+def handed_in(ledger: Ledger) -> dict[str, int]:
+    """The submissions there are, and the run that first saw each as it is now."""
+    return dict(ledger.rows("SELECT who, run FROM submission"))
 
 
 def story(ledger: Ledger, who: str) -> list[Story]:

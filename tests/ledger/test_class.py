@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 
@@ -252,6 +253,41 @@ def test_the_commands(room):
     done = room.cli("regrade", "--out", "elsewhere")
     assert done.returncode == 2
     assert "there are no results in 'elsewhere'" in done.stderr
+
+
+def test_regrade_is_about_everybody_whoever_was_graded_last(room):
+    assert room.cli("grade", "handed in").returncode == 0
+    assert room.cli("grade", "handed in", "--submission", "s001", "--task", "task").returncode == 0
+    room.edit("specs/lab/task.yaml", "expected: 1234", "expected: 1235")
+    done = room.cli("regrade")
+    assert "s000" in done.stdout.partition("1 verdict changed")[2]
+    assert room.outcomes()["s000", "secret"] == "INCORRECT"
+
+
+def test_regrade_takes_each_from_where_it_was_taken_last(room):
+    room.cli("grade", "handed in")
+    room.write("late/s002/answers.yaml", "task: {total: 1234, five: 5}\n")
+    room.cli("grade", "late")
+    assert room.outcomes()["s002", "secret"] == "CORRECT"
+    room.edit("specs/lab/task.yaml", "expected: 1234", "expected: 1235")
+    done = room.cli("regrade")
+    assert "2 verdicts changed" in done.stdout
+    assert {who: room.outcomes()[who, "secret"] for who in ("s000", "s002")} == {
+        "s000": "INCORRECT",
+        "s002": "INCORRECT",
+    }
+    room.write("handed in/s009/answers.yaml", "task: {total: 1234}\n")
+    assert room.cli("regrade").returncode == 0
+    assert room.outcomes()["s009", "total"] == "CORRECT"
+    shutil.rmtree(room.folder / "late")
+    shutil.rmtree(room.folder / "handed in/s001")
+    done = room.cli("regrade")
+    assert "not graded again: 's001', 's002': where they were taken from, they are no more" in done.stdout
+    assert room.outcomes()["s002", "five"] == "CORRECT"  # 'handed in' holds an earlier one, and MISSING it would be
+    shutil.rmtree(room.folder / "handed in")
+    done = room.cli("regrade")
+    assert done.returncode == 2
+    assert "there is no folder" in done.stderr
 
 
 def test_a_published_result_is_refused_by_the_command(room):
