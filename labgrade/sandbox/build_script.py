@@ -10,6 +10,7 @@ import contextlib
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -45,14 +46,14 @@ for word do
   esac
   set -- "$@" "$word"
 done
-exec {compiler} "$@" -DNDEBUG -Wno-error -g0 -fmax-errors=5 -Wl,-rpath,{torch}/lib
+exec {compiler} "$@" -DNDEBUG -Wno-error -g0 -fmax-errors=5 {rpath}
 """
 
 
 def main() -> int:
     """Build; what the tools say goes to stdout. The exit code is that of the step that failed, else 0."""
     plan = json.loads(sys.argv[1])
-    torch = plan["torch"]
+    torch = _without_blanks(plan["torch"])
     here = Path.cwd()
     notes = _changed_settings(here, torch)
     (here / SAID).write_text(json.dumps({"notes": notes}), encoding="utf-8")
@@ -60,7 +61,7 @@ def main() -> int:
     source = here / plan["source"]
     for place in (here.parent, here, source, here / BUILT):
         _link(place / "libtorch", torch)
-    environment = _environment(torch, _compilers(torch))
+    environment = _environment(torch, _compilers(plan["torch"]))
     code = 0
     for command in _commands(plan, source, torch, environment):
         code = _said(command, here, environment)
@@ -70,6 +71,18 @@ def main() -> int:
     for left in (*here.rglob("*.o"), *here.rglob("*.a")):
         left.unlink(missing_ok=True)
     return code
+
+
+def _without_blanks(torch: str) -> str:
+    """LibTorch by a path that nobody's file has to quote: an environment may lie in a folder with a blank.
+
+    It lasts as long as the build; what a program finds its libraries by is the real one.
+    """
+    if not re.search(r"\s", torch):
+        return torch
+    place = Path(os.environ["TMPDIR"]) / "libtorch"
+    place.symlink_to(torch)
+    return str(place)
 
 
 def _commands(plan: dict[str, str], source: Path, torch: str, environment: dict[str, str]) -> list[list[str]]:
@@ -119,7 +132,8 @@ def _compilers(torch: str) -> Path:
     tools.mkdir()
     for compiler, family in _FAMILIES.items():
         if path := shutil.which(compiler):
-            (tools / compiler).write_text(_COMPILER.format(compiler=path, torch=torch), encoding="utf-8")
+            text = _COMPILER.format(compiler=shlex.quote(path), rpath=shlex.quote(f"-Wl,-rpath,{torch}/lib"))
+            (tools / compiler).write_text(text, encoding="utf-8")
             (tools / compiler).chmod(0o755)
             for name in {f"{member}{version}" for member in family for version in _VERSIONS} - {compiler}:
                 (tools / name).symlink_to(compiler)
