@@ -57,7 +57,9 @@ def _submission(submission: SubmissionReport) -> dict[str, Plain]:
 
 
 def _deduction(deduction: Deduction) -> dict[str, Plain]:
-    share = {"share": str(deduction.share), "of_earned": deduction.of_earned} if deduction.share is not None else {}
+    share: dict[str, Plain] = {}
+    if deduction.share is not None:
+        share = {"share": str(deduction.share), "of_earned": deduction.of_earned}
     return {"lab": deduction.lab, "points": _number(deduction.points), "why": deduction.why, **share}
 
 
