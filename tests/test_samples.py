@@ -27,16 +27,20 @@ def beside(name):
 EXPECTED = {name: beside(name) for name in EVERY_DAY}
 
 
-@pytest.fixture(scope="module")
-def reports(tmp_path_factory):
+@pytest.fixture
+def report_of(tmp_path):
     """Only the tasks that the samples are about: a course's own tasks and students lie beside them."""
-    found = course.find(ROOT)
-    named = {task for tasks in EXPECTED.values() for task in tasks}
-    tasks = [spec.read(path, found) for path in spec.files(found.specs) if path.stem in named]
-    assert len(tasks) == len(named)
-    taken = submission.find(SAMPLES, EVERY_DAY, tmp_path_factory.mktemp("store"))
-    with pipeline.Grader(found) as grader:
-        return {who.name: grader.grade(tasks, who) for who in taken.submissions}
+
+    def made(name):
+        found = course.find(ROOT)
+        named = {task for tasks in EXPECTED.values() for task in tasks}
+        tasks = [spec.read(path, found) for path in spec.files(found.specs) if path.stem in named]
+        assert len(tasks) == len(named)
+        (who,) = submission.find(SAMPLES, [name], tmp_path).submissions
+        with pipeline.Grader(found) as grader:
+            return grader.grade(tasks, who)
+
+    return made
 
 
 def graded(report):
@@ -82,20 +86,16 @@ def test_every_sample_names_the_same_tasks():
 
 
 @pytest.mark.parametrize("name", EVERY_DAY)
-def test_a_sample_gets_the_verdicts_beside_it(reports, name):
-    assert graded(reports[name]) == EXPECTED[name]
-
-
-def test_student42s_macs_verdict_names_the_ceil_mode_mistake(reports):
-    (task,) = [task for task in reports["student42"].tasks if task.id == "2-1-4-macs"]
-    verdict = task.checks[0].verdict
-    assert "ceil_mode" in verdict.hint
-    assert verdict.reason == "got 1,356,857,600, which is 9.4 % less than expected"
-
-
-def test_scripts_are_run_once_and_nothing_of_it_is_left(reports):
-    tasks = {task.id: task.checks for task in reports["scripts"].tasks}
-    assert tasks["2-1-1-parameters"][0].answer_from == "python hw.py: hw2-1-1-output.txt:2"
-    (note,) = tasks["2-1-4-macs"][0].verdict.notes
-    assert note.startswith("the trained weights of 'googlenet' can't be downloaded here")
-    assert sorted(path.name for path in (SAMPLES / "scripts").rglob("*") if path.is_file()) == ["hw.py", "util.py"]
+def test_a_sample_gets_the_verdicts_beside_it(report_of, name):
+    report = report_of(name)
+    assert graded(report) == EXPECTED[name]
+    checks = {task.id: task.checks for task in report.tasks}
+    if name == "student42":  # the mistake is named
+        verdict = checks["2-1-4-macs"][0].verdict
+        assert "ceil_mode" in verdict.hint
+        assert verdict.reason == "got 1,356,857,600, which is 9.4 % less than expected"
+    if name == "scripts":  # they are run once, and nothing of it is left
+        assert checks["2-1-1-parameters"][0].answer_from == "python hw.py: hw2-1-1-output.txt:2"
+        (note,) = checks["2-1-4-macs"][0].verdict.notes
+        assert note.startswith("the trained weights of 'googlenet' can't be downloaded here")
+        assert sorted(path.name for path in (SAMPLES / "scripts").rglob("*") if path.is_file()) == ["hw.py", "util.py"]
