@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 _VALUE = "another value"
 _LOOKED_AT = 12  # subjects on which a misconception is tried: more say no more
+_ENOUGH = 0.5  # of the tries: a function that sleeps would otherwise choose how little is tried of it
 _CRASHES = frozenset({Outcome.CRASHED, Outcome.TIMEOUT, Outcome.MEMORY, Outcome.OUTPUT})
 
 
@@ -90,12 +91,21 @@ def _agrees(trial: Trial) -> bool:
 
 
 def _none_wrong(found: Found[Trial], plan: Plan) -> Verdict:
-    waiting = [trial.verdict for _, trial, _ in found.tried if trial.verdict.outcome is Outcome.MANUAL]
-    if len(waiting) == len(found.tried):
-        return waiting[0]
+    """Right only where it was seen to be right: what a person has to look at, prints `0.000 G`, or sleeps is not."""
+    verdicts = [trial.verdict for _, trial, _ in found.tried]
     many = f"{len(found.tried)} random {_noun(plan)}"
+    waiting = [verdict for verdict in verdicts if verdict.outcome is Outcome.MANUAL]
+    if waiting:
+        return waiting[0]
+    unclear = sum(verdict.outcome is not Outcome.CORRECT for verdict in verdicts)
+    if unclear:
+        reason = f"on {unclear} of {many} the value has too few digits to tell whether it is right"
+        return without_value(Outcome.MANUAL, reason, hint="return the whole number, such as 1498376192, not a text")
     if found.complete:
         return correct(f"right on {many}")
+    if len(found.tried) < plan.tries * _ENOUGH:
+        reason = f"right on {many}, but {plan.tries} were to be tried, and {plan.seconds:g} s allowed no more"
+        return without_value(Outcome.MANUAL, reason, hint="make it faster; a call on a tiny network takes milliseconds")
     return correct(f"right on {many}, as many as {plan.seconds:g} s allowed")
 
 

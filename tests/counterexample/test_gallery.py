@@ -1,6 +1,7 @@
 """Wrong functions, each with the smallest network on which it is wrong; and right ones, against which none is."""
 
 import math
+import re
 
 import pytest
 import torch
@@ -168,7 +169,10 @@ RIGHT = {
     "with bias": "return count(model, input_size, lambda m, i, o: right(m, i, o) + o.numel() * (m.bias is not None))",
     "a float": "return float(count(model, input_size))",
     "a text": "return f'{count(model, input_size):,} MACs'",
+}
+COARSE = {  # of tiny networks these say the same, and nothing
     "a rounded text": "return f'{count(model, input_size) / 1e9:.3f} GMac'",
+    "a constant": "return '0.000 GMac'",
 }
 
 
@@ -190,3 +194,12 @@ def test_no_network_is_raised_against_a_right_function(name, tmp_path):
     assert smallest is None, verdict.reason
     assert verdict.outcome is Outcome.CORRECT
     assert verdict.reason.startswith("right on 2") or verdict.reason.startswith("right on 3"), verdict.reason
+
+
+@pytest.mark.parametrize("name", COARSE)
+def test_too_few_digits_are_neither_right_nor_wrong(name, tmp_path):
+    verdict, smallest = search(trials(tmp_path, f"{HEAD}    {COARSE[name]}\n"), tries=30)
+    assert smallest is None, verdict.reason
+    assert verdict.outcome is Outcome.MANUAL
+    assert re.fullmatch(r"on \d+ of \d+ random networks the value has too few digits to tell .*", verdict.reason)
+    assert verdict.hint.startswith("return the whole number")

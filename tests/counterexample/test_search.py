@@ -14,12 +14,13 @@ from hypothesis import given, settings
 from labgrade import policy, zoo
 from labgrade.counterexample import code, families, layers, verdict
 from labgrade.counterexample.memory import Remembered
-from labgrade.counterexample.search import Plan
+from labgrade.counterexample.search import Found, Plan
 from labgrade.counterexample.search import search as look
 from labgrade.errors import FaultError
 from labgrade.model import CallForm, InputSpec, QuantityCall, SubjectSpec
 from labgrade.results import Graded, Report, SubmissionReport, TaskReport
-from labgrade.verdict import Outcome
+from labgrade.trials import Trial
+from labgrade.verdict import Outcome, correct, without_value
 from labgrade.zoo_networks import flat
 
 torch.set_num_threads(1)
@@ -156,11 +157,26 @@ def test_a_fault_of_ours_stops_the_search():
 def test_time_is_kept_and_said(tmp_path):
     found = trials(tmp_path, RIGHT.replace("    total = []", "    import time; time.sleep(0.2); total = []"))
     begun = time.monotonic()
-    judged, _ = verdict.judged(found, Plan(among="cnn", tries=1000, seconds=1.0))
+    judged, _ = verdict.judged(found, Plan(among="cnn", tries=6, seconds=1.0))
     found._grader.stop()
     assert time.monotonic() - begun < 10
     assert judged.outcome is Outcome.CORRECT
     assert judged.reason.endswith("as many as 1 s allowed")
+
+
+def test_a_function_that_sleeps_until_time_is_up_is_not_right(tmp_path):
+    found = trials(tmp_path, NO_GROUPS.replace("    total = []", "    import time; time.sleep(0.6); total = []"))
+    judged, _ = verdict.judged(found, Plan(among="cnn", tries=100, seconds=1.0))
+    found._grader.stop()
+    assert judged.outcome is Outcome.MANUAL
+    assert judged.reason == "right on 2 random networks, but 100 were to be tried, and 1 s allowed no more"
+
+
+def test_one_value_that_a_person_has_to_look_at_is_not_made_right_by_others(tmp_path):
+    """A function that is read as a decimal comma wherever it would be wrong."""
+    waits = without_value(Outcome.MANUAL, "a person")
+    found = Found(tried=[(None, Trial(verdict=each), "") for each in (correct(), waits, correct())])
+    assert verdict._none_wrong(found, Plan(among="cnn")) == waits
 
 
 def test_an_answer_that_changes_from_call_to_call_is_told(tmp_path):
