@@ -18,6 +18,9 @@ _NEVER = frozenset({"libtorch", ".git", ".vscode", ".venv", "__pycache__", "CMak
 _LARGEST = 8 << 20
 _MOST_BYTES = 64 << 20
 _MOST_NAMED = 4
+_AT_THE_TOP = (
+    "the program"  # never whose it is: what came of a build is remembered, also for the same work of another's
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +70,7 @@ def find(submission: Submission, folder: str) -> Sources | str | None:
     inside = [file.removeprefix(f"{base}/") if base else file for file in submission.files if _below(file, base)]
     top = submission.folder / base
     files = _kept(top, inside)
-    name = base.rpartition("/")[2] or submission.name
+    name = base.rpartition("/")[2] or _AT_THE_TOP
     for kind, names in (("cmake", ("CMakeLists.txt",)), ("make", _MAKEFILES)):
         found = _shallowest([file for file in files if PurePosixPath(file).name in names])
         if len(found) > 1 and len({PurePosixPath(file).parent for file in found}) > 1:

@@ -74,6 +74,7 @@ class Grading:
             self.course,
             torch_home=home,
             shared=pytest_asked.shared(config),
+            secret=pytest_results.secret(config),
             second_opinions=config.getoption("second_opinion"),
         )
         self.kept = pytest_results.of(config, self.course, home)
@@ -107,8 +108,8 @@ class Grading:
         """The grading of one task of one submission, shared by its items."""
         key = (task.path, who.name)
         if key not in self.gradings:
-            book = self.kept.book(task, who) if self.kept is not None else None
-            self.gradings[key] = TaskGrading(self.grader, task, who, book)
+            kept = self.kept
+            self.gradings[key] = kept.grading(self.grader, task, who) if kept else TaskGrading(self.grader, task, who)
         return self.gradings[key]
 
     def pytest_collect_file(self, file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:

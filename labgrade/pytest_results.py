@@ -12,6 +12,9 @@ from labgrade.ledger import lock, rows
 from labgrade.ledger.book import Rules, SubmissionBook
 from labgrade.ledger.parts import Parts
 from labgrade.ledger.store import Ledger, LedgerError
+from labgrade.people import decisions
+from labgrade.people.decided import credits_of
+from labgrade.task_grading import TaskGrading
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -20,9 +23,16 @@ if TYPE_CHECKING:
     from labgrade.graded import Book
     from labgrade.items import Item
     from labgrade.model import Task
+    from labgrade.pipeline import Grader
     from labgrade.results import Graded, Submission
 
 _RUN = "labgrade_run"
+
+
+def secret(config: pytest.Config) -> tuple[Path, ...]:
+    """The results folder, which no student's code may see."""
+    given = config.getoption("results")
+    return (config.invocation_params.dir / Path(given).expanduser(),) if given else ()
 
 
 def of(config: pytest.Config, course: Course, weights: Path | None) -> Results | None:
@@ -31,10 +41,9 @@ def of(config: pytest.Config, course: Course, weights: Path | None) -> Results |
     Raises:
         UsageError: another run is at work in it, or its ledger can't be used.
     """
-    given = config.getoption("results")
-    if not given:
+    if not secret(config):
         return None
-    folder = config.invocation_params.dir / Path(given).expanduser()
+    (folder,) = secret(config)
     told = getattr(config, "workerinput", {}).get(_RUN)
     if told is None:
         source = config.invocation_params.dir / Path(
@@ -71,6 +80,7 @@ class Results:
         self._folder, self._known, self.run = folder, known, run
         self._ledger: Ledger | None = None
         self._books: dict[str, SubmissionBook] = {}
+        self._decisions = decisions.read(folder)
 
     def tell(self, workerinput: dict[str, Any]) -> None:
         """Tell an xdist worker which run it belongs to."""
@@ -79,6 +89,11 @@ class Results:
     def book(self, task: Task, who: Submission) -> Book:
         """The book of one task of one submission, opened when it is first asked."""
         return _Opened(lambda: self._of(who).task(task))
+
+    def grading(self, grader: Grader, task: Task, who: Submission) -> TaskGrading:
+        """One task of one submission by its book. What needs a check goes by what people had decided about it."""
+        decided = credits_of(self._decisions, who.name, task.lab, task.id)
+        return TaskGrading(grader, task, who, self.book(task, who), decided=decided)
 
     def end(self, notes: tuple[str, ...]) -> None:
         """The run came to its end.

@@ -32,6 +32,11 @@ def test_the_folder_may_lie_deeper_and_hold_the_project_deeper(found):
     assert sources.where == "analyzer"
 
 
+def test_nobodys_name_is_in_what_is_remembered_of_a_build(found):
+    """What came of it is told to whoever hands in the same."""
+    assert found("top/a.cpp", folder="").name == "the program"
+
+
 def test_what_can_t_be_told_is_said(found):
     assert found("a/hw2-4/x.cpp", "b/hw2-4/x.cpp") == "2 folders could be 'hw2-4': 'a/hw2-4', 'b/hw2-4'; keep one"
     several = found("two/a/CMakeLists.txt", "two/b/CMakeLists.txt", folder="two")

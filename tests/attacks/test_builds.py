@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 import sys
+from dataclasses import replace
 
 import pytest
 from attacks.driver import HERE, PROJECT, headers
@@ -20,9 +21,15 @@ pytestmark = [
 ]
 ATTACKS = [
     "calls_home_over_tcp",
+    "calls_home_over_udp",
+    "imports_the_answer_sheet",
+    "kills_the_grader",
+    "leaves_a_daemon",
+    "lists_the_class",
     "reads_another_student",
     "reads_answers_by_path",
     "reads_answers_through_a_link_of_its_own",
+    "reads_environments",
     "removes_outside",
     "writes_outside",
 ]
@@ -54,7 +61,8 @@ def runner(tmp_path_factory):
 
 
 @pytest.mark.parametrize("name", ATTACKS)
-def test_a_step_of_a_build_is_stopped(name, world, runner, tmp_path):
+def test_a_step_of_a_build_is_stopped(name, world, runner, tmp_path, monkeypatch):
+    monkeypatch.setattr(builds, "LIMITS", replace(builds.LIMITS, seconds=3.0))
     folder = tmp_path / "hw"
     folder.mkdir()
     shutil.copy(HERE / "gallery" / f"{name}.py", folder / "hw.py")
@@ -64,7 +72,8 @@ def test_a_step_of_a_build_is_stopped(name, world, runner, tmp_path):
     sources = build_sources.find(read(tmp_path, "anna"), "hw")
     built = builds.Builder(runner, tmp_path / "builds").build(sources, "x")
     said = built.failed.stdout.decode() + built.failed.reason
-    assert "attacked:" in said  # it was tried
+    # It was tried; of a daemon that keeps CMake's pipe open the clock is what ends it.
+    assert "attacked:" in said or (name == "leaves_a_daemon" and built.failed.status == "timeout"), said
     assert not world.damage(said)
     came = re.search(r"came: (\".*\")", said)
     assert came is None or json.loads(came[1]) in ("''", "[]", "False", "None"), said

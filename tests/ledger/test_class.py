@@ -326,3 +326,23 @@ def test_pytest_uses_the_ledger_too_and_says_the_same_with_and_without_xdist(roo
     assert room.grade().ran == 0
     with Ledger(room.results) as ledger:
         assert reading.unfinished_since(ledger) == 4
+
+
+@pytest.mark.parametrize("workers", [[], ["-n", "2"]])
+def test_what_a_person_opened_stays_open_when_pytest_grades(room, workers):
+    room.grade()
+    assert room.outcomes()["s001", "secret"] == "SKIPPED"
+    given = ("s001", "task", "total", "--points", "4", "--reason", "our mistake", "--by", "ann")
+    done = room.cli("override", "results", *given)
+    assert done.returncode == 0, done.stderr
+    room.grade()
+    assert room.outcomes()["s001", "secret"] == "INCORRECT"  # judged, since the check that it needs was decided
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--submission=all", "-q"]
+    subprocess.run(
+        [*command, "--submissions-dir=handed in", "--results=results", *workers],
+        cwd=room.folder,
+        env=room.environment(),
+        check=False,
+        capture_output=True,
+    )
+    assert room.outcomes()["s001", "secret"] == "INCORRECT"
