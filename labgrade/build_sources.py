@@ -18,9 +18,7 @@ _NEVER = frozenset({"libtorch", ".git", ".vscode", ".venv", "__pycache__", "CMak
 _LARGEST = 8 << 20
 _MOST_BYTES = 64 << 20
 _MOST_NAMED = 4
-_AT_THE_TOP = (
-    "the program"  # never whose it is: what came of a build is remembered, also for the same work of another's
-)
+_AT_THE_TOP = "the program"  # never whose it is: what came of a build is remembered for the same work of others, too
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
