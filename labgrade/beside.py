@@ -17,23 +17,32 @@ if TYPE_CHECKING:
     from labgrade.model import Beside, Source, SubjectSpec
     from labgrade.results import NoAnswer
     from labgrade.values import Value
+    from labgrade.verdict import Verdict
 
     Obtain = Callable[[str, "SubjectSpec | None"], "Answer | NoAnswer"]
     Expect = Callable[[Source, "SubjectSpec | None", str], Value]
 
 _TEXT_CHARS = 4000
+_TEXT = "handed in"
+_EXPECTED = "; expected "
 
 
-def facts(item: Item, answer: Answer, obtain: Obtain, expect: Expect) -> dict[str, str]:
+def facts(item: Item, answer: Answer | NoAnswer, obtain: Obtain, expect: Expect) -> dict[str, str]:
     """By their names, for staff. A number that was not handed in, or can't be computed, costs no other."""
-    found = {"handed in": visible(answer.value, _TEXT_CHARS)} if isinstance(answer.value, str) else {}
+    value = answer.value if isinstance(answer, Answer) else None
+    found = {_TEXT: visible(value, _TEXT_CHARS)} if isinstance(value, str) else {}
     return found | dict(_rows(item, obtain, expect))
+
+
+def numbers(verdict: Verdict) -> list[tuple[str, str]]:
+    """The rows of numbers that `facts` put into a verdict: what it is about, what was found and what is right."""
+    return [(name, fact) for name, fact in verdict.facts.items() if name != _TEXT and _EXPECTED in fact]
 
 
 def _rows(item: Item, obtain: Obtain, expect: Expect) -> Iterator[tuple[str, str]]:
     for row in item.check.beside:
         subject = row.subject or item.subject
-        yield row.says, f"{_got(row, obtain, subject)}; expected {_right(row, expect, subject)}"
+        yield row.says, f"{_got(row, obtain, subject)}{_EXPECTED}{_right(row, expect, subject)}"
 
 
 def _got(row: Beside, obtain: Obtain, subject: SubjectSpec | None) -> str:

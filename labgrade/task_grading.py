@@ -141,13 +141,15 @@ class TaskGrading:
 
     def _verdict(self, item: Item, answer: Answer | NoAnswer) -> Verdict:
         check, grader = item.check, self._grader
-        if isinstance(answer, NoAnswer):
-            if answer.verdict.outcome is Outcome.MANUAL and check.by_hand:
-                return replace(answer.verdict, reason=f"{answer.verdict.reason}; {rubric(check)}")
-            return answer.verdict
-        if check.by_hand:
+        waits = isinstance(answer, Answer) or answer.verdict.outcome is Outcome.MANUAL
+        if check.by_hand and waits:
             shown = beside.facts(item, answer, partial(self._answer, live_only=False), self._right)
-            return without_value(Outcome.MANUAL, rubric(check), **shown)
+            if isinstance(answer, Answer):
+                return without_value(Outcome.MANUAL, rubric(check), **shown)
+            reason = f"{answer.verdict.reason}; {rubric(check)}"
+            return replace(answer.verdict, reason=reason, facts={**answer.verdict.facts, **shown})
+        if isinstance(answer, NoAnswer):
+            return answer.verdict
         judging, expect = grader.means(self.task, check, item.subject, self.submission)
         value = judged_value(grader, self.task, check, item.subject, answer)
         verdict = self._heard(judge(check, value, judging, expect), item, answer)

@@ -67,3 +67,9 @@ def test_nothing_is_shown_where_nothing_waits(grade):
     verdict = grade(**{"hw.py": HW})
     assert verdict.outcome is Outcome.MISSING
     assert "of the task" not in verdict.facts
+
+
+def test_numbers_are_shown_where_the_text_can_not_be_read_and_a_person_looks(grade):
+    verdict = grade(**{"hw.py": HW, "report.md": "# 2\nIt is.\n# 3\n# 2\nOr not.\n"})
+    assert verdict.outcome is Outcome.MANUAL
+    assert verdict.facts["of the task"] == "got 2,383 (from hw.py:total); expected 2,382"

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
+from labgrade import beside
 from labgrade.people import decisions
 from labgrade.people.decisions import points, say
 from labgrade.people.marking import FULL, NONE, NoPointsError, given, mark
@@ -89,6 +90,8 @@ class Desk:
         self._text(text)
         if each.graded.verdict.outcome is not Outcome.MANUAL or not text or len(each.rubric) == 1:
             page.paragraph(each.graded.verdict.reason, indent=2, style="dim")
+        for name, number in beside.numbers(each.graded.verdict):
+            page.paragraph(number, indent=2, label=f"{name}: ", style="dim")
         page.rule()
         if each.earlier:
             page.paragraph(each.earlier, indent=0, label="before: ", style="yellow")

@@ -11,6 +11,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from labgrade import beside
 from labgrade.errors import UsageError, did_you_mean
 from labgrade.people.decisions import Place, points
 from labgrade.people.marking import NoPointsError, ToDecide, given, is_open, mark, rubric
@@ -95,9 +96,10 @@ def take(text: bytes, report: Report, decisions: Decisions, names: Pseudonyms, b
 
 
 def shown(check: Graded) -> str:
-    """What a person reads of a hand-in, as far as it fits into a cell."""
+    """What a person reads of a hand-in, as far as it fits into a cell; first the numbers that are to be seen beside."""
     text = check.to_mark.text if check.to_mark is not None else ""
-    text = _UNSEEN.sub("\ufffd", text or check.verdict.reason)
+    numbers = "".join(f"{name}: {number}\n" for name, number in beside.numbers(check.verdict))
+    text = _UNSEEN.sub("\ufffd", (f"{numbers}\n" if numbers else "") + (text or check.verdict.reason))
     return text if len(text) <= _LONGEST_CELL else f"{text[:_LONGEST_CELL]} ... (cut; labgrade mark shows it all)"
 
 

@@ -64,6 +64,16 @@ def test_the_text_and_the_rubric_are_shown_and_the_mark_is_kept(work, tmp_path):
     assert (ann.place.submission, ann.credit, ann.reason, ann.by) == ("ann", 3.5 / 4, "well said", "ta")
 
 
+def test_numbers_stand_below_the_text_next_to_what_is_right(work):
+    facts = {"handed in": "so.", "MACs": "got 3 (from hw.py:macs); expected 4", "remarks": "one"}
+    verdict = without_value(Outcome.MANUAL, "r", **facts)
+    waits = replace(essay(text="so."), verdict=verdict)
+    shown, _ = work("q", whole=report(submission("ann", waits)))
+    assert shown.index("so.") < shown.index("MACs: got 3 (from hw.py:macs); expected 4") < shown.index("(0 to 3)")
+    assert "remarks" not in shown
+    assert shown.count("so.") == 1
+
+
 def test_one_stops_at_any_moment_and_goes_on_where_one_stopped(work, tmp_path):
     work("3", "1", "")
     assert list(kept(tmp_path)) == ["ann"]

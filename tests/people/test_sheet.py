@@ -86,6 +86,12 @@ def test_the_table_is_one_row_a_line_of_the_rubric():
     assert all(row["points"] == row["comment"] == "" for row in rows)
 
 
+def test_numbers_stand_above_the_text_next_to_what_is_right():
+    verdict = without_value(Outcome.MANUAL, "r", **{"handed in": "so.", "MACs": "got 3 (from a); expected 4"})
+    row = table(export(report(submission("ann", replace(essay(text="so."), verdict=verdict)))))[0]
+    assert row["text"] == "MACs: got 3 (from a); expected 4\n\nso."
+
+
 def test_what_goes_out_comes_back():
     data = filled(give(ann=("3", "0.5"), 王小明=("none", "full")))
     found = take(data)
