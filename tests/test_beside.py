@@ -69,7 +69,7 @@ def test_nothing_is_shown_where_nothing_waits(grade):
     assert "of the task" not in verdict.facts
 
 
-def test_numbers_are_shown_where_the_text_can_not_be_read_and_a_person_looks(grade):
-    verdict = grade(**{"hw.py": HW, "report.md": "# 2\nIt is.\n# 3\n# 2\nOr not.\n"})
+def test_numbers_are_shown_where_two_reports_differ_and_a_person_looks(grade):
+    verdict = grade(**{"hw.py": HW, "report.md": "# 2\nIt is.\n", "report.txt": "# 2\nIt is not.\n"})
     assert verdict.outcome is Outcome.MANUAL
     assert verdict.facts["of the task"] == "got 2,383 (from hw.py:total); expected 2,382"

@@ -90,8 +90,8 @@ class Desk:
         self._text(text)
         if each.graded.verdict.outcome is not Outcome.MANUAL or not text or len(each.rubric) == 1:
             page.paragraph(each.graded.verdict.reason, indent=2, style="dim")
-        for name, number in beside.numbers(each.graded.verdict):
-            page.paragraph(number, indent=2, label=f"{name}: ", style="dim")
+        for name, compared in beside.numbers(each.graded.verdict):
+            page.paragraph(compared, indent=2, label=f"{name}: ", style="dim")
         page.rule()
         if each.earlier:
             page.paragraph(each.earlier, indent=0, label="before: ", style="yellow")
