@@ -25,7 +25,10 @@ MICRO: Mapping[str, Mapping[str, Any]] = {
     "micro/dilated": {"kernel_size": 3, "dilation": 2},
     "micro/same_padding": {"kernel_size": (3, 5), "padding": "same"},
     "micro/uneven_kernel": {"kernel_size": (1, 7), "stride": (2, 1), "padding": (0, 3)},
+    "micro/wide_dilated": {"kernel_size": 3, "dilation": 2, "stride": (1, 2)},
+    "micro/wide_uneven": {"kernel_size": (1, 7), "stride": (4, 2), "padding": (0, 3)},
 }
+_WIDE = "micro/wide_"  # of which megabytes are left when they are printed with two decimals
 LAYERS = frozenset(
     {"AdaptiveAvgPool2d", "AvgPool2d", "BatchNorm2d", "Conv2d", "Flatten", "GELU", "LayerNorm", "Linear", "MaxPool2d"}
     | {"ReLU"}
@@ -83,8 +86,11 @@ def micro(name: str) -> torch.nn.Module:
     """A network small enough to count by hand, whose first convolution is out of the ordinary."""
     from torch import nn
 
-    head, body = nn.Conv2d(3, 8, **MICRO[name]), nn.Conv2d(8, 12, 3, groups=4)
-    return nn.Sequential(head, nn.ReLU(), body, nn.AdaptiveAvgPool2d(4), nn.Flatten(), nn.Linear(192, 10))
+    wide = name.startswith(_WIDE)
+    first, second = (256, 384) if wide else (8, 12)
+    head, body = nn.Conv2d(3, first, **MICRO[name]), nn.Conv2d(first, second, 3, groups=4)
+    tail = nn.AdaptiveAvgPool2d(4), nn.Flatten(), nn.Linear(16 * second, 10)
+    return nn.Sequential(head, nn.ReLU(inplace=wide), body, *tail)
 
 
 def generated(program: object) -> torch.nn.Module:

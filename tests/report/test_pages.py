@@ -205,6 +205,13 @@ def test_a_class_of_none_is_a_page():
     assert "0 submissions" in Reader(classroom.render(Report(submissions=()))).text
 
 
+def test_numbers_to_compare_with_are_for_staff_alone():
+    verdict = without_value(Outcome.MANUAL, "waits", **{"handed in": "so.", "MACs of X": "got 3 (from a); expected 4"})
+    whole = Report(submissions=(SubmissionReport(name="ann", tasks=(task("t", "T", graded("c", 2, verdict)),)),))
+    assert "MACs of X: got 3 (from a); expected 4" in Reader(classroom.render(whole)).text
+    assert "MACs of X" not in student.render(for_student(whole))
+
+
 def test_the_class_says_what_waits_for_a_person():
     said = Reader(classroom.render(CLASS)).text
     assert "Look at 1 fault of labgrade's own" in said

@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from labgrade import policy
+from labgrade import beside, policy
 from labgrade.report import figures, sums
 from labgrade.report.html import charts, page
 from labgrade.report.html.words import KINDS
@@ -34,11 +34,12 @@ class _Row:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Waiting:
-    """A check that only a person can settle."""
+    """A check that only a person can settle, with the numbers that are to be seen beside it."""
 
     who: str
     task: str
     check: Graded
+    numbers: Sequence[tuple[str, str]]
 
 
 def render(report: Report) -> str:
@@ -90,7 +91,7 @@ def _chart(rows: Sequence[_Row]) -> object:
 
 def _waiting(report: Report, outcome: Outcome) -> list[_Waiting]:
     return [
-        _Waiting(who=submission.name, task=task.id, check=check)
+        _Waiting(who=submission.name, task=task.id, check=check, numbers=beside.numbers(check.verdict))
         for submission in report.submissions
         for task in submission.tasks
         for check in task.checks
