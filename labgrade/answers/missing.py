@@ -174,9 +174,10 @@ def _said(form: TextForm, words: str, document: Document) -> Iterator[Note]:
                 yield Note(text=f"on {where}, behind '{words}', stands {why}", unread=True)
                 return
     if not spans:
+        yield Note(text=_no_heading(form, document))
         first = words_pattern(words).search(document.text)
-        where = f"; the words '{words}' stand on line {document.line(first.start())}" if first else ""
-        yield Note(text=_no_heading(form, document) + where)
+        if first is not None:
+            yield Note(text=f"the words '{words}' stand on line {document.line(first.start())}")
 
 
 def _no_heading(form: TextForm, document: Document) -> str:

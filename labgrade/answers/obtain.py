@@ -112,7 +112,7 @@ def _differ(one: Number, other: Number) -> bool:
 
 def _missing(forms: list[Form], kind: AnswerType, submission: Submission) -> Verdict:
     """MISSING with what was looked for; MANUAL where a value was said, only not so that it can be read."""
-    looked = "; ".join(dict.fromkeys(describe(form) for form in forms))
+    looked = "; ".join(dict.fromkeys(map(describe, forms)))
     if not submission.files:
         return without_value(Outcome.MISSING, _empty(submission))
     notes = missing.notes(forms, kind, submission)

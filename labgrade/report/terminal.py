@@ -10,7 +10,9 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from labgrade.policy import settled, totals
+from labgrade.report.left_out import left_out
 from labgrade.report.page import Page
+from labgrade.report.steps import steps
 from labgrade.values import show
 from labgrade.verdict import PENDING, Outcome
 
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from labgrade.policy import Totals
+    from labgrade.report.left_out import LeftOut
     from labgrade.results import Graded, Report, SubmissionReport, TaskReport
     from labgrade.verdict import Verdict
 
@@ -92,8 +95,14 @@ def _submission(page: Page, submission: SubmissionReport, *, staff: bool) -> Non
     if len(submission.remarks) > MOST_REMARKS:
         page.paragraph(f"and {len(submission.remarks) - MOST_REMARKS:,} more", indent=2, label="left out: ")
     said: dict[str, str] = {}
+    alone, short = len(submission.tasks) == 1, False
     for task in submission.tasks:
-        _task(page, _said_once(task, said), staff=staff)
+        nothing = None if alone else left_out(task)
+        if nothing is None:
+            _task(page, _said_once(task, said), staff=staff)
+        else:
+            _left_out(page, task, nothing, first=not short)
+        short = nothing is not None
     page.blank()
     page.rule()
     _left(page, submission, Outcome.MISSING, "missing: ")
@@ -122,6 +131,18 @@ def _task(page: Page, task: TaskReport, *, staff: bool) -> None:
     said: set[str] = set()
     for check in _folded(task.checks):
         _check(page, check, staff=staff, said=said)
+
+
+def _left_out(page: Page, task: TaskReport, nothing: LeftOut, *, first: bool) -> None:
+    """A task of which nothing was handed in, and below it the next of that kind."""
+    if first:
+        page.blank()
+    kinds = " (bonus)" if all(check.bonus for check in task.checks) else ""
+    symbol, _, style = LOOKS[Outcome.MISSING]
+    page.line(
+        (f"{task.id}  ", "bold"), (task.title, ""), (kinds, "dim"), right=(_range(totals(task.checks)), "bold"), hang=4
+    )
+    page.line((f"  {symbol} {Outcome.MISSING:<{WORD}}  ", style), (nothing.told, "dim"), hang=BODY)
 
 
 def _said_once(task: TaskReport, said: dict[str, str]) -> TaskReport:
@@ -215,28 +236,23 @@ def _left(page: Page, submission: SubmissionReport, outcome: Outcome, label: str
     for task in submission.tasks:
         left = [check for check in task.checks if check.verdict.outcome is outcome]
         names = [check.id for check in _folded(left) if not (check.bonus and outcome is Outcome.MISSING)]
+        whole = outcome is Outcome.MISSING and left_out(task) is not None
         if names:
-            tasks.append(f"{task.id} ({', '.join(names)})")
+            tasks.append(task.id if whole else f"{task.id} ({', '.join(names)})")
     if tasks:
         page.line((label, LOOKS[outcome][2]), ("; ".join(tasks), ""), hang=2)
 
 
 def _advice(submission: SubmissionReport, total: Totals) -> str:
-    """The check that costs most, and what is said about it; what waits for another check is none to begin with."""
-    settled = PENDING | {Outcome.SKIPPED}
-    open_checks = [
-        (check.points - check.earned, task, check)
-        for task in submission.tasks
-        for check in task.checks
-        if not check.bonus and check.verdict.outcome not in settled and check.earned < check.points
-    ]
-    if not open_checks:
+    """What to do first, as the student's page has it: mend what is wrong, then hand in what is missing."""
+    first = next(iter(steps(submission)), None)
+    if first is None:
         return "nothing, you are done" if total.pending == 0 else "nothing, the rest waits for a person"
-    lost, task, check = max(open_checks, key=lambda item: item[0])
-    said = check.verdict.hint or check.verdict.reason
+    said = first.says or first.checks[0].verdict.reason
     said = said if len(said) <= LONGEST_ADVICE else f"{said[:LONGEST_ADVICE]}..."
-    worth = f"{_points(lost)} {'point' if lost == 1 else 'points'}"
-    return f"{task.id} {check.id}, worth {worth} more" + (f": {said}" if said else "")
+    worth = f"{_points(first.points)} {'point' if first.points == 1 else 'points'}"
+    names = ", ".join(check.id for check in first.checks)
+    return f"{first.task.id} {names}, worth {worth} more" + (f": {said}" if said else "")
 
 
 def _class(page: Page, submissions: Sequence[SubmissionReport]) -> None:

@@ -110,6 +110,57 @@ def test_a_bonus_that_nobody_handed_in_is_not_missed():
     assert "missing:" not in text_of(one_check(bonus))
 
 
+def missing(name, points, reason, hint="", **more):
+    return graded(name, points, without_value(Outcome.MISSING, reason, hint=hint), **more)
+
+
+def test_a_task_of_which_nothing_was_handed_in_is_told_once():
+    where = "nothing was handed in; looked for 'f' in a.py; a.txt; b.txt; in the report"
+    tasks = (
+        task("1-1", "First", graded("a", 1, correct())),
+        task(
+            "1-2",
+            "Second",
+            missing("a", 5, where, "no heading begins with '1-2'"),
+            graded("b", 2, without_value(Outcome.SKIPPED, "needs full credit for 'a' first")),
+            missing("c", 0, f"{where} (a bonus: it costs nothing)", "no heading begins with '1-2'", bonus=True),
+        ),
+        task("1-3", "Third", missing("a", 1, "the folder is empty (a bonus: it costs nothing)", bonus=True)),
+        task("1-4", "Fourth", missing("a", 1, where), graded("b", 1, incorrect("got 5"))),
+    )
+    shown = text_of(Report(submissions=(SubmissionReport(name="ann", tasks=tasks),)))
+    assert (
+        """
+1-2  Second                                                                0 / 7
+  - MISSING    nothing was handed in; looked for 'f' in a.py, a.txt or 2 other
+               places; no heading begins with '1-2'
+1-3  Third (bonus)                                                         0 / 0
+  - MISSING    the folder is empty
+
+1-4  Fourth                                                                0 / 2
+  - MISSING    a                                                           0 / 1
+               nothing was handed in; looked for 'f' in a.py; a.txt; b.txt; in
+               the report
+"""
+        in shown
+    )
+    assert "\nmissing: 1-2; 1-4 (a)\n" in shown
+
+
+def test_of_a_single_task_all_is_told():
+    shown = text_of(one_check(missing("a", 1, "nothing was handed in; looked for a; b; c; d"), missing("b", 1, "x")))
+    assert "looked for a; b; c; d" in shown
+
+
+def test_what_is_wrong_is_mended_before_what_is_missing_is_handed_in():
+    shown = text_of(
+        one_check(missing("a", 9, "no"), graded("b", 2, incorrect("got 5")), graded("c", 1, incorrect("x")))
+    )
+    assert "do first: 2-1 b, worth 2 points more: got 5\n" in shown
+    shown = text_of(one_check(missing("a", 9, "no"), graded("b", 2, correct())))
+    assert "do first: 2-1 a, worth 9 points more: no\n" in shown
+
+
 def test_several_submissions_end_with_a_table():
     shown = text_of(CLASS)
     assert shown.endswith("""\
