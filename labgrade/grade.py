@@ -15,7 +15,7 @@ from labgrade.errors import SpecError, UsageError
 from labgrade.ledger.store import Ledger
 from labgrade.people import times, whole
 from labgrade.people.late import named
-from labgrade.report import terminal
+from labgrade.report import class_table
 from labgrade.report.page import Page
 from labgrade.values import show
 from labgrade.verdict import Outcome
@@ -117,7 +117,7 @@ def _go(wanted: Plans) -> int:
         return _INTERRUPTED
     report = whole.read(results).shown
     console = Console(highlight=False)
-    terminal.render_class(report, console=console)
+    class_table.render(report, console=console)
     _say(came, wanted, Page(console))
     broken = list({str(finding): finding for each in came for finding in each.broken}.values())
     if broken:

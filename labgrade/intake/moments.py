@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 GRADESCOPE = "submission_metadata.yml"
+UNSURE = "the time of its newest file, which copying may have changed"
 _OWNER = re.compile(r"^:?['\"]?(?P<who>submission_\d+)['\"]?:\s*$")
 _CREATED = re.compile(
     r"^\s+:?created_at: (?P<day>[\d-]{10})[ T](?P<time>[\d:]{8})(?:\.\d+)? ?(?P<zone>Z|[+-]\d\d:\d\d)"
@@ -79,7 +80,7 @@ def _told(
     yield _newest(commits.around(entry) for entry in own), "the last commit that touches it"
     packed = [file for entry in own for file in _archives_in(entry)]
     yield _newest(_newest_within(file, zone) for file in packed), "the newest file in its archive"
-    yield _newest(_files(own)), "the time of its newest file, which copying may have changed"
+    yield _newest(_files(own)), UNSURE
 
 
 def _first(told: Iterable[tuple[datetime | None, str]], latest: datetime, own: list[Path]) -> Moment:

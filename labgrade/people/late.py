@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from labgrade import late_rules, policy
+from labgrade.intake import moments
 from labgrade.people.decisions import points
 from labgrade.results import Deduction
 
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
 
 _MOST_NAMED = 8
 _NOBODY_KNOWS = "when it was handed in is not known, so no late rule was applied: "
+_UNSURE = (
+    "late only by the times of files, which copying may have changed; where that is not so, say 'handed_in' in the "
+    "roster: "
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,8 +44,9 @@ def with_late(report: Report, deadlines: Mapping[str, Deadline], roster: Roster)
     """
     submissions = tuple(_submission(each, deadlines, roster) for each in report.submissions)
     unknown = [each.name for each in submissions if not each.handed_in and _asked(each, deadlines)]
-    notes = (*report.notes, _NOBODY_KNOWS + named(unknown)) if unknown else report.notes
-    return replace(report, submissions=submissions, notes=notes)
+    unsure = [each.name for each in submissions if each.deductions and each.handed_in_by == moments.UNSURE]
+    notes = [f"{said}{named(names)}" for said, names in ((_NOBODY_KNOWS, unknown), (_UNSURE, unsure)) if names]
+    return replace(report, submissions=submissions, notes=(*report.notes, *notes))
 
 
 def lateness(deadline: Deadline, handed_in: datetime, owners: Iterable[Student]) -> Lateness:
@@ -87,10 +93,11 @@ def _deduction(
     if not late.days:
         return None
     of_earned = deadline.rule is not None and deadline.rule.of == "earned"
+    told = f"; told by {submission.handed_in_by}" if submission.handed_in_by else ""
     whole = Deduction(
         lab=deadline.lab,
         points=Fraction(0),
-        why=_why(deadline, late, handed_in, of_earned=of_earned),
+        why=_why(deadline, late, handed_in, of_earned=of_earned) + told,
         share=late.share,
         of_earned=of_earned,
     )

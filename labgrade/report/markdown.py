@@ -98,7 +98,8 @@ def row(check: Graded) -> str:
     verdict = check.verdict
     earned = "?" if verdict.outcome in PENDING else sums.points(check.earned)
     kinds = "".join(f" *({kind})*" for kind, so in (("bonus", check.bonus), ("hidden", check.hidden)) if so)
-    said = text(steps.without_pictures(check))
+    first, *others = steps.without_pictures(check).splitlines() or [""]  # what follows is a program, or a table
+    said = text(f"{first} ..." if others else first)
     hint = f"<br>**Hint:** {text(verdict.hint)}" if verdict.hint else ""
     sign = _LOOKS.get(verdict.outcome, "❌")
     points = f"{earned} / {sums.points(check.points)}"

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from labgrade.report.left_out import left_out
 from labgrade.verdict import PENDING, Outcome
 
 if TYPE_CHECKING:
@@ -46,11 +47,18 @@ def steps(submission: SubmissionReport) -> Sequence[Step]:
             for check in task.checks
             if not check.bonus and check.verdict.outcome not in _SETTLED and check.earned < check.points
         ]
+        nothing = left_out(task)
+        if nothing is not None and open_checks:
+            found.append(_step(task, open_checks, "; ".join(nothing.hints), missing=True))
+            continue
         for (missing, says), same in itertools.groupby(sorted(open_checks, key=_said), key=_said):
-            checks = tuple(same)
-            points = sum((check.points - check.earned for check in checks), Fraction(0))
-            found.append(Step(task=task, checks=checks, points=points, says=says, missing=missing))
+            found.append(_step(task, list(same), says, missing=missing))
     return sorted(found, key=lambda step: (step.missing, -step.lost))
+
+
+def _step(task: TaskReport, checks: Sequence[Graded], says: str, *, missing: bool) -> Step:
+    points = sum((check.points - check.earned for check in checks), Fraction(0))
+    return Step(task=task, checks=tuple(checks), points=points, says=says, missing=missing)
 
 
 def _said(check: Graded) -> tuple[bool, str]:

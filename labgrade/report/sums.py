@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from labgrade.values import show
@@ -17,6 +18,15 @@ if TYPE_CHECKING:
 def checks(submission: SubmissionReport) -> Iterator[Graded]:
     """All checks of all tasks."""
     return (check for task in submission.tasks for check in task.checks)
+
+
+def moment(said: str) -> str:
+    """When something was handed in, for people: `2026-11-20 23:59:00 +08:00`; what is no such moment as it is."""
+    try:
+        at = datetime.fromisoformat(said)
+    except ValueError:
+        return said
+    return f"{at:%Y-%m-%d %H:%M:%S} {at.isoformat()[-6:] if at.tzinfo else ''}".rstrip()
 
 
 def points(value: Fraction) -> str:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import itertools
-import statistics
-from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from labgrade.policy import settled, totals
+from labgrade.report import class_table, sums
 from labgrade.report.left_out import left_out
 from labgrade.report.page import Page
 from labgrade.report.steps import steps
@@ -17,7 +16,7 @@ from labgrade.values import show
 from labgrade.verdict import PENDING, Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
     from rich.console import Console
 
@@ -48,13 +47,6 @@ LONG_REASON = 60  # characters from which a reason is worth saying only once
 REPEATED = frozenset({Outcome.INCORRECT, Outcome.CRASHED})
 _NONE = Fraction(0)
 ORDINARY_FACTS = frozenset({"got", "expected", "off", "allowed"})
-CLASS_COLUMNS = {
-    "right": {Outcome.CORRECT},
-    "partly": {Outcome.PARTIAL},
-    "wrong": {Outcome.INCORRECT, Outcome.CRASHED, Outcome.TIMEOUT, Outcome.MEMORY, Outcome.OUTPUT},
-    "missing": {Outcome.MISSING},
-    "waiting": PENDING,
-}
 
 
 def render(report: Report, *, console: Console, staff: bool) -> None:
@@ -68,16 +60,7 @@ def render(report: Report, *, console: Console, staff: bool) -> None:
     for submission in report.submissions:
         _submission(page, submission, staff=staff)
     if len(report.submissions) > 1:
-        _class(page, report.submissions)
-
-
-def render_class(report: Report, *, console: Console) -> None:
-    """Print what is short enough for a class: a line a student."""
-    page = Page(console)
-    for note in report.notes:
-        page.paragraph(note, indent=0, label="note: ")
-    if report.submissions:
-        _class(page, report.submissions)
+        class_table.show(page, report.submissions)
 
 
 def _submission(page: Page, submission: SubmissionReport, *, staff: bool) -> None:
@@ -89,7 +72,7 @@ def _submission(page: Page, submission: SubmissionReport, *, staff: bool) -> Non
         page.paragraph(", ".join(submission.members), indent=2, label="of: ")
     if submission.handed_in:
         by = f" ({submission.handed_in_by})" if submission.handed_in_by else ""
-        page.paragraph(f"{submission.handed_in}{by}", indent=2, label="handed in: ")
+        page.paragraph(f"{sums.moment(submission.handed_in)}{by}", indent=2, label="handed in: ")
     for remark in submission.remarks[:MOST_REMARKS]:
         page.paragraph(remark, indent=2, label="left out: ")
     if len(submission.remarks) > MOST_REMARKS:
@@ -253,35 +236,6 @@ def _advice(submission: SubmissionReport, total: Totals) -> str:
     worth = f"{_points(first.points)} {'point' if first.points == 1 else 'points'}"
     names = ", ".join(check.id for check in first.checks)
     return f"{first.task.id} {names}, worth {worth} more" + (f": {said}" if said else "")
-
-
-def _class(page: Page, submissions: Sequence[SubmissionReport]) -> None:
-    """One row a submission: points, and how many checks ended how. Names come last, so that none is cut."""
-    rows = [(submission, settled(submission)) for submission in submissions]
-    ranges = [_range(total) for _, total in rows]
-    width = max(len("points"), *map(len, ranges))
-    page.blank()
-    page.line((f"{len(rows):,} submissions", "bold"))
-    page.rule()
-    heads = "".join(f"{head:>{len(head) + 2}}" for head in CLASS_COLUMNS)
-    page.line((f"{'points':>{width}}{heads}  submission", "dim"))
-    for (submission, _), points in zip(rows, ranges, strict=True):
-        count = Counter(check.verdict.outcome for check in _checks(submission))
-        cells = [(head, sum(count[outcome] for outcome in CLASS_COLUMNS[head])) for head in CLASS_COLUMNS]
-        figures = "".join(f"{number or '.':>{len(head) + 2}}" for head, number in cells)
-        page.line(
-            (f"{points:>{width}}", "bold"), (figures, ""), (f"  {submission.name}", ""), hang=width + len(heads) + 2
-        )
-    earned = [total.final for _, total in rows]
-    middle, low, high = (_points(each) for each in (statistics.median(earned), min(earned), max(earned)))
-    waiting = sum(total.pending > 0 for _, total in rows)
-    still = f"; {waiting} of {len(rows)} submissions still wait for a person" if waiting else ""
-    page.rule()
-    page.line((f"median {middle}, from {low} to {high} points", ""), (still, LOOKS[Outcome.MANUAL][2]))
-
-
-def _checks(submission: SubmissionReport) -> Iterator[Graded]:
-    return (check for task in submission.tasks for check in task.checks)
 
 
 def _range(total: Totals) -> str:

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from labgrade import policy
+from labgrade.intake.moments import UNSURE
 from labgrade.late_rules import Deadline, LateRule
 from labgrade.people.late import with_late
 from labgrade.results import Deduction
@@ -116,6 +117,18 @@ def test_it_is_said_why():
     free = late_by(HOUR, deadlines={"lab2": Deadline(lab="lab2", due=DUE)})
     assert free.deductions[0].why.endswith("1 day begun; this lab deducts nothing")
     assert policy.settled(free).final == 80
+
+
+def test_it_is_said_who_told_the_moment_and_which_is_doubtful():
+    sure = late_by(HOUR, handed_in_by="its last commit").deductions[0].why
+    assert sure.endswith("costs 10 % of the lab's points; told by its last commit")
+    late = [
+        submission(name, graded("total", 9, correct()), handed_in=(DUE + after).isoformat(), handed_in_by=by)
+        for name, after, by in (("ann", HOUR, UNSURE), ("bob", HOUR, "the roster"), ("eve", -HOUR, UNSURE))
+    ]
+    (note,) = with_late(report(*late), rules(), Roster()).notes
+    assert note.startswith("late only by the times of files, which copying may have changed; ")
+    assert note.endswith("say 'handed_in' in the roster: 'ann'")
 
 
 def test_a_student_with_an_extension_is_late_later():

@@ -83,7 +83,7 @@ def test_nothing_hidden_is_in_a_students_page():
 @pytest.mark.parametrize("render", [student.render, classroom.render])
 def test_a_students_text_is_text(payload, render):
     text = render(attacked(payload))
-    read, harmless = Reader(text), Reader(render(attacked("harmless")))
+    read, harmless = Reader(text), Reader(render(attacked("harmless\nlines")))
     assert read.kinds <= harmless.kinds
     assert not read.kinds & {("script", "src"), ("a", "onclick"), ("svg", "onload"), ("img", "src")}
     assert not ACTS.search(text)
@@ -129,6 +129,40 @@ def test_what_to_do_next_is_what_is_wrong_and_then_what_is_missing():
     assert "Then hand in what is missing" in said
     assert "you are done" in page_of(graded("total", 1, correct())).text
     assert "waits for a person" in page_of(graded("total", 1, without_value(Outcome.MANUAL, "waits"))).text
+
+
+def test_a_task_of_which_nothing_was_handed_in_is_one_card():
+    where = "nothing was handed in; looked for 'f' in a.py; b.csv"
+    tasks = [
+        task("1-1", "First", graded("x", 1, without_value(Outcome.MISSING, where, hint="begin"))),
+        task(
+            "1-2",
+            "Second",
+            graded("a", 3, without_value(Outcome.MISSING, where, hint="no heading")),
+            graded("b", 2, without_value(Outcome.SKIPPED, "needs full credit for 'a' first")),
+            graded("c", 1, without_value(Outcome.MISSING, where, hint="no heading")),
+        ),
+    ]
+    read = Reader(student.render(Report(submissions=(SubmissionReport(name="anna", tasks=tuple(tasks)),))))
+    assert read.text.count("Hint: no heading") == 1
+    assert read.text.count("nothing was handed in") == 2
+    assert "Second 4 points no heading" in read.text  # what to do: one line, without the names of its checks
+    assert "- not handed in a, b, c" in read.text
+    targets = [attributes["href"][1:] for tag, attributes in read.elements if tag == "a"]
+    assert set(targets) <= set(read.ids)
+
+
+def test_a_program_in_a_reason_keeps_its_lines():
+    reason = "you get 1; 2 is right\nmodel = nn.Sequential(\n    nn.Linear(1, 1),\n)"
+    one = SubmissionReport(name="anna", tasks=(task("1-1", "Any", graded("any", 1, incorrect(reason))),))
+    text = student.render(Report(submissions=(one,)))
+    assert '<p class="says">you get 1; 2 is right</p>\n<pre tabindex="0">model = nn.Sequential(\n    nn.' in text
+
+
+def test_who_handed_in_and_when():
+    alone = page_of(graded("x", 1, correct()), members=("b1",), handed_in="2026-11-20T21:00:00.25+08:00")
+    assert "handed in by b1 handed in 2026-11-20 21:00:00 +08:00" in alone.text
+    assert "handed in together by b1, b2" in page_of(graded("x", 1, correct()), members=("b1", "b2")).text
 
 
 def test_places_that_were_looked_at_are_a_list():

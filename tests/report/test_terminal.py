@@ -11,7 +11,7 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from labgrade.report.terminal import render
-from labgrade.results import Graded, Report, SubmissionReport
+from labgrade.results import Deduction, Graded, Report, SubmissionReport
 from labgrade.verdict import Outcome, correct, incorrect, without_value
 from tests.report.sample import CLASS, ONE, PERFECT, graded, task
 
@@ -174,6 +174,21 @@ def test_several_submissions_end_with_a_table():
 median 20, from 0 to 31.68 points; 1 of 3 submissions still wait for a person
 """)
     assert "submissions" not in text_of(ONE)
+
+
+def test_late_points_have_a_column_and_points_of_one_lab_are_said_once():
+    late = Deduction(lab="acal-lab2", points=Fraction(3, 2), why="one day late")
+    tasks = (task("1", "T", graded("a", 5, correct()), graded("b", 5, incorrect("no"))),)
+    ann, bob = SubmissionReport(name="ann", tasks=tasks, deductions=(late,)), SubmissionReport(name="bob", tasks=tasks)
+    assert text_of(Report(submissions=(ann, bob))).endswith("""\
+2 submissions
+────────────────────────────────────────────────────────────────────────────────
+of 10  late  right  partly  wrong  missing  waiting  submission
+  3.5  -1.5      1       .      1        .        .  ann
+    5     .      1       .      1        .        .  bob
+────────────────────────────────────────────────────────────────────────────────
+median 4.25, from 3.5 to 5 points
+""")
 
 
 def test_a_report_without_submissions_or_checks():

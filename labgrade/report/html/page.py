@@ -34,7 +34,7 @@ def render(template: str, script: str = "", **values: Any) -> str:
         lstrip_blocks=True,
         finalize=_visible,
     )
-    environment.filters |= {"points": sums.points, "number": show}
+    environment.filters |= {"points": sums.points, "number": show, "moment": sums.moment}
     page = environment.get_template(template)
     ours = Markup(script)  # noqa: S704 - a file of ours
     return page.render(style=_own("style.css"), script=ours, csp=_policy(script), looks=LOOKS, kinds=KINDS, **values)

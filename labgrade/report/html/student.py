@@ -11,6 +11,7 @@ from labgrade.policy import totals
 from labgrade.report import steps, sums
 from labgrade.report.html import charts, page, tiles
 from labgrade.report.html.words import KINDS
+from labgrade.report.left_out import LOOKED_FOR, left_out
 from labgrade.verdict import Outcome
 
 if TYPE_CHECKING:
@@ -19,11 +20,12 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
     from labgrade.policy import Totals
+    from labgrade.report.left_out import LeftOut
+    from labgrade.report.steps import Step
     from labgrade.results import Graded, Report, SubmissionReport, TaskReport
     from labgrade.verdict import ComparedRow
 
 _FIRST = 3  # steps that are shown at once; the others are folded away
-_LOOKED_FOR = "; looked for "
 _MOST_ROWS = 400
 
 
@@ -31,12 +33,14 @@ _MOST_ROWS = 400
 class _Check:
     """A check as the page shows it. `printed` is empty where an earlier check of the task shows the same.
 
-    `looked_for`: the places that a reason names at its end, which are many.
+    `looked_for`: the places that a reason names at its end, which are many. `example`: its lines after the first,
+    which are a program or a table.
     """
 
     graded: Graded
     anchor: str
     reason: str
+    example: str
     looked_for: tuple[str, ...]
     printed: str
     notes: tuple[str, ...]
@@ -53,11 +57,14 @@ class _Check:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Task:
+    """A task as the page shows it. `nothing`: what is said in place of its checks where nothing was handed in."""
+
     task: TaskReport
     anchor: str
     total: Totals
     share: str
     checks: Sequence[_Check]
+    nothing: LeftOut | None
 
 
 def render(report: Report) -> str:
@@ -68,11 +75,12 @@ def render(report: Report) -> str:
     (submission, *_) = report.submissions
     total = policy.settled(submission)
     shown = [_task(task, number) for number, task in enumerate(submission.tasks, 1)]
-    anchors = {(each.task.id, check.graded.id): check.anchor for each in shown for check in each.checks}
-    every = [
-        (step, anchors[step.task.id, step.checks[0].id], ", ".join(check.id for check in step.checks))
-        for step in steps.steps(submission)
-    ]
+    anchors = {
+        (each.task.id, check.graded.id): each.anchor if each.nothing else check.anchor
+        for each in shown
+        for check in each.checks
+    }
+    every = [(step, anchors[step.task.id, step.checks[0].id], _called(step)) for step in steps.steps(submission)]
     todo = [item for item in every if not item[0].missing]
     count = Counter(check.verdict.outcome for check in sums.checks(submission))
     return page.render(
@@ -92,6 +100,12 @@ def render(report: Report) -> str:
     )
 
 
+def _called(step: Step) -> str:
+    """The task, and the checks where these are not all of it."""
+    names = ", ".join(check.id for check in step.checks)
+    return step.task.title if left_out(step.task) else f"{step.task.title}: {names}"
+
+
 def _waiting(submission: SubmissionReport) -> int:
     return sum(check.verdict.outcome in (Outcome.MANUAL, Outcome.FAULT) for check in sums.checks(submission))
 
@@ -104,16 +118,18 @@ def _task(task: TaskReport, number: int) -> _Task:
         shown.append(_check(graded, f"c{number}-{place}", said))
         said |= {graded.printed, *graded.verdict.notes}
     share = page.percent(total.earned / total.points if total.points else 0)
-    return _Task(task=task, anchor=f"t{number}", total=total, share=share, checks=shown)
+    return _Task(task=task, anchor=f"t{number}", total=total, share=share, checks=shown, nothing=left_out(task))
 
 
 def _check(graded: Graded, anchor: str, said: set[str]) -> _Check:
-    reason, _, looked_for = steps.without_pictures(graded).partition(_LOOKED_FOR)
+    told, _, looked_for = steps.without_pictures(graded).partition(LOOKED_FOR)
+    reason, _, example = told.partition("\n")
     wrong = next((row for row in graded.rows if not row.right), None)
     return _Check(
         graded=graded,
         anchor=anchor,
         reason=reason,
+        example=example.strip("\n"),
         looked_for=tuple(filter(None, looked_for.split("; "))),
         printed="" if graded.printed in said else graded.printed,
         notes=tuple(note for note in graded.verdict.notes if note not in said),

@@ -23,6 +23,7 @@ KINDS = {
     "right": ("right", {Outcome.CORRECT}),
     "partly": ("partly right", {Outcome.PARTIAL}),
     "wrong": ("wrong", {o for o, (_, _, kind) in LOOKS.items() if kind == "wrong"}),
-    "missing": ("missing", {Outcome.MISSING, Outcome.SKIPPED}),
+    "missing": ("missing", {Outcome.MISSING}),
+    "skipped": ("not tried yet", {Outcome.SKIPPED}),
     "waiting": ("waiting", {Outcome.MANUAL, Outcome.FAULT}),
 }
