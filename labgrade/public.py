@@ -1,4 +1,4 @@
-"""What students are given of a spec: its data without the hidden checks and all that only they speak of.
+"""What students are given of a spec: its data without the hidden checks and all that only they or staff speak of.
 
 Works on a spec's data, which was validated before. Comments are no data, so none gets through.
 """
@@ -37,7 +37,7 @@ def public(data: dict[str, Any]) -> dict[str, Any] | None:
     points = sum((as_credit(check["points"]) for check in checks if not check.get("bonus")), Fraction(0))
     ordered = {"id": shown.pop("id"), "title": shown.pop("title"), "points": _plain(points), **shown}
     answers = {name: copy.deepcopy(answer) for name, answer in data["answers"].items() if name in used}
-    return {**ordered, "answers": answers, "checks": [_without_defaults(check) for check in checks]}
+    return {**ordered, "answers": answers, "checks": [_for_students(check) for check in checks]}
 
 
 def only_hidden(specs: Iterable[dict[str, Any]]) -> set[str]:
@@ -70,8 +70,8 @@ def _inherited(case: dict[str, Any], main: dict[str, Any]) -> dict[str, Any]:
     return {key: whole[key] for key in _SUBJECT_KEYS if key in whole}
 
 
-def _without_defaults(check: dict[str, Any]) -> dict[str, Any]:
-    """`hidden: false` would tell that there is something to hide; what stands `beside` is for whoever marks."""
+def _for_students(check: dict[str, Any]) -> dict[str, Any]:
+    """Without `hidden: false`, which would tell that there is something to hide, and without what only staff sees."""
     return {key: value for key, value in check.items() if key not in ("hidden", "beside")}
 
 

@@ -134,6 +134,29 @@ def test_nothing_of_a_hidden_check_is_in_a_kit(own, capsys):
     assert "look at" not in capsys.readouterr().out
 
 
+def test_what_only_staff_sees_is_not_in_a_kit(own, capsys):
+    task = own / "specs/lab/by-hand.yaml"
+    task.write_text(
+        TASK.split("answers:")[0].replace("id: task", "id: by-hand").replace("zqhid", "")
+        + """answers:
+  text: {type: text, from: [{report: under Task}]}
+  zqhid-number: {type: count, from: [{entry: zqhid.entry}]}
+checks:
+  - id: text
+    points: 10
+    answer: text
+    by_hand: [{points: 10, for: compares}]
+    beside: [{says: zqhid staff, answer: zqhid-number, expected: 91827364}]
+""",
+        encoding="utf-8",
+    )
+    assert main(["kit", "lab", "--out", "kit"]) == 0
+    text = everything(own / "kit").lower()
+    assert "by_hand" in (own / "kit/specs/lab/by-hand.yaml").read_text()
+    assert HIDDEN not in text
+    assert "91827364" not in text
+
+
 def test_the_code_of_a_kit_does_what_the_courses_does(own, capsys, monkeypatch):
     main(["kit", "lab", "--out", "kit"])
     monkeypatch.chdir(own / "kit")
@@ -339,6 +362,7 @@ def test_the_labs_kit_tells_nothing_of_its_hidden_checks(of_lab):
             assert comment not in seen[path.name]
 
 
+@pytest.mark.skipif(not all(map(shutil.which, ("cmake", "g++", "make"))), reason="needs: apt install cmake g++ make")
 def test_the_labs_kit_with_the_exemplars_code_is_right(of_lab, tmp_path, capsys, monkeypatch):
     folder = tmp_path / "mine"
     shutil.copytree(of_lab, folder)
