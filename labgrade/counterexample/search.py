@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import importlib.util
 import json
 import random
@@ -142,6 +143,7 @@ def _hypothesis(plan: Plan, trials: _Trials[T]) -> None:
     from hypothesis import HealthCheck, Phase, Verbosity, find, settings
     from hypothesis.errors import NoSuchExample
 
+    _look_at_nothing_around()
     chosen = settings(
         max_examples=plan.tries,
         database=None,
@@ -155,6 +157,18 @@ def _hypothesis(plan: Plan, trials: _Trials[T]) -> None:
     with contextlib.suppress(NoSuchExample):
         smallest = find(families.strategy(plan.among, plan.like), trials.is_wrong, settings=chosen, random=chance)
         trials.found.smallest = (smallest, trials.known[_key(smallest)][0])
+
+
+@functools.cache
+def _look_at_nothing_around() -> None:
+    """Hypothesis also draws numbers that stand in the source of whatever modules are loaded, and keeps them in
+    `.hypothesis` in the working folder. What is tried may not depend on that, and that folder is a student's."""
+    from hypothesis.internal.conjecture import providers
+
+    if hasattr(providers, "_get_local_constants"):
+        none = providers.Constants()
+        providers._get_local_constants = lambda: none  # noqa: SLF001 - there is no setting for it
+        providers.CONSTANTS_CACHE.cache.clear()
 
 
 def _key(subject: SubjectSpec) -> str:

@@ -3,8 +3,11 @@
 import ast
 import itertools
 import json
+import subprocess
+import sys
 import time
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import torch
@@ -69,6 +72,34 @@ class Pasted:
 
     def on_meta(self):
         return self.module.to("meta"), torch.empty(self.shape, device="meta")
+
+
+def test_what_is_tried_depends_on_nothing_that_lies_around(tmp_path, monkeypatch):
+    """Hypothesis likes numbers of modules that are loaded, and keeps them in the folder that is a student's."""
+    program = """
+import pathlib, sys
+sys.path.insert(0, ".")
+if "extra" in sys.argv:
+    import extra
+from labgrade.counterexample.search import Plan, search
+from labgrade.model import InputSpec, SubjectSpec
+like = SubjectSpec(model="linear/layer.onnx", input=InputSpec(shape=(8, 8)))
+tried = []
+search(Plan(among="sizes", like=like, tries=60), lambda subject: tried.append(subject.input.shape), lambda _: "")
+print(tried, sorted(path.name for path in pathlib.Path.cwd().iterdir()))
+"""
+    (tmp_path / "extra.py").write_text(f"NUMBERS = {list(range(101, 200))}\n")
+    (tmp_path / "program.py").write_text(program)
+    monkeypatch.setenv("PYTHONPATH", str(Path(verdict.__file__).parents[2]))
+
+    def said(*more):
+        return subprocess.run(
+            [sys.executable, "-B", "program.py", *more], cwd=tmp_path, capture_output=True, text=True, check=True
+        ).stdout
+
+    alone = said()
+    assert alone == said("extra")
+    assert ".hypothesis" not in alone
 
 
 def test_files_run_where_students_run_them():
