@@ -137,7 +137,7 @@ def test_nothing_of_a_hidden_check_is_in_a_kit(own, capsys):
 def test_what_only_staff_sees_is_not_in_a_kit(own, capsys):
     task = own / "specs/lab/by-hand.yaml"
     task.write_text(
-        TASK.split("answers:")[0].replace("id: task", "id: by-hand").replace("zqhid", "")
+        TASK.split("answers:", maxsplit=1)[0].replace("id: task", "id: by-hand").replace("zqhid", "")
         + """answers:
   text: {type: text, from: [{report: under Task}]}
   zqhid-number: {type: count, from: [{entry: zqhid.entry}]}

@@ -161,14 +161,17 @@ def _hypothesis(plan: Plan, trials: _Trials[T]) -> None:
 
 @functools.cache
 def _look_at_nothing_around() -> None:
-    """Hypothesis also draws numbers that stand in the source of whatever modules are loaded, and keeps them in
-    `.hypothesis` in the working folder. What is tried may not depend on that, and that folder is a student's."""
+    """Let Hypothesis draw no numbers out of the source of whatever modules are loaded.
+
+    What is tried may not depend on that; and it keeps them in `.hypothesis` in the working folder, which is a student's.
+    """
     from hypothesis.internal.conjecture import providers
 
-    if hasattr(providers, "_get_local_constants"):
-        none = providers.Constants()
-        providers._get_local_constants = lambda: none  # noqa: SLF001 - there is no setting for it
-        providers.CONSTANTS_CACHE.cache.clear()
+    inside: Any = providers
+    if hasattr(inside, "_get_local_constants"):
+        none = inside.Constants()
+        inside._get_local_constants = lambda: none  # noqa: SLF001 - there is no setting for it
+        inside.CONSTANTS_CACHE.cache.clear()
 
 
 def _key(subject: SubjectSpec) -> str:
