@@ -9,7 +9,7 @@ import json
 import random
 import time
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from labgrade.counterexample import families
 from labgrade.errors import FaultError
@@ -163,7 +163,7 @@ def _hypothesis(plan: Plan, trials: _Trials[T]) -> None:
 def _look_at_nothing_around() -> None:
     """Let Hypothesis draw no numbers out of the source of whatever modules are loaded.
 
-    What is tried may not depend on that; and it keeps them in `.hypothesis` in the working folder, which is a student's.
+    What is tried may not depend on that; and it keeps them in `.hypothesis` in the working folder, a student's.
     """
     from hypothesis.internal.conjecture import providers
 
