@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from labgrade.build_sources import Sources
     from labgrade.sandbox.runner import Runner
 
-LIMITS = Limits(seconds=300.0, memory=4 << 30, output=1 << 20)
+LIMITS = Limits(seconds=150.0, memory=4 << 30, output=1 << 20)
 _JOBS = "2"
 _TOOLS = {"cmake": ("cmake", "g++", "make"), "make": ("g++", "make"), "file": ("g++",)}
 _INSTEAD = {"make": "ninja"}  # which CMake may build with, too

@@ -31,7 +31,7 @@ class Plan:
     among: str
     like: SubjectSpec | None = None
     tries: int = 100
-    seconds: float = 60.0
+    seconds: float = 180.0
     seed: int = 0
 
 
