@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from labgrade import subject_files
 from labgrade.answers import obtain
-from labgrade.answers.call import present
+from labgrade.answers.call import obtain_each, present
 from labgrade.answers.documents import locate, read_bytes
 from labgrade.answers.natural import natural
 from labgrade.answers.typed import WrongTypeError, as_value
@@ -20,7 +20,7 @@ from labgrade.results import NoAnswer
 from labgrade.values import Artifact
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from labgrade.answers.run import Runs
@@ -88,9 +88,34 @@ class Trials:
             value = judged_value(self._grader, self.task, self.check, subject, answer)
         except UnfitError as error:
             return Trial(verdict=error.verdict, origin=answer.origin)
+        return self._judged(value, answer.origin, judging, expect)
+
+    def ahead(self, subjects: Sequence[SubjectSpec]) -> list[Trial]:
+        """Several trials at the price of one, as far as the function returns; each but the first may owe to the others.
+
+        Raises:
+            FaultError: a failure of ours.
+        """
+        wanted = _called(self.task.answers[self.check.answer])
+        (form, *others) = [each for each in wanted.forms if isinstance(each, CallForm)]
+        if others or self.check.measured is not None:
+            return []
+        files = [subject_files.given(self._grader.oracle, wanted, each, self._submission) for each in subjects]
+        origin, values = obtain_each(
+            wanted.type,
+            form,
+            self._submission,
+            list(zip(subjects, files, strict=True)),
+            limits=self._limits,
+            runner=self._grader.runner,
+        )
+        means = [self._grader.means(self.task, self.check, each, self._submission) for each in subjects]
+        return [self._judged(value, origin, *one) for value, one in zip(values, means, strict=False)]
+
+    def _judged(self, value: Value, origin: str, judging: Judging, expect: Expect) -> Trial:
         return Trial(
             verdict=judge(replace(self.check, misconceptions=()), value, judging, expect),
-            origin=answer.origin,
+            origin=origin,
             value=value,
             expected=expect(self.check.expected) if self.check.expected is not None else None,
             judging=judging,

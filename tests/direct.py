@@ -86,6 +86,15 @@ class DirectRunner:
             return Execution(status="crashed", reason=f"{request.function} raised {type(error).__name__}: {error}")
         return Execution(status="returned", value=value)
 
+    def run_each(self, request, subjects):
+        said = []
+        for subject, model in subjects:
+            done = self.run(replace(request, subject=subject, model=model))
+            if done.status != "returned":
+                break
+            said.append(done.value)
+        return said
+
     def close(self):
         pass
 

@@ -19,7 +19,7 @@ from labgrade.sandbox.request import CallRequest
 from labgrade.verdict import Outcome, without_value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from labgrade.model import AnswerType, CallForm, Limits, SubjectSpec
@@ -96,6 +96,35 @@ def obtain(  # noqa: PLR0913 - each by its name
     except WrongTypeError as error:
         return _none(name, origin, execution, Outcome.INCORRECT, f"{form.function} returned {error}", remarks)
     return _some(name, value, origin, execution, (*remarks, *note))
+
+
+def obtain_each(
+    kind: AnswerType,
+    form: CallForm,
+    submission: Submission,
+    subjects: Sequence[tuple[SubjectSpec, Mapping[str, Path]]],
+    *,
+    limits: Limits,
+    runner: Runner,
+) -> tuple[str, list[Value]]:
+    """Where the answers come from, and what the function returns for each subject, as far as that can be read.
+
+    One process makes all calls: see `Runner.run_each`. Nothing where the answer is more than what is returned.
+    """
+    file = locate(submission, form.file)
+    whole = written.wanted(form) or verified.wanted(form)
+    if whole or not isinstance(file, str) or not present(submission, file, form.function):
+        return "", []
+    request = CallRequest(
+        folder=submission.folder, file=file, function=form.function, given=form.given, subject=None, limits=limits
+    )
+    values: list[Value] = []
+    for said in runner.run_each(request, subjects):
+        try:
+            values.append(_value(said, kind, form)[0])
+        except WrongTypeError:
+            break
+    return f"{file}:{form.function}", values
 
 
 def _run(

@@ -32,7 +32,7 @@ def strategy(among: str, like: SubjectSpec | None) -> SearchStrategy[SubjectSpec
 
     def subject(parts: tuple[Shape, list[Wish], Wish]) -> SubjectSpec:
         shape, body, last = parts
-        steps: Any = program([*body, last], shape)
+        steps: Any = program([*body, last], shape, as_file=bool(suffix))
         options: dict[str, Any] = {**kept, "program": _for_a_file(steps) if suffix else steps}
         return SubjectSpec(model=GENERATED + suffix, input=InputSpec(shape=shape), options=options, passing=True)
 

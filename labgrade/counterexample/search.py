@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import importlib.util
+import itertools
 import json
 import random
 import time
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from labgrade.model import SubjectSpec
 
 T = TypeVar("T")
+_AT_FIRST, _AT_ONCE = 2, 16  # subjects that are looked at ahead together: much that is wrong shows itself at once
 _SHRINKING = 1.0  # times as long as the search itself, that shrinking may take beyond it
 
 
@@ -58,12 +60,14 @@ def search(
     attempt: Callable[[SubjectSpec], T],
     wrong: Callable[[T], str],
     first: Iterable[Sequence[SubjectSpec]] = (),
+    ahead: Callable[[Sequence[SubjectSpec]], Sequence[T]] | None = None,
 ) -> Found[T]:
     """Look for the smallest subject that `attempt` comes out `wrong` on: a word for the kind of wrong, or nothing.
 
     What went wrong first decides which kind is followed. `first` are remembered subjects, each smallest one with others
     that were tried: where it is still wrong, they are tried again and nothing else is. Each subject is attempted once,
-    so that an answer that changes from call to call can't confuse the search.
+    so that an answer that changes from call to call can't confuse the search. `ahead` attempts several at once, as far
+    as it can; what is wrong then is attempted by itself as well, and that counts.
 
     Raises:
         FaultError: what `attempt` or `wrong` raises.
@@ -71,7 +75,10 @@ def search(
     trials = _Trials(plan, attempt, wrong)
     if not _replayed(trials, first):
         with contextlib.suppress(_StopError):
-            _hypothesis(plan, trials)
+            if ahead is not None:
+                trials.look_ahead(ahead)
+            if smallest := _hypothesis(plan, trials.is_wrong):
+                trials.found.smallest = (smallest, trials.known[_key(smallest)][0])
         if trials.fault is not None:
             raise trials.fault
     trials.found.seconds = time.monotonic() - trials.begun
@@ -106,6 +113,31 @@ class _Trials(Generic[T]):
         self.found: Found[T] = Found()
         self.kind = ""
         self.fault: FaultError | None = None
+        self._ahead: dict[str, T] = {}
+
+    def look_ahead(self, ahead: Callable[[Sequence[SubjectSpec]], Sequence[T]]) -> None:
+        """Attempt what the search asks about while nothing is wrong, many at once, up to the first that may be."""
+        subjects: dict[str, SubjectSpec] = {}
+
+        def note(subject: SubjectSpec) -> bool:
+            subjects.setdefault(_key(subject), subject)
+            return False
+
+        _hypothesis(self._plan, note)
+        waiting = list(subjects.items())
+        for size in itertools.chain((_AT_FIRST,), itertools.repeat(_AT_ONCE)):
+            some, waiting = waiting[:size], waiting[size:]
+            right = self._right(ahead, [subject for _, subject in some])
+            self._ahead |= zip((key for key, _ in some), right, strict=False)
+            if len(right) < len(some) or not waiting or time.monotonic() - self.begun > self._plan.seconds:
+                return
+
+    def _right(self, ahead: Callable[[Sequence[SubjectSpec]], Sequence[T]], subjects: list[SubjectSpec]) -> list[T]:
+        """The trials that are right, up to the first that is not. What fails here fails again by itself."""
+        try:
+            return list(itertools.takewhile(lambda trial: not self._wrong(trial), ahead(subjects)))
+        except FaultError:
+            return []
 
     def is_wrong(self, subject: SubjectSpec) -> bool:
         """Whether it is wrong in the way that is followed; then it is the smallest so far.
@@ -115,13 +147,7 @@ class _Trials(Generic[T]):
         """
         key = _key(subject)
         if key not in self.known:
-            self._keep_time()
-            try:
-                trial = self._attempt(subject)
-                kind = self._wrong(trial)
-            except FaultError as error:
-                self.fault = error
-                raise _StopError from error
+            trial, kind = (self._ahead[key], "") if key in self._ahead else self._attempted(subject)
             self.kind = self.kind or kind
             self.known[key] = (trial, kind)
             self.found.tried.append((subject, trial, kind))
@@ -131,6 +157,15 @@ class _Trials(Generic[T]):
         self.found.smallest = (subject, trial)
         return True
 
+    def _attempted(self, subject: SubjectSpec) -> tuple[T, str]:
+        self._keep_time()
+        try:
+            trial = self._attempt(subject)
+            return trial, self._wrong(trial)
+        except FaultError as error:
+            self.fault = error
+            raise _StopError from error
+
     def _keep_time(self) -> None:
         allowed = self._plan.seconds * (1 + _SHRINKING if self.kind else 1)
         if time.monotonic() - self.begun > allowed:
@@ -138,8 +173,8 @@ class _Trials(Generic[T]):
             raise _StopError
 
 
-def _hypothesis(plan: Plan, trials: _Trials[T]) -> None:
-    """Hypothesis's search. Without an exception, the last that it asks about is the smallest, which it confirms."""
+def _hypothesis(plan: Plan, is_wrong: Callable[[SubjectSpec], bool]) -> SubjectSpec | None:
+    """Hypothesis's search: the smallest that is wrong, if one is."""
     from hypothesis import HealthCheck, Phase, Verbosity, find, settings
     from hypothesis.errors import NoSuchExample
 
@@ -154,9 +189,10 @@ def _hypothesis(plan: Plan, trials: _Trials[T]) -> None:
         verbosity=Verbosity.quiet,
     )
     chance = random.Random(plan.seed)  # noqa: S311 - the same verdict every time is what is wanted
-    with contextlib.suppress(NoSuchExample):
-        smallest = find(families.strategy(plan.among, plan.like), trials.is_wrong, settings=chosen, random=chance)
-        trials.found.smallest = (smallest, trials.known[_key(smallest)][0])
+    try:
+        return find(families.strategy(plan.among, plan.like), is_wrong, settings=chosen, random=chance)
+    except NoSuchExample:
+        return None
 
 
 @functools.cache

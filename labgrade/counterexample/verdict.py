@@ -51,7 +51,8 @@ def judged(trials: Trials, plan: Plan, remembered: Iterable[Remembered] = ()) ->
     if absent := trials.absent():
         return absent, ""
     records = list(remembered)
-    found = search(plan, trials, _wrong, [each for each in (record.read() for record in records) if each])
+    replayed = [each for each in (record.read() for record in records) if each]
+    found = search(plan, trials, _wrong, replayed, trials.ahead)
     if not found.tried:
         return without_value(Outcome.MANUAL, f"nothing could be tried in {plan.seconds:g} s"), ""
     origin = found.tried[0][1].origin

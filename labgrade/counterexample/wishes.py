@@ -8,7 +8,7 @@ of it fits. Sizes follow torch.nn's formulas.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 Shape: TypeAlias = tuple[int, ...]
@@ -100,6 +100,16 @@ class Pool:
             "ceil_mode": self.ceil_mode,
         }
         return _step(self.kind, values), (*shape[:2], *sizes)
+
+    def for_a_file(self, shape: Shape) -> Pool:
+        """The same without `ceil_mode` where its last window would begin in the padding.
+
+        torch drops that window; the shape inference of ONNX does not, and onnxruntime refuses what follows.
+        """
+        padding = self.kernel // 2 if self.padding else 0
+        windows = [-(-(size + 2 * padding - self.kernel) // self.stride) + 1 for size in shape[2:]]
+        dropped = any((n - 1) * self.stride >= size + padding for n, size in zip(windows, shape[2:], strict=True))
+        return replace(self, ceil_mode=False) if dropped else self
 
     def _size(self, size: int, padding: int) -> int:
         room = size + 2 * padding - self.kernel
@@ -210,10 +220,11 @@ class Attention:
 Wish: TypeAlias = Conv | Pool | Linear | Plain | Branches | Residual | Twice | Attention
 
 
-def program(wishes: list[Wish], shape: Shape) -> list[Step]:
-    """The steps that fit one after the other, for an input of this shape."""
+def program(wishes: list[Wish], shape: Shape, *, as_file: bool = False) -> list[Step]:
+    """The steps that fit one after the other, for an input of this shape; `as_file`: those of an ONNX file."""
     steps = []
-    for wish in wishes:
+    for wanted in wishes:
+        wish = wanted.for_a_file(shape) if as_file and isinstance(wanted, Pool) and len(shape) == IMAGE else wanted
         if isinstance(wish, Linear) and wish.flatten and len(shape) > 2:  # noqa: PLR2004 - batch and features
             steps.append(_step("Flatten", {}))
             shape = (shape[0], math.prod(shape[1:]))

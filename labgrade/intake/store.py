@@ -21,7 +21,7 @@ _CHUNK = 1 << 20
 CLUTTER = frozenset(
     {
         *(".git", ".gitkeep", ".hg", ".svn", ".venv", "venv", "__pycache__", "node_modules", ".ipynb_checkpoints"),
-        *("__MACOSX", ".DS_Store", "Thumbs.db", "desktop.ini", ".pytest_cache", ".mypy_cache"),
+        *("__MACOSX", ".DS_Store", "Thumbs.db", "desktop.ini", ".pytest_cache", ".mypy_cache", ".hypothesis"),
     }
 )
 

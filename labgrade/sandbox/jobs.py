@@ -22,8 +22,13 @@ def do(job: Job, values: Mapping[str, object], folder: Path) -> bytes:
             return script.perform(job, folder)
         case "measure":
             return measure.measure(job, folder)
-    if "model_path" in values:
-        values = {**values, "model_path": str(folder / job["model"])}
-    return perform.perform(
-        perform.Job(file=job["file"], function=job["function"], torch_home=job["torch_home"]), values, folder
-    )
+    own = perform.Job(file=job["file"], function=job["function"], torch_home=job["torch_home"])
+    if job["do"] == "calls":
+        each: Any = values["each"]
+        paired = zip(each, job["models"], strict=True)
+        return perform.perform_each(own, [_with_path(one, folder / model) for one, model in paired], folder)
+    return perform.perform(own, _with_path(values, folder / job["model"]), folder)
+
+
+def _with_path(values: Mapping[str, object], path: Path) -> Mapping[str, object]:
+    return {**values, "model_path": str(path)} if "model_path" in values else values

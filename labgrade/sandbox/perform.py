@@ -21,7 +21,7 @@ from labgrade.sandbox.told import NO_PLACE, raised
 from labgrade.sandbox.wire import RefusedError, pack
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
     from types import ModuleType
 
@@ -45,6 +45,27 @@ def perform(job: Job, values: Mapping[str, object], folder: Path) -> bytes:
     around = Surroundings(job["torch_home"])
     event = _call(job, values, folder)
     return _packed({**event, "seeded": around.seeded})
+
+
+def perform_each(job: Job, several: Sequence[Mapping[str, object]], folder: Path) -> bytes:
+    """The frame of what the function returned for each of several, up to the first call that does not return."""
+    around = Surroundings(job["torch_home"])
+    return _packed({**_calls(job, several, folder), "seeded": around.seeded})
+
+
+def _calls(job: Job, several: Sequence[Mapping[str, object]], folder: Path) -> Event:
+    try:
+        function = vars(_load(folder, job["file"]))[job["function"]]
+    except BaseException as error:  # noqa: BLE001
+        return raised(error, folder, "import")
+    said: list[object] = []
+    for values in several:
+        try:
+            value = function(*values.values())
+            said.append(list(islice(value, _MOST_YIELDED)) if type(value) is GeneratorType else value)
+        except BaseException:  # noqa: BLE001 - what is wrong with it is told when it is called by itself
+            break
+    return {"event": "returned", "value": said}
 
 
 def _call(job: Job, values: Mapping[str, object], folder: Path) -> Event:

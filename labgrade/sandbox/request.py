@@ -10,6 +10,7 @@ from labgrade.model import Limits
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
+    from typing import Any
 
     from labgrade.model import SubjectSpec
     from labgrade.results import ExecutionStatus
@@ -105,3 +106,15 @@ class InspectRequest:
     beside: Mapping[str, Path] = field(default_factory=dict)
     parameters: Mapping[str, object] = field(default_factory=dict)
     limits: Limits = field(default_factory=Limits)
+
+
+def plain(subject: SubjectSpec) -> dict[str, Any]:
+    """A subject as a child builds it."""
+    return {
+        "model": subject.model,
+        "shape": list(subject.input.shape),
+        "fill": subject.input.fill,
+        "input_seed": subject.input.seed,
+        "options": dict(subject.options),
+        "weight_seed": subject.seed,
+    }

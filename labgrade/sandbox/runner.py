@@ -16,16 +16,16 @@ from labgrade.sandbox import handin, outcome, script_outcome
 from labgrade.sandbox.follow import follow
 from labgrade.sandbox.given import GIVEN, GIVEN_FOLDER
 from labgrade.sandbox.layers import ALL
-from labgrade.sandbox.request import ProgramRun
+from labgrade.sandbox.request import ProgramRun, plain
 from labgrade.sandbox.servers import LIGHT, STUDENTS, Servers
 from labgrade.sandbox.shelf import needs_values
 from labgrade.sandbox.warm import LostError, Warm
 from labgrade.zoo_networks import GENERATED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from labgrade.model import Limits
+    from labgrade.model import Limits, SubjectSpec
     from labgrade.sandbox.follow import Ending
     from labgrade.sandbox.protection import Protection
     from labgrade.sandbox.request import CallRequest, InspectRequest, ProgramRequest, ScriptRequest
@@ -94,24 +94,42 @@ class Runner:
         if unknown or (request.given and request.subject is None):
             problem = f"nothing called '{unknown[0]}' can be given" if unknown else "there is no subject to be given"
             return Execution(status="fault", reason=problem)
+        wanted = {"given": list(request.given), "subject": plain(request.subject) if request.subject else None}
+        model = f"{GIVEN_FOLDER}/{next(iter(request.model), '')}"
+        return self._call(request, {"do": "call", "model": model}, wanted, {GIVEN_FOLDER: request.model})
+
+    def run_each(self, request: CallRequest, subjects: Sequence[tuple[SubjectSpec, Mapping[str, Path]]]) -> list[Any]:
+        """What a function returns for each of several subjects with their files, as far as it returns.
+
+        All are called in one process, so that one call may spoil the next: what comes out wrong is to be tried by
+        itself. `request` is read without its subject; its limits are for all together.
+        """
+        wanted = {"given": list(request.given), "subject": None, "each": [plain(subject) for subject, _ in subjects]}
+        files = {f"{GIVEN_FOLDER}/{place}": model for place, (_, model) in enumerate(subjects)}
+        models = [f"{folder}/{next(iter(model), '')}" for folder, model in files.items()]
+        done = self._call(request, {"do": "calls", "models": models}, wanted, files)
+        return done.value if done.status == "returned" and isinstance(done.value, list) else []
+
+    def _call(
+        self,
+        request: CallRequest,
+        job: Mapping[str, object],
+        wanted: Mapping[str, Any],
+        given: Mapping[str, Mapping[str, Path]],
+    ) -> Execution:
+        """Run a job that calls functions; `given` are files by the folder in which they are given."""
         left_out: list[str] = []
 
         def lay(folder: Path) -> None:
             left_out[:] = handin.copy(request.folder, folder)
-            if request.model:
+            if any(given.values()):
                 handin.discard(folder / GIVEN_FOLDER)
-                _place({f"{GIVEN_FOLDER}/{name}": source for name, source in request.model.items()}, folder)
+            for place, files in given.items():
+                _place({f"{place}/{name}": source for name, source in files.items()}, folder)
 
-        job = {
-            "do": "call",
-            "file": request.file,
-            "function": request.function,
-            "torch_home": self._torch_home,
-            "model": f"{GIVEN_FOLDER}/{next(iter(request.model), '')}",
-        }
-        wanted = {"given": list(request.given), "subject": _subject(request)}
+        told = {"file": request.file, "function": request.function, "torch_home": self._torch_home, **job}
         try:
-            ending = self._job(STUDENTS, lay, job, request.limits, wanted=wanted)
+            ending = self._job(STUDENTS, lay, told, request.limits, wanted=wanted)
         except FaultError as error:
             return Execution(status="fault", reason=str(error))
         return outcome.execution(ending, request, left_out)
@@ -251,9 +269,8 @@ class Runner:
 
 def _worth_preparing(wanted: Mapping[str, Any] | None) -> Any:
     """The subject, if a branch of the server should have it ready; a random network is tried once and built at once."""
-    if not wanted or not needs_values(tuple(wanted["given"])) or wanted["subject"]["model"] == GENERATED:
-        return None
-    return wanted["subject"]
+    subject = wanted["subject"] if wanted and needs_values(tuple(wanted["given"])) else None
+    return None if subject is None or subject["model"] == GENERATED else subject
 
 
 def _place(files: Mapping[str, Path], folder: Path) -> None:
@@ -277,17 +294,3 @@ def _place(files: Mapping[str, Path], folder: Path) -> None:
         shutil.copyfile(source, target)
         if os.access(source, os.X_OK):
             target.chmod(0o755)
-
-
-def _subject(request: CallRequest) -> dict[str, object] | None:
-    subject = request.subject
-    if subject is None:
-        return None
-    return {
-        "model": subject.model,
-        "shape": list(subject.input.shape),
-        "fill": subject.input.fill,
-        "input_seed": subject.input.seed,
-        "options": dict(subject.options),
-        "weight_seed": subject.seed,
-    }

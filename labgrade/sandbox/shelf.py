@@ -40,7 +40,9 @@ class Shelf:
         return sum(each.nbytes for each in model.parameters()) if hasattr(model, "parameters") else 0
 
     def arguments(self, told: Any) -> dict[str, object]:
-        """The values of the names `given` of a `subject`, in order."""
+        """The values of the names `given` of a `subject`, in order; of several, `each`, a list of them."""
+        if "each" in told:
+            return {"each": [self.arguments({"given": told["given"], "subject": one}) for one in told["each"]]}
         wanted = told["subject"]
         if wanted is None:
             return {}

@@ -4,15 +4,17 @@ import re
 from dataclasses import replace
 
 import pytest
-from direct import COURSE, NO_GROUPS, RIGHT, task
+from direct import COURSE, NO_GROUPS, RIGHT, ROOT, task
 from handed_in import read
 
 from labgrade import cli, pipeline
-from labgrade.counterexample.search import Plan
-from labgrade.counterexample.verdict import judged
+from labgrade.counterexample.search import Plan, search
+from labgrade.counterexample.verdict import judged, plan_of
 from labgrade.model import Limits
 from labgrade.trials import Trials
 from labgrade.verdict import Outcome
+
+EXEMPLAR = ROOT / "submissions" / "exemplar"
 
 
 @pytest.fixture(scope="module")
@@ -32,6 +34,28 @@ def verdict(grader, folder, source, seconds=60.0, **changes):
 def test_a_function_that_keeps_things_between_calls_is_right_as_it_is_when_graded(grader, tmp_path):
     found = verdict(grader, tmp_path, RIGHT.replace("    total = []\n", "    total = KEPT\n") + "\nKEPT = []\n")
     assert found.outcome is Outcome.CORRECT, found.reason
+
+
+@pytest.mark.parametrize(("name", "file"), [("2-1-4-macs", "hw2_1.py"), ("2-2-2-bandwidth", "hw2_2.py")])
+def test_what_is_right_is_seen_in_a_few_processes_and_is_the_same_as_one_by_one(grader, name, file, monkeypatch):
+    jobs = []
+    runner = type(grader.runner)
+    job = runner._job
+    monkeypatch.setattr(runner, "_job", lambda *given, **named: jobs.append(1) or job(*given, **named))
+    about = task(name)
+    (check,) = [each for each in about.checks if each.counterexample]
+    trials = Trials(grader, about, check, read(EXEMPLAR, "someone"))
+    plan = replace(plan_of(about, check.counterexample), tries=40, seconds=600)
+    found = search(
+        plan, trials, lambda trial: "" if trial.verdict.outcome is Outcome.CORRECT else "wrong", (), trials.ahead
+    )
+    assert len(found.tried) > 20
+    assert found.smallest is None, found.smallest[1].verdict
+    assert len(jobs) <= 4
+    asked = []
+    search(plan, asked.append, lambda _: "")
+    assert [subject for subject, _, _ in found.tried] == asked
+    assert len({str(trial.value) for _, trial, _ in found.tried}) > 10
 
 
 def test_a_function_that_never_ends_is_told_with_a_network(grader, tmp_path):

@@ -19,6 +19,8 @@ from labgrade.counterexample import code, families, layers, verdict
 from labgrade.counterexample.memory import Remembered
 from labgrade.counterexample.search import Found, Plan
 from labgrade.counterexample.search import search as look
+from labgrade.counterexample.wishes import Linear, Pool
+from labgrade.counterexample.wishes import program as fitted
 from labgrade.errors import FaultError
 from labgrade.model import CallForm, InputSpec, QuantityCall, SubjectSpec
 from labgrade.results import Graded, Report, SubmissionReport, TaskReport
@@ -122,6 +124,23 @@ def test_files_run_where_students_run_them():
         folder = Path(name)
         check()
     assert next(count) >= 10
+
+
+def test_no_pool_of_a_file_has_a_window_that_begins_in_the_padding(tmp_path):
+    """There torch and the shape inference of ONNX differ, and onnxruntime refuses a right file."""
+    import onnxruntime
+
+    both = [(3, 1), (1, 1), (5, 2), (4, 4)]
+    for kernel, stride, kind in itertools.product((2, 3), (1, 2, 3), ("MaxPool2d", "AvgPool2d")):
+        for height, width in both:
+            wishes = [Pool(kind=kind, kernel=kernel, stride=stride, padding=True, ceil_mode=True), Linear()]
+            shape = (1, 1, height, width)
+            steps = fitted(wishes, shape, as_file=True)
+            options = {"program": steps, "opset": 10}
+            subject = SubjectSpec(model="generated/network.onnx", input=InputSpec(shape=shape), options=options)
+            session = onnxruntime.InferenceSession(DirectOracle(tmp_path).file(subject))
+            session.run(None, {"input": torch.zeros(shape).numpy()})
+    assert "ceil_mode" in str(fitted([Pool(kernel=2, stride=2, ceil_mode=True)], (1, 1, 5, 5), as_file=True))
 
 
 def test_the_same_is_found_every_time_and_a_fresh_seed_tries_others(tmp_path):
