@@ -1,12 +1,12 @@
 """Which quantity says layer by layer what another says in all.
 
 By its name: beside `macs` stands `macs_by_layer`, beside `onnx_macs` would stand `onnx_macs_by_layer`; it takes at
-least the same conventions and gives rows with the column of the total's name, or with one column of numbers.
+least the same conventions and gives rows with `layer`, perhaps `type`, and one whole number, whatever that is called.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from labgrade.model import QuantityCall
@@ -16,6 +16,25 @@ if TYPE_CHECKING:
     from labgrade.registry import Registry
 
 SUFFIX = "_by_layer"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layer:
+    """One row of what a total is made of."""
+
+    name: str
+    type: str
+    value: int
+
+
+def layers_of(rows: object) -> tuple[Layer, ...]:
+    """What a by-layer quantity gave; rows without a name or with several numbers are left out."""
+    found = []
+    for row in rows if isinstance(rows, list) else ():
+        numbers = [value for value in row.values() if type(value) is int]
+        if len(numbers) == 1 and "layer" in row:
+            found.append(Layer(name=str(row["layer"]), type=str(row.get("type", "")), value=numbers[0]))
+    return tuple(found)
 
 
 def companion(source: Source | None, quantities: Registry) -> QuantityCall | None:

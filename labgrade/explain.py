@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, TypeAlias
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from labgrade.by_layer import Layer
     from labgrade.values import Number
 
 _CHANCE = Fraction(1, 1000)  # how likely a number that is nothing known may fit something, by its digits alone
@@ -42,15 +43,6 @@ _SCALES: tuple[tuple[Fraction, str], ...] = (
     (Fraction(2**20, 10**6), "{}, in millions, read as units of 2^20"),
 )
 _Slip: TypeAlias = tuple[int, str]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Layer:
-    """One row of what a total is made of."""
-
-    name: str
-    type: str
-    value: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

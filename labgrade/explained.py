@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from labgrade.by_layer import companion
+from labgrade.by_layer import companion, layers_of
 from labgrade.errors import FaultError
-from labgrade.explain import Layer, Truth, explain
+from labgrade.explain import Truth, explain
 from labgrade.model import QuantityCall
 from labgrade.values import Number, show
 from labgrade.verdict import Outcome
@@ -73,14 +73,4 @@ def _truths(item: Item, oracle: Oracle, quantities: Registry) -> Iterator[Truth]
         except FaultError:  # then there is one explanation less, and the verdict is what it was
             continue
         if type(total) is int and total > 0:
-            yield Truth(total=total, layers=_layers(rows), says=says)
-
-
-def _layers(rows: object) -> tuple[Layer, ...]:
-    """Rows with a name, a type and one whole number."""
-    found = []
-    for row in rows if isinstance(rows, list) else ():
-        numbers = [value for key, value in row.items() if type(value) is int]
-        if len(numbers) == 1 and "layer" in row:
-            found.append(Layer(name=row["layer"], type=str(row.get("type", "")), value=numbers[0]))
-    return tuple(found)
+            yield Truth(total=total, layers=layers_of(rows), says=says)

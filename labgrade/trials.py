@@ -139,13 +139,13 @@ class Trials:
         answer = self._answer(self.task.answers[name], subject)
         return None if isinstance(answer, NoAnswer) else answer.value
 
-    def expected(self, source: QuantityCall, kind: AnswerType, subject: SubjectSpec) -> Value:
-        """A quantity of this subject, in a type.
+    def plain(self, source: QuantityCall, subject: SubjectSpec) -> object:
+        """A quantity of this subject.
 
         Raises:
-            FaultError: it can't be computed, or is no such value.
+            FaultError: it can't be computed.
         """
-        return typed(self._grader.oracle.value(source, subject), kind)
+        return self._grader.oracle.value(source, subject)
 
     def content(self) -> str:
         """A digest of the files that the check's function may lie in."""

@@ -9,7 +9,8 @@ import pytest
 from direct import COURSE, DirectOracle, task
 
 from labgrade import zoo
-from labgrade.explain import Layer, Truth, explain
+from labgrade.by_layer import Layer
+from labgrade.explain import Truth, explain
 from labgrade.explained import companions, with_explanation
 from labgrade.items import Item
 from labgrade.values import Number

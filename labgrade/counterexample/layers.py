@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from labgrade.by_layer import companion
+from labgrade.by_layer import companion, layers_of
+from labgrade.errors import FaultError
 from labgrade.model import CallForm, QuantityCall, TableType
 from labgrade.values import Number, Table, show
 
@@ -16,13 +18,15 @@ _MOST_ROWS = 12
 
 
 def lines(trials: Trials, subject: SubjectSpec) -> list[str]:
-    """A line a layer with both values; none where a single layer says no more than the total."""
+    """A line a layer with both values; none where a single layer says no more than the total, or none can be had."""
     source = companion(trials.check.expected, trials.quantities)
     if source is None:
         return []
-    name, kind = _table_of(trials, source)
-    column = next(iter(kind.columns))
-    right = _numbers(trials.expected(source, kind, subject), column)
+    try:
+        right = {layer.name: show(Fraction(layer.value)) for layer in layers_of(trials.plain(source, subject))}
+    except FaultError:
+        return []
+    name, column = _table_of(trials, source)
     yours = _numbers(trials.other(name, subject), column) if name else {}
     if len(right) < 2 and not yours:  # noqa: PLR2004 - one row is the total
         return []
@@ -39,8 +43,8 @@ def lines(trials: Trials, subject: SubjectSpec) -> list[str]:
     return [*written, f"# and {more} more"] if more > 0 else written
 
 
-def _table_of(trials: Trials, source: QuantityCall) -> tuple[str, TableType]:
-    """The answer of the task that this quantity is expected of, if a function gives it; and the table's type."""
+def _table_of(trials: Trials, source: QuantityCall) -> tuple[str, str]:
+    """The answer of the task that this quantity is expected of, if a function gives it, and its column of numbers."""
     for check in trials.task.checks:
         expected, answer = check.expected, trials.task.answers[check.answer]
         if (
@@ -50,8 +54,8 @@ def _table_of(trials: Trials, source: QuantityCall) -> tuple[str, TableType]:
             and len(answer.type.columns) == 1
             and any(isinstance(form, CallForm) for form in answer.forms)
         ):
-            return answer.name, answer.type
-    return "", TableType(row="layer", columns={source.quantity.removesuffix("_by_layer"): "count"})
+            return answer.name, next(iter(answer.type.columns))
+    return "", ""
 
 
 def _numbers(table: object, column: str) -> dict[str, str]:

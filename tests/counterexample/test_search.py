@@ -289,6 +289,33 @@ def macs_by_layer(model, input_size):
     without._grader.stop()
 
 
+def test_a_by_layer_quantity_may_call_its_number_anything_and_one_that_fails_costs_no_verdict(tmp_path, monkeypatch):
+    value = DirectOracle.value
+    conv = {"layer": "Conv2d", "with": {"in_channels": 4, "out_channels": 2, "kernel_size": 1, "groups": 2}}
+    subject = SubjectSpec(
+        model="generated/network", input=InputSpec(shape=(1, 4, 2, 3)), options={"program": [conv, conv | {"with": {}}]}
+    )
+
+    def named_otherwise(oracle, call, of):
+        if call.quantity == "macs_by_layer":
+            return [{"layer": "a", "type": "Conv2d", "bytes": 3}, {"layer": "b", "type": "Conv2d", "bytes": 4}]
+        return value(oracle, call, of)
+
+    monkeypatch.setattr(DirectOracle, "value", named_otherwise)
+    found = trials(tmp_path, NO_GROUPS)
+    assert layers.lines(found, subject) == ["# layer  right", "# a          3", "# b          4"]
+
+    def failing(oracle, call, of):
+        if call.quantity == "macs_by_layer":
+            raise FaultError("broken")
+        return value(oracle, call, of)
+
+    monkeypatch.setattr(DirectOracle, "value", failing)
+    judged, _ = search(found)
+    assert judged.outcome is Outcome.PARTIAL
+    assert "groups=2" in judged.reason
+
+
 def test_attention_that_is_missed_is_shown_as_one_attention(tmp_path):
     found = trials(tmp_path, RIGHT, check="attention")
     about = replace(found.check, cases=(), expected=QuantityCall(quantity="macs"))
