@@ -307,12 +307,13 @@ def test_a_by_layer_quantity_may_call_its_number_anything_and_one_that_fails_cos
 
     def failing(oracle, call, of):
         if call.quantity == "macs_by_layer":
-            raise FaultError("broken")
+            message = "broken"
+            raise FaultError(message)
         return value(oracle, call, of)
 
     monkeypatch.setattr(DirectOracle, "value", failing)
     judged, _ = search(found)
-    assert judged.outcome is Outcome.PARTIAL
+    assert judged.outcome is Outcome.INCORRECT
     assert "groups=2" in judged.reason
 
 
