@@ -49,7 +49,7 @@ def check(options: argparse.Namespace) -> int:
     if options.html:
         output.refuse_unwritable(options.html, "--html")
         pages.refuse_without()
-    found = _course_of(options.path, options.course)
+    found = course.of_work(options.path, options.course)
     specs = spec.read_all(chosen(found, options.lab, options.task), found)
     tasks = [_public(read.task) for read in specs if read.task is not None]
     with (
@@ -71,28 +71,6 @@ def check(options: argparse.Namespace) -> int:
     if broken:
         raise SpecError(broken)
     return _exit_code(report)
-
-
-def _course_of(path: Path, named: Path | None) -> Course:
-    """The course that is asked for, that around us, the kit in the student's folder, or labgrade's own.
-
-    Code of a student's folder is never ours unless someone says so with --course.
-    """
-    if named is not None:
-        if not (named / "specs").is_dir():
-            message = f"--course {named}: there is no folder 'specs' in it"
-            raise UsageError(message)
-        return course.find(named)
-    here = Path.cwd()
-    within = here.resolve().is_relative_to(path.resolve())
-    kit = course.of_kit(path) if within or not (here / "specs").is_dir() else None
-    if kit is None:
-        return course.find(None if within else here)
-    own = [name for name in ("checkers", "reference") if (path / name).is_dir()]
-    if own:
-        message = f"this kit brings code of its own ({', '.join(own)}); if you trust it: labgrade check . --course ."
-        raise UsageError(message)
-    return kit
 
 
 def _without_kit(who: Submission) -> Submission:

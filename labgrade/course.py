@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from labgrade import registry
+from labgrade.errors import UsageError
 
 KIT = "labgrade-kit.yaml"  # lies at the top of what `labgrade kit` made
 KIT_FOLDERS = ("specs", "subjects", "checkers", "reference")  # of a kit, and no part of what is handed in
@@ -45,6 +46,31 @@ def of_kit(folder: Path) -> Course | None:
         checkers=registry.read("checker", (home / "checkers",)),
         quantities=registry.read("quantity", (home / "reference",)),
     )
+
+
+def of_work(path: Path, named: Path | None) -> Course:
+    """The course for a student's folder or archive: the one that is `named`, that around us, the kit in it, or our own.
+
+    Code of a student's folder is never ours unless someone says so by naming it.
+
+    Raises:
+        UsageError: a course is named that is none, or the folder is a kit with code of its own.
+    """
+    if named is not None:
+        if not (named / "specs").is_dir():
+            message = f"--course {named}: there is no folder 'specs' in it"
+            raise UsageError(message)
+        return find(named)
+    here = Path.cwd()
+    within = here.resolve().is_relative_to(path.resolve())
+    kit = of_kit(path) if within or not (here / "specs").is_dir() else None
+    if kit is None:
+        return find(None if within else here)
+    own = [name for name in ("checkers", "reference") if (path / name).is_dir()]
+    if own:
+        message = f"this kit brings code of its own ({', '.join(own)}); if you trust it, add: --course {path}"
+        raise UsageError(message)
+    return kit
 
 
 def find(root: Path | None = None) -> Course:

@@ -81,6 +81,10 @@ class Oracle:
             self._errors.close()
             self._worker = None
 
+    def begin(self) -> None:
+        """Start the worker where values are sure to be asked for: it loads torch while something else is done."""
+        self._start()
+
     def value(self, call: QuantityCall, subject: SubjectSpec) -> object:
         """The plain value of a quantity for a subject; tensors come as a dict of numpy arrays.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import sys
 import tempfile
 from dataclasses import replace
 from pathlib import Path
@@ -32,6 +33,7 @@ def add_to(verbs: Any) -> None:
     parser = verbs.add_parser("counterexample", help="find the smallest network on which your function is wrong")
     parser.add_argument("function", metavar="FILE:FUNCTION", help="such as hw2_1.py:total_macs")
     parser.add_argument("--task", metavar="ID", help="the task that it is written for, where several ask for it")
+    parser.add_argument("--course", type=Path, metavar="FOLDER", help="a folder with specs/, whose code is trusted")
     parser.add_argument("--check", metavar="ID", help="the check of that task that judges it")
     parser.add_argument("--among", choices=FAMILIES, help="the family of networks (default: the check's, else cnn)")
     parser.add_argument("--tries", type=int, metavar="N", help="how many networks (default: the check's, else 100)")
@@ -46,22 +48,32 @@ def run(options: argparse.Namespace) -> int:
     if not colon or not Path(file).is_file():
         message = f"'{options.function}' names no function of a file here; write it as hw2_1.py:total_macs"
         raise UsageError(message)
-    found = course.find(Path.cwd())
+    found = course.of_work(Path(file).parent, options.course)
     task, check = _meant(found, Path(file).name, function, options)
     with tempfile.TemporaryDirectory(prefix="labgrade-store-", ignore_cleanup_errors=True) as store:
         folder = Path(file).parent
         who = submission.take(folder, submission.name_of(folder.resolve()), Path(store))
         with pipeline.Grader(found, torch_home=torch_home.find(None)) as grader:
+            grader.oracle.begin()
             trials = Trials(grader, _called(task, check, Path(file).name), check, who)
             fresh = options.seed == "fresh"
             records = [memory(task, check, Path(file).resolve())]
             if not fresh:
                 records.insert(0, memory(task, check, trials.content()))
-            verdict, _ = judged(trials, _plan(task, check, options), records)
+            plan = _plan(task, check, options)
+            print(_begun(plan), file=sys.stderr)  # noqa: T201
+            verdict, _ = judged(trials, plan, records)
     print(f"{task.id} {check.id}: {verdict.reason}")  # noqa: T201
     if verdict.hint:
         print(f"hint: {verdict.hint}")  # noqa: T201
     return {Outcome.CORRECT: OK, Outcome.FAULT: FAULT}.get(verdict.outcome, NOT_RIGHT)
+
+
+def _begun(plan: Plan) -> str:
+    what = "sizes" if plan.among == "sizes" else "networks"
+    return (
+        f"trying {plan.tries} random {what}, for {plan.seconds:g} s at most, and as long again to find the smallest ..."
+    )
 
 
 def _plan(task: Task, check: Check, options: argparse.Namespace) -> Plan:
@@ -86,22 +98,33 @@ def _meant(found: course.Course, file: str, function: str, options: argparse.Nam
     if not tasks:
         message = f"there is no task '{options.task}'{did_you_mean(options.task, [task.id for task in read])}"
         raise UsageError(message)
-    fitting = [(task, check) for task in tasks for check in task.checks if _fits(task, check, file, function)]
+    fitting = [(task, check) for task in tasks for check in task.checks if _fits(task, check, function)]
     fitting = [each for each in fitting if options.check in (None, each[1].id)]
     if not fitting:
-        names = sorted({form.function for task in tasks for form in _forms(task)})
-        message = f"no task asks for '{function}' in {file} so that it can be searched{did_you_mean(function, names)}"
+        names = sorted({form.function for task in tasks for form in _forms(task)} - {function})
+        message = f"no task asks for '{function}' so that it can be searched{did_you_mean(function, names)}"
+        raise UsageError(message)
+    fitting = [each for each in fitting if _names_file(*each, file)] or fitting
+    ids = dict.fromkeys(task.id for task, _ in fitting)
+    if len(ids) > 1 and not any(_names_file(*each, file) for each in fitting):
+        message = f"several tasks ask for '{function}', and none in {file}; name one with --task: {', '.join(ids)}"
         raise UsageError(message)
     return min(fitting, key=lambda each: each[1].counterexample is None)
+
+
+def _names_file(task: Task, check: Check, file: str) -> bool:
+    """Whether the function is asked for in a file of this name: one of another name is tried, too."""
+    forms = (form for form in task.answers[check.answer].forms if isinstance(form, CallForm))
+    return any(form.file.lower() == file.lower() for form in forms)
 
 
 def _forms(task: Task) -> list[CallForm]:
     return [form for answer in task.answers.values() for form in answer.forms if isinstance(form, CallForm)]
 
 
-def _fits(task: Task, check: Check, file: str, function: str) -> bool:
+def _fits(task: Task, check: Check, function: str) -> bool:
     forms = [form for form in task.answers[check.answer].forms if isinstance(form, CallForm)]
-    asked = any(form.function == function and form.file.lower() == file.lower() for form in forms)
+    asked = any(form.function == function for form in forms)
     computed = check.measured is not None or isinstance(check.expected, QuantityCall)
     searched = task.subject is not None and not task.subject.handed_in and not check.by_hand
     return asked and computed and searched and not check.hidden

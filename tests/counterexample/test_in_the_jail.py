@@ -70,8 +70,8 @@ def test_the_command_prints_lines_to_paste(tmp_path, capsys, monkeypatch):
     monkeypatch.setenv("LABGRADE_CACHE", str(tmp_path / "cache"))
     work = tmp_path / "work"
     work.mkdir()
-    (work / "hw2_1.py").write_text(NO_GROUPS, encoding="utf-8")
-    call = ["counterexample", str(work / "hw2_1.py:total_macs"), "--task", "2-1-4-macs", "--tries", "30"]
+    (work / "mine.py").write_text(NO_GROUPS, encoding="utf-8")  # the name that the task gives it does not matter
+    call = ["counterexample", str(work / "mine.py:total_macs"), "--task", "2-1-4-macs", "--tries", "30"]
     assert cli.main(call) == 1
     first = capsys.readouterr().out
     assert "nn.Conv2d(2, 2, 1, groups=2, bias=False)" in first
@@ -93,6 +93,8 @@ def test_the_command_prints_lines_to_paste(tmp_path, capsys, monkeypatch):
         (["nowhere.py:f"], "names no function of a file here"),
         (["FILE:nothing"], "no task asks for 'nothing'"),
         (["FILE:total_macs", "--task", "2-1-4-mac"], "did you mean '2-1-4-macs'?"),
+        (["FILE:total_mac"], "did you mean 'total_macs'?"),
+        (["FILE:total_macs", "--course", "nowhere"], "there is no folder 'specs' in it"),
         (["FILE:total_macs", "--seed", "x"], "a seed is a number or `fresh`"),
         (["FILE:total_macs", "--among", "sizes"], "is not about networks of the family 'sizes'"),
     ],
@@ -102,3 +104,14 @@ def test_what_the_command_can_not_do(arguments, said, tmp_path, capsys):
     file = str(tmp_path / "hw2_1.py")
     assert cli.main(["counterexample", arguments[0].replace("FILE", file), *arguments[1:]]) == 2
     assert said in capsys.readouterr().err
+
+
+def test_code_of_a_kit_runs_only_where_it_is_trusted(tmp_path, capsys, monkeypatch):
+    for folder in ("specs/lab", "reference"):
+        (tmp_path / folder).mkdir(parents=True)
+    (tmp_path / "labgrade-kit.yaml").write_text("kit: lab\n")
+    (tmp_path / "reference" / "own.py").write_text("raise SystemExit('it ran')\n")
+    (tmp_path / "hw2_1.py").write_text(RIGHT, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    assert cli.main(["counterexample", "hw2_1.py:total_macs"]) == 2
+    assert "this kit brings code of its own (reference); if you trust it, add: --course ." in capsys.readouterr().err
