@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from labgrade.answers import obtain
 from labgrade.given import ALL as GIVEN
-from labgrade.model import CallForm, EntryForm, Form, RunForm, TableOfType, TableType, TextForm
+from labgrade.model import CallForm, EntryForm, Form, TableOfType, TableType, TextForm
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -173,13 +173,9 @@ def _about(task: Task, file: str) -> str:
         lines += ["", f"About: {_subject(task.subject, file)}."]
     lines += ["", "Handed in as (the first that is there counts):", ""]
     for answer in task.answers.values():
-        ways = "; ".join(_way(form) for form in answer.forms)
+        ways = "; ".join(obtain.places(answer.forms))
         lines.append(f"- {answer.name}, {type_in_words(answer.type)}: {ways}")
     return "\n".join(lines)
-
-
-def _way(form: Form) -> str:
-    return f"what {obtain.describe(form)} prints or writes" if isinstance(form, RunForm) else obtain.describe(form)
 
 
 def _subject(subject: SubjectSpec, file: str) -> str:

@@ -26,22 +26,28 @@ _LARGEST_SOURCE = 2 << 20
 _OTHER_REPORTS = (".pdf", ".docx", ".doc", ".odt", ".rtf", ".html", ".htm", ".tex", ".md", ".markdown")
 _LISTED = 6
 _REACH = 200
+_STUB = "is as in the template"
+_NO_VALUE = "has no value"
 _COMMA = re.compile(r"\d+,\d+(?![\d,])")
 _NUMBER_LIKE = re.compile(r"[^\w\n]{0,20}?(\d[\d.,']*(?: ?[A-Za-z]{1,8})?)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Note:
-    """What lies there. `unread`: a value was said, only not so that it can be read; a person can."""
+    """What lies there.
+
+    `unread`: a value was said, only not so that it can be read; a person can. `blank`: a template that is as it was.
+    """
 
     text: str
     unread: bool = False
+    blank: bool = False
 
 
 def notes(forms: list[Form], kind: AnswerType, submission: Submission) -> list[Note]:
     """What each form finds in its place, in the order of the forms, each once."""
     found = [note for form in forms for note in _notes(form, kind, submission)]
-    return sorted(dict.fromkeys(found), key=lambda note: not note.unread)
+    return sorted(dict.fromkeys(found), key=lambda note: (not note.unread, note.blank))
 
 
 def _notes(form: Form, kind: AnswerType, submission: Submission) -> Iterator[Note]:
@@ -60,7 +66,7 @@ def _notes(form: Form, kind: AnswerType, submission: Submission) -> Iterator[Not
             yield from _text(form, kind, submission)
             return
     if said:
-        yield Note(text=said)
+        yield Note(text=said, blank=said.endswith((_STUB, _NO_VALUE)))
 
 
 def _sources(form: BuildForm, submission: Submission) -> str:
@@ -95,7 +101,7 @@ def _function(form: CallForm, submission: Submission) -> str:
         return f"'{form.function}' stands in the class '{owner}' of {path}; define it outside of any class"
     names = [node.name for node in tree.body if isinstance(node, ast.FunctionDef)]
     if form.function in names:
-        return f"'{form.function}' in {path} only raises NotImplementedError, as in the template: write what it does"
+        return f"'{form.function}' in {path} {_STUB}"
     same = next((name for name in names if _plain(name) == _plain(form.function)), None)
     offer = f"; did you mean '{same}'?" if same else did_you_mean(form.function, names)
     return f"{path} has no '{form.function}'{offer} rename it to '{form.function}'" if offer else ""
@@ -121,7 +127,7 @@ def _entry(form: EntryForm, submission: Submission) -> str:
         return f"'{found}' holds {'a list' if isinstance(data, list) else 'a single value'}; write {example}"
     known = _entries(data)
     if form.path in known:
-        return f"'{form.path}' in {found} has no value"
+        return f"'{form.path}' in {found} {_NO_VALUE}"
     return f"'{found}' has no '{form.path}'{did_you_mean(form.path, known)}" if did_you_mean(form.path, known) else ""
 
 

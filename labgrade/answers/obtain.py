@@ -14,7 +14,7 @@ from labgrade.values import Number
 from labgrade.verdict import Outcome, without_value
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
     from labgrade.model import AnswerSpec, AnswerType, Form, Limits, SubjectSpec
@@ -112,13 +112,15 @@ def _differ(one: Number, other: Number) -> bool:
 
 def _missing(forms: list[Form], kind: AnswerType, submission: Submission) -> Verdict:
     """MISSING with what was looked for; MANUAL where a value was said, only not so that it can be read."""
-    looked = "; ".join(dict.fromkeys(map(describe, forms)))
+    looked = "; ".join(places(forms))
     if not submission.files:
         return without_value(Outcome.MISSING, _empty(submission))
     notes = missing.notes(forms, kind, submission)
     hint = "; ".join(note.text for note in notes[:_MOST_NOTES])
     if any(note.unread for note in notes):
         return without_value(Outcome.MANUAL, f"no value could be read; looked for {looked}", hint=hint)
+    if notes and all(note.blank for note in notes):
+        return without_value(Outcome.MISSING, f"not handed in yet: {notes[0].text}{_elsewhere(len(places(forms)) - 1)}")
     seen = [text.seen_instead(kind, form, submission) for form in forms if isinstance(form, TextForm)]
     seen = sorted(filter(None, seen), key=lambda note: not note.startswith("a table"))
     what = seen[0] if seen else "no answer was found" if notes else "nothing was handed in"
@@ -132,20 +134,45 @@ def _empty(submission: Submission) -> str:
     return f"there is no file in the folder, only folders: '{folders[0]}'" if folders else "the folder is empty"
 
 
+def _elsewhere(count: int) -> str:
+    return f", and {count} other {'places hold' if count > 1 else 'place holds'} nothing" if count else ""
+
+
+def places(forms: Iterable[Form]) -> list[str]:
+    """Forms in words, each place once: `'Total MACs' or 'MACs' in out.txt`."""
+    found: dict[tuple[str, bool], list[str]] = {}
+    for form in forms:
+        words, place = _described(form)
+        of_place = found.setdefault((place, bool(words)), [])
+        if words not in of_place:
+            of_place.append(words)
+    return [_joined(words, place) for (place, _), words in found.items()]
+
+
 def describe(form: Form) -> str:
-    """A form in words: `total_macs in hw2_1.py`."""
+    """A form in words: `'total_macs' in hw2_1.py`."""
+    words, place = _described(form)
+    return _joined([words], place)
+
+
+def _joined(words: list[str], place: str) -> str:
+    *others, last = words
+    said = f"{', '.join(others)} or {last}" if others else last
+    return f"{said} in {place}" if said and place else said or place
+
+
+def _described(form: Form) -> tuple[str, str]:
+    """What a form is known by, if anything, and where it is."""
     match form:
         case BuildForm():
-            return f"a C++ program '{form.program}'" + (f" in {form.folder}" if form.folder else "")
+            return f"a C++ program '{form.program}'", form.folder
         case RunForm():
-            return f"'{form.command}'" + (f" in {form.folder}" if form.folder else "")
+            return f"'{form.command}'", form.folder
         case CallForm():
-            return f"'{form.function}' in {form.file}"
+            return f"'{form.function}'", form.file
         case EntryForm():
-            return f"'{form.path}' in answers.yaml"
+            return f"'{form.path}'", "answers.yaml"
         case FileForm():
-            return form.pattern
-    words = f"'{form.after or form.find}' " if form.after or form.find else ""
-    if form.file:
-        return f"{words}in {form.file}" if words else form.file
-    return f"{words}in the report" + (f" under {' / '.join(form.report)}" if form.report else "")
+            return "", form.pattern
+    words = f"'{form.after or form.find}'" if form.after or form.find else ""
+    return words, form.file or "the report" + (f" under {' / '.join(form.report)}" if form.report else "")

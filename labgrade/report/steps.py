@@ -39,7 +39,10 @@ class Step:
 
 
 def steps(submission: SubmissionReport) -> Sequence[Step]:
-    """The steps in the order in which to take them. Bonus checks and what waits for other checks are none."""
+    """The steps in the order in which to take them: what is wrong, the most points first, then what is missing.
+
+    Bonus checks and what waits for other checks are none.
+    """
     found = []
     for task in submission.tasks:
         open_checks = [
@@ -53,7 +56,7 @@ def steps(submission: SubmissionReport) -> Sequence[Step]:
             continue
         for (missing, says), same in itertools.groupby(sorted(open_checks, key=_said), key=_said):
             found.append(_step(task, list(same), says, missing=missing))
-    return sorted(found, key=lambda step: (step.missing, -step.lost))
+    return sorted(found, key=lambda step: (step.missing, Fraction(0) if step.missing else -step.lost))
 
 
 def _step(task: TaskReport, checks: Sequence[Graded], says: str, *, missing: bool) -> Step:

@@ -61,7 +61,7 @@ def _from_standard_library(item: Any) -> object:
     if kind is type:
         return str.__str__(item.__name__)
     if kind is set or kind is frozenset:
-        _refuse(f"a {kind.__name__}, which has no order; return a list")
+        _refuse(f"a {kind.__name__}, which has no order; return a list, or its length")
     return None
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from labgrade.answers import obtain
-from labgrade.model import AnswerSpec, CallForm, EntryForm, Limits, TextForm
+from labgrade.model import AnswerSpec, CallForm, EntryForm, Limits, RunForm, TextForm
 from labgrade.results import Answer
 from labgrade.verdict import Outcome
 
@@ -40,7 +40,6 @@ def found(hand_in):
         ({"answers.yaml": "- 1"}, "'answers.yaml' holds a list; write `2-1-1: {total: ...}`"),
         ({"answers.yaml": "5"}, "'answers.yaml' holds a single value; write `2-1-1: {total: ...}`"),
         ({"answers.yaml": "2-1-1: {totl: 5}"}, "'answers.yaml' has no '2-1-1.total'; did you mean '2-1-1.totl'?"),
-        ({"answers.yaml": "2-1-1: {total: }"}, "'2-1-1.total' in answers.yaml has no value"),
         (
             {"hw.py": "def totalParams(m): ..."},
             "hw.py has no 'total_params'; did you mean 'totalParams'? rename it to 'total_params'",
@@ -78,6 +77,35 @@ def test_a_number_that_cannot_be_read_waits_for_a_person(found, line, hint):
     verdict = found({"report.md": f"# 2-1-1\n\n{line}\n"}).verdict
     assert verdict.outcome is Outcome.MANUAL
     assert hint in verdict.hint
+
+
+def test_a_template_as_it_was_is_said_in_one_line(found):
+    blank = {"hw.py": "def total_params(model):\n    raise NotImplementedError\n", "answers.yaml": "2-1-1: {total: }"}
+    verdict = found(blank).verdict
+    assert verdict.outcome is Outcome.MISSING
+    assert verdict.reason == (
+        "not handed in yet: 'total_params' in hw.py is as in the template, and 3 other places hold nothing"
+    )
+    assert verdict.hint == ""
+    begun = found({**blank, "report.md": "# 2-1-2\n\nIt is 5000."}).verdict
+    assert "no heading of report.md begins with '2-1-1'" in begun.hint
+
+
+def test_places_are_named_once():
+    forms = (
+        RunForm(file="hw.py", reads=TextForm(after="Total")),
+        RunForm(file="hw.py", reads=TextForm(after="All")),
+        TextForm(after="Total", file="out.txt"),
+        TextForm(after="All", file="out.txt"),
+        TextForm(report=("2-1",)),
+        TextForm(after="Total", report=("2-1",)),
+    )
+    assert obtain.places(forms) == [
+        "'python hw.py'",
+        "'Total' or 'All' in out.txt",
+        "the report under 2-1",
+        "'Total' in the report under 2-1",
+    ]
 
 
 @pytest.mark.parametrize("line", ["Total: see below", "Total: 2024-03-01", "Total: 12:30", "nothing here"])

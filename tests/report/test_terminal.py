@@ -96,6 +96,17 @@ def test_staff_sees_facts_and_no_advice():
         ),
         ([graded("a", 5, without_value(Outcome.MISSING, "no"), bonus=True)], "do first: nothing, you are done"),
         (
+            [graded("a", 2, without_value(Outcome.MISSING, "no")), graded("b", 1, incorrect("one"))],
+            "do first: 2-1 b, worth 1 point more: one",
+        ),
+        (
+            [
+                graded("a", 2, without_value(Outcome.MISSING, "no")),
+                graded("b", 9, without_value(Outcome.MISSING, "no")),
+            ],
+            "do first: 2-1 a, worth 2 points more: no",
+        ),
+        (
             [graded("a", 2, incorrect("one")), graded("b", 2, incorrect("two"))],
             "do first: 2-1 a, worth 2 points more: one",
         ),

@@ -93,7 +93,7 @@ class Nameless(type):
         (10**400, "an integer of about 401 digits; 400 are the most"),
         (-(10**400), "an integer of about 401 digits; 400 are the most"),
         ({1: 2}, "a dict with a key of type int; keys must be text (str)"),
-        ([0, {"a b": {1, 2}}], "a set, which has no order; return a list (at [1]['a b'])"),
+        ([0, {"a b": {1, 2}}], "a set, which has no order; return a list, or its length (at [1]['a b'])"),
         (b"x", "a bytes, which is not plain data; return numbers, text, lists, dicts or tensors"),
         (1j, "a complex, which is not plain data; return numbers, text, lists, dicts or tensors"),
         (deque(), "a collections.deque, which is not plain data; return numbers, text, lists, dicts or tensors"),
