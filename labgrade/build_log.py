@@ -71,7 +71,7 @@ def remedy(log: str) -> str:
         return "hand in the file that is included, and include it by a path within your folder: no other is there"
     if found := _LINKER.search(log):
         if _OF_TORCH.search(found["said"].partition("(")[0]):
-            return 'link LibTorch: target_link_libraries(... "${TORCH_LIBRARIES}")'
+            return 'link LibTorch: target_link_libraries(... "${TORCH_LIBRARIES}"); or -ltorch -ltorch_cpu -lc10'
         if _OF_MAIN.search(found["said"]):
             return "no file that is built has a main(): name the one that has in add_executable(...)"
         return (

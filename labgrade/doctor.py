@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from labgrade.model import InputSpec, Limits, SubjectSpec
-from labgrade.sandbox.request import CallRequest
+from labgrade.sandbox.request import CallRequest, ProgramRequest
+from labgrade.sandbox.visible import decoded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,12 +26,9 @@ if TYPE_CHECKING:
     from labgrade.sandbox.runner import Runner
 
 _LIBRARIES = ("torch", "torchvision", "onnx", "onnxruntime")
-_PROGRAMS = {
-    "cmake": "needed to build students' C++ programs: apt install cmake g++ make",
-    "g++": "needed to build students' C++ programs: apt install cmake g++ make",
-    "make": "needed to build students' C++ programs: apt install cmake g++ make",
-    "bwrap": "protects where other namespaces are refused: apt install bubblewrap",
-}
+_BUILDING = ("cmake", "g++", "make")
+_BUILDS = "needed to build students' C++ programs: apt install cmake g++ make"
+_PROGRAMS = {"bwrap": "protects where other namespaces are refused: apt install bubblewrap"}
 _SPACE_BYTES = 4 << 30
 _LIMITS = Limits(seconds=20.0)
 _CANARIES = {
@@ -61,6 +59,8 @@ def examine(runner: Runner) -> Iterator[Finding]:
     yield from _canaries(runner)
     for name in _LIBRARIES:
         yield _library(name)
+    for name in _BUILDING:
+        yield _tool(runner, name)
     for name, use in _PROGRAMS.items():
         yield _program(name, use)
     yield _space()
@@ -154,6 +154,18 @@ def _wanted(name: str) -> str:
 
 def _parts(version: str) -> tuple[int, ...]:
     return tuple(int(part) for part in version.partition("+")[0].split(".")[:3] if part.isdigit())
+
+
+def _tool(runner: Runner, name: str) -> Finding:
+    """A program that has to be found where students' programs are built, in the sandbox."""
+    done = runner.execute(ProgramRequest(command=(name, "--version"), limits=_LIMITS))
+    if done.status == "returned" and done.code == 0:
+        return Finding(what=name, good=True, found=decoded(done.stdout).partition("\n")[0])
+    if done.status == "fault":
+        return Finding(what=name, good=False, found=done.reason, remedy="see docs/security.md, or report it")
+    elsewhere = shutil.which(name)
+    found = f"in '{elsewhere}', which the sandbox does not look into" if elsewhere else "not there"
+    return Finding(what=name, good=None, found=found, remedy=_BUILDS)
 
 
 def _program(name: str, use: str) -> Finding:

@@ -3,11 +3,15 @@
 import sys
 
 import pytest
+from handed_in import read
 
-from labgrade import doctor
+from labgrade import build_sources, builds, doctor
+from labgrade.errors import FaultError
 from labgrade.results import Execution
+from labgrade.sandbox import starting
 from labgrade.sandbox.layers import NAMESPACES
 from labgrade.sandbox.protection import Protection
+from labgrade.sandbox.request import ProgramRun
 from labgrade.sandbox.runner import Runner
 
 
@@ -18,6 +22,9 @@ class Canned:
 
     def run(self, request):
         return Execution(status="returned", value=1)
+
+    def execute(self, request):
+        return ProgramRun(status="fault", reason="no server")
 
 
 class Broken(Canned):
@@ -49,6 +56,7 @@ def test_attacks_that_work_and_servers_that_do_not_are_told_with_a_remedy():
     hit = found["an attack, reading a file of yours"]
     assert (hit.good, hit.found) == (False, "it worked")
     assert hit.remedy.startswith("grade others' work in a virtual machine")
+    assert (found["cmake"].good, found["cmake"].found) == (False, "no server")
     broken = by_name(doctor.examine(Broken()))
     assert broken["students' functions"].good is False
     assert broken["an attack, calling a server of yours"].found == "fault: no server"
@@ -56,12 +64,29 @@ def test_attacks_that_work_and_servers_that_do_not_are_told_with_a_remedy():
 
 def test_what_is_not_installed_says_how_to_install_it(monkeypatch):
     monkeypatch.setattr(doctor.shutil, "which", lambda _: None)
-    absent = doctor._program("cmake", "apt install cmake")
-    assert (absent.good, absent.found, absent.remedy) == (None, "not there", "apt install cmake")
+    absent = doctor._program("bwrap", "apt install bubblewrap")
+    assert (absent.good, absent.found, absent.remedy) == (None, "not there", "apt install bubblewrap")
     library = doctor._library("no-such-library")
     assert (library.good, library.remedy) == (False, "pip install -c constraints.txt no-such-library")
     monkeypatch.setattr(doctor, "_wanted", lambda _: "99.0")
     assert doctor._library("torch").found.endswith("is older than 99.0")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="there is a jail on Linux alone")
+def test_what_builds_programs_is_looked_for_where_they_are_built(monkeypatch, tmp_path):
+    """A machine where the jail finds nothing: the grader's own search path makes no difference."""
+    monkeypatch.setattr(starting, "SEARCHED", "/nowhere")
+    (tmp_path / "hw").mkdir()
+    (tmp_path / "hw/CMakeLists.txt").write_text("")
+    sources = build_sources.find(read(tmp_path, "anna"), "hw")
+    with Runner() as runner:
+        monkeypatch.setattr(doctor.shutil, "which", {"cmake": "/opt/cmake/bin/cmake"}.get)
+        cmake, make = doctor._tool(runner, "cmake"), doctor._tool(runner, "make")
+        with pytest.raises(FaultError, match=r"'cmake' is needed .* apt install cmake .*; `labgrade doctor`"):
+            builds.Builder(runner, tmp_path / "builds").build(sources, "x")
+    assert (cmake.good, cmake.found) == (None, "in '/opt/cmake/bin/cmake', which the sandbox does not look into")
+    assert (make.good, make.found, make.remedy) == (None, "not there", cmake.remedy)
+    assert cmake.remedy == "needed to build students' C++ programs: apt install cmake g++ make"
 
 
 def test_a_full_disk_is_a_finding(monkeypatch):

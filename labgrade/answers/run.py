@@ -197,7 +197,7 @@ def _on_stderr(name: str, kind: AnswerType, form: BuildForm, ran: Ran) -> tuple[
 
 
 def _entry(name: str, kind: AnswerType, wanted: EntryForm, ran: Ran) -> Answer | NoAnswer | None:
-    """A name in what was printed: of a JSON object, else of a line `name: value`, the last one if it stands often."""
+    """A name in what was printed: of a JSON object, else of a line `name: value`; none of several that differ."""
     said = decoded(ran.run.stdout)
     data = _json_in(said)
     if data:

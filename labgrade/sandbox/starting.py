@@ -9,6 +9,9 @@ from pathlib import Path
 
 START_SECONDS = 180.0
 
+# Where programs are found; a CMake that `sudo pip install` brought lies in the first.
+SEARCHED = os.pathsep.join(["/usr/local/bin", os.defpath]) if sys.platform != "win32" else os.defpath
+
 
 def start(
     arguments: list[str],
@@ -40,7 +43,7 @@ def start(
 
 def _environment(home: str) -> dict[str, str]:
     own = {
-        "PATH": os.defpath,
+        "PATH": SEARCHED,
         "HOME": home,
         "LANG": "C.UTF-8",
         "OMP_NUM_THREADS": "1",
