@@ -15,7 +15,7 @@ from labgrade.report import json as as_json
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping
 
     from labgrade.report.lms import Merged
     from labgrade.results import Report
@@ -25,11 +25,15 @@ _KEPT = frozenset(" -_.,()")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Format:
-    """How a report becomes files. `each`: one a submission, of a report that holds it alone; else one of all."""
+    """How a report becomes files. `each`: one a submission, of a report that holds it alone; else one of all.
+
+    `students`: it is for students' eyes, and shows what they may see by now, whoever asks for it.
+    """
 
     file: str
     render: Callable[[Report], str]
     each: bool = False
+    students: bool = False
 
 
 def _student_page(report: Report) -> str:
@@ -51,7 +55,7 @@ FORMATS = {
     "markdown": _Format(file="report.md", render=markdown.render),
     "github": _Format(file="summary.md", render=github.render),
     "gradescope": _Format(file="gradescope/{}/results.json", render=gradescope.render, each=True),
-    "html": _Format(file="students/{}.html", render=_student_page, each=True),
+    "html": _Format(file="students/{}.html", render=_student_page, each=True, students=True),
     "class": _Format(file="class.html", render=_class_page),
 }
 
@@ -59,8 +63,8 @@ FORMATS = {
 def add_to(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the command to those of `labgrade`."""
     parser = verbs.add_parser("export", help="make every format of a report, without grading again")
-    source = parser.add_mutually_exclusive_group(required=True)
-    source.add_argument("--results", type=Path, metavar="DIR", help="the results folder of a grading run")
+    source = parser.add_mutually_exclusive_group()
+    source.add_argument("--results", type=Path, metavar="DIR", default=Path("results"), help="default: results")
     source.add_argument("--json", type=Path, metavar="FILE", help="what pytest --labgrade-json wrote")
     formats = [*FORMATS, "all"]
     parser.add_argument("--format", choices=formats, help="which one; html is a page a student, class one of all")
@@ -79,53 +83,56 @@ def run(options: argparse.Namespace) -> int:
     if not options.format and not options.merge:
         message = "say which --format to write, or --merge a gradebook"
         raise UsageError(message)
-    report = _report(options)
+    report, students = _reports(options)
     if options.merge:
         _merge(report, options)
     if not options.format:
         return 0
     if options.student_view:
-        report = policy.for_student(report)
+        report = policy.for_student(students)
     if options.format in ("html", "class", "all"):
         pages.refuse_without()
     chosen = [name for name in FORMATS if options.format in (name, "all")]
     if options.student_view:
         chosen = [name for name in chosen if name != "class" or options.format == "class"]
+    shown = {name: students if FORMATS[name].students else report for name in chosen}
     if options.out is None:
-        _print(report, chosen)
+        _print(shown)
     else:
-        _write(report, chosen, options.out)
+        _write(shown, options.out)
     return 0
 
 
-def _report(options: argparse.Namespace) -> Report:
-    """The report of a run: its results folder's, or that in a file.
+def _reports(options: argparse.Namespace) -> tuple[Report, Report]:
+    """The report of a run, a results folder's or that in a file; and what its students may see by now.
 
     Raises:
         UsageError: there is none.
     """
-    if options.results is not None:
+    if options.json is None:
         found = whole.read(options.results)
-        return found.students if options.student_view else found.shown
-    path: Path = options.json
+        return found.shown, found.students
+    path = options.json
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         what = (error.strerror or str(error)).lower() if isinstance(error, OSError) else "it is not UTF-8"
         message = f"'{path}' can't be read: {what}"
         raise UsageError(message) from error
-    return read.read(text, str(path))
+    report = read.read(text, str(path))
+    return report, report
 
 
-def _print(report: Report, names: Sequence[str]) -> None:
-    if len(names) > 1 or (FORMATS[names[0]].each and len(report.submissions) != 1):
+def _print(shown: Mapping[str, Report]) -> None:
+    (name, report), *others = shown.items()
+    if others or (FORMATS[name].each and len(report.submissions) != 1):
         message = "these are several files; say where they go with --out DIR"
         raise UsageError(message)
-    sys.stdout.write(FORMATS[names[0]].render(report) + "\n")
+    sys.stdout.write(FORMATS[name].render(report) + "\n")
 
 
-def _write(report: Report, names: Iterable[str], out: Path) -> None:
-    for name in names:
+def _write(shown: Mapping[str, Report], out: Path) -> None:
+    for name, report in shown.items():
         written = 0
         for path, text in _files(report, FORMATS[name]):
             target = out / path

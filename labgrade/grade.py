@@ -42,14 +42,17 @@ def add_to(verbs: Any) -> None:
     parser.add_argument("--second-opinion", action="store_true", help=second_opinion.HELP)
     _how(parser)
     parser.set_defaults(run=grade)
-    again = verbs.add_parser("regrade", help="grade again what changed since, and show before, after and why")
-    _out(again, "the results folder (default: results)")
-    _how(again)
-    again.set_defaults(run=regrade)
+    once_more = verbs.add_parser("regrade", help="grade again what changed since, and show before, after and why")
+    once_more.add_argument(
+        "named", type=Path, nargs="?", metavar="RESULTS", help="the results folder (default: results)"
+    )
+    _out(once_more, "the same")
+    _how(once_more)
+    once_more.set_defaults(run=regrade)
 
 
 def _out(parser: argparse.ArgumentParser, what: str) -> None:
-    parser.add_argument("--out", type=Path, default=Path("results"), metavar="DIR", help=what)
+    parser.add_argument("--out", "--results", type=Path, default=Path("results"), metavar="DIR", help=what)
 
 
 def _how(parser: argparse.ArgumentParser) -> None:
@@ -89,11 +92,12 @@ def grade(options: argparse.Namespace) -> int:
 
 def regrade(options: argparse.Namespace) -> int:
     """Grade everybody again from where each was taken."""
-    how = Asked(source=Path(), results=options.out, jobs=options.jobs, unsafe=options.unsafe, lower=options.allow_lower)
-    with Ledger(options.out, write=(options.out / "ledger.sqlite").is_file()) as ledger:
+    results = options.named or options.out
+    how = Asked(source=Path(), results=results, jobs=options.jobs, unsafe=options.unsafe, lower=options.allow_lower)
+    with Ledger(results, write=(results / "ledger.sqlite").is_file()) as ledger:
         found = again.plans(ledger, how)
     if not found.runs:
-        message = f"nothing was graded into '{options.out}' yet: labgrade grade SUBMISSIONS --out {options.out}"
+        message = f"nothing was graded into '{results}' yet: labgrade grade SUBMISSIONS --out {results}"
         raise UsageError(message)
     return _go(found)
 
@@ -178,7 +182,7 @@ def _say_held(held: list[Held], results: Path, page: Page) -> None:
         place = " ".join(each.place[1:])
         why = f", because {each.why}" if each.why else ""
         page.paragraph(f"{each.who}, {place}: {show(each.published)} -> {worth(each.would_be)}{why}", indent=2)
-    page.paragraph(f"to lower them, say: labgrade regrade --out {results} --allow-lower", indent=0)
+    page.paragraph(f"to lower them, say: labgrade regrade {results} --allow-lower", indent=0)
 
 
 def worth(graded: Graded) -> str:

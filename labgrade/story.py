@@ -16,12 +16,21 @@ from labgrade.report.page import Page
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Sequence
 
     from labgrade.ledger.reading import Story
 
 _FILES = 12
 _PLACE = ("lab", "task", "check")
 _SPEC_CHARS = 400
+_VERSIONS = ("libraries", "imports")
+_DEPENDS = {
+    "checker": "checker's files: ",
+    "quantities": "quantities' files: ",
+    "submission": "handed in: ",
+    "libraries": "libraries: ",
+    "imports": "imports: ",
+}
 
 
 def add_to(verbs: Any) -> None:
@@ -33,7 +42,7 @@ def add_to(verbs: Any) -> None:
     parser.add_argument("task", metavar="TASK", help="such as 2-1-4-macs")
     parser.add_argument("check", nargs="?", metavar="CHECK", help="only this check, such as total")
     parser.add_argument(
-        "--out", type=Path, default=Path("results"), metavar="DIR", help="the results folder (default: results)"
+        "--results", "--out", dest="out", type=Path, default=Path("results"), metavar="DIR", help="default: results"
     )
     parser.set_defaults(run=explain)
 
@@ -64,6 +73,7 @@ def explain(options: argparse.Namespace) -> int:
             page.paragraph(
                 f"{worth(other.would_be)}; it is published, and would fall", indent=2, label="not changed to: "
             )
+    _tell_depends(page, chosen)
     return 0
 
 
@@ -122,21 +132,30 @@ def _judged_by(story: Story) -> list[tuple[str, str]]:
     meaning = parts.get("spec", {})
     checker = meaning.get("checker") or {}
     given = ", ".join(f"{name}: {value}" for name, value in checker.get("parameters", {}).items())
-    rows = [
+    return [
         ("checker: ", f"{checker['name']}" + (f" ({given})" if given else "") if checker else ""),
         ("asked of: ", _source(meaning.get("expected"))),
         ("subject: ", _subject(meaning.get("subject"))),
     ]
-    for name, label in (
-        ("checker", "checker's files: "),
-        ("quantities", "quantities' files: "),
-        ("submission", "handed in: "),
-    ):
-        rows.append((label, _files(parts.get(name, {}))))
-    for name in ("libraries", "imports"):
-        versions = (f"{key} {version}" for key, version in parts.get(name, {}).items())
-        rows += [(f"{name}: ", ", ".join(versions))]
-    return rows
+
+
+def _tell_depends(page: Page, stories: Sequence[Story]) -> None:
+    """On which files and versions the verdicts depended: once for all of them, as most have them in common."""
+    rows = []
+    for name, label in _DEPENDS.items():
+        pairs = (pair for each in stories for pair in each.parts.get(name, {}).items())
+        shown = list(
+            dict.fromkeys(f"{what} {version if name in _VERSIONS else version[:8]}" for what, version in pairs)
+        )
+        more = f", {len(shown) - _FILES} more" if len(shown) > _FILES else ""
+        rows.append((label, ", ".join(shown[:_FILES]) + more))
+    if any(text for _, text in rows):
+        page.blank()
+        page.line((f"what {'this depends' if len(stories) == 1 else 'these depend'} on", "bold"))
+        page.rule()
+    for label, text in rows:
+        if text:
+            page.paragraph(text, indent=2, label=label)
 
 
 def _source(source: Any) -> str:
@@ -155,9 +174,3 @@ def _subject(subject: Any) -> str:
     named = subject.get("model") or subject.get("handed_in") or ", ".join(subject.get("file") or ())
     options = "".join(f", {name}={value}" for name, value in subject.get("options", {}).items())
     return f"{named}{options}, input {'x'.join(map(str, subject['input']['shape']))}"
-
-
-def _files(files: dict[str, str]) -> str:
-    shown = [f"{path} {digest[:8]}".rstrip() for path, digest in files.items()]
-    more = f", {len(shown) - _FILES} more" if len(shown) > _FILES else ""
-    return ", ".join(shown[:_FILES]) + more

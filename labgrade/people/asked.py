@@ -19,10 +19,17 @@ if TYPE_CHECKING:
     from labgrade.results import SubmissionReport
 
 
-def results(verbs: Any, name: str, said: str) -> argparse.ArgumentParser:
-    """A command on a folder of results."""
+def results(verbs: Any, name: str, said: str, *, more: bool = False) -> argparse.ArgumentParser:
+    """A command on a folder of results, which has to be named where `more` stands behind it."""
     parser: argparse.ArgumentParser = verbs.add_parser(name, help=said)
-    parser.add_argument("results", type=Path, metavar="RESULTS", help="the folder that `labgrade grade` wrote")
+    parser.add_argument(
+        "results",
+        type=Path,
+        metavar="RESULTS",
+        nargs=None if more else "?",
+        default=Path("results"),
+        help="the folder that `labgrade grade` wrote" + ("" if more else " (default: results)"),
+    )
     parser.add_argument("--roster", type=Path, metavar="FILE", help="default: roster.yaml or roster.csv of the course")
     return parser
 
@@ -56,6 +63,11 @@ def submission(found: Whole, said: str) -> SubmissionReport:
     there = {each.name: each for each in found.staff.submissions}
     by_member = {member: each for each in found.staff.submissions for member in each.members}
     if name not in there and name not in by_member:
+        others = (remark for each in found.staff.submissions for remark in each.remarks)
+        said_so = next((remark for remark in others if found.key is None and remark.startswith(f"'{name}' (")), "")
+        if said_so:
+            message = f"it does not count: {said_so}"
+            raise UsageError(message)
         shown = [names.of(each) for each in there]
         message = f"there is no submission '{said}' in these results{did_you_mean(said, shown)}"
         raise UsageError(message)

@@ -24,7 +24,8 @@ OK, WAITS = 0, 1
 def add_to(verbs: Any) -> None:
     """Add the commands to the parser of `labgrade`."""
     _mark(asked.results(verbs, "mark", "mark what waits for a person: the text, the rubric, the points"))
-    _override(asked.results(verbs, "override", "decide about a check yourself; labgrade's verdict stays beside it"))
+    said = "decide about a check yourself; labgrade's verdict stays beside it"
+    _override(asked.results(verbs, "override", said, more=True))
     releasing.options(asked.results(verbs, "release", "let students see their results, with all that people decided"))
     found = asked.results(verbs, "standing", "what still waits for a person")
     found.set_defaults(run=show_standing)

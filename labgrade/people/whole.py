@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -45,8 +45,14 @@ class Whole:
 
     @property
     def students(self) -> Report:
-        """What students may see: of each what was released to them, or else what needs no release."""
-        return releases.released(self.machine, self.releases)
+        """What students may see: of each what was released to them, or else what needs no release.
+
+        Of a group the hand-in that counts; under pseudonyms where names are kept back, until it is released.
+        """
+        counts = {each.name for each in self.staff.submissions}
+        seen = releases.released(self.machine, self.releases).submissions
+        named = (replace(each, name=self.names.of(each.name)) for each in seen if each.name in counts)
+        return replace(self.machine, submissions=tuple(named))
 
     @property
     def names(self) -> Pseudonyms:

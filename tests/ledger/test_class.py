@@ -250,9 +250,10 @@ def test_the_commands(room):
     done = room.cli("explain", "s00", "task")
     assert done.returncode == 2
     assert "did you mean 's00" in done.stderr
-    done = room.cli("regrade", "--out", "elsewhere")
-    assert done.returncode == 2
-    assert "there are no results in 'elsewhere'" in done.stderr
+    for named in (["elsewhere"], ["--out", "elsewhere"], ["--results", "elsewhere"]):
+        done = room.cli("regrade", *named)
+        assert done.returncode == 2
+        assert "there are no results in 'elsewhere'" in done.stderr
 
 
 def test_regrade_is_about_everybody_whoever_was_graded_last(room):
@@ -298,7 +299,7 @@ def test_a_published_result_is_refused_by_the_command(room):
     assert done.returncode == 1
     assert "not changed, because it is published and would fall" in done.stdout
     assert "s000, task secret: 1 -> INCORRECT 0 of 1" in done.stdout
-    assert "regrade --out results --allow-lower" in done.stdout
+    assert "regrade results --allow-lower" in done.stdout
     assert room.cli("regrade", "--allow-lower").returncode == 0
     assert room.outcomes()["s000", "secret"] == "INCORRECT"
 

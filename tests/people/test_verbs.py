@@ -193,6 +193,47 @@ def test_one_student_is_released_by_name(run, course):
     assert run("release", "--student", "eve")[0] == 2
 
 
+def exported(course, name="ann"):
+    assert main(["export", "--results", "results", "--format", "html", "--out", "pages"]) == 0
+    return (course / f"pages/students/{name}.html").read_text(encoding="utf-8")
+
+
+def test_a_students_page_shows_what_was_released_whoever_writes_it(run, course):
+    pytest.importorskip("jinja2", reason="pages need Jinja2")
+    run("override", "ann", "macs", "total", "--points", "9", "--reason", "well argued")
+    assert "well argued" not in exported(course)
+    run("release", "--unfinished")
+    assert "well argued" in exported(course)
+    run("override", "ann", "macs", "total", "--points", "10", "--reason", "better still")
+    page = exported(course)
+    assert "well argued" in page
+    assert "better still" not in page
+    run("anonymous")
+    assert "well argued" in exported(course)  # was released, and has its name
+
+
+def test_a_students_page_is_written_under_a_pseudonym_where_names_are_kept_back(run, course):
+    pytest.importorskip("jinja2", reason="pages need Jinja2")
+    run("anonymous")
+    pseudonym = whole.read(course / "results").names.of("ann")
+    assert "ann" not in re.findall(r"\w+", exported(course, pseudonym))
+    assert not (course / "pages/students/ann.html").exists()
+
+
+def test_the_folder_of_results_need_not_be_named(course, capsys):
+    assert main(["standing"]) == 1
+    assert "to be marked" in capsys.readouterr().out
+    for verb in ("mark", "release", "anonymous"):
+        assert main([verb, "--roster", "nowhere.yaml"]) == 2
+        assert "nowhere.yaml" in capsys.readouterr().err
+    assert main(["export", "--format", "csv"]) == 0
+    assert "王小明" in capsys.readouterr().out
+    (course / "roster.csv").write_text("id,name,group\nb1,ann,A\nb2,bob,A\n")
+    assert main(["override", "results", "bob", "macs", "total", "--points", "1", "--reason", "x"]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("labgrade: it does not count: 'bob' (2026-11-20T23:00:00+08:00), because group 'A' handed")
+
+
 def test_names_are_kept_back_until_release(run, course):
     said = run("anonymous")[1]
     assert "3 submissions are shown under pseudonyms until they are released" in said
