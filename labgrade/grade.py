@@ -18,7 +18,7 @@ from labgrade.people.late import named
 from labgrade.report import class_table
 from labgrade.report.page import Page
 from labgrade.values import show
-from labgrade.verdict import Outcome
+from labgrade.verdict import PENDING, Outcome
 
 if TYPE_CHECKING:
     from labgrade.class_run.run import Came
@@ -122,14 +122,13 @@ def _go(wanted: Plans) -> int:
     report = whole.read(results).shown
     console = Console(highlight=False)
     class_table.render(report, console=console)
-    _say(came, wanted, Page(console))
-    broken = list({str(finding): finding for each in came for finding in each.broken}.values())
-    if broken:
-        raise SpecError(broken)
+    _say(came, wanted, report, Page(console))
+    if any(each.broken for each in came):
+        raise SpecError(finding for each in came for finding in each.broken)
     return _exit_code(report, lost=any(each.lost for each in came), held=bool(came[-1].held))
 
 
-def _say(came: list[Came], wanted: Plans, page: Page) -> None:
+def _say(came: list[Came], wanted: Plans, report: Report, page: Page) -> None:
     """What the runs came to, beside the report."""
     results = wanted.runs[0].asked.results
     _say_changes([change for each in came for change in each.changes], page)
@@ -139,9 +138,22 @@ def _say(came: list[Came], wanted: Plans, page: Page) -> None:
     if wanted.gone:
         message = f"{named(list(wanted.gone))}: where they were taken from, they are no more"
         page.paragraph(message, indent=0, label="not graded again: ", style="yellow")
+    broken = [finding for each in came for finding in each.broken]
+    if broken:
+        files = ", ".join(dict.fromkeys(finding.mark.file for finding in broken))
+        page.paragraph(f"{files}, which can't be read: see below", indent=0, label="not graded: ", style="red")
     ran = sum(each.ran for each in came)
     anew = f"{ran:,} {'check was' if ran == 1 else 'checks were'} judged anew" if ran else "nothing had to be run"
     page.paragraph(f"results are in '{results}'; {anew}", indent=0)
+    page.paragraph(_next(report, results), indent=0, label="next: ", style="cyan")
+
+
+def _next(report: Report, results: Path) -> str:
+    """What to do with the results."""
+    checks = (check for who in report.submissions for task in who.tasks for check in task.checks)
+    if any(check.verdict.outcome in PENDING for check in checks):
+        return f"labgrade standing {results} (what waits for a person)"
+    return f"labgrade export --results {results} --format all --out exported"
 
 
 def _exit_code(report: Report, *, lost: bool, held: bool) -> int:
@@ -157,8 +169,9 @@ def _say_changes(changes: list[Change], page: Page) -> None:
     if changes:
         page.blank()
         others = len(changes) - len(counted)
-        reworded = f"; {others:,} {'is' if others == 1 else 'are'} told in other words" if others else ""
-        page.line((f"{len(counted):,} {'verdict' if len(counted) == 1 else 'verdicts'} changed{reworded}", "bold"))
+        changed = f"{len(counted):,} {'verdict' if len(counted) == 1 else 'verdicts'} changed" if counted else ""
+        reworded = f"{others:,} {'is' if others == 1 else 'are'} told in other words" if others else ""
+        page.line(("; ".join(filter(None, (changed, reworded))), "bold"))
     last = ""
     for change in counted[:_MOST_CHANGES]:
         if change.who != last:

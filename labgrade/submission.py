@@ -204,7 +204,7 @@ def _refuse_grader(there: dict[str, _Sources], wanted: Sequence[str], grader: Pa
 
 def _from_archive(source: Path) -> list[str]:
     if not source.is_file():
-        message = f"there is no folder '{source}' to take submissions from; name one with --submissions-dir"
+        message = f"there is no folder '{source}' to take submissions from; name the one that they lie in"
         raise UsageError(message)
     if not archives.ending(source.name):
         message = f"'{source}' is no archive that can be unpacked ({', '.join(archives.ENDINGS)})"
@@ -239,7 +239,7 @@ def _match(source: Path, name: str, there: list[str]) -> str:
         if len(same) == 1:
             return same[0]
     if name in {"", ".", ".."} or "/" in name or os.sep in name:
-        message = f"'{name}' is a path, and a submission has a name; for the folder use --submissions-dir"
+        message = f"'{name}' is a path, and a submission has a name; the folder that it lies in is said apart from it"
         raise UsageError(message)
     case = next((other for other in there if other.casefold() == name.casefold()), None)
     offer = f"; did you mean '{case}'?" if case else did_you_mean(name, there)

@@ -49,7 +49,7 @@ def test_names_that_differ_only_in_case_are_two_students(folder, find):
         ("studnet42", "there is no submission 'studnet42' in '{}'; did you mean 'student42'?"),
         ("ANNA LEE", "; did you mean 'anna lee'?"),
         ("zzz", "; it has Student42, anna lee, student42, 王小明 的作業"),
-        ("../x", "'../x' is a path, and a submission has a name; for the folder use --submissions-dir"),
+        ("../x", "'../x' is a path, and a submission has a name; the folder that it lies in is said apart from it"),
         ("..", "'..' is a path"),
         ("", "'' is a path"),
     ],

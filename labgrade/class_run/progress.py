@@ -6,7 +6,7 @@ import time
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 from rich.text import Text
 
 from labgrade.class_run.run import Begun
@@ -31,14 +31,15 @@ _SETTLED = 3  # submissions that were run, before the time that others take is g
 
 
 class _Bar(Progress):
-    """A bar with a line below it, which is cut where it does not fit."""
+    """A bar with lines below it, which are cut where they do not fit."""
 
-    said = ""
+    said: tuple[str, ...] = ()
 
     def get_renderables(self) -> Iterable[RenderableType]:
-        """The bar, and the line."""
+        """The bar, and the lines."""
         yield self.make_tasks_table(self.tasks)
-        yield Text(self.said, no_wrap=True, overflow="ellipsis")
+        for line in self.said:
+            yield Text(line, no_wrap=True, overflow="ellipsis")
 
 
 class Shown:
@@ -49,15 +50,16 @@ class Shown:
         self._bar = _Bar(
             TextColumn("{task.description}", markup=False),
             BarColumn(),
-            MofNCompleteColumn(),
+            TaskProgressColumn(),
+            TextColumn("{task.fields[done]}", markup=False),
             console=console,
             auto_refresh=False,  # no thread: processes are forked while it shows
             disable=not console.is_terminal,
         )
-        self._task = self._bar.add_task("grading", total=None)
+        self._task = self._bar.add_task("grading", total=None, done="")
         self._outcomes: Counter[str] = Counter()
         self._slowest = (0.0, "")
-        self._submissions = 0
+        self._submissions = self._checks = 0
         self._done = 0
         self._ran: set[str] = set()
         self._finished_running = 0
@@ -79,16 +81,16 @@ class Shown:
     def hear(self, event: Event) -> None:
         """Something happened, or a second went by."""
         match event:
-            case Begun(submissions=number):
-                self._submissions = number
-                self._bar.update(self._task, total=number)
+            case Begun(submissions=number, checks=checks):
+                self._submissions, self._checks = number, checks
+                self._bar.update(self._task, total=checks, done=self._of())
             case Entered():
                 self._enter(event)
             case Done(who=who):
                 self._done += 1
                 self._finished_running += who in self._ran
                 self._ran.discard(who)
-                self._bar.update(self._task, completed=min(self._done, self._submissions))
+                self._bar.update(self._task, done=self._of())
             case str():
                 self._bar.update(self._task, description=event)
                 self._bar.refresh()
@@ -96,6 +98,7 @@ class Shown:
 
     def _enter(self, entered: Entered) -> None:
         self._outcomes[entered.outcome] += 1
+        self._bar.update(self._task, completed=min(self._outcomes.total(), self._checks))
         if not entered.ran:
             return
         self._running_since = self._running_since or time.monotonic()
@@ -112,18 +115,21 @@ class Shown:
                 self._bar.refresh()
         elif now - self._lined >= _LINE_SECONDS:
             self._lined = now
-            said = visible(f"{self._done} of {self._submissions} submissions; {self.said()}", _LONGEST)
-            self._console.print(said, markup=False)
+            said = "; ".join((f"{self._of()} submissions", *self.said()))
+            self._console.print(visible(said, _LONGEST), markup=False)
 
     def _show(self) -> None:
-        self._bar.said = visible(self.said(), _LONGEST)
+        self._bar.said = tuple(visible(line, _LONGEST) for line in self.said())
 
-    def said(self) -> str:
-        """The verdicts so far, the time left, and the slowest check."""
-        counts = ", ".join(f"{number} {outcome.lower()}" for outcome, number in self._outcomes.most_common())
+    def _of(self) -> str:
+        return f"{min(self._done, self._submissions):,} of {self._submissions:,}"
+
+    def said(self) -> tuple[str, ...]:
+        """The time left, the verdicts so far, and the slowest check; what is not known yet is left out."""
+        counts = ", ".join(f"{number:,} {outcome.lower()}" for outcome, number in self._outcomes.most_common())
         seconds, where = self._slowest
         slowest = f"slowest {seconds:.1f} s: {where}" if where else ""
-        return "; ".join(filter(None, (self._left(), counts, slowest)))
+        return tuple(filter(None, (self._left(), counts, slowest)))
 
     def _left(self) -> str:
         """From those that had to be run: what is remembered takes no time."""

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from labgrade.results import Graded
 
 
+NOT_ENDED = "the last run has not come to its end: what it did not reach is not here, or as it was; grade again to go on"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
     """A check that stood otherwise before. `after` is None where it is asked for no more."""
@@ -75,8 +78,14 @@ def report_of(results: Path) -> Report:
                 SubmissionReport(name=who, tasks=_tasks(standing(ledger, who)), remarks=tuple(load(ledger, remarks)))
                 for who, remarks in people
             ),
-            notes=notes(ledger),
+            notes=(*notes(ledger), *_not_ended(ledger)),
         )
+
+
+def _not_ended(ledger: Ledger) -> tuple[str, ...]:
+    """That the last run was interrupted, or is still at work: the report of a part looks like one of the whole."""
+    found = ledger.rows("SELECT ended FROM run ORDER BY id DESC LIMIT 1")
+    return (NOT_ENDED,) if found and found[0][0] is None else ()
 
 
 def notes(ledger: Ledger) -> tuple[str, ...]:

@@ -291,6 +291,24 @@ def test_regrade_takes_each_from_where_it_was_taken_last(room):
     assert "there is no folder" in done.stderr
 
 
+def test_what_could_not_be_read_and_what_to_do_next_stand_at_the_end(room):
+    done = room.cli("grade", "handed in")
+    assert done.stdout.endswith("next: labgrade standing results (what waits for a person)\n")
+    room.edit("specs/lab/task.yaml", "points: 10", "points: 11")
+    done = room.cli("regrade")
+    assert done.returncode == 2
+    assert "not graded: specs/lab/task.yaml, which can't be read: see below\n" in done.stdout
+    assert "specs/lab/task.yaml:4:9: the checks add up to 10 points, not 11" in done.stderr
+    room.edit("specs/lab/task.yaml", "points: 11", "points: 10")
+    room.edit(
+        "specs/lab/task.yaml", "  - {id: essay, points: 2, answer: essay, by_hand: [{points: 2, for: clarity}]}\n", ""
+    )
+    room.edit("specs/lab/task.yaml", "  essay: {type: text, from: [{entry: task.essay}]}\n", "")
+    room.edit("specs/lab/task.yaml", "points: 10", "points: 8")
+    done = room.cli("regrade")
+    assert done.stdout.endswith("next: labgrade export --results results --format all --out exported\n")
+
+
 def test_a_published_result_is_refused_by_the_command(room):
     room.cli("grade", "handed in")
     room.release()

@@ -119,6 +119,17 @@ def until(true, running):
     pytest.fail("it did not come so far")
 
 
+def test_a_report_of_what_was_interrupted_says_that_it_is_one(big):
+    running = start(big, "--jobs", "2")
+    until(lambda: (big.results / store.NAME).exists() and len(big.outcomes()) > 5, running)
+    running.kill()
+    running.communicate()
+    assert reading.report_of(big.results).notes[-1:] == (reading.NOT_ENDED,)
+    assert "note: the last run has not come to its end" in big.cli("standing").stdout
+    big.grade()
+    assert reading.NOT_ENDED not in reading.report_of(big.results).notes
+
+
 def test_a_worker_that_is_killed_costs_nobody_a_verdict(big):
     running = start(big, "--jobs", "2")
     until(lambda: (big.results / store.NAME).exists() and len(big.outcomes()) > 5, running)
