@@ -115,7 +115,7 @@ Tasks of a course, graded by [labgrade](https://pypi.org/project/labgrade/).
 | find mistakes in specs | `labgrade validate --compute` |
 | find weak tasks | `labgrade test` tries each by `submissions/exemplar` and by mistakes put into it |
 | grade | put folders or archives into `submissions/`, then `pytest --submission=all` |
-| grade a class | `labgrade grade ~/Downloads/moodle.zip`, then `labgrade standing`, `labgrade export --format all --out exported` |
+| grade a class | `labgrade grade ~/Downloads/moodle.zip`, then `labgrade standing` and `labgrade export --help` |
 | give it to students | `labgrade kit lab1 --out kit` leaves hidden checks out |
 
 Keep this repository private: it holds what hidden checks expect.

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from labgrade.results import Graded
 
 
-NOT_ENDED = "the last run has not come to its end: what it did not reach is not here, or as it was; grade again to go on"
+NOT_ENDED = (
+    "the last run has not come to its end: what it did not reach is not here, or as it was; grade again to go on"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
