@@ -181,15 +181,19 @@ def alone(submissions: Path, count: int) -> float:
 # ---- all of them -----------------------------------------------------------------------------------------------
 
 
-def main() -> int:
-    """Print the table; 1 where a promise is not kept."""
+def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sizes", type=lambda text: tuple(map(int, text.split(","))))
     parser.add_argument("--quick", action="store_true", help=f"classes of {', '.join(map(str, QUICK))}")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--alone", type=int, default=11, help="students that are graded by a process each")
     parser.add_argument("--grade", nargs=2, type=Path, help=argparse.SUPPRESS)
-    options = parser.parse_args()
+    return parser.parse_args()
+
+
+def main() -> int:
+    """Print the table; 1 where a promise is not kept."""
+    options = _options()
     if options.grade:
         grade(*options.grade, options.jobs)
         return 0

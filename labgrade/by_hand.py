@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from labgrade.answers.documents import Document, read_document
 from labgrade.answers.reports import find_reports
 from labgrade.answers.sections import sections
-from labgrade.model import RunForm, TextForm
+from labgrade.forms import RunForm, TextForm
 from labgrade.results import Answer, NoAnswer, ToMark, printable
 from labgrade.values import Artifact, Number
 from labgrade.verdict import Outcome
@@ -17,7 +17,8 @@ from labgrade.verdict import Outcome
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from labgrade.model import AnswerSpec, Check
+    from labgrade.forms import AnswerSpec
+    from labgrade.model import Check
     from labgrade.results import Submission
 
 LONGEST = 40_000  # characters that are kept of what a person reads

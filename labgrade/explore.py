@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from labgrade import course, spec
 from labgrade.errors import UsageError, did_you_mean
-from labgrade.model import BuildForm
+from labgrade.forms import BuildForm
 from labgrade.onnx_files import beside
 from labgrade.oracle import Oracle
 from labgrade.provided import provide

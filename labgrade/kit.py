@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from labgrade import __version__, course, kit_code, kit_templates, onnx_files, public, spec, spec_text, yamlfile
 from labgrade.errors import FaultError, SpecError, UsageError, did_you_mean
-from labgrade.model import CallForm, RunForm
+from labgrade.forms import CallForm, RunForm
 from labgrade.oracle import Oracle
 
 if TYPE_CHECKING:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from labgrade.answers import obtain
+from labgrade.forms import CallForm, EntryForm, Form, TableOfType, TableType, TextForm
 from labgrade.given import ALL as GIVEN
-from labgrade.model import CallForm, EntryForm, Form, TableOfType, TableType, TextForm
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from labgrade.model import AnswerSpec, AnswerType, SubjectSpec, Task
+    from labgrade.forms import AnswerSpec, AnswerType
+    from labgrade.model import SubjectSpec, Task
 
 START = "START.md"
 _MOST_COLUMNS = 6

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from labgrade.answers.documents import locate
-from labgrade.model import CallForm
+from labgrade.forms import CallForm
 from labgrade.mutants import Mutant, mutants
 from labgrade.task_grading import TaskGrading
 from labgrade.task_trials import submission_of

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from labgrade.model import ARTIFACT_KINDS, FAMILIES, SCALAR_KINDS
+from labgrade.forms import ARTIFACT_KINDS, SCALAR_KINDS
+from labgrade.model import FAMILIES
 from labgrade.run_words import BUILDS, GIVEN
 
 if TYPE_CHECKING:

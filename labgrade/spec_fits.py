@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from labgrade import model_options
 from labgrade.errors import Finding, did_you_mean
-from labgrade.model import SCALAR_KINDS
+from labgrade.forms import SCALAR_KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from labgrade import run_words
-from labgrade.model import BuildForm, CallForm, EntryForm, FileForm, Form, RunForm, TextForm
+from labgrade.forms import BuildForm, CallForm, EntryForm, FileForm, Form, RunForm, TextForm
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -6,7 +6,7 @@ from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any
 
 from labgrade.errors import Finding
-from labgrade.model import ARTIFACT_KINDS
+from labgrade.forms import ARTIFACT_KINDS
 from labgrade.run_words import TORCHSCRIPT
 
 if TYPE_CHECKING:

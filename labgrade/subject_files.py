@@ -6,14 +6,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from labgrade import handed_in, zoo_linear
+from labgrade.forms import CallForm
 from labgrade.given import TRANSFORMED
-from labgrade.model import CallForm
 from labgrade.onnx_files import beside
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from labgrade.model import AnswerSpec, SubjectSpec
+    from labgrade.forms import AnswerSpec
+    from labgrade.model import SubjectSpec
     from labgrade.oracle import Oracle
     from labgrade.registry import Entry
     from labgrade.results import Submission

@@ -13,9 +13,9 @@ from labgrade.answers.documents import locate, read_bytes
 from labgrade.answers.natural import natural
 from labgrade.answers.typed import WrongTypeError, as_value
 from labgrade.errors import FaultError
+from labgrade.forms import CallForm
 from labgrade.handed_in import UnfitError
 from labgrade.judge import judge
-from labgrade.model import CallForm
 from labgrade.results import NoAnswer
 from labgrade.values import Artifact
 
@@ -25,9 +25,10 @@ if TYPE_CHECKING:
 
     from labgrade.answers.run import Runs
     from labgrade.course import Course
+    from labgrade.forms import AnswerSpec, AnswerType
     from labgrade.handed_in import Measurer
     from labgrade.judge import Expect, Judging
-    from labgrade.model import AnswerSpec, AnswerType, Check, QuantityCall, SubjectSpec, Task
+    from labgrade.model import Check, QuantityCall, SubjectSpec, Task
     from labgrade.oracle import Oracle
     from labgrade.registry import Registry
     from labgrade.results import Answer, Submission

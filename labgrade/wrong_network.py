@@ -13,7 +13,8 @@ from labgrade import course, pipeline, spec, submission, torch_home
 from labgrade.counterexample.search import Plan
 from labgrade.counterexample.verdict import judged, memory
 from labgrade.errors import UsageError, did_you_mean
-from labgrade.model import FAMILIES, CallForm, QuantityCall
+from labgrade.forms import CallForm
+from labgrade.model import FAMILIES, QuantityCall
 from labgrade.trials import Trials
 from labgrade.verdict import Outcome
 

@@ -8,8 +8,8 @@ from torch import nn
 from labgrade import course, pipeline, spec, zoo
 from labgrade.answers import text
 from labgrade.answers.typed import as_value
+from labgrade.forms import TextForm
 from labgrade.judge import judge
-from labgrade.model import TextForm
 from labgrade.results import Submission
 from labgrade.verdict import Outcome
 

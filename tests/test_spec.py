@@ -11,7 +11,8 @@ import pytest
 
 from labgrade import course, spec
 from labgrade.errors import SpecError
-from labgrade.model import CallForm, EntryForm, FileForm, LiteralValue, QuantityCall, TableType, TextForm
+from labgrade.forms import CallForm, EntryForm, FileForm, TableType, TextForm
+from labgrade.model import LiteralValue, QuantityCall
 
 ROOT = Path(__file__).parents[1]
 BAD = sorted((Path(__file__).parent / "specs_bad").glob("*.yaml"))

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
     from labgrade.build_sources import Sources
     from labgrade.builds import Builder, Built
-    from labgrade.model import BuildForm, Limits, SubjectSpec
+    from labgrade.forms import BuildForm
+    from labgrade.model import Limits, SubjectSpec
     from labgrade.results import Submission
     from labgrade.sandbox.runner import Runner
 

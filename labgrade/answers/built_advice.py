@@ -10,7 +10,7 @@ from labgrade.sandbox.visible import decoded, visible
 
 if TYPE_CHECKING:
     from labgrade.build_sources import Sources
-    from labgrade.model import BuildForm
+    from labgrade.forms import BuildForm
     from labgrade.sandbox.request import ProgramRun
 
 _UNOPENED = re.compile(r"open file failed[^\n]{0,200}file path: ([^\n]{1,200})")

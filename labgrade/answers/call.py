@@ -13,7 +13,7 @@ from labgrade.answers.documents import Unreadable, locate
 from labgrade.answers.plain import is_array, what
 from labgrade.answers.tables import TableFound, find_tables
 from labgrade.answers.typed import WrongTypeError, as_value
-from labgrade.model import TableType
+from labgrade.forms import TableType
 from labgrade.results import Answer, NoAnswer
 from labgrade.sandbox.request import CallRequest
 from labgrade.verdict import Outcome, without_value
@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from labgrade.model import AnswerType, CallForm, Limits, SubjectSpec
+    from labgrade.forms import AnswerType, CallForm
+    from labgrade.model import Limits, SubjectSpec
     from labgrade.results import Execution, Submission
     from labgrade.sandbox.runner import Runner
     from labgrade.values import Value

@@ -17,7 +17,7 @@ from labgrade.results import Answer, NoAnswer, Submission
 from labgrade.verdict import Outcome, without_value
 
 if TYPE_CHECKING:
-    from labgrade.model import AnswerType, EntryForm
+    from labgrade.forms import AnswerType, EntryForm
     from labgrade.values import Number
     from labgrade.yamlfile import Loaded, Path
 

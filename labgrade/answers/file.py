@@ -13,13 +13,13 @@ from labgrade.answers import text
 from labgrade.answers.arrays import read_npy, read_npz
 from labgrade.answers.documents import Document, Unreadable, locate, read_document
 from labgrade.answers.typed import WrongTypeError, as_value
-from labgrade.model import ARTIFACT_KINDS, FileForm, TableOfType, TextForm
+from labgrade.forms import ARTIFACT_KINDS, FileForm, TableOfType, TextForm
 from labgrade.results import Answer, NoAnswer
 from labgrade.values import Artifact
 from labgrade.verdict import Outcome, without_value
 
 if TYPE_CHECKING:
-    from labgrade.model import AnswerType
+    from labgrade.forms import AnswerType
     from labgrade.results import Submission
     from labgrade.values import Array, Value
 

@@ -17,7 +17,7 @@ from labgrade.values import Row, Scalar, Table
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from labgrade.model import TableType
+    from labgrade.forms import TableType
 
 _LONGEST_LINE = 300
 _LONGEST_NAME = 60

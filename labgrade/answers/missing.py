@@ -14,12 +14,13 @@ from labgrade.answers.phrases import words_pattern
 from labgrade.answers.reports import find_reports
 from labgrade.answers.sections import sections
 from labgrade.errors import SpecError, did_you_mean
-from labgrade.model import BuildForm, CallForm, EntryForm, FileForm, RunForm, TextForm
+from labgrade.forms import BuildForm, CallForm, EntryForm, FileForm, RunForm, TextForm
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from labgrade.model import AnswerType, Form, Plain
+    from labgrade.forms import AnswerType, Form
+    from labgrade.model import Plain
     from labgrade.results import Submission
 
 _LARGEST_SOURCE = 2 << 20

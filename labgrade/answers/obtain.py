@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from labgrade.answers import call, entry, file, missing, run, text
-from labgrade.model import BuildForm, CallForm, EntryForm, FileForm, RunForm, TextForm
+from labgrade.forms import BuildForm, CallForm, EntryForm, FileForm, RunForm, TextForm
 from labgrade.results import Answer, NoAnswer
 from labgrade.values import Number
 from labgrade.verdict import Outcome, without_value
@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
-    from labgrade.model import AnswerSpec, AnswerType, Form, Limits, SubjectSpec
+    from labgrade.forms import AnswerSpec, AnswerType, Form
+    from labgrade.model import Limits, SubjectSpec
     from labgrade.results import Submission
     from labgrade.sandbox.runner import Runner
     from labgrade.verdict import Verdict

@@ -14,7 +14,7 @@ from labgrade.values import Table
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from labgrade.model import TableType
+    from labgrade.forms import TableType
 
 _LARGEST = 200_000
 _MOST_PLACES = 20

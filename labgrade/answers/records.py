@@ -27,7 +27,7 @@ from labgrade.values import Row, Table
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from labgrade.model import TableType
+    from labgrade.forms import TableType
     from labgrade.values import Scalar
 
 _OPERATOR = re.compile(r"[\s>*#`-]*([A-Z][A-Za-z0-9]*)[\s:*`]*$")

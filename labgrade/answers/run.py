@@ -14,7 +14,7 @@ from labgrade.answers import advice, built, entry, file, text
 from labgrade.answers.built import Programs
 from labgrade.answers.call import OUTCOMES
 from labgrade.answers.documents import Unreadable, locate
-from labgrade.model import BuildForm, EntryForm, FileForm, TextForm
+from labgrade.forms import BuildForm, EntryForm, FileForm, TextForm
 from labgrade.results import Answer, NoAnswer, Submission
 from labgrade.sandbox.request import ScriptRequest
 from labgrade.sandbox.visible import decoded, visible
@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
     from labgrade.build_sources import Sources
     from labgrade.builds import Builder
-    from labgrade.model import AnswerType, Limits, RunForm, SubjectSpec
+    from labgrade.forms import AnswerType, RunForm
+    from labgrade.model import Limits, SubjectSpec
     from labgrade.sandbox.request import ProgramRun
     from labgrade.sandbox.runner import Runner
 

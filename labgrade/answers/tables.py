@@ -20,7 +20,7 @@ from labgrade.values import Table
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from labgrade.model import TableType
+    from labgrade.forms import TableType
     from labgrade.values import Row
 
 Splitter: TypeAlias = "Callable[[str], list[str]]"

@@ -16,13 +16,13 @@ from labgrade.answers.reports import below, find_reports, together
 from labgrade.answers.sections import Span, sections
 from labgrade.answers.tables import TableFound, TableProblem, find_tables
 from labgrade.answers.typed import WrongTypeError, as_value
-from labgrade.model import TableOfType, TableType
+from labgrade.forms import TableOfType, TableType
 from labgrade.results import Answer, NoAnswer
 from labgrade.values import Number, Table
 from labgrade.verdict import Outcome, without_value
 
 if TYPE_CHECKING:
-    from labgrade.model import AnswerType, TextForm
+    from labgrade.forms import AnswerType, TextForm
     from labgrade.results import Submission
     from labgrade.values import Value
 

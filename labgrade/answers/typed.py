@@ -14,11 +14,11 @@ from labgrade.answers.numbers import LIMIT, explain_number
 from labgrade.answers.plain import cut, is_array, what, without_numpy
 from labgrade.answers.shapes import read_shape
 from labgrade.errors import FaultError
-from labgrade.model import TableOfType, TableType
+from labgrade.forms import TableOfType, TableType
 from labgrade.values import Number, Row, Scalar, Table
 
 if TYPE_CHECKING:
-    from labgrade.model import AnswerType
+    from labgrade.forms import AnswerType
     from labgrade.values import Array, Value
 
 _MOST_ROWS = 100_000

@@ -18,7 +18,8 @@ from labgrade.sandbox.request import CallRequest
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from labgrade.model import CallForm, Limits, SubjectSpec
+    from labgrade.forms import CallForm
+    from labgrade.model import Limits, SubjectSpec
     from labgrade.results import Execution, Submission
     from labgrade.sandbox.runner import Runner
 

@@ -22,7 +22,8 @@ from labgrade.values import Artifact
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from labgrade.model import CallForm, Limits, SubjectSpec
+    from labgrade.forms import CallForm
+    from labgrade.model import Limits, SubjectSpec
     from labgrade.results import Execution, Submission
     from labgrade.sandbox.runner import Runner
 

@@ -10,7 +10,8 @@ from labgrade.zoo_networks import GENERATED, JOINS, OWN, flat
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from labgrade.model import CallForm, SubjectSpec
+    from labgrade.forms import CallForm
+    from labgrade.model import SubjectSpec
 
 _POSITIONAL: Mapping[str, tuple[str, ...]] = {
     "Conv2d": ("in_channels", "out_channels", "kernel_size"),

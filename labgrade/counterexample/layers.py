@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from labgrade.by_layer import companion, layers_of
 from labgrade.errors import FaultError
-from labgrade.model import CallForm, QuantityCall, TableType
+from labgrade.forms import CallForm, TableType
+from labgrade.model import QuantityCall
 from labgrade.values import Number, Table, show
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from labgrade.counterexample import code, families, layers, wishes
 from labgrade.counterexample.memory import Remembered
 from labgrade.counterexample.search import Plan, available, search
 from labgrade.errors import FaultError
-from labgrade.model import CallForm
+from labgrade.forms import CallForm
 from labgrade.oracle import cache_folder
 from labgrade.values import Number, show
 from labgrade.verdict import Outcome, Verdict, correct, incorrect, partial, without_value

@@ -22,9 +22,10 @@ from typing import TYPE_CHECKING, Any
 
 from labgrade import second_opinion
 from labgrade.explained import companions
+from labgrade.forms import BuildForm, CallForm, RunForm
 from labgrade.ledger import sources
 from labgrade.ledger.meaning import meaning
-from labgrade.model import BuildForm, CallForm, QuantityCall, RunForm
+from labgrade.model import QuantityCall
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

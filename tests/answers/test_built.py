@@ -10,7 +10,8 @@ from labgrade.answers.built import in_words
 from labgrade.answers.obtain import obtain
 from labgrade.answers.run import Runs
 from labgrade.builds import Built
-from labgrade.model import AnswerSpec, BuildForm, EntryForm, InputSpec, Limits, RunForm, SubjectSpec, TextForm
+from labgrade.forms import AnswerSpec, BuildForm, EntryForm, RunForm, TextForm
+from labgrade.model import InputSpec, Limits, SubjectSpec
 from labgrade.results import Answer, NoAnswer
 from labgrade.sandbox.request import ProgramRun
 from labgrade.verdict import Outcome

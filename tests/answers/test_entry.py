@@ -3,7 +3,7 @@ from fractions import Fraction
 import pytest
 
 from labgrade.answers import entry
-from labgrade.model import EntryForm
+from labgrade.forms import EntryForm
 from labgrade.results import Answer
 from labgrade.verdict import Outcome
 

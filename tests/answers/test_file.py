@@ -8,7 +8,7 @@ import pytest
 
 from labgrade.answers import arrays, file
 from labgrade.answers.file import notebook_instead
-from labgrade.model import FileForm, TableOfType, TableType
+from labgrade.forms import FileForm, TableOfType, TableType
 from labgrade.results import Answer, Submission
 from labgrade.verdict import Outcome
 

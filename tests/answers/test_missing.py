@@ -3,7 +3,8 @@
 import pytest
 
 from labgrade.answers import obtain
-from labgrade.model import AnswerSpec, CallForm, EntryForm, Limits, RunForm, TextForm
+from labgrade.forms import AnswerSpec, CallForm, EntryForm, RunForm, TextForm
+from labgrade.model import Limits
 from labgrade.results import Answer
 from labgrade.verdict import Outcome
 

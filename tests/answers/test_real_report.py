@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from labgrade.answers import text
-from labgrade.model import TableType, TextForm
+from labgrade.forms import TableType, TextForm
 from labgrade.results import Submission
 from labgrade.verdict import Outcome
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from labgrade.answers.records import find_records
-from labgrade.model import TableType
+from labgrade.forms import TableType
 
 KIND = TableType(
     row="node",

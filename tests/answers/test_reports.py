@@ -4,7 +4,7 @@ import pytest
 
 from labgrade.answers import text
 from labgrade.answers.reports import find_reports
-from labgrade.model import TextForm
+from labgrade.forms import TextForm
 from labgrade.results import Answer, Submission
 from labgrade.verdict import Outcome
 

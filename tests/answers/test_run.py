@@ -7,7 +7,8 @@ from handed_in import read
 
 from labgrade.answers.obtain import obtain
 from labgrade.answers.run import Runs
-from labgrade.model import AnswerSpec, EntryForm, FileForm, InputSpec, Limits, RunForm, SubjectSpec, TableType, TextForm
+from labgrade.forms import AnswerSpec, EntryForm, FileForm, RunForm, TableType, TextForm
+from labgrade.model import InputSpec, Limits, SubjectSpec
 from labgrade.results import Answer, NoAnswer
 from labgrade.sandbox.request import ProgramRun
 from labgrade.verdict import Outcome

@@ -2,7 +2,7 @@ import pytest
 from linear import takes_linear_time
 
 from labgrade.answers.tables import TableFound, TableProblem, find_tables
-from labgrade.model import TableType
+from labgrade.forms import TableType
 
 LAYERS = TableType(row="layer", columns={"parameters": "count", "output_shape": "shape"})
 MACS = TableType(row="layer", columns={"macs": "count"})

@@ -5,7 +5,7 @@ import pytest
 from linear import takes_linear_time
 
 from labgrade.answers import patterns, text
-from labgrade.model import TableOfType, TableType, TextForm
+from labgrade.forms import TableOfType, TableType, TextForm
 from labgrade.results import Answer, NoAnswer
 from labgrade.values import Number
 from labgrade.verdict import Outcome

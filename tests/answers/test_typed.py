@@ -7,7 +7,7 @@ import pytest
 
 from labgrade.answers.typed import WrongTypeError, as_value
 from labgrade.errors import FaultError
-from labgrade.model import TableOfType, TableType
+from labgrade.forms import TableOfType, TableType
 from labgrade.values import Number, Table
 
 MACS = TableType(row="layer", columns={"macs": "count"})

@@ -22,7 +22,8 @@ from labgrade.counterexample.search import search as look
 from labgrade.counterexample.wishes import Linear, Pool
 from labgrade.counterexample.wishes import program as fitted
 from labgrade.errors import FaultError
-from labgrade.model import CallForm, InputSpec, QuantityCall, SubjectSpec
+from labgrade.forms import CallForm
+from labgrade.model import InputSpec, QuantityCall, SubjectSpec
 from labgrade.results import Graded, Report, SubmissionReport, TaskReport
 from labgrade.trials import Trial
 from labgrade.verdict import Outcome, correct, without_value

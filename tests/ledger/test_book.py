@@ -10,13 +10,14 @@ import pytest
 from handed_in import read
 
 from labgrade import course, spec, wording
+from labgrade.forms import CallForm
 from labgrade.graded import Judged, graded_so_far
 from labgrade.items import items
 from labgrade.ledger import parts, rows
 from labgrade.ledger.book import Rules, SubmissionBook
 from labgrade.ledger.meaning import meaning
 from labgrade.ledger.store import Ledger
-from labgrade.model import CallForm, SubjectSpec
+from labgrade.model import SubjectSpec
 from labgrade.verdict import Outcome, Verdict, correct, incorrect, without_value
 
 

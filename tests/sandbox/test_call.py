@@ -8,7 +8,8 @@ from handed_in import read
 
 from labgrade.answers import call
 from labgrade.answers.call import present
-from labgrade.model import CallForm, InputSpec, Limits, SubjectSpec, TableType
+from labgrade.forms import CallForm, TableType
+from labgrade.model import InputSpec, Limits, SubjectSpec
 from labgrade.results import Answer, Execution, NoAnswer
 from labgrade.values import Number
 from labgrade.verdict import Outcome
