@@ -8,6 +8,7 @@ import os
 import random
 import re
 import resource
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -53,6 +54,30 @@ def sound(results):
     assert not twice
 
 
+def midway(room):
+    """A run of a class that has judged some and not all, and stands still: on a busy machine it may end unseen."""
+    for _ in range(20):
+        running = start(room, "--jobs", "2")
+        while running.poll() is None and judged(room) <= 5:
+            time.sleep(0.02)
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(running.pid, signal.SIGSTOP)
+        if 5 < judged(room) < 4 * SIZE:
+            return running
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(running.pid, signal.SIGCONT)
+        assert running.wait(timeout=60) == 0, running.communicate()[1]
+        shutil.rmtree(room.results)
+    pytest.fail("it was never seen on its way")
+
+
+def judged(room):
+    try:
+        return len(room.outcomes()) if (room.results / store.NAME).exists() else 0
+    except LedgerError:  # it is being made
+        return 0
+
+
 def test_killed_at_any_moment(big):
     chance = random.Random(20240607)  # noqa: S311
     right, before = classroom.expected(SIZE), {}
@@ -92,9 +117,9 @@ def test_killed_at_any_moment(big):
 
 
 def test_ctrl_c_keeps_what_was_graded(big):
-    running = start(big, "--jobs", "2")
-    until(lambda: (big.results / store.NAME).exists() and len(big.outcomes()) > 5, running)
-    os.killpg(running.pid, signal.SIGINT)  # as a terminal sends it: to all of them
+    running = midway(big)
+    for each in (signal.SIGINT, signal.SIGCONT):  # as a terminal sends it: to all of them
+        os.killpg(running.pid, each)
     _, said = running.communicate(timeout=30)
     assert running.returncode == 130
     assert "stopped; what was graded is kept: say the same again to go on" in said
@@ -107,22 +132,9 @@ def test_ctrl_c_keeps_what_was_graded(big):
     sound(big.results)
 
 
-def until(true, running):
-    for _ in range(600):
-        try:
-            if true():
-                return
-        except LedgerError:  # it is being made
-            pass
-        assert running.poll() is None, running.stderr.read()
-        time.sleep(0.02)
-    pytest.fail("it did not come so far")
-
-
 def test_a_report_of_what_was_interrupted_says_that_it_is_one(big):
-    running = start(big, "--jobs", "2")
-    until(lambda: (big.results / store.NAME).exists() and len(big.outcomes()) > 5, running)
-    running.kill()
+    running = midway(big)
+    os.killpg(running.pid, signal.SIGKILL)
     running.communicate()
     assert reading.report_of(big.results).notes[-1:] == (reading.NOT_ENDED,)
     assert "note: the last run has not come to its end" in big.cli("standing").stdout
@@ -131,12 +143,12 @@ def test_a_report_of_what_was_interrupted_says_that_it_is_one(big):
 
 
 def test_a_worker_that_is_killed_costs_nobody_a_verdict(big):
-    running = start(big, "--jobs", "2")
-    until(lambda: (big.results / store.NAME).exists() and len(big.outcomes()) > 5, running)
+    running = midway(big)
     children = Path(f"/proc/{running.pid}/task/{running.pid}/children").read_text().split()
     workers = [pid for pid in children if b"labgrade.cli" in Path(f"/proc/{pid}/cmdline").read_bytes()]
     assert len(workers) == 2
     os.kill(int(workers[0]), signal.SIGKILL)
+    os.killpg(running.pid, signal.SIGCONT)
     _, said = running.communicate(timeout=60)
     assert running.returncode == 0, said
     assert big.outcomes() == classroom.expected(SIZE)
@@ -209,11 +221,9 @@ def test_a_ledger_that_is_taken_while_the_run_goes_on(big, monkeypatch):
 
 
 def test_two_graders_at_once(big):
-    first = start(big, "--jobs", "1")
-    until(lambda: (big.results / store.NAME).exists() and len(big.outcomes()) > 5, first)
-    first.send_signal(signal.SIGSTOP)
+    first = midway(big)
     second = big.cli("grade", "handed in")
-    first.send_signal(signal.SIGCONT)
+    os.killpg(first.pid, signal.SIGCONT)
     assert second.returncode == 2
     assert re.search(rf"process {first.pid} on .* is grading into 'results': wait for its end, or name", second.stderr)
     first.communicate(timeout=60)
