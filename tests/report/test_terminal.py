@@ -104,7 +104,7 @@ def test_staff_sees_facts_and_no_advice():
                 graded("a", 2, without_value(Outcome.MISSING, "no")),
                 graded("b", 9, without_value(Outcome.MISSING, "no")),
             ],
-            "do first: 2-1 a, worth 2 points more: no",
+            "do first: 2-1 a, b, worth 11 points more: no",
         ),
         (
             [graded("a", 2, incorrect("one")), graded("b", 2, incorrect("two"))],
