@@ -53,8 +53,9 @@ class Desk:
         self._called = called
         self._seen: dict[Place, int] = {}  # the last row about each check that this person knows of
 
-    def work(self, waiting: Sequence[ToDecide]) -> int:
-        """Go through what waits; how many were marked and stayed so."""
+    def work(self, waiting: Sequence[ToDecide], of: int = 0) -> int:
+        """Go through what waits; how many were marked and stayed so. `of`: how many wait in all, if these are some."""
+        of = of or len(waiting)
         now = decisions.read(self._results)
         self._seen = {each.place: now.last(each.place) for each in waiting}
         kept: list[int] = []
@@ -63,7 +64,7 @@ class Desk:
             if self._decided_meanwhile(waiting[place]):
                 place += 1
                 continue
-            self._show(waiting[place], place + 1, len(waiting))
+            self._show(waiting[place], place + 1, of)
             try:
                 self._mark(waiting[place])
             except _LeftError as left:
@@ -75,7 +76,7 @@ class Desk:
             else:
                 kept.append(place)
             place += 1
-        left_over = len(waiting) - len(kept)
+        left_over = of - len(kept)
         self._page.line((f"{len(kept):,} marked, {left_over:,} wait" + ("s" if left_over == 1 else ""), "bold"))
         return len(kept)
 

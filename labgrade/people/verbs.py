@@ -79,8 +79,7 @@ def mark(options: argparse.Namespace) -> int:
         asked.say("nothing waits to be marked")
         return OK
     desk = asking.Desk(asked.console(), input, options.results, by=asked.who(options), called=found.names.of)
-    waiting = waiting[:1] if options.next else waiting
-    desk.work(waiting)
+    desk.work(waiting[:1] if options.next else waiting, of=len(waiting))
     left = marking.waiting(whole.read(options.results, options.roster).staff, options.task)
     return WAITS if left else OK
 

@@ -78,7 +78,8 @@ def test_a_class_is_marked_overridden_and_released(run, course):
 def test_the_next_one_only(run, course):
     code, said = run("mark", "--next", typed=["3", "1", ""])
     assert code == 1
-    assert "1 marked, 0 wait" in said
+    assert "1 of 3" in said
+    assert "1 marked, 2 wait" in said
     assert run("mark", "--task", "macs", "--next", typed=["q"])[0] == 1
     assert run("mark", "--task", "mac") == (
         2,
