@@ -1,0 +1,109 @@
+"""Functions that are called on several networks in one process: what one call does to the next decides nothing."""
+
+import os
+import signal
+from dataclasses import replace
+
+import pytest
+from direct import COURSE, NO_GROUPS, RIGHT, task
+from handed_in import read
+
+from labgrade import pipeline
+from labgrade.counterexample.search import Plan
+from labgrade.counterexample.verdict import judged
+from labgrade.model import Limits
+from labgrade.trials import Trials
+from labgrade.verdict import Outcome
+
+AGAIN = "\nimport gc, os, sys, threading, time\nhonest = total_macs\nCALLS = []\n\ndef total_macs(model, input_size):\n"
+FIRST = "    CALLS.append(model)\n    if len(CALLS) == 1:\n        return honest(model, input_size)\n"
+KEPT = {
+    "ends the interpreter": "sys.exit(0)",
+    "ends the process": "os._exit(0)",
+    "ends the process by a signal": "os.kill(os.getpid(), 9)",
+    "raises": "raise ValueError('again')",
+    "raises what nobody catches": "raise KeyboardInterrupt",
+    "returns another value": "return 7",
+    "returns no value": "return None",
+    "returns what can't be sent": "return object()",
+    "returns more than can be sent": "return torch.zeros(1 << 28)",
+    "never ends": "while True: pass",
+    "sleeps": "time.sleep(1000)",
+    "prints without end": "while True: print('x' * 1000)",
+    "takes all memory": "CALLS.append(bytearray(1 << 40))",
+    "closes its channels": "os.closerange(1, 1 << 12); return honest(model, input_size)",
+    "closes its streams": "sys.stdout.close(); sys.stderr.close(); return honest(model, input_size)",
+    "breaks torch": "torch.zeros = None; nn.Module.__call__ = None; return honest(model, input_size)",
+    "empties torch": "vars(torch).clear(); return honest(model, input_size)",
+    "empties the interpreter": "sys.modules.clear(); return honest(model, input_size)",
+    "removes its folder": "__import__('shutil').rmtree('.'); return honest(model, input_size)",
+    "leaves a fork": "os.fork(); return honest(model, input_size)",
+    "leaves a thread": "threading.Thread(target=time.sleep, args=(1000,)).start(); return honest(model, input_size)",
+    "empties the models of later calls": (
+        "[m._modules.clear() for m in gc.get_objects() if type(m) is nn.Sequential and m is not model]; "
+        "return honest(model, input_size)"
+    ),
+    "answers once more": "sys._getframe(1).f_locals['said'].append(7); return honest(model, input_size)",
+    "takes back what was answered": "sys._getframe(1).f_locals['said'].clear(); return honest(model, input_size)",
+    "has one tensor for all answers": "return OUT.fill_(honest(model, input_size))",
+    "answers late": "return (honest(each, input_size) for each in CALLS[-1:] for _ in [CALLS.clear()])",
+}
+
+
+@pytest.fixture(scope="module")
+def grader():
+    with pipeline.Grader(COURSE) as found:
+        yield found
+
+
+def verdict(grader, folder, source, tries=20, seconds=2.0):
+    (folder / "hw2_1.py").write_text(source, encoding="utf-8")
+    about = replace(task("2-1-4-macs"), limits=Limits(seconds=seconds))
+    (check,) = [each for each in about.checks if each.counterexample]
+    trials = Trials(grader, about, check, read(folder, "someone"))
+    found, _ = judged(trials, Plan(among="cnn", tries=tries, seconds=600))
+    return found
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_a_function_that_is_right_when_it_is_called_once_is_right(grader, tmp_path, name):
+    source = f"{RIGHT}{AGAIN}{FIRST}    {KEPT[name]}\nOUT = torch.zeros((), dtype=torch.int64)\n"
+    found = verdict(grader, tmp_path, source, tries=8)
+    assert found.outcome is Outcome.CORRECT, found.reason
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "returns another value",
+        "answers once more",
+        "takes back what was answered",
+        "has one tensor for all answers",
+        "empties the models of later calls",
+        "ends the process",
+        "removes its folder",
+    ],
+)
+def test_a_function_that_is_wrong_when_it_is_called_once_is_wrong(grader, tmp_path, name):
+    source = f"{NO_GROUPS}{AGAIN}{FIRST}    {KEPT[name]}\nOUT = torch.zeros((), dtype=torch.int64)\n"
+    found = verdict(grader, tmp_path, source, tries=60, seconds=1.0)
+    assert found.outcome is Outcome.INCORRECT
+    assert found.hint.startswith("Groups are ignored.")
+    assert "print(total_macs(model, (1, 2, 1, 1)))  # gives 4; right: 2" in found.reason
+
+
+def test_a_server_that_dies_below_them_costs_nobody_anything(grader, tmp_path, monkeypatch):
+    killed = []
+    runner = type(grader.runner)
+    job = runner._job
+
+    def kill_first(self, kind, lay, told, *given, **named):
+        if told["do"] == "calls":
+            killed.append(self._servers.get(kind)._process.pid)
+            os.kill(killed[-1], signal.SIGKILL)
+        return job(self, kind, lay, told, *given, **named)
+
+    monkeypatch.setattr(runner, "_job", kill_first)
+    found = verdict(grader, tmp_path, RIGHT, tries=30)
+    assert killed
+    assert found.outcome is Outcome.CORRECT, found.reason
