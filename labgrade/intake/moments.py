@@ -13,6 +13,7 @@ import tarfile
 import zipfile
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from labgrade.intake import archives, bulk, commits
@@ -20,7 +21,6 @@ from labgrade.intake.store import CLUTTER, DamagedError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-    from pathlib import Path
 
 GRADESCOPE = "submission_metadata.yml"
 UNSURE = "the time of its newest file, which copying may have changed"
@@ -149,8 +149,11 @@ def _in_name(name: str, zone: tzinfo) -> datetime | None:
 
 def _archives_in(entry: Path) -> list[Path]:
     """The entry itself where it is an archive, else those at the top of it."""
-    there = [entry] if entry.is_file() else sorted(entry.iterdir()) if entry.is_dir() else []
-    return [file for file in there if archives.ending(file.name) and _is_regular(file)]
+    try:
+        there = sorted(entry.iterdir()) if entry.is_dir() else [entry]
+    except OSError:  # what can't be read tells nothing, and stops nobody's evidence but its own
+        return []
+    return [file for file in there if archives.ending(file.name) and _regular(file) is not None]
 
 
 def _newest_within(path: Path, zone: tzinfo) -> datetime | None:
@@ -180,15 +183,16 @@ def _dated(path: Path, zone: tzinfo) -> Iterator[tuple[tuple[str, ...], datetime
 def _files(own: list[Path]) -> Iterator[datetime]:
     """The times of the files that lie there."""
     for entry in own:
-        if entry.is_file() and _is_regular(entry):
-            yield _changed(entry.lstat())
+        if status := _regular(entry):
+            yield _changed(status)
         count = 0
         for folder, below, files in os.walk(entry):
             below[:] = sorted(name for name in below if name not in CLUTTER)
             for name in files:
-                status = os.lstat(os.path.join(folder, name))  # noqa: PTH118 - as os.walk gives it
                 count += 1
-                if name not in CLUTTER and stat.S_ISREG(status.st_mode) and count < _MOST_FILES:
+                if name in CLUTTER or count >= _MOST_FILES:
+                    continue
+                if status := _regular(Path(folder, name)):
                     yield _changed(status)
 
 
@@ -199,8 +203,13 @@ def _changed(status: os.stat_result) -> datetime:
         return datetime.min.replace(tzinfo=UTC)
 
 
-def _is_regular(path: Path) -> bool:
-    return stat.S_ISREG(path.lstat().st_mode)
+def _regular(path: Path) -> os.stat_result | None:
+    """What the system says of a file; None where it is none, or may not be looked at."""
+    try:
+        status = path.lstat()
+    except OSError:
+        return None
+    return status if stat.S_ISREG(status.st_mode) else None
 
 
 def _is_clutter(parts: tuple[str, ...]) -> bool:

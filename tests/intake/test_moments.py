@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import os
 import shutil
@@ -9,6 +10,7 @@ import subprocess
 import tarfile
 import zipfile
 from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
 
 import pytest
 
@@ -40,6 +42,19 @@ def run_git(folder, *arguments, at=NOON, authored=None, **env):
     )
 
 
+@contextlib.contextmanager
+def ordinary():
+    """As a user who may not read everything."""
+    root = os.getuid() == 0
+    if root:
+        os.seteuid(65534)
+    try:
+        yield
+    finally:
+        if root:
+            os.seteuid(0)
+
+
 def zipped(path, *files, stamped=False):
     path.parent.mkdir(parents=True, exist_ok=True)
     with zipfile.ZipFile(path, "w") as archive:
@@ -62,6 +77,28 @@ def test_files_are_the_last_resort_and_said_to_be(tmp_path):
         "the time of its newest file, which copying may have changed",
     )
     assert moment(tmp_path / "ann", zone=TAIPEI, now=NOW).at == ann.at
+
+
+@pytest.mark.skipif(not hasattr(os, "seteuid"), reason="Windows has no such permissions")
+def test_what_may_not_be_read_stops_nobody_s_evidence(tmp_path, monkeypatch):
+    closed = {"ann": 0o000, "bob": 0o444, "eve/sub": 0o444, "ned/sub": 0o000}
+    for name in closed:
+        write(tmp_path / name / "hw.zip")
+    for name in ("eve", "ned", "zoe"):
+        write(tmp_path / name / "hw.py")
+    write(tmp_path / "zip.zip").chmod(0)
+    tmp_path.chmod(0o755)
+    monkeypatch.chdir(tmp_path)  # the folders above it are nobody else's
+    for name, mode in closed.items():
+        (tmp_path / name).chmod(mode)
+    with ordinary():
+        told = found(Path(), "ann", "bob", "eve", "ned", "zip", "zoe")
+    for name in closed:
+        (tmp_path / name).chmod(0o755)
+    assert {name: each.at for name, each in told.items()} == {
+        **dict.fromkeys(("ann", "bob")),
+        **dict.fromkeys(("eve", "ned", "zip", "zoe"), NOON),
+    }
 
 
 def test_a_link_tells_nothing(tmp_path):
