@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from labgrade.results import Report
 
 _KEPT = frozenset(" -_.,()")
+_NAME_BYTES = 120  # systems count bytes, and a name in Chinese has three a character
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,7 +160,8 @@ def _files(report: Report, form: _Format) -> Iterator[tuple[str, str]]:
 
 def _file_name(name: str, taken: set[str]) -> str:
     """A submission's name as that of a file, on every system; each is given once, whatever the case of its letters."""
-    bare = "".join(each if each.isalnum() or each in _KEPT else "_" for each in name).strip(" .")[:120] or "_"
+    kept = "".join(each if each.isalnum() or each in _KEPT else "_" for each in name).strip(" .")
+    bare = kept.encode()[:_NAME_BYTES].decode(errors="ignore").strip(" .") or "_"
     found, number = bare, 1
     while found.casefold() in taken:
         number += 1
