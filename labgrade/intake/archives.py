@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import lzma
 import stat
 import struct
@@ -10,10 +9,11 @@ import tarfile
 import zipfile
 import zlib
 from datetime import UTC, datetime
-from typing import IO, TYPE_CHECKING, TypeAlias, cast
+from typing import IO, TYPE_CHECKING, TypeAlias
 
-from labgrade.intake import names
-from labgrade.intake.store import ALL_BYTES, CLUTTER, DamagedError
+from labgrade.intake import names, tars
+from labgrade.intake.store import CLUTTER, DamagedError
+from labgrade.intake.tars import DAMAGED, FREE_BYTES, RATIO
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -26,16 +26,14 @@ if TYPE_CHECKING:
 
 ENDINGS = (".tar.gz", ".tgz", ".tar", ".zip")
 OTHERS = (".rar", ".7z", ".tar.xz", ".tar.bz2", ".txz", ".tbz2", ".gz", ".xz", ".bz2", ".zst")
-RATIO = 200
-_FREE_BYTES = 1 << 20  # what may come of nearly nothing
 _MOST_ENTRIES = 200_000
+_LARGEST_LIST = 64 << 20
 _ENCRYPTED = 0x1
 _EXTRA_HEAD, _STAMP = struct.Struct("<HH"), struct.Struct("<Bl")
 _UNIX_TIME = 0x5455  # Info-ZIP's extended timestamp
 _MADE_BY_DOS = 0
 _ZIP_ERRORS = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError, ValueError, lzma.LZMAError)
 _TAR_ERRORS = (tarfile.TarError, zlib.error, EOFError, OSError, ValueError, OverflowError, RecursionError, DamagedError)
-DAMAGED = "it is damaged or cut short"
 
 
 def ending(name: str) -> str:
@@ -57,7 +55,7 @@ def members(path: Path) -> Iterator[tuple[tuple[str, ...], bool]]:
         return
     with path.open("rb") as file:
         try:
-            with _tar(file, path.name) as tar:
+            with tars.opened(file, packed=ending(path.name) != ".tar") as tar:
                 for member in tar:
                     if isinstance(parts := _tar_parts(member), tuple) and not _is_clutter(parts):
                         yield parts, not member.isdir()
@@ -80,7 +78,7 @@ def times(path: Path) -> Iterator[tuple[tuple[str, ...], datetime]]:
         return
     with path.open("rb") as file:
         try:
-            with _tar(file, path.name) as tar:
+            with tars.opened(file, packed=ending(path.name) != ".tar") as tar:
                 for member in tar:
                     if isinstance(parts := _tar_parts(member), tuple) and member.isreg():
                         yield parts, datetime.fromtimestamp(member.mtime, UTC)
@@ -105,10 +103,20 @@ def unpack(path: Path, route: Route, refuse: Callable[[str, str], None], *, call
 
 def _opened(path: Path) -> zipfile.ZipFile:
     try:
-        return zipfile.ZipFile(path)
+        if _list_bytes(path) <= _LARGEST_LIST:
+            return zipfile.ZipFile(path)
     except (*_ZIP_ERRORS, OSError) as error:
         message = f"it is no zip archive, or {DAMAGED.removeprefix('it is ')}"
         raise DamagedError(message) from error
+    message = "it lists more files than any hand-in holds"
+    raise DamagedError(message)
+
+
+def _list_bytes(path: Path) -> int:
+    """The size of its list of files, which zipfile reads as a whole; 0 where it has none."""
+    with path.open("rb") as file:
+        end = zipfile._EndRecData(file)  # type: ignore[attr-defined]  # noqa: SLF001
+    return int(end[zipfile._ECD_SIZE]) if end else 0  # type: ignore[attr-defined]  # noqa: SLF001
 
 
 def _unpack_zip(path: Path, route: Route, refuse: Callable[[str, str], None]) -> bool:
@@ -188,7 +196,7 @@ def _zip_problem(info: zipfile.ZipInfo) -> str:
         return "it is a link; hand in the file itself" if stat.S_ISLNK(mode) else "it is not a regular file"
     if info.flag_bits & _ENCRYPTED:
         return "it is encrypted; hand it in without a password"
-    if info.file_size > RATIO * info.compress_size + _FREE_BYTES:
+    if info.file_size > RATIO * info.compress_size + FREE_BYTES:
         return f"it would unpack to more than {RATIO} times its size"
     return ""
 
@@ -196,37 +204,11 @@ def _zip_problem(info: zipfile.ZipInfo) -> str:
 # ---- tar -------------------------------------------------------------------------------------------------------
 
 
-class _Bounded:
-    """A stream that ends with an error where it has given more than a hand-in may hold, or than its file explains."""
-
-    def __init__(self, stream: IO[bytes], most: int) -> None:
-        self._stream = stream
-        self._left = most
-
-    def read(self, size: int) -> bytes:
-        data = self._stream.read(size)
-        self._left -= len(data)
-        if self._left < 0:
-            message = f"it unpacks to more than {RATIO} times its size, or than {2 * ALL_BYTES >> 20} MiB"
-            raise DamagedError(message)
-        return data
-
-
-def _tar(file: IO[bytes], name: str) -> tarfile.TarFile:
-    """Read as a stream, so that nothing is read twice and the bound holds for all of it."""
-    size = file.seek(0, 2)
-    file.seek(0)
-    packed = ending(name) != ".tar"
-    stream = cast("IO[bytes]", gzip.GzipFile(fileobj=file)) if packed else file
-    most = min(RATIO * size + _FREE_BYTES, 2 * ALL_BYTES) if packed else size + _FREE_BYTES
-    return tarfile.open(fileobj=cast("IO[bytes]", _Bounded(stream, most)), mode="r|", errors="surrogateescape")
-
-
 def _unpack_tar(path: Path, route: Route, refuse: Callable[[str, str], None]) -> bool:
     """Whether there was more than is taken."""
     with path.open("rb") as file:
         try:
-            with _tar(file, path.name) as archive:
+            with tars.opened(file, packed=ending(path.name) != ".tar") as archive:
                 for count, info in enumerate(archive):
                     if count >= _MOST_ENTRIES:
                         return True
@@ -234,8 +216,7 @@ def _unpack_tar(path: Path, route: Route, refuse: Callable[[str, str], None]) ->
         except DamagedError:
             raise
         except _TAR_ERRORS as error:
-            message = f"{DAMAGED}; what came before was taken"
-            raise DamagedError(message) from error
+            raise DamagedError(tars.TOLD_BEFORE) from error
     return False
 
 

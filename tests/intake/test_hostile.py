@@ -7,6 +7,8 @@ import random
 import stat
 import struct
 import tarfile
+import time
+import tracemalloc
 import warnings
 import zipfile
 
@@ -309,6 +311,20 @@ def test_a_lying_size_brings_no_more_than_it_says(zipped, take):
     assert found.refused == ("'a.txt', because it is damaged or cut short",)
 
 
+def test_a_list_of_millions_is_not_read(tmp_path, take):
+    path = tmp_path / "hw.zip"
+    entry = struct.pack("<4s4B4HL2L5H2L", b"PK\1\2", 20, 0, 20, 0, 0, 0, 0, 0x21, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0) + b"a"
+    listed = entry * (1 + (64 << 20) // len(entry))
+    end = struct.pack("<4s4H2LH", b"PK\5\6", 0, 0, 0xFFFE, 0xFFFE, len(listed), 0, 0)
+    path.write_bytes(listed + end)
+    tracemalloc.start()
+    found = take(path)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert found.refused == ("'hw.zip', because it lists more files than any hand-in holds",)
+    assert most < 8 << 20
+
+
 # ---- tar -------------------------------------------------------------------------------------------------------
 
 
@@ -390,6 +406,65 @@ def test_a_tar_cut_short_keeps_what_came_before(tmp_path, take, keep):
     assert len(found.refused) >= 1
     assert all("damaged or cut short" in each for each in found.refused)
     assert set(contents(found).values()) <= {content for _, _, content in members}
+
+
+def test_a_tar_that_ends_between_two_files_is_said_to_be_cut_short(tmp_path, take):
+    members = [(f"{n}.bin", tarfile.REGTYPE, b"x" * 100) for n in range(3)]
+    path = tarred(tmp_path / "hw.tar", *members, mode="w")
+    path.write_bytes(path.read_bytes()[:2048])
+    assert take(path).refused == ("'hw.tar', because it is damaged or cut short; what came before was taken",)
+
+
+def test_a_tar_with_a_broken_description_is_said_to_be_damaged(tmp_path, take):
+    members = [(f"{n}.bin", tarfile.REGTYPE, b"x" * 100) for n in range(3)]
+    path = tarred(tmp_path / "hw.tar", *members, mode="w")
+    whole = path.read_bytes()
+    path.write_bytes(whole[:1024] + b"noise" + whole[1029:])
+    found = take(path)
+    assert found.files == ("0.bin",)
+    assert found.refused == ("'hw.tar', because it is damaged or cut short; what came before was taken",)
+
+
+def header(name, size, kind):
+    info = tarfile.TarInfo(name)
+    info.size, info.type = size, kind
+    return info.tobuf(tarfile.GNU_FORMAT)
+
+
+SPARSE_BLOCK = (b"%011o\0%011o\0" % (1, 1)) * 21 + b"\1" + bytes(7)
+DESCRIPTIONS = {
+    "a name without end": (header("x", 100 << 20, tarfile.GNUTYPE_LONGNAME), b"n" * 512, 100 << 20),
+    "digits, which take the square of their number": (header("x", 1 << 20, tarfile.XHDTYPE), b"1" * 512, 1 << 20),
+    "many such": (header("x", 1 << 16, tarfile.XHDTYPE) + b"1" * (1 << 16), b"", 0),
+    "holes without end": (
+        header("x", 0, tarfile.GNUTYPE_SPARSE)[:482] + b"\1" + header("x", 0, tarfile.GNUTYPE_SPARSE)[483:],
+        SPARSE_BLOCK,
+        100 << 20,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", DESCRIPTIONS)
+def test_a_description_without_end_is_not_read_to_its_end(tmp_path, take, name):
+    first, again, size = DESCRIPTIONS[name]
+    first = first[:148] + bytes(8) + first[156:]
+    first = first[:148] + b"%06o\0 " % (sum(first[:512]) + 8 * 32) + first[156:]
+    path = tmp_path / "hw.tar"
+    tarred(path, ("ok.py", tarfile.REGTYPE, b"x"), mode="w")
+    repeated = first * 20 if not again else first + again * (size // len(again))
+    path.write_bytes(path.read_bytes()[:1024] + repeated + bytes(1024))
+    tracemalloc.start()
+    begun = time.process_time()
+    found = take(path)
+    took = time.process_time() - begun
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert found.files == ("ok.py",)
+    assert found.refused == (
+        "'hw.tar', because the description of a file in it is too large; what came before was taken",
+    )
+    assert took < 60
+    assert most < 64 << 20
 
 
 def test_big5_names_of_a_tar(tmp_path, take):
