@@ -5,6 +5,7 @@ from __future__ import annotations
 import fnmatch
 from typing import TYPE_CHECKING
 
+from labgrade.answers import missing
 from labgrade.errors import FaultError
 from labgrade.onnx_files import beside
 from labgrade.oracle import parameters_of
@@ -48,6 +49,8 @@ def find(submission: Submission, pattern: str) -> Artifact:
         UnfitError: there is none, or there are several.
     """
     found = [name for name in submission.files if fnmatch.fnmatchcase(name, pattern)]
+    if not found and submission.unread:
+        raise UnfitError(missing.unread(submission))
     if not found:
         raise UnfitError(without_value(Outcome.MISSING, f"no model was handed in; looked for {pattern}"))
     if len(found) > 1:

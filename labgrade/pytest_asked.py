@@ -55,7 +55,7 @@ def tell(workerinput: dict[str, object], taken: Iterable[Submission], servers: P
     """Tell an xdist worker what was taken in, and where this process's servers are: one set serves all."""
     if servers is not None:
         workerinput["labgrade_shared"] = str(servers)
-    workerinput[_TAKEN] = json.dumps([[who.name, str(who.folder), who.files, who.refused] for who in taken])
+    workerinput[_TAKEN] = json.dumps([[who.name, str(who.folder), who.files, who.refused, who.unread] for who in taken])
 
 
 def shared(config: pytest.Config) -> Path | None:
@@ -72,10 +72,10 @@ def submissions(config: pytest.Config) -> submission.Taken:
     """
     told = getattr(config, "workerinput", {}).get(_TAKEN)
     if told is not None:
-        plain = [(name, Path(folder), tuple(files), tuple(out)) for name, folder, files, out in json.loads(told)]
         return submission.Taken(
             submissions=tuple(
-                Submission(name=name, folder=folder, files=files, refused=out) for name, folder, files, out in plain
+                Submission(name=name, folder=Path(folder), files=tuple(files), refused=tuple(out), unread=tuple(unread))
+                for name, folder, files, out, unread in json.loads(told)
             )
         )
     names = config.getoption("submission")

@@ -35,14 +35,16 @@ def _escape(code: int) -> str:
 class Submission:
     """A student's folder: untrusted. `files` are its regular files, sorted, as POSIX paths relative to `folder`.
 
-    `refused` names what was left out and why (a link that leads out of the folder, a device). `name` and `refused` can
-    be printed; `files` are as the file system has them.
+    `refused` names what was left out and why (a link that leads out of the folder, a device); `unread` what of it
+    could not be read here, through no fault of the student's. These and `name` can be printed; `files` are as the file
+    system has them.
     """
 
     name: str
     folder: Path
     files: tuple[str, ...]
     refused: tuple[str, ...] = ()
+    unread: tuple[str, ...] = ()
 
 
 ExecutionStatus: TypeAlias = Literal[

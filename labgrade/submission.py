@@ -131,8 +131,9 @@ def name_of(source: Path) -> str:
 
 
 def _submission(name: str, own: Store) -> Submission:
-    refused = tuple(map(printable, own.refused))
-    return Submission(name=printable(name), folder=own.folder, files=tuple(sorted(own.files)), refused=refused)
+    refused, unread = tuple(map(printable, own.refused)), tuple(map(printable, own.unread))
+    files = tuple(sorted(own.files))
+    return Submission(name=printable(name), folder=own.folder, files=files, refused=refused, unread=unread)
 
 
 # ---- a folder of submissions -----------------------------------------------------------------------------------
@@ -180,7 +181,7 @@ def _take_all(sources: _Sources, own: Store) -> None:
         try:
             folders.take(folder, own)
         except OSError as error:
-            own.refuse(folder.name, f"it can't be read ({error.strerror})")
+            own.give_up(folder.name, error)
     for file, below in sources.files:
         parts = names.split("/".join(below))
         try:
@@ -189,7 +190,7 @@ def _take_all(sources: _Sources, own: Store) -> None:
             else:
                 folders.take_file(file, own, parts)
         except OSError as error:
-            own.refuse(file.name, f"it can't be read ({error.strerror})")
+            own.give_up(file.name, error)
 
 
 def _refuse_grader(there: dict[str, _Sources], wanted: Sequence[str], grader: Path | None) -> None:

@@ -15,6 +15,7 @@ from labgrade.answers.reports import find_reports
 from labgrade.answers.sections import sections
 from labgrade.errors import SpecError, did_you_mean
 from labgrade.forms import BuildForm, CallForm, EntryForm, FileForm, RunForm, TextForm
+from labgrade.verdict import Outcome, without_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from labgrade.forms import AnswerType, Form
     from labgrade.model import Plain
     from labgrade.results import Submission
+    from labgrade.verdict import Verdict
 
 _LARGEST_SOURCE = 2 << 20
 _OTHER_REPORTS = (".pdf", ".docx", ".doc", ".odt", ".rtf", ".html", ".htm", ".tex", ".md", ".markdown")
@@ -43,6 +45,12 @@ class Note:
     text: str
     unread: bool = False
     blank: bool = False
+
+
+def unread(submission: Submission) -> Verdict:
+    """FAULT, where an answer may lie in what could not be read here."""
+    reason = f"it may lie in {submission.unread[0]}, which could not be read here: no points are lost"
+    return without_value(Outcome.FAULT, reason, hint="let the grader read it, and grade again")
 
 
 def notes(forms: list[Form], kind: AnswerType, submission: Submission) -> list[Note]:

@@ -65,7 +65,9 @@ def obtain(  # noqa: PLR0913 - each by its name
                 continue
         if found is not None:
             return _compared(found, wanted, forms[position + 1 :], submission, about)
-    return failed or NoAnswer(name=wanted.name, verdict=_missing(forms, wanted.type, submission))
+    if failed is not None and not (submission.unread and failed.verdict.outcome is Outcome.MISSING):
+        return failed
+    return NoAnswer(name=wanted.name, verdict=_missing(forms, wanted.type, submission))
 
 
 def _is_live(form: Form) -> bool:
@@ -113,6 +115,8 @@ def _differ(one: Number, other: Number) -> bool:
 
 def _missing(forms: list[Form], kind: AnswerType, submission: Submission) -> Verdict:
     """MISSING with what was looked for; MANUAL where a value was said, only not so that it can be read."""
+    if submission.unread:
+        return missing.unread(submission)
     looked = "; ".join(places(forms))
     if not submission.files:
         return without_value(Outcome.MISSING, _empty(submission))

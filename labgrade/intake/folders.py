@@ -68,7 +68,7 @@ def _copy(top: _Top, found: _Found, store: Store, below: tuple[str, ...]) -> Non
     try:
         descriptor = top.open(found.raw, _FILE)
     except OSError as error:
-        store.refuse(path, f"it can't be read ({error.strerror})")
+        store.give_up(path, error)
         return
     try:
         status = os.fstat(descriptor)
@@ -142,7 +142,7 @@ class _Top:
                 own = (entry for entry in entries if entry.name not in CLUTTER)
                 found += [(entry.name, entry.stat(follow_symlinks=False)) for entry in own]
         except OSError as error:
-            store.refuse("/".join(raw) or ".", f"it can't be read ({error.strerror})")
+            store.give_up("/".join(raw) or ".", error)
         finally:
             if descriptor >= 0:
                 os.close(descriptor)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import unicodedata
 from typing import TYPE_CHECKING
@@ -26,6 +27,10 @@ CLUTTER = frozenset(
 )
 
 
+# Not there, or no file that has any content: whatever reads it, there is nothing to read.
+_NOTHING_TO_READ = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENXIO})
+
+
 class DamagedError(Exception):
     """What is being read ends before its end or is not what it says; the message goes on after "because"."""
 
@@ -37,6 +42,7 @@ class Store:
         folder.mkdir(parents=True)
         self.folder = folder
         self.files: dict[str, int] = {}
+        self.unread: list[str] = []
         self._bytes = 0
         self._refused: list[str] = []
         self._more = 0
@@ -53,6 +59,13 @@ class Store:
             self._refused.append(f"'{names.shown(path)}', because {why}")
         else:
             self._more += 1
+
+    def give_up(self, path: str, error: OSError) -> None:
+        """Leave out what can't be read here; where that is no fault of the student's, `unread` has it."""
+        why = f"it can't be read ({error.strerror})"
+        self.refuse(path, why)
+        if error.errno not in _NOTHING_TO_READ:
+            self.unread.append(f"'{names.shown(path)}' ({error.strerror})")
 
     def accepts(self, path: str, size: int) -> bool:
         """Whether a file of that size may come in; says why where it may not."""
@@ -79,11 +92,15 @@ class Store:
         except OSError as error:
             self.refuse(path, f"it can't be stored ({error.strerror})")
             return
-        with open(descriptor, "wb") as file:  # noqa: PTH123 - a descriptor, for O_EXCL
-            why = self._fill(file.write, read)
-        if why:
+        try:
+            with open(descriptor, "wb") as file:  # noqa: PTH123 - a descriptor, for O_EXCL
+                self._fill(file.write, read)
+        except DamagedError as error:
             target.unlink()
-            self.refuse(path, why)
+            self.refuse(path, str(error))
+        except OSError as error:
+            target.unlink()
+            self.give_up(path, error)
         else:
             self.files[path] = target.stat().st_size
             self._bytes += self.files[path]
@@ -101,21 +118,19 @@ class Store:
         else:
             own.rename(target)
 
-    def _fill(self, write: Callable[[bytes], object], read: Callable[[int], bytes]) -> str:
-        """Copy until the end; why it was not reached, or nothing."""
+    def _fill(self, write: Callable[[bytes], object], read: Callable[[int], bytes]) -> None:
+        """Copy until the end.
+
+        Raises:
+            DamagedError: what is read is damaged, or too much.
+            OSError: it can't be read.
+            UsageError: our own disk takes no more.
+        """
         size = 0
-        while True:
-            try:
-                data = read(_CHUNK)
-            except DamagedError as error:
-                return str(error)
-            except OSError as error:
-                return f"it can't be read ({error.strerror})"
-            if not data:
-                return ""
+        while data := read(_CHUNK):
             size += len(data)
             if why := self._too_much(size):
-                return why
+                raise DamagedError(why)
             try:
                 write(data)
             except OSError as error:

@@ -1,5 +1,6 @@
 """Hand-ins that mean harm: what is harmful is left out by name, and nothing else is lost."""
 
+import errno
 import gzip
 import io
 import os
@@ -154,13 +155,39 @@ def test_folders_without_end(tmp_path, take):
     assert found.refused[0].endswith("because it lies more than 16 folders deep")
 
 
-@pytest.mark.skipif(os.getuid() == 0, reason="root reads everything")
-def test_what_may_not_be_read_is_named(tmp_path, take):  # pragma: no cover - run as an ordinary user
-    work = tmp_path / "work"
-    work.mkdir()
-    (work / "a.txt").write_text("x")
-    (work / "a.txt").chmod(0)
-    assert take(work).refused == ("'a.txt', because it can't be read (Permission denied)",)
+def test_what_can_not_be_read_is_named_and_is_no_fault_of_the_student_s(tmp_path, take, monkeypatch):
+    for name in ("a.txt", "b.txt", "below/c.txt"):
+        (tmp_path / "work" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "work" / name).write_text("x")
+    (tmp_path / "work" / "link").symlink_to("nowhere")
+    broken = {"a.txt": errno.EACCES, "below": errno.EIO, "b.txt": errno.ENOENT}
+    opened = os.open
+
+    def refuse(path, *given, **named):
+        if path in broken:
+            raise OSError(broken[path], os.strerror(broken[path]))
+        return opened(path, *given, **named)
+
+    monkeypatch.setattr(os, "open", refuse)
+    found = take(tmp_path / "work")
+    assert found.refused == (
+        "'a.txt', because it can't be read (Permission denied)",
+        "'b.txt', because it can't be read (No such file or directory)",
+        "'below', because it can't be read (Input/output error)",
+        f"'link', because {LINK}",
+    )
+    assert sorted(found.unread) == ["'a.txt' (Permission denied)", "'below' (Input/output error)"]
+
+
+def test_a_file_that_breaks_off_while_it_is_read_is_no_fault_of_the_student_s(tmp_path, take, monkeypatch):
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work" / "a.txt").write_text("x")
+
+    def broken(*_):
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    monkeypatch.setattr(os, "read", broken)
+    assert take(tmp_path / "work").unread == ("'a.txt' (Input/output error)",)
 
 
 def test_a_git_checkout_leaves_its_history_behind(tmp_path, take):

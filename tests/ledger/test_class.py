@@ -1,6 +1,8 @@
 """A class graded into a ledger: nothing runs twice, and what changed runs again, that alone."""
 
+import errno
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -159,6 +161,25 @@ def test_a_fault_of_ours_runs_again_until_it_is_none(room):
     assert room.outcomes() == classroom.expected(4)
     assert len(came.changes) == 3
     assert room.grade().ran == 0
+
+
+def test_what_we_could_not_read_costs_nobody_a_point_and_is_read_the_next_time(room, monkeypatch):
+    opened = os.open
+
+    def refuse(path, *given, **named):
+        if path == "answers.yaml":
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        return opened(path, *given, **named)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "open", refuse)
+        room.grade()
+    report = reading.report_of(room.results)
+    checks = [check for who in report.submissions for check in who.tasks[0].checks if check.id != "secret"]
+    assert {str(check.verdict.outcome) for check in checks} == {"FAULT"}
+    assert "may lie in 'answers.yaml' (Input/output error), which could not be read here" in checks[0].verdict.reason
+    room.grade()
+    assert room.outcomes() == classroom.expected(4)
 
 
 def test_a_check_that_is_asked_for_no_more_leaves_the_report(room):
