@@ -13,12 +13,11 @@ import importlib.metadata
 import json
 import os
 import subprocess
-import sys
 import tempfile
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Self
 
-from labgrade import zoo
+from labgrade import own_process, zoo
 from labgrade.errors import FaultError
 from labgrade.onnx_files import OnnxFiles
 from labgrade.oracle_memory import Memory, load_arrays
@@ -206,12 +205,12 @@ class Oracle:
     def _start(self) -> subprocess.Popen[bytes]:
         if self._worker is None:
             self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the worker, closed with it
-            self._worker = subprocess.Popen(
-                [sys.executable, "-m", "labgrade.oracle_worker"],
+            self._worker = subprocess.Popen(  # noqa: S603 - our own
+                own_process.command("labgrade.oracle_worker"),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=self._errors,
-                env={**os.environ, "OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "0"},
+                env=own_process.environment(PYTHONHASHSEED="0"),
             )
         return self._worker
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import hashlib
 import importlib.metadata
 import json
-import os
 import subprocess
 import sys
 import tempfile
@@ -16,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from labgrade import run_words, zoo
+from labgrade import own_process, run_words, zoo
 from labgrade.errors import FaultError
 from labgrade.model import InputSpec, SubjectSpec
 from labgrade.oracle import cache_folder
@@ -77,8 +76,8 @@ def _make(plain: dict[str, Any], path: Path) -> None:
         with tempfile.TemporaryDirectory(dir=path.parent) as folder:
             made = Path(folder) / path.name
             done = subprocess.run(  # noqa: S603 - this very file
-                [sys.executable, "-m", "labgrade.provided", json.dumps(plain), str(made)],
-                env={**os.environ, "OMP_NUM_THREADS": "1"},
+                own_process.command("labgrade.provided", json.dumps(plain), str(made)),
+                env=own_process.environment(),
                 capture_output=True,
                 check=False,
             )

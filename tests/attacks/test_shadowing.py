@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import small_course
 
+from labgrade import own_process
 from labgrade.model import Limits
 from labgrade.sandbox.request import CallRequest
 from labgrade.sandbox.runner import Runner
@@ -82,6 +83,26 @@ def test_a_student_who_checks_such_a_folder_reads_none_of_them_either(evil):
     done = run(evil, "-m", "labgrade.cli", "check", "submissions/right")
     assert "total" in done.stdout
     assert not (evil / "marker.txt").exists()
+
+
+def test_nor_does_one_who_checks_from_within_it(evil):
+    folder = evil / "submissions/right"
+    (folder / "specs/lab/task.yaml").unlink()
+    (folder / "subprocess.py").write_text(MARK.format(marker=str(evil / "marker.txt")))
+    done = run(evil, "-m", "labgrade.cli", "check", ".", "--course", str(evil), cwd=folder)
+    assert not (evil / "marker.txt").exists(), (evil / "marker.txt").read_text()
+    assert "CORRECT    total" in done.stdout, done.stdout + done.stderr
+
+
+def test_a_process_of_ours_has_no_working_folder_in_its_path(evil, monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(["", "torch", str(evil / "elsewhere")]))
+    (evil / "elsewhere").mkdir()
+    command, environment = own_process.command("labgrade.oracle_worker"), own_process.environment()
+    assert environment["PYTHONPATH"] == str(evil / "elsewhere")
+    folder = evil / "submissions/right"
+    done = subprocess.run(command, cwd=folder, env=environment, input=b"", check=False, capture_output=True)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert not (evil / "marker.txt").exists(), (evil / "marker.txt").read_text()
 
 
 def test_within_the_jail_they_shadow_no_library_that_is_there(evil):
