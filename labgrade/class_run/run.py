@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from labgrade import course, pipeline, spec, submission
+from labgrade import course, pipeline, policy, spec, submission
 from labgrade.class_run.pool import Lost, Pool
 from labgrade.class_run.worker import Done, Failed, Plan, work
 from labgrade.errors import FaultError, UsageError
@@ -155,7 +155,7 @@ class _Run:
                 self._grader.close(self._written)
         with Ledger(self._plan.results, write=True) as ledger:
             notes = self._notes if self._grader is not None else reading.notes(ledger)
-            left_out = (f"left out: {each}" for each in self._came.left_out)
+            left_out = (f"{policy.LEFT_OUT}{each}" for each in self._came.left_out)
             rows.end(ledger, self._plan.run, tuple(dict.fromkeys((*notes, *left_out))))
 
     def _pass(self, plan: Plan, names: Sequence[str], jobs: int) -> None:

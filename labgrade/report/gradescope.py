@@ -16,6 +16,7 @@ from labgrade.results import Report
 from labgrade.verdict import PENDING, Outcome
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from fractions import Fraction
 
     from labgrade.model import Plain
@@ -28,18 +29,14 @@ def render(report: Report) -> str:
     total = policy.settled(submission)
     document: dict[str, Plain] = {
         "score": _number(total.final),
-        "execution_time": round(sum(check.seconds for check in sums.checks(submission))),
+        "execution_time": round(sum(check.seconds for check in sums.checks(submission) if not check.hidden)),
         "output": _output(submission),
         "output_format": "text",
         "test_output_format": "text",
         "test_name_format": "text",
         "visibility": "visible",
         "stdout_visibility": "hidden",
-        "tests": [
-            _test(task, check, f"{place}.{number}")
-            for place, task in enumerate(submission.tasks, 1)
-            for number, check in enumerate(task.checks, 1)
-        ],
+        "tests": list(_tests(submission)),
     }
     return json.dumps(document, ensure_ascii=False, indent=2, allow_nan=False)
 
@@ -52,6 +49,17 @@ def _output(submission: SubmissionReport) -> str:
     if any(check.verdict.outcome in PENDING for check in sums.checks(shown)):
         lines.append("some checks wait for a person, so the score may still rise")
     return seen("\n".join(lines))
+
+
+def _tests(submission: SubmissionReport) -> Iterator[Plain]:
+    """Each check. Visible ones are numbered as if there were no others: a gap would tell of a hidden one."""
+    place = 0
+    for task in submission.tasks:
+        place += any(not check.hidden for check in task.checks)
+        count = {False: 0, True: 0}
+        for check in task.checks:
+            count[check.hidden] += 1
+            yield _test(task, check, f"{place}.{'hidden ' if check.hidden else ''}{count[check.hidden]}")
 
 
 def _test(task: TaskReport, check: Graded, number: str) -> Plain:

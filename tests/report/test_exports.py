@@ -135,6 +135,27 @@ def test_what_gradescope_shows_beside_the_tests_tells_nothing_hidden():
     assert [test["visibility"] for test in document["tests"]] == ["visible", "hidden"]
 
 
+def test_neither_numbers_nor_time_tell_that_there_are_hidden_checks():
+    def on(name, *, hidden=False):
+        return replace(graded(name, 1, correct(), hidden=hidden), seconds=10.0)
+
+    tasks = (
+        task("s", "S", on("secret", hidden=True)),
+        task("t", "T", on("a"), on("b", hidden=True), on("c")),
+        task("u", "U", on("d")),
+    )
+    document = json.loads(gradescope.render(Report(submissions=(SubmissionReport(name="a", tasks=tasks),))))
+    seen = {test["name"][-1]: test["number"] for test in document["tests"] if test["visibility"] == "visible"}
+    assert seen == {"a": "1.1", "c": "1.2", "d": "2.1"}
+    assert len({test["number"] for test in document["tests"]}) == 5
+    assert document["execution_time"] == 30
+
+
+def test_what_was_left_out_of_a_class_is_for_staff():
+    notes = ("protection: tier A", "left out: 'bob/../x', because its path leads out of the hand-in ('..')")
+    assert for_student(Report(submissions=(LATE,), notes=notes)).notes == notes[:1]
+
+
 @pytest.mark.parametrize("of_earned", [True, False])
 def test_what_is_deducted_of_hidden_checks_is_not_told(of_earned):
     """A tenth of all points, beside the points that are seen, would say what hidden checks came to."""
