@@ -14,6 +14,7 @@ import json
 import os
 import subprocess
 import tempfile
+import threading
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Self
 
@@ -43,7 +44,7 @@ def cache_folder() -> Path:
 class Oracle:
     """Answers what a quantity is for a subject. Starts its worker when the first value is not remembered.
 
-    Use as a context manager, so that the worker is stopped.
+    Use as a context manager, so that the worker is stopped. Several threads may use one.
     """
 
     def __init__(self, quantities: Registry, folder: Path | None = None) -> None:
@@ -58,6 +59,7 @@ class Oracle:
         self._known: dict[str, Any] = {}
         self._worker: subprocess.Popen[bytes] | None = None
         self._errors: IO[bytes]
+        self._one_at_a_time = threading.RLock()  # the worker answers in the order in which it was asked
         self.computed = 0
         self.recalled = False
 
@@ -91,10 +93,11 @@ class Oracle:
             FaultError: the quantity could not be computed; names its file and line.
         """
         key = self._key(call, subject)
-        if key not in self._known:
-            remembered = None if self.recalled or subject.passing else self.memory.read(key)
-            self._known[key] = self._compute(call, subject, key) if remembered is None else remembered[0]
-        return self._known[key]
+        with self._one_at_a_time:
+            if key not in self._known:
+                remembered = None if self.recalled or subject.passing else self.memory.read(key)
+                self._known[key] = self._compute(call, subject, key) if remembered is None else remembered[0]
+            return self._known[key]
 
     def file(self, subject: SubjectSpec) -> Path:
         """The ONNX file of a subject, made first where the zoo makes it; external data lies beside it.
@@ -103,7 +106,8 @@ class Oracle:
             FaultError: it can't be made.
         """
         try:
-            return self._files_of(subject).path(subject, plain_subject(subject))
+            with self._one_at_a_time:
+                return self._files_of(subject).path(subject, plain_subject(subject))
         except OSError as error:
             message = f"the file of '{subject.short_name}' can't be had: {error}"
             raise FaultError(message) from error

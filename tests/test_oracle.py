@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -55,6 +56,13 @@ def ask(folder, name, subject=SUBJECT, **parameters):
 def test_a_value_is_computed_once_and_then_remembered(folder):
     assert ask(folder, "size", times=5) == (15, 1)
     assert ask(folder, "size", times=5) == (15, 0)
+
+
+def test_several_threads_each_get_their_own_value(folder):
+    with oracle(folder) as own, ThreadPoolExecutor(8) as pool:
+        calls = [QuantityCall(quantity="size", parameters={"times": times}) for times in range(60)]
+        assert list(pool.map(lambda call: own.value(call, SUBJECT), calls)) == [3 * times for times in range(60)]
+        assert own.computed == 60
 
 
 def test_a_value_of_zero_is_remembered_too(folder):
