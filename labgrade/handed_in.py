@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+import hashlib
 from typing import TYPE_CHECKING
 
 from labgrade.answers import missing
@@ -15,6 +16,7 @@ from labgrade.values import Artifact
 from labgrade.verdict import Outcome, without_value
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from labgrade.model import Limits, QuantityCall, SubjectSpec
@@ -61,12 +63,12 @@ def find(submission: Submission, pattern: str) -> Artifact:
 
 
 class Measurer:
-    """Computes quantities of students' files, in the runner's jail. Each is computed once a run."""
+    """Computes quantities of students' files, in the runner's jail. Of one content each is computed once a run."""
 
     def __init__(self, quantities: Registry, runner: Runner) -> None:
         self._quantities = quantities
         self._runner = runner
-        self._known: dict[tuple[Path, int, str], object] = {}
+        self._known: dict[tuple[str, str, str], object] = {}
 
     def forget(self) -> None:
         """Forget the files that were measured."""
@@ -90,12 +92,13 @@ class Measurer:
         entry = self._quantities.get(call.quantity)
         parameters = parameters_of(call, entry, subject)
         files = dict(beside(artifact.path))
+        content = _digest({artifact.path.name: artifact.path, **files})
         if original is not None:
             parameters = {"original": f"{_ORIGINAL}/{original.name}", **parameters}
             files |= {
                 f"{_ORIGINAL}/{name}": path for name, path in {original.name: original, **beside(original)}.items()
             }
-        key = (artifact.path, artifact.path.stat().st_mtime_ns, repr((call.quantity, parameters, original)))
+        key = (content, artifact.name, repr((call.quantity, parameters, original)))
         if key not in self._known:
             request = InspectRequest(
                 file=entry.file,
@@ -108,6 +111,15 @@ class Measurer:
             done = self._runner.inspect(request)
             self._known[key] = _measured(done, artifact)
         return self._known[key]
+
+
+def _digest(files: Mapping[str, Path]) -> str:
+    """A digest of some files and their names."""
+    digest = hashlib.sha256()
+    for name, path in files.items():
+        with path.open("rb") as reader:
+            digest.update(repr((name, hashlib.file_digest(reader, "sha256").digest())).encode())
+    return digest.hexdigest()
 
 
 def _measured(done: Execution, artifact: Artifact) -> object:

@@ -19,6 +19,8 @@ from labgrade.registry import read
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from labgrade.registry import Registry
+
 _REMEMBERED = 8
 
 
@@ -56,8 +58,14 @@ def _compute(request: dict[str, Any], subjects: dict[str, zoo.Subject]) -> dict[
 
 @functools.cache
 def _function(folder: Path, name: str) -> Callable[..., Any]:
-    """A quantity by its name. Reading a folder takes longer than most values of small networks."""
-    return read("quantity", (folder,)).get(name).load()
+    """A quantity by its name."""
+    return _quantities(folder).get(name).load()
+
+
+@functools.cache
+def _quantities(folder: Path) -> Registry:
+    """The quantities of a folder. Reading it takes longer than most values of small networks."""
+    return read("quantity", (folder,))
 
 
 def _subject(plain: dict[str, Any], subjects: dict[str, zoo.Subject]) -> zoo.Subject:

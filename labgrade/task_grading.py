@@ -18,6 +18,7 @@ from labgrade.handed_in import UnfitError
 from labgrade.items import items
 from labgrade.judge import judge
 from labgrade.results import Answer, NoAnswer, TaskReport, printable
+from labgrade.sandbox import handin
 from labgrade.trials import Grading, Trials, judged_value, measured, typed
 from labgrade.values import Artifact
 from labgrade.verdict import Outcome, Verdict, without_value
@@ -52,7 +53,7 @@ class TaskGrading:
     """One task of one submission. Each answer is obtained once, each item judged once, in whatever order one asks.
 
     `book` knows what need not be done again. `decided` tells the credit that a person gave a check of this submission,
-    or None; what needs the check goes by it.
+    or None; what needs the check goes by it. Without `explains` nobody is told what a wrong number is.
     """
 
     def __init__(
@@ -63,10 +64,12 @@ class TaskGrading:
         book: Book | None = None,
         *,
         decided: Callable[[Graded], Fraction | None] = lambda _: None,
+        explains: bool = True,
     ) -> None:
         self._grader = grader
         self._book = book
         self._decided = decided
+        self._explains = explains
         self.task = task
         self.submission = submission
         self.items = {item.id: item for item in items(task)}
@@ -82,6 +85,15 @@ class TaskGrading:
             points=self.task.points,
             checks=tuple(self.graded(name) for name in self.items),
         )
+
+    def forget(self) -> None:
+        """Let go of the answers; the files that functions wrote are deleted."""
+        for answer in self._answers.values():
+            if isinstance(answer, Answer) and isinstance(answer.value, Artifact):
+                kept = answer.value.path.parent
+                if kept.parent == self._grader.store:
+                    handin.discard(kept)
+        self._answers.clear()
 
     def graded(self, name: str) -> Graded:
         """The item called `name`, graded. Never raises for what a student did; a fault of ours is a FAULT verdict."""
@@ -153,6 +165,8 @@ class TaskGrading:
         judging, expect = grader.means(self.task, check, item.subject, self.submission)
         value = judged_value(grader, self.task, check, item.subject, answer)
         verdict = self._heard(judge(check, value, judging, expect), item, answer)
+        if not self._explains:
+            return verdict
         return with_explanation(verdict, value, item, grader.oracle, grader.course.quantities)
 
     def _heard(self, verdict: Verdict, item: Item, answer: Answer) -> Verdict:

@@ -1,41 +1,27 @@
-"""A task tried by its own fixtures: what a good task lets through, and what it notices."""
+"""A task tried by what its fixtures hand in: the exemplar, nothing, the exemplar again, samples."""
 
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from labgrade import fixtures
-from labgrade.errors import FaultError
-from labgrade.handed_in import UnfitError
-from labgrade.items import items
-from labgrade.judge import judge
-from labgrade.model import LiteralValue
 from labgrade.results import Submission
 from labgrade.task_grading import TaskGrading
 from labgrade.verdict import Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     from labgrade.fixtures import Sample
-    from labgrade.items import Item
-    from labgrade.model import Alternative, Source, Task
+    from labgrade.model import Task
     from labgrade.pipeline import Grader
     from labgrade.results import Graded, TaskReport
 
 _PAID = frozenset({Outcome.CORRECT, Outcome.MANUAL})
 _NOTHING = frozenset({Outcome.MISSING, Outcome.SKIPPED})
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Slip:
-    """A known wrong value and the checks that notice it. None: it can't be computed for that check's subject."""
-
-    says: str
-    noticed: Mapping[str, bool | None]
 
 
 def exemplar_of(task: Task, samples: Iterable[Sample], folder: Path, grader: Grader) -> str:
@@ -108,63 +94,3 @@ def as_expected(report: TaskReport, sample: Sample) -> Iterator[str]:
         if wanted.get(check) != got.get(check):
             said, right = (each.get(check, "nothing") for each in (got, wanted))
             yield f"'{sample.name}' is {said} at '{check}', expected {right}"
-
-
-# ---- known slips -----------------------------------------------------------------------------------------------
-
-
-def own_hints(grader: Grader, task: Task, who: Submission) -> Iterator[str]:
-    """Each misconception that its own value does not bring up on any subject, or that another's hint answers."""
-    for check in task.checks:
-        of_check = [item for item in items(task) if item.check is check]
-        for known in check.misconceptions:
-            said = [_hint(grader, task, item, known, who) for item in of_check]
-            claimed = [hint for hint in said if hint is not None]
-            where = f"{known.mark}: " if known.mark else ""
-            if known.says not in claimed:
-                yield f"{where}this value of '{check.id}' never brings up its own hint"
-            for hint in sorted(set(claimed) - {"", known.says}):
-                yield f"{where}this value of '{check.id}' brings up another hint: '{hint}'"
-
-
-def _hint(grader: Grader, task: Task, item: Item, known: Alternative, who: Submission) -> str | None:
-    """What a student with this wrong value is told; None where it is right or can't be computed."""
-    try:
-        judging, expect = grader.means(task, item.check, item.subject, who)
-        verdict = judge(item.check, expect(known.source), judging, expect)
-    except (FaultError, UnfitError):
-        return None
-    if verdict.outcome is Outcome.CORRECT or "fits several misconceptions" in verdict.facts:
-        return None
-    return verdict.hint
-
-
-def slips(grader: Grader, task: Task, who: Submission) -> list[Slip]:
-    """Every known wrong value of the task's answers, tried at each check of the same answer."""
-    found: dict[tuple[str, str], Slip] = {}
-    for check in task.checks:
-        for known in check.misconceptions:
-            key = (check.answer, repr(_meaning(known.source)))
-            if key not in found and check.measured is None:
-                own = [item for item in items(task) if item.check.answer == check.answer and _comparable(item, known)]
-                noticed = {item.id: _noticed(grader, task, item, known, who) for item in own}
-                found[key] = Slip(says=known.says, noticed=noticed)
-    return list(found.values())
-
-
-def _meaning(source: Source) -> Source:
-    return replace(source, mark=None)
-
-
-def _comparable(item: Item, known: Alternative) -> bool:
-    """A literal is a wrong value of its own check alone."""
-    own = any(known is each for each in item.check.misconceptions)
-    return item.check.expected is not None and (own or not isinstance(known.source, LiteralValue))
-
-
-def _noticed(grader: Grader, task: Task, item: Item, known: Alternative, who: Submission) -> bool | None:
-    try:
-        judging, expect = grader.means(task, item.check, item.subject, who)
-        return judge(item.check, expect(known.source), judging, expect).outcome is not Outcome.CORRECT
-    except (FaultError, UnfitError):
-        return None

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from labgrade import course, fixtures, mutation, pipeline, spec, task_trials
+from labgrade import course, fixtures, known_slips, mutation, pipeline, spec, task_trials
 from labgrade.errors import SpecError, UsageError, did_you_mean
 from labgrade.task_grading import TaskGrading
 from labgrade.verdict import Outcome
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
     from labgrade.course import Course
     from labgrade.fixtures import Explained, Sample
+    from labgrade.known_slips import Slip
     from labgrade.model import Task
     from labgrade.mutation import Tried
     from labgrade.pipeline import Grader
-    from labgrade.task_trials import Slip
 
 OK, WEAK = 0, 1
 _LONGEST_SAID = 60
@@ -80,6 +80,7 @@ def run(options: argparse.Namespace) -> int:
     done = []
     with pipeline.Grader(found) as grader, tempfile.TemporaryDirectory(prefix="labgrade-empty-") as empty:
         grader.prepare(tasks)
+        grader.oracle.recall(pair for task in tasks for pair in known_slips.asked(task))
         for task in tasks:
             trial = try_task(
                 grader, task, samples, folder, Path(empty), mutants=not options.no_mutants, jobs=options.jobs
@@ -124,8 +125,9 @@ def try_task(
             trial.problems += task_trials.as_expected(
                 report if sample.name == trial.exemplar else other.report(), sample
             )
-    trial.problems += task_trials.own_hints(grader, task, who)
-    trial.slips = task_trials.slips(grader, task, who)
+    slips = known_slips.Slips(grader, task, who)
+    trial.problems += slips.own_hints()
+    trial.slips = slips.all()
     if mutants and trial.exemplar:
         explained = next(sample.explained for sample in samples if sample.name == trial.exemplar)
         right = {check.id: took[check.id] for check in report.checks if check.verdict.outcome is Outcome.CORRECT}

@@ -78,6 +78,17 @@ def test_the_student_s_own_model_is_what_the_answer_is_compared_with(grade):
     assert said.outcome is not Outcome.CORRECT
 
 
+def test_what_was_measured_of_one_content_is_not_measured_again(grade, grader, monkeypatch):
+    zoo_micro.make("shape_chain", grade.folder / "own.onnx")
+    zoo_micro.make("int4", grade.folder / "made.onnx")
+    first, asked = grade(), []
+    monkeypatch.setattr(grader.runner, "inspect", asked.append)
+    zoo_micro.make("int4", grade.folder / "made.onnx")  # another file with the same bytes
+    assert grade()["macs"] == first["macs"]
+    assert first["macs"].outcome is Outcome.INCORRECT
+    assert not asked
+
+
 def test_a_function_is_called_with_the_student_s_own_model(grade):
     zoo_micro.make("external_data", grade.folder / "own.onnx")
     code = b"import onnx\ndef traffic(path):\n    return len(onnx.load(path).graph.initializer)\n"

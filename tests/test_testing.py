@@ -162,6 +162,33 @@ def test_a_slip_that_no_check_notices_shows(course, capsys):
     assert "no check notices: squared" in capsys.readouterr().out
 
 
+def with_search(course, misconception):
+    check = f"""
+  - id: any
+    points: 0
+    bonus: true
+    answer: size
+    checker: {{equal: {{digits: 1}}}}
+    expected: {{quantity: twice}}
+    misconceptions:
+      - {{value: {{quantity: {misconception}}}, says: told by the search, credit: 0.5}}
+    counterexample: {{among: cnn, tries: 20}}
+"""
+    (course / "specs/lab/double.yaml").write_text(TASK + check.removeprefix("\n"))
+
+
+def test_a_misconception_of_a_search_is_tried_on_random_networks(course, capsys):
+    with_search(course, "squared")  # the same as doubled on the task's own subject, whose first size is 2
+    assert main(["test", "--no-mutants", "--matrix"]) == 0
+    assert "    . x x  squared\n" in capsys.readouterr().out
+
+
+def test_a_misconception_that_a_search_never_meets_shows(course, capsys):
+    with_search(course, "twice")
+    assert main(["test", "--no-mutants"]) == 1
+    assert "this value of 'any' never brings up its own hint" in capsys.readouterr().out
+
+
 def test_a_sample_that_comes_to_something_else_shows(course, capsys):
     (course / "submissions/half").mkdir()
     (course / "submissions/half/answers.yaml").write_text("double: {size: 3}\n")

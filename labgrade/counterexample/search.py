@@ -55,6 +55,18 @@ def available() -> bool:
     return importlib.util.find_spec("hypothesis") is not None
 
 
+def subjects(plan: Plan) -> list[SubjectSpec]:
+    """What a search asks about while nothing is wrong, in order. The same plan gives the same."""
+    found: dict[str, SubjectSpec] = {}
+
+    def note(subject: SubjectSpec) -> bool:
+        found.setdefault(_key(subject), subject)
+        return False
+
+    _hypothesis(plan, note)
+    return list(found.values())
+
+
 def search(
     plan: Plan,
     attempt: Callable[[SubjectSpec], T],
@@ -117,18 +129,11 @@ class _Trials(Generic[T]):
 
     def look_ahead(self, ahead: Callable[[Sequence[SubjectSpec]], Sequence[T]]) -> None:
         """Attempt what the search asks about while nothing is wrong, many at once, up to the first that may be."""
-        subjects: dict[str, SubjectSpec] = {}
-
-        def note(subject: SubjectSpec) -> bool:
-            subjects.setdefault(_key(subject), subject)
-            return False
-
-        _hypothesis(self._plan, note)
-        waiting = list(subjects.items())
+        waiting = subjects(self._plan)
         for size in itertools.chain((_AT_FIRST,), itertools.repeat(_AT_ONCE)):
             some, waiting = waiting[:size], waiting[size:]
-            right = self._right(ahead, [subject for _, subject in some])
-            self._ahead |= zip((key for key, _ in some), right, strict=False)
+            right = self._right(ahead, some)
+            self._ahead |= zip(map(_key, some), right, strict=False)
             if len(right) < len(some) or not waiting or time.monotonic() - self.begun > self._plan.seconds:
                 return
 

@@ -52,7 +52,7 @@ def judged(trials: Trials, plan: Plan, remembered: Iterable[Remembered] = ()) ->
         return absent, ""
     records = list(remembered)
     replayed = [each for each in (record.read() for record in records) if each]
-    found = search(plan, trials, _wrong, replayed, trials.ahead)
+    found = search(plan, trials, wrong, replayed, trials.ahead)
     if not found.tried:
         return without_value(Outcome.MANUAL, f"nothing could be tried in {plan.seconds:g} s"), ""
     origin = found.tried[0][1].origin
@@ -73,7 +73,7 @@ def memory(task: Task, check: Check, file: object) -> Remembered:
     return Remembered(cache_folder(), [ours, task.lab, task.id, check.id, check.answer, str(file)])
 
 
-def _wrong(trial: Trial) -> str:
+def wrong(trial: Trial) -> str:
     """The kind of wrong, or nothing. What waits for a person is not known to be wrong."""
     outcome = trial.verdict.outcome
     if outcome is Outcome.FAULT:
@@ -117,7 +117,7 @@ def _noun(plan: Plan) -> str:
 def _told(trials: Trials, form: CallForm, found: Found[Trial], subject: SubjectSpec, trial: Trial) -> Verdict:
     """The verdict on the smallest subject: what happens on it, the lines to paste, layer by layer where that helps."""
     again = trials(subject)
-    same = _wrong(again) == _wrong(trial) and again.value == trial.value
+    same = wrong(again) == wrong(trial) and again.value == trial.value
     thing = "network" if subject.model.startswith(zoo_networks.GENERATED) else "size"
     changing = f"on the same {thing}, called twice: first {_got(trial)}, then {_got(again)}"
     first = _headline(trial, thing) if same else changing
@@ -127,7 +127,7 @@ def _told(trials: Trials, form: CallForm, found: Found[Trial], subject: SubjectS
     facts = {**trial.verdict.facts, "tried": str(len(found.tried)), "seconds": f"{found.seconds:.1f}"}
     if trial.value is None:
         return replace(trial.verdict, reason=told, facts=facts)
-    known = _misconception(trials.check, found) if same else None
+    known = misconception(trials.check, found) if same else None
     if known is None:
         return incorrect(told, hint="" if not same else trial.verdict.hint, **facts)
     verdict = partial(known.credit, told, hint=known.says)
@@ -156,7 +156,7 @@ def _expected(trial: Trial) -> str:
     return show(trial.expected.value) if isinstance(trial.expected, Number) else "another value"
 
 
-def _misconception(check: Check, found: Found[Trial]) -> Alternative | None:
+def misconception(check: Check, found: Found[Trial]) -> Alternative | None:
     """The one that a function follows on every network that was looked at, where it is right and where it is not."""
     trials = [(trial, not kind) for _, trial, kind in _looked_at(found)]
     fitting = [
