@@ -6,28 +6,23 @@ import os
 import shutil
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
-from itertools import repeat
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from labgrade.answers.documents import locate
 from labgrade.forms import CallForm
+from labgrade.mutant_stages import Noticed, Planner
 from labgrade.mutants import Mutant, mutants
-from labgrade.task_grading import TaskGrading
 from labgrade.task_trials import submission_of
-from labgrade.verdict import Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from labgrade.model import Task
+    from labgrade.mutant_stages import Stage
     from labgrade.pipeline import Grader
     from labgrade.results import Submission
-
-_LEAST_SECONDS = 4.0
-_TIMES_SLOWER = 5.0
-_UNNOTICED = frozenset({Outcome.CORRECT})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,45 +50,57 @@ def mutants_of(task: Task, who: Submission) -> list[tuple[str, Mutant]]:
     ]
 
 
-def try_all(grader: Grader, task: Task, who: Submission, took: Mapping[str, float], *, jobs: int = 0) -> list[Tried]:
+def try_all(
+    grader: Grader,
+    task: Task,
+    who: Submission,
+    took: Mapping[str, float],
+    *,
+    jobs: int = 0,
+    explained: Callable[[str, Mutant], object] = lambda _file, _mutant: None,
+    tell: Callable[[int, int], None] = lambda _left, _all: None,
+) -> list[Tried]:
     """Judge each mutant by the checks, the quickest first, until one notices it.
 
-    Needs are left out, so that a check is judged whatever came before it. A function may take five times as long as
-    the exemplar's: what takes longer was noticed. `took`: the checks that the exemplar is right at, and their seconds.
+    Needs are left out, so that a check is judged whatever came before it. `took`: the checks that the exemplar is right
+    at, and their seconds. What comes through and is not `explained` is judged once more, each check by itself. `tell`
+    hears how many are left, of how many.
     """
     made = mutants_of(task, who)
     if not made:
         return []
-    bare = replace(task, checks=tuple(replace(check, needs=()) for check in task.checks if check.checker is not None))
-    order = sorted(took, key=lambda name: took[name])
-    seconds = min(task.limits.seconds, max(_LEAST_SECONDS, _TIMES_SLOWER * max(took.values(), default=0.0)))
-    hurried = replace(bare, limits=replace(task.limits, seconds=seconds))
+    stages, again = Planner(grader, task, who, took).stages()
+    noticed: dict[int, Noticed] = {}
     with tempfile.TemporaryDirectory(prefix="labgrade-mutants-") as folder:
-        gradings = [
-            TaskGrading(grader, hurried, _changed(who, file, mutant, Path(folder) / str(number)))
-            for number, (file, mutant) in enumerate(made)
-        ]
-        noticed: dict[int, tuple[str, str]] = {}
-        with ThreadPoolExecutor(jobs or os.cpu_count() or 1) as pool:
-            for name in order:  # one subject for all that are left: it is built once
-                left = [number for number in range(len(made)) if number not in noticed]
-                for number, fault in zip(
-                    left, pool.map(_told, (gradings[at] for at in left), repeat(name)), strict=True
-                ):
-                    if fault is not None:
-                        noticed[number] = (name, fault)
+        works = [_changed(who, file, mutant, Path(folder) / str(at)) for at, (file, mutant) in enumerate(made)]
+        for place, stage in enumerate((*stages, *again)):
+            left = [at for at in range(len(made)) if at not in noticed]
+            if place >= len(stages):
+                left = [at for at in left if not explained(*made[at])]
+            tell(len(left), len(made))
+            noticed |= _noticed(stage, grader, {at: works[at] for at in left}, jobs)
     return [
-        Tried(file=file, mutant=mutant, noticed_by=noticed.get(at, ("", ""))[0], fault=noticed.get(at, ("", ""))[1])
-        for at, (file, mutant) in enumerate(made)
+        Tried(file=file, mutant=mutant, noticed_by=found.by, fault=found.fault)
+        for (file, mutant), found in ((each, noticed.get(at, Noticed(by=""))) for at, each in enumerate(made))
     ]
 
 
-def _told(grading: TaskGrading, name: str) -> str | None:
-    """None where a mutant is as good as the exemplar; else nothing, or the fault of ours that came of it."""
-    verdict = grading.graded(name).verdict
-    if verdict.outcome is Outcome.FAULT:
-        return verdict.facts.get("fault", verdict.reason)
-    return None if verdict.outcome in _UNNOTICED else ""
+def _noticed(stage: Stage, grader: Grader, works: Mapping[int, Submission], jobs: int) -> dict[int, Noticed]:
+    """Those of some works that a stage notices. One stage after the other, since a subject is built once a stage."""
+
+    def judged(who: Submission) -> Noticed | None:
+        with tempfile.TemporaryDirectory(dir=grader.store) as store:
+            return stage(grader.keeping_in(Path(store)), who)
+
+    at_a_time = jobs or _cores()
+    with ThreadPoolExecutor(min(at_a_time, stage.most or at_a_time)) as pool:
+        found = dict(zip(works, pool.map(judged, works.values()), strict=True))
+    return {at: each for at, each in found.items() if each is not None}
+
+
+def _cores() -> int:
+    """The cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _changed(who: Submission, file: str, mutant: Mutant, folder: Path) -> Submission:

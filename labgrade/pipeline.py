@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import tempfile
 from functools import partial
 from pathlib import Path
@@ -102,6 +103,12 @@ class Grader:
         self.measurer.forget()
         for kept in self.store.iterdir():
             handin.discard(kept) if kept.is_dir() else kept.unlink()
+
+    def keeping_in(self, folder: Path) -> Grader:
+        """The same grader, but that what functions write is kept in this folder, which is the caller's to delete."""
+        other = copy.copy(self)
+        other.store = folder
+        return other
 
     def grade(self, tasks: Iterable[Task], submission: Submission) -> SubmissionReport:
         """Every task of one submission."""

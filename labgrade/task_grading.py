@@ -18,7 +18,6 @@ from labgrade.handed_in import UnfitError
 from labgrade.items import items
 from labgrade.judge import judge
 from labgrade.results import Answer, NoAnswer, TaskReport, printable
-from labgrade.sandbox import handin
 from labgrade.trials import Grading, Trials, judged_value, measured, typed
 from labgrade.values import Artifact
 from labgrade.verdict import Outcome, Verdict, without_value
@@ -85,15 +84,6 @@ class TaskGrading:
             points=self.task.points,
             checks=tuple(self.graded(name) for name in self.items),
         )
-
-    def forget(self) -> None:
-        """Let go of the answers; the files that functions wrote are deleted."""
-        for answer in self._answers.values():
-            if isinstance(answer, Answer) and isinstance(answer.value, Artifact):
-                kept = answer.value.path.parent
-                if kept.parent == self._grader.store:
-                    handin.discard(kept)
-        self._answers.clear()
 
     def graded(self, name: str) -> Graded:
         """The item called `name`, graded. Never raises for what a student did; a fault of ours is a FAULT verdict."""

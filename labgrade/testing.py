@@ -7,24 +7,28 @@ import tempfile
 import time
 from collections import Counter
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from labgrade import course, fixtures, known_slips, mutation, pipeline, spec, task_trials
 from labgrade.errors import SpecError, UsageError, did_you_mean
+from labgrade.items import items
 from labgrade.task_grading import TaskGrading
 from labgrade.verdict import Outcome
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from labgrade.course import Course
     from labgrade.fixtures import Explained, Sample
     from labgrade.known_slips import Slip
     from labgrade.model import Task
+    from labgrade.mutants import Mutant
     from labgrade.mutation import Tried
     from labgrade.pipeline import Grader
+    from labgrade.results import TaskReport
 
 OK, WEAK = 0, 1
 _LONGEST_SAID = 60
@@ -113,10 +117,12 @@ def try_task(
     trial = Trial(task=task, exemplar=task_trials.exemplar_of(task, samples, folder, grader))
     trial.problems += task_trials.nothing_for_nothing(grader, task, empty)
     who = task_trials.submission_of(folder / trial.exemplar) if trial.exemplar else task_trials.submission_of(empty)
-    report, took = task_trials.timed(grader, task, who)
+    report, *took = task_trials.timed(grader, task, who)
     if trial.exemplar:
         trial.problems += task_trials.full_points(report)
-        trial.problems += task_trials.same_again(report, TaskGrading(grader, task, who).report())
+        again, seconds = task_trials.timed(grader, task, who)
+        trial.problems += task_trials.same_again(report, again)
+        took.append(seconds)
     else:
         trial.problems.append("nobody's work is right throughout: put an exemplar into 'submissions/exemplar'")
     for sample in samples:
@@ -130,22 +136,38 @@ def try_task(
     trial.slips = slips.all()
     if mutants and trial.exemplar:
         explained = next(sample.explained for sample in samples if sample.name == trial.exemplar)
-        right = {check.id: took[check.id] for check in report.checks if check.verdict.outcome is Outcome.CORRECT}
-        _mutate(trial, mutation.try_all(grader, task, who, right, jobs=jobs), explained)
+        tried = mutation.try_all(
+            grader, task, who, _seconds(task, report, *took), jobs=jobs, explained=partial(_why, explained, task)
+        )
+        _sort_out(trial, tried, explained)
     trial.seconds = time.monotonic() - begin
     return trial
 
 
-def _mutate(trial: Trial, tried: list[Tried], explained: tuple[Explained, ...]) -> None:
+def _seconds(
+    task: Task, report: TaskReport, first: Mapping[str, float], second: Mapping[str, float]
+) -> dict[str, float]:
+    """How long each check takes that the exemplar is right at. What was measured is remembered the second time."""
+    right = [check.id for check in report.checks if check.verdict.outcome is Outcome.CORRECT]
+    measured = {item.id for item in items(task) if item.check.measured}
+    return {name: max(second[name], first[name]) if name in measured else second[name] for name in right}
+
+
+def _why(explained: tuple[Explained, ...], task: Task, file: str, mutant: Mutant) -> Explained | None:
+    """The explanation why a mutant may survive."""
+    return next((one for one in explained if one.covers(file, mutant, task.id)), None)
+
+
+def _sort_out(trial: Trial, tried: list[Tried], explained: tuple[Explained, ...]) -> None:
     trial.tried = tried
     for each in tried:
         if each.fault:
             trial.problems.append(f"labgrade failed on the mutant of {each.file}:{each.mutant.line}: {each.fault}")
-        same = [one for one in explained if one.covers(each.file, each.mutant, trial.task.id)]
-        if same and each.noticed_by and same[0].becomes:
-            trial.problems.append(f"{same[0].mark}: '{each.noticed_by}' notices this mutant: it does not survive")
-        elif same and not each.noticed_by:
-            trial.explained.append((each, same[0]))
+        why = _why(explained, trial.task, each.file, each.mutant)
+        if why and each.noticed_by and why.becomes:
+            trial.problems.append(f"{why.mark}: '{each.noticed_by}' notices this mutant: it does not survive")
+        elif why and not each.noticed_by:
+            trial.explained.append((each, why))
 
 
 # ---- what is shown ---------------------------------------------------------------------------------------------

@@ -99,6 +99,11 @@ def obtain(  # noqa: PLR0913 - each by its name
     return _some(name, value, origin, execution, (*remarks, *note))
 
 
+def returns(form: CallForm) -> bool:
+    """Whether the answer is what the function returns, and nothing more."""
+    return not (written.wanted(form) or verified.wanted(form))
+
+
 def obtain_each(
     kind: AnswerType,
     form: CallForm,
@@ -113,8 +118,7 @@ def obtain_each(
     One process makes all calls: see `Runner.run_each`. Nothing where the answer is more than what is returned.
     """
     file = locate(submission, form.file)
-    whole = written.wanted(form) or verified.wanted(form)
-    if whole or not isinstance(file, str) or not present(submission, file, form.function):
+    if not returns(form) or not isinstance(file, str) or not present(submission, file, form.function):
         return "", []
     request = CallRequest(
         folder=submission.folder, file=file, function=form.function, given=form.given, subject=None, limits=limits

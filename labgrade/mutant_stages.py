@@ -1,0 +1,269 @@
+"""What a mutant goes through until a check notices it: stages, each a check or several that one process answers.
+
+Small subjects are asked about together: one process calls the function for all of them, as the search for a
+counterexample does. What does not come out right that way is judged by itself, and only that counts.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Protocol
+
+from labgrade import subject_files
+from labgrade.answers import call
+from labgrade.counterexample.search import available, subjects
+from labgrade.counterexample.verdict import plan_of
+from labgrade.errors import FaultError
+from labgrade.forms import CallForm
+from labgrade.items import items
+from labgrade.judge import judge
+from labgrade.task_grading import TaskGrading
+from labgrade.trials import Trials
+from labgrade.verdict import Outcome
+from labgrade.zoo_networks import MICRO
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from labgrade.items import Item
+    from labgrade.judge import Expect, Judging
+    from labgrade.model import Check, Source, SubjectSpec, Task
+    from labgrade.pipeline import Grader
+    from labgrade.results import Submission
+    from labgrade.values import Value
+    from labgrade.verdict import Verdict
+
+_LEAST_SECONDS, _TIMES_SLOWER = 2.0, 5.0
+_TINY_FILE, _SMALL_FILE, _LARGE_FILE = 256 << 10, 8 << 20, 64 << 20
+_AT_ONCE = 40
+_FEW = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Noticed:
+    """The check that notices a mutant, and what failed where that is a fault of ours."""
+
+    by: str
+    fault: str = ""
+
+
+class Stage(Protocol):
+    """One or several checks. `most`: so many mutants at a time, for memory's sake; 0 is as many as there are cores."""
+
+    @property
+    def most(self) -> int:
+        """So many mutants at a time."""
+
+    def __call__(self, grader: Grader, who: Submission) -> Noticed | None:
+        """What notices this work; None where it is right."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Alone:
+    """Checks of one answer for one subject, judged as any student's are, but that nothing is explained."""
+
+    task: Task
+    names: tuple[str, ...]
+    most: int = 0
+
+    def __call__(self, grader: Grader, who: Submission) -> Noticed | None:
+        """What notices this work; None where it is right."""
+        grading = TaskGrading(grader, self.task, who, explains=False)
+        return next(filter(None, (_told(name, grading.graded(name).verdict) for name in self.names)), None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OneOfMany:
+    """One subject of a search."""
+
+    task: Task
+    check: Check
+    subject: SubjectSpec
+    most: int = 0
+
+    def __call__(self, grader: Grader, who: Submission) -> Noticed | None:
+        """What notices this work; None where it is right."""
+        try:
+            return _told(self.check.id, Trials(grader, self.task, self.check, who)(self.subject).verdict)
+        except FaultError as error:
+            return Noticed(by=self.check.id, fault=str(error))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InTurn:
+    """Several stages as one."""
+
+    stages: Sequence[Stage]
+    most: int = 0
+
+    def __call__(self, grader: Grader, who: Submission) -> Noticed | None:
+        """What notices this work; None where it is right."""
+        return next(filter(None, (stage(grader, who) for stage in self.stages)), None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Asked:
+    """One subject of several, what an answer for it is judged with, and what judges it alone."""
+
+    subject: SubjectSpec
+    files: Mapping[str, Path]
+    check: Check
+    judging: Judging
+    expect: Expect
+    alone: Stage
+
+    def is_right(self, value: Value) -> bool:
+        return judge(self.check, value, self.judging, self.expect).outcome is Outcome.CORRECT
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Together:
+    """Checks on small subjects, for all of which one process calls the function."""
+
+    task: Task
+    form: CallForm
+    asked: Sequence[_Asked]
+    most: int = 0
+
+    def __call__(self, grader: Grader, who: Submission) -> Noticed | None:
+        """What notices this work; None where it is right."""
+        pairs = [(each.subject, each.files) for each in self.asked]
+        kind = self.task.answers[self.asked[0].check.answer].type
+        _, values = call.obtain_each(kind, self.form, who, pairs, limits=self.task.limits, runner=grader.runner)
+        for at, each in enumerate(self.asked):
+            if at < len(values) and each.is_right(values[at]):
+                continue
+            if noticed := each.alone(grader, who):
+                return noticed
+        return None
+
+
+class Planner:
+    """Finds the stages by which mutants of an exemplar's work are judged.
+
+    `took`: the checks that the exemplar is right at, and the seconds that each takes.
+    """
+
+    def __init__(self, grader: Grader, task: Task, who: Submission, took: Mapping[str, float]) -> None:
+        bare = (replace(check, needs=(), misconceptions=(), partly=()) for check in task.checks)
+        self._task = replace(task, checks=tuple(check for check in bare if check.checker is not None))
+        self._grader, self._who, self._took = grader, who, took
+
+    def stages(self) -> tuple[list[Stage], list[Stage]]:
+        """The stages, the quickest first; and what judges by itself all that was judged together."""
+        together, alone = self._grouped()
+        found: list[tuple[float, Stage]] = []
+        again: list[Stage] = []
+        for asked in together:
+            stage, seconds = self._tried(asked)
+            found.append((seconds, stage))
+            again += [each.alone for each in asked if isinstance(each.alone, Alone)]
+        for names, seconds, most in alone:
+            found.append((seconds, Alone(task=self._hurried(seconds), names=names, most=most)))
+        found += [(self._took[check.id], self._measured(check)) for check in self._searched() if check.measured]
+        return [stage for _, stage in sorted(found, key=lambda each: each[0])], again
+
+    def _grouped(self) -> tuple[list[list[_Asked]], list[tuple[tuple[str, ...], float, int]]]:
+        small: dict[tuple[str, bool], list[_Asked]] = {}
+        large: dict[str, tuple[tuple[str, ...], float, int]] = {}
+        for item in items(self._task):
+            if item.id not in self._took or item.check.counterexample:
+                continue
+            if self._form(item.check) is not None and self._is_small(item.subject):
+                one = Alone(task=self._hurried(self._took[item.id]), names=(item.id,))
+                key = item.check.answer, self._is_tiny(item.subject)
+                small.setdefault(key, []).append(self._asked(item.check, _subject(item), one))
+            else:
+                answer = repr((item.check.answer, item.subject if item.check.cases else None))
+                names, seconds, _ = large.get(answer, ((), 0.0, 0))
+                large[answer] = (*names, item.id), seconds + self._took[item.id], self._most(item.subject)
+        groups = list(small.values())
+        for check in self._searched():
+            if not check.measured:
+                groups += self._random(check)
+        return groups, list(large.values())
+
+    def _tried(self, asked: list[_Asked]) -> tuple[Stage, float]:
+        """The stage, by which the exemplar was tried, and the seconds that it takes."""
+        form = self._form(asked[0].check)
+        begin = time.monotonic()
+        if form is None or Together(task=self._task, form=form, asked=asked)(self._grader, self._who) is not None:
+            return InTurn(stages=[each.alone for each in asked]), sum(self._took.values())
+        seconds = time.monotonic() - begin
+        return Together(task=self._hurried(seconds), form=form, asked=asked), seconds
+
+    def _searched(self) -> Iterator[Check]:
+        return (check for check in self._task.checks if check.counterexample and check.id in self._took and available())
+
+    def _random(self, check: Check) -> Iterator[list[_Asked]]:
+        """The subjects of a search in groups."""
+        found = [self._asked(each, subject, one) for each, subject, one in self._of_search(check)]
+        return (found[at : at + _AT_ONCE] for at in range(0, len(found), _AT_ONCE))
+
+    def _measured(self, check: Check) -> Stage:
+        return InTurn(stages=[one for _, _, one in self._of_search(check)])
+
+    def _of_search(self, check: Check) -> Iterator[tuple[Check, SubjectSpec, Stage]]:
+        if check.counterexample is not None:
+            for subject in subjects(plan_of(self._task, check.counterexample)):
+                yield check, subject, OneOfMany(task=self._task, check=check, subject=subject)
+
+    def _asked(self, check: Check, subject: SubjectSpec, alone: Stage) -> _Asked:
+        wanted = self._task.answers[check.answer]
+        files = subject_files.given(self._grader.oracle, wanted, subject, self._who)
+        judging, expect = self._grader.means(self._task, check, subject, self._who)
+        return _Asked(subject=subject, files=files, check=check, judging=judging, expect=_once(expect), alone=alone)
+
+    def _form(self, check: Check) -> CallForm | None:
+        """The function of an answer that one process may call for several subjects."""
+        forms = [form for form in self._task.answers[check.answer].forms if isinstance(form, CallForm)]
+        return forms[0] if len(forms) == 1 and not check.measured and call.returns(forms[0]) else None
+
+    def _is_small(self, subject: SubjectSpec | None) -> bool:
+        if subject is None or not subject.is_onnx:
+            return subject is not None and subject.model in MICRO
+        return self._file_bytes(subject) <= _SMALL_FILE
+
+    def _is_tiny(self, subject: SubjectSpec | None) -> bool:
+        return subject is None or not subject.is_onnx or self._file_bytes(subject) <= _TINY_FILE
+
+    def _most(self, subject: SubjectSpec | None) -> int:
+        large = subject is not None and subject.is_onnx and self._file_bytes(subject) > _LARGE_FILE
+        return _FEW if large else 0
+
+    def _file_bytes(self, subject: SubjectSpec) -> int:
+        if subject.handed_in:
+            return max((path.stat().st_size for path in self._who.folder.glob(subject.handed_in)), default=0)
+        return self._grader.oracle.file(subject).stat().st_size
+
+    def _hurried(self, seconds: float) -> Task:
+        """A function may take five times as long as the exemplar's: what takes longer was noticed."""
+        limits = self._task.limits
+        allowed = max(_LEAST_SECONDS, _TIMES_SLOWER * seconds)
+        return replace(self._task, limits=replace(limits, seconds=min(limits.seconds, allowed)))
+
+
+def _subject(item: Item) -> SubjectSpec:
+    assert item.subject is not None  # noqa: S101 - what is small is there
+    return item.subject
+
+
+def _once(expect: Expect) -> Expect:
+    """The same, with each value computed once."""
+    known: dict[int, Value] = {}
+
+    def remembered(source: Source) -> Value:
+        if id(source) not in known:
+            known[id(source)] = expect(source)
+        return known[id(source)]
+
+    return remembered
+
+
+def _told(name: str, verdict: Verdict) -> Noticed | None:
+    """None where it is as good as the exemplar."""
+    if verdict.outcome is Outcome.FAULT:
+        return Noticed(by=name, fault=verdict.facts.get("fault", verdict.reason))
+    return None if verdict.outcome is Outcome.CORRECT else Noticed(by=name)
