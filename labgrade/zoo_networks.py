@@ -22,12 +22,14 @@ if TYPE_CHECKING:
 GENERATED = "generated/network"
 OPTIONS = frozenset({"program"})
 MICRO: Mapping[str, Mapping[str, Any]] = {
+    "micro/attention": {"kernel_size": 8, "stride": 8},
     "micro/dilated": {"kernel_size": 3, "dilation": 2},
     "micro/same_padding": {"kernel_size": (3, 5), "padding": "same"},
     "micro/uneven_kernel": {"kernel_size": (1, 7), "stride": (2, 1), "padding": (0, 3)},
     "micro/wide_dilated": {"kernel_size": 3, "dilation": 2, "stride": (1, 2)},
     "micro/wide_uneven": {"kernel_size": (1, 7), "stride": (4, 2), "padding": (0, 3)},
 }
+_ATTENTION = "micro/attention"
 _WIDE = "micro/wide_"  # of which megabytes are left when they are printed with two decimals
 LAYERS = frozenset(
     {"AdaptiveAvgPool2d", "AvgPool2d", "BatchNorm2d", "Conv2d", "Flatten", "GELU", "LayerNorm", "Linear", "MaxPool2d"}
@@ -83,9 +85,15 @@ _MODULE = "labgrade_network"
 
 
 def micro(name: str) -> torch.nn.Module:
-    """A network small enough to count by hand, whose first convolution is out of the ordinary."""
+    """A network small enough to count by hand, whose first convolution is out of the ordinary.
+
+    `micro/attention` cuts 32x40 pixels into patches, 16 channels of which attend to one another.
+    """
     from torch import nn
 
+    if name == _ATTENTION:
+        patches, attention = nn.Conv2d(3, 16, **MICRO[name]), _own("Attention")(20, 2)
+        return nn.Sequential(patches, nn.Flatten(2), attention, nn.Flatten(), nn.Linear(320, 10))
     wide = name.startswith(_WIDE)
     first, second = (256, 384) if wide else (8, 12)
     head, body = nn.Conv2d(3, first, **MICRO[name]), nn.Conv2d(first, second, 3, groups=4)
