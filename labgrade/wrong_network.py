@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from labgrade import course, pipeline, spec, submission, torch_home
 from labgrade.counterexample.search import Plan
-from labgrade.counterexample.verdict import judged, memory
+from labgrade.counterexample.verdict import NOTHING_COUNTED, judged, memory
 from labgrade.errors import UsageError, did_you_mean
 from labgrade.forms import CallForm
 from labgrade.model import FAMILIES, QuantityCall
@@ -22,10 +22,13 @@ if TYPE_CHECKING:
     import argparse
     from typing import Any
 
+    from labgrade.counterexample.memory import Remembered
     from labgrade.model import Check, Task
+    from labgrade.verdict import Verdict
 
 OK, NOT_RIGHT, FAULT = 0, 1, 3
 _LARGEST_SEED = 1 << 32
+_IN_TURN = ("cnn", "attention")
 _LAYER = "linear/layer.onnx"
 
 
@@ -36,7 +39,9 @@ def add_to(verbs: Any) -> None:
     parser.add_argument("--task", metavar="ID", help="the task that it is written for, where several ask for it")
     parser.add_argument("--course", type=Path, metavar="FOLDER", help="a folder with specs/, whose code is trusted")
     parser.add_argument("--check", metavar="ID", help="the check of that task that judges it")
-    parser.add_argument("--among", choices=FAMILIES, help="the family of networks (default: the check's, else cnn)")
+    parser.add_argument(
+        "--among", choices=FAMILIES, help="the family of networks (default: the check's, else cnn, then attention)"
+    )
     parser.add_argument("--tries", type=int, metavar="N", help="how many networks (default: the check's, else 100)")
     parser.add_argument("--seconds", type=float, default=60.0, metavar="S", help="at most so long (default: 60)")
     parser.add_argument("--seed", metavar="N", default="0", help="which networks: a number, or `fresh` for new ones")
@@ -61,17 +66,27 @@ def run(options: argparse.Namespace) -> int:
             records = [memory(task, check, Path(file).resolve())]
             if not fresh:
                 records.insert(0, memory(task, check, trials.content()))
-            plan = _plan(task, check, options)
-            print(_begun(plan), file=sys.stderr)  # noqa: T201
-            verdict, _ = judged(trials, plan, records)
+            verdict = _searched(trials, _plan(task, check, options), records, named=bool(options.among))
     print(f"{task.id} {check.id}: {verdict.reason}")  # noqa: T201
     if verdict.hint:
         print(f"hint: {verdict.hint}")  # noqa: T201
     return {Outcome.CORRECT: OK, Outcome.FAULT: FAULT}.get(verdict.outcome, NOT_RIGHT)
 
 
+def _searched(trials: Trials, plan: Plan, records: list[Remembered], *, named: bool) -> Verdict:
+    """The verdict; where nobody chose a family and one tells nothing of the function, that of the next."""
+    families = [plan.among] if named or trials.check.counterexample or plan.among == "sizes" else _IN_TURN
+    for among in families:
+        tried = replace(plan, among=among)
+        print(_begun(tried), file=sys.stderr)  # noqa: T201
+        verdict, _ = judged(trials, tried, records)
+        if verdict.hint != NOTHING_COUNTED:
+            break
+    return verdict
+
+
 def _begun(plan: Plan) -> str:
-    what = "sizes" if plan.among == "sizes" else "networks"
+    what = {"cnn": "networks", "sizes": "sizes"}.get(plan.among, f"networks ({plan.among})")
     return (
         f"trying {plan.tries} random {what}, for {plan.seconds:g} s at most, and as long again to find the smallest ..."
     )

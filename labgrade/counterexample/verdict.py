@@ -14,7 +14,7 @@ from labgrade.counterexample.search import Plan, available, search
 from labgrade.errors import FaultError
 from labgrade.forms import CallForm
 from labgrade.oracle import cache_folder
-from labgrade.values import Number, show
+from labgrade.values import Number, Table, show
 from labgrade.verdict import Outcome, Verdict, correct, incorrect, partial, without_value
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from labgrade.model import Alternative, Check, Counterexample, SubjectSpec, Task
     from labgrade.trials import Trial, Trials
 
+NOTHING_COUNTED = "what it counts is in none of these networks"
 _VALUE = "another value"
 _LOOKED_AT = 12  # subjects on which a misconception is tried: more say no more
 _ENOUGH = 0.5  # of the tries: a function that sleeps would otherwise choose how little is tried of it
@@ -102,12 +103,29 @@ def _none_wrong(found: Found[Trial], plan: Plan) -> Verdict:
     if unclear:
         reason = f"on {unclear} of {many} the value has too few digits to tell whether it is right"
         return without_value(Outcome.MANUAL, reason, hint="return the whole number, such as 1498376192, not a text")
+    if tells_nothing(found):
+        reason = f"the right value is the same on each of {many}{_all_of(found)}, which tells nothing of the function"
+        return without_value(Outcome.MANUAL, reason, hint=NOTHING_COUNTED)
     if found.complete:
         return correct(f"right on {many}")
     if len(found.tried) < plan.tries * _ENOUGH:
         reason = f"right on {many}, but {plan.tries} were to be tried, and {plan.seconds:g} s allowed no more"
         return without_value(Outcome.MANUAL, reason, hint="make it faster; a call on a tiny network takes milliseconds")
     return correct(f"right on {many}, as many as {plan.seconds:g} s allowed")
+
+
+def tells_nothing(found: Found[Trial]) -> bool:
+    """Whether one value is right on everything that was tried, so that a constant would be right, too.
+
+    Networks without attention say nothing of a function that counts what attention keeps.
+    """
+    first, *others = [trial.expected for _, trial, _ in found.tried]
+    return isinstance(first, Number | Table) and len(others) > 0 and all(each == first for each in others)
+
+
+def _all_of(found: Found[Trial]) -> str:
+    expected = found.tried[0][1].expected
+    return f" ({show(expected.value)})" if isinstance(expected, Number) else ""
 
 
 def _noun(plan: Plan) -> str:
