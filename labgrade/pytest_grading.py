@@ -11,19 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from labgrade import (
-    course,
-    graded_plain,
-    output,
-    pages,
-    pipeline,
-    policy,
-    pytest_asked,
-    pytest_results,
-    spec,
-    torch_home,
-)
+from labgrade import course, graded_plain, output, pages, pipeline, pytest_asked, pytest_results, spec, torch_home
 from labgrade.errors import UsageError
+from labgrade.policy import LEFT_OUT
 from labgrade.task_grading import TaskGrading
 from labgrade.verdict import Outcome
 
@@ -193,7 +183,7 @@ class Grading:
         from labgrade.report import json as as_json
         from labgrade.report import terminal
 
-        notes = (*self.notes, *(f"{policy.LEFT_OUT}{remark}" for remark in self.left_out))
+        notes = (*self.notes, *(f"{LEFT_OUT}{remark}" for remark in self.left_out))
         report = graded_plain.assemble(self.results, [who.name for who in self.submissions], self._remarks(), notes)
         writer = terminalreporter._tw  # noqa: SLF001 - the only way to its width and colours
         terminalreporter.ensure_newline()
