@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _LARGEST = 200_000
 _MOST_PLACES = 20
 _OPENS = re.compile(r"(?<![\w\]}\"'^_\\{$])[{](?=\s{0,80}[\"'])|^\s{0,8}\[(?=\s{0,80}\{)", re.MULTILINE)
-_BRACKET = re.compile(r"""[\[\](){}]|"[^"\\\n]*+(?:\\.[^"\\\n]*+)*+"|'[^'\\\n]*+(?:\\.[^'\\\n]*+)*+'""")
+_BRACKET = re.compile(r"""[\[\](){}]|"[^"\\\n]*+(?>(?:\\.[^"\\\n]*+)*)"|'[^'\\\n]*+(?>(?:\\.[^'\\\n]*+)*)'""")
 _REACH = 400
 _KIND = re.compile(r"(?:Counter|OrderedDict|dict|defaultdict)\((?:<class '\w{1,20}'>,\s{0,3})?$")
 _WRAPPED = re.compile(r"\b(?:torch\.Size|(?:np|numpy)\.\w{1,12}|OrderedDict|defaultdict|Counter|tensor)\(")

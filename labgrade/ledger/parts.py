@@ -39,7 +39,8 @@ if TYPE_CHECKING:
 _LIBRARIES = ("torch", "torchvision", "onnx", "onnxruntime", "onnxscript", "numpy", "pyyaml")
 # Possessive: a student's line of a million letters must not be read a million times.
 _IMPORT = re.compile(
-    rb"^[ \t]*+(?:from[ \t]++(\w++)(?:[ \t]*+\.[ \t]*+\w++)*+[ \t]++import\b|import[ \t]++([\w., \t]++))", re.MULTILINE
+    rb"^[ \t]*+(?:from[ \t]++(\w++)(?>(?:[ \t]*+\.[ \t]*+\w++)*)[ \t]++import\b|import[ \t]++([\w., \t]++))",
+    re.MULTILINE,
 )
 _SOURCE_BYTES = 2 << 20
 _DIGITS = 32
