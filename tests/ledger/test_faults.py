@@ -33,6 +33,11 @@ def big(tmp_path, monkeypatch):
     return classroom.Classroom(tmp_path, SIZE)
 
 
+def heeding():
+    """Heed Ctrl-C: a shell has its background jobs ignore it, which processes inherit."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def start(room, *arguments):
     return subprocess.Popen(
         room.command("grade", "handed in", *arguments),
@@ -42,6 +47,7 @@ def start(room, *arguments):
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
+        preexec_fn=heeding,  # noqa: PLW1509 - there are no threads here
     )
 
 
