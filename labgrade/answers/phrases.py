@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -74,7 +75,7 @@ def candidates(text: str, start: int, end: int, words: str, kind: str, *, about:
     `about`: the model in question. At most `MOST_PLACES` places are looked at; time is linear in the length of the
     text.
     """
-    searched = as_ascii(text) if _FULL_WIDTH.search(text, start, end) else text
+    searched = _plain(text) if _FULL_WIDTH.search(text, start, end) else text
     noun = "" if kind == "bytes" else noun_in(words)
     found: list[Candidate] = []
     for match in islice(words_pattern(words).finditer(searched, start, end), MOST_PLACES):
@@ -91,6 +92,12 @@ def candidates(text: str, start: int, end: int, words: str, kind: str, *, about:
             behind = [replace(each, doubt=each.doubt or "a comment in a program") for each in behind]
         found += [replace(each, near=False) for each in behind] if weak else behind
     return found
+
+
+@functools.lru_cache(maxsize=1)
+def _plain(text: str) -> str:
+    """A whole document, of which many sections are looked at one after the other."""
+    return as_ascii(text)
 
 
 def words_pattern(words: str) -> re.Pattern[str]:

@@ -538,6 +538,16 @@ def test_hostile_text_takes_linear_time(said, piece, size):
     assert takes_linear_time(work, size)
 
 
+def test_many_sections_of_full_width_text_take_linear_time(hand_in):
+    form = TextForm(after="Total MACs", report=("GoogLeNet",))
+    section = "## GoogLeNet\nTotal MACs：1\n## AlexNet\n" + "x" * 200 + "\n"
+
+    def work(size):
+        text.obtain("total", "count", form, hand_in({"report.md": section * (size // len(section))}))
+
+    assert takes_linear_time(work, 1_000_000)
+
+
 LABELLED = [
     "Total MACs{}",
     "Total MACs: {}",
