@@ -239,6 +239,8 @@ def _sources(file: Path, read: dict[Path, list[Path]]) -> set[Path]:
         if path not in read:
             read[path] = list(_imported(path))
         waiting.extend(read[path])
+        packages = (folder for folder in path.parents if file.parent in folder.parents)
+        waiting.extend(package / "__init__.py" for package in packages)  # which an import of theirs runs first
     return found
 
 
