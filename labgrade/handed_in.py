@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import fnmatch
 import hashlib
+import itertools
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from labgrade.answers import missing
@@ -16,7 +18,7 @@ from labgrade.values import Artifact
 from labgrade.verdict import Outcome, without_value
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
     from labgrade.model import Limits, QuantityCall, SubjectSpec
@@ -89,6 +91,48 @@ class Measurer:
             UnfitError: the file is no model or not a valid one, or analysing it takes too much time or memory.
             FaultError: the quantity failed.
         """
+        job = self._job(call, artifact, subject, original)
+        if job.key not in self._known:
+            request = InspectRequest(
+                file=job.file,
+                function=job.function,
+                artifact=artifact.path,
+                beside=job.files,
+                parameters=job.parameters,
+                limits=limits,
+            )
+            self._known[job.key] = _measured(self._runner.inspect(request), artifact)
+        return self._known[job.key]
+
+    def values(
+        self, call: QuantityCall, several: Sequence[tuple[Artifact, SubjectSpec | None, Path | None]], limits: Limits
+    ) -> list[object]:
+        """The quantity of several files with their subjects and originals, up to the first that has none.
+
+        One process measures those that are new; `limits` are for all together.
+        """
+        jobs = [self._job(call, *each) for each in several]
+        new = {job.key: job for job in jobs if job.key not in self._known}
+        if new:
+            first, *others = new.values()
+            request = InspectRequest(
+                file=first.file,
+                function=first.function,
+                artifact=first.artifact.path,
+                beside={**first.files, **_numbered(others)},
+                parameters=first.parameters,
+                several=[(f"{at}/{job.artifact.path.name}", job.parameters) for at, job in enumerate(others)],
+                limits=limits,
+            )
+            done = self._runner.inspect(request)
+            found = done.value if done.status == "returned" else []
+            values = found if others and isinstance(found, list) else [found][: done.status == "returned"]
+            self._known |= zip(new, values, strict=False)
+        return [self._known[job.key] for job in itertools.takewhile(lambda job: job.key in self._known, jobs)]
+
+    def _job(
+        self, call: QuantityCall, artifact: Artifact, subject: SubjectSpec | None, original: Path | None
+    ) -> _Measurement:
         entry = self._quantities.get(call.quantity)
         parameters = parameters_of(call, entry, subject)
         files = dict(beside(artifact.path))
@@ -98,19 +142,35 @@ class Measurer:
             files |= {
                 f"{_ORIGINAL}/{name}": path for name, path in {original.name: original, **beside(original)}.items()
             }
-        key = (content, artifact.name, repr((call.quantity, parameters, original)))
-        if key not in self._known:
-            request = InspectRequest(
-                file=entry.file,
-                function=entry.name,
-                artifact=artifact.path,
-                beside=files,
-                parameters=parameters,
-                limits=limits,
-            )
-            done = self._runner.inspect(request)
-            self._known[key] = _measured(done, artifact)
-        return self._known[key]
+        return _Measurement(
+            key=(content, artifact.name, repr((call.quantity, parameters, original))),
+            file=entry.file,
+            function=entry.name,
+            artifact=artifact,
+            files=files,
+            parameters=parameters,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Measurement:
+    """What is measured, under a key that tells it from all others. `files` lie beside the artifact."""
+
+    key: tuple[str, str, str]
+    file: Path
+    function: str
+    artifact: Artifact
+    files: Mapping[str, Path]
+    parameters: Mapping[str, object]
+
+
+def _numbered(jobs: Iterable[_Measurement]) -> dict[str, Path]:
+    """The files of several, each in a folder of its own."""
+    return {
+        f"{at}/{name}": path
+        for at, job in enumerate(jobs)
+        for name, path in {job.artifact.path.name: job.artifact.path, **job.files}.items()
+    }
 
 
 def _digest(files: Mapping[str, Path]) -> str:

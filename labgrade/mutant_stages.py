@@ -19,7 +19,7 @@ from labgrade.forms import CallForm
 from labgrade.items import items
 from labgrade.judge import judge
 from labgrade.task_grading import TaskGrading
-from labgrade.trials import Trials
+from labgrade.trials import Trials, typed
 from labgrade.verdict import Outcome
 from labgrade.zoo_networks import MICRO
 
@@ -129,15 +129,33 @@ class Together:
 
     def __call__(self, grader: Grader, who: Submission) -> Noticed | None:
         """What notices this work; None where it is right."""
-        pairs = [(each.subject, each.files) for each in self.asked]
-        kind = self.task.answers[self.asked[0].check.answer].type
-        _, values = call.obtain_each(kind, self.form, who, pairs, limits=self.task.limits, runner=grader.runner)
+        values = self._measured(grader, who) if self.asked[0].check.measured else self._returned(grader, who)
         for at, each in enumerate(self.asked):
             if at < len(values) and each.is_right(values[at]):
                 continue
             if noticed := each.alone(grader, who):
                 return noticed
         return None
+
+    def _pairs(self) -> list[tuple[SubjectSpec, Mapping[str, Path]]]:
+        return [(each.subject, each.files) for each in self.asked]
+
+    def _returned(self, grader: Grader, who: Submission) -> list[Value]:
+        kind, limits = self.task.answers[self.asked[0].check.answer].type, self.task.limits
+        return call.obtain_each(kind, self.form, who, self._pairs(), limits=limits, runner=grader.runner)[1]
+
+    def _measured(self, grader: Grader, who: Submission) -> list[Value]:
+        quantity, limits = self.asked[0].check.measured, self.task.limits
+        if quantity is None:
+            return []
+        entry = grader.course.quantities.get(quantity.quantity)
+        store, runner = grader.store, grader.runner
+        files = call.write_each(self.form, who, self._pairs(), limits=limits, runner=runner, store=store)
+        several = [
+            (file, each.subject, subject_files.original(grader.oracle, entry, each.subject))
+            for file, each in zip(files, self.asked, strict=False)
+        ]
+        return [typed(plain, None) for plain in grader.measurer.values(quantity, several, limits)]
 
 
 class Planner:
@@ -150,40 +168,39 @@ class Planner:
         bare = (replace(check, needs=(), misconceptions=(), partly=()) for check in task.checks)
         self._task = replace(task, checks=tuple(check for check in bare if check.checker is not None))
         self._grader, self._who, self._took = grader, who, took
+        right = (item for item in items(self._task) if item.id in took)
+        self._items = [item for item in right if not item.check.counterexample]
 
-    def stages(self) -> tuple[list[Stage], list[Stage]]:
+    def stages(self) -> tuple[Sequence[Stage], Sequence[Stage]]:
         """The stages, the quickest first; and what judges by itself all that was judged together."""
-        together, alone = self._grouped()
-        found: list[tuple[float, Stage]] = []
-        again: list[Stage] = []
-        for asked in together:
-            stage, seconds = self._tried(asked)
-            found.append((seconds, stage))
-            again += [each.alone for each in asked if isinstance(each.alone, Alone)]
-        for names, seconds, most in alone:
-            found.append((seconds, Alone(task=self._hurried(seconds), names=names, most=most)))
-        found += [(self._took[check.id], self._measured(check)) for check in self._searched() if check.measured]
-        return [stage for _, stage in sorted(found, key=lambda each: each[0])], again
+        groups = self._together()
+        found = [self._tried(group) for group in groups]
+        again = [each.alone for group in groups for each in group if isinstance(each.alone, Alone)]
+        found += self._alone({name for one in again for name in one.names})
+        return [stage for stage, _ in sorted(found, key=lambda each: each[1])], again
 
-    def _grouped(self) -> tuple[list[list[_Asked]], list[tuple[tuple[str, ...], float, int]]]:
-        small: dict[tuple[str, bool], list[_Asked]] = {}
-        large: dict[str, tuple[tuple[str, ...], float, int]] = {}
-        for item in items(self._task):
-            if item.id not in self._took or item.check.counterexample:
-                continue
+    def _together(self) -> list[list[_Asked]]:
+        """What one process can answer: small subjects of one function, and those of a search."""
+        groups: dict[tuple[str, bool], list[_Asked]] = {}
+        for item in self._items:
             if self._form(item.check) is not None and self._is_small(item.subject):
+                key = item.check.id if item.check.measured else item.check.answer, self._is_tiny(item.subject)
                 one = Alone(task=self._hurried(self._took[item.id]), names=(item.id,))
-                key = item.check.answer, self._is_tiny(item.subject)
-                small.setdefault(key, []).append(self._asked(item.check, _subject(item), one))
-            else:
-                answer = repr((item.check.answer, item.subject if item.check.cases else None))
-                names, seconds, _ = large.get(answer, ((), 0.0, 0))
-                large[answer] = (*names, item.id), seconds + self._took[item.id], self._most(item.subject)
-        groups = list(small.values())
-        for check in self._searched():
-            if not check.measured:
-                groups += self._random(check)
-        return groups, list(large.values())
+                groups.setdefault(key, []).append(self._asked(item.check, _subject(item), one))
+        several = [group for group in groups.values() if len(group) > 1]
+        return several + [group for check in self._searched() for group in self._random(check)]
+
+    def _alone(self, together: set[str]) -> Iterator[tuple[Stage, float]]:
+        """The other checks, those of one answer for one subject in one stage; and the seconds that it takes."""
+        groups: dict[str, list[Item]] = {}
+        for item in self._items:
+            if item.id not in together:
+                key = repr((item.check.answer, item.subject if item.check.cases else None))
+                groups.setdefault(key, []).append(item)
+        for group in groups.values():
+            seconds = sum(self._took[item.id] for item in group)
+            names, most = tuple(item.id for item in group), self._most(group[0].subject)
+            yield Alone(task=self._hurried(seconds), names=names, most=most), seconds
 
     def _tried(self, asked: list[_Asked]) -> tuple[Stage, float]:
         """The stage, by which the exemplar was tried, and the seconds that it takes."""
@@ -202,9 +219,6 @@ class Planner:
         found = [self._asked(each, subject, one) for each, subject, one in self._of_search(check)]
         return (found[at : at + _AT_ONCE] for at in range(0, len(found), _AT_ONCE))
 
-    def _measured(self, check: Check) -> Stage:
-        return InTurn(stages=[one for _, _, one in self._of_search(check)])
-
     def _of_search(self, check: Check) -> Iterator[tuple[Check, SubjectSpec, Stage]]:
         if check.counterexample is not None:
             for subject in subjects(plan_of(self._task, check.counterexample)):
@@ -219,7 +233,8 @@ class Planner:
     def _form(self, check: Check) -> CallForm | None:
         """The function of an answer that one process may call for several subjects."""
         forms = [form for form in self._task.answers[check.answer].forms if isinstance(form, CallForm)]
-        return forms[0] if len(forms) == 1 and not check.measured and call.returns(forms[0]) else None
+        fits = call.writes if check.measured else call.returns
+        return forms[0] if len(forms) == 1 and fits(forms[0]) else None
 
     def _is_small(self, subject: SubjectSpec | None) -> bool:
         if subject is None or not subject.is_onnx:

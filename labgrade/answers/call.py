@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import os
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, cast
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from labgrade.model import Limits, SubjectSpec
     from labgrade.results import Execution, Submission
     from labgrade.sandbox.runner import Runner
-    from labgrade.values import Value
+    from labgrade.values import Artifact, Value
 
 _SOURCE_BYTES = 2 << 20
 OUTCOMES = {
@@ -101,7 +102,12 @@ def obtain(  # noqa: PLR0913 - each by its name
 
 def returns(form: CallForm) -> bool:
     """Whether the answer is what the function returns, and nothing more."""
-    return not (written.wanted(form) or verified.wanted(form))
+    return not (writes(form) or verified.wanted(form))
+
+
+def writes(form: CallForm) -> bool:
+    """Whether the answer is the file that the function writes."""
+    return written.wanted(form)
 
 
 def obtain_each(
@@ -130,6 +136,26 @@ def obtain_each(
         except WrongTypeError:
             break
     return f"{file}:{form.function}", values
+
+
+def write_each(
+    form: CallForm,
+    submission: Submission,
+    subjects: Sequence[tuple[SubjectSpec, Mapping[str, Path]]],
+    *,
+    limits: Limits,
+    runner: Runner,
+    store: Path,
+) -> list[Artifact]:
+    """The files that the function writes for each subject, up to the first that it does not, by one process."""
+    file = locate(submission, form.file)
+    if not isinstance(file, str) or not present(submission, file, form.function):
+        return []
+    found: list[Artifact] = []
+    with contextlib.suppress(WrongTypeError):
+        contents = written.run_each(form, file, submission, subjects, limits=limits, runner=runner)
+        found.extend(written.keep(content, form, store) for content in contents)
+    return found
 
 
 def _run(

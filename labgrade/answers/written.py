@@ -6,6 +6,7 @@ array of bytes, and is kept in the grader's own folder.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import tempfile
 from pathlib import Path
@@ -20,7 +21,7 @@ from labgrade.sandbox.request import CallRequest
 from labgrade.values import Artifact
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from labgrade.forms import CallForm
     from labgrade.model import Limits, SubjectSpec
@@ -29,27 +30,44 @@ if TYPE_CHECKING:
 
 _PROGRAM = "labgrade_written.py"
 _MOST_BYTES = 247 << 20  # what fits into one frame of the sandbox
-_SOURCE = '''"""Calls a function that writes a file, and returns the file."""
+_SOURCE = '''"""Calls a function that writes files, and returns them."""
 import importlib.util, json, os, sys, tempfile
 import numpy
 
-def written(model_path=None):
-    job = json.loads({job!r})
-    root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    target = os.path.join(tempfile.mkdtemp(), job["name"])
-    values = dict(job["values"], save_to=target, model_path=model_path)
+job = json.loads({job!r})
+given = os.path.dirname(os.path.abspath(__file__))
+
+def loaded():
+    root = os.path.dirname(given)
     path = os.path.join(root, job["file"])
     sys.path += [root, os.path.dirname(path)]
     spec = importlib.util.spec_from_file_location(os.path.splitext(os.path.basename(path))[0], path)
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
     spec.loader.exec_module(module)
-    getattr(module, job["function"])(*[values[name] for name in job["given"]])
+    return getattr(module, job["function"])
+
+def content(function, values, model_path):
+    target = os.path.join(tempfile.mkdtemp(), job["name"])
+    values = dict(values, save_to=target, model_path=model_path)
+    function(*[values[name] for name in job["given"]])
     if not os.path.isfile(target):
         raise FileNotFoundError(job["function"] + " returned without writing the file that save_to names")
     if os.path.getsize(target) > job["most"]:
         return numpy.asarray([os.path.getsize(target)], dtype=numpy.int64)
     return numpy.fromfile(target, dtype=numpy.uint8)
+
+def written(model_path=None):
+    return content(loaded(), job["values"], model_path)
+
+def each():
+    function, found = loaded(), []
+    for values, model in job["each"]:
+        try:
+            found.append(content(function, values, model and os.path.join(given, model)))
+        except BaseException:
+            break
+    return found
 '''
 
 
@@ -69,17 +87,8 @@ def run(
     model: Mapping[str, Path],
 ) -> Execution:
     """Call the function. Where it returned, the value is the content of the file, an array of bytes."""
-    job = {
-        "file": file,
-        "function": form.function,
-        "given": list(form.given),
-        "values": _values(form, subject),
-        "name": "answer.onnx",
-        "most": _MOST_BYTES,
-    }
-    with tempfile.TemporaryDirectory(prefix="labgrade-") as folder:
-        program = Path(folder) / _PROGRAM
-        program.write_text(_SOURCE.replace("{job!r}", repr(json.dumps(job))), encoding="utf-8")
+    job = {**_job(form, file), "values": _values(form, subject)}
+    with _program(job) as program:
         return runner.run(
             CallRequest(
                 folder=submission.folder,
@@ -91,6 +100,56 @@ def run(
                 model={**model, _PROGRAM: program},
             )
         )
+
+
+def run_each(
+    form: CallForm,
+    file: str,
+    submission: Submission,
+    subjects: Sequence[tuple[SubjectSpec, Mapping[str, Path]]],
+    *,
+    limits: Limits,
+    runner: Runner,
+) -> list[object]:
+    """What the function writes for each of several subjects with their files, up to the first for which it fails.
+
+    One process makes all calls, so that one may spoil the next.
+    """
+    files = {f"{at}/{name}": path for at, (_, model) in enumerate(subjects) for name, path in model.items()}
+    each = [
+        (_values(form, subject), f"{at}/{next(iter(model))}" if model else "")
+        for at, (subject, model) in enumerate(subjects)
+    ]
+    with _program({**_job(form, file), "each": each}) as program:
+        request = CallRequest(
+            folder=submission.folder,
+            file=f"{GIVEN_FOLDER}/{_PROGRAM}",
+            function="each",
+            given=(),
+            subject=None,
+            limits=limits,
+            model={_PROGRAM: program, **files},
+        )
+        done = runner.run(request)
+    return done.value if done.status == "returned" and isinstance(done.value, list) else []
+
+
+def _job(form: CallForm, file: str) -> dict[str, Any]:
+    return {
+        "file": file,
+        "function": form.function,
+        "given": list(form.given),
+        "name": "answer.onnx",
+        "most": _MOST_BYTES,
+    }
+
+
+@contextlib.contextmanager
+def _program(job: Mapping[str, Any]) -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(prefix="labgrade-") as folder:
+        program = Path(folder) / _PROGRAM
+        program.write_text(_SOURCE.replace("{job!r}", repr(json.dumps(job))), encoding="utf-8")
+        yield program
 
 
 def _values(form: CallForm, subject: SubjectSpec | None) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import sys
 import traceback
@@ -14,7 +15,7 @@ from labgrade.sandbox.places import trusted_place
 from labgrade.sandbox.wire import RefusedError, pack
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
 _PROBLEM_CHARS = 2000
 
@@ -22,8 +23,10 @@ _PROBLEM_CHARS = 2000
 def measure(job: Mapping[str, Any], folder: Path) -> bytes:
     """The frame: `measured` with plain data, `rejected` for a ValueError, `broke` for whatever else is raised."""
     try:
-        function = _function(Path(job["file"]), job["function"])
-        value = function(_themselves(folder) / job["artifact"], **job["parameters"])
+        function, folder = _function(Path(job["file"]), job["function"]), _themselves(folder)
+        value = function(folder / job["artifact"], **job["parameters"])
+        if job["several"]:
+            value = [value, *_values(function, folder, job["several"])]
         return pack({"event": "measured", "value": value}, convert)
     except ValueError as error:
         return _told("rejected", str(error))
@@ -34,6 +37,15 @@ def measure(job: Mapping[str, Any], folder: Path) -> bytes:
     except BaseException as error:  # noqa: BLE001 - whatever it is, it is ours to look at
         frame = traceback.extract_tb(error.__traceback__)[-1]
         return _told("broke", f"{type(error).__name__}: {error} ({Path(frame.filename).name}:{frame.lineno})")
+
+
+def _values(
+    function: Callable[..., object], folder: Path, several: Iterable[tuple[str, Mapping[str, Any]]]
+) -> Iterator[object]:
+    """The value of each of several files, up to the first that has none: that is told when it is measured by itself."""
+    with contextlib.suppress(Exception):
+        for name, parameters in several:
+            yield function(folder / name, **parameters)
 
 
 def _themselves(folder: Path) -> Path:

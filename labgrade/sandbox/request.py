@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from labgrade.model import Limits
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
     from typing import Any
 
@@ -97,7 +97,8 @@ class InspectRequest:
     """One measurement of a student's file: `function(path, **parameters)` of the trusted `file`, such as a quantity.
 
     `artifact` is a regular file; its `beside` are further files by POSIX path, such as its external data, placed in
-    the same folder. The path that the function gets keeps the artifact's name.
+    the same folder. The path that the function gets keeps the artifact's name. With `several`, files among them with
+    their parameters, the value is a list: of the artifact, then of these up to the first on which the function raises.
     """
 
     file: Path
@@ -105,6 +106,7 @@ class InspectRequest:
     artifact: Path
     beside: Mapping[str, Path] = field(default_factory=dict)
     parameters: Mapping[str, object] = field(default_factory=dict)
+    several: Sequence[tuple[str, Mapping[str, object]]] = ()
     limits: Limits = field(default_factory=Limits)
 
 

@@ -193,6 +193,7 @@ class Runner:
             "function": request.function,
             "artifact": request.artifact.name,
             "parameters": dict(request.parameters),
+            "several": [[name, dict(parameters)] for name, parameters in request.several],
         }
         try:
             ending = self._job(str(file.parent), lay, job, request.limits)
