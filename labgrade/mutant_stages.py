@@ -19,7 +19,7 @@ from labgrade.forms import CallForm
 from labgrade.items import items
 from labgrade.judge import judge
 from labgrade.task_grading import TaskGrading
-from labgrade.trials import Trials, typed
+from labgrade.trials import Trials, values_of_each
 from labgrade.verdict import Outcome
 from labgrade.zoo_networks import MICRO
 
@@ -129,33 +129,15 @@ class Together:
 
     def __call__(self, grader: Grader, who: Submission) -> Noticed | None:
         """What notices this work; None where it is right."""
-        values = self._measured(grader, who) if self.asked[0].check.measured else self._returned(grader, who)
+        check, pairs = self.asked[0].check, [(each.subject, each.files) for each in self.asked]
+        kind, limits = self.task.answers[check.answer].type, self.task.limits
+        _, values = values_of_each(grader, self.form, kind, check, who, pairs, limits)
         for at, each in enumerate(self.asked):
             if at < len(values) and each.is_right(values[at]):
                 continue
             if noticed := each.alone(grader, who):
                 return noticed
         return None
-
-    def _pairs(self) -> list[tuple[SubjectSpec, Mapping[str, Path]]]:
-        return [(each.subject, each.files) for each in self.asked]
-
-    def _returned(self, grader: Grader, who: Submission) -> list[Value]:
-        kind, limits = self.task.answers[self.asked[0].check.answer].type, self.task.limits
-        return call.obtain_each(kind, self.form, who, self._pairs(), limits=limits, runner=grader.runner)[1]
-
-    def _measured(self, grader: Grader, who: Submission) -> list[Value]:
-        quantity, limits = self.asked[0].check.measured, self.task.limits
-        if quantity is None:
-            return []
-        entry = grader.course.quantities.get(quantity.quantity)
-        store, runner = grader.store, grader.runner
-        files = call.write_each(self.form, who, self._pairs(), limits=limits, runner=runner, store=store)
-        several = [
-            (file, each.subject, subject_files.original(grader.oracle, entry, each.subject))
-            for file, each in zip(files, self.asked, strict=False)
-        ]
-        return [typed(plain, None) for plain in grader.measurer.values(quantity, several, limits)]
 
 
 class Planner:

@@ -63,8 +63,8 @@ def try_all(
     """Judge each mutant by the checks, the quickest first, until one notices it.
 
     Needs are left out, so that a check is judged whatever came before it. `took`: the checks that the exemplar is right
-    at, and their seconds. What comes through and is not `explained` is judged once more, each check by itself. `tell`
-    hears how many are left, of how many.
+    at, and their seconds. What comes through and is not `explained` is judged once more, each check by itself; what is
+    explained is spared the largest files. `tell` hears how many are left, of how many.
     """
     made = mutants_of(task, who)
     if not made:
@@ -75,10 +75,11 @@ def try_all(
         works = [_changed(who, file, mutant, Path(folder) / str(at)) for at, (file, mutant) in enumerate(made)]
         for place, stage in enumerate((*stages, *again)):
             left = [at for at in range(len(made)) if at not in noticed]
-            if place >= len(stages):
+            if place >= len(stages) or stage.most:
                 left = [at for at in left if not explained(*made[at])]
             tell(len(left), len(made))
             noticed |= _noticed(stage, grader, {at: works[at] for at in left}, jobs)
+        tell(0, len(made))
     return [
         Tried(file=file, mutant=mutant, noticed_by=found.by, fault=found.fault)
         for (file, mutant), found in ((each, noticed.get(at, Noticed(by=""))) for at, each in enumerate(made))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import tempfile
 import time
 from collections import Counter
@@ -14,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 from labgrade import course, fixtures, known_slips, mutation, pipeline, spec, task_trials
 from labgrade.errors import SpecError, UsageError, did_you_mean
 from labgrade.items import items
-from labgrade.task_grading import TaskGrading
 from labgrade.verdict import Outcome
 
 if TYPE_CHECKING:
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from labgrade.course import Course
-    from labgrade.fixtures import Explained, Sample
+    from labgrade.fixtures import Explained
     from labgrade.known_slips import Slip
     from labgrade.model import Task
     from labgrade.mutants import Mutant
     from labgrade.mutation import Tried
     from labgrade.pipeline import Grader
-    from labgrade.results import TaskReport
+    from labgrade.results import Submission, TaskReport
 
 OK, WEAK = 0, 1
 _LONGEST_SAID = 60
@@ -80,15 +80,13 @@ def run(options: argparse.Namespace) -> int:
         message = f"there is no folder '{folder}' with fixtures; name one with --submissions-dir"
         raise UsageError(message)
     tasks = _chosen(found, options.tasks)
-    samples = fixtures.samples(folder)
     done = []
     with pipeline.Grader(found) as grader, tempfile.TemporaryDirectory(prefix="labgrade-empty-") as empty:
         grader.prepare(tasks)
         grader.oracle.recall(pair for task in tasks for pair in known_slips.asked(task))
+        trier = Trier(grader, folder, Path(empty), mutants=not options.no_mutants, jobs=options.jobs)
         for task in tasks:
-            trial = try_task(
-                grader, task, samples, folder, Path(empty), mutants=not options.no_mutants, jobs=options.jobs
-            )
+            trial = trier.tried(task)
             done.append(trial)
             if not options.json:
                 _show(trial, folder, matrix=options.matrix)
@@ -109,39 +107,54 @@ def _chosen(found: Course, names: list[str]) -> list[Task]:
     return [each.task for each in read if each.task is not None]
 
 
-def try_task(
-    grader: Grader, task: Task, samples: list[Sample], folder: Path, empty: Path, *, mutants: bool = True, jobs: int = 0
-) -> Trial:
-    """One task: exemplar, nothing at all, twice, samples, misconceptions, known slips, mutants."""
-    begin = time.monotonic()
-    trial = Trial(task=task, exemplar=task_trials.exemplar_of(task, samples, folder, grader))
-    trial.problems += task_trials.nothing_for_nothing(grader, task, empty)
-    who = task_trials.submission_of(folder / trial.exemplar) if trial.exemplar else task_trials.submission_of(empty)
-    report, *took = task_trials.timed(grader, task, who)
-    if trial.exemplar:
-        trial.problems += task_trials.full_points(report)
-        again, seconds = task_trials.timed(grader, task, who)
-        trial.problems += task_trials.same_again(report, again)
-        took.append(seconds)
-    else:
-        trial.problems.append("nobody's work is right throughout: put an exemplar into 'submissions/exemplar'")
-    for sample in samples:
-        if task.id in sample.expected:
-            other = TaskGrading(grader, task, task_trials.submission_of(folder / sample.name))
-            trial.problems += task_trials.as_expected(
-                report if sample.name == trial.exemplar else other.report(), sample
-            )
-    slips = known_slips.Slips(grader, task, who)
-    trial.problems += slips.own_hints()
-    trial.slips = slips.all()
-    if mutants and trial.exemplar:
-        explained = next(sample.explained for sample in samples if sample.name == trial.exemplar)
-        tried = mutation.try_all(
-            grader, task, who, _seconds(task, report, *took), jobs=jobs, explained=partial(_why, explained, task)
-        )
+class Trier:
+    """Tries tasks by the fixtures of a folder: exemplar, nothing at all, samples, misconceptions, slips, mutants.
+
+    Raises:
+        SpecError: a file beside the fixtures can't be understood.
+    """
+
+    def __init__(self, grader: Grader, folder: Path, empty: Path, *, mutants: bool = True, jobs: int = 0) -> None:
+        self._grader, self._folder, self._empty = grader, folder, empty
+        self._mutants, self._jobs = mutants, jobs
+        self._samples = fixtures.samples(folder)
+
+    def tried(self, task: Task) -> Trial:
+        """What came of one task."""
+        begin, grader = time.monotonic(), self._grader
+        trial = Trial(task=task, exemplar=task_trials.exemplar_of(task, self._samples, self._folder, grader))
+        trial.problems += task_trials.nothing_for_nothing(grader, task, self._empty)
+        who = task_trials.submission_of(self._folder / trial.exemplar if trial.exemplar else self._empty)
+        report, first = task_trials.timed(grader, task, who)
+        second = first
+        if trial.exemplar:
+            trial.problems += task_trials.full_points(report)
+            again, second = task_trials.timed(grader, task, who)
+            trial.problems += task_trials.same_again(report, again)
+        else:
+            trial.problems.append("nobody's work is right throughout: put an exemplar into 'submissions/exemplar'")
+        known = {trial.exemplar: report} if trial.exemplar else {}
+        trial.problems += task_trials.samples_as_expected(grader, task, self._samples, self._folder, known)
+        slips = known_slips.Slips(grader, task, who)
+        trial.problems += slips.own_hints()
+        trial.slips = slips.all()
+        if self._mutants and trial.exemplar:
+            self._try_mutants(trial, who, _seconds(task, report, first, second))
+        trial.seconds = time.monotonic() - begin
+        return trial
+
+    def _try_mutants(self, trial: Trial, who: Submission, took: Mapping[str, float]) -> None:
+        explained = next(sample.explained for sample in self._samples if sample.name == trial.exemplar)
+        why, tell = partial(_why, explained, trial.task), partial(_progress, trial.task.id)
+        tried = mutation.try_all(self._grader, trial.task, who, took, jobs=self._jobs, explained=why, tell=tell)
         _sort_out(trial, tried, explained)
-    trial.seconds = time.monotonic() - begin
-    return trial
+
+
+def _progress(name: str, left: int, of: int) -> None:
+    """One line on a terminal, over the one before."""
+    if sys.stderr.isatty():
+        said = f"{name}: {of - left} of {of} mutants are noticed so far" if left else ""
+        print(f"\r\033[K{said}", end="", file=sys.stderr, flush=True)  # noqa: T201
 
 
 def _seconds(
@@ -188,7 +201,8 @@ def _show(trial: Trial, folder: Path, *, matrix: bool) -> None:
             f"{count} by {name}" for name, count in Counter(e.noticed_by for e in trial.tried if e.noticed_by).items()
         )
         explained = f", {len(trial.explained)} explained" if trial.explained else ""
-        say(f"  mutants: {killed} of {len(trial.tried)} are noticed{explained}{f' ({by})' if by else ''}")
+        first = f" (first: {by})" if by else ""
+        say(f"  mutants: {killed} of {len(trial.tried)} are noticed{explained}{first}")
     for problem in trial.problems:
         say(f"  wrong: {problem}")
     for slip in trial.unnoticed:

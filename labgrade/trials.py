@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from labgrade import subject_files
 from labgrade.answers import obtain
-from labgrade.answers.call import obtain_each, present
+from labgrade.answers.call import obtain_each, present, write_each, writes
 from labgrade.answers.documents import locate, read_bytes
 from labgrade.answers.natural import natural
 from labgrade.answers.typed import WrongTypeError, as_value
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from labgrade.forms import AnswerSpec, AnswerType
     from labgrade.handed_in import Measurer
     from labgrade.judge import Expect, Judging
-    from labgrade.model import Check, QuantityCall, SubjectSpec, Task
+    from labgrade.model import Check, Limits, QuantityCall, SubjectSpec, Task
     from labgrade.oracle import Oracle
     from labgrade.registry import Registry
     from labgrade.results import Answer, Submission
@@ -99,16 +99,12 @@ class Trials:
         """
         wanted = _called(self.task.answers[self.check.answer])
         (form, *others) = [each for each in wanted.forms if isinstance(each, CallForm)]
-        if others or self.check.measured is not None:
+        if others:
             return []
         files = [subject_files.given(self._grader.oracle, wanted, each, self._submission) for each in subjects]
-        origin, values = obtain_each(
-            wanted.type,
-            form,
-            self._submission,
-            list(zip(subjects, files, strict=True)),
-            limits=self._limits,
-            runner=self._grader.runner,
+        pairs = list(zip(subjects, files, strict=True))
+        origin, values = values_of_each(
+            self._grader, form, wanted.type, self.check, self._submission, pairs, self._limits
         )
         means = [self._grader.means(self.task, self.check, each, self._submission) for each in subjects]
         return [self._judged(value, origin, *one) for value, one in zip(values, means, strict=False)]
@@ -196,6 +192,33 @@ def judged_value(grader: Grading, task: Task, check: Check, subject: SubjectSpec
     if check.measured is None or not isinstance(answer.value, Artifact):
         return answer.value
     return typed(measured(grader, task, check.measured, subject, answer.value), None)
+
+
+def values_of_each(
+    grader: Grading,
+    form: CallForm,
+    kind: AnswerType,
+    check: Check,
+    submission: Submission,
+    subjects: Sequence[tuple[SubjectSpec, Mapping[str, Path]]],
+    limits: Limits,
+) -> tuple[str, list[Value]]:
+    """Where the answers come from, and what is judged for each subject with its files, as far as there is something.
+
+    One process calls the function for all, another measures what it wrote: `limits` are for all together.
+
+    Raises:
+        FaultError: it can't be measured, through a fault of ours.
+    """
+    if check.measured is None:
+        return obtain_each(kind, form, submission, subjects, limits=limits, runner=grader.runner)
+    if not writes(form):
+        return "", []
+    origin, files = write_each(form, submission, subjects, limits=limits, runner=grader.runner, store=grader.store)
+    entry = grader.course.quantities.get(check.measured.quantity)
+    originals = [subject_files.original(grader.oracle, entry, subject) for subject, _ in subjects]
+    several = [(file, subject, path) for file, (subject, _), path in zip(files, subjects, originals, strict=False)]
+    return origin, [typed(plain, None) for plain in grader.measurer.values(check.measured, several, limits)]
 
 
 def measured(

@@ -32,6 +32,7 @@ WRONG = (
     "wrong: a ReLU left out",
     "wrong: a constant output",
     "wrong: a product over 64",
+    "wrong: tiles of 65",
 )
 NAMES = (*RIGHT, *WRONG)
 
@@ -53,7 +54,7 @@ class _Tiling:
         self._arrays = {each.name: numpy_helper.to_array(each) for each in source.graph.initializer}
         self._nodes: list[onnx.NodeProto] = []
         self._weights: list[onnx.TensorProto] = []
-        self._size = 32 if mistake == "tiles of 32" else SIZE
+        self._size = {"tiles of 32": 32, "tiles of 65": 65}.get(mistake, SIZE)
         self._first = True
 
     def model(self) -> onnx.ModelProto:
@@ -121,10 +122,12 @@ class _Tiling:
 
     def _column(self, xs: list[str], tiles: Mapping[int, Array], name: str, *, one: bool) -> str:
         pairs = list(zip(xs, tiles.values(), strict=True))
-        if one and self._mistake == "a product over 64":
+        deep = one and self._mistake == "a product over 64"
+        if deep:
             pairs = [self._deep(pairs[:2], name), *pairs[2:]]
         products = [
-            self._add("MatMul", [x, self._weight(tile)], f"{name}_{place}") for place, (x, tile) in enumerate(pairs)
+            self._add("MatMul" if place or not deep else "Gemm", [x, self._weight(tile)], f"{name}_{place}")
+            for place, (x, tile) in enumerate(pairs)
         ]
         if one and self._mistake == "a tile left out":
             products = products[1:]

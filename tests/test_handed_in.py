@@ -9,8 +9,10 @@ from handed_in import read
 from onnx import TensorProto, helper, numpy_helper
 
 from labgrade import course, pipeline, spec, zoo_micro
+from labgrade.model import Limits, QuantityCall
 from labgrade.onnx_files import beside
 from labgrade.sandbox.request import InspectRequest
+from labgrade.values import Artifact
 from labgrade.verdict import Outcome
 
 TASK = """
@@ -87,6 +89,22 @@ def test_what_was_measured_of_one_content_is_not_measured_again(grade, grader, m
     assert grade()["macs"] == first["macs"]
     assert first["macs"].outcome is Outcome.INCORRECT
     assert not asked
+
+
+def test_several_files_are_measured_by_one_process_up_to_the_first_that_cannot_be(tmp_path, grader, monkeypatch):
+    asked, inspect = [], grader.runner.inspect
+    monkeypatch.setattr(grader.runner, "inspect", lambda request: [asked.append(request), inspect(request)][1])
+    several = []
+    for place, name in enumerate(["external_data", "dynamic_batch", "", "int8_float16"]):
+        path = tmp_path / str(place) / "made.onnx"
+        path.parent.mkdir()
+        zoo_micro.make(name, path) if name else path.write_bytes(b"no model")
+        several.append((Artifact(path=path, name="made"), None, None))
+    call, limits = QuantityCall(quantity="onnx_operator_total"), Limits(seconds=20)
+    values = grader.measurer.values(call, several, limits)
+    assert (len(values), len(asked)) == (2, 1)
+    assert values == [grader.measurer.value(call, file, None, limits) for file, _, _ in several[:2]]
+    assert len(asked) == 1
 
 
 def test_a_function_is_called_with_the_student_s_own_model(grade):

@@ -104,6 +104,27 @@ def test_a_check_on_one_subject_alone_lets_mutants_survive(course, capsys):
     assert "submissions/exemplar/hw.py:2\n    - return input_size[0] * 2 + 1\n    + return input_size[0] + 2 + 1" in out
 
 
+def test_a_mutant_that_never_ends_is_noticed(course, capsys):
+    lines = "sizes = [s[0]]", "while len(sizes) < 2:", "    sizes.append(s[0])", "return sum(sizes) + 1"
+    (course / "submissions/exemplar/hw.py").write_text("\n    ".join(["def size(s):", *lines]) + "\n")
+    assert main(["test"]) == 0
+    assert re.search(r"mutants: (\d+) of \1 are noticed \(first: ", capsys.readouterr().out)
+
+
+def test_what_comes_right_in_company_is_judged_alone(course, capsys):
+    """A mutant that is wrong in its second call alone: each check calls a process of its own, so that none is."""
+    lines = "CALLS = []", "def size(s):", "    CALLS.append(1)", "    return 2 * s[0] + min(len(CALLS), 1)"
+    (course / "submissions/exemplar/hw.py").write_text("\n".join(lines) + "\n")
+    text = TASK.replace(
+        "      - {input: [7, 3, 32, 40]}", "      - {input: [7, 3, 32, 40]}\n      - {input: [9, 3, 32, 40]}"
+    )
+    (course / "specs/lab/double.yaml").write_text(text)
+    assert main(["test", "--json"]) == 1
+    (told,) = json.loads(capsys.readouterr().out)
+    assert "return 2 * s[0] + min(len(CALLS), 2)" in [each["becomes"] for each in told["survived"]]
+    assert told["wrong"] == []
+
+
 def test_a_mutant_that_is_no_mistake_is_declared_with_its_reason(course, capsys):
     test_a_check_on_one_subject_alone_lets_mutants_survive(course, capsys)
     declared = (

@@ -146,16 +146,19 @@ def write_each(
     limits: Limits,
     runner: Runner,
     store: Path,
-) -> list[Artifact]:
-    """The files that the function writes for each subject, up to the first that it does not, by one process."""
+) -> tuple[str, list[Artifact]]:
+    """Where the files come from, and the file that the function writes for each subject, up to the first without one.
+
+    One process makes all calls, as in `obtain_each`.
+    """
     file = locate(submission, form.file)
     if not isinstance(file, str) or not present(submission, file, form.function):
-        return []
+        return "", []
+    contents = written.run_each(form, file, submission, subjects, limits=limits, runner=runner)
     found: list[Artifact] = []
     with contextlib.suppress(WrongTypeError):
-        contents = written.run_each(form, file, submission, subjects, limits=limits, runner=runner)
         found.extend(written.keep(content, form, store) for content in contents)
-    return found
+    return f"{file}:{form.function}", found
 
 
 def _run(

@@ -139,6 +139,16 @@ def test_a_measurement_is_plain_data(inspect):
     assert inspect("count_words", parameters={"longer_than": 4}).value == 0
 
 
+def test_several_files_are_measured_up_to_the_first_that_cannot_be(inspect, tmp_path):
+    files = {}
+    for name, text in {"a": "conv relu", "b": "conv", "d": ""}.items():
+        (tmp_path / name).write_text(text)
+        files[f"{name}/model.txt"] = tmp_path / name
+    several = [(f"{name}/model.txt", {"longer_than": 0}) for name in "abcd"]  # there is no 'c'
+    assert inspect("count_words", beside=files, several=several).value == [3, 2, 1]
+    assert inspect("refuses", beside=files, several=several).status == "refused"
+
+
 @pytest.mark.parametrize(
     ("function", "status", "reason"),
     [
