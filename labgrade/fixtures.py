@@ -68,11 +68,21 @@ def samples(folder: Path) -> list[Sample]:
     if (folder / EXEMPLAR).is_dir() and EXEMPLAR not in names:
         names.append(EXEMPLAR)
     names.sort(key=lambda name: (name != EXEMPLAR, EXEMPLAR not in name, name))
+    if absent := [name for name in names if not (folder / name).is_dir()]:
+        raise SpecError([_absent(folder, name) for name in absent])
     return [
         Sample(name=name, expected=_expected(folder / f"{name}{_EXPECTED}"), explained=_survivors(folder, name))
         for name in names
-        if (folder / name).is_dir()
     ]
+
+
+def _absent(folder: Path, name: str) -> Finding:
+    """Where only the verdicts of a sample are there, nothing would be tried, and nobody would know."""
+    message = (
+        f"there is no folder '{name}' beside this file, so nothing is tried; "
+        f"if .gitignore leaves it out, add the line '!{folder.name}/{name}/'"
+    )
+    return Finding(Mark(str(folder / f"{name}{_EXPECTED}"), 1, 1), message)
 
 
 def outcomes(report: TaskReport) -> dict[str, str]:

@@ -141,8 +141,10 @@ _IGNORE = """\
 .venv/
 __pycache__/
 .pytest_cache/
+# students' work is nobody else's business: only samples are the course's; name each with a line of its own
 results/
-# students' work is nobody else's business: only the samples are the course's
+exported/
+kit/
 submissions/*
 !submissions/exemplar/
 !submissions/*.expected.yaml

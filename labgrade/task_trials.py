@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from labgrade import fixtures
+from labgrade.errors import did_you_mean
 from labgrade.forms import BuildForm, RunForm
 from labgrade.results import Submission
 from labgrade.task_grading import TaskGrading
@@ -108,9 +109,13 @@ def samples_as_expected(
 
 
 def _as_expected(report: TaskReport, sample: Sample) -> Iterator[str]:
-    """Where a sample comes to something else than its file says."""
+    """Where a sample comes to something else than its file says; an outcome without points is that of any points."""
     wanted, got = sample.expected[report.id], fixtures.outcomes(report)
     for check in dict.fromkeys((*wanted, *got)):
-        if wanted.get(check) != got.get(check):
-            said, right = (each.get(check, "nothing") for each in (got, wanted))
+        said, right = got.get(check, ""), wanted.get(check, "")
+        if not right:
+            yield f"'{sample.name}' is {said} at '{check}', of which its file says nothing: add '{check}: {said}'"
+        elif not said:
+            yield f"'{sample.name}' has no check '{check}'{did_you_mean(check, got)}"
+        elif right not in (said, said.partition(" ")[0]):
             yield f"'{sample.name}' is {said} at '{check}', expected {right}"

@@ -221,6 +221,29 @@ def test_a_sample_that_comes_to_something_else_shows(course, capsys):
     assert "'half' is PARTIAL 3 at 'main', expected CORRECT 6" in capsys.readouterr().out
 
 
+def test_a_sample_may_say_its_outcomes_alone_and_hears_which_it_leaves_out(course, capsys):
+    (course / "submissions/half").mkdir()
+    (course / "submissions/half/answers.yaml").write_text("double: {size: 3}\n")
+    expected = course / "submissions/half.expected.yaml"
+    expected.write_text("double: {main: PARTIAL, 'others[dilated]': SKIPPED}\n")
+    assert main(["test", "--no-mutants"]) == 0
+    expected.write_text("double: {main: CORRECT, mian: SKIPPED}\n")
+    assert main(["test", "--no-mutants"]) == 1
+    said = capsys.readouterr().out
+    assert "'half' is PARTIAL 3 at 'main', expected CORRECT" in said
+    assert "'half' has no check 'mian'; did you mean 'main'?" in said
+    line = "'half' is SKIPPED 0 at 'others[dilated]', of which its file says nothing: add 'others[dilated]: SKIPPED 0'"
+    assert line in said
+
+
+def test_a_sample_whose_folder_was_left_out_is_no_silent_success(course, capsys):
+    (course / "submissions/half.expected.yaml").write_text("double: {main: PARTIAL 3}\n")
+    assert main(["test", "--no-mutants"]) == 2
+    said = capsys.readouterr().err
+    assert "half.expected.yaml:1:1: there is no folder 'half' beside this file" in said
+    assert "add the line '!submissions/half/'" in said
+
+
 def test_a_task_that_pays_for_nothing_shows(course, capsys):
     change(course / "submissions/exemplar/hw.py", "2 *", "__import__('random').choice([2, 3, 4, 5, 6, 7]) *")
     assert main(["test", "--no-mutants"]) == 1
