@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from labgrade import (
     course,
+    kit_templates,
     output,
     pages,
     pipeline,
@@ -77,7 +78,8 @@ def _without_kit(who: Submission) -> Submission:
     """The submission without what a kit brought: a subject is no answer, a spec no report."""
     if course.KIT not in who.files:
         return who
-    return replace(who, files=tuple(each for each in who.files if each.partition("/")[0] not in course.KIT_FOLDERS))
+    brought = {*course.KIT_FOLDERS, course.KIT, kit_templates.START}
+    return replace(who, files=tuple(each for each in who.files if each.partition("/")[0] not in brought))
 
 
 def chosen(found: Course, lab: str | None, ids: list[str] | None) -> list[Path]:
@@ -139,6 +141,9 @@ def _exit_code(report: Report) -> int:
 def validate(options: argparse.Namespace) -> int:
     """Report every finding of the specs; with --compute, of their published values and misconceptions too."""
     found = course.find(Path.cwd())
+    if not options.paths and not Path("specs").is_dir():
+        message = "there is no folder 'specs' here: go to the folder of a course, or name what to validate"
+        raise UsageError(message)
     paths = [path for given in options.paths or [found.specs] for path in _below(given)]
     specs = spec.read_all([path for path in paths if path.suffix != ".yml"], found)
     findings = [finding for read in specs for finding in read.findings]

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from labgrade import course, model_options, spec, zoo_onnx
+from labgrade.errors import did_you_mean
 from labgrade.values import show
 
 if TYPE_CHECKING:
@@ -17,6 +18,13 @@ if TYPE_CHECKING:
     from labgrade.course import Course
     from labgrade.registry import Entry, Parameter
 
+_ONE = {
+    "quantities": "quantity",
+    "checkers": "checker",
+    "subjects": "subject",
+    "models": "model",
+    "tasks": "task",
+}
 KINDS = ("quantities", "checkers", "subjects", "models", "tasks")
 _FEW = 3  # of so many all is shown
 _ONNX_OPTIONS = "opset, exporter, dynamic_batch, external_data, and those of the model"
@@ -46,23 +54,39 @@ def run(options: argparse.Namespace) -> int:
     found = course.find(Path.cwd())
     match options.what:
         case "tasks":
-            _tasks(found, options.word, console)
+            known = _tasks(found, options.word, console)
         case "models" | "subjects":
-            names = [name for name in zoo_onnx.models() if options.word in name]
-            for name in names:
-                console.print(name, markup=False)
-                if options.what == "subjects":
-                    _subject(name, console)
+            known = list(zoo_onnx.models())
+            for name in known:
+                if _holds(options.word, name):
+                    console.print(name, markup=False)
+                    if options.what == "subjects":
+                        _subject(name, console)
         case _:
-            _entries(found, options.what, options.word, console)
+            known = _entries(found, options.what, options.word, console)
+    if options.word and not any(_holds(options.word, text) for text in known):
+        names = [text.partition("\n")[0] for text in known]
+        near = did_you_mean(options.word, names) or f"; without a word, all {len(known)} are listed"
+        print(f"no {_ONE[options.what]} holds '{options.word}'{near}", file=sys.stderr)  # noqa: T201
     return 0
 
 
-def _entries(found: Course, what: str, word: str, console: Console) -> None:
+def _holds(word: str, text: str) -> bool:
+    """Whether a text holds a word, whatever its case: `KV cache` is in `kv_cache_bytes`."""
+    return _spaced(word) in _spaced(text)
+
+
+def _spaced(text: str) -> str:
+    return text.lower().replace("_", " ")
+
+
+def _entries(found: Course, what: str, word: str, console: Console) -> list[str]:
+    """Show what holds the word. The name of each that there is, with its docstring below."""
     registry = found.quantities if what == "quantities" else found.checkers
     for finding in registry.findings:
         console.print(f"{finding}", style="red", markup=False)
-    entries = [entry for _, entry in sorted(registry.entries.items()) if word in entry.name or word in entry.docstring]
+    texts = {name: f"{name}\n{entry.docstring}" for name, entry in sorted(registry.entries.items())}
+    entries = [registry.entries[name] for name, text in texts.items() if _holds(word, text)]
     named = [entry for entry in entries if entry.name == word]
     for entry in entries:
         console.print(f"[bold]{entry.name}[/]  {entry.description}")
@@ -75,6 +99,7 @@ def _entries(found: Course, what: str, word: str, console: Console) -> None:
         body = entry.docstring.partition("\n")[2].strip()
         if body and (len(entries) <= _FEW or entry in named):
             console.print("".join(f"\n      {line}" if line else "\n" for line in body.splitlines()), markup=False)
+    return list(texts.values())
 
 
 def _of_quantity(entry: Entry) -> list[str]:
@@ -107,7 +132,7 @@ def _some(key: str, parameter: Parameter) -> str:
     choices = parameter.schema.get("enum")
     if isinstance(choices, list):
         return str(choices[0])
-    return "[Conv2d]" if key == "layers" else "1"
+    return "[Conv2d]" if key == "layers" and parameter.schema.get("type") == "array" else "1"
 
 
 def _of_checker(entry: Entry) -> list[str]:
@@ -139,10 +164,15 @@ def _subject(name: str, console: Console) -> None:
     console.print(f"    example: {command}", markup=False, style="dim")
 
 
-def _tasks(found: Course, word: str, console: Console) -> None:
+def _tasks(found: Course, word: str, console: Console) -> list[str]:
+    known = []
     for read in spec.read_all(spec.files(found.specs), found):
         if read.task is None:
+            known.append(read.path.stem)
             console.print(f"{read.path.stem}: broken; see labgrade validate", style="red", markup=False)
-        elif word in read.task.id or word in read.task.title:
-            task = read.task
+            continue
+        task = read.task
+        known.append(f"{task.id}\n{task.lab}/{task.id} {task.title}")
+        if _holds(word, known[-1]):
             console.print(f"{task.lab}/{task.id}  {task.title} ({show(task.points)} points)", markup=False)
+    return known

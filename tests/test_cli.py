@@ -186,6 +186,48 @@ def test_list_shows_what_there_is(course, capsys):
     assert sum(name.endswith(".onnx") for name in names) == 15
 
 
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        (["quantities", "sizes off"], "no quantity holds 'sizes off'"),
+        (["checkers", "equals"], "no checker holds 'equals'; did you mean 'equal'?"),
+        (["subjects", "gpt"], "no subject holds 'gpt'; without a word, all "),
+        (
+            ["models", "torchvision/resnet-18"],
+            "no model holds 'torchvision/resnet-18'; did you mean 'torchvision/resnet",
+        ),
+        (["tasks", "tsak"], "no task holds 'tsak'; did you mean 'task'?"),
+    ],
+)
+def test_list_says_so_where_nothing_holds_the_word(course, capsys, asked, said):
+    assert main(["list", *asked]) == 0
+    shown = capsys.readouterr()
+    assert shown.err.startswith(said)
+    assert shown.out == ""
+
+
+def test_list_finds_a_word_in_any_case_and_words_of_a_name(course, capsys):
+    main(["list", "quantities", "Weight BYTES"])
+    assert "weight_bytes" in capsys.readouterr().out
+    main(["list", "tasks", "A TASK"])
+    assert capsys.readouterr().out == "lab/task  A task (10 points)\n"
+
+
+def test_an_example_of_a_convention_fits_its_type(course, capsys):
+    (course / "reference/deep.py").write_text(
+        "def deep(subject, *, layers: int) -> int:\n    'Deep.'\n    return layers\n"
+    )
+    main(["list", "quantities", "deep"])
+    assert "example: labgrade compute deep --model torchvision/resnet18 --set layers=1\n" in capsys.readouterr().out
+
+
+def test_validate_away_from_a_course_does_not_praise_specs_of_ours(course, capsys, monkeypatch):
+    (course / "empty").mkdir()
+    monkeypatch.chdir(course / "empty")
+    assert main(["validate"]) == 2
+    assert "there is no folder 'specs' here: go to the folder of a course" in capsys.readouterr().err
+
+
 def test_validate_says_all_that_is_wrong(course, capsys):
     assert main(["validate"]) == 0
     assert capsys.readouterr().out == "1 spec, nothing wrong\n"

@@ -176,6 +176,18 @@ def test_a_kit_as_it_is_hands_in_nothing(own, capsys, monkeypatch):
     assert "'total' in hw.py is as in the template, and 2 other places hold nothing" in out
 
 
+def test_what_a_kit_brings_is_no_report(own, capsys, monkeypatch):
+    main(["kit", "lab", "--out", "kit"])
+    monkeypatch.chdir(own / "kit")
+    for name in ("report.md", "hw.py", "answers.yaml"):
+        (own / "kit" / name).unlink()
+    capsys.readouterr()
+    assert main(["check", ".", "--course", "."]) == 1
+    out = " ".join(capsys.readouterr().out.split())
+    assert "MISSING total" in out
+    assert "START.md" not in out
+
+
 def test_a_hint_that_a_statement_gives_away_is_told(own, capsys):
     spec_file = own / "specs/lab/task.yaml"
     spec_file.write_text(TASK.replace("How large is it?", "How large is it? (zqhid misconception)"))

@@ -56,6 +56,7 @@ def unread(submission: Submission) -> Verdict:
 def notes(forms: list[Form], kind: AnswerType, submission: Submission) -> list[Note]:
     """What each form finds in its place, in the order of the forms, each once."""
     found = [note for form in forms for note in _notes(form, kind, submission)]
+    found += _unannounced([form for form in forms if isinstance(form, TextForm) and form.file is None], submission)
     return sorted(dict.fromkeys(found), key=lambda note: (not note.unread, note.blank))
 
 
@@ -193,6 +194,27 @@ def _said(form: TextForm, words: str, document: Document) -> Iterator[Note]:
         first = words_pattern(words).search(document.text)
         if first is not None:
             yield Note(text=f"the words '{words}' stand on line {document.line(first.start())}")
+
+
+def _unannounced(forms: list[TextForm], submission: Submission) -> Iterator[Note]:
+    """A section that holds numbers, and none of the words behind which the answer is looked for."""
+    words = [form.after for form in forms if form.after is not None]
+    if not words or len(words) < len(forms):
+        return
+    heading = " / ".join(forms[0].report or ())
+    for path in find_reports(submission):
+        document = read_document(submission, path)
+        if not isinstance(document, Document):
+            continue
+        for span in sections(document, forms[0].report or ()):
+            text = document.text[span.start : span.end]
+            lines = [line for line in text.splitlines() if not line.lstrip().startswith("#")]
+            told = any(words_pattern(each).search(text) for each in words)
+            if not told and any(letter.isdigit() for line in lines for letter in line):
+                under = f" under '{heading}'" if heading else ""
+                missing = f"in {path}{under} the words '{words[0]}' are missing: write them before the answer"
+                yield Note(text=missing)
+                return
 
 
 def _no_heading(form: TextForm, document: Document) -> str:

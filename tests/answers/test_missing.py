@@ -3,7 +3,7 @@
 import pytest
 
 from labgrade.answers import obtain
-from labgrade.forms import AnswerSpec, CallForm, EntryForm, RunForm, TextForm
+from labgrade.forms import AnswerSpec, CallForm, EntryForm, RunForm, TableType, TextForm
 from labgrade.model import Limits
 from labgrade.results import Answer
 from labgrade.verdict import Outcome
@@ -78,6 +78,29 @@ def test_a_number_that_cannot_be_read_waits_for_a_person(found, line, hint):
     verdict = found({"report.md": f"# 2-1-1\n\n{line}\n"}).verdict
     assert verdict.outcome is Outcome.MANUAL
     assert hint in verdict.hint
+
+
+@pytest.mark.parametrize(
+    "text", ["# 2-1-1\n\n## 2-1-1 b\n", "# 2-1-1\n\n<!-- Total: 5 -->\n", "# 2-1-1\n\nTotal: many\n", "# 2-1-2\n\n5\n"]
+)
+def test_words_are_not_said_to_be_missing_where_nothing_or_something_else_is(found, text):
+    assert "are missing" not in found({"report.md": text}).verdict.hint
+
+
+@pytest.mark.parametrize("kind", ["count", TableType(row="kind", columns={"number": "count"})])
+def test_words_that_a_section_lacks_are_named(found, kind):
+    forms = (TextForm(after="Number of each", report=("2-1-1",)),)
+    verdict = found({"report.md": "# 2-1-1\n\n| kind | number |\n|---|---|\n| conv | 5000 |\n"}, forms, kind).verdict
+    hint = "in report.md under '2-1-1' the words 'Number of each' are missing: write them before the answer"
+    assert (verdict.outcome, verdict.hint) == (Outcome.MISSING, hint)
+
+
+def test_of_several_words_the_first_is_named(found):
+    forms = (TextForm(after="Total", report=("2-1-1",)), TextForm(after="Sum", report=("2-1-1",)))
+    assert found({"report.md": "# 2-1-1\n\nIt is 5.\n"}, forms).verdict.hint == (
+        "in report.md under '2-1-1' the words 'Total' are missing: write them before the answer"
+    )
+    assert "are missing" not in found({"report.md": "# 2-1-1\n\nSum: many, or 5 of them\n"}, forms).verdict.hint
 
 
 def test_a_template_as_it_was_is_said_in_one_line(found):
