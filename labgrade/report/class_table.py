@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import statistics
-from collections import Counter
 from typing import TYPE_CHECKING
 
 from labgrade.policy import settled
@@ -71,7 +70,7 @@ def _table(submissions: Sequence[SubmissionReport]) -> tuple[list[str], list[lis
     if any(submission.deductions for submission in submissions):
         heads.append("late")
         columns.append([f"-{sums.points(total.deducted)}" if total.deducted else "." for total in totals])
-    counts = [Counter(check.verdict.outcome for check in sums.checks(submission)) for submission in submissions]
+    counts = [sums.counts(submission) for submission in submissions]
     for head, outcomes in _COLUMNS.items():
         heads.append(head)
         columns.append([str(sum(count[outcome] for outcome in outcomes) or ".") for count in counts])

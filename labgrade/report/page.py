@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 WIDEST = 100  # longer lines are hard to read
 NARROWEST = 40  # below this, wrapping makes things worse
 LONGEST_TEXT = 1500  # characters of one message
-MOST_LINES = 20
+MOST_LINES = 40  # a small network as a program has some 30
+WHOLE = "; a page or the JSON has all of it"
 
 
 class Page:
@@ -54,8 +55,10 @@ class Page:
 
     def paragraph(self, text: str, *, indent: int, label: str = "", style: str = "") -> None:
         """A text below something: every line indented, and further where it begins with a label."""
-        lines = _clipped(text).splitlines() or [""]
-        lines = lines[:MOST_LINES] + ["..."] * (len(lines) > MOST_LINES)
+        every = text.splitlines()
+        lines = _clipped("\n".join(every[:MOST_LINES])).splitlines() or [""]
+        if len(every) > MOST_LINES:
+            lines.append(f"... ({len(every) - MOST_LINES:,} more lines{WHOLE})")
         for number, each in enumerate(lines):
             head = label if number == 0 else " " * cell_len(label)
             self.line(
@@ -90,5 +93,5 @@ class Page:
 def _clipped(text: str) -> str:
     if len(text) <= LONGEST_TEXT:
         return text
-    kept = LONGEST_TEXT - 50  # with what follows still short enough, so that cutting again changes nothing
-    return f"{text[:kept]}... ({len(text) - kept:,} more characters)"
+    kept = LONGEST_TEXT - 100  # with what follows still short enough, so that cutting again changes nothing
+    return f"{text[:kept]}... ({len(text) - kept:,} more characters{WHOLE})"

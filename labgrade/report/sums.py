@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 from labgrade.values import show
+from labgrade.verdict import Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,6 +20,20 @@ if TYPE_CHECKING:
 def checks(submission: SubmissionReport) -> Iterator[Graded]:
     """All checks of all tasks."""
     return (check for task in submission.tasks for check in task.checks)
+
+
+def counts(submission: SubmissionReport) -> Counter[Outcome]:
+    """How many checks ended how: cases of one that ended alike count once, and a bonus that is not there is not missed.
+
+    So a page, a table and the report of one submission say the same numbers.
+    """
+    ended = {
+        (task.id, check.id.partition("[")[0], check.verdict.outcome)
+        for task in submission.tasks
+        for check in task.checks
+        if not (check.bonus and check.verdict.outcome is Outcome.MISSING)
+    }
+    return Counter(outcome for _, _, outcome in ended)
 
 
 def moment(said: str) -> str:

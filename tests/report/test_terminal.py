@@ -104,7 +104,7 @@ def test_staff_sees_facts_and_no_advice():
                 graded("a", 2, without_value(Outcome.MISSING, "no")),
                 graded("b", 9, without_value(Outcome.MISSING, "no")),
             ],
-            "do first: 2-1 a, b, worth 11 points more: no",
+            "do first: 2-1 a, b, worth 11 points more: no",  # one thing to do: to hand it in
         ),
         (
             [graded("a", 2, incorrect("one")), graded("b", 2, incorrect("two"))],
@@ -178,13 +178,30 @@ def test_several_submissions_end_with_a_table():
 3 submissions
 ────────────────────────────────────────────────────────────────────────────────
                 points  right  partly  wrong  missing  waiting  submission
-31.68 to 39.68 / 59.33      3       2      3        2        2  student42
+31.68 to 39.68 / 59.33      3       2      3        1        2  student42
                20 / 20      3       .      .        .        .  王小明 (perfect)
                 0 / 20      .       .      .        2        .  empty
 ────────────────────────────────────────────────────────────────────────────────
 median 20, from 0 to 31.68 points; 1 of 3 submissions still wait for a person
 """)
     assert "submissions" not in text_of(ONE)
+
+
+def test_a_table_counts_a_check_once_and_misses_no_bonus():
+    """As the report of one submission does: its cases on one line, and no bonus among what is missing."""
+    nothing = without_value(Outcome.MISSING, "no")
+    checks = (
+        graded("a", 5, nothing),
+        graded("more[x]", 2, nothing),
+        graded("more[y]", 2, nothing),
+        graded("extra", 1, nothing, bonus=True),
+        graded("b[x]", 1, correct()),
+        graded("b[y]", 1, incorrect("no")),
+    )
+    ann = SubmissionReport(name="ann", tasks=(task("1", "T", *checks),))
+    lines = text_of(Report(submissions=(ann, replace(ann, name="bob")))).splitlines()
+    assert "missing: 1 (a, more[x, y])" in lines
+    assert lines[-4].split() == ["1", "1", ".", "1", "2", ".", "ann"]
 
 
 def test_late_points_have_a_column_and_points_of_one_lab_are_said_once():
@@ -280,8 +297,10 @@ def test_names_and_origins_are_safe_too(text):
 
 def test_a_flood_is_cut():
     shown = text_of(one_check(graded("a", 5, incorrect("x" * 100_000)), graded("b", 5, incorrect("x\n" * 1000))))
-    assert "...(98,550morecharacters)" in "".join(shown.split())
-    assert shown.count("\n") < 60
+    together = "".join(shown.split())
+    assert "...(98,600morecharacters;apageortheJSONhasallofit)" in together
+    assert "...(960morelines;apageortheJSONhasallofit)" in together
+    assert shown.count("\n") < 80
 
 
 def test_points_are_shown_to_hundredths():

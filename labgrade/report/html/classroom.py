@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import statistics
-from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -74,7 +73,7 @@ def render(report: Report) -> str:
 
 
 def _row(submission: SubmissionReport) -> _Row:
-    found = Counter(check.verdict.outcome for check in sums.checks(submission))
+    found = sums.counts(submission)
     return _Row(
         submission=submission,
         total=policy.settled(submission),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -82,7 +81,7 @@ def render(report: Report) -> str:
     }
     every = [(step, anchors[step.task.id, step.checks[0].id], _called(step)) for step in steps.steps(submission)]
     todo = [item for item in every if not item[0].missing]
-    count = Counter(check.verdict.outcome for check in sums.checks(submission))
+    count = sums.counts(submission)
     return page.render(
         "student.html",
         submission=submission,
