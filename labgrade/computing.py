@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from labgrade import conventions, course, schema_errors, spec, yamlfile, zoo_onnx
 from labgrade.errors import UsageError, did_you_mean
 from labgrade.handed_in import Measurer, UnfitError
-from labgrade.model import InputSpec, Limits, QuantityCall, SubjectSpec
+from labgrade.model import CONFIG, InputSpec, Limits, QuantityCall, SubjectSpec
 from labgrade.oracle import Oracle
 from labgrade.sandbox.runner import Runner
 from labgrade.values import Artifact, show
@@ -28,6 +28,11 @@ if TYPE_CHECKING:
 
 _NOT_SHOWN = ("also_named", "also_right", "optional")
 DIFFERS = "*"
+_COMPUTED_OF = {
+    "subject": "a model, such as torchvision/resnet18",
+    "artifact": "an ONNX file, such as torchvision/resnet18.onnx",
+    "config": "a config, such as --config layers=12 heads=8",
+}
 
 
 def add_to(verbs: Any) -> None:
@@ -37,6 +42,9 @@ def add_to(verbs: Any) -> None:
     what = parser.add_mutually_exclusive_group(required=True)
     what.add_argument("--model", metavar="NAME", help="such as torchvision/resnet18, or torchvision/resnet18.onnx")
     what.add_argument("--file", type=Path, metavar="FILE", help="an ONNX file")
+    what.add_argument(
+        "--config", nargs="+", metavar="KEY=VALUE", help="plain data in place of a model, such as layers=12 heads=8"
+    )
     what.add_argument("--task", metavar="TASK", help="the subject of a task, such as 2-1-4-macs")
     parser.add_argument("--input", metavar="SHAPE", help="such as 1,3,224,224 (the default)")
     parser.add_argument(
@@ -62,9 +70,9 @@ def run(options: argparse.Namespace) -> int:
     entry = entries[options.quantity]
     chosen = _parameters(options.set, entry)
     subject = _subject(options, found)
-    wanted = entry.takes[:1] == ("artifact",)
-    if wanted != subject.is_onnx:
-        what = "an ONNX file, such as torchvision/resnet18.onnx" if wanted else "a model, such as torchvision/resnet18"
+    kind = "config" if subject.is_config else "artifact" if subject.is_onnx else "subject"
+    if entry.takes[:1] != (kind,):
+        what = _COMPUTED_OF.get("".join(entry.takes[:1]), "nothing that labgrade knows: see docs/write-a-quantity.md")
         message = f"'{options.quantity}' is computed of {what}; '{subject.short_name}' is none"
         raise UsageError(message)
     with _asking(found) as ask:
@@ -108,6 +116,8 @@ def _subject(options: argparse.Namespace, found: Course) -> SubjectSpec:
     if options.file is not None and not options.file.is_file():
         message = f"there is no file '{options.file}'"
         raise UsageError(message)
+    if options.config is not None:
+        return SubjectSpec(model=CONFIG, options=_options(options.config, "--config"), input=InputSpec(shape=()))
     return SubjectSpec(
         model=options.model or "",
         file=str(options.file.absolute()) if options.file is not None else "",
@@ -125,12 +135,15 @@ def _of_task(options: argparse.Namespace, found: Course) -> SubjectSpec:
     if about is None or about.handed_in:
         message = f"'{options.task}' is about no subject of ours"
         raise UsageError(message)
+    if about.is_config and (options.input or options.option):
+        message = f"'{options.task}' is about a config, which has no --input and no --option"
+        raise UsageError(message)
     given = about.input if options.input is None else replace(about.input, shape=shape_of(options.input))
     return replace(about, input=given, options={**about.options, **_options(options.option)})
 
 
-def _options(settings: list[str]) -> dict[str, Any]:
-    return {key: yamlfile.load(text, "--option").data for key, text in (_pair(each, "--option") for each in settings)}
+def _options(settings: list[str], flag: str = "--option") -> dict[str, Any]:
+    return {key: yamlfile.load(text, flag).data for key, text in (_pair(each, flag) for each in settings)}
 
 
 def _pair(setting: str, flag: str) -> tuple[str, str]:

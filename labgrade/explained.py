@@ -34,7 +34,7 @@ def with_explanation(verdict: Verdict, value: Value, item: Item, oracle: Oracle,
     check, subject = item.check, item.subject
     if verdict.outcome not in _WRONG or known or not isinstance(value, Number) or subject is None or check.measured:
         return verdict
-    said = explain(value, list(_truths(item, oracle, quantities)), subject.input.shape[0])
+    said = explain(value, list(_truths(item, oracle, quantities)), next(iter(subject.input.shape), 1))
     if not said:
         return verdict
     if check.hidden:

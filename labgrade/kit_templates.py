@@ -20,6 +20,7 @@ _TYPES = {
     "model": "torch.nn.Module",
     "input": "torch.Tensor",
     "input_size": "tuple[int, ...]",
+    "config": "dict",
     "m": "int",
     "k": "int",
     "n": "int",
@@ -180,6 +181,8 @@ def _about(task: Task, file: str) -> str:
 
 
 def _subject(subject: SubjectSpec, file: str) -> str:
+    if subject.is_config:
+        return "a config: " + ", ".join(f"`{key}: {value}`" for key, value in subject.options.items())
     options = "".join(f", {key}={value!r}" for key, value in subject.options.items())
     shape = "x".join(map(str, subject.input.shape))
     where = f", the file {file}" if file else ""

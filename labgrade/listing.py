@@ -103,7 +103,7 @@ def _entries(found: Course, what: str, word: str, console: Console) -> list[str]
 
 
 def _of_quantity(entry: Entry) -> list[str]:
-    of = "an ONNX file" if entry.takes[:1] == ("artifact",) else "a model"
+    of = {"artifact": "an ONNX file", "config": "a config"}.get("".join(entry.takes[:1]), "a model")
     lines = [f"of {of}, gives {entry.returns or 'anything'}{unit(entry)}"]
     return [*lines, f"example: {example(entry)}"]
 
@@ -124,6 +124,8 @@ def example(entry: Entry) -> str:
     settings = "".join(
         f" --set {key}={_some(key, parameter)}" for key, parameter in entry.parameters.items() if parameter.required
     )
+    if entry.takes[:1] == ("config",):
+        return f"labgrade compute {entry.name} --config NAME=VALUE ...{settings}"
     return f"labgrade compute {entry.name} --model {model}{settings}"
 
 

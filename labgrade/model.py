@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from labgrade.forms import AnswerSpec
 
 Plain: TypeAlias = "bool | int | float | str | list[Plain] | dict[str, Plain] | None"
+CONFIG = "config"  # in place of a model of the zoo: plain data that says how a model is built
 
 
 # ---- what is analysed ------------------------------------------------------------------------------------------
@@ -33,7 +35,8 @@ class SubjectSpec:
     """What is analysed, with its input: a model of the zoo with its options (`seed` draws the weights), or a file.
 
     One of three is set: `model`, a name of the zoo; `file`, an ONNX file by its path; `handed_in`, a pattern for an
-    ONNX file of the student's own. `passing`: made for one trial, so that nothing of it is kept on disk.
+    ONNX file of the student's own. Where `model` is CONFIG, nothing is built: `options` are all there is, and there is
+    no input. `passing`: made for one trial, so that nothing of it is kept on disk.
     """
 
     input: InputSpec
@@ -47,8 +50,15 @@ class SubjectSpec:
 
     @property
     def short_name(self) -> str:
-        """The model without its collection, the file without its folder: `resnet18`, `lenet.onnx`."""
+        """The model without its collection, the file without its folder: `resnet18`, `lenet.onnx`; a config's name."""
+        if self.is_config:
+            return re.sub(r"[^\w.-]+", "-", str(self.options.get("name", CONFIG)))
         return (self.model or self.file or self.handed_in).rpartition("/")[2]
+
+    @property
+    def is_config(self) -> bool:
+        """Whether it is plain data, and nothing is built of it."""
+        return self.model == CONFIG
 
     @property
     def is_onnx(self) -> bool:

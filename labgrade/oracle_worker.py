@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from labgrade import zoo, zoo_onnx
+from labgrade.model import CONFIG
 from labgrade.registry import read
 
 if TYPE_CHECKING:
@@ -68,7 +69,9 @@ def _quantities(folder: Path) -> Registry:
     return read("quantity", (folder,))
 
 
-def _subject(plain: dict[str, Any], subjects: dict[str, zoo.Subject]) -> zoo.Subject:
+def _subject(plain: dict[str, Any], subjects: dict[str, zoo.Subject]) -> zoo.Subject | dict[str, Any]:
+    if plain["model"] == CONFIG:
+        return dict(plain["options"])
     key = json.dumps(plain, sort_keys=True)
     if key not in subjects:
         if len(subjects) >= _REMEMBERED:

@@ -15,7 +15,7 @@ from labgrade.verdict import as_credit
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-_WHICH = ("model", "file", "handed_in")
+_WHICH = ("model", "file", "handed_in", "config")
 _SUBJECT_KEYS = (*_WHICH, "options", "seed", "input")
 _LEAST_TOLD = 5  # characters: shorter words stand in any text by chance
 
@@ -67,6 +67,9 @@ def _inherited(case: dict[str, Any], main: dict[str, Any]) -> dict[str, Any]:
     own = any(word in case for word in _WHICH)
     from_main = {key: value for key, value in main.items() if not (own and key in _WHICH)}
     whole = {**copy.deepcopy(from_main), **case}
+    if "config" in case:
+        kept = {key: copy.deepcopy(value) for key, value in main.get("config", {}).items() if key != "name"}
+        whole = {"config": {**kept, **case["config"]}}
     return {key: whole[key] for key in _SUBJECT_KEYS if key in whole}
 
 

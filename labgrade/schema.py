@@ -90,9 +90,11 @@ def _subject(models: tuple[str, ...], required: list[str]) -> Schema:
         "title": "a subject",
         "type": "object",
         "additionalProperties": False,
-        "required": list(required),
+        "if": {"required": ["config"]},
+        "else": {"required": list(required)},
         "properties": {
             "model": {"title": "model", "enum": list(models)},
+            "config": _config(),
             "file": {"type": "string", "title": "an ONNX file beside the spec", "pattern": r"\.onnx$"},
             "handed_in": {
                 "type": "string",
@@ -125,6 +127,18 @@ def _subject(models: tuple[str, ...], required: list[str]) -> Schema:
                 "else": shape(),
             },
         },
+    }
+
+
+def _config() -> Schema:
+    """Plain data by name: what a quantity that takes a `config`, and a function that is given it, get as a dict."""
+    plain: Schema = {"type": ["number", "string", "boolean", "array", "object"]}
+    return {
+        "title": "a config",
+        "type": "object",
+        "minProperties": 1,
+        "propertyNames": {"title": "name in a config", "type": "string", "pattern": r"^[A-Za-z_][A-Za-z0-9_]*$"},
+        "additionalProperties": plain,
     }
 
 

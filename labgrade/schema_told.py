@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 # By the title of what holds the key, else by the key alone.
 _TOLD = {
     "title": "What the task or the lab is called, in a line.",
-    "subject": "What is analysed: a model of the zoo, an ONNX file, or one that students hand in.",
+    "subject": "What is analysed: a model of the zoo, an ONNX file, one that students hand in, or a config.",
     "answers": "What is asked for, by name: each with its type and the forms in which it may be handed in.",
     "checks": "What is graded, one point or a few at a time.",
     "limits": "What the student's code may use; a lab's lab.yaml gives defaults.",
@@ -21,6 +21,7 @@ _TOLD = {
     "file": "A file of the submission, or one that the program wrote.",
     "a subject file": "An ONNX file beside the spec.",
     "handed_in": "An ONNX file of the student's own, by a pattern: everything is computed of that file.",
+    "config": "In place of a model: plain data by name, such as layers and heads; a case changes what it names.",
     "input": "The input's shape, batch first: `[1, 3, 224, 224]`, or `{shape, fill, seed}`.",
     "frozen": "Names of modules whose parameters are not trained (requires_grad=False).",
     "tiled": "The size of the tiles into which each linear layer is cut.",

@@ -120,12 +120,15 @@ class _Finder:
         if "call" in form and "subject" not in self.data:
             self._find(path, "a 'call' is handed the subject, and this task has none")
         if "run" in form:
-            for place, message in spec_runs.findings(form, path, kind, self.loaded, has_subject="subject" in self.data):
+            for place, message in spec_runs.findings(form, path, kind, self.loaded, has_subject=self._is_built()):
                 self._find(place, message)
         elif form and "call" not in form and "entry" not in form:
             self._where(form, path, kind)
         if isinstance(form.get("find"), str):
             self._pattern(form["find"], (*path, "find"))
+
+    def _is_built(self) -> bool:
+        return "subject" in self.data and "config" not in _dict(self.data["subject"])
 
     def _where(self, form: dict[str, Any], path: Path, kind: object) -> None:
         words = [word for word in ("after", "find") if word in form]

@@ -34,8 +34,9 @@ def findings(data: dict[str, Any], check: dict[str, Any], path: Path) -> Iterato
             (*here, "among"),
             "'sizes' are those of linear layers in an ONNX file, and the subject is none of the zoo's",
         )
-    if among != "sizes" and (subject.get("model") == _LAYER or "handed_in" in subject):
-        yield (*here, "among"), f"random networks don't take the place of '{subject.get('model') or 'handed_in'}'"
+    other = next((word for word in ("handed_in", "config") if word in subject), "")
+    if among != "sizes" and (subject.get("model") == _LAYER or other):
+        yield (*here, "among"), f"random networks don't take the place of '{subject.get('model') or other}'"
 
 
 def _dict(value: object) -> dict[str, Any]:

@@ -15,8 +15,10 @@ if TYPE_CHECKING:
     from labgrade.course import Course
     from labgrade.yamlfile import Loaded, Path
 
-_WHICH = ("model", "file", "handed_in")
+_WHICH = ("model", "file", "handed_in", "config")
 _IN_MEMORY = frozenset({"model", "input"})
+_BUILT = ("input", "options", "seed")
+_COMPUTED_OF = {"subject": "a model in memory", "artifact": "an ONNX file", "config": "a config"}
 _SOURCES = ("expected", "also_right", "misconceptions")
 
 
@@ -58,12 +60,17 @@ def _besides(data: dict[str, Any]) -> list[dict[str, Any]]:
 
 def _subjects(data: dict[str, Any], main: dict[str, Any], folder: FilePath) -> Iterator[tuple[Path, str]]:
     if main and not any(word in main for word in _WHICH):
-        yield ("subject",), "a subject needs a 'model' of the zoo, a 'file' beside the spec, or 'handed_in'"
+        yield ("subject",), "a subject needs a 'model' of the zoo, a 'file' beside the spec, 'handed_in', or a 'config'"
     places = [(("subject",), main), *(case for path, check in _checks(data) for case in _cases(path, check))]
     for path, subject in places:
         named = [word for word in _WHICH if word in subject]
         if len(named) > 1:
             yield (*path, named[1]), f"give '{named[0]}' or '{named[1]}', not both"
+        built = [word for word in _BUILT if word in subject and "config" in _merged(main, subject)]
+        if built:
+            yield (*path, built[0]), f"a config has no '{built[0]}': write what it needs into 'config'"
+        elif main and subject is not main and ("config" in main) != ("config" in _merged(main, subject)):
+            yield path, "a task is about configs or about models, not both"
         file = subject.get("file")
         if isinstance(file, str) and not (folder / file).is_file():
             yield (*path, "file"), f"there is no file '{file}' beside the spec"
@@ -91,6 +98,11 @@ def _given(data: dict[str, Any], main: dict[str, Any]) -> Iterator[tuple[Path, s
                         (*path, place),
                         "'model_path' needs a subject that is an ONNX file, such as a zoo model's .onnx",
                     )
+                about = {"config" in subject for subject in subjects}
+                if word == "config" and False in about:
+                    yield (*path, place), "'config' needs a subject that is one: 'config: {layers: 12, ...}'"
+                elif word != "config" and True in about:
+                    yield (*path, place), f"'{word}' is of a model, and the subject is a config; give 'config'"
                 if word in _IN_MEMORY and True in files:
                     yield (*path, place), f"'{word}' needs a subject in memory; of an ONNX file, give 'model_path'"
 
@@ -134,7 +146,11 @@ def _quantities(data: dict[str, Any], main: dict[str, Any], course: Course) -> I
             taken = _takes(call, course)
             for subject in those:
                 name = next((str(subject[word]) for word in _WHICH if word in subject), "")
-                if taken == "artifact" and _is_file(subject) is False:
+                if taken and subject and (taken == "config") != ("config" in subject):
+                    other = "a config" if "config" in subject else f"'{name}'"
+                    right = _COMPUTED_OF.get(taken, f"'{taken}'")
+                    yield place, f"quantity '{call['quantity']}' is computed of {right}, not of {other}"
+                elif taken == "artifact" and _is_file(subject) is False:
                     yield place, f"quantity '{call['quantity']}' is computed of an ONNX file, and '{name}' is none"
                 elif taken == "subject" and _is_file(subject):
                     yield (

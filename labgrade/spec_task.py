@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from labgrade.forms import AnswerSpec, AnswerType, TableOfType, TableType
 from labgrade.model import (
+    CONFIG,
     Alternative,
     Beside,
     Check,
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
 _UNITS = {"B": 0, "KB": 1, "MB": 2, "GB": 3}
 _KIB = {"KiB": 10, "MiB": 20, "GiB": 30}
-_OF_A_SUBJECT = ("model", "file", "handed_in", "options", "input", "seed")
+_OF_A_SUBJECT = ("model", "file", "handed_in", "config", "options", "input", "seed")
 
 
 def task(loaded: Loaded, path: Path, limits: Limits) -> Task:
@@ -86,6 +87,10 @@ class _Parser:
         )
 
     def _subject(self, data: Any, main: SubjectSpec | None, here: yamlfile.Path) -> SubjectSpec:
+        if "config" in data:
+            inherited = main.options if main is not None and main.is_config else {}
+            options = {**{key: value for key, value in inherited.items() if key != "name"}, **data["config"]}
+            return SubjectSpec(model=CONFIG, options=options, input=InputSpec(shape=()), mark=self.loaded.mark(here))
         own = data.get("input")
         if own is None and main is not None:
             given = main.input

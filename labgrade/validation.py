@@ -72,7 +72,7 @@ def _uncomputable(task: Task, check: Check, grader: Grader, subject: SubjectSpec
         try:
             expect(source)
         except FaultError as error:
-            broken = _broken(grader, subject)
+            broken = "" if subject.is_config else _broken(grader, subject)
             if broken and broken in str(error):
                 what = f"'{subject.model}' can't be built or does not run on an input of {list(subject.input.shape)}"
                 yield Finding(subject.mark or _start(task), f"{what}: {broken}")

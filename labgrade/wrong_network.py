@@ -142,7 +142,8 @@ def _fits(task: Task, check: Check, function: str) -> bool:
     forms = [form for form in task.answers[check.answer].forms if isinstance(form, CallForm)]
     asked = any(form.function == function for form in forms)
     computed = check.measured is not None or isinstance(check.expected, QuantityCall)
-    searched = task.subject is not None and not task.subject.handed_in and not check.by_hand
+    built = task.subject is not None and not (task.subject.handed_in or task.subject.is_config)
+    searched = built and not check.by_hand
     return asked and computed and searched and not check.hidden
 
 

@@ -47,7 +47,7 @@ def obtain(  # noqa: PLR0913 - each by its name
     """
     called = partial(call.obtain, subject=subject, limits=limits, runner=runner, model=model, store=store)
     ran = partial(run.obtain, subject=subject, limits=limits, runs=runs)
-    about = subject.model if subject is not None else ""
+    about = subject.model if subject is not None and not subject.is_config else ""
     forms = [form for form in wanted.forms if not live_only or _is_live(form)]
     failed: NoAnswer | None = None
     for position, form in enumerate(forms):

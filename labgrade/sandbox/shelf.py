@@ -47,7 +47,11 @@ class Shelf:
         if wanted is None:
             return {}
         given = tuple(told["given"])
-        values: dict[str, object] = {"input_size": tuple(wanted["shape"]), "model_path": ""}  # the path: see jobs
+        values: dict[str, object] = {
+            "input_size": tuple(wanted["shape"]),
+            "config": dict(wanted["options"]),
+            "model_path": "",  # see jobs
+        }
         if needs_values(given):
             subject = self._subject if wanted == self._wanted else self._build(wanted)
             values["model"], values["input"] = subject.with_weights()

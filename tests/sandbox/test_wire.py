@@ -228,5 +228,5 @@ def test_a_long_float_is_infinite_and_a_long_zero_dimension_holds_nothing():
 
 
 def test_every_given_name_is_described():
-    assert set(GIVEN) == {"model", "input", "input_size", "model_path"}
+    assert set(GIVEN) == {"model", "input", "input_size", "model_path", "config"}
     assert all(GIVEN.values())
