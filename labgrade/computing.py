@@ -68,7 +68,10 @@ def run(options: argparse.Namespace) -> int:
         message = f"there is no quantity '{options.quantity}'{did_you_mean(options.quantity, entries)}"
         raise UsageError(message)
     entry = entries[options.quantity]
-    chosen = _parameters(options.set, entry)
+    chosen = conventions_of(options.set, entry)
+    if not options.all_conventions and (lacking := _lacking(entry, chosen)):
+        message = f"'{entry.name}' needs {', '.join(f'--set {key}=...' for key in lacking)}"
+        raise UsageError(message)
     subject = _subject(options, found)
     kind = "config" if subject.is_config else "artifact" if subject.is_onnx else "subject"
     if entry.takes[:1] != (kind,):
@@ -85,6 +88,10 @@ def run(options: argparse.Namespace) -> int:
         else:
             _print(compute(chosen), entry.name, options)
     return 0
+
+
+def _lacking(entry: Entry, chosen: dict[str, Any]) -> list[str]:
+    return [key for key, each in entry.parameters.items() if each.required and key not in chosen]
 
 
 def _print(value: object, name: str, options: argparse.Namespace) -> None:
@@ -117,11 +124,11 @@ def _subject(options: argparse.Namespace, found: Course) -> SubjectSpec:
         message = f"there is no file '{options.file}'"
         raise UsageError(message)
     if options.config is not None:
-        return SubjectSpec(model=CONFIG, options=_options(options.config, "--config"), input=InputSpec(shape=()))
+        return SubjectSpec(model=CONFIG, options=pairs(options.config, "--config"), input=InputSpec(shape=()))
     return SubjectSpec(
         model=options.model or "",
         file=str(options.file.absolute()) if options.file is not None else "",
-        options=_options(options.option),
+        options=pairs(options.option),
         input=InputSpec(shape=shape_of(options.input or "1,3,224,224")),
     )
 
@@ -139,10 +146,15 @@ def _of_task(options: argparse.Namespace, found: Course) -> SubjectSpec:
         message = f"'{options.task}' is about a config, which has no --input and no --option"
         raise UsageError(message)
     given = about.input if options.input is None else replace(about.input, shape=shape_of(options.input))
-    return replace(about, input=given, options={**about.options, **_options(options.option)})
+    return replace(about, input=given, options={**about.options, **pairs(options.option)})
 
 
-def _options(settings: list[str], flag: str = "--option") -> dict[str, Any]:
+def pairs(settings: list[str], flag: str = "--option") -> dict[str, Any]:
+    """What KEY=VALUE says, several times, each value read as YAML.
+
+    Raises:
+        UsageError: one has no value.
+    """
     return {key: yamlfile.load(text, flag).data for key, text in (_pair(each, flag) for each in settings)}
 
 
@@ -172,7 +184,12 @@ def _asking(found: Course) -> Iterator[Callable[[QuantityCall, SubjectSpec], obj
         yield ask
 
 
-def _parameters(settings: list[str], entry: Entry) -> dict[str, Any]:
+def conventions_of(settings: list[str], entry: Entry) -> dict[str, Any]:
+    """The conventions that `--set KEY=VALUE` chooses.
+
+    Raises:
+        UsageError: the quantity takes none of that name, or no such value.
+    """
     chosen: dict[str, Any] = {}
     for setting in settings:
         key, text = _pair(setting, "--set")

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 import sys
 import tempfile
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from labgrade import course, spec, spec_text, yamlfile, zoo_onnx
-from labgrade.computing import shape_of
+from labgrade import course, new_text, spec, spec_text, yamlfile, zoo_onnx
+from labgrade.computing import conventions_of, pairs, shape_of
 from labgrade.errors import SpecError, UsageError, did_you_mean
-from labgrade.model import InputSpec, QuantityCall, SubjectSpec
+from labgrade.model import CONFIG, InputSpec, QuantityCall, SubjectSpec
 from labgrade.oracle import Oracle
 
 if TYPE_CHECKING:
@@ -21,12 +22,12 @@ if TYPE_CHECKING:
     from labgrade.course import Course
     from labgrade.registry import Entry
 
-_FIRST_LINE = "# yaml-language-server: $schema=../task.schema.json\n"
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
 FORMS = ("call", "entry", "report", "file")
 _TYPES = {"int": "count", "float": "number", "str": "text", "list[int]": "shape", "dict[str, int]": "histogram"}
 _NO_COLUMNS = ("also_named", "also_right", "optional")  # what the engine reads of a row, and no student writes
 _MOST_TRIES = 5
+_MOST_OFFERED = 4
 
 
 def add_to(verbs: Any) -> None:
@@ -35,8 +36,10 @@ def add_to(verbs: Any) -> None:
     parser.add_argument("task", metavar="LAB/TASK-ID", help="such as acal-lab2/2-5-1-something")
     parser.add_argument("--title", help="what students read first")
     parser.add_argument("--subject", metavar="MODEL", help="such as torchvision/resnet18; see labgrade list subjects")
+    parser.add_argument("--config", nargs="+", metavar="KEY=VALUE", help="plain data in place of a model")
     parser.add_argument("--input", metavar="SHAPE", help="such as 1,3,224,224")
     parser.add_argument("--quantity", metavar="NAME", help="what is asked for; see labgrade list quantities")
+    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="a convention of the quantity")
     parser.add_argument("--forms", metavar="LIST", help=f"ways of handing in, best first: {','.join(FORMS)}")
     parser.add_argument("--points", metavar="N", help="what it is worth")
     parser.add_argument(
@@ -63,7 +66,7 @@ def run(options: argparse.Namespace) -> int:
         message = f"'{target.relative_to(Path.cwd())}' is there already"
         raise UsageError(message)
     data = _asked(options, task, found)
-    text = _FIRST_LINE + spec_text.dump(data)
+    text = new_text.text(data)
     _validate(text, lab, task, found)
     target.parent.mkdir(exist_ok=True)
     if not (target.parent / "lab.yaml").exists():
@@ -71,6 +74,8 @@ def run(options: argparse.Namespace) -> int:
     with target.open("x", encoding="utf-8") as file:
         file.write(text)
     print(f"{target.relative_to(Path.cwd())} is written; next: its statement, known wrong values, a hidden case")  # noqa: T201
+    if data["checks"][0]["expected"].get("published") == 0:
+        print("the value is 0: is what it counts in this subject?", file=sys.stderr)  # noqa: T201
     return 0
 
 
@@ -79,21 +84,23 @@ def run(options: argparse.Namespace) -> int:
 
 def _asked(options: argparse.Namespace, task: str, found: Course) -> dict[str, Any]:
     """The spec's data from the flags, and from a person for what no flag says."""
+    subject, about, shown = _subject(options)
     entries = found.quantities.entries
-    model = _answer("subject", options.subject, lambda text: _one_of(text, zoo_onnx.models(), "model", "torchvision/"))
-    about = "artifact" if model.endswith(".onnx") else "subject"
     fitting = [
         name for name, entry in entries.items() if entry.takes[:1] == (about,) and "original" not in entry.parameters
     ]
-    quantity = _answer("quantity", options.quantity, lambda text: _fitting(text, fitting, entries, model))
-    shape = list(_answer("input", options.input, shape_of, default="1,3,224,224"))
+    quantity = _answer("quantity", options.quantity, lambda text: _fitting(text, fitting, entries, shown))
+    entry = entries[quantity]
+    call = QuantityCall(quantity=quantity, parameters=_conventions(options, entry))
+    if about != CONFIG:
+        subject["input"] = list(_answer("input", options.input, shape_of, default="1,3,224,224"))
     forms = _answer("forms", options.forms, _forms, default="call,entry")
     points = _answer("points", options.points, _points, default="10")
     tolerance = _answer("tolerance", options.tolerance, _tolerance, default="")
-    title = _answer("title", options.title, str, default=f"{entries[quantity].description.rstrip('.')} of {model}")
+    title = _answer("title", options.title, str, default=new_text.title(entry, subject))
     publish = _answer("publish the value (yes or no)", "yes" if options.publish else _no(options), _yes, default="no")
-    call = QuantityCall(quantity=quantity, parameters=_needed(entries[quantity]))
-    kind, value = _typed(found, call, SubjectSpec(model=model, input=InputSpec(shape=tuple(shape))), publish=publish)
+    kind, value = _typed(found, call, _spec_of(subject), publish=publish)
+    written = [new_text.form_of(form, task, quantity, about) for form in forms]
     expected: dict[str, Any] = {"quantity": quantity}
     if call.parameters:
         expected["with"] = dict(call.parameters)
@@ -103,18 +110,32 @@ def _asked(options: argparse.Namespace, task: str, found: Course) -> dict[str, A
         "id": "value",
         "points": points,
         "answer": "value",
-        "checker": _checker(kind, tolerance),
+        "checker": new_text.checker(kind, tolerance),
         "expected": expected,
     }
     return {
         "id": task,
         "title": title,
         "points": points,
-        "statement": f"{title}?\n" if not title.endswith((".", "?")) else f"{title}\n",
-        "subject": {"model": model, "input": shape},
-        "answers": {"value": {"type": kind, "from": [_form(form, task, quantity, about) for form in forms]}},
+        "statement": new_text.statement(entry, subject, written, found.specs),
+        "subject": subject,
+        "answers": {"value": {"type": kind, "from": written}},
         "checks": [check],
     }
+
+
+def _subject(options: argparse.Namespace) -> tuple[dict[str, Any], str, str]:
+    """The subject as a spec has it, the parameter of quantities that are computed of such, and what it is called."""
+    if options.config is not None:
+        return {CONFIG: pairs(options.config, "--config")}, CONFIG, "a config"
+    model = _answer("subject", options.subject, lambda text: _one_of(text, zoo_onnx.models(), "model", "torchvision/"))
+    return {"model": model}, "artifact" if model.endswith(".onnx") else "subject", f"'{model}'"
+
+
+def _spec_of(subject: dict[str, Any]) -> SubjectSpec:
+    if CONFIG in subject:
+        return SubjectSpec(model=CONFIG, options=subject[CONFIG], input=InputSpec(shape=()))
+    return SubjectSpec(model=subject["model"], input=InputSpec(shape=tuple(subject["input"])))
 
 
 def _no(options: argparse.Namespace) -> str | None:
@@ -138,7 +159,8 @@ def _answer(what: str, said: str | None, parse: Callable[[str], Any], default: s
         try:
             typed = input(f"{what}{offer}: ").strip() or (default or "")
         except EOFError:
-            message = f"nobody answers: say --{what.partition(' ')[0]}"
+            flag = f"{what}=..." if what.startswith("set ") else what.partition(" ")[0]
+            message = f"nobody answers: say --{flag}"
             raise UsageError(message) from None
         try:
             return parse(typed)
@@ -153,14 +175,18 @@ def _one_of(text: str, known: Iterable[str], kind: str, prefix: str = "") -> str
     for name in (text, prefix + text):
         if name in known:
             return name
-    message = f"there is no {kind} '{text}'{did_you_mean(text, known) or did_you_mean(prefix + text, known)}"
+    near = did_you_mean(text, known) or did_you_mean(prefix + text, known)
+    holding = [name for name in known if text and text.lower() in name.lower()]
+    if holding and not near:
+        near = f"; '{text}' is in {', '.join(holding[:_MOST_OFFERED])}{', ...' if holding[_MOST_OFFERED:] else ''}"
+    message = f"there is no {kind} '{text}'{near}"
     raise UsageError(message)
 
 
-def _fitting(text: str, fitting: list[str], entries: Any, model: str) -> str:
+def _fitting(text: str, fitting: list[str], entries: Any, shown: str) -> str:
     if text in entries and text not in fitting:
-        what = "a model in memory" if entries[text].takes[:1] == ("subject",) else "an ONNX file"
-        message = f"'{text}' is computed of {what}, and '{model}' is none"
+        of = {"artifact": "an ONNX file", CONFIG: "a config"}.get("".join(entries[text].takes[:1]), "a model in memory")
+        message = f"'{text}' is computed of {of}, and {shown} is none"
         raise UsageError(message)
     return _one_of(text, fitting, "quantity")
 
@@ -198,16 +224,21 @@ def _yes(text: str) -> bool:
 # ---- the spec --------------------------------------------------------------------------------------------------
 
 
-def _needed(entry: Entry) -> dict[str, Any]:
-    """The conventions that a quantity can't do without: `layers`, which begins as the layers that most have."""
-    required = [name for name, parameter in entry.parameters.items() if parameter.required]
-    known = {"layers": ["Conv2d"]}
-    if unknown := [name for name in required if name not in known]:
-        message = (
-            f"'{entry.name}' needs {', '.join(map(repr, unknown))}, which only its author knows: write the spec by hand"
-        )
-        raise UsageError(message)
-    return {name: known[name] for name in required}
+def _conventions(options: argparse.Namespace, entry: Entry) -> dict[str, Any]:
+    """What --set says, and what the quantity can't do without: `layers` begins as the layers that most have."""
+    chosen = conventions_of(options.set, entry)
+    for name, parameter in entry.parameters.items():
+        if not parameter.required or name in chosen:
+            continue
+        if name == "layers" and parameter.schema.get("type") == "array":
+            chosen[name] = ["Conv2d"]
+        else:
+            chosen |= _answer(f"set {name}", None, partial(_convention, entry, name))
+    return chosen
+
+
+def _convention(entry: Entry, name: str, text: str) -> dict[str, Any]:
+    return conventions_of([f"{name}={text}"], entry)
 
 
 def _typed(found: Course, call: QuantityCall, subject: SubjectSpec, *, publish: bool) -> tuple[Any, Any]:
@@ -243,30 +274,6 @@ def _column(name: str, value: object) -> str:
     if isinstance(value, int) and not isinstance(value, bool):
         return "bytes" if name.endswith("bytes") else "count"
     return "number" if isinstance(value, float) else "text"
-
-
-def _checker(kind: Any, tolerance: float | None) -> Any:
-    word = kind if isinstance(kind, str) else next(iter(kind))
-    if word == "table_of":
-        return {"close": {"rtol": tolerance}} if tolerance else "close"
-    if word == "table":
-        return "same_rows"
-    if tolerance is None or word not in ("count", "bytes", "number"):
-        return "equal"
-    return {"equal": {"digits": tolerance}} if tolerance >= 1 else {"close": {"rtol": tolerance}}
-
-
-def _form(form: str, task: str, quantity: str, about: str) -> dict[str, Any]:
-    words = quantity.replace("_", " ").capitalize()
-    match form:
-        case "call":
-            given = ["model_path"] if about == "artifact" else ["model", "input_size"]
-            return {"call": f"hw.py:{quantity}", "given": given}
-        case "entry":
-            return {"entry": f"{task}.value"}
-        case "report":
-            return {"after": words, "report": f"under {task}"}
-    return {"after": words, "file": f"{task}-output.txt"}
 
 
 def _validate(text: str, lab: str, task: str, found: Course) -> None:

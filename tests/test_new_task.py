@@ -30,7 +30,19 @@ def written(course, name="lab/new"):
 def test_flags_are_enough_for_a_spec_that_validates(course, capsys):
     assert main(["new", "lab/new", *FLAGS]) == 0
     task, data = written(course)
-    assert data["title"].endswith(" of torchvision/resnet18")
+    assert data["title"] == "Parameters of resnet18"
+    assert data["statement"] == (
+        "How many parameters the model has.\nAbout torchvision/resnet18, with an input of 1x3x224x224.\n"
+        "Hand in 'parameters' in hw.py or 'new.value' in answers.yaml.\n"
+    )
+    lines = (course / "specs/lab/new.yaml").read_text().splitlines()
+    assert lines[-5:] == [
+        "  - id: value",
+        "    points: 10",
+        "    answer: value",
+        "    checker: equal",
+        "    expected: {quantity: parameters}",
+    ]
     assert data["answers"]["value"]["type"] == "count"
     assert [next(iter(form)) for form in data["answers"]["value"]["from"]] == ["call", "entry"]
     assert task.points == 10
@@ -70,6 +82,7 @@ def test_the_answers_type_is_that_of_the_quantity(course, subject, quantity, kin
     else:
         assert got == kind
     assert task.checks[0].expected.quantity == quantity
+    assert task.checks[0].expected.published is None
 
 
 def test_a_person_is_asked_and_may_try_again(course, capsys, monkeypatch):
@@ -84,6 +97,70 @@ def test_a_person_is_asked_and_may_try_again(course, capsys, monkeypatch):
     _, data = written(course, "other/new")
     assert data["checks"][0]["expected"]["published"] == 61100840
     assert (course / "specs/other/lab.yaml").read_text() == "title: other\n"
+
+
+CACHE = """
+def cache_bytes(subject, *, tokens: int, bytes_per_value: int = 2) -> int:
+    'A cache.'
+    return tokens * bytes_per_value
+
+def decoder_bytes(config) -> int:
+    'Of a decoder.'
+    return config["layers"] * config["heads"]
+
+def nothing(subject) -> int:
+    'Nothing.'
+    return 0
+"""
+
+
+@pytest.fixture
+def caches(course):
+    (course / "reference/caches.py").write_text(CACHE)
+    return course
+
+
+def test_conventions_are_set(caches, capsys):
+    flags = ["--subject", "resnet18", "--quantity", "cache_bytes"]
+    assert main(["new", "lab/new", *flags, "--publish", "--set", "tokens=7", "--set", "bytes_per_value=4"]) == 0
+    _, data = written(caches)
+    wanted = {"quantity": "cache_bytes", "with": {"tokens": 7, "bytes_per_value": 4}, "published": 28}
+    assert data["checks"][0]["expected"] == wanted
+    assert main(["new", "lab/more", *flags]) == 2
+    assert "nobody answers: say --set tokens=..." in capsys.readouterr().err
+    assert main(["new", "lab/more", *flags, "--set", "token=7"]) == 2
+    assert "takes no 'token'; did you mean 'tokens'?" in capsys.readouterr().err
+    assert main(["compute", "cache_bytes", "--model", "torchvision/resnet18"]) == 2
+    assert "'cache_bytes' needs --set tokens=..." in capsys.readouterr().err
+
+
+def test_a_convention_that_is_needed_is_asked_for(caches, capsys, monkeypatch):
+    lines = ["resnet18", "ache", "cache_bytes", "many", "12", "", "", "", "", "", ""]
+    monkeypatch.setattr("builtins.input", lambda question: lines.pop(0))
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
+    assert main(["new", "lab/new"]) == 0
+    out = capsys.readouterr().out
+    assert "there is no quantity 'ache'; 'ache' is in cache_bytes\n" in out
+    assert "'tokens' must be a whole number" in out
+    assert written(caches)[1]["checks"][0]["expected"] == {"quantity": "cache_bytes", "with": {"tokens": 12}}
+
+
+def test_a_task_about_a_config(caches, capsys):
+    config = ["--config", "layers=3", "heads=4", "name=small"]
+    assert main(["new", "lab/new", *config, "--quantity", "decoder_bytes", "--publish"]) == 0
+    task, data = written(caches)
+    assert data["subject"] == {"config": {"layers": 3, "heads": 4, "name": "small"}}
+    assert data["title"] == "Decoder bytes of small"
+    assert "About a config with layers 3, heads 4, name small.\n" in data["statement"]
+    assert data["answers"]["value"]["from"][0] == {"call": "hw.py:decoder_bytes", "given": ["config"]}
+    assert task.checks[0].expected.published == 12
+    assert main(["new", "lab/more", *config, "--quantity", "parameters"]) == 2
+    assert "'parameters' is computed of a model in memory, and a config is none" in capsys.readouterr().err
+
+
+def test_a_value_of_nothing_is_pointed_out(caches, capsys):
+    assert main(["new", "lab/new", "--subject", "resnet18", "--quantity", "nothing", "--publish"]) == 0
+    assert "the value is 0: is what it counts in this subject?" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
