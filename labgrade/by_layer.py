@@ -1,7 +1,8 @@
 """Which quantity says layer by layer what another says in all.
 
-By its name: beside `macs` stands `macs_by_layer`, beside `onnx_macs` would stand `onnx_macs_by_layer`; it takes at
-least the same conventions and gives rows with `layer`, perhaps `type`, and one whole number, whatever that is called.
+By its name: beside `macs` stands `macs_by_layer`, beside `onnx_macs` `onnx_macs_by_layer`; it takes at least the same
+conventions and gives rows with `layer`, perhaps `type`, and one whole number, whatever that is called. Parameters have
+none on purpose: their layers are of so few sizes that a forgotten bias would be taken for a forgotten layer.
 """
 
 from __future__ import annotations

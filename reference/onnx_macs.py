@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ._onnx.multiplications import macs
 from ._onnx.run import run
@@ -25,3 +25,20 @@ def onnx_macs(artifact: Path, *, input_shape: list[int] | None = None, operators
     """
     steps = run(artifact, input_shape).whole().steps
     return sum(macs(step) for step in steps if operators is None or step.node.op_type in operators)
+
+
+def onnx_macs_by_layer(
+    artifact: Path, *, input_shape: list[int] | None = None, operators: list[str] | None = None
+) -> list[dict[str, Any]]:
+    """The multiply-accumulate operations of each node, a row a node: `layer`, `type`, `macs`. They add up to all.
+
+    Conventions as for `onnx_macs`. A node is called by its name, or by its first output where it has none; what runs
+    several times is added up. Nodes that count nothing have no row.
+    """
+    rows: dict[str, dict[str, Any]] = {}
+    for step in run(artifact, input_shape).whole().steps:
+        count = macs(step) if operators is None or step.node.op_type in operators else 0
+        if count:
+            name = step.node.name or next(filter(None, step.node.output), "")
+            rows.setdefault(name, {"layer": name, "type": step.node.op_type, "macs": 0})["macs"] += count
+    return list(rows.values())

@@ -12,8 +12,8 @@ from onnx import TensorProto, helper, numpy_helper
 from labgrade import course
 from labgrade.model import InputSpec, SubjectSpec
 from labgrade.oracle import Oracle
-from reference.macs import macs
-from reference.onnx_macs import onnx_macs
+from reference.macs import macs, macs_by_layer
+from reference.onnx_macs import onnx_macs, onnx_macs_by_layer
 from reference.onnx_memory import (
     onnx_activation_bytes,
     onnx_node_inputs,
@@ -92,6 +92,9 @@ def test_an_exported_model_moves_what_onnxruntime_moves_and_multiplies_as_in_pyt
     given = (batch, *shape[1:])
     run = equal_to_the_byte(path, given)
     assert onnx_macs(path, input_shape=list(given)) == macs(torchvision(name, size=64, batch=batch))
+    assert sum(row["macs"] for row in onnx_macs_by_layer(path, input_shape=list(given))) == macs(
+        torchvision(name, size=64, batch=batch)
+    )
     shapes = {row["tensor"]: tuple(row["shape"]) for row in onnx_tensors(path, input_shape=list(given))}
     found = {name: array.shape for name, array in run.arrays.items() if name in shapes}
     assert {name: shapes[name] for name in found} == found
@@ -194,6 +197,20 @@ def test_operators_inside_branches_and_loops_count_once_functions_by_their_calls
 def test_a_loop_s_products_count_as_often_as_it_runs(file_of):
     assert onnx_macs(file_of("micro/branch_and_loop.onnx", (2, 6)), input_shape=[2, 6]) == 5 * 2 * 6 * 6
     assert onnx_macs(file_of("micro/functions.onnx", (3, 8))) == 3 * 8 * 4 + 3 * 4 * 2
+    (row,) = onnx_macs_by_layer(file_of("micro/branch_and_loop.onnx", (2, 6)), input_shape=[2, 6])
+    assert (row["type"], row["macs"]) == ("MatMul", 5 * 2 * 6 * 6)
+
+
+def test_each_node_multiplies_as_its_layer_does(file_of):
+    rows = onnx_macs_by_layer(file_of("torchvision/mobilenet_v2.onnx", (1, 3, 64, 64)), input_shape=[1, 3, 64, 64])
+    assert [row["macs"] for row in rows] == [row["macs"] for row in macs_by_layer(torchvision("mobilenet_v2", size=64))]
+    assert (rows[0]["layer"], rows[0]["type"], rows[-1]["type"]) == (
+        "/features/features.0/features.0.0/Conv",
+        "Conv",
+        "Gemm",
+    )
+    gemm = onnx_macs_by_layer(file_of("torchvision/mobilenet_v2.onnx", (1, 3, 64, 64)), operators=["Gemm"])
+    assert gemm == rows[-1:]
 
 
 def test_attributes_are_those_of_the_file_with_the_sizes_that_come_in(file_of):
