@@ -1,9 +1,10 @@
 """What a verdict depends on, in parts; the digest of all of them is the key under which it is found again.
 
-`submission`: every file that was handed in. `spec`: what the check means. `checker`, `quantities`: their files, and
-what these import. `labgrade`: the engine's files, whatever its version is called. `libraries`: the versions of those
-that we use. Where a student's code may run: `imports`, the versions of what it imports, and `weights`, those that are
-offered. Some checks have more: `tools` that build a program, `search`, `second opinion`.
+`submission`: every file that was handed in. `spec`: what the check means. `checker`, `quantities`: their files, what
+these import, and the versions of libraries that are not ours. `labgrade`: the engine's files, whatever its version is
+called. `libraries`: the versions of those that we use. Where a student's code may run: `imports`, the versions of what
+it imports, and `weights`, those that are offered. Some checks have more: `tools` that build a program, `search`,
+`second opinion`.
 """
 
 from __future__ import annotations
@@ -61,6 +62,7 @@ class Parts:
         self._known: dict[tuple[str, str, str], dict[str, str]] = {}
         self._read: dict[Path, list[Path]] = {}
         self._files: dict[Path, str] = {}
+        self._imports: dict[Path, set[str]] = {}
         self.contents: dict[str, Any] = {}
 
     def of(self, task: Task, item: Item) -> dict[str, str]:
@@ -123,8 +125,10 @@ class Parts:
         for path in sorted(entry.sources(self._read)):
             if path not in self._files:
                 self._files[path] = sources.digest(path)
+                self._imports[path] = set(_named(path)) - sys.stdlib_module_names - {"labgrade", *_LIBRARIES}
             found[path.relative_to(base).as_posix()] = self._files[path]
-        return found
+        names = {name for path in found for name in self._imports[base / path]}
+        return found | {f"import {name}": _present(name) for name in sorted(names)}
 
 
 def runs(task: Task, item: Item) -> bool:
@@ -186,7 +190,18 @@ def _present(name: str) -> str:
         there = importlib.util.find_spec(name) is not None
     except (ImportError, ValueError):
         there = False
-    return (_version(name) or "there") if there else "absent"
+    return (_version(name) or _of_distributions(name) or "there") if there else "absent"
+
+
+def _of_distributions(name: str) -> str:
+    """The versions of what brings a library that is called otherwise: pillow brings PIL."""
+    brought = sorted(set(_distributions().get(name, ())))
+    return ", ".join(f"{each} {_version(each)}" for each in brought)
+
+
+@cache
+def _distributions() -> Mapping[str, list[str]]:
+    return importlib.metadata.packages_distributions()
 
 
 def _version(name: str) -> str:

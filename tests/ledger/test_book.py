@@ -1,5 +1,6 @@
 """What is found again, and what is not: by all that a verdict depends on."""
 
+import importlib.metadata
 import time
 from dataclasses import replace
 from fractions import Fraction
@@ -173,6 +174,11 @@ def test_a_library_that_a_submission_imports_is_part_of_what_it_depends_on(tmp_p
     assert set(found) == {"nowhere_at_all", "numpy"}
     assert found["nowhere_at_all"] == "absent"
     assert found["numpy"][0].isdigit()
+
+
+def test_a_library_has_its_version_whatever_it_is_called(tmp_path):
+    (tmp_path / "hw.py").write_text("import yaml\n")
+    assert parts.imports(read(tmp_path, "s")) == {"yaml": f"PyYAML {importlib.metadata.version('pyyaml')}"}
 
 
 @pytest.mark.parametrize("line", ["from " + "a" * 200_000, "import" + " " * 200_000, "from a" + ".a" * 100_000])

@@ -142,6 +142,17 @@ def test_exactly_what_depends_on_it_is_judged_again(course, tmp_path, monkeypatc
     assert told(course.results) == as_if_new(course, tmp_path, monkeypatch)
 
 
+def test_the_version_of_a_library_that_a_quantity_imports_counts_for_it_alone(course, monkeypatch):
+    course.edit("reference/_deeper.py", "SAME = 1", "def later():\n    import rich.text\n\nSAME = 1")
+    assert {item for _, _, item in again(course)} == TOTAL
+    version = parts._version
+    monkeypatch.setattr(parts, "_version", lambda name: "0.0" if name == "rich" else version(name))
+    parts._present.cache_clear()
+    assert {item for _, _, item in again(course)} == TOTAL
+    monkeypatch.undo()
+    parts._present.cache_clear()
+
+
 @pytest.mark.parametrize("file", ["zoo.py", "zoo_networks.py", "judge.py", "answers/numbers.py", "sandbox/perform.py"])
 def test_labgrade_s_own_code_counts_for_all(room, monkeypatch, file):
     room.grade()
