@@ -133,8 +133,8 @@ def _say(came: list[Came], wanted: Plans, report: Report, page: Page) -> None:
     results = wanted.runs[0].asked.results
     _say_changes([change for each in came for change in each.changes], page)
     _say_held(came[-1].held, results, page)
-    for name in (name for each in came for name in each.lost):
-        page.paragraph(f"{name} ended the process that graded it, twice", indent=0, label="not graded: ", style="red")
+    for told in (told for each in came for told in each.lost):
+        page.paragraph(told, indent=0, label="not graded: ", style="red")
     if wanted.gone:
         message = f"{named(list(wanted.gone))}: where they were taken from, they are no more"
         page.paragraph(message, indent=0, label="not graded again: ", style="yellow")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from labgrade import course, pipeline, policy, spec, submission
 from labgrade.class_run.pool import Lost, Pool
-from labgrade.class_run.worker import Done, Failed, Plan, work
+from labgrade.class_run.worker import Done, Failed, Plan, Undone, work
 from labgrade.errors import FaultError, UsageError
 from labgrade.items import items, sources
 from labgrade.ledger import lock, reading, rows
@@ -85,7 +85,7 @@ Event: TypeAlias = "Begun | Entered | Done | str | None"
 class Came:
     """What came of a run, beside what is in the ledger.
 
-    `names`: whom it was about; `lost`: submissions that ended the process that graded them.
+    `names`: whom it was about; `lost`: who was not graded, and why.
     """
 
     changes: list[Change] = field(default_factory=list)
@@ -163,7 +163,7 @@ class _Run:
             for message in pool.run(names, self._answer):
                 self._hear(message)
         if self._came.lost and not self._came.graded:
-            message = f"no process could grade anybody; the last ended with {self._came.lost[-1]}"
+            message = f"nobody could be graded: {self._came.lost[-1]}"
             raise FaultError(message)
 
     def _hear(self, message: object) -> None:
@@ -171,7 +171,10 @@ class _Run:
             case Failed(message=why):
                 raise LedgerError(why)
             case Lost(job=name, code=code):
-                self._came.lost.append(f"'{name}' (exit code {code})" if name is not None else f"exit code {code}")
+                who = f"'{printable(name)}'" if name is not None else "nobody yet"
+                self._came.lost.append(f"{who}: the process ended with exit code {code}, twice")
+            case Undone(who=name, why=why):
+                self._came.lost.append(f"'{printable(name)}': {why}")
             case Entered(ran=ran):
                 self._came.ran += ran
                 self._tell(message)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from labgrade import pipeline
+from labgrade.errors import UsageError
 from labgrade.items import items
 from labgrade.ledger.book import Rules, SubmissionBook
 from labgrade.ledger.store import Ledger, LedgerError
@@ -48,6 +49,14 @@ class Done:
 
     who: str
     written: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Undone:
+    """A submission could not be taken in, through no fault of its student's; why."""
+
+    who: str
+    why: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +100,13 @@ class Worker:
 
     def grade(self, name: str) -> None:
         """All tasks of one submission. Nothing of it stays in memory or on disk but its rows in the ledger."""
-        with tempfile.TemporaryDirectory(prefix="labgrade-store-", ignore_cleanup_errors=True) as store:
-            submission = self._plan.offered.take(name, Path(store) / "0")
+        with contextlib.ExitStack() as stack:
+            try:
+                folder = tempfile.TemporaryDirectory(prefix="labgrade-store-", ignore_cleanup_errors=True)
+                submission = self._plan.offered.take(name, Path(stack.enter_context(folder)) / "0")
+            except (UsageError, OSError) as error:  # of our own disk: what can't be read of a student's is no error
+                self._conversation.tell(Undone(name, str(error)))
+                return
             book = SubmissionBook(self._ledger, self._plan.known, submission, self._rules)
             for task in self._plan.tasks:
                 decided = credits_of(self._plan.decisions, submission.name, task.lab, task.id)

@@ -176,6 +176,36 @@ def test_a_full_disk_ends_the_run_in_words_and_loses_nothing(big):
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="mounting takes root")
+def test_no_room_to_take_a_submission_in_is_told_and_costs_nobody_else(big):
+    for number in (3, 9):
+        big.write(f"handed in/s{number:03}/blob.bin", "x" * 3_000_000)
+    room = big.folder / "room"
+    room.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", room], check=False)
+    if mounted.returncode:
+        pytest.skip("nothing may be mounted here")
+    try:
+        done = subprocess.run(
+            big.command("grade", "handed in", "--jobs", "2"),
+            cwd=big.folder,
+            env={**big.environment(), "TMPDIR": str(room)},
+            check=False,
+            capture_output=True,
+            text=True,
+        )
+    finally:
+        subprocess.run(["umount", "-l", room], check=True)
+    assert "Traceback" not in done.stderr
+    said = " ".join(done.stdout.split())
+    assert done.returncode == 3
+    for number in (3, 9):
+        assert f"not graded: 's{number:03}': no more can be stored in" in said
+    graded = big.outcomes()
+    assert graded.items() <= classroom.expected(SIZE).items()
+    assert {who for who, _ in graded} == {f"s{number:03}" for number in range(SIZE)} - {"s003", "s009"}
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounting takes root")
 def test_a_disk_that_is_full_to_the_last_byte(big):
     big.results.mkdir()
     mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", big.results], check=False)
