@@ -155,6 +155,51 @@ def branch_and_loop() -> onnx.ModelProto:
     return graph.model(16)
 
 
+def ends_early() -> onnx.ModelProto:
+    """A Loop that carries two values, stacks a third and ends after three of five turns; an If that takes its else."""
+    import numpy as np
+    from onnx import TensorProto, helper
+
+    graph = _Graph([("x", [4, 6])], [("a", [4, 6]), ("b", [4, 3]), ("all", [3, 4, 3])])
+    small, large = _Graph([], [("then_out", [4, 6])]), _Graph([], [("else_out", [4, 6])])
+    small.add("Relu", ["x"], "then_out")
+    large.add("Sigmoid", ["x"], "else_mid")
+    large.add("Mul", ["else_mid", "x"], "else_out")
+    graph.weight("four", np.array(4, dtype=np.int64))
+    graph.add("Size", ["x"], "elements")
+    graph.add("Less", ["elements", "four"], "few")
+    graph.add("If", ["few"], "chosen", then_branch=small.graph("small"), else_branch=large.graph("large"))
+    body = _Graph(
+        [("i", [], TensorProto.INT64), ("go", [], TensorProto.BOOL), ("a_in", [4, 6]), ("b_in", [4, 3])],
+        [("go_on", [], TensorProto.BOOL), ("a_out", [4, 6]), ("b_out", [4, 3]), ("seen", [4, 3])],
+    )
+    body.add("Less", ["i", "last"], "go_on")
+    body.add("Tanh", ["a_in"], "a_out")
+    body.add("MatMul", ["a_out", "narrow"], "b_out")
+    body.add("Add", ["b_in", "b_out"], "seen")
+    graph.weight("last", np.array(2, dtype=np.int64))
+    graph.weight("narrow", graph.drawn(6, 3))
+    graph.weight("start", graph.drawn(4, 3))
+    graph.weight("times", np.array(5, dtype=np.int64))
+    graph.weight("true", np.array(True))  # noqa: FBT003 - a tensor's value
+    given, results = ["times", "true", "chosen", "start"], ["a", "b", "all"]
+    graph.nodes.append(helper.make_node("Loop", given, results, name="Loop", body=body.graph("body")))
+    return graph.model(16)
+
+
+def pools() -> onnx.ModelProto:
+    """A transposed convolution, and kinds of pooling that classifiers seldom have."""
+    graph = _Graph([("x", [1, 4, 12, 16])], [("y", [1, 6, 1, 1])])
+    graph.weight("w", graph.drawn(4, 6, 3, 3))
+    graph.add("ConvTranspose", ["x", "w"], "t", kernel_shape=[3, 3], strides=[2, 1])
+    graph.add("AveragePool", ["t"], "a", kernel_shape=[3, 2], strides=[2, 2], count_include_pad=1, pads=[1, 0, 1, 0])
+    graph.add("LpPool", ["a"], "l", kernel_shape=[2, 2], strides=[2, 1])
+    graph.add("GlobalMaxPool", ["l"], "g")
+    graph.add("GlobalLpPool", ["l"], "h")
+    graph.add("Add", ["g", "h"], "y")
+    return graph.model(17)
+
+
 def functions() -> onnx.ModelProto:
     """A model-local function, called twice with another attribute each time."""
     from onnx import AttributeProto, helper
@@ -247,6 +292,6 @@ FILES: Mapping[str, Callable[[], onnx.ModelProto]] = {
     each.__name__: each
     for each in (
         dynamic_batch, shape_chain, int8_float16, int4, external_data, branch_and_loop, functions,
-        lenet,
+        lenet, ends_early, pools,
     )
 }  # fmt: skip

@@ -44,12 +44,10 @@ def operator_types(path):
 
 
 def node_attributes(path):
-    model = onnx.load(path, load_external_data=False)
-    shapes = {}
-    for move in moves(path):
-        shapes[move["node"]] = move["shape"]
+    model = onnx.load(path)
+    tensors = run_whole(model, inputs_of(model.graph))
     rows = []
-    for node in all_nodes(model.graph):
+    for node in model.graph.node:
         row = {"node": node.name or node.output[0]}
         for attribute in node.attribute:
             value = helper.get_attribute_value(attribute)
@@ -60,7 +58,7 @@ def node_attributes(path):
             elif isinstance(value, list) and all(isinstance(each, int) for each in value):
                 row[attribute.name] = value
         if node.op_type in POOLING + CONVOLUTION:
-            row["channel"], row["height"], row["width"] = shapes[node.name or node.output[0]][1:]
+            row["channel"], row["height"], row["width"] = tensors[node.input[0]].shape[1:]
         rows.append(row)
     return rows
 
@@ -69,15 +67,15 @@ def node_attributes(path):
 
 
 def traffic_bytes(path):
-    return sum(move["read"] + move["written"] for move in moves(path))
+    return sum(read + written for read, written in moves(path))
 
 
 def activation_bytes(path):
-    return sum(move["written"] for move in moves(path))
+    return sum(written for _, written in moves(path))
 
 
 def moves(path):
-    """What each node that runs reads and writes; Constant nodes neither run nor count."""
+    """The bytes that each node which runs reads and writes; Constant nodes neither run nor count."""
     model = onnx.load(path)
     if model.functions:
         model = inliner.inline_local_functions(model)
@@ -86,7 +84,17 @@ def moves(path):
         done = []
         run_graph(model.graph, feeds, [], model, done)
         return done
-    return run_whole(model, feeds)
+    sizes = {tensor.name: numpy_helper.to_array(tensor).nbytes for tensor in model.graph.initializer}
+    sizes.update({name: array.nbytes for name, array in run_whole(model, feeds).items()})
+    constants = {node.output[0] for node in model.graph.node if node.op_type == "Constant"}
+    return [
+        (
+            sum(sizes[name] for name in node.input if name and name not in constants),
+            sum(sizes[name] for name in node.output if name),
+        )
+        for node in model.graph.node
+        if node.op_type != "Constant"
+    ]
 
 
 def inputs_of(graph):
@@ -101,16 +109,9 @@ def inputs_of(graph):
     return feeds
 
 
-def stored_bytes(tensor):
-    if tensor.data_type in (onnx.TensorProto.INT4, onnx.TensorProto.UINT4):
-        return (int(np.prod(tensor.dims)) + 1) // 2
-    return numpy_helper.to_array(tensor).nbytes
-
-
 def run_whole(model, feeds):
-    """Run the model in onnxruntime, with what every node puts out as an output of the model."""
+    """Run the model in onnxruntime, with what every node puts out as an output of the model: every tensor by name."""
     graph = model.graph
-    sizes = {tensor.name: stored_bytes(tensor) for tensor in graph.initializer}
     names = [name for node in graph.node for name in node.output if name]
     del graph.output[:]
     graph.output.extend(helper.make_empty_tensor_value_info(name) for name in names)
@@ -119,19 +120,7 @@ def run_whole(model, feeds):
     options.intra_op_num_threads = 1
     options.log_severity_level = 3
     session = onnxruntime.InferenceSession(model.SerializeToString(), options)
-    arrays = {**feeds, **dict(zip(names, session.run(names, feeds)))}
-    sizes.update({name: array.nbytes for name, array in arrays.items()})
-    constants = {node.output[0] for node in graph.node if node.op_type == "Constant"}
-    return [
-        {
-            "node": node.name or node.output[0],
-            "shape": arrays[node.input[0]].shape if node.input and node.input[0] in arrays else (),
-            "read": sum(sizes[name] for name in node.input if name and name not in constants),
-            "written": sum(sizes[name] for name in node.output if name),
-        }
-        for node in graph.node
-        if node.op_type != "Constant"
-    ]
+    return {**feeds, **dict(zip(names, session.run(names, feeds)))}
 
 
 def run_graph(graph, given, scopes, model, done):
@@ -152,14 +141,7 @@ def run_graph(graph, given, scopes, model, done):
             results = run_loop(inside["body"], read, scopes, model, done)
         else:
             results = run_node(node, dict(zip(filter(None, node.input), read)), model)
-            done.append(
-                {
-                    "node": node.name or node.output[0],
-                    "shape": read[0].shape if read else (),
-                    "read": sum(array.nbytes for array in read),
-                    "written": sum(array.nbytes for array in results),
-                }
-            )
+            done.append((sum(array.nbytes for array in read), sum(array.nbytes for array in results)))
         values.update(zip(node.output, results))
     return [find(each.name) for each in graph.output]
 

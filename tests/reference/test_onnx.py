@@ -42,6 +42,8 @@ MICRO = {
     "branch_and_loop": (2, 6),
     "functions": (3, 8),
     "lenet": (1, 1, 28, 28),
+    "ends_early": (4, 6),
+    "pools": (1, 4, 12, 16),
 }
 EXPORTED = {
     "squeezenet1_1": {"dynamic_batch": True},
