@@ -3,7 +3,7 @@
 Known slips: one layer left out or counted twice, one type of layer left out or alone, a factor, a unit, the batch, each
 of the expected value or of another convention's. An explanation is given only where it fits as exactly as the number
 was given, where nothing else that is known fits, and where the layer is the only one of its size and no two or three
-others add up to it: what several slips make is often what one makes, since layers share their factors.
+others add up to it, or to its type: what several slips make is often what one makes, since layers share their factors.
 """
 
 from __future__ import annotations
@@ -131,10 +131,32 @@ def _of_types(layers: Sequence[Layer]) -> Iterable[_Slip]:
     for layer in layers:
         totals[layer.type] += layer.value
     count = Counter(layer.type for layer in layers)
+    values = [layer.value for layer in layers]
     whole = sum(totals.values())
     for kind, total in totals.items() if len(totals) > 1 else ():
-        if count[kind] > 1:
+        if count[kind] > 1 and not _made_otherwise(total, count[kind], values):
             yield -total, f" without its {kind} layers"
             yield total, f" with its {kind} layers counted twice"
-        if len(totals) > 2 and count[kind] > 1:  # noqa: PLR2004 - of two types, one alone is without the other
+        others = len(layers) - count[kind]
+        alone = len(totals) > 2 and count[kind] > 1  # noqa: PLR2004 - of two types, one alone is without the other
+        if alone and not _made_otherwise(whole - total, others, values):
             yield total - whole, f" of its {kind} layers alone"
+
+
+def _made_otherwise(total: int, count: int, values: Sequence[int]) -> bool:
+    """Whether two or three layers add up to the total of `count` layers, and are not just these."""
+    if len(values) > _MOST_LAYERS:
+        return False
+    pairs = _pairs(total, values)
+    triples = sum(_pairs(total - first, values[place + 1 :]) for place, first in enumerate(values))
+    return pairs > (count == 2) or triples > (count == 3)  # noqa: PLR2004 - the type itself is one of these
+
+
+def _pairs(total: int, values: Sequence[int]) -> int:
+    """In how many ways two of the values add up to the total."""
+    seen: Counter[int] = Counter()
+    found = 0
+    for value in values:
+        found += seen[total - value]
+        seen[value] += 1
+    return found

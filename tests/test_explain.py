@@ -101,6 +101,29 @@ def test_layers_of_one_size_or_that_add_up_are_not_guessed_between():
     assert explain(number(50), [added]) == "equal to the expected value without layer 10"
 
 
+@pytest.mark.parametrize("others", [(12_000, 18_001), (7_000, 11_000, 12_001), (30_001,)])
+def test_a_type_is_not_guessed_at_where_other_layers_add_up_to_it(others):
+    """Two wrong layers of some other type are no type that was forgotten."""
+    kinds = [Layer(name=f"a{size}", type="Pool", value=size) for size in (10_000, 20_001)]
+    some = [Layer(name=f"b{size}", type="Conv2d", value=size) for size in (*others, 500_009, 3)]
+    rest = [Layer(name="c", type="Linear", value=1_234_567)]
+    layers = (*kinds, *some, *rest)
+    total = sum(layer.value for layer in layers)
+    assert explain(number(total - 30_001), [Truth(total=total, layers=layers)]) == ""
+    alone = (*kinds, *some[len(others) :], *rest)
+    total = sum(layer.value for layer in alone)
+    said = "equal to the expected value without its Pool layers"
+    assert explain(number(total - 30_001), [Truth(total=total, layers=alone)]) == said
+
+
+def test_a_type_alone_is_not_guessed_at_either():
+    """What is left without two layers may be left without two others."""
+    sizes = {"Pool": (10_000, 20_001), "Conv2d": (5_000_011, 3_000_017, 12_000, 18_001), "Linear": (9_000_001,)}
+    layers = tuple(Layer(name=f"{kind}{size}", type=kind, value=size) for kind, all_ in sizes.items() for size in all_)
+    total = sum(layer.value for layer in layers)
+    assert explain(number(total - 30_001 - 9_000_001), [Truth(total=total, layers=layers)]) == ""
+
+
 def test_a_batch_of_two_is_no_factor_of_two():
     assert explain(number(2 * SMALL.total), [SMALL], batch=2) == ""
 
