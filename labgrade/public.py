@@ -46,7 +46,8 @@ def only_hidden(specs: Iterable[dict[str, Any]]) -> set[str]:
     Words that are too short to mean anything are left out.
     """
     specs = list(specs)
-    told = {text for data in specs for text in _texts(public(data))}
+    shown = [public(data) for data in specs]
+    told = {text for data in shown for text in (*_texts(data), *_keys(data))}
     secret = {text for data in specs for check in data["checks"] if check.get("hidden") for text in _texts(check)}
     return {text for text in secret - told if len(text) >= _LEAST_TOLD}
 
@@ -86,6 +87,14 @@ def _texts(value: Any) -> Iterator[str]:
         parts: Iterable[Any] = value.values() if isinstance(value, dict) else value
         for item in parts:
             yield from _texts(item)
+
+
+def _keys(value: Any) -> Iterator[str]:
+    """Every key in data: the columns of a table, and what a config names."""
+    if isinstance(value, dict):
+        yield from map(str, value)
+    for item in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from _keys(item)
 
 
 def _plain(points: Fraction) -> int | float:

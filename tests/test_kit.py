@@ -195,6 +195,22 @@ def test_a_hint_that_a_statement_gives_away_is_told(own, capsys):
     assert "look at specs/lab/task.yaml: 'zqhid misconception'" in capsys.readouterr().out
 
 
+def test_a_column_of_a_public_table_is_no_secret():
+    """Also where a hidden check names it in words."""
+    data = {
+        "id": "task",
+        "title": "A task",
+        "answers": {
+            "rows": {"type": {"table": {"row": "layer", "columns": {"thickness": "count"}}}, "from": [{"entry": "a.b"}]}
+        },
+        "checks": [
+            {"id": "shown", "points": 1, "answer": "rows"},
+            {"id": "other", "points": 1, "answer": "rows", "hidden": True, "checker": {"rows": {"of": "thickness"}}},
+        ],
+    }
+    assert public.only_hidden([data]) == {"other"}
+
+
 def test_a_kit_overwrites_nothing_and_leaves_nothing_half_made(own, capsys):
     (own / "kit").mkdir()
     (own / "kit/mine").write_text("mine")
