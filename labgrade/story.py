@@ -173,4 +173,5 @@ def _subject(subject: Any) -> str:
         return ""
     named = subject.get("model") or subject.get("handed_in") or ", ".join(subject.get("file") or ())
     options = "".join(f", {name}={value}" for name, value in subject.get("options", {}).items())
-    return f"{named}{options}, input {'x'.join(map(str, subject['input']['shape']))}"
+    shape = "x".join(map(str, subject["input"]["shape"]))  # a config has none
+    return f"{named}{options}{f', input {shape}' if shape else ''}"

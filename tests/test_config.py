@@ -175,3 +175,20 @@ def test_list_says_of_what_a_quantity_is(about, capsys):
     out = capsys.readouterr().out
     assert "of a config, gives int, in bytes" in out
     assert "example: labgrade compute cache_bytes --config NAME=VALUE ...\n" in out
+
+
+def test_a_class_is_graded_and_again_when_the_config_changes(about, capsys):
+    (about / "class").mkdir()
+    (about / "work").rename(about / "class/ann")
+    assert main(["grade", "class", "--jobs", "1"]) in (0, 1)
+    assert main(["explain", "ann", "cache", "total"]) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert "CORRECT 2 of 2" in told
+    assert "subject: config, name=main one, layers=4, heads=8, tokens=10, dtype=float16 judged:" in told
+    (about / "class/ann/kv.py").write_text(RIGHT.replace('2 * config["layers"]', "8"))
+    main(["grade", "class", "--jobs", "1"])
+    (about / "specs/lab/cache.yaml").write_text(TASK.replace("layers: 4", "layers: 5").replace("1280", "1600"))
+    capsys.readouterr()
+    main(["regrade"])
+    told = " ".join(capsys.readouterr().out.split())
+    assert "cache total: CORRECT 2 of 2 -> INCORRECT 0 of 2, because 'subject' in the spec" in told
