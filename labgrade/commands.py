@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
     from labgrade.course import Course
     from labgrade.model import Task
-    from labgrade.results import Submission
 
 OK, NOT_RIGHT, USAGE, FAULT = 0, 1, 2, 3
 _LISTED = 8
@@ -59,7 +58,7 @@ def check(options: argparse.Namespace) -> int:
             found, torch_home=torch_home.find(options.torch_home), second_opinions=options.second_opinion
         ) as grader,
     ):
-        who = _without_kit(submission.take(options.path, submission.name_of(options.path), Path(store)))
+        who = submission.take(options.path, submission.name_of(options.path), Path(store))
         graded = grader.grade(tasks, who)
         report = policy.for_student(Report(submissions=(graded,), notes=grader.runner.protection.lines))
     _print(report, options.json)
@@ -72,14 +71,6 @@ def check(options: argparse.Namespace) -> int:
     if broken:
         raise SpecError(broken)
     return _exit_code(report)
-
-
-def _without_kit(who: Submission) -> Submission:
-    """The submission without what a kit brought: a subject is no answer, a spec no report."""
-    if course.KIT not in who.files:
-        return who
-    brought = {*course.KIT_FOLDERS, course.KIT, kit_templates.START}
-    return replace(who, files=tuple(each for each in who.files if each.partition("/")[0] not in brought))
 
 
 def chosen(found: Course, lab: str | None, ids: list[str] | None) -> list[Path]:

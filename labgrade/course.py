@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from labgrade import registry
 from labgrade.errors import UsageError
 
+if TYPE_CHECKING:
+    from labgrade.results import Submission
+
 KIT = "labgrade-kit.yaml"  # lies at the top of what `labgrade kit` made
-KIT_FOLDERS = ("specs", "subjects", "checkers", "reference")  # of a kit, and no part of what is handed in
+KIT_START = "START.md"  # what a student reads first
+_OF_KIT = ("specs", "subjects", "checkers", "reference", KIT, KIT_START)  # no part of what is handed in
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +51,13 @@ def of_kit(folder: Path) -> Course | None:
         checkers=registry.read("checker", (home / "checkers",)),
         quantities=registry.read("quantity", (home / "reference",)),
     )
+
+
+def without_kit(who: Submission) -> Submission:
+    """The submission without what a kit brought: a subject is no answer, a spec no report."""
+    if KIT not in who.files:
+        return who
+    return replace(who, files=tuple(each for each in who.files if each.partition("/")[0] not in _OF_KIT))
 
 
 def of_work(path: Path, named: Path | None) -> Course:

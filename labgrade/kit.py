@@ -224,7 +224,7 @@ def _write_around(lab: Path, tasks: list[Task], files: dict[str, str], out: Path
     title = str(_data(lab / "lab.yaml")["title"]) if (lab / "lab.yaml").is_file() else lab.name
     start = kit_templates.start(title, tasks, files, own_code=own_code)
     marker = spec_text.dump({"kit": lab.name, "made_by": f"labgrade {__version__}"})
-    texts = {**kit_templates.files(tasks), kit_templates.START: start, course.KIT: marker}
+    texts = {**kit_templates.files(tasks), course.KIT_START: start, course.KIT: marker}
     for name, text in texts.items():
         (out / name).parent.mkdir(parents=True, exist_ok=True)
         (out / name).write_text(text, encoding="utf-8")
@@ -242,6 +242,6 @@ def _told(data: dict[Path, dict[str, Any]], out: Path) -> list[str]:
 
 
 def _say(out: Path, told: list[str]) -> None:
-    print(f"{out}: {len(list(out.rglob('*')))} files and folders; begin with {out / kit_templates.START}")  # noqa: T201
+    print(f"{out}: {len(list(out.rglob('*')))} files and folders; begin with {out / course.KIT_START}")  # noqa: T201
     for line in told:
         print(f"look at {line}: a hidden check of this lab says the same")  # noqa: T201

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from labgrade.forms import AnswerSpec, AnswerType
     from labgrade.model import SubjectSpec, Task
 
-START = "START.md"
 _MOST_COLUMNS = 6
 _TYPES = {
     "model": "torch.nn.Module",

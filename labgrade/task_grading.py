@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Protocol, cast
 
-from labgrade import beside, by_hand, second_opinion, subject_files
+from labgrade import beside, by_hand, course, second_opinion, subject_files
 from labgrade.answers import obtain
 from labgrade.counterexample.verdict import judged, memory, plan_of
 from labgrade.errors import FaultError
@@ -70,7 +70,7 @@ class TaskGrading:
         self._decided = decided
         self._explains = explains
         self.task = task
-        self.submission = submission
+        self.submission = course.without_kit(submission)
         self.items = {item.id: item for item in items(task)}
         self._graded: dict[str, Graded] = {}
         self._answers: dict[tuple[str, str], Answer | NoAnswer] = {}

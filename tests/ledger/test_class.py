@@ -182,6 +182,17 @@ def test_what_we_could_not_read_costs_nobody_a_point_and_is_read_the_next_time(r
     assert room.outcomes() == classroom.expected(4)
 
 
+def test_what_a_kit_brought_is_no_answer_and_counts_all_the_same(room):
+    room.edit("specs/lab/task.yaml", "from: [{entry: task.five}]", "from: [{after: Five, file: five.txt}]")
+    brought = ("labgrade-kit.yaml", "kit: lab"), ("subjects/five.txt", "Five: 7")
+    for name, text in (("hw/five.txt", "Five: 5"), *brought):
+        room.write(f"handed in/s000/{name}", text)
+    room.grade()
+    assert room.outcomes()["s000", "five"] == "CORRECT"
+    room.write("handed in/s000/subjects/five.txt", "Five: 8")  # which code may read
+    assert room.grade().ran == 5
+
+
 def test_a_check_that_is_asked_for_no_more_leaves_the_report(room):
     room.grade()
     room.edit("specs/lab/task.yaml", "  - {id: odd, points: 1, answer: five, checker: odd, expected: 1}\n", "")
