@@ -60,7 +60,8 @@ def check(options: argparse.Namespace) -> int:
     ):
         who = submission.take(options.path, submission.name_of(options.path), Path(store))
         graded = grader.grade(tasks, who)
-        report = policy.for_student(Report(submissions=(graded,), notes=grader.runner.protection.lines))
+        notes = (*grader.runner.protection.lines, *_by_whose_specs(found, options))
+        report = policy.for_student(Report(submissions=(graded,), notes=notes))
     _print(report, options.json)
     if options.html:
         output.write(options.html, pages.render(report, staff=False))
@@ -71,6 +72,15 @@ def check(options: argparse.Namespace) -> int:
     if broken:
         raise SpecError(broken)
     return _exit_code(report)
+
+
+def _by_whose_specs(found: Course, options: argparse.Namespace) -> tuple[str, ...]:
+    """A warning where somebody else's folder brought what it is judged by."""
+    own = Path.cwd().resolve().is_relative_to(options.path.resolve())
+    if own or options.course is not None or found.root != options.path:
+        return ()
+    where = f"in '{options.path}' itself, which whoever made it may have changed"
+    return (f"judged by the specs {where}; name others: --course",)
 
 
 def chosen(found: Course, lab: str | None, ids: list[str] | None) -> list[Path]:

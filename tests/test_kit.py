@@ -92,6 +92,15 @@ def zqhid_checker(answer: Number, expected):
     return correct()
 """
 
+FORGED = """
+id: task
+title: A task
+points: 6
+statement: How large is it?
+answers: {total: {type: count, from: [{entry: task.total}]}}
+checks: [{id: total, points: 6, answer: total, checker: equal, expected: 7}]
+"""
+
 
 @pytest.fixture
 def own(tmp_path, monkeypatch):
@@ -233,6 +242,21 @@ def test_a_kit_in_a_submission_runs_no_code_of_the_student_as_ours(own, capsys, 
     shutil.rmtree(own / "kit/checkers")
     assert main(["check", "."]) == 2  # the specs ask for functions that labgrade does not have
     assert "own_size" in capsys.readouterr().err
+
+
+def test_a_folder_that_brings_what_it_is_judged_by_says_so_to_others(own, capsys, monkeypatch):
+    (own / "elsewhere/forged/specs/lab").mkdir(parents=True)
+    (own / "elsewhere/forged/specs/lab/task.yaml").write_text(FORGED)
+    (own / "elsewhere/forged/specs/lab/lab.yaml").write_text("title: A lab\n")
+    (own / "elsewhere/forged/labgrade-kit.yaml").write_text("kit: lab\n")
+    (own / "elsewhere/forged/answers.yaml").write_text("task: {total: 7}\n")
+    told = "judged by the specs in 'forged' itself, which whoever made it may have changed; name others: --course"
+    monkeypatch.chdir(own / "elsewhere")
+    assert main(["check", "forged"]) == 0
+    assert told in " ".join(capsys.readouterr().out.split())
+    monkeypatch.chdir(own / "elsewhere/forged")
+    assert main(["check", "."]) == 0
+    assert "judged by the specs" not in capsys.readouterr().out
 
 
 # ---- specs of all kinds ----------------------------------------------------------------------------------------
