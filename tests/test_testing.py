@@ -2,10 +2,14 @@
 
 import json
 import re
+from functools import partial
 
 import pytest
 
+from labgrade import fixtures, pipeline
 from labgrade.cli import main
+from labgrade.mutants import mutants
+from labgrade.sandbox.runner import Runner
 
 TASK = """
 id: double
@@ -61,8 +65,15 @@ def cache(tmp_path_factory):
     return tmp_path_factory.mktemp("cache")
 
 
+@pytest.fixture(scope="module")
+def servers():
+    with Runner() as runner:
+        yield runner.share()
+
+
 @pytest.fixture
-def course(tmp_path, monkeypatch, cache):
+def course(tmp_path, monkeypatch, cache, servers):
+    monkeypatch.setattr(pipeline, "Grader", partial(pipeline.Grader, shared=servers))  # torch is loaded once
     files = {
         "specs/lab/lab.yaml": "title: A lab\n",
         "specs/lab/double.yaml": TASK,
@@ -93,11 +104,15 @@ def test_a_good_task_is_good(course, capsys):
     assert "    main\n      others[dilated]\n    x x  not doubled\n    x x  one is missing\n    . x  squared\n" in out
 
 
-def test_a_check_on_one_subject_alone_lets_mutants_survive(course, capsys):
+def weaken(course):
+    """A task on one subject, whose first size is 2, so that a sum for a product is not noticed."""
     text = TASK[: TASK.index("  - id: others")].replace("points: 10", "points: 6")
     (course / "specs/lab/double.yaml").write_text(text)
-    change(course / "submissions/exemplar/hw.py", "2 * input_size[0]", "input_size[0] * 2")
     (course / "submissions/exemplar/hw.py").write_text("def size(input_size):\n    return input_size[0] * 2 + 1\n")
+
+
+def test_a_check_on_one_subject_alone_lets_mutants_survive(course, capsys):
+    weaken(course)
     assert main(["test"]) == 1
     out = capsys.readouterr().out
     assert "survived: " in out
@@ -126,7 +141,7 @@ def test_what_comes_right_in_company_is_judged_alone(course, capsys):
 
 
 def test_a_mutant_that_is_no_mistake_is_declared_with_its_reason(course, capsys):
-    test_a_check_on_one_subject_alone_lets_mutants_survive(course, capsys)
+    weaken(course)
     declared = (
         "hw.py:\n  - {was: 'return input_size[0] * 2 + 1', becomes: 'return input_size[0] + 2 + 1', because: why not}\n"
     )
@@ -138,15 +153,16 @@ def test_a_mutant_that_is_no_mistake_is_declared_with_its_reason(course, capsys)
 
 
 @pytest.mark.parametrize(
-    "entry", ["in: size, because: b", "was: 'return input_size[0] * 2 + 1', because: b, for: [double]"]
+    "entry", ["in: size, because: b", "was: 'return 2 * input_size[0] + 1', because: b, for: [double]"]
 )
-def test_all_mutants_of_a_line_or_a_function_may_be_none(course, capsys, entry):
-    test_a_check_on_one_subject_alone_lets_mutants_survive(course, capsys)
-    (course / "submissions/exemplar.survivors.yaml").write_text(f"hw.py: [{{{entry}}}]\n")
-    assert main(["test"]) == 0
-    elsewhere = entry.replace("size,", "other,").replace("double", "other")
-    (course / "submissions/exemplar.survivors.yaml").write_text(f"hw.py: [{{{elsewhere}}}]\n")
-    assert main(["test"]) == 1
+def test_all_mutants_of_a_line_or_a_function_may_be_none(course, entry):
+    found = mutants(EXEMPLAR, {"size"})
+    assert len(found) > 5
+    for said, covered in ((entry, True), (entry.replace("size,", "other,").replace("double", "other"), False)):
+        (course / "submissions/exemplar.survivors.yaml").write_text(f"hw.py: [{{{said}}}]\n")
+        ((declared,),) = [each.explained for each in fixtures.samples(course / "submissions")]
+        assert {declared.covers("hw.py", mutant, "double") for mutant in found} == {covered}
+        assert not any(declared.covers("hw2.py", mutant, "double") for mutant in found)
 
 
 def test_a_declaration_that_a_check_refutes_is_wrong(course, capsys):
