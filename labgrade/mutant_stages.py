@@ -105,8 +105,9 @@ class InTurn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Asked:
-    """One subject of several, what an answer for it is judged with, and what judges it alone."""
+    """One subject of several, what an answer for it is judged with, and what judges it alone. `by`: for whom."""
 
+    by: str
     subject: SubjectSpec
     files: Mapping[str, Path]
     check: Check
@@ -135,6 +136,8 @@ class Together:
         for at, each in enumerate(self.asked):
             if at < len(values) and each.is_right(values[at]):
                 continue
+            if at == 0 and values:  # the first call of a process is one by itself
+                return Noticed(by=each.by)
             if noticed := each.alone(grader, who):
                 return noticed
         return None
@@ -168,7 +171,7 @@ class Planner:
             if self._form(item.check) is not None and self._is_small(item.subject):
                 key = item.check.id if item.check.measured else item.check.answer, self._is_tiny(item.subject)
                 one = Alone(task=self._hurried(self._took[item.id]), names=(item.id,))
-                groups.setdefault(key, []).append(self._asked(item.check, _subject(item), one))
+                groups.setdefault(key, []).append(self._asked(item.id, item.check, _subject(item), one))
         several = [group for group in groups.values() if len(group) > 1]
         return several + [group for check in self._searched() for group in self._random(check)]
 
@@ -198,19 +201,22 @@ class Planner:
 
     def _random(self, check: Check) -> Iterator[list[_Asked]]:
         """The subjects of a search in groups."""
-        found = [self._asked(each, subject, one) for each, subject, one in self._of_search(check)]
-        return (found[at : at + _AT_ONCE] for at in range(0, len(found), _AT_ONCE))
+        if check.counterexample is None:
+            return
+        found = [
+            self._asked(check.id, check, subject, OneOfMany(task=self._task, check=check, subject=subject))
+            for subject in subjects(plan_of(self._task, check.counterexample))
+        ]
+        for at in range(0, len(found), _AT_ONCE):
+            yield found[at : at + _AT_ONCE]
 
-    def _of_search(self, check: Check) -> Iterator[tuple[Check, SubjectSpec, Stage]]:
-        if check.counterexample is not None:
-            for subject in subjects(plan_of(self._task, check.counterexample)):
-                yield check, subject, OneOfMany(task=self._task, check=check, subject=subject)
-
-    def _asked(self, check: Check, subject: SubjectSpec, alone: Stage) -> _Asked:
+    def _asked(self, by: str, check: Check, subject: SubjectSpec, alone: Stage) -> _Asked:
         wanted = self._task.answers[check.answer]
         files = subject_files.given(self._grader.oracle, wanted, subject, self._who)
         judging, expect = self._grader.means(self._task, check, subject, self._who)
-        return _Asked(subject=subject, files=files, check=check, judging=judging, expect=_once(expect), alone=alone)
+        return _Asked(
+            by=by, subject=subject, files=files, check=check, judging=judging, expect=_once(expect), alone=alone
+        )
 
     def _form(self, check: Check) -> CallForm | None:
         """The function of an answer that one process may call for several subjects."""
