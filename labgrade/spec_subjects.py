@@ -144,12 +144,18 @@ def _quantities(data: dict[str, Any], main: dict[str, Any], course: Course) -> I
         ]
         for place, call, those in calls:
             taken = _takes(call, course)
+            if call.get("quantity") in course.quantities.entries and taken not in _COMPUTED_OF:
+                known = ", ".join(f"'{name}' ({what})" for name, what in _COMPUTED_OF.items())
+                yield (
+                    place,
+                    f"quantity '{call['quantity']}' is computed of nothing: its first parameter is one of {known}",
+                )
+                continue
             for subject in those:
                 name = next((str(subject[word]) for word in _WHICH if word in subject), "")
                 if taken and subject and (taken == "config") != ("config" in subject):
                     other = "a config" if "config" in subject else f"'{name}'"
-                    right = _COMPUTED_OF.get(taken, f"'{taken}'")
-                    yield place, f"quantity '{call['quantity']}' is computed of {right}, not of {other}"
+                    yield place, f"quantity '{call['quantity']}' is computed of {_COMPUTED_OF[taken]}, not of {other}"
                 elif taken == "artifact" and _is_file(subject) is False:
                     yield place, f"quantity '{call['quantity']}' is computed of an ONNX file, and '{name}' is none"
                 elif taken == "subject" and _is_file(subject):

@@ -91,6 +91,21 @@ def test_values_are_computed_and_published_ones_compared(about, capsys):
     assert "the published value is 1281, but cache_bytes computes 1280" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("parameters", ["", "cfg", "*, tokens: int = 3"])
+def test_a_quantity_of_nothing_is_told(about, capsys, parameters):
+    (about / "reference/cache.py").write_text(REFERENCE + f"\n\ndef own({parameters}) -> int:\n    return 1\n")
+    (about / "specs/lab/cache.yaml").write_text(
+        TASK.replace("{quantity: cache_bytes, published", "{quantity: own, published")
+    )
+    assert main(["validate"]) == 2
+    assert (
+        "quantity 'own' is computed of nothing: its first parameter is one of 'subject' (a model in memory), "
+        "'artifact' (an ONNX file), 'config' (a config)"
+    ) in capsys.readouterr().err
+    assert main(["compute", "own", "--config", "layers=1"]) == 2
+    assert "is computed of nothing that labgrade knows" in capsys.readouterr().err
+
+
 def test_a_function_gets_the_config_and_is_tried_on_others(about, capsys):
     assert main(["test", "--submissions-dir", ".", "cache", "--no-mutants"]) == 1  # there is no exemplar
     (about / "submissions").mkdir()
