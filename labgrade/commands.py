@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from labgrade import (
     course,
-    kit_templates,
     output,
     pages,
     pipeline,
