@@ -22,7 +22,7 @@ class Ending:
     """What is known of a child, while it runs and in the end.
 
     `up`: it said so, and what happened later is the student's doing. `stopped`: why the grader ended it (`wall`,
-    `start`, `output`, `memory`). `fault`: why it could not be started. `lost`: its keeper is gone.
+    `start`, `output`, `memory`). `fault`: why it could not be started. `lost`: its keeper is gone, which is ours.
     """
 
     child: Child

@@ -89,7 +89,7 @@ def measured(ending: Ending, request: InspectRequest) -> Execution:
     status, reason, value = what_happened(ending, name, request.limits, printed)
     if status == "going":
         status, reason, value = _measurement(ending, request, name)
-    if status == "crashed":
+    if status == "crashed" or _killed(ending.exit):
         status = "fault"
     return Execution(
         status=status,
@@ -114,8 +114,8 @@ def what_happened(
     if broken:
         status, reason = _broken(broken, name, limits)
         return status, reason + (_SPAWNED if MODULE in printed and status == "timeout" else ""), None
-    if ending.exit is None:
-        return "crashed", f"{name} ended the process that it was run by", None
+    if ending.exit is None:  # which no code in a jail can do
+        return "fault", f"the process that {name} was run by is gone", None
     if not ending.child.result.data[len(UP) :]:
         return (*_silent(ending.exit, name, limits), None)
     return "going", "", None
@@ -195,9 +195,17 @@ def _silent(end: Exit, name: str, limits: Limits) -> tuple[ExecutionStatus, str]
     """The process is gone and left no result."""
     if end.code == -getattr(signal, "SIGXCPU", 0) or (end.code == -9 and end.seconds >= limits.seconds):  # noqa: PLR2004
         return _broken("cpu", name, limits)
+    if _killed(end):
+        why = "as a system does that has no memory left"
+        return "memory", f"the process was killed by {signal_name(-end.code)} before {name} returned, {why}"
     if end.code < 0:
         return "crashed", f"the process was killed by {signal_name(-end.code)} before {name} returned"
     return "crashed", f"the process ended with os._exit({end.code}) before {name} returned"
+
+
+def _killed(end: Exit | None) -> bool:
+    """Whether something outside ended it, within its limits: the first process of a job can't do that to itself."""
+    return end is not None and not end.why and end.code == -getattr(signal, "SIGKILL", 0)
 
 
 def signal_name(number: int) -> str:

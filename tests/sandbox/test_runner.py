@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -40,6 +41,48 @@ def student(folder, source):
 def runner(request):
     with Runner(zoo=HERE / "zoo_light.py", fresh=request.param, spare_seconds=1.0) as one:
         yield one
+
+
+@linux
+@pytest.mark.parametrize("which", ["server", "keeper", "job"])
+def test_who_kills_a_process_of_ours_costs_no_student_a_point(tmp_path, which):
+    folder = student(tmp_path / "a", "def total_macs(*_):\n    while True: pass\n")
+    with Runner(zoo=HERE / "zoo_light.py", spare_seconds=1.0) as runner:
+        runner.run(request(GALLERY / "more_with_defaults"))
+        server = runner._servers.get("students")._process.pid
+        killing = threading.Thread(target=kill_soon, args=(server, which))
+        killing.start()
+        done = runner.run(request(folder, limits=PATIENT))
+        killing.join()
+        if which == "job":  # as the system does where memory runs out; this is tried once more, alone
+            assert (done.status, "killed by signal 9 (SIGKILL)" in done.reason) == ("memory", True)
+        else:
+            assert (done.status, done.reason) == ("fault", "the process that total_macs was run by is gone")
+        assert runner.run(request(GALLERY / "more_with_defaults")).status == "returned"
+
+
+def kill_soon(server, which):
+    """Kill one of those that run a job, once it computes."""
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        job = max(family(server)[1:], key=spent, default=0)
+        if job and spent(job) > 1:
+            os.kill({"server": server, "keeper": told(job)[1], "job": job}[which], signal.SIGKILL)
+            return
+        time.sleep(0.05)
+
+
+def told(pid):
+    """What the system says of a process behind its name: its state, its parent, ..."""
+    try:
+        return [0, *map(int, Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1:14])]
+    except OSError:
+        return [0] * 14
+
+
+def spent(pid):
+    """Seconds that a process has computed."""
+    return sum(told(pid)[11:13]) / os.sysconf("SC_CLK_TCK")
 
 
 @pytest.mark.parametrize(
