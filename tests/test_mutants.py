@@ -119,12 +119,13 @@ def test_every_mutant_of_the_exemplars_is_python_of_its_own(path):
         assert before[mutant.line - 1] != after[mutant.line - 1]
 
 
-def test_every_explanation_is_of_a_mutant_that_there_is():
-    (sample,) = [each for each in fixtures.samples(ROOT / "submissions") if each.name == "exemplar"]
+@pytest.mark.parametrize("exemplar", ["exemplar", "tiling-exemplar"])
+def test_every_explanation_is_of_a_mutant_that_there_is(exemplar):
+    (sample,) = [each for each in fixtures.samples(ROOT / "submissions") if each.name == exemplar]
     assert len(sample.explained) > 30
     made = {}
     for file in {one.file for one in sample.explained}:
-        source = (ROOT / "submissions/exemplar" / file).read_text(encoding="utf-8")
+        source = (ROOT / "submissions" / exemplar / file).read_text(encoding="utf-8")
         names = {node.name for node in ast.parse(source).body if isinstance(node, ast.FunctionDef)}
         made[file] = mutants(source, names)
     for one in sample.explained:
