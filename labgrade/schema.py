@@ -111,23 +111,25 @@ def _subject(models: tuple[str, ...], required: list[str]) -> Schema:
                 },
             },
             "seed": {**_SEED, "description": "Draws the weights; 0 unless given."},
-            "input": {
-                "if": {"type": "object"},
-                "then": {
-                    "title": "an input",
-                    "type": "object",
-                    "additionalProperties": False,
-                    "required": ["shape"],
-                    "properties": {
-                        "shape": shape(),
-                        "fill": {"title": "fill", "enum": ["normal", "uniform", "ones", "zeros"]},
-                        "seed": _SEED,
-                    },
-                },
-                "else": shape(),
-            },
+            "input": _input(),
         },
     }
+
+
+def _input() -> Schema:
+    """A shape, or a shape with how its values are drawn."""
+    whole: Schema = {
+        "title": "an input",
+        "type": "object",
+        "additionalProperties": False,
+        "required": ["shape"],
+        "properties": {
+            "shape": shape(),
+            "fill": {"title": "fill", "enum": ["normal", "uniform", "ones", "zeros"]},
+            "seed": _SEED,
+        },
+    }
+    return {"if": {"type": "object"}, "then": whole, "else": shape()}
 
 
 def _config() -> Schema:

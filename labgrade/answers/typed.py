@@ -21,9 +21,8 @@ if TYPE_CHECKING:
     from labgrade.forms import AnswerType
     from labgrade.values import Array, Value
 
-_MOST_ROWS = 100_000
+_MOST_ROWS = _LONGEST_TEXT = 100_000
 _MOST_DIMENSIONS = 64
-_LONGEST_TEXT = 100_000
 _ASKED = {
     "count": "a count",
     "bytes": "a number of bytes",
