@@ -8,6 +8,7 @@ set, their annotations give the types, the first docstring line is the descripti
 from __future__ import annotations
 
 import ast
+import functools
 import hashlib
 import importlib
 import sys
@@ -245,14 +246,21 @@ def _sources(file: Path, read: dict[Path, list[Path]]) -> set[Path]:
 
 
 def _imported(path: Path) -> Iterator[Path]:
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for level, name in _relative_imports(path.read_bytes()):
+        stem = path.parents[level - 1] / name.replace(".", "/")
+        yield stem.with_suffix(".py")
+        yield from stem.glob("**/*.py")
+
+
+@functools.cache  # by content: a file is asked about for each function that depends on it
+def _relative_imports(source: bytes) -> tuple[tuple[int, str], ...]:
+    """What a file imports of its own package: how many folders up, and the module."""
+    found: list[tuple[int, str]] = []
+    for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.ImportFrom) and node.level:
-            base = path.parents[node.level - 1]
             names = [node.module] if node.module else [alias.name for alias in node.names]
-            for name in names:
-                stem = base / name.replace(".", "/")
-                yield stem.with_suffix(".py")
-                yield from stem.glob("**/*.py")
+            found += ((node.level, name) for name in names)
+    return tuple(found)
 
 
 def _short_digest(text: str) -> str:

@@ -1,3 +1,4 @@
+import ast
 import subprocess
 import sys
 from pathlib import Path
@@ -103,3 +104,22 @@ def test_reading_the_real_registries_imports_no_torch():
     )
     root = Path(__file__).parents[1]
     assert subprocess.run([sys.executable, "-c", code], cwd=root, check=False).returncode == 0
+
+
+def test_a_file_is_parsed_once_for_all_functions_that_depend_on_it(tmp_path, monkeypatch):
+    (tmp_path / "_shared.py").write_text("TWO = 2\n")
+    for name in ("a", "b", "c"):
+        (tmp_path / f"{name}.py").write_text(
+            f'from ._shared import TWO\n\n\ndef {name}(subject) -> int:\n    """{name}."""\n    return TWO\n'
+        )
+    found = registry.read("quantity", (tmp_path,))
+    parsed = []
+    parse = ast.parse
+    with monkeypatch.context() as counting:
+        counting.setattr(ast, "parse", lambda source, *more: parsed.append(source) or parse(source, *more))
+        before = {name: entry.source_digest() for name, entry in found.entries.items()}
+    assert len(parsed) <= 4
+    (tmp_path / "_shared.py").write_text("from ._more import TWO\n")
+    (tmp_path / "_more.py").write_text("TWO = 3\n")
+    assert {path.name for path in found.get("a").sources()} == {"a.py", "_shared.py", "_more.py"}
+    assert all(entry.source_digest() != before[name] for name, entry in found.entries.items())
