@@ -77,7 +77,8 @@ class Oracle:
         if self._worker is not None:
             for stream in (self._worker.stdin, self._worker.stdout):
                 if stream is not None:
-                    stream.close()
+                    with contextlib.suppress(OSError):  # of what a worker that is gone was asked
+                        stream.close()
             self._worker.wait()
             self._errors.close()
             self._worker = None
@@ -183,16 +184,13 @@ class Oracle:
 
     def _ask(self, request: dict[str, Any]) -> dict[str, Any]:
         worker = self._start()
-        if worker.stdin is None or worker.stdout is None:  # pragma: no cover - Popen was asked for both
-            message = "the worker has no pipes"
-            raise FaultError(message)
         try:
-            worker.stdin.write(json.dumps(request).encode() + b"\n")
-            worker.stdin.flush()
-            line = worker.stdout.readline()
-        except BrokenPipeError:
-            line = b""
-        if not line:
+            line = _answer(worker, request)
+        except BaseException:  # such as Ctrl-C: whoever asks next would get the answer to this
+            worker.kill()
+            self.close()
+            raise
+        if not line.endswith(b"\n"):
             raise FaultError(self._epitaph(worker, request["name"]))
         reply: dict[str, Any] = json.loads(line)
         return reply
@@ -207,6 +205,8 @@ class Oracle:
         return f"the process that computes ground truth ended with code {code} while computing '{name}'{reason}"
 
     def _start(self) -> subprocess.Popen[bytes]:
+        if self._worker is not None and self._worker.poll() is not None:  # killed while nothing was asked of it
+            self.close()
         if self._worker is None:
             self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the worker, closed with it
             self._worker = subprocess.Popen(  # noqa: S603 - our own
@@ -217,6 +217,19 @@ class Oracle:
                 env=own_process.environment(PYTHONHASHSEED="0"),
             )
         return self._worker
+
+
+def _answer(worker: subprocess.Popen[bytes], request: Mapping[str, Any]) -> bytes:
+    """The line that a worker says; one without an end where it is gone."""
+    if worker.stdin is None or worker.stdout is None:  # pragma: no cover - Popen was asked for both
+        message = "the worker has no pipes"
+        raise FaultError(message)
+    try:
+        worker.stdin.write(json.dumps(request).encode() + b"\n")
+        worker.stdin.flush()
+    except BrokenPipeError:
+        return b""
+    return worker.stdout.readline()
 
 
 def parameters_of(call: QuantityCall, entry: Entry, subject: SubjectSpec | None) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -32,6 +33,20 @@ def arrays(subject):
 
 def nothing(subject):
     return 0
+
+def waits(subject):
+    __import__("time").sleep(1)
+    return "late"
+
+def breaks_off(subject):
+    os.write(max(int(name) for name in os.listdir("/proc/self/fd") if name.isdigit() and pipe(name)), b'{"value": 1')
+    os._exit(7)
+
+def pipe(name):
+    try:
+        return os.readlink("/proc/self/fd/" + name).startswith("pipe:")
+    except OSError:
+        return False
 """
 SUBJECT = SubjectSpec(model="torchvision/alexnet", input=InputSpec(shape=(3, 4)))
 
@@ -224,6 +239,59 @@ def test_a_worker_that_dies_is_a_fault_and_the_next_value_is_computed(folder):
         with pytest.raises(FaultError, match="ended with code 7 while computing 'dies': last words"):
             own.value(QuantityCall(quantity="dies"), SUBJECT)
         assert own.value(QuantityCall(quantity="size"), SUBJECT) == 3
+
+
+def test_a_worker_that_is_killed_while_it_waits_is_started_again(folder):
+    with oracle(folder) as own:
+        assert own.value(QuantityCall(quantity="size"), SUBJECT) == 3
+        own._worker.kill()
+        own._worker.wait()
+        assert own.value(QuantityCall(quantity="size", parameters={"times": 2}), SUBJECT) == 6
+
+
+def test_a_worker_that_ends_before_it_has_read_is_a_fault_and_the_next_value_is_computed(folder, monkeypatch):
+    with oracle(folder) as own:
+        own.begin()
+        own._worker.kill()
+        own._worker.wait()
+        with monkeypatch.context() as patched:
+            patched.setattr(own, "_start", lambda worker=own._worker: worker)
+            with pytest.raises(FaultError, match="ended with code -9 while computing 'size'"):
+                own.value(QuantityCall(quantity="size"), SUBJECT)
+        assert own.value(QuantityCall(quantity="size"), SUBJECT) == 3
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the quantity finds its pipe in /proc")
+def test_half_an_answer_is_a_fault(folder):
+    with oracle(folder) as own:
+        with pytest.raises(FaultError, match="ended with code 7 while computing 'breaks_off'"):
+            own.value(QuantityCall(quantity="breaks_off"), SUBJECT)
+        assert own.value(QuantityCall(quantity="size"), SUBJECT) == 3
+
+
+def test_who_stops_waiting_for_an_answer_leaves_it_to_nobody(folder):
+    with oracle(folder) as own:
+        own.value(QuantityCall(quantity="size"), SUBJECT)
+        own._worker.stdout = Interrupted(own._worker.stdout)
+        with pytest.raises(KeyboardInterrupt):
+            own.value(QuantityCall(quantity="waits"), SUBJECT)
+        assert own.value(QuantityCall(quantity="size", parameters={"times": 2}), SUBJECT) == 6
+    assert ask(folder, "size", times=2) == (6, 0)
+
+
+class Interrupted:
+    """A stream at whose first line Ctrl-C comes."""
+
+    def __init__(self, stream):
+        self._stream = stream
+        self._came = False
+        self.close = stream.close
+
+    def readline(self):
+        if self._came:
+            return self._stream.readline()
+        self._came = True
+        raise KeyboardInterrupt
 
 
 def test_what_is_remembered_is_plain_json(folder):
