@@ -89,7 +89,7 @@ def measured(ending: Ending, request: InspectRequest) -> Execution:
     status, reason, value = what_happened(ending, name, request.limits, printed)
     if status == "going":
         status, reason, value = _measurement(ending, request, name)
-    if status == "crashed" or _killed(ending.exit):
+    if status == "crashed" or (_killed(ending.exit, request.limits) and not ending.stopped):
         status = "fault"
     return Execution(
         status=status,
@@ -195,17 +195,22 @@ def _silent(end: Exit, name: str, limits: Limits) -> tuple[ExecutionStatus, str]
     """The process is gone and left no result."""
     if end.code == -getattr(signal, "SIGXCPU", 0) or (end.code == -9 and end.seconds >= limits.seconds):  # noqa: PLR2004
         return _broken("cpu", name, limits)
-    if _killed(end):
-        why = "as a system does that has no memory left"
+    if _killed(end, limits):
+        why = "as it may do itself, and as a system does that has no memory left"
         return "memory", f"the process was killed by {signal_name(-end.code)} before {name} returned, {why}"
     if end.code < 0:
         return "crashed", f"the process was killed by {signal_name(-end.code)} before {name} returned"
     return "crashed", f"the process ended with os._exit({end.code}) before {name} returned"
 
 
-def _killed(end: Exit | None) -> bool:
-    """Whether something outside ended it, within its limits: the first process of a job can't do that to itself."""
-    return end is not None and not end.why and end.code == -getattr(signal, "SIGKILL", 0)
+def _killed(end: Exit | None, limits: Limits) -> bool:
+    """Whether it was killed within its limits. Who did it is not told: a student's code may end itself so.
+
+    That is why it costs points, once it was tried again; only where no student's code runs it is ours.
+    """
+    if end is None or end.why or end.seconds >= limits.seconds:
+        return False
+    return end.code == -getattr(signal, "SIGKILL", 0)
 
 
 def signal_name(number: int) -> str:

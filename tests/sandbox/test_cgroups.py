@@ -13,7 +13,7 @@ import pytest
 from labgrade.model import Limits
 from labgrade.sandbox import cgroup_above, cgroups, protection
 from labgrade.sandbox.layers import ALL, LAYERS, METER
-from labgrade.sandbox.request import CallRequest
+from labgrade.sandbox.request import CallRequest, InspectRequest
 from labgrade.sandbox.runner import Runner
 
 HERE = Path(__file__).parent
@@ -308,3 +308,20 @@ def test_a_job_for_which_no_group_can_be_made_any_more_is_polled(groups, monkeyp
     with groups.of_a_job(LIMIT) as group:
         assert group.entries == ()
     assert own_groups() == []
+
+
+@pytest.mark.parametrize(
+    ("function", "status", "reason"),
+    [
+        ("fills_memory", "memory", "reading model used more than 315 MB of memory"),
+        ("takes_long", "timeout", "reading model used more than 1 s of computing time"),
+    ],
+)
+def test_a_file_at_which_the_kernel_ends_our_reader_is_the_students(groups, tmp_path, function, status, reason):
+    artifact = tmp_path / "model"
+    artifact.write_text("")
+    limits = Limits(seconds=1.0 if status == "timeout" else 20.0, memory=LIMIT)
+    file = HERE / "trusted/quantities.py"
+    for runner in runner_with(SOLO):
+        done = runner.inspect(InspectRequest(file=file, function=function, artifact=artifact, limits=limits))
+        assert (done.status, done.reason) == (status, reason)

@@ -61,6 +61,23 @@ def test_who_kills_a_process_of_ours_costs_no_student_a_point(tmp_path, which):
         assert runner.run(request(GALLERY / "more_with_defaults")).status == "returned"
 
 
+@linux
+@pytest.mark.parametrize(
+    "ends",
+    [
+        "os.kill(os.getpid(), 9); os._exit(0)",  # is refused where there are namespaces
+        "import resource; resource.setrlimit(resource.RLIMIT_CPU, (1, 1))\n    while True: pass",
+    ],
+)
+def test_who_kills_their_own_process_is_no_fault_and_is_told_so(tmp_path, ends):
+    folder = student(tmp_path / "a", f"import os\ndef total_macs(*_):\n    {ends}\n")
+    with Runner(zoo=HERE / "zoo_light.py", spare_seconds=1.0) as runner:
+        done = runner.run(request(folder, limits=PATIENT))
+        assert done.status in {"crashed", "memory"}
+        assert done.status == "crashed" or "as it may do itself" in done.reason
+        assert runner.run(request(GALLERY / "more_with_defaults")).status == "returned"
+
+
 def kill_soon(server, which):
     """Kill one of those that run a job, once it computes."""
     deadline = time.monotonic() + 30

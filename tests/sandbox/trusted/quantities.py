@@ -36,6 +36,10 @@ def takes_memory(artifact):
     return len(bytes(1 << 40))
 
 
+def fills_memory(artifact):
+    return len(b"x" * (1 << 30))
+
+
 def looks_around(artifact):
     """What else is to be seen."""
     return {"beside": sorted(os.listdir(artifact.parent)), "root": sorted(os.listdir("/")), "name": artifact.name}
