@@ -131,7 +131,9 @@ def run_each(
             model={_PROGRAM: program, **files},
         )
         done = runner.run(request)
-    return done.value if done.status == "returned" and isinstance(done.value, list) else []
+    if done.status != "returned" or not isinstance(done.value, list):
+        return []
+    return done.value[: len(subjects)]  # a student's code can have any number of them sent, each a file to be kept
 
 
 def _job(form: CallForm, file: str) -> dict[str, Any]:

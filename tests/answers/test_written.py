@@ -1,0 +1,47 @@
+"""Files that a student's function writes for several subjects in one process."""
+
+import numpy as np
+
+from labgrade.answers.call import write_each
+from labgrade.forms import CallForm
+from labgrade.model import InputSpec, Limits, SubjectSpec
+from labgrade.results import Execution
+
+FORM = CallForm(file="hw.py", function="f", given=("save_to",))
+SUBJECT = SubjectSpec(model="light", input=InputSpec(shape=(1, 3)))
+LIMITS = Limits(seconds=1.0)
+
+
+class Says:
+    """A runner whose job sends this, as a student's code can make it."""
+
+    def __init__(self, *contents):
+        self._contents = list(contents)
+
+    def run(self, request):
+        return Execution(status="returned", value=self._contents)
+
+
+def kept(hand_in, store, *contents):
+    submission = hand_in({"hw.py": "def f(path): pass"})
+    pairs = [(SUBJECT, {})] * 2
+    return write_each(FORM, submission, pairs, limits=LIMITS, runner=Says(*contents), store=store)[1]
+
+
+def data(text):
+    return np.frombuffer(text, dtype=np.uint8)
+
+
+def test_no_more_files_are_kept_than_there_are_subjects(hand_in, tmp_path):
+    store = tmp_path / "store"
+    store.mkdir()
+    found = kept(hand_in, store, *[data(bytes([number])) for number in range(50)])
+    assert [artifact.path.read_bytes() for artifact in found] == [b"\0", b"\1"]
+    assert len(list(store.iterdir())) == 2
+
+
+def test_what_comes_after_something_that_is_no_file_is_nobodys(hand_in, tmp_path):
+    store = tmp_path / "store"
+    store.mkdir()
+    assert kept(hand_in, store, "no file", data(b"second")) == []
+    assert [artifact.path.read_bytes() for artifact in kept(hand_in, store, data(b"one"), 7)] == [b"one"]
