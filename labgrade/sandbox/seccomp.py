@@ -26,6 +26,8 @@ _ANY_NAMESPACE = 0x7E02_0080
 _LOCAL_SOCKET = 1
 _TYPE_INTO_TERMINAL = (0x5412, 0x541C)
 _LEASES = (1024, 1026)
+_OWNER_OF_A_FILE = (8, 15)  # whom the kernel sends a signal of one's choice, as soon as the file can be read
+_OWNER_OF_A_SOCKET = (0x8901, 0x8902)
 _FILTER = 2
 
 
@@ -53,8 +55,8 @@ def program(*, namespaces: bool, shared_memory: bool, group: int = 0) -> bytes:
     make.refuse(syscalls.numbers(refused), errno.EPERM)
     make.refuse(syscalls.numbers(syscalls.LOCKS), 0)  # a lock on a shared file would reach other jobs
     make.refuse_argument(syscalls.number("clone"), _FIRST, [_ANY_NAMESPACE], _ANY_BIT)
-    make.refuse_argument(syscalls.number("ioctl"), _SECOND, _TYPE_INTO_TERMINAL)
-    make.refuse_argument(syscalls.number("fcntl"), _SECOND, _LEASES)
+    make.refuse_argument(syscalls.number("ioctl"), _SECOND, (*_TYPE_INTO_TERMINAL, *_OWNER_OF_A_SOCKET))
+    make.refuse_argument(syscalls.number("fcntl"), _SECOND, (*_LEASES, *_OWNER_OF_A_FILE))
     if namespaces:
         make.allow_arguments(syscalls.number("socket"), [_LOCAL_SOCKET], errno.EPERM)
     else:
