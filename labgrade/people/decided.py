@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 EARLIER = "earlier"  # the fact under which staff find a decision that holds no longer
 NEXT = "next"  # the fact that says what a check waits for that no person marks
+RUN = "labgrade grade"  # what it waits for where the next run judges it; a person's look at what it needs otherwise
 
 
 def decided(report: Report, decisions: Decisions) -> Report:
@@ -104,7 +105,9 @@ class _Task:
         named = ", ".join(map(repr, open_ones or graded.needs))
         reason = f"was skipped, and what was decided about {named} changed since: it is graded by the next run"
         reason = f"waits for {named}, which a person has to look at first" if open_ones else reason
-        return _now(graded, without_value(Outcome.MANUAL, reason, **{NEXT: "labgrade grade"}))
+        # A run goes by labgrade's own verdict of what is needed: while that is short of full credit, it skips again.
+        remedy = RUN if all(map(self._waits_unmarked, open_ones)) else "labgrade mark"
+        return _now(graded, without_value(Outcome.MANUAL, reason, **{NEXT: remedy}))
 
     def _needed(self, need: str) -> list[str]:
         return [name for name in self._machine if name.partition("[")[0] == need]
@@ -124,6 +127,10 @@ class _Task:
     def _waits(self, need: str) -> bool:
         open_ones = [name for name in self._needed(need) if not self._is_met(name)]
         return all(self._check(name).verdict.outcome in PENDING for name in open_ones)
+
+    def _waits_unmarked(self, need: str) -> bool:
+        open_ones = [name for name in self._needed(need) if not self._is_met(name)]
+        return all(self._machine[name].verdict.outcome in PENDING for name in open_ones)
 
 
 def _with(machine: Graded, ruling: Ruling) -> Graded:

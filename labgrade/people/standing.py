@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from labgrade.people import releases
-from labgrade.people.decided import EARLIER, NEXT
+from labgrade.people.decided import EARLIER, NEXT, RUN
 from labgrade.people.decisions import Place, points
 from labgrade.people.late import named
 from labgrade.people.marking import is_open
@@ -71,7 +71,7 @@ def _marks(whole: Whole, names: Pseudonyms) -> Iterator[Open]:
         name = f"{names.of(submission.name)} {task.id} {check.id}"
         if EARLIER in check.verdict.facts:
             again.append(name)
-        if NEXT in check.verdict.facts:
+        if check.verdict.facts.get(NEXT) == RUN:
             runs.append(name)
         if is_open(check):
             left[task.id, check.id] += 1
@@ -83,7 +83,7 @@ def _marks(whole: Whole, names: Pseudonyms) -> Iterator[Open]:
     said = "decided before, and what it was about changed since"
     yield Open(what=said, count=len(again), where=tuple(again), remedy="they are among those to be marked")
     said = "opened by a person's decision, and not graded yet"
-    yield Open(what=said, count=len(runs), where=tuple(runs), remedy="labgrade grade")
+    yield Open(what=said, count=len(runs), where=tuple(runs), remedy=RUN)
 
 
 def _others(whole: Whole, names: Pseudonyms) -> Iterator[Open]:
@@ -101,7 +101,7 @@ def _others(whole: Whole, names: Pseudonyms) -> Iterator[Open]:
         if name in current and (found := releases.lowered(release, current[name]))
     ]
     yield Open(
-        what="fewer points than were released",
+        what="with fewer points than were released",
         count=len(less),
         where=tuple(less),
         remedy=f"labgrade release {whole.folder} --lower --reason ...",

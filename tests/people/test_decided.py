@@ -150,6 +150,15 @@ def test_what_a_mark_closed_is_open_again_once_it_is_taken_back():
         assert after(submission("ann", graded("essay", 4, need), skipped))["after"] == skipped
 
 
+def test_no_run_opens_what_was_skipped_for_a_check_whose_decision_holds_no_longer():
+    need = graded("total", 10, replace(incorrect("no"), outcome=Outcome.PARTIAL))
+    skipped = graded("next", 2, without_value(Outcome.SKIPPED, "needs full credit for 'total' first"), needs=("total",))
+    later = submission("ann", replace(need, basis="files:2"), skipped)
+    waits = after(later, ruling(replace(need, basis="files:1"), "1/2"))["next"]
+    assert (waits.verdict.outcome, waits.verdict.facts) == (Outcome.MANUAL, {"next": "labgrade mark"})
+    assert "waits for 'total'" in waits.verdict.reason
+
+
 def test_what_needs_a_check_that_is_not_there_stays_as_it_is():
     alone = graded("next", 2, without_value(Outcome.SKIPPED, "needs 'gone'"), needs=("gone",))
     assert after(submission("ann", alone))["next"] == alone

@@ -174,7 +174,7 @@ def test_lower_points_are_not_released_silently(run, course):
     code, said = run("release", "--unfinished")
     assert code == 2
     assert "  ann macs total: 9 before, 2 now\n  ann all: 9 before, 2 now\n" in said
-    assert "fewer points than were released" in run("standing")[1]
+    assert "1 with fewer points than were released\n    ann: 9 before, 2 now\n" in run("standing")[1]
     assert run("release", "--unfinished", "--lower")[0] == 2  # and why?
     assert run("release", "--unfinished", "--lower", "--reason", "a slip of ours") == (
         0,
@@ -291,6 +291,17 @@ def test_standing_says_what_the_next_run_grades(run, course):
         "1 opened by a person's decision, and not graded yet\n    ann macs next\n  -> labgrade grade"
         in run("standing")[1]
     )
+
+
+def test_standing_sends_nobody_to_a_run_that_has_nothing_to_do(run, course):
+    need, next_ = graded("total", 10, incorrect("no")), graded("next", 2, replace(essay().verdict, outcome="SKIPPED"))
+    next_ = replace(next_, needs=("total",))
+    ledger_of.write(course / "results", report(submission("ann", replace(need, basis="files:1"), next_)))
+    run("override", "ann", "macs", "total", "--points", "9", "--reason", "on paper")
+    ledger_of.write(course / "results", report(submission("ann", replace(need, basis="files:2"), next_)))
+    said = run("standing")[1]
+    assert "1 to be marked\n    macs total: 1 of 1 left\n  -> labgrade mark" in said
+    assert "labgrade grade" not in said
 
 
 def test_the_roster_and_the_rules_of_the_course_are_applied(run, course):
