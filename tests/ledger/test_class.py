@@ -76,6 +76,15 @@ def test_other_words_judge_nothing_anew(room, old, new):
     assert room.outcomes() == classroom.expected(4)
 
 
+def test_a_file_that_changes_no_verdict_is_no_news(room):
+    room.grade()
+    room.write("handed in/s000/notes.txt", "one line more")
+    came = room.grade()
+    assert came.ran > 0
+    assert came.changes == []
+    assert "in other words" not in room.cli("regrade", str(room.results)).stdout
+
+
 def test_other_words_are_in_the_report_all_the_same(room):
     room.grade()
     room.edit("specs/lab/task.yaml", "counted twice", "both directions are counted")
