@@ -1,6 +1,9 @@
 """What a person who marks by hand is shown: the text, and the student's numbers next to the right ones."""
 
+from pathlib import Path
+
 import pytest
+import yaml
 from handed_in import read
 
 from labgrade import course, pipeline, spec
@@ -28,6 +31,7 @@ checks:
       - {says: broken, answer: other, expected: {quantity: breaks}}
 """
 REFERENCE = "def breaks(subject) -> int:\n    '''Breaks.'''\n    raise RuntimeError('no')\n"
+COMPARISON = "2-4-4-comparison"
 HW = "def total(model):\n    return sum(p.numel() for p in model.parameters()) + 1\n"
 
 
@@ -73,3 +77,21 @@ def test_numbers_are_shown_where_two_reports_differ_and_a_person_looks(grade):
     verdict = grade(**{"hw.py": HW, "report.md": "# 2\nIt is.\n", "report.txt": "# 2\nIt is not.\n"})
     assert verdict.outcome is Outcome.MANUAL
     assert verdict.facts["of the task"] == "got 2,383 (from hw.py:total); expected 2,382"
+
+
+@pytest.mark.parametrize(
+    ("beside", "task"),
+    [
+        ("googlenet_weights", "2-1-2-weight-bytes"),
+        ("googlenet_macs", "2-1-4-macs"),
+        ("mobilenet_traffic", "2-2-2-bandwidth"),
+        ("mobilenet_activations", "2-2-3-activation-memory"),
+        ("alexnet_weights", "2-4-1-weight-bytes"),
+        ("alexnet_activations", "2-4-2-activation-bytes"),
+        ("alexnet_macs", "2-4-3-macs"),
+    ],
+)
+def test_who_marks_lab_2_sees_every_number_that_its_task_takes(beside, task):
+    folder = Path(__file__).parent.parent / "specs/acal-lab2"
+    comparison, graded = (yaml.safe_load((folder / f"{name}.yaml").read_text("utf-8")) for name in (COMPARISON, task))
+    assert comparison["answers"][beside]["from"] == graded["answers"]["total"]["from"]
