@@ -18,6 +18,7 @@ from labgrade.onnx_files import beside
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from labgrade.forms import AnswerSpec
     from labgrade.items import Item
     from labgrade.model import Task
 
@@ -32,7 +33,9 @@ _FOR_PEOPLE: dict[type, set[str]] = {
 def meaning(task: Task, item: Item) -> dict[str, Any]:
     """What the spec says of an item, by the words of the language."""
     found = _fields(item.check)
-    wanted = task.answers[item.check.answer]
+    wanted, *others = answers_read(task, item)
+    if others:
+        found["answers beside"] = {each.name: [_plain(each.type), _plain(each.forms)] for each in others}
     return {
         **found,
         "answer": wanted.name,
@@ -43,6 +46,11 @@ def meaning(task: Task, item: Item) -> dict[str, Any]:
         "cases": bool(item.check.cases),
         "by_hand": bool(item.check.by_hand),
     }
+
+
+def answers_read(task: Task, item: Item) -> list[AnswerSpec]:
+    """The answer that is judged, then those that whoever marks it is shown beside it."""
+    return [task.answers[name] for name in (item.check.answer, *(row.answer for row in item.check.beside))]
 
 
 def _fields(thing: Any) -> dict[str, Any]:

@@ -25,13 +25,14 @@ from labgrade import second_opinion
 from labgrade.explained import companions
 from labgrade.forms import BuildForm, CallForm, RunForm
 from labgrade.ledger import sources
-from labgrade.ledger.meaning import meaning
+from labgrade.ledger.meaning import answers_read, meaning
 from labgrade.model import QuantityCall
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from labgrade.course import Course
+    from labgrade.forms import Form
     from labgrade.items import Item
     from labgrade.model import Check, Task
     from labgrade.registry import Entry
@@ -92,7 +93,7 @@ class Parts:
         """The parts that only some checks have: what builds a program, what searches, what a second opinion takes."""
         call = item.check.measured
         other = second_opinion.of(call, self._course.quantities) if call is not None else None
-        builds = any(isinstance(form, BuildForm) for form in task.answers[item.check.answer].forms)
+        builds = any(isinstance(form, BuildForm) for form in _forms(task, item))
         return {
             "tools": _tools() if builds else {},
             "search": {"hypothesis": _version("hypothesis") or "absent"} if item.check.counterexample else {},
@@ -133,7 +134,11 @@ class Parts:
 
 def runs(task: Task, item: Item) -> bool:
     """Whether a student's code may run for this item."""
-    return any(isinstance(form, CallForm | RunForm | BuildForm) for form in task.answers[item.check.answer].forms)
+    return any(isinstance(form, CallForm | RunForm | BuildForm) for form in _forms(task, item))
+
+
+def _forms(task: Task, item: Item) -> Iterator[Form]:
+    return (form for answer in answers_read(task, item) for form in answer.forms)
 
 
 @cache

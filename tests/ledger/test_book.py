@@ -18,7 +18,7 @@ from labgrade.ledger import parts, rows
 from labgrade.ledger.book import Rules, SubmissionBook
 from labgrade.ledger.meaning import meaning
 from labgrade.ledger.store import Ledger
-from labgrade.model import SubjectSpec
+from labgrade.model import Beside, SubjectSpec
 from labgrade.verdict import Outcome, Verdict, correct, incorrect, without_value
 
 
@@ -145,6 +145,11 @@ def test_all_that_decides_a_verdict_is_in_its_meaning_and_nothing_else(task):
         {"answer": "five"},
     ):
         assert changed(task, **meant) != same
+    row = Beside(says="of another task", answer="five", expected=first.expected)
+    shown = replace(task, checks=(replace(first, beside=(row,)),))
+    read_elsewhere = {**task.answers, "five": replace(task.answers["five"], forms=())}
+    assert meaning(replace(shown, answers=read_elsewhere), items(shown)[0]) != meaning(shown, items(shown)[0])
+    assert meaning(replace(task, answers=read_elsewhere), items(task)[0]) == same
     slower = replace(task, limits=replace(task.limits, seconds=1.0))
     assert meaning(slower, items(slower)[0]) != same
     elsewhere = replace(task, subject=replace(task.subject, options={"num_classes": 5}))
@@ -212,6 +217,15 @@ def test_the_engine_is_what_grading_imports(task):
     found = set(sources.engine())
     assert {"labgrade/judge.py", "labgrade/answers/typed.py", "labgrade/sandbox/child.py", "labgrade/zoo.py"} <= found
     assert not found & {"labgrade/__init__.py", "labgrade/report/terminal.py", "labgrade/cli.py", "labgrade/grade.py"}
+
+
+def test_a_function_that_is_only_shown_beside_a_text_is_students_code_too(task):
+    first, call = task.checks[0], CallForm(file="hw.py", function="five", given=())
+    shown = replace(first, beside=(Beside(says="five", answer="five", expected=first.expected),))
+    called = {**task.answers, "five": replace(task.answers["five"], forms=(call,))}
+    for check, run in ((first, False), (shown, True)):
+        changed_task = replace(task, checks=(check,), answers=called)
+        assert parts.runs(changed_task, items(changed_task)[0]) is run
 
 
 def test_time_is_only_told(room, monkeypatch):
