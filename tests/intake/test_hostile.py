@@ -487,9 +487,9 @@ def test_a_description_without_end_is_not_read_to_its_end(tmp_path, take, name):
     most = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert found.files == ("ok.py",)
-    assert found.refused == (
-        "'hw.tar', because the description of a file in it is too large; what came before was taken",
-    )
+    # Which of the two it is, depends on how much of such a description this Python's tarfile looks at.
+    why = ("the description of a file in it is too large", "it is damaged or cut short")
+    assert found.refused in [(f"'hw.tar', because {each}; what came before was taken",) for each in why]
     assert took < 60
     assert most < 64 << 20
 

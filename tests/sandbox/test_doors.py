@@ -176,5 +176,6 @@ def test_a_measuring_child_sees_the_file_what_lies_beside_it_and_no_student(insp
     seen = inspect("looks_around", beside={"weights.bin": weights}).value
     assert seen["beside"] == ["model.txt", "weights.bin"]
     assert seen["name"] == "model.txt"
-    assert "home" not in seen["root"]
+    of_python = {Path(place).parts[1] for place in (sys.prefix, sys.base_prefix)}  # may lie in somebody's home
+    assert "home" in of_python or "home" not in seen["root"]
     assert {"trusted", "scratch"} <= set(seen["root"])
