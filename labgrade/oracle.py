@@ -22,6 +22,7 @@ from labgrade import own_process, zoo
 from labgrade.errors import FaultError
 from labgrade.onnx_files import OnnxFiles
 from labgrade.oracle_memory import Memory, load_arrays
+from labgrade.sandbox.request import plain_subject
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -238,18 +239,6 @@ def parameters_of(call: QuantityCall, entry: Entry, subject: SubjectSpec | None)
     if subject is not None and "input_shape" in entry.parameters:
         own["input_shape"] = list(subject.input.shape)
     return {**own, **call.parameters}
-
-
-def plain_subject(subject: SubjectSpec) -> dict[str, Any]:
-    """A subject as the zoo takes it."""
-    return {
-        "model": subject.model,
-        "shape": list(subject.input.shape),
-        "fill": subject.input.fill,
-        "input_seed": subject.input.seed,
-        "options": dict(subject.options),
-        "weight_seed": subject.seed,
-    }
 
 
 def _version(name: str) -> str:

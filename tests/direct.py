@@ -10,8 +10,9 @@ from labgrade import course, pipeline, spec, zoo, zoo_onnx
 from labgrade.counterexample.verdict import judged, plan_of
 from labgrade.errors import FaultError
 from labgrade.model import Counterexample
-from labgrade.oracle import parameters_of, plain_subject
+from labgrade.oracle import parameters_of
 from labgrade.results import Execution
+from labgrade.sandbox.request import plain_subject
 from labgrade.trials import Trials
 
 ROOT = Path(__file__).parents[1]

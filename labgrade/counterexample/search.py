@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from labgrade.counterexample import families
 from labgrade.errors import FaultError
-from labgrade.oracle import plain_subject
+from labgrade.sandbox.request import plain_subject
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

@@ -110,8 +110,8 @@ class InspectRequest:
     limits: Limits = field(default_factory=Limits)
 
 
-def plain(subject: SubjectSpec) -> dict[str, Any]:
-    """A subject as a child builds it."""
+def plain_subject(subject: SubjectSpec) -> dict[str, Any]:
+    """A subject as the zoo takes it, and a child builds it."""
     return {
         "model": subject.model,
         "shape": list(subject.input.shape),

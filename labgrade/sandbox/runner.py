@@ -16,7 +16,7 @@ from labgrade.sandbox import handin, outcome, script_outcome
 from labgrade.sandbox.follow import follow
 from labgrade.sandbox.given import GIVEN, GIVEN_FOLDER
 from labgrade.sandbox.layers import ALL
-from labgrade.sandbox.request import ProgramRun, plain
+from labgrade.sandbox.request import ProgramRun, plain_subject
 from labgrade.sandbox.servers import LIGHT, STUDENTS, Servers
 from labgrade.sandbox.shelf import needs_values
 from labgrade.sandbox.warm import LostError, Warm
@@ -94,7 +94,7 @@ class Runner:
         if unknown or (request.given and request.subject is None):
             problem = f"nothing called '{unknown[0]}' can be given" if unknown else "there is no subject to be given"
             return Execution(status="fault", reason=problem)
-        wanted = {"given": list(request.given), "subject": plain(request.subject) if request.subject else None}
+        wanted = {"given": list(request.given), "subject": plain_subject(request.subject) if request.subject else None}
         model = f"{GIVEN_FOLDER}/{next(iter(request.model), '')}"
         return self._call(request, {"do": "call", "model": model}, wanted, {GIVEN_FOLDER: request.model})
 
@@ -104,7 +104,8 @@ class Runner:
         All are called in one process, so that one call may spoil the next: what comes out wrong is to be tried by
         itself. `request` is read without its subject; its limits are for all together.
         """
-        wanted = {"given": list(request.given), "subject": None, "each": [plain(subject) for subject, _ in subjects]}
+        each = [plain_subject(subject) for subject, _ in subjects]
+        wanted = {"given": list(request.given), "subject": None, "each": each}
         files = {f"{GIVEN_FOLDER}/{place}": model for place, (_, model) in enumerate(subjects)}
         models = [f"{folder}/{next(iter(model), '')}" for folder, model in files.items()]
         done = self._call(request, {"do": "calls", "models": models}, wanted, files)
