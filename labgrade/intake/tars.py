@@ -17,7 +17,9 @@ DAMAGED = "it is damaged or cut short"
 TOLD_BEFORE = f"{DAMAGED}; what came before was taken"
 _HEADER_BYTES = 1 << 20  # of one entry: names are shorter, and so are attributes
 _SMALL_HEADER = 1 << 10
-_MOST_WORK = 1 << 33  # seconds: Python 3.11 looks through attributes in time that grows with the square of their size
+_MOST_WORK = (
+    1 << 33
+)  # takes seconds: Python 3.11 looks through attributes in time that grows with the square of their size
 _TEXTS = (tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK)
 _ATTRIBUTES = (tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE)
 
