@@ -9,7 +9,7 @@ SUBMISSIONS_DIR ?= submissions
 BIN = $(VENV)/bin
 STAMP = $(VENV)/.installed
 
-.PHONY: grade test lint docs setup tools bench bench-macs bench-onnx bench-sandbox bench-class soak mutation schema clean
+.PHONY: grade test lint docs setup tools bench bench-macs bench-onnx bench-sandbox bench-class golden proof soak mutation schema clean
 
 # pytest ends with 1 where a check is not right: the submission was graded all the same. Where a task can't be read it
 # ends with 2, and so does make.
@@ -25,6 +25,7 @@ lint: setup
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/labgrade validate specs
+	$(BIN)/python tests/helpers/words.py
 	$(BIN)/labgrade schema | diff -u specs/task.schema.json - || \
 		{ echo "specs/task.schema.json is stale: run make schema"; exit 1; }
 
@@ -51,8 +52,18 @@ bench-sandbox: setup
 bench-class: setup
 	$(BIN)/python benchmarks/class.py
 
+# What tests/golden expects, written anew: git then shows what became of it.
+golden: setup
+	LABGRADE_GOLDEN=1 $(BIN)/python -m pytest -n auto tests/golden
+
 soak: setup
-	LABGRADE_SOAK=200 $(BIN)/python -m pytest tests/sandbox/test_soak.py
+	LABGRADE_SOAK=200 LABGRADE_KILLS=100 LABGRADE_FUZZ=20000 LABGRADE_ALEXNET=1 LABGRADE_TRIES_TILINGS=3000 \
+	LABGRADE_TRIES_EDITS=3000 LABGRADE_TRIES_CORRUPTED=8000 \
+	$(BIN)/python -m pytest -n auto tests/sandbox tests/ledger tests/reference \
+		tests/answers tests/authoring tests/attacks/test_called_together.py tests/diagnosis tests/docs tests/run/test_samples.py
+
+proof: setup
+	$(BIN)/python -m tests.reference.tiling.whole
 
 mutation: setup
 	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev,mutation]'

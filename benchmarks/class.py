@@ -68,8 +68,8 @@ def make(folder: Path, size: int) -> None:
 
 def grade(submissions: Path, results: Path, jobs: int) -> None:
     """Grade, and print what it took as JSON. What the sandbox meters of each job is added up over all processes."""
-    from labgrade import commands
-    from labgrade.class_run import run
+    from labgrade.commands import check
+    from labgrade.run import class_run
     from labgrade.sandbox.runner import Runner
 
     own = multiprocessing.Value("d", 0.0)
@@ -82,9 +82,9 @@ def grade(submissions: Path, results: Path, jobs: int) -> None:
         return ending
 
     Runner._job = metered  # type: ignore[method-assign]  # noqa: SLF001
-    asked = run.Asked(source=submissions, results=results, root=ROOT, tasks=TASKS, jobs=jobs)
+    asked = class_run.Asked(source=submissions, results=results, root=ROOT, tasks=TASKS, jobs=jobs)
     start = time.perf_counter()
-    came = run.grade(asked, lambda found: commands.chosen(found, None, list(TASKS)), lambda _: None)
+    came = class_run.grade(asked, lambda found: check.chosen(found, None, list(TASKS)), lambda _: None)
     wall = time.perf_counter() - start
     print(json.dumps({"wall": wall, "own": own.value, "ran": came.ran}))
 

@@ -120,12 +120,12 @@ TOOLS: dict[str, tuple[Callable[..., Count], str, str]] = {
 
 def measure(tool: str, model: str) -> dict[str, Any]:
     """Run one tool on one model, in this process."""
-    from labgrade import zoo
+    from labgrade.subjects import models
 
-    zoo.import_torchvision()
+    models.import_torchvision()
     prepare, imported, device = TOOLS[tool]
     importlib.import_module(imported)
-    subject = zoo.Subject(model=f"torchvision/{model}", shape=(1, 3, 224, 224))
+    subject = models.Subject(model=f"torchvision/{model}", shape=(1, 3, 224, 224))
     before = resident("VmRSS")
     Path("/proc/self/clear_refs").write_text("5", encoding="ascii")  # forgets the peak of the imports
     count = prepare(*(subject.on_meta() if device == "meta" else subject.with_weights()))

@@ -130,7 +130,8 @@ def export(name: str, options: dict[str, Any], folder: Path) -> Path:
     path = folder / f"{name}.onnx"
     subject = {"model": f"torchvision/{name}.onnx", "shape": SHAPE, "fill": "normal", "input_seed": 0,
                "options": options, "weight_seed": 0}  # fmt: skip
-    code = f"from pathlib import Path; from labgrade import zoo_onnx; zoo_onnx.make(Path({str(path)!r}), {subject!r})"
+    begin = "from pathlib import Path; from labgrade.subjects.onnx_export import make"
+    code = f"{begin}; make(Path({str(path)!r}), {subject!r})"
     subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
     return path
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -22,9 +23,13 @@ from typing import TYPE_CHECKING
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
-from labgrade.model import InputSpec, Limits, SubjectSpec  # noqa: E402
-from labgrade.sandbox import usage  # noqa: E402
-from labgrade.sandbox.request import CallRequest  # noqa: E402
+from labgrade.answers.reader.asks import ask_value  # noqa: E402
+from labgrade.answers.reader.reader import Reader  # noqa: E402
+from labgrade.core.results import Submission  # noqa: E402
+from labgrade.core.task import InputSpec, Limits, SubjectSpec, TextForm  # noqa: E402
+from labgrade.sandbox.jail import usage  # noqa: E402
+from labgrade.sandbox.jail.layers import ALL, USERS  # noqa: E402
+from labgrade.sandbox.requests import CallRequest  # noqa: E402
 from labgrade.sandbox.runner import Runner  # noqa: E402
 
 if TYPE_CHECKING:
@@ -56,7 +61,7 @@ def answer(model):
 ALONE = f"""
 import sys, warnings
 sys.path.insert(0, {str(ROOT)!r})
-from labgrade import zoo
+from labgrade.subjects import models as zoo
 torchvision = zoo.import_torchvision()
 import torch, onnx, onnxruntime
 warnings.simplefilter("ignore")
@@ -67,6 +72,9 @@ MODEL = "torchvision.models.googlenet(weights=None, aux_logits=False, init_weigh
 CHECKS = 5
 RATIOS = {"trivial check": 100.0, "GoogLeNet parameters + MACs": 25.0}
 MEMORY_RATIO = 1.15
+READING = 1.2  # trivial checks that reading a hand-in of small files in the jail may cost beyond reading it here
+USER_MS = 1.0  # of CPU, for a user id of its own for each job
+ROUNDS = 9
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +135,58 @@ def by_pytest(folder: Path, argument: str) -> Callable[[], object]:
     return lambda: subprocess.run(command, cwd=folder, check=True, capture_output=True)
 
 
+def reading(reader: Reader, submission: Submission) -> Callable[[], object]:
+    """Reading all of a hand-in of small files."""
+    asks = [ask_value("count", TextForm(after="Total MACs", file=name)) for name in submission.files]
+
+    def run() -> None:
+        reader.forget()
+        reader.expect(submission, asks)
+        for ask in asks:
+            if reader.ask(submission, ask) is None:
+                raise RuntimeError(ask)
+
+    return run
+
+
+def small_files(folder: Path) -> Submission:
+    """A hand-in of 20 of them."""
+    folder.mkdir()
+    for number in range(20):
+        (folder / f"{number}.txt").write_text(f"# 2-1-{number}\n\nTotal MACs: {number:,}\n" * 20)
+    return Submission(name="someone", folder=folder, files=tuple(sorted(path.name for path in folder.iterdir())))
+
+
+def compare_reading(runner: Runner, folder: Path, jobs: int) -> bool:
+    """Print what reading a hand-in in the jail costs; whether that is more than promised."""
+    submission = small_files(folder / "small")
+    trivial, jailed, here = (
+        warm(runner, folder, TRIVIAL, None),
+        reading(Reader(runner), submission),
+        reading(Reader(None), submission),
+    )
+    for run in (trivial, jailed, here):
+        run()
+    job, there, own = measured(trivial, jobs), measured(jailed, jobs), measured(here, jobs)
+    more = (there.cpu - own.cpu) / job.cpu
+    print(f"reading 20 small files\n  {'in the jail':36}{there.rate:>10.1f}{there.cpu * 1e3:>10.1f}")
+    print(f"  {'in this process':36}{own.rate:>10.1f}{own.cpu * 1e3:>10.1f}")
+    print(f"  in the jail it costs {more:.2f} trivial checks more")
+    return more > READING
+
+
+def cost_of_users(folder: Path, jobs: int) -> float:
+    """Milliseconds of CPU that a user id of its own costs a job: the median over rounds, each with both in turn."""
+    layers = [layer for layer in ALL if layer != USERS]
+    light = ROOT / "tests/sandbox/zoo_light.py"
+    with Runner(zoo=light) as apart, Runner(zoo=light, layers=layers) as together:
+        ways = [warm(runner, folder, TRIVIAL, None) for runner in (apart, together)]
+        for one in ways:
+            one()
+        costs = [[measured(one, jobs).cpu for one in ways] for _ in range(ROUNDS)]
+    return statistics.median(own - shared for own, shared in costs) * 1e3
+
+
 def memory(runner: Runner, folder: Path) -> tuple[float, float]:
     """Proportional megabytes of the server alone, and with four live jobs."""
     (folder / "hw.py").write_text("import time\ndef answer(): time.sleep(6)\n")
@@ -157,9 +217,11 @@ def main() -> int:
         folder = Path(name)
         print("\n".join(runner.protection.lines))
         warm(runner, folder, TRIVIAL, None)()
+        extra = cost_of_users(folder, max(options.jobs // ROUNDS, 5))
         idle, busy = memory(runner, folder)
         cases = (("trivial check", TRIVIAL, None, ""), ("GoogLeNet parameters + MACs", COUNTS, GOOGLENET, MODEL))
         print(f"\n{'':38}{'checks/s':>10}{'CPU ms':>10}{'ratio':>8}")
+        failed |= compare_reading(runner, folder, options.jobs)
         for title, source, subject, argument in cases:
             one = warm(runner, folder, source, subject)
             one()
@@ -172,8 +234,9 @@ def main() -> int:
             for way, cost in others.items():
                 print(f"  {way:36}{cost.rate:>10.2f}{cost.cpu * 1e3:>10.0f}{cost.cpu / jailed.cpu:>8.0f}")
             failed |= others["a fresh process each"].cpu < RATIOS[title] * jailed.cpu
-    print(f"\nmemory: server {idle:.0f} MB, with four live jobs {busy:.0f} MB ({busy / idle:.2f} times)")
-    return int(failed or busy > MEMORY_RATIO * idle)
+    print(f"\na user id for each job: {extra:+.2f} ms")
+    print(f"memory: server {idle:.0f} MB, with four live jobs {busy:.0f} MB ({busy / idle:.2f} times)")
+    return int(failed or extra > USER_MS or busy > MEMORY_RATIO * idle)
 
 
 if __name__ == "__main__":

@@ -52,7 +52,10 @@ def options(level):
 """
 WAYS = {
     "proof": ("from reference._tiling.prove import prove", "prove(student, original).is_proved"),
-    "second opinion": ("from reference._tiling.bits import second_opinion", "second_opinion(student, original).agrees"),
+    "proof and run": (
+        "from reference.tiling import tiling_findings",
+        "tiling_findings(student, original=str(original))",
+    ),
     "ReferenceEvaluator": (
         "from onnx.reference import ReferenceEvaluator",
         "[ReferenceEvaluator(str(p)).run(None, " + _FEED + ")[0].sum() for p in (student, original)]",
@@ -79,13 +82,12 @@ def catches(folder: Path) -> None:
     import numpy as np
     from onnx.reference import ReferenceEvaluator
 
-    from reference._tiling.bits import second_opinion
     from reference._tiling.prove import prove
     from tests.reference.tiling.mutants import MUTANTS, make
     from tests.reference.tiling.networks import save
     from tests.reference.tiling.tilings import as_plain
 
-    columns = ("MSE < 1e-5", "allclose", "second opinion", "proof")
+    columns = ("MSE < 1e-5", "allclose", "proof")
     print(f"{'rejected of ' + str(SEEDS):44}" + "".join(f"{name:>16}" for name in columns))
     totals = [0] * len(columns)
     for kind in MUTANTS:
@@ -104,8 +106,7 @@ def catches(folder: Path) -> None:
             except Exception:  # noqa: BLE001 - a graph that can't run is rejected by whoever runs it
                 counts[0] += 1
                 counts[1] += 1
-            counts[2] += second_opinion(one, two).agrees is not True
-            counts[3] += not prove(one, two).is_proved
+            counts[2] += not prove(one, two).is_proved
         totals = [total + count for total, count in zip(totals, counts, strict=True)]
         print(f"{kind:44}" + "".join(f"{count:16}" for count in counts))
     print(f"{'all ' + str(len(MUTANTS) * SEEDS):44}" + "".join(f"{total:16}" for total in totals), end="\n\n")
@@ -115,12 +116,12 @@ def costs(folder: Path, ways: dict[str, tuple[str, str]]) -> None:
     """CPU seconds and peak memory of each way on a tiled AlexNet."""
     import onnx
 
-    from labgrade import zoo_onnx
+    from labgrade.subjects import onnx_export
     from tests.reference.tiling.tilings import Way, tiled
 
     original = folder / "alexnet.onnx"
     subject = {"model": "torchvision/alexnet.onnx", "shape": [1, 3, 224, 224], "fill": "normal", "input_seed": 0}
-    zoo_onnx.make(original, {**subject, "options": {}, "weight_seed": 0})
+    onnx_export.make(original, {**subject, "options": {}, "weight_seed": 0})
     whole = onnx.load(original)
     print(f"{'tiled AlexNet':26}{'way':30}{'CPU s':>8}{'peak MB':>9}  result")
     for name, way in {

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 
 NUMERIC = "biufc"
+PASSES = "would pass with"  # for staff: a student who knows the tolerance can aim at it
 
 
 def close(
@@ -50,7 +51,7 @@ def _number(answer: Number, expected: Number, rtol: float, atol: float) -> Verdi
     facts = {"got": shown(answer), "expected": shown(expected), "off": shown(off), "allowed": shown(allowed)}
     if off <= allowed:
         return correct(**facts)
-    return incorrect(off_by(answer, expected) + _passing(off, abs(expected.value), rtol, atol), **facts)
+    return incorrect(off_by(answer, expected), **facts, **_passing(off, abs(expected.value), rtol, atol))
 
 
 def _named(answer: Mapping[str, object], expected: Mapping[str, object], rtol: float, atol: float) -> Verdict:
@@ -86,9 +87,9 @@ def _tensor(answer: Array, expected: Array, rtol: float, atol: float) -> Verdict
         return correct(off=worst_off, allowed=f"atol {atol:g} + rtol {rtol:g} * abs(expected)")
     worst = np.unravel_index(int(np.argmax(np.where(wrong, _excess(off, allowed), -np.inf))), off.shape)
     reason = f"{np.count_nonzero(wrong):,} of {wrong.size:,} elements differ{_worst(answer, expected, off, worst)}"
-    if np.isfinite(off).all():
-        reason += f"; it would pass with {_passing_all(off, expected, rtol, atol)}"
     facts = {"got": f"{answer[worst]}", "expected": f"{expected[worst]}", "off": f"{off[worst]:.6g}"}
+    if np.isfinite(off).all():
+        facts[PASSES] = _passing_all(off, expected, rtol, atol)
     hint = _transposed(answer, expected, rtol, atol)
     return incorrect(reason, hint=hint, **facts, allowed=f"{allowed[worst]:.6g}")
 
@@ -132,11 +133,11 @@ def _passing_all(off: NDArray[np.float64], expected: Array, rtol: float, atol: f
     return _either(float(needed.max()), float((off - rtol * size).max()), rtol, atol)
 
 
-def _passing(off: Fraction, size: Fraction, rtol: float, atol: float) -> str:
+def _passing(off: Fraction, size: Fraction, rtol: float, atol: float) -> dict[str, str]:
     if max(off, size) > sys.float_info.max:
-        return ""
+        return {}
     needed_rtol = (float(off) - atol) / float(size) if size else math.inf
-    return f"; it would pass with {_either(needed_rtol, float(off) - rtol * float(size), rtol, atol)}"
+    return {PASSES: _either(needed_rtol, float(off) - rtol * float(size), rtol, atol)}
 
 
 def _either(needed_rtol: float, needed_atol: float, rtol: float, atol: float) -> str:

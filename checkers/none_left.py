@@ -20,7 +20,7 @@ def none_left(answer: Table | Findings | Artifact, expected: Value | None) -> Ve
     """Right where nothing is found; else the findings are the reason, a line each, with a picture where there is one.
 
     Findings that are not certain cost nothing by themselves: the verdict waits for a person, with what evidence there
-    is.
+    is. One that is labgrade's own failure is a FAULT.
     """
     del expected  # nothing is what is expected
     if isinstance(answer, Table):
@@ -29,18 +29,21 @@ def none_left(answer: Table | Findings | Artifact, expected: Value | None) -> Ve
         return incorrect(f"got {shown(answer)}, which is no list of findings")
     if not answer.found:
         return correct("nothing wrong was found: this holds for every input")
+    fault = next((finding for finding in answer.found if finding.fault), None)
+    if fault is not None:
+        reason = "labgrade contradicts itself about this file, which is its failure, not yours: a person will look"
+        return without_value(Outcome.FAULT, reason, fault=fault.says)
     certain = [finding for finding in answer.found if finding.certain]
     if certain:
         picture = next((finding.picture for finding in certain if finding.picture), ())
-        said = incorrect("\n".join([*(finding.says for finding in certain), *picture]))
-        return replace(said, grids=_grids(certain))
+        first, *others = (finding.says for finding in certain)
+        return replace(incorrect(first), lines=tuple(others), picture=picture, grids=_grids(certain))
     facts = {}
     evidence = next((finding.opinion for finding in answer.found if finding.opinion), "")
     if evidence:
-        facts["second opinion"] = evidence
-    reason = "\n".join(["a person has to look:", *(finding.says for finding in answer.found)])
-    waits = without_value(Outcome.MANUAL, reason, hint="no points are lost meanwhile", **facts)
-    return replace(waits, grids=_grids(answer.found))
+        facts["execution"] = evidence
+    waits = without_value(Outcome.MANUAL, "a person has to look:", hint="no points are lost meanwhile", **facts)
+    return replace(waits, lines=tuple(finding.says for finding in answer.found), grids=_grids(answer.found))
 
 
 def _grids(found: Iterable[Finding]) -> tuple[TileGrid, ...]:

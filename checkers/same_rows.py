@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections import defaultdict, deque
+from collections import Counter, defaultdict, deque
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Literal
@@ -37,8 +37,8 @@ def same_rows(  # noqa: PLR0913 - what a spec may set, each by its name
     """The same rows with the same cells; the credit is the share of rows that are right.
 
     Rows are found by name, in any order unless `order` is asked for. A row that is not expected counts as a wrong one,
-    unless `others` are allowed, it sums up the others, or there is nothing in it but zeros; one that repeats the
-    name of a row and says something else is wrong all the same.
+    unless `others` are allowed, it sums up the others, or there is nothing in it but zeros. A row that stands twice and
+    says two things is wrong, whichever of them is right.
     A cell that was left open is not compared, unless most of its column was left open where something is expected;
     with `left_open: wrong`, every cell in which something is expected has to be there.
     With `abridged`, rows missing from a table that shows it leaves some out cost nothing, as long as half of the rows
@@ -47,7 +47,7 @@ def same_rows(  # noqa: PLR0913 - what a spec may set, each by its name
     """
     judged = _judge(answer, expected, order=order, digits=digits, all_cells=left_open == "wrong")
     if others == "allowed":
-        judged = replace(judged, extra=judged.repeated)
+        judged = replace(judged, extra=())
     enough = max(1, (judged.required + 1) // 2 if at_least is None else at_least)
     forgiven = abridged and answer.abridged and judged.there >= enough
     hint = ""
@@ -61,14 +61,12 @@ def same_rows(  # noqa: PLR0913 - what a spec may set, each by its name
 class _Judged:
     """Every row that counts, by name: the judged, the missing, and those nobody expected.
 
-    `repeated`: of those, the rows that say something else under the name of a row that was judged.
     `there` and `required` count the rows that may not be left out: how many there are in the answer, and in all.
     """
 
     rows: Sequence[tuple[str, Verdict]]
     missing: Sequence[str]
     extra: Sequence[str]
-    repeated: Sequence[str]
     there: int
     required: int
     pairs: Mapping[int, int]
@@ -85,7 +83,9 @@ def _judge(answer: Table, expected: Table, *, order: bool, digits: int, all_cell
     if order:
         displaced = set(pairs) - _in_order(pairs)
         verdicts |= dict.fromkeys(displaced, incorrect("it is not in its place in the order of the rows"))
-    matched = set(pairs.values())
+    contradicted, repeats = _contradicted(answer, expected, pairs)
+    verdicts |= dict.fromkeys(contradicted, incorrect("it stands there more than once, with different values"))
+    matched = {*pairs.values(), *repeats}
     required = [index for index, row in enumerate(expected.rows) if not row.optional]
     # A row that may be left out counts only where it is wrong.
     counted = [index for index in sorted(verdicts) if verdicts[index].credit < 1 or not expected.rows[index].optional]
@@ -93,7 +93,6 @@ def _judge(answer: Table, expected: Table, *, order: bool, digits: int, all_cell
         rows=[(expected.rows[index].name, verdicts[index]) for index in counted],
         missing=[expected.rows[index].name for index in required if index not in pairs],
         extra=[row.name for index, row in enumerate(answer.rows) if index not in matched and _claims(row)],
-        repeated=_repeated(answer, {folded(answer.rows[got].name): got for got in matched}, matched),
         there=sum(index in pairs for index in required),
         required=len(required),
         pairs=pairs,
@@ -105,26 +104,39 @@ def _beside(judged: _Judged, answer: Table, expected: Table, forgiven: bool) -> 
     """Each row that counts beside the expected one, in the order of the expected rows; those too many come last."""
     found: list[ComparedRow] = []
     wrong = {name for name, verdict in judged.rows if verdict.credit < 1}
+    missing, extra = frozenset(judged.missing), frozenset(judged.extra)
     for index, row in enumerate(expected.rows):
         cells = judged.cells.get(index)
         if cells is not None:
             found += compared(row, answer.rows[judged.pairs[index]], cells, right=row.name not in wrong)
-        elif row.name in judged.missing and index not in judged.pairs and not forgiven:
+        elif row.name in missing and index not in judged.pairs and not forgiven:
             found.append(left_out(row))
-    for row in (row for row in answer.rows if row.name in judged.extra):
+    for row in (row for row in answer.rows if row.name in extra):
         found += compared(None, row, {}, right=False)
     return tuple(found)
 
 
-def _repeated(answer: Table, judged: Mapping[str, int], matched: set[int]) -> Sequence[str]:
-    """Names of rows that were not judged and say something else than the judged row of that name."""
-    return [
-        f"{row.name}, given again"
-        for place, row in enumerate(answer.rows)
-        if place not in matched
-        and (got := judged.get(folded(row.name))) is not None
-        and row.cells != answer.rows[got].cells
-    ]
+def _contradicted(answer: Table, expected: Table, pairs: Mapping[int, int]) -> tuple[set[int], set[int]]:
+    """The expected rows whose row in the answer stands there again with other cells, and the places of those repeats.
+
+    Where several rows of one name are expected, one too many of them contradicts none.
+    """
+    alone = Counter(folded(row.name) for row in expected.rows)
+    judged = {folded(answer.rows[got].name): index for index, got in pairs.items()}
+    contradicted, repeats, matched = set(), set(), set(pairs.values())
+    for place, row in enumerate(answer.rows):
+        index = judged.get(folded(row.name))
+        if place in matched or index is None or alone[folded(expected.rows[index].name)] > 1:
+            continue
+        if _differ(row, answer.rows[pairs[index]]):
+            contradicted.add(index)
+            repeats.add(place)
+    return contradicted, repeats
+
+
+def _differ(row: Row, other: Row) -> bool:
+    pairs = [(cell, other.cells.get(column)) for column, cell in row.cells.items()]
+    return any(None not in pair and pair[0] != pair[1] for pair in pairs)
 
 
 def _sum_up(judged: _Judged, *, forgiven: bool, hint: str) -> Verdict:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from mkdocs.structure.files import File
 
-from labgrade import course, spec
+from labgrade.spec import course, load
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from mkdocs.config.defaults import MkDocsConfig
     from mkdocs.structure.files import Files
 
-    from labgrade.registry import Registry
+    from labgrade.spec.registry import Registry
 
 ROOT = Path(__file__).parents[1]
 
@@ -30,7 +30,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
             "Quantities", "what `labgrade compute` computes and a spec may expect", found.quantities
         ),
         "checkers": _registry("Checkers", "what a spec may name under `checker`", found.checkers),
-        "task": _task(json.loads(spec.schema_text(found))),
+        "task": _task(json.loads(load.schema_text(found))),
     }
     for name, text in pages.items():
         files.append(File.generated(config, f"reference/{name}.md", content=text))

@@ -12,9 +12,12 @@ from pathlib import Path
 
 from rich.console import Console
 
-from labgrade import course, pipeline, policy, spec, submission
-from labgrade.report import terminal
-from labgrade.results import Report
+from labgrade.core import points
+from labgrade.core.results import Report
+from labgrade.reports import terminal
+from labgrade.run.grader import Grader
+from labgrade.spec import course, load
+from labgrade.submissions import find
 
 ROOT = Path(__file__).parents[1]
 SHOWN = ("2-1-2-weight-bytes", "2-1-4-macs")  # two tasks fit a picture
@@ -24,10 +27,10 @@ COMMAND = " ".join(["labgrade check student42", *(f"--task {name}" for name in S
 def main() -> None:
     """Grade the sample and write the picture; fonts are the reader's own, so that nothing is fetched."""
     found = course.find(ROOT)
-    tasks = [spec.read(path, found) for path in spec.files(found.specs) if path.stem in SHOWN]
-    with tempfile.TemporaryDirectory() as store, pipeline.Grader(found) as grader:
-        who = submission.take(ROOT / "submissions" / "student42", "student42", Path(store))
-        report = policy.for_student(Report(submissions=(grader.grade(tasks, who),)))
+    tasks = [load.read(path, found) for path in load.files(found.specs) if path.stem in SHOWN]
+    with tempfile.TemporaryDirectory() as store, Grader(found) as grader:
+        who = find.take(ROOT / "submissions" / "student42", "student42", Path(store))
+        report = points.for_student(Report(submissions=(grader.grade(tasks, who),)))
     console = Console(record=True, width=80, file=io.StringIO(), force_terminal=True, highlight=False)
     terminal.render(report, console=console, staff=False)
     picture = console.export_svg(title=COMMAND)

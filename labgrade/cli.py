@@ -1,57 +1,62 @@
-"""The `labgrade` command, a module each: grade a class or check one's own work, explore, write and test tasks.
+"""The `labgrade` command: grade a class or check one's own work, explore, write and test tasks.
 
-Exit codes: 0 all right, 1 something is not, 2 usage or a broken spec, 3 a fault of ours.
+Starting is free: only the module of the command that runs is imported, and nothing of labgrade's for `--help`.
+
+Exit codes: 0 all right, 1 something is not, 2 usage or a broken spec, 3 a fault of labgrade's.
 """
 
 from __future__ import annotations
 
 import argparse
 import errno
+import importlib
 import os
 import sys
-from pathlib import Path
-from typing import TYPE_CHECKING
 
-from labgrade import (
-    __version__,
-    commands,
-    computing,
-    examination,
-    explore,
-    exporting,
-    grade,
-    init_course,
-    kit,
-    listing,
-    new_task,
-    picture,
-    story,
-    testing,
-    wrong_network,
-)
-from labgrade.errors import FaultError, SpecError, UsageError
-from labgrade.people import verbs as people
-from labgrade.second_opinion import HELP as SECOND_OPINION_HELP
-from labgrade.torch_home import HELP as TORCH_HOME_HELP
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from labgrade import __version__
 
 USAGE, FAULT = 2, 3
 _NOT_WRITTEN = {errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG}
+# Each command, the module of `labgrade.commands` whose `add_<command>` gives its arguments, and what it is for.
+_COMMANDS = (
+    ("check", "check", "check your own work: what is right, what is not, and why"),
+    ("grade", "grade", "grade a class into a results folder; goes on where it was interrupted"),
+    ("regrade", "grade", "grade again what changed since, and show before, after and why"),
+    ("explain", "explain", "the whole story of a verdict: answer, expected, judged how, on what, before"),
+    ("compute", "compute", "compute a quantity of a model: the ground truth"),
+    ("list", "list", "show the quantities, checkers, subjects or tasks that there are"),
+    ("doctor", "doctor", "try what this machine offers, and say what to do about what is missing"),
+    ("validate", "specs", "check specs: every finding at file:line:column"),
+    ("subject", "course", "write the ONNX file that a task is about"),
+    ("counterexample", "counterexample", "find the smallest network on which your function is wrong"),
+    ("export", "export", "make every format of a report, without grading again"),
+    ("picture", "picture", "draw an ONNX graph, a tiled one with its tile counts"),
+    ("init", "course", "make a course of your own: a folder that uses labgrade as it is installed"),
+    ("new", "new", "write a new task: asks a few questions"),
+    ("kit", "course", "make what students are given: public checks, subjects, templates"),
+    ("test", "test", "try every task by its own fixtures: what it lets through, what it notices"),
+    ("schema", "specs", "print the JSON Schema of a task, for editors"),
+    ("mark", "review", "mark what waits for a person: the text, the rubric, the points"),
+    ("override", "review", "decide about a check yourself; labgrade's verdict stays beside it"),
+    ("release", "review", "let students see their results, with all that people decided"),
+    ("standing", "review", "what still waits for a person"),
+    ("anonymous", "review", "show pseudonyms for names until results are released"),
+)
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def main(arguments: list[str] | None = None) -> int:
     """Run one command and return its exit code."""
-    options = _parser().parse_args(arguments)
+    options = parsed(sys.argv[1:] if arguments is None else arguments)
+    from labgrade.core.errors import FaultError, SpecError, UsageError
+
     try:
         code: int = options.run(options)
         sys.stdout.flush()
     except (UsageError, SpecError) as error:
-        print(f"labgrade: {error}" if isinstance(error, UsageError) else error, file=sys.stderr)  # noqa: T201
+        _complain(f"labgrade: {error}" if isinstance(error, UsageError) else str(error))
         return USAGE
     except FaultError as error:
-        print(f"labgrade: a fault of ours: {error}", file=sys.stderr)  # noqa: T201
+        _complain(f"labgrade: a fault of ours: {error}")
         return FAULT
     except KeyboardInterrupt:
         return 130
@@ -67,56 +72,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return code
 
 
-def _parser() -> argparse.ArgumentParser:
+def _complain(message: str) -> None:
+    from labgrade.core.text import for_terminal  # a message may quote what students named: a folder, a file
+
+    print(for_terminal(message), file=sys.stderr)  # noqa: T201
+
+
+def parsed(arguments: list[str]) -> argparse.Namespace:
+    """The options of a command line; `run` is the function that does what the command is for.
+
+    Raises:
+        SystemExit: it asks for help or the version, or it is none that labgrade understands.
+    """
     parser = argparse.ArgumentParser(prog="labgrade", description="Grade deep-learning model-analysis labs.")
     parser.add_argument("--version", action="version", version=f"labgrade {__version__}")
-    verbs = parser.add_subparsers(required=True, metavar="COMMAND")
-    _check(verbs.add_parser("check", help="check your own work: what is right, what is not, and why"))
-    grade.add_to(verbs)
-    story.add_to(verbs)
-    computing.add_to(verbs)
-    listing.add_to(verbs)
-    doctor = verbs.add_parser("doctor", help="try what this machine offers, and say what to do about what is missing")
-    doctor.add_argument("--json", action="store_true", help="print JSON")
-    doctor.set_defaults(run=examination.run)
-    _validate(verbs.add_parser("validate", help="check specs: every finding at file:line:column"))
-    _subject(verbs.add_parser("subject", help="write the ONNX file that a task is about"))
-    wrong_network.add_to(verbs)
-    exporting.add_to(verbs)
-    picture.add_to(verbs)
-    init_course.add_to(verbs)
-    new_task.add_to(verbs)
-    kit.add_to(verbs)
-    testing.add_to(verbs)
-    schema = verbs.add_parser("schema", help="print the JSON Schema of a task, for editors")
-    schema.add_argument("--write", type=Path, metavar="FILE", help="write it to FILE")
-    schema.set_defaults(run=commands.schema)
-    people.add_to(verbs)
-    return parser
-
-
-def _check(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("path", type=Path, help="the folder with the work, or an archive of it (.zip, .tar.gz)")
-    parser.add_argument("--lab", help="only this lab")
-    parser.add_argument("--course", type=Path, metavar="DIR", help="the course whose specs and code judge; trusted")
-    parser.add_argument("--task", action="append", metavar="ID", help="only this task (may be given again)")
-    parser.add_argument("--json", metavar="FILE", help="write the report as JSON; `-` is stdout")
-    parser.add_argument("--html", metavar="FILE", help="write the report as a page for a browser")
-    parser.add_argument("--torch-home", type=Path, metavar="DIR", help=TORCH_HOME_HELP)
-    parser.add_argument("--second-opinion", action="store_true", help=SECOND_OPINION_HELP)
-    parser.set_defaults(run=commands.check)
-
-
-def _subject(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("task", metavar="TASK", help="such as 2-2-1-operators")
-    parser.add_argument("--to", type=Path, default=Path(), metavar="FOLDER", help="where (default: here)")
-    parser.set_defaults(run=explore.subject)
-
-
-def _validate(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("paths", nargs="*", type=Path, help="spec files or folders (default: all)")
-    parser.add_argument("--compute", action="store_true", help="recompute published values and misconceptions too")
-    parser.set_defaults(run=commands.validate)
+    # With `prog`, argparse makes no formatter before there is something to format.
+    commands = parser.add_subparsers(required=True, metavar="COMMAND", prog="labgrade")
+    chosen = next((each for each in arguments if not each.startswith("-")), "")
+    for name, module, purpose in _COMMANDS:
+        command = commands.add_parser(name, help=purpose)
+        if name == chosen:
+            getattr(importlib.import_module(f"labgrade.commands.{module}"), f"add_{name}")(command)
+    return parser.parse_args(arguments)
 
 
 if __name__ == "__main__":

@@ -34,11 +34,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--torch-home", metavar="DIR", help="downloaded weights for students' code, in hub/checkpoints/ below DIR"
     )
     group.addoption(
-        "--second-opinion",
-        action="store_true",
-        help="run tiled graphs on random integers too, and hold that against the proof",
-    )
-    group.addoption(
         "--results", metavar="DIR", help="keep verdicts in this folder's ledger, and do not run again what it knows"
     )
     group.addoption(
@@ -77,6 +72,6 @@ def pytest_load_initial_conftests(early_config: pytest.Config, args: list[str]) 
 def pytest_configure(config: pytest.Config) -> None:
     """Where submissions are asked for, grade."""
     if config.getoption("submission"):
-        from labgrade import pytest_grading
+        from labgrade.pytest import grading
 
-        pytest_grading.begin(config)
+        grading.begin(config)

@@ -64,13 +64,28 @@ class TileGrid:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ComparedNumber:
+    """A number of a submission beside the expected one, for a person who marks; `name` says what it is."""
+
+    name: str
+    got: str
+    expected: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
     """What a check came to, and why.
 
-    `credit` is in [0, 1]. `reason` and `hint` are for the student, `facts` (got, expected, off, ...) for staff.
-    `notes` are for the student, too: what holds beside the verdict, such as weights that stood in for others.
-    `agrees`: the answer agrees with the expected value as far as it was printed, even where too few digits keep it
-    from full credit. `rows` and `grids` are what a picture can be drawn of, where the answer was not right.
+    `credit` is in [0, 1]. `agrees`: the answer agrees with the expected value as far as it was printed, even where too
+    few digits keep it from full credit. Each note stands in a field of its own; reports make the sentences.
+
+    For the student: `reason` is what was found, `lines` what stands below it line by line (a program, a table), and
+    `picture` what may be drawn better; `hint` and `suggestions` say what may help, `looked_for` in which places an
+    answer was looked for, `rubric` what a person gives points for, `waits_for` which checks come first, `notes` what
+    holds beside the verdict, such as weights that stood in for others. `rows` and `grids` can be drawn.
+
+    For staff alone: `facts` (got, expected, off, ...), `fits`, the misconceptions that fit the value equally well,
+    `comparisons`, and `remarks` on how the answer was found.
     """
 
     outcome: Outcome
@@ -82,6 +97,15 @@ class Verdict:
     notes: tuple[str, ...] = ()
     rows: tuple[ComparedRow, ...] = ()
     grids: tuple[TileGrid, ...] = ()
+    lines: tuple[str, ...] = ()
+    picture: tuple[str, ...] = ()
+    suggestions: tuple[str, ...] = ()
+    looked_for: tuple[str, ...] = ()
+    rubric: tuple[tuple[Fraction, str], ...] = ()
+    waits_for: tuple[str, ...] = ()
+    fits: tuple[str, ...] = ()
+    comparisons: tuple[ComparedNumber, ...] = ()
+    remarks: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not 0 <= self.credit <= 1:

@@ -1,6 +1,7 @@
 """Tiled ONNX graphs: is a graph whose linear layers were cut into small products the same function as the original?
 
-Decided for all inputs, by abstract interpretation and value numbering over the weights of both files; nothing is run.
+Decided for all inputs, by abstract interpretation and value numbering over the weights of both files; what is proved is
+also run once, as a second wall.
 
 The claim of `tiling_findings`, when it finds nothing: for every input of the original's shapes, and over the real
 numbers, the file computes what the original computes; every product that an output depends on is at most
@@ -16,9 +17,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
-from ._tiling.bits import second_opinion
 from ._tiling.prove import LIMIT, Proof, prove
-from ._tiling.report import told
+from ._tiling.report import findings_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -34,7 +34,6 @@ def tiling_findings(
     limit: int = 64,
     products: list[str] | None = None,
     weights: Literal["same", "own"] = "same",
-    opinion: bool = False,
 ) -> list[dict[str, Any]]:
     """What keeps a tiled file from being proved the same function as the original; nothing where it is proved.
 
@@ -45,44 +44,17 @@ def tiling_findings(
 
     `original` is the subject's file, found in the file's own folder. `products` are operators that the course declares
     to mean MatMul, such as `2DMM_64x64x64`. With `weights: own` only the original's sizes count, and it is one linear
-    layer. With `opinion`, uncertain findings say what a run on random integers came to.
+    layer.
+
+    A file that is proved is also run: a random input must give the original's outputs within rounding. A run that
+    contradicts the proof is a finding of kind `fault`, labgrade's own failure; a file that no runtime takes is not
+    valid. Findings that are not certain say in `opinion` what came of the run.
 
     Raises:
         OriginalError: the original is outside what can be proved.
     """
     proof = _proved(artifact, original, input_shape, limit, products, own=weights == "own")
-    uncertain = opinion and any(not finding.certain for finding in proof.findings) and weights == "same"
-    shape = tuple(input_shape) if input_shape else None
-    other = (
-        second_opinion(artifact, _beside(artifact, original), shape=shape, declared=products or ())
-        if uncertain
-        else None
-    )
-    return told(proof, limit, other.says if other is not None else "")
-
-
-def tiling_findings_second_opinion(
-    artifact: Path,
-    *,
-    original: str = "",
-    input_shape: list[int] | None = None,
-    products: list[str] | None = None,
-    weights: Literal["same", "own"] = "same",
-) -> dict[str, Any]:
-    """Whether a tiled file gives the original's outputs when both are run on random integers, without rounding.
-
-    `agrees` is None where the run says nothing: operators that it does not cover, weights of the file's own. A wrong
-    tile, weight or bias shows but for a chance of about 2^-20 a row (Schwartz 1980, Zippel 1979); dead products and
-    too large ones never do. Shares nothing with `tiling_findings` but the reader.
-
-    Raises:
-        ValueError: the file is no valid model.
-    """
-    if weights == "own":
-        return {"agrees": None, "says": "the weights are the file's own, so there is nothing to run beside it"}
-    shape = tuple(input_shape) if input_shape else None
-    found = second_opinion(artifact, _beside(artifact, original), shape=shape, declared=products or ())
-    return {"agrees": found.agrees, "says": found.says}
+    return findings_of(proof, artifact, _beside(artifact, original), limit, frozenset(products or ()))
 
 
 def tile_count(
@@ -155,7 +127,8 @@ def onnx_matches(
     Raises:
         OriginalError: the original is outside what can be proved.
     """
-    return told(_proved(artifact, original, input_shape, _NO_LIMIT, products, own=weights == "own"), LIMIT)
+    proof = _proved(artifact, original, input_shape, _NO_LIMIT, products, own=weights == "own")
+    return findings_of(proof, artifact, _beside(artifact, original), LIMIT, frozenset(products or ()))
 
 
 def _beside(artifact: Path, original: str) -> Path:

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[1]
 OWN_TASK = """
 id: own
@@ -71,7 +73,7 @@ def run(installed, where, program, *arguments, code=0):
 
 
 def test_the_wheel_is_what_runs(installed, tmp_path):
-    code = "import labgrade.cli, labgrade.course as c; print(labgrade.cli.__file__); print(c.find().specs)"
+    code = "import labgrade.cli, labgrade.spec.course as c; print(labgrade.cli.__file__); print(c.find().specs)"
     done = subprocess.run(
         [str(installed / "python"), "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True
     )

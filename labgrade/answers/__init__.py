@@ -1,1 +1,1 @@
-"""Answers: reading what students handed in, one module a form, each to typed plain data."""
+"""Answers of a submission: one module a form of handing in."""

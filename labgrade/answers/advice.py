@@ -7,8 +7,8 @@ import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from labgrade.results import Execution
-    from labgrade.sandbox.request import ProgramRun
+    from labgrade.core.results import Execution
+    from labgrade.sandbox.requests import ProgramRun
 
 _NO_MODULE = re.compile(r"ModuleNotFoundError: No module named '([^']{1,80})'")
 _ALWAYS = ("numpy", "onnx", "onnxruntime", "torch", "torchvision")

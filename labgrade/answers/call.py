@@ -5,27 +5,27 @@ from __future__ import annotations
 import ast
 import contextlib
 import os
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, cast
 
-from labgrade import zoo_linear
-from labgrade.answers import advice, python, verified, written
-from labgrade.answers.documents import Unreadable, locate
-from labgrade.answers.plain import is_array, what
-from labgrade.answers.tables import TableFound, find_tables
-from labgrade.answers.typed import WrongTypeError, as_value
-from labgrade.forms import TableType
-from labgrade.results import Answer, NoAnswer
-from labgrade.sandbox.request import CallRequest
+from labgrade.answers import advice, call_files
+from labgrade.answers.reading import code
+from labgrade.answers.reading.documents import Unreadable, locate
+from labgrade.answers.reading.plain_values import is_array, what
+from labgrade.answers.reading.tables import TableFound, find_tables
+from labgrade.answers.reading.typed import WrongTypeError, as_value
+from labgrade.core.results import Answer, NoAnswer
+from labgrade.core.task import TableType
+from labgrade.sandbox.requests import CallRequest
+from labgrade.subjects import linear
 from labgrade.verdict import Outcome, without_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from labgrade.forms import AnswerType, CallForm
-    from labgrade.model import Limits, SubjectSpec
-    from labgrade.results import Execution, Submission
+    from labgrade.answers.question import Question, Running
+    from labgrade.core.results import Answered, Execution, Submission
+    from labgrade.core.task import AnswerType, CallForm, SubjectSpec
     from labgrade.sandbox.runner import Runner
     from labgrade.values import Artifact, Value
 
@@ -49,7 +49,7 @@ def present(submission: Submission, found: str, function: str) -> bool:
     are present, and calling the function tells the rest.
     """
     try:
-        tree = python.parse(_read(submission.folder / found))
+        tree = code.parse(_read(submission.folder / found))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return True
     except OSError:
@@ -58,125 +58,102 @@ def present(submission: Submission, found: str, function: str) -> bool:
     return function in names or "*" in names
 
 
-def obtain(  # noqa: PLR0913 - each by its name
-    name: str,
-    kind: AnswerType,
-    form: CallForm,
-    submission: Submission,
-    *,
-    subject: SubjectSpec | None,
-    limits: Limits,
-    runner: Runner,
-    model: Mapping[str, Path] = MappingProxyType({}),
-    store: Path,
-) -> Answer | NoAnswer | None:
+def obtain(question: Question, form: CallForm, running: Running) -> Answered | None:
     """The value that the function returns, or why there is none; None where the function is not present.
 
     The file may lie in a folder, as in an archive of a whole folder, or have its name in another case, where it is the
     only one of its name.
     """
+    submission = question.submission
     file = locate(submission, form.file)
     if isinstance(file, Unreadable):
-        return NoAnswer(name=name, verdict=without_value(Outcome.INCORRECT, file.reason), origin=file.path)
+        return NoAnswer(verdict=without_value(Outcome.INCORRECT, file.reason), origin=file.path)
     if file is None or not present(submission, file, form.function):
         return None
     remarks = () if file == form.file else (f"read '{file}' for '{form.file}'",)
-    execution = _run(form, file, submission, subject=subject, limits=limits, runner=runner, model=model)
+    execution = _run(question, form, file, running.runner)
     origin = f"{file}:{form.function}"
     if execution.status != "returned":
-        return _none(name, origin, execution, OUTCOMES[execution.status], execution.reason, remarks)
+        return _none(origin, execution, OUTCOMES[execution.status], execution.reason, remarks)
     note: tuple[str, ...] = ()
     try:
-        if written.wanted(form):
-            problem = written.too_large(execution.value)
+        if call_files.writes(form):
+            problem = call_files.too_large(execution.value)
             if problem:
                 verdict = without_value(Outcome.MANUAL, problem, hint="hand it in as a file: a person will look")
-                return NoAnswer(name=name, verdict=verdict, origin=origin, remarks=remarks)
-            value: Value = written.keep(execution.value, form, store)
+                return NoAnswer(verdict=verdict, origin=origin, remarks=remarks)
+            value: Value = call_files.keep(execution.value, form, running.store)
         else:
-            value, note = _value(execution.value, kind, form)
+            value, note = _value(execution.value, question.wanted.type, form)
     except WrongTypeError as error:
-        return _none(name, origin, execution, Outcome.INCORRECT, f"{form.function} returned {error}", remarks)
-    return _some(name, value, origin, execution, (*remarks, *note))
+        return _none(origin, execution, Outcome.INCORRECT, f"{form.function} returned {error}", remarks)
+    return _some(value, origin, execution, (*remarks, *note))
 
 
 def returns(form: CallForm) -> bool:
     """Whether the answer is what the function returns, and nothing more."""
-    return not (writes(form) or verified.wanted(form))
+    return not (writes(form) or call_files.verifies(form))
 
 
 def writes(form: CallForm) -> bool:
     """Whether the answer is the file that the function writes."""
-    return written.wanted(form)
+    return call_files.writes(form)
 
 
-def obtain_each(
-    kind: AnswerType,
-    form: CallForm,
-    submission: Submission,
-    subjects: Sequence[tuple[SubjectSpec, Mapping[str, Path]]],
-    *,
-    limits: Limits,
-    runner: Runner,
-) -> tuple[str, list[Value]]:
+def obtain_each(questions: Sequence[Question], form: CallForm, running: Running) -> tuple[str, list[Value]]:
     """Where the answers come from, and what the function returns for each subject, as far as that can be read.
 
-    One process makes all calls: see `Runner.run_each`. Nothing where the answer is more than what is returned.
+    One process makes all calls, within the limits of the first: see `Runner.run_each`. Nothing where the answer is more
+    than what is returned.
     """
+    first = questions[0]
+    submission = first.submission
     file = locate(submission, form.file)
     if not returns(form) or not isinstance(file, str) or not present(submission, file, form.function):
         return "", []
     request = CallRequest(
-        folder=submission.folder, file=file, function=form.function, given=form.given, subject=None, limits=limits
+        folder=submission.folder, file=file, function=form.function, given=form.given, subject=None, limits=first.limits
     )
     values: list[Value] = []
-    for said in runner.run_each(request, subjects):
+    for said in running.runner.run_each(request, _subjects(questions)):
         try:
-            values.append(_value(said, kind, form)[0])
+            values.append(_value(said, first.wanted.type, form)[0])
         except WrongTypeError:
             break
     return f"{file}:{form.function}", values
 
 
-def write_each(
-    form: CallForm,
-    submission: Submission,
-    subjects: Sequence[tuple[SubjectSpec, Mapping[str, Path]]],
-    *,
-    limits: Limits,
-    runner: Runner,
-    store: Path,
-) -> tuple[str, list[Artifact]]:
+def write_each(questions: Sequence[Question], form: CallForm, running: Running) -> tuple[str, list[Artifact]]:
     """Where the files come from, and the file that the function writes for each subject, up to the first without one.
 
     One process makes all calls, as in `obtain_each`.
     """
+    first = questions[0]
+    submission = first.submission
     file = locate(submission, form.file)
     if not isinstance(file, str) or not present(submission, file, form.function):
         return "", []
-    contents = written.run_each(form, file, submission, subjects, limits=limits, runner=runner)
+    contents = call_files.run_each(
+        form, file, submission, _subjects(questions), limits=first.limits, runner=running.runner
+    )
     found: list[Artifact] = []
     with contextlib.suppress(WrongTypeError):
-        found.extend(written.keep(content, form, store) for content in contents)
+        found.extend(call_files.keep(content, form, running.store) for content in contents)
     return f"{file}:{form.function}", found
 
 
-def _run(
-    form: CallForm,
-    file: str,
-    submission: Submission,
-    *,
-    subject: SubjectSpec | None,
-    limits: Limits,
-    runner: Runner,
-    model: Mapping[str, Path],
-) -> Execution:
+def _subjects(questions: Sequence[Question]) -> list[tuple[SubjectSpec, Mapping[str, Path]]]:
+    return [(each.subject, each.model) for each in questions if each.subject is not None]
+
+
+def _run(question: Question, form: CallForm, file: str, runner: Runner) -> Execution:
     """Call the function, by the program that its arguments ask for."""
-    model = model if "model_path" in form.given else {}
-    if verified.wanted(form):
-        return verified.run(form, file, submission, subject=subject, limits=limits, runner=runner, model=model)
-    if written.wanted(form):
-        return written.run(form, file, submission, subject=subject, limits=limits, runner=runner, model=model)
+    submission, subject, limits = question.submission, question.subject, question.limits
+    model = question.model if "model_path" in form.given else {}
+    if call_files.verifies(form):
+        return call_files.verify(form, file, submission, limits=limits, runner=runner, model=model)
+    if call_files.writes(form):
+        return call_files.run(form, file, submission, subject=subject, limits=limits, runner=runner, model=model)
     return runner.run(
         CallRequest(
             folder=submission.folder,
@@ -196,24 +173,21 @@ def _value(said: object, kind: AnswerType, form: CallForm) -> tuple[Value, tuple
     Raises:
         WrongTypeError: it is no value of the type.
     """
-    if verified.wanted(form):
-        return as_value(verified.rows(said, zoo_linear.numbered_tilings()), kind), ()
+    if call_files.verifies(form):
+        return as_value(call_files.rows(said, linear.numbered_tilings()), kind), ()
     plain, note = _alone(said, kind)
     return (_printed(plain, kind) if isinstance(plain, str) else as_value(plain, kind)), note
 
 
-def _some(name: str, value: Value, origin: str, execution: Execution, remarks: tuple[str, ...]) -> Answer:
+def _some(value: Value, origin: str, execution: Execution, remarks: tuple[str, ...]) -> Answer:
     notes = advice.notes(execution)
-    return Answer(name=name, value=value, origin=origin, remarks=remarks, notes=notes, printed=execution.printed)
+    return Answer(value=value, origin=origin, remarks=remarks, notes=notes, printed=execution.printed, computed=True)
 
 
-def _none(
-    name: str, origin: str, execution: Execution, outcome: Outcome, reason: str, remarks: tuple[str, ...]
-) -> NoAnswer:
+def _none(origin: str, execution: Execution, outcome: Outcome, reason: str, remarks: tuple[str, ...]) -> NoAnswer:
     facts = {"printed": execution.printed} if execution.printed else {}
     verdict = without_value(outcome, reason, hint=advice.hint(execution), **facts)
     return NoAnswer(
-        name=name,
         verdict=verdict,
         origin=origin,
         remarks=remarks,

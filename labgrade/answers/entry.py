@@ -5,50 +5,54 @@ from __future__ import annotations
 import functools
 import json
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, cast
 
-from labgrade import yamlfile
-from labgrade.answers.documents import Unreadable, locate, without_invisible
-from labgrade.answers.numbers import read_number
-from labgrade.answers.plain import cut
-from labgrade.answers.typed import WrongTypeError, as_value
-from labgrade.errors import SpecError
-from labgrade.results import Answer, NoAnswer, Submission
+from labgrade.answers.reading.documents import Unreadable, locate
+from labgrade.answers.reading.numbers import read_number
+from labgrade.answers.reading.plain_values import cut
+from labgrade.answers.reading.typed import WrongTypeError, as_value
+from labgrade.core.errors import SpecError
+from labgrade.core.results import Answer, NoAnswer, Submission
+from labgrade.core.text import without_invisible
+from labgrade.files import yaml
 from labgrade.verdict import Outcome, without_value
 
 if TYPE_CHECKING:
-    from labgrade.forms import AnswerType, EntryForm
+    from labgrade.core.results import Answered
+    from labgrade.core.task import AnswerType, EntryForm
+    from labgrade.files.yaml import Loaded, Path
     from labgrade.values import Number
-    from labgrade.yamlfile import Loaded, Path
 
 FILES = ("answers.yaml", "answers.yml", "answers.json")
 _LARGEST = 4 << 20
+_REMEMBERED = 2
 _LONGEST_NUMBER = 400  # characters; longer ones stay text, so that no million-digit integer is ever built
 
 
-def obtain(name: str, kind: AnswerType, form: EntryForm, submission: Submission) -> Answer | NoAnswer | None:
+def obtain(kind: AnswerType, form: EntryForm, submission: Submission) -> Answered | None:
     """The value under `form.path`, or None where there is no such file or entry."""
     file = next((there for each in FILES if (there := locate(submission, each)) is not None), None)
     if file is None:
         return None
     if isinstance(file, Unreadable):
-        return NoAnswer(name=name, verdict=without_value(Outcome.INCORRECT, file.reason), origin=file.path)
+        return NoAnswer(verdict=without_value(Outcome.INCORRECT, file.reason), origin=file.path)
     try:
         text = _text(submission, file)
         found = _in_json(text, form.path, kind) if _is_json(file) else _in_yaml(text, file, form.path, kind)
     except (SpecError, OSError, ValueError) as error:
         reason = f"'{file}' can't be read: {_first_line(error)}"
-        return NoAnswer(name=name, verdict=without_value(Outcome.INCORRECT, reason), origin=file)
+        return NoAnswer(verdict=without_value(Outcome.INCORRECT, reason), origin=file)
     if found is None:
         return None
     origin = f"{file}{found.place} {form.path}"
     if found.cut:
-        verdict = without_value(Outcome.MANUAL, f"{origin}: got '{found.cut}'", hint=yamlfile.CUT)
-        return NoAnswer(name=name, verdict=verdict, origin=origin)
+        verdict = without_value(Outcome.MANUAL, f"{origin}: got '{found.cut}'", hint=yaml.CUT)
+        return NoAnswer(verdict=verdict, origin=origin)
     try:
-        return Answer(name=name, value=as_value(found.plain, kind), origin=origin)
+        return Answer(value=as_value(found.plain, kind), origin=origin)
     except WrongTypeError as error:
-        return NoAnswer(name=name, verdict=without_value(Outcome.INCORRECT, f"{origin}: {error}"), origin=origin)
+        return NoAnswer(verdict=without_value(Outcome.INCORRECT, f"{origin}: {error}"), origin=origin)
 
 
 def read(submission: Submission, file: str) -> object:
@@ -58,7 +62,7 @@ def read(submission: Submission, file: str) -> object:
         SpecError, OSError, ValueError: it can't be read; the message is for the student.
     """
     text = _text(submission, file)
-    return _json(text, "number") if _is_json(file) else yamlfile.load(text, file).data
+    return _json(text, in_digits=True) if _is_json(file) else _yaml(text, file).data
 
 
 def _is_json(file: str) -> bool:
@@ -78,7 +82,7 @@ def _text(submission: Submission, file: str) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Found:
+class _EntryFound:
     """The data under a dotted name; `place`: the line, where it is known; `cut`: a number that commas cut up, or ""."""
 
     plain: object
@@ -86,24 +90,49 @@ class _Found:
     cut: str = ""
 
 
-def _in_json(text: str, wanted: str, kind: AnswerType) -> _Found | None:
+def _in_json(text: str, wanted: str, kind: AnswerType) -> _EntryFound | None:
     """The data under a dotted name. Numbers keep the digits that were written.
 
     Raises:
         ValueError: it is no JSON, or a key stands twice.
     """
-    data = _json(text, kind)
+    data = _json(text, in_digits=kind != "tensor")
     path = _locate(data, wanted)
-    return None if path is None else _Found(plain=functools.reduce(lambda inner, key: inner[key], path, data))
+    return None if path is None else _EntryFound(plain=functools.reduce(lambda inner, key: inner[key], path, data))
 
 
-def _json(text: str, kind: AnswerType) -> Any:
-    broken = float if kind == "tensor" else _broken_number
+def _json(text: str, *, in_digits: bool) -> Any:
+    found = _parsed_json(text, in_digits)
+    if isinstance(found, ValueError):
+        raise found
+    return found
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _parsed_json(text: str, in_digits: bool) -> Any:  # noqa: FBT001 - a part of the key
+    """The data, or what is wrong with it: many entries of one file are read in turn."""
+    broken = _broken_number if in_digits else float
     try:
         return json.loads(text, parse_int=_whole_number, parse_float=broken, object_pairs_hook=_without_doubles)
     except RecursionError:
-        message = "it is nested too deeply"
-        raise ValueError(message) from None
+        return ValueError("it is nested too deeply")
+    except ValueError as error:
+        return error
+
+
+def _yaml(text: str, file: str) -> Loaded:
+    found = _parsed_yaml(text, file)
+    if isinstance(found, SpecError):
+        raise found
+    return found
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _parsed_yaml(text: str, file: str) -> Loaded | SpecError:
+    try:
+        return yaml.load_untrusted(text, file)
+    except SpecError as error:
+        return error
 
 
 def _whole_number(written: str) -> int | str:
@@ -125,18 +154,18 @@ def _without_doubles(pairs: list[tuple[str, object]]) -> dict[str, object]:
     return found
 
 
-def _in_yaml(text: str, file: str, wanted: str, kind: AnswerType) -> _Found | None:
+def _in_yaml(text: str, file: str, wanted: str, kind: AnswerType) -> _EntryFound | None:
     """The data under a dotted name, and where it stands. Numbers keep the digits that were written (`1.5e9`).
 
     Raises:
         SpecError: it is no YAML, or a key stands twice.
     """
-    loaded = yamlfile.load(text, file)
+    loaded = _yaml(text, file)
     path = _locate(loaded.data, wanted)
     if path is None:
         return None
     data: Any = functools.reduce(lambda inner, key: inner[key], path, cast("Any", loaded.data))
-    return _Found(
+    return _EntryFound(
         plain=_keep_digits(data, loaded, path, kind),
         place=f":{loaded.mark(path).line}",
         cut=next((written for place, written in loaded.cut.items() if place[: len(path)] == path), ""),

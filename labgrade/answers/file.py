@@ -10,58 +10,58 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from labgrade.answers import text
-from labgrade.answers.arrays import read_npy, read_npz
-from labgrade.answers.documents import Document, Unreadable, locate, read_document
-from labgrade.answers.typed import WrongTypeError, as_value
-from labgrade.forms import ARTIFACT_KINDS, FileForm, TableOfType, TextForm
-from labgrade.results import Answer, NoAnswer
+from labgrade.answers.reading.arrays import read_npy, read_npz
+from labgrade.answers.reading.documents import Document, Unreadable, locate, read_document
+from labgrade.answers.reading.typed import WrongTypeError, as_value
+from labgrade.core.results import Answer, NoAnswer
+from labgrade.core.task import ARTIFACT_KINDS, FileForm, TableOfType, TextForm
 from labgrade.values import Artifact
 from labgrade.verdict import Outcome, without_value
 
 if TYPE_CHECKING:
-    from labgrade.forms import AnswerType
-    from labgrade.results import Submission
+    from labgrade.core.results import Answered, Submission
+    from labgrade.core.task import AnswerType
     from labgrade.values import Array, Value
 
 _MOST_FILES = 2_000
 _ARRAYS = (".npy", ".npz")
 
 
-def obtain(name: str, kind: AnswerType, form: FileForm, submission: Submission) -> Answer | NoAnswer | None:
+def obtain(kind: AnswerType, form: FileForm, submission: Submission) -> Answered | None:
     """The value in the file, or in the files that a pattern with one `*` names; None where there is none.
 
     With a pattern each file is one row, named by what the `*` stands for.
     """
     if "*" in form.pattern:
-        return _many(name, kind, form.pattern, submission)
+        return _many(kind, form.pattern, submission)
     found = locate(submission, form.pattern)
     if found is None:
         return None
     if isinstance(found, Unreadable):
-        return _refused(name, found)
+        return _refused(found)
     if kind in ARTIFACT_KINDS:
-        return Answer(name=name, value=Artifact(path=submission.folder / found, name=found), origin=found)
+        return Answer(value=Artifact(path=submission.folder / found, name=found), origin=found)
     if PurePosixPath(found).suffix.lower() not in _ARRAYS:
-        return _reworded(text.obtain(name, kind, TextForm(file=form.pattern), submission), name, found)
-    return _loaded(name, kind, found, form.pattern, submission)
+        return _reworded(text.obtain(kind, TextForm(file=form.pattern), submission), found)
+    return _loaded(kind, found, form.pattern, submission)
 
 
-def _loaded(name: str, kind: AnswerType, found: str, wanted: str, submission: Submission) -> Answer | NoAnswer:
+def _loaded(kind: AnswerType, found: str, wanted: str, submission: Submission) -> Answered:
     remarks = () if found == wanted else (f"read '{found}' for '{wanted}'",)
     value = _arrays(submission, found, kind)
     if isinstance(value, Unreadable):
-        return _refused(name, value)
+        return _refused(value)
     try:
-        return Answer(name=name, value=as_value(value, kind), origin=found, remarks=remarks)
+        return Answer(value=as_value(value, kind), origin=found, remarks=remarks)
     except WrongTypeError as error:
-        return _refused(name, Unreadable(path=found, reason=f"'{found}': {error}"))
+        return _refused(Unreadable(path=found, reason=f"'{found}': {error}"))
 
 
-def _reworded(answer: Answer | NoAnswer | None, name: str, path: str) -> Answer | NoAnswer:
+def _reworded(answer: Answered | None, path: str) -> Answered:
     """A file that is there and holds nothing of the kind is wrong, not missing."""
     if answer is not None:
         return answer
-    return _refused(name, Unreadable(path=path, reason=f"'{path}' holds no value of the kind asked for"))
+    return _refused(Unreadable(path=path, reason=f"'{path}' holds no value of the kind asked for"))
 
 
 def _arrays(submission: Submission, found: str, kind: AnswerType) -> Array | dict[str, Array] | Unreadable:
@@ -73,7 +73,7 @@ def _arrays(submission: Submission, found: str, kind: AnswerType) -> Array | dic
     return read_npy(submission, found)
 
 
-def _many(name: str, kind: AnswerType, pattern: str, submission: Submission) -> Answer | NoAnswer | None:
+def _many(kind: AnswerType, pattern: str, submission: Submission) -> Answered | None:
     before, _, after = pattern.partition("*")
     matching = [
         file for file in submission.files if fnmatch.fnmatchcase(file, _escaped(before) + "*" + _escaped(after))
@@ -83,20 +83,20 @@ def _many(name: str, kind: AnswerType, pattern: str, submission: Submission) -> 
         return None
     if len(matching) > _MOST_FILES:
         reason = f"{len(matching):,} files match '{pattern}'; at most {_MOST_FILES:,} are read"
-        return _refused(name, Unreadable(path=pattern, reason=reason))
+        return _refused(Unreadable(path=pattern, reason=reason))
     rows: dict[str, object] = {}
     for file in matching:
-        value = _one(name, file, submission)
+        value = _one(file, submission)
         if isinstance(value, NoAnswer):
             return value
         rows[file[len(before) : len(file) - len(after)]] = value
     try:
-        return Answer(name=name, value=as_value(rows, kind), origin=f"{pattern} ({len(rows)} files)")
+        return Answer(value=as_value(rows, kind), origin=f"{pattern} ({len(rows)} files)")
     except WrongTypeError as error:
-        return _refused(name, Unreadable(path=pattern, reason=f"'{pattern}': {error}"))
+        return _refused(Unreadable(path=pattern, reason=f"'{pattern}': {error}"))
 
 
-def _one(name: str, file: str, submission: Submission) -> object:
+def _one(file: str, submission: Submission) -> object:
     """The plain value in one file of many, or why there is none."""
     if PurePosixPath(file).suffix.lower() in _ARRAYS:
         value: Value | dict[str, Array] | Unreadable = _arrays(submission, file, "tensor")
@@ -105,7 +105,7 @@ def _one(name: str, file: str, submission: Submission) -> object:
         value = (
             document.text.strip() if isinstance(document, Document) else document or Unreadable(path=file, reason="")
         )
-    return _refused(name, value) if isinstance(value, Unreadable) else value
+    return _refused(value) if isinstance(value, Unreadable) else value
 
 
 def _escaped(literal: str) -> str:
@@ -113,8 +113,8 @@ def _escaped(literal: str) -> str:
     return re.sub(r"([*?\[])", r"[\1]", literal)
 
 
-def _refused(name: str, why: Unreadable) -> NoAnswer:
-    return NoAnswer(name=name, verdict=without_value(Outcome.INCORRECT, why.reason), origin=why.path)
+def _refused(why: Unreadable) -> NoAnswer:
+    return NoAnswer(verdict=without_value(Outcome.INCORRECT, why.reason), origin=why.path)
 
 
 def notebook_instead(submission: Submission, relative: str) -> str | None:

@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from labgrade.answers import call, entry, file, missing, run, text
-from labgrade.forms import BuildForm, CallForm, EntryForm, FileForm, RunForm, TextForm
-from labgrade.results import Answer, NoAnswer
+from labgrade.answers import call, run
+from labgrade.answers.reader.asks import ask_notes, ask_seen, ask_value
+from labgrade.core.results import Answer, NoAnswer
+from labgrade.core.task import BuildForm, CallForm, EntryForm, FileForm, RunForm, TextForm
 from labgrade.values import Number
 from labgrade.verdict import Outcome, without_value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from pathlib import Path
+    from collections.abc import Iterable
 
-    from labgrade.forms import AnswerSpec, AnswerType, Form
-    from labgrade.model import Limits, SubjectSpec
-    from labgrade.results import Submission
-    from labgrade.sandbox.runner import Runner
+    from labgrade.answers.near_miss import Note
+    from labgrade.answers.question import Question, Running
+    from labgrade.answers.reader.asks import Ask
+    from labgrade.answers.reader.reader import Reader
+    from labgrade.answers.text import Seen
+    from labgrade.core.results import Answered, Submission
+    from labgrade.core.task import AnswerSpec, Form
     from labgrade.verdict import Verdict
 
 _MOST_NOTES = 2
@@ -28,46 +29,29 @@ _MOST_NOTES = 2
 _TRIED = frozenset({Outcome.MISSING, Outcome.CRASHED, Outcome.TIMEOUT, Outcome.MEMORY, Outcome.OUTPUT})
 
 
-def obtain(  # noqa: PLR0913 - each by its name
-    wanted: AnswerSpec,
-    submission: Submission,
-    *,
-    subject: SubjectSpec | None,
-    live_only: bool,
-    limits: Limits,
-    runner: Runner,
-    runs: run.Runs,
-    model: Mapping[str, Path] = MappingProxyType({}),
-    store: Path,
-) -> Answer | NoAnswer:
-    """The answer in the first form that is present; MISSING with what was looked for where none is.
-
-    `live_only`: only forms that can be computed again for another subject count (cases). `model`: the files of an
-    ONNX subject, by name, for a call that is given their path. `store`: where files that a call writes are kept.
-    """
-    called = partial(call.obtain, subject=subject, limits=limits, runner=runner, model=model, store=store)
-    ran = partial(run.obtain, subject=subject, limits=limits, runs=runs)
-    about = subject.model if subject is not None and not subject.is_config else ""
-    forms = [form for form in wanted.forms if not live_only or _is_live(form)]
+def obtain(question: Question, running: Running) -> Answered:
+    """The answer in the first form that is present; MISSING with what was looked for where none is."""
+    wanted, submission = question.wanted, question.submission
+    forms = [form for form in wanted.forms if not question.live_only or _is_live(form)]
     failed: NoAnswer | None = None
     for position, form in enumerate(forms):
         match form:
             case CallForm():
-                found = called(wanted.name, wanted.type, form, submission)
+                found = call.obtain(question, form, running)
             case RunForm() | BuildForm():
-                found = ran(wanted.name, wanted.type, form, submission)
+                found = run.obtain(question, form, running.runs)
                 if isinstance(found, NoAnswer) and found.verdict.outcome in _TRIED:
                     failed = _worse(failed, found)
                     continue
             case _ if failed is None or failed.verdict.outcome is Outcome.MISSING:
-                found = _read(wanted, form, submission, about)
+                found = _read(question, form, running.reader)
             case _:
                 continue
         if found is not None:
-            return _compared(found, wanted, forms[position + 1 :], submission, about)
+            return _compared(found, question, forms[position + 1 :], running.reader)
     if failed is not None and not (submission.unread and failed.verdict.outcome is Outcome.MISSING):
         return failed
-    return NoAnswer(name=wanted.name, verdict=_missing(forms, wanted.type, submission))
+    return NoAnswer(verdict=_missing(forms, question, running.reader))
 
 
 def _is_live(form: Form) -> bool:
@@ -83,27 +67,35 @@ def _worse(one: NoAnswer | None, other: NoAnswer) -> NoAnswer:
     return one
 
 
-def _read(wanted: AnswerSpec, form: Form, submission: Submission, about: str) -> Answer | NoAnswer | None:
-    match form:
-        case EntryForm():
-            return entry.obtain(wanted.name, wanted.type, form, submission)
-        case FileForm():
-            return file.obtain(wanted.name, wanted.type, form, submission)
-        case CallForm() | RunForm() | BuildForm():
-            return None
-        case _:
-            return text.obtain(wanted.name, wanted.type, form, submission, about=about)
+def asks(wanted: AnswerSpec, about: str) -> list[Ask]:
+    """All that may be read of a hand-in for an answer."""
+    read = [form for form in wanted.forms if _is_read(form)]
+    texts = [form for form in wanted.forms if isinstance(form, TextForm)]
+    return [
+        *(ask_value(wanted.type, form, about) for form in read),
+        ask_notes(wanted.type, list(wanted.forms)),
+        *(ask_seen(wanted.type, form) for form in texts),
+    ]
 
 
-def _compared(
-    found: Answer | NoAnswer, wanted: AnswerSpec, later: list[Form], submission: Submission, about: str
-) -> Answer | NoAnswer:
+def _is_read(form: Form) -> bool:
+    return isinstance(form, EntryForm | FileForm | TextForm)
+
+
+def _read(question: Question, form: Form, reader: Reader) -> Answered | None:
+    if not _is_read(form):
+        return None
+    found: Answered | None = reader.ask(question.submission, ask_value(question.wanted.type, form, question.about))
+    return found
+
+
+def _compared(found: Answered, question: Question, later: list[Form], reader: Reader) -> Answered:
     """The answer with a remark for each later form that says something else. Only numbers are compared."""
     if not isinstance(found, Answer) or not isinstance(found.value, Number):
         return found
     remarks = list(found.remarks)
     for form in later:
-        other = _read(wanted, form, submission, about)
+        other = _read(question, form, reader)
         if isinstance(other, Answer) and isinstance(other.value, Number) and _differ(found.value, other.value):
             remarks.append(f"{other.origin} says {other.value} instead")
     return replace(found, remarks=tuple(remarks))
@@ -113,23 +105,26 @@ def _differ(one: Number, other: Number) -> bool:
     return abs(one.value - other.value) > max(one.half_unit, other.half_unit)
 
 
-def _missing(forms: list[Form], kind: AnswerType, submission: Submission) -> Verdict:
+def _missing(forms: list[Form], question: Question, reader: Reader) -> Verdict:
     """MISSING with what was looked for; MANUAL where a value was said, only not so that it can be read."""
+    kind, submission = question.wanted.type, question.submission
     if submission.unread:
-        return missing.unread(submission)
-    looked = "; ".join(places(forms))
+        return submission.unread_verdict()
+    looked_for = tuple(places(forms))
     if not submission.files:
         return without_value(Outcome.MISSING, _empty(submission))
-    notes = missing.notes(forms, kind, submission)
-    hint = "; ".join(note.text for note in notes[:_MOST_NOTES])
+    notes: tuple[Note, ...] = reader.ask(submission, ask_notes(kind, forms))
+    suggestions = tuple(note.text for note in notes[:_MOST_NOTES])
     if any(note.unread for note in notes):
-        return without_value(Outcome.MANUAL, f"no value could be read; looked for {looked}", hint=hint)
+        verdict = without_value(Outcome.MANUAL, "no value could be read")
+        return replace(verdict, looked_for=looked_for, suggestions=suggestions)
     if notes and all(note.blank for note in notes):
-        return without_value(Outcome.MISSING, f"not handed in yet: {notes[0].text}{_elsewhere(len(places(forms)) - 1)}")
-    seen = [text.seen_instead(kind, form, submission) for form in forms if isinstance(form, TextForm)]
-    seen = sorted(filter(None, seen), key=lambda note: not note.startswith("a table"))
-    what = seen[0] if seen else "no answer was found" if notes else "nothing was handed in"
-    return without_value(Outcome.MISSING, f"{what}; looked for {looked}", hint=hint)
+        return without_value(Outcome.MISSING, f"not handed in yet: {notes[0].text}{_elsewhere(len(looked_for) - 1)}")
+    texts = [form for form in forms if isinstance(form, TextForm)]
+    found: list[Seen | None] = [reader.ask(submission, ask_seen(kind, form)) for form in texts]
+    seen = sorted((each for each in found if each is not None), key=lambda each: not each.is_table)
+    what = seen[0].text if seen else "no answer was found" if notes else "nothing was handed in"
+    return replace(without_value(Outcome.MISSING, what), looked_for=looked_for, suggestions=suggestions)
 
 
 def _empty(submission: Submission) -> str:

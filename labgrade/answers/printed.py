@@ -1,81 +1,52 @@
-"""Dictionaries and lists as Python or JSON prints them: `{'conv1': [1, 64]}`, `Counter({'Conv2d': 57})`."""
+"""A name in what a program printed: of a JSON object, or of a line `name: value`."""
 
 from __future__ import annotations
 
 import json
 import re
+import tempfile
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from labgrade.answers import python
-from labgrade.answers.code import is_code
-from labgrade.answers.typed import WrongTypeError, as_value
-from labgrade.values import Table
+from labgrade.answers import entry, text
+from labgrade.answers.reading.documents import LARGEST, Unreadable, read_bytes
+from labgrade.core.results import Submission
+from labgrade.core.task import TextForm
+from labgrade.core.text import decoded
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from labgrade.core.results import Answered
+    from labgrade.core.task import AnswerType, EntryForm
 
-    from labgrade.forms import TableType
-
-_LARGEST = 200_000
-_MOST_PLACES = 20
-_OPENS = re.compile(r"(?<![\w\]}\"'^_\\{$])[{](?=\s{0,80}[\"'])|^\s{0,8}\[(?=\s{0,80}\{)", re.MULTILINE)
-_BRACKET = re.compile(r"""[\[\](){}]|"[^"\\\n]*+(?>(?:\\.[^"\\\n]*+)*)"|'[^'\\\n]*+(?>(?:\\.[^'\\\n]*+)*)'""")
-_REACH = 400
-_KIND = re.compile(r"(?:Counter|OrderedDict|dict|defaultdict)\((?:<class '\w{1,20}'>,\s{0,3})?$")
-_WRAPPED = re.compile(r"\b(?:torch\.Size|(?:np|numpy)\.\w{1,12}|OrderedDict|defaultdict|Counter|tensor)\(")
+PRINTED = "stdout"
+_PRINTED_JSON = "answers.json"
+_MOST_OBJECTS = 50
 
 
-def find_printed(text: str, kind: TableType) -> Iterator[tuple[Table, int, int]]:
-    """The tables that a text prints as a dictionary or a list of dictionaries, with the place of each.
+def obtain(kind: AnswerType, wanted: EntryForm, submission: Submission) -> Answered | None:
+    """The entry of the last JSON object in the file `stdout`, else of a line; none of several lines that differ."""
+    found = read_bytes(submission, PRINTED, LARGEST)
+    data = b"" if isinstance(found, Unreadable) else _json_in(decoded(found))
+    if data:
+        with tempfile.TemporaryDirectory(prefix="labgrade-printed-") as folder:
+            Path(folder, _PRINTED_JSON).write_bytes(data)
+            shown = Submission(name=submission.name, folder=Path(folder), files=(_PRINTED_JSON,))
+            answer = entry.obtain(kind, wanted, shown)
+        if answer is not None:
+            return replace(answer, origin=answer.origin.replace(_PRINTED_JSON, PRINTED, 1))
+    pattern = rf"(?m)^\s*[\"']?{re.escape(wanted.path)}[\"']?\s*[:=]\s*(?P<answer>[^\n]*?)[,;]?\s*$"
+    return text.obtain(kind, TextForm(find=pattern, file=PRINTED), submission)
 
-    What is assigned to a variable, returned or passed on is code. Reads at most 200,000 characters from each of the
-    first 20 places where a table may begin.
-    """
-    position = 0
-    for _ in range(_MOST_PLACES):
-        match = _OPENS.search(text, position)
-        if match is None:
-            return
-        end = _closing(text, match.end() - 1)
-        position = match.end()
-        if _in_code(text, match.start()):
-            continue
-        plain = _read(text[match.end() - 1 : end]) if end is not None else None
-        if not plain:
-            continue
+
+def _json_in(said: str) -> bytes:
+    """The last JSON object that begins a line of what was printed; nothing where there is none."""
+    decoder = json.JSONDecoder()
+    found = b""
+    for start in list(re.finditer(r"^[ \t]*\{", said, re.MULTILINE))[-_MOST_OBJECTS:]:
         try:
-            table = as_value(plain, kind)
-        except WrongTypeError:
+            _, end = decoder.raw_decode(said, start.end() - 1)
+        except (ValueError, RecursionError):
             continue
-        if isinstance(table, Table) and end is not None:
-            yield table, match.end() - 1, end
-            position = end
-
-
-def _in_code(text: str, position: int) -> bool:
-    before = text[max(0, position - _REACH) : position].rpartition("\n")[2]
-    before = _KIND.sub("", before)
-    return before.rstrip().endswith(("=", "(", "return")) or is_code(before)
-
-
-def _closing(text: str, position: int) -> int | None:
-    """Behind the bracket that closes the one at `position`."""
-    depth = 0
-    for match in _BRACKET.finditer(text, position, position + _LARGEST):
-        depth += (match[0] in "[({") - (match[0] in "])}")
-        if depth == 0:
-            return match.end()
-    return None
-
-
-def _read(written: str) -> object:
-    for read in (json.loads, _from_python):
-        try:
-            return read(written)
-        except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
-            continue
-    return None
-
-
-def _from_python(written: str) -> object:
-    return python.literal(_WRAPPED.sub("(", written))
+        found = said[start.end() - 1 : end].encode()
+    return found

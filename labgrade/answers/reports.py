@@ -6,16 +6,16 @@ from dataclasses import replace
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from labgrade.answers.numbers import finest_of
-from labgrade.answers.plain import cut
-from labgrade.results import Answer, NoAnswer
+from labgrade.answers.reading.numbers import finest_of
+from labgrade.answers.reading.plain_values import cut
+from labgrade.core.results import Answer, NoAnswer
 from labgrade.values import Number
 from labgrade.verdict import Outcome, without_value
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from labgrade.results import Submission
+    from labgrade.core.results import Answered, Submission
 
 _MOST_NAMED = 4
 _SUFFIXES = (".md", ".markdown", ".txt")
@@ -39,7 +39,7 @@ def below(submission: Submission, read: Sequence[str]) -> tuple[str, ...]:
     return (f"not read, as a report lies above it: {_named(deeper)}",)
 
 
-def together(found: Sequence[Answer | NoAnswer]) -> Answer | NoAnswer:
+def together(found: Sequence[Answered]) -> Answered:
     """What reports of the same level say: one value where they agree, else MANUAL with every place."""
     first = found[0]
     if len(found) == 1:
@@ -53,7 +53,7 @@ def together(found: Sequence[Answer | NoAnswer]) -> Answer | NoAnswer:
             f"{len(found)} reports say different things: {places}",
             hint="hand in one report, at the top of the folder",
         )
-        return NoAnswer(name=first.name, verdict=verdict, origin=first.origin, remarks=first.remarks)
+        return NoAnswer(verdict=verdict, origin=first.origin, remarks=first.remarks)
     origins = ", ".join(each.origin for each in found)
     return replace(agreed, remarks=(*agreed.remarks, f"{len(found)} reports say the same: {origins}"))
 
@@ -66,7 +66,7 @@ def _agreed(answers: Sequence[Answer]) -> Answer | None:
     return answers[0] if all(each.value == answers[0].value for each in answers) else None
 
 
-def _said(each: Answer | NoAnswer) -> str:
+def _said(each: Answered) -> str:
     if isinstance(each, NoAnswer):
         return each.verdict.reason
     return cut(str(each.value)) if isinstance(each.value, Number | str | tuple) else "a table"

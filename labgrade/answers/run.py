@@ -2,39 +2,38 @@
 
 from __future__ import annotations
 
-import json
 import os
-import re
 import tempfile
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from labgrade.answers import advice, built, entry, file, text
-from labgrade.answers.built import Programs
+from labgrade.answers import advice
 from labgrade.answers.call import OUTCOMES
-from labgrade.answers.documents import Unreadable, locate
-from labgrade.forms import BuildForm, EntryForm, FileForm, TextForm
-from labgrade.results import Answer, NoAnswer, Submission
-from labgrade.sandbox.request import ScriptRequest
-from labgrade.sandbox.visible import decoded, visible
+from labgrade.answers.printed import PRINTED
+from labgrade.answers.reader.asks import Ask, ask_value
+from labgrade.answers.reading.documents import Unreadable, locate
+from labgrade.core.results import Answer, NoAnswer, Submission
+from labgrade.core.task import BuildForm, EntryForm, FileForm, TextForm
+from labgrade.core.text import decoded, excerpt
+from labgrade.cpp.run import Programs, find
+from labgrade.sandbox.requests import ScriptRequest
 from labgrade.verdict import Outcome, without_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from labgrade.build_sources import Sources
-    from labgrade.builds import Builder
-    from labgrade.forms import AnswerType, RunForm
-    from labgrade.model import Limits, SubjectSpec
-    from labgrade.sandbox.request import ProgramRun
+    from labgrade.answers.question import Question
+    from labgrade.answers.reader.reader import Reader
+    from labgrade.core.results import Answered
+    from labgrade.core.task import AnswerType, Limits, RunForm, SubjectSpec
+    from labgrade.cpp.build import Builder
+    from labgrade.cpp.sources import Sources
+    from labgrade.sandbox.requests import ProgramRun
     from labgrade.sandbox.runner import Runner
 
     Provide: TypeAlias = Callable[[str | Path, SubjectSpec | None], Path]
 
-PRINTED = "stdout"
-PRINTED_JSON = "answers.json"
-_MOST_OBJECTS = 50
 _SHOWN_CHARS = 4000
 _LINE_CHARS = 120
 _ASIDE = "it stands on stderr; print answers with std::cout"
@@ -58,10 +57,11 @@ class Runs:
     """Runs each program once for each submission, subject and limits. Use as a context manager, or call `close`.
 
     `provide` gives the file behind a source of `RunForm.provide`, for the subject at hand; `builder` builds what is
-    handed in as C++.
+    handed in as C++, `reader` reads what was printed and written.
     """
 
-    def __init__(self, runner: Runner, provide: Provide, builder: Builder) -> None:
+    def __init__(self, runner: Runner, provide: Provide, builder: Builder, reader: Reader) -> None:
+        self.reader = reader
         self._runner = runner
         self._provide = provide
         self._programs = Programs(runner, provide, builder)
@@ -129,98 +129,63 @@ class Runs:
         )
 
 
-def obtain(
-    name: str,
-    kind: AnswerType,
-    form: RunForm | BuildForm,
-    submission: Submission,
-    *,
-    subject: SubjectSpec | None,
-    limits: Limits,
-    runs: Runs,
-) -> Answer | NoAnswer | None:
+def obtain(question: Question, form: RunForm | BuildForm, runs: Runs) -> Answered | None:
     """The value that the program prints or writes, or why there is none; None where the program is not handed in.
 
     A value that was there before the program failed counts, and a note says how it failed.
     """
-    found = _found(form, submission)
+    kind = question.wanted.type
+    found = _found(form, question.submission)
     if found is None:
         return None
     if isinstance(found, Unreadable):
-        return NoAnswer(name=name, verdict=without_value(Outcome.INCORRECT, found.reason), origin=found.path)
-    ran = runs.run(form, found, submission, subject=subject, limits=limits)
-    value = _read(name, kind, form, ran)
+        return NoAnswer(verdict=without_value(Outcome.INCORRECT, found.reason), origin=found.path)
+    ran = runs.run(form, found, question.submission, subject=question.subject, limits=question.limits)
+    value: Answered | None = _read(runs.reader, kind, form, ran)
     aside: tuple[str, ...] = ()
     if value is None and isinstance(form, BuildForm):
-        value, aside = _on_stderr(name, kind, form, ran)
+        value, aside = _on_stderr(runs.reader, kind, form, ran)
     failed = ran.run.status != "returned"
     notes = (*ran.notes, *advice.notes(ran.run), *aside)
     facts = _shown(ran.run)
     printed = "\n".join(facts.values())
     if value is not None and (isinstance(value, Answer) or not failed):
         later = (f"{form.file} did not end well: {ran.run.reason}",) if failed else ()
-        return replace(value, origin=f"{form.command}: {value.origin}", notes=(*later, *notes), printed=printed)
+        value = replace(value, origin=f"{form.command}: {value.origin}", notes=(*later, *notes), printed=printed)
+        return replace(value, computed=form.varies) if isinstance(value, Answer) else value
     verdict = (
         without_value(OUTCOMES[ran.run.status], ran.run.reason, hint=ran.hint or advice.hint(ran.run), **facts)
         if failed
         else without_value(Outcome.MISSING, _not_there(form, ran), **facts)
     )
-    return NoAnswer(name=name, verdict=verdict, origin=form.command, notes=notes, printed=printed)
+    return NoAnswer(verdict=verdict, origin=form.command, notes=notes, printed=printed)
 
 
 def _found(form: RunForm | BuildForm, submission: Submission) -> str | Sources | Unreadable | None:
     if not isinstance(form, BuildForm):
         return locate(submission, f"{form.folder}/{form.file}" if form.folder else form.file)
-    sources = built.find(form, submission)
+    sources = find(form, submission)
     return Unreadable(path=form.folder, reason=sources) if isinstance(sources, str) else sources
 
 
-def _read(name: str, kind: AnswerType, form: RunForm | BuildForm, ran: Ran) -> Answer | NoAnswer | None:
+def _read(reader: Reader, kind: AnswerType, form: RunForm | BuildForm, ran: Ran) -> Any:
     if isinstance(form.reads, EntryForm):
-        return _entry(name, kind, form.reads, ran)
-    if isinstance(form.reads, FileForm):
-        return file.obtain(name, kind, form.reads, ran.written)
-    if form.reads.file is not None:
-        return text.obtain(name, kind, form.reads, ran.written)
-    return text.obtain(name, kind, replace(form.reads, file=PRINTED), ran.printed)
+        return reader.ask(ran.printed, Ask(wanted="printed", kind=kind, forms=(form.reads,)))
+    if isinstance(form.reads, FileForm) or form.reads.file is not None:
+        return reader.ask(ran.written, ask_value(kind, form.reads))
+    return reader.ask(ran.printed, ask_value(kind, replace(form.reads, file=PRINTED)))
 
 
-def _on_stderr(name: str, kind: AnswerType, form: BuildForm, ran: Ran) -> tuple[Answer | None, tuple[str, ...]]:
+def _on_stderr(reader: Reader, kind: AnswerType, form: BuildForm, ran: Ran) -> tuple[Answer | None, tuple[str, ...]]:
     """A value that went to the other stream, which a terminal shows all the same, with a note."""
     if not ran.run.stderr.strip():
         return None, ()
     place = Path(tempfile.mkdtemp(dir=ran.printed.folder)) / "stderr"
     printed = _kept(ran.printed.name, place, {PRINTED: ran.run.stderr})
-    found = _read(name, kind, form, replace(ran, printed=printed, run=replace(ran.run, stdout=ran.run.stderr)))
+    found = _read(reader, kind, form, replace(ran, printed=printed, run=replace(ran.run, stdout=ran.run.stderr)))
     if not isinstance(found, Answer):
         return None, ()
     return replace(found, origin=found.origin.replace(PRINTED, "stderr", 1)), (_ASIDE,)
-
-
-def _entry(name: str, kind: AnswerType, wanted: EntryForm, ran: Ran) -> Answer | NoAnswer | None:
-    """A name in what was printed: of a JSON object, else of a line `name: value`; none of several that differ."""
-    said = decoded(ran.run.stdout)
-    data = _json_in(said)
-    if data:
-        shown = _kept(ran.printed.name, Path(tempfile.mkdtemp(dir=ran.printed.folder)) / "json", {PRINTED_JSON: data})
-        answer = entry.obtain(name, kind, wanted, shown)
-        if answer is not None:
-            return replace(answer, origin=answer.origin.replace(PRINTED_JSON, PRINTED, 1))
-    pattern = rf"(?m)^\s*[\"']?{re.escape(wanted.path)}[\"']?\s*[:=]\s*(?P<answer>[^\n]*?)[,;]?\s*$"
-    return text.obtain(name, kind, TextForm(find=pattern, file=PRINTED), ran.printed)
-
-
-def _json_in(said: str) -> bytes:
-    """The last JSON object that begins a line of what was printed; nothing where there is none."""
-    decoder = json.JSONDecoder()
-    found = b""
-    for start in list(re.finditer(r"^[ \t]*\{", said, re.MULTILINE))[-_MOST_OBJECTS:]:
-        try:
-            _, end = decoder.raw_decode(said, start.end() - 1)
-        except (ValueError, RecursionError):
-            continue
-        found = said[start.end() - 1 : end].encode()
-    return found
 
 
 def _not_there(form: RunForm | BuildForm, ran: Ran) -> str:
@@ -230,7 +195,7 @@ def _not_there(form: RunForm | BuildForm, ran: Ran) -> str:
         lines = [line.strip() for line in decoded(ran.run.stdout).splitlines() if line.strip()]
         if not lines:
             return f"{form.command} ended well, but printed nothing; a line '{reads.path}: ...' is looked for"
-        last = visible(lines[-1], _LINE_CHARS)
+        last = excerpt(lines[-1], _LINE_CHARS)
         return f"{form.command} ended well, but printed no '{reads.path}: ...'; its last line is '{last}'"
     place = reads.pattern if isinstance(reads, FileForm) else reads.file
     if place is not None and "*" not in place and locate(ran.written, place) is None:
@@ -244,7 +209,7 @@ def _not_there(form: RunForm | BuildForm, ran: Ran) -> str:
 def _shown(run: ProgramRun) -> dict[str, str]:
     """For staff: what it printed, and said on stderr."""
     streams = {"printed": decoded(run.stdout), "stderr": decoded(run.stderr)}
-    return {name: visible(text, _SHOWN_CHARS) for name, text in streams.items() if text.strip()}
+    return {name: excerpt(text, _SHOWN_CHARS) for name, text in streams.items() if text.strip()}
 
 
 def _below(base: str, path: str) -> str:
@@ -253,7 +218,7 @@ def _below(base: str, path: str) -> str:
 
 
 def _kept(name: str, folder: Path, files: Mapping[str, bytes]) -> Submission:
-    """Write the files below a folder of ours. Their names are a student's: what leads elsewhere is left out."""
+    """Write the files below a folder of labgrade's. Their names are a student's: what leads elsewhere is left out."""
     folder.mkdir()
     kept = []
     for path, data in files.items():

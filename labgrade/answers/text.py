@@ -2,28 +2,32 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from labgrade.answers.claims import stands_out
-from labgrade.answers.documents import Document, Unreadable, read_document
-from labgrade.answers.numbers import find_numbers, finest_of
-from labgrade.answers.patterns import PatternError, search
-from labgrade.answers.phrases import Candidate, candidates
-from labgrade.answers.plain import cut
-from labgrade.answers.records import find_records
+from labgrade.answers.reading.claims import stands_out
+from labgrade.answers.reading.documents import Document, Unreadable, read_document
+from labgrade.answers.reading.listings import find_records
+from labgrade.answers.reading.numbers import find_numbers, finest_of
+from labgrade.answers.reading.phrases import Candidate, candidates
+from labgrade.answers.reading.plain_values import cut
+from labgrade.answers.reading.sections import Span, sections
+from labgrade.answers.reading.tables import TableFound, TableProblem, find_tables
+from labgrade.answers.reading.typed import WrongTypeError, as_value
 from labgrade.answers.reports import below, find_reports, together
-from labgrade.answers.sections import Span, sections
-from labgrade.answers.tables import TableFound, TableProblem, find_tables
-from labgrade.answers.typed import WrongTypeError, as_value
-from labgrade.forms import TableOfType, TableType
-from labgrade.results import Answer, NoAnswer
+from labgrade.core.results import Answer, NoAnswer
+from labgrade.core.task import TableOfType, TableType
 from labgrade.values import Number, Table
 from labgrade.verdict import Outcome, without_value
 
 if TYPE_CHECKING:
-    from labgrade.forms import AnswerType, TextForm
-    from labgrade.results import Submission
+    from collections.abc import Sequence
+
+    from labgrade.core.results import Answered, Submission
+    from labgrade.core.task import AnswerType, TextForm
     from labgrade.values import Value
 
 _MOST_NAMED = 6
@@ -39,7 +43,6 @@ class _Place:
     `about`: the model in question, or "".
     """
 
-    name: str
     document: Document
     spans: tuple[Span, ...]
     under: str
@@ -51,16 +54,14 @@ class _Place:
 
     def answer(self, value: Value, position: int | None, *remarks: str) -> Answer:
         remarks = (*self.document.remarks, *remarks)
-        return Answer(name=self.name, value=value, origin=self.origin(position), remarks=remarks)
+        return Answer(value=value, origin=self.origin(position), remarks=remarks)
 
     def no_answer(self, outcome: Outcome, reason: str, position: int | None = None, *, hint: str = "") -> NoAnswer:
         verdict = without_value(outcome, reason, hint=hint)
-        return NoAnswer(name=self.name, verdict=verdict, origin=self.origin(position), remarks=self.document.remarks)
+        return NoAnswer(verdict=verdict, origin=self.origin(position), remarks=self.document.remarks)
 
 
-def obtain(
-    name: str, kind: AnswerType, form: TextForm, submission: Submission, *, about: str = ""
-) -> Answer | NoAnswer | None:
+def obtain(kind: AnswerType, form: TextForm, submission: Submission, *, about: str = "") -> Answered | None:
     """The value that the text says; None where there is no such file, heading or word, or no value behind it.
 
     `about`: the model in question; a value that is said of another one is doubted. MANUAL where the text says
@@ -68,59 +69,82 @@ def obtain(
     """
     if form.file is not None:
         document = read_document(submission, form.file)
-        return _in(document, name, kind, form, about) if document is not None else None
+        return _in(document, kind, form, about) if document is not None else None
     paths = find_reports(submission)
     documents = [document for path in paths if (document := read_document(submission, path)) is not None]
     readable = [document for document in documents if not isinstance(document, Unreadable)] or documents
-    found = [answer for document in readable if (answer := _in(document, name, kind, form, about)) is not None]
+    found = [answer for document in readable if (answer := _in(document, kind, form, about)) is not None]
     if not found:
         return None
     answer = together(found)
     return replace(answer, remarks=(*answer.remarks, *below(submission, paths)))
 
 
-def _in(
-    document: Document | Unreadable, name: str, kind: AnswerType, form: TextForm, about: str
-) -> Answer | NoAnswer | None:
+def _in(document: Document | Unreadable, kind: AnswerType, form: TextForm, about: str) -> Answered | None:
     """What one document says."""
     if isinstance(document, Unreadable):
-        return NoAnswer(name=name, verdict=without_value(Outcome.INCORRECT, document.reason), origin=document.path)
-    place = _place(name, document, form, about)
+        return NoAnswer(verdict=without_value(Outcome.INCORRECT, document.reason), origin=document.path)
+    place = _place(document, form, about)
     return _obtain(place, kind, form) if place is not None else None
 
 
-def seen_instead(kind: AnswerType, form: TextForm, submission: Submission) -> str:
-    """What the text says that is no value behind the form's words, for whoever misses one; "" where that is nothing."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """What a text says where a value is missed. `is_table`: rows of which the total is missing."""
+
+    text: str
+    is_table: bool = False
+
+
+def seen_instead(kind: AnswerType, form: TextForm, submission: Submission) -> Seen | None:
+    """What the text says that is no value behind the form's words; None where that is nothing."""
     if form.after is None or kind not in ("count", "bytes", "number"):
-        return ""
+        return None
     paths = (form.file,) if form.file is not None else find_reports(submission)
     documents = [read_document(submission, path) for path in paths]
-    places = [_place("", each, form, "") for each in documents if isinstance(each, Document)]
+    places = [_place(each, form, "") for each in documents if isinstance(each, Document)]
     seen = (_seen(place, form.after, str(kind)) for place in places if place is not None)
-    return next(filter(None, seen), "")
+    return next(filter(None, seen), None)
 
 
-def _seen(place: _Place, words: str, kind: str) -> str:
+def passages(forms: Sequence[TextForm], submission: Submission) -> tuple[str, ...]:
+    """The parts of the hand-in in which these forms look, each once, with where it stands."""
+    found: dict[str, str] = {}
+    for form in forms:
+        for path in (form.file,) if form.file is not None else find_reports(submission):
+            document = read_document(submission, path)
+            if not isinstance(document, Document):
+                continue
+            for span in sections(document, form.report or ()):
+                part = document.text[span.start : span.end].strip()
+                if part:
+                    found.setdefault(part, f"[{document.path}:{document.line(span.start)}]\n{part}")
+    return tuple(found.values())
+
+
+def _seen(place: _Place, words: str, kind: str) -> Seen | None:
     tables = [each for each in _candidates(place, words, kind) if each.unsummed]
     if tables:
-        return f"a table of {tables[0].unsummed} rows was found ({place.origin(tables[0].position)}), but no total"
+        where = place.origin(tables[0].position)
+        return Seen(text=f"a table of {tables[0].unsummed} rows was found ({where}), but no total", is_table=True)
     for span in place.spans:
         part = place.document.text[span.start : min(span.end, span.start + _MOST_SEEN)]
         found = next((each for each in find_numbers(part, kind) if each.number and stands_out(part, each)), None)
         if found is not None:
             start = part.rfind("\n", 0, found.start) + 1
             line = part[max(start, found.start - _MOST_LEFT) :].partition("\n")[0]
-            return f"{place.origin(span.start + found.start)} says '{cut(line)}', but no value behind these words"
-    return ""
+            where = place.origin(span.start + found.start)
+            return Seen(text=f"{where} says '{cut(line)}', but no value behind these words")
+    return None
 
 
-def _place(name: str, document: Document, form: TextForm, about: str) -> _Place | None:
+def _place(document: Document, form: TextForm, about: str) -> _Place | None:
     spans = tuple(sections(document, form.report or ()))
     under = f", under {' / '.join(form.report)}" if form.report else ""
-    return _Place(name=name, document=document, spans=spans, under=under, about=about) if spans else None
+    return _Place(document=document, spans=spans, under=under, about=about) if spans else None
 
 
-def _obtain(place: _Place, kind: AnswerType, form: TextForm) -> Answer | NoAnswer | None:
+def _obtain(place: _Place, kind: AnswerType, form: TextForm) -> Answered | None:
     if isinstance(kind, TableOfType):
         return None
     if form.find is not None:
@@ -134,7 +158,7 @@ def _obtain(place: _Place, kind: AnswerType, form: TextForm) -> Answer | NoAnswe
     return _said(place, form.after, kind)
 
 
-def _said(place: _Place, words: str, kind: str) -> Answer | NoAnswer | None:
+def _said(place: _Place, words: str, kind: str) -> Answered | None:
     found = [each for each in _candidates(place, words, kind) if not each.unsummed]
     firm = [each for each in found if not each.doubt]
     firm = [each for each in firm if each.near] or firm
@@ -191,7 +215,7 @@ def _listed(place: _Place, found: list[Candidate]) -> str:
     return ", ".join(shown) + (f" and {len(first) - _MOST_NAMED} more" if len(first) > _MOST_NAMED else "")
 
 
-def _found(place: _Place, pattern: str, kind: AnswerType) -> Answer | NoAnswer | None:
+def _found(place: _Place, pattern: str, kind: AnswerType) -> Answered | None:
     """What an expert's pattern matches."""
     found: list[Candidate] = []
     problem = ""
@@ -217,7 +241,7 @@ def _found(place: _Place, pattern: str, kind: AnswerType) -> Answer | NoAnswer |
     return place.answer(chosen.value, chosen.position)
 
 
-def _whole(place: _Place, kind: str) -> Answer | NoAnswer | None:
+def _whole(place: _Place, kind: str) -> Answered | None:
     """A text that is the value."""
     said = " ".join(
         place.document.text[span.start : min(span.end, span.start + 200_000)].strip() for span in place.spans
@@ -230,7 +254,7 @@ def _whole(place: _Place, kind: str) -> Answer | NoAnswer | None:
         return place.no_answer(Outcome.INCORRECT, f"{place.origin()}: {error}")
 
 
-def _tabled(place: _Place, words: str | None, kind: TableType) -> Answer | NoAnswer | None:
+def _tabled(place: _Place, words: str | None, kind: TableType) -> Answered | None:
     """The table in the text: the longest where there are several."""
     tables: list[TableFound] = []
     problems: list[TableProblem] = []
@@ -283,8 +307,56 @@ def _same(one: object, other: object) -> bool:
     return one is None or other is None or one == other
 
 
-def _histogram(answer: Answer | NoAnswer | None) -> Answer | NoAnswer | None:
+def _histogram(answer: Answered | None) -> Answered | None:
     if not isinstance(answer, Answer) or not isinstance(answer.value, Table):
         return answer
     counts = {row.name: count for row in answer.value.rows if isinstance(count := row.cells["count"], Number)}
     return replace(answer, value=counts)
+
+
+# ---- patterns of an expert ------------------------------------------------------------------------------------------
+
+_SECONDS = 10.0
+_MOST_MATCHES = 100
+_LONGEST = 10_000
+
+_SEARCH = f"""
+import itertools, json, re, sys
+pattern = json.loads(sys.stdin.buffer.readline())
+text = sys.stdin.buffer.read().decode("utf-8", "surrogatepass")
+found = itertools.islice(re.finditer(pattern, text, re.MULTILINE), {_MOST_MATCHES})
+matches = [(m.start("answer"), m["answer"][:{_LONGEST}]) for m in found if m["answer"] is not None]
+sys.stdout.write(json.dumps(matches))
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Match:
+    """What the group `answer` matched, and where."""
+
+    position: int
+    text: str
+
+
+class PatternError(Exception):
+    """The pattern took too long or failed. The message names it; it is the author's to mend, not the student's."""
+
+
+def search(pattern: str, text: str, *, seconds: float = _SECONDS) -> list[Match]:
+    """The first matches (at most 100) of a pattern with a group named `answer`; `^` and `$` stand at every line.
+
+    Raises:
+        PatternError: no result after `seconds`, or the pattern is not valid.
+    """
+    sent = json.dumps(pattern).encode() + b"\n" + text.encode("utf-8", "surrogatepass")
+    command = [sys.executable, "-I", "-S", "-c", _SEARCH]
+    try:
+        done = subprocess.run(command, input=sent, capture_output=True, timeout=seconds, check=False)  # noqa: S603 - our own program
+    except subprocess.TimeoutExpired:
+        message = f"the pattern '{pattern}' was not done after {seconds:g} s on {len(text):,} characters"
+        raise PatternError(message) from None
+    if done.returncode != 0:
+        last = done.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
+        message = f"the pattern '{pattern}' failed: {last or f'exit status {done.returncode}'}"
+        raise PatternError(message)
+    return [Match(position=position, text=matched) for position, matched in json.loads(done.stdout)]

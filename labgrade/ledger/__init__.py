@@ -1,1 +1,1 @@
-"""The record of what was graded: one row a verdict, found again by all that it depends on."""
+"""The record of a class: what was graded, on what each verdict depends, and why it changed."""

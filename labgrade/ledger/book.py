@@ -6,25 +6,26 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from labgrade import graded_plain, wording
-from labgrade.ledger import parts, rows, why
-from labgrade.ledger.rows import Judged, Standing
-from labgrade.ledger.store import dump, load
+from labgrade.core import serialise
+from labgrade.judging.graded import fill_in, with_placeholders
+from labgrade.ledger import depends, rows, why
+from labgrade.ledger.database import dump, load
+from labgrade.ledger.rows import CheckRow, KeptVerdict
 from labgrade.verdict import PENDING, Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from labgrade.items import Item
+    from labgrade.core.results import Graded, Submission
+    from labgrade.core.task import Task
+    from labgrade.judging.items import Item
+    from labgrade.ledger.database import Ledger
     from labgrade.ledger.rows import Place
-    from labgrade.ledger.store import Ledger
-    from labgrade.model import Task
-    from labgrade.results import Graded, Submission
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entered:
-    """A check that has come to stand in the ledger. `ran`: it was judged now, and not remembered."""
+class Recorded:
+    """A check that has its row in the ledger. `ran`: it was judged now, and not remembered."""
 
     who: str
     place: Place
@@ -45,7 +46,7 @@ class Rules:
     again: bool = False
     lower: bool = False
     before: Callable[[], None] = lambda: None
-    after: Callable[[Entered], None] = lambda _: None
+    after: Callable[[Recorded], None] = lambda _: None
 
 
 class SubmissionBook:
@@ -55,16 +56,15 @@ class SubmissionBook:
         LedgerError: from it and its tasks' books, where the ledger can't be read or written.
     """
 
-    def __init__(self, ledger: Ledger, known: parts.Parts, submission: Submission, rules: Rules) -> None:
+    def __init__(self, ledger: Ledger, known: depends.Parts, submission: Submission, rules: Rules) -> None:
         self.ledger, self.known, self.rules = ledger, known, rules
         self.who = submission.name
         self._submission = submission
-        self.files = known.keep(parts.handed_in(submission))
+        self.files = known.keep(depends.handed_in(submission))
         self._imports = ""
         self.standing = rows.standing(ledger, self.who)
         self.held = set(ledger.rows("SELECT lab, task, item FROM held WHERE who = ?", self.who))
-        released = ledger.rows("SELECT earned FROM released WHERE who = ?", self.who)
-        self.released: dict[str, str] = load(ledger, released[0][0]) if released else {}
+        self.published = rows.published(ledger, self.who)
         self._enter_submission()
 
     def task(self, task: Task) -> TaskBook:
@@ -74,8 +74,8 @@ class SubmissionBook:
     def parts(self, task: Task, item: Item) -> dict[str, str]:
         """All that an item's verdict depends on."""
         found = {"submission": self.files, **self.known.of(task, item)}
-        if parts.runs(task, item):
-            self._imports = self._imports or self.known.keep(parts.imports(self._submission))
+        if depends.runs(task, item):
+            self._imports = self._imports or self.known.keep(depends.imports(self._submission))
             found["imports"] = self._imports
         return found
 
@@ -109,31 +109,31 @@ class TaskBook:
 
     def __init__(self, book: SubmissionBook, task: Task) -> None:
         self._book, self._task = book, task
-        self._judged: dict[str, Judged] = {}
+        self._judged: dict[str, KeptVerdict] = {}
         self._places = 0
 
     def graded(self, item: Item, grade: Callable[[Item], Graded]) -> Graded:
         """What is remembered under all that the item depends on, else what `grade` comes to."""
         digests = self._book.parts(self._task, item)
-        key = parts.key_of(digests)
+        key = depends.key_of(digests)
         judged = rows.recall(self._book.ledger, key)
         if judged is None or (self._book.rules.again and judged.outcome in rows.UNSTEADY and judged.tries == 1):
             self._book.rules.before()
-            mark = wording.nonce()
-            graded = grade(replace(item, check=wording.silent(item.check, mark)))
-            plain = graded_plain.plain(graded)
+            check, mark = with_placeholders(item.check)
+            graded = grade(replace(item, check=check))
+            plain = serialise.plain(graded)
             tries = 1 if judged is None else judged.tries + 1
-            judged = Judged(key=key, parts=digests, mark=mark, plain=plain, tries=tries)
+            judged = KeptVerdict(key=key, parts=digests, mark=mark, plain=plain, tries=tries)
         self._judged[item.id] = judged
-        return graded_plain.from_plain(wording.spoken(judged.plain, item.check, judged.mark))
+        return serialise.from_plain(fill_in(judged.plain, item.check, judged.mark))
 
     def enter(self, item: Item, graded: Graded, place: int) -> None:
         """Bring an item to stand in the ledger, in one transaction; a published result does not fall unasked."""
         book, judged = self._book, self._judged.get(item.id)
         where = (self._task.lab, self._task.id, item.id)
         before = book.standing.get(where)
-        plain = load(book.ledger, dump(graded_plain.plain(graded)))
-        after = Standing(
+        plain = load(book.ledger, dump(serialise.plain(graded)))
+        after = CheckRow(
             place=place,
             title=self._task.title,
             points=str(self._task.points),
@@ -150,22 +150,24 @@ class TaskBook:
                     after = replace(after, judged=number)
                 self._stand(item, where, before, after)
         book.rules.after(
-            Entered(who=book.who, place=where, outcome=str(graded.verdict.outcome), seconds=graded.seconds, ran=fresh)
+            Recorded(who=book.who, place=where, outcome=str(graded.verdict.outcome), seconds=graded.seconds, ran=fresh)
         )
 
-    def _stand(self, item: Item, where: Place, before: Standing | None, after: Standing) -> None:
+    def _stand(self, item: Item, where: Place, before: CheckRow | None, after: CheckRow) -> None:
         book = self._book
         reason = self._why(item, before, after) if before is not None else ""
-        published = book.released.get("/".join(where))
-        if published is not None and not book.rules.lower and _worth(after.plain) < Fraction(published):
+        published = book.published.get("/".join(where))
+        if published is not None and not book.rules.lower and _worth(after.plain) < published.earned:
             rows.hold(book.ledger, book.who, where, after.plain, reason, book.rules.run)
+            if before is None:  # the verdicts were rebuilt: what was published stands again
+                rows.stand(book.ledger, book.who, where, published.standing or after, book.rules.run)
             return
         rows.let_go(book.ledger, book.who, where)
         if before is not None and not why.same(before.plain, after.plain):
             rows.remember(book.ledger, book.who, where, before, after.plain, reason, book.rules.run)
         rows.stand(book.ledger, book.who, where, after, book.rules.run)
 
-    def _why(self, item: Item, before: Standing, after: Standing) -> str:
+    def _why(self, item: Item, before: CheckRow, after: CheckRow) -> str:
         ledger = self._book.ledger
         if before.judged == after.judged or not before.judged or not after.judged:
             return why.of_plain(before.plain, after.plain)
@@ -174,6 +176,6 @@ class TaskBook:
 
 
 def _worth(plain: Any) -> Fraction:
-    """What a check earns; one that waits is worth nothing to whoever saw it earn something."""
+    """What a check earns; one that waits is worth nothing to a student who saw it earn something."""
     pending = Outcome(plain["verdict"]["outcome"]) in PENDING
     return Fraction(0) if pending else Fraction(plain["earned"])

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from labgrade.ledger.store import dump, load
+from labgrade.ledger import tables
+from labgrade.ledger.database import dump, load
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from labgrade.ledger.store import Ledger
+    from labgrade.ledger.database import Ledger
 
 Place: TypeAlias = tuple[str, str, str]  # the lab, the task, the item
 UNSTEADY = ("TIMEOUT", "MEMORY")  # what a busy machine may have caused: run once more, alone, before it is believed
@@ -20,7 +23,7 @@ _FAULT = "FAULT"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Judged:
+class KeptVerdict:
     """What judging came to, with a sign (`mark`) in place of each sentence of the spec's.
 
     `id` is 0 until it is in the ledger. `tries`: how often it was run and came to the same.
@@ -40,8 +43,8 @@ class Judged:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
-    """How a check of a submission stands. `place`: the how manieth of its task it is."""
+class CheckRow:
+    """The current row of one check of a submission. `place`: its index within the task."""
 
     place: int
     title: str
@@ -49,6 +52,14 @@ class Standing:
     judged: int | None
     at: str
     plain: Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Published:
+    """What a release published of a check: its points before decisions, and its row; None where no ledger had one."""
+
+    earned: Fraction
+    standing: CheckRow | None = None
 
 
 def now() -> str:
@@ -61,13 +72,13 @@ def seal(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def recall(ledger: Ledger, key: str) -> Judged | None:
-    """What is remembered under a key. A fault of ours is not: it runs again."""
+def recall(ledger: Ledger, key: str) -> KeptVerdict | None:
+    """What is remembered under a key. A fault of labgrade's is not: it runs again."""
     found = ledger.rows("SELECT id, parts, tries, mark, plain, seal FROM judged WHERE key = ? ORDER BY id DESC", key)
     for number, parts, tries, mark, plain, sealed in found:
         if seal(plain) != sealed:
             raise ledger.damaged(number, "judged")
-        judged = Judged(
+        judged = KeptVerdict(
             id=number, key=key, parts=load(ledger, parts), tries=tries, mark=mark, plain=load(ledger, plain)
         )
         if judged.outcome != _FAULT:
@@ -86,7 +97,7 @@ def parts_of(ledger: Ledger, number: int | None) -> dict[str, Any]:
     return contents
 
 
-def keep(ledger: Ledger, judged: Judged, contents: Mapping[str, Any], run: int) -> int:
+def keep(ledger: Ledger, judged: KeptVerdict, contents: Mapping[str, Any], run: int) -> int:
     """Write what judging came to; the number of its row."""
     for digest in judged.parts.values():
         ledger.write("INSERT OR IGNORE INTO part VALUES (?, ?)", digest, dump(contents[digest]))
@@ -98,7 +109,7 @@ def keep(ledger: Ledger, judged: Judged, contents: Mapping[str, Any], run: int) 
     )
 
 
-def standing(ledger: Ledger, who: str) -> dict[Place, Standing]:
+def standing(ledger: Ledger, who: str) -> dict[Place, CheckRow]:
     """How each check of a submission stands."""
     found = ledger.rows(
         "SELECT lab, task, item, place, title, points, judged, at, plain, seal FROM graded WHERE who = ?", who
@@ -107,13 +118,13 @@ def standing(ledger: Ledger, who: str) -> dict[Place, Standing]:
     for lab, task, item, place, title, points, judged, at, plain, sealed in found:
         if seal(plain) != sealed:
             raise ledger.damaged((who, task, item), "graded")
-        standings[lab, task, item] = Standing(
+        standings[lab, task, item] = CheckRow(
             place=place, title=title, points=points, judged=judged, at=at, plain=load(ledger, plain)
         )
     return standings
 
 
-def stand(ledger: Ledger, who: str, place: Place, standing: Standing, run: int) -> None:
+def stand(ledger: Ledger, who: str, place: Place, standing: CheckRow, run: int) -> None:
     """Write how a check stands from now on."""
     plain = dump(standing.plain)
     ledger.write(
@@ -124,7 +135,7 @@ def stand(ledger: Ledger, who: str, place: Place, standing: Standing, run: int) 
     )
 
 
-def remember(ledger: Ledger, who: str, place: Place, before: Standing, after: Any, why: str, run: int) -> None:
+def remember(ledger: Ledger, who: str, place: Place, before: CheckRow, after: Any, why: str, run: int) -> None:
     """Write how a check stood before, and why that changed. `after` is None where it is asked for no more."""
     ledger.write(
         "INSERT INTO history (who, lab, task, item, run, at, before_at, before, after, why) "
@@ -162,3 +173,39 @@ def end(ledger: Ledger, run: int, notes: tuple[str, ...]) -> None:
     """The run came to its end."""
     with ledger.transaction():
         ledger.write("UPDATE run SET ended = ?, notes = ? WHERE id = ?", now(), dump(notes), run)
+
+
+def publish(ledger: Ledger, who: str) -> bytes:
+    """What a release publishes of a submission's checks: how each stands; what was held back before is dropped.
+
+    Within a transaction, in which the release is written, too.
+    """
+    ledger.write("DELETE FROM held WHERE who = ?", who)
+    return tables.packed(
+        {
+            "/".join(place): [each.plain["earned"], [each.place, each.title, each.points, each.at, dump(each.plain)]]
+            for place, each in standing(ledger, who).items()
+        }
+    )
+
+
+def published(ledger: Ledger, who: str) -> dict[str, Published]:
+    """What the last release of a submission published, by `lab/task/check`.
+
+    Raises:
+        LedgerError: it is damaged.
+    """
+    found = ledger.rows("SELECT published FROM releases WHERE submission = ? ORDER BY number DESC LIMIT 1", who)
+    try:
+        plain = tables.unpacked(found[0][0]) if found else {}
+        return {place: _published(earned, stood) for place, (earned, stood) in plain.items()}
+    except (ValueError, TypeError) as error:
+        raise ledger.damaged(error, "releases") from error
+
+
+def _published(earned: str, stood: Any) -> Published:
+    if stood is None:
+        return Published(earned=Fraction(earned))
+    place, title, points, at, plain = stood
+    row = CheckRow(place=place, title=title, points=points, judged=None, at=at, plain=json.loads(plain))
+    return Published(earned=Fraction(earned), standing=row)

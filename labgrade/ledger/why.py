@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from labgrade.items import Item
+    from labgrade.judging.items import Item
 
 _LONGEST = 60
 _MOST = 6

@@ -1,1 +1,1 @@
-"""Runs functions of a student's files in another process, which holds no expected value, and gets plain data back."""
+"""The door to students' code: requests go in, outcomes come out."""

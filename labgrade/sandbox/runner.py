@@ -7,30 +7,35 @@ from __future__ import annotations
 
 import os
 import shutil
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from functools import partial
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from labgrade.errors import FaultError
-from labgrade.results import Execution
-from labgrade.sandbox import handin, outcome, script_outcome
-from labgrade.sandbox.follow import follow
-from labgrade.sandbox.given import GIVEN, GIVEN_FOLDER
-from labgrade.sandbox.layers import ALL
-from labgrade.sandbox.request import ProgramRun, plain_subject
-from labgrade.sandbox.servers import LIGHT, STUDENTS, Servers
-from labgrade.sandbox.shelf import needs_values
-from labgrade.sandbox.warm import LostError, Warm
-from labgrade.zoo_networks import GENERATED
+from labgrade.core.arguments import GIVEN, GIVEN_FOLDER
+from labgrade.core.errors import FaultError
+from labgrade.core.results import Execution
+from labgrade.sandbox import outcomes
+from labgrade.sandbox.child.subject import needs_values
+from labgrade.sandbox.host import working_copy
+from labgrade.sandbox.host.child import follow
+from labgrade.sandbox.host.fork_server import LostError, Warm
+from labgrade.sandbox.host.servers import LIGHT, READER, STUDENTS, Servers
+from labgrade.sandbox.jail.layers import ALL
+from labgrade.sandbox.requests import Job, ProgramRun, plain_subject
+from labgrade.subjects.networks import GENERATED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from labgrade.model import Limits, SubjectSpec
-    from labgrade.sandbox.follow import Ending
-    from labgrade.sandbox.protection import Protection
-    from labgrade.sandbox.request import CallRequest, InspectRequest, ProgramRequest, ScriptRequest
+    from labgrade.core.task import SubjectSpec
+    from labgrade.sandbox.host.child import Ending
+    from labgrade.sandbox.host.protection import Protection
+    from labgrade.sandbox.requests import CallRequest, InspectRequest, ProgramRequest, ReadRequest, ScriptRequest
 
-ZOO = Path(__file__).parent.parent / "zoo.py"
+ZOO = Path(__file__).parent.parent / "subjects/models.py"
+Result = TypeVar("Result", Execution, ProgramRun)
+MOST_BYTES = 247 << 20  # of a file that a function writes: what fits into one frame
+SAVED_AS = "answer.onnx"
 _WALL_FACTOR = 4.0
 _WALL_SPARE = 20.0
 
@@ -88,7 +93,7 @@ class Runner:
     def run(self, request: CallRequest) -> Execution:
         """Call a student's function.
 
-        Never raises for what a student's code does; a failure of ours has the status `fault`.
+        Never raises for what a student's code does; a failure of labgrade's has the status `fault`.
         """
         unknown = sorted(set(request.given) - set(GIVEN))
         if unknown or (request.given and request.subject is None):
@@ -96,7 +101,7 @@ class Runner:
             return Execution(status="fault", reason=problem)
         wanted = {"given": list(request.given), "subject": plain_subject(request.subject) if request.subject else None}
         model = f"{GIVEN_FOLDER}/{next(iter(request.model), '')}"
-        return self._call(request, {"do": "call", "model": model}, wanted, {GIVEN_FOLDER: request.model})
+        return self._call(request, "call", {"model": model}, wanted, {GIVEN_FOLDER: request.model})
 
     def run_each(self, request: CallRequest, subjects: Sequence[tuple[SubjectSpec, Mapping[str, Path]]]) -> list[Any]:
         """What a function returns for each of several subjects with their files, as far as it returns.
@@ -108,73 +113,117 @@ class Runner:
         wanted = {"given": list(request.given), "subject": None, "each": each}
         files = {f"{GIVEN_FOLDER}/{place}": model for place, (_, model) in enumerate(subjects)}
         models = [f"{folder}/{next(iter(model), '')}" for folder, model in files.items()]
-        done = self._call(request, {"do": "calls", "models": models}, wanted, files)
+        done = self._call(request, "calls", {"models": models}, wanted, files)
         return done.value if done.status == "returned" and isinstance(done.value, list) else []
 
     def _call(
         self,
         request: CallRequest,
-        job: Mapping[str, object],
-        wanted: Mapping[str, Any],
+        kind: str,
+        arguments: Mapping[str, object],
+        wanted: Mapping[str, Any] | None,
         given: Mapping[str, Mapping[str, Path]],
     ) -> Execution:
         """Run a job that calls functions; `given` are files by the folder in which they are given."""
         left_out: list[str] = []
 
         def lay(folder: Path) -> None:
-            left_out[:] = handin.copy(request.folder, folder)
+            left_out[:] = working_copy.copy(request.folder, folder)
             if any(given.values()):
-                handin.discard(folder / GIVEN_FOLDER)
+                working_copy.discard(folder / GIVEN_FOLDER)
             for place, files in given.items():
                 _place({f"{place}/{name}": source for name, source in files.items()}, folder)
 
-        told = {"file": request.file, "function": request.function, "torch_home": self._torch_home, **job}
-        try:
-            ending = self._job(STUDENTS, lay, told, request.limits, wanted=wanted)
-        except FaultError as error:
-            return Execution(status="fault", reason=str(error))
-        return outcome.execution(ending, request, left_out)
+        target = {"file": request.file, "function": request.function, "torch_home": self._torch_home}
+        job = Job(
+            kind=kind, server=STUDENTS, lay=lay, limits=request.limits, arguments={**target, **arguments}, wanted=wanted
+        )
+        return self._result(job, lambda ending: outcomes.execution(ending, request, left_out), Execution)
+
+    def write(self, request: CallRequest, values: Mapping[str, object]) -> Execution:
+        """Call a function that writes a file; where it returned, the value is the file, an array of bytes.
+
+        Of a file of more than `MOST_BYTES` it is the size alone, an array of one integer. `values`: more that it may be
+        given, by name.
+        """
+        return self._writes(request, [(values, request.model)], {GIVEN_FOLDER: request.model}, several=False)
+
+    def write_each(
+        self, request: CallRequest, each: Sequence[tuple[Mapping[str, object], Mapping[str, Path]]]
+    ) -> list[Any]:
+        """The files that a function writes for several subjects (values and files) in one process; see `run_each`."""
+        given = {f"{GIVEN_FOLDER}/{place}": model for place, (_, model) in enumerate(each)}
+        done = self._writes(request, each, given, several=True)
+        return done.value if done.status == "returned" and isinstance(done.value, list) else []
+
+    def _writes(
+        self,
+        request: CallRequest,
+        each: Sequence[tuple[Mapping[str, object], Mapping[str, Path]]],
+        given: Mapping[str, Mapping[str, Path]],
+        *,
+        several: bool,
+    ) -> Execution:
+        folders = [place.removeprefix(GIVEN_FOLDER).lstrip("/") for place in given]
+        paths = [
+            str(PurePosixPath(folder, next(iter(model)))) if model else ""
+            for folder, (_, model) in zip(folders, each, strict=True)
+        ]
+        arguments = {
+            "given": list(request.given),
+            "subjects": [[dict(values), path] for (values, _), path in zip(each, paths, strict=True)],
+            "several": several,
+            "name": SAVED_AS,
+            "most": MOST_BYTES,
+        }
+        return self._call(request, "write", arguments, None, given)
+
+    def verify(self, request: CallRequest) -> Execution:
+        """Call a function for each file of `model` but the first, the original; the value is what it said, by name."""
+        original, *files = request.model
+        arguments = {"given": list(request.given), "original": original, "files": files}
+        return self._call(request, "verify", arguments, None, {GIVEN_FOLDER: request.model})
 
     def execute(self, request: ProgramRequest) -> ProgramRun:
-        """Run a program in a copy of a folder. Never raises; a failure of ours has the status `fault`."""
+        """Run a program in a copy of a folder. Never raises; a failure of labgrade's has the status `fault`."""
 
         def lay(folder: Path) -> None:
             if request.folder is None:
-                folder.mkdir()
+                working_copy.make_folders(folder)
             else:
-                handin.copy(request.folder, folder)
+                working_copy.copy(request.folder, folder)
             _place(request.provide, folder)
 
-        job = {"do": "run", "command": list(request.command)}
-        try:
-            ending = self._job(LIGHT, lay, job, request.limits, errors=True)
-        except FaultError as error:
-            return ProgramRun(status="fault", reason=str(error))
-        return outcome.program_run(ending, request)
+        job = Job(
+            kind="program",
+            server=LIGHT,
+            lay=lay,
+            limits=request.limits,
+            arguments={"command": list(request.command)},
+            errors=True,
+            wall=request.wall,
+        )
+        return self._result(job, lambda ending: outcomes.program_run(ending, request), ProgramRun)
 
     def run_script(self, request: ScriptRequest) -> ProgramRun:
-        """Run a Python program. Never raises; a failure of ours has the status `fault`."""
+        """Run a Python program. Never raises; a failure of labgrade's has the status `fault`."""
         left_out: list[str] = []
         base = f"{request.cwd}/" if request.cwd else ""
         given = {base + name: source for name, source in request.provide.items()}
 
         def lay(folder: Path) -> None:
-            left_out[:] = handin.copy(request.folder, folder)
+            left_out[:] = working_copy.copy(request.folder, folder)
             _place(given, folder)
 
-        job = {
-            "do": "script",
+        arguments = {
             "given": list(given),
             "script": request.file,
             "cwd": request.cwd,
             "arguments": list(request.arguments),
             "torch_home": self._torch_home,
         }
-        try:
-            ending = self._job(STUDENTS, lay, job, request.limits)
-        except FaultError as error:
-            return ProgramRun(status="fault", reason=str(error))
-        return script_outcome.program_run(ending, request, left_out)
+        job = Job(kind="script", server=STUDENTS, lay=lay, limits=request.limits, arguments=arguments)
+        return self._result(job, lambda ending: outcomes.script_run(ending, request, left_out), ProgramRun)
 
     def inspect(self, request: InspectRequest) -> Execution:
         """Measure a student's file by trusted code, in a jail in which none of theirs lies.
@@ -184,35 +233,56 @@ class Runner:
         """
 
         def lay(folder: Path) -> None:
-            folder.mkdir()
+            working_copy.make_folders(folder)
             _place({request.artifact.name: request.artifact, **request.beside}, folder)
 
         file = request.file.resolve()
-        job = {
-            "do": "measure",
+        arguments = {
             "file": str(file),
             "function": request.function,
             "artifact": request.artifact.name,
             "parameters": dict(request.parameters),
             "several": [[name, dict(parameters)] for name, parameters in request.several],
         }
-        try:
-            ending = self._job(str(file.parent), lay, job, request.limits)
-        except FaultError as error:
-            return Execution(status="fault", reason=str(error))
-        return outcome.measured(ending, request)
+        job = Job(kind="measure", server=str(file.parent), lay=lay, limits=request.limits, arguments=arguments)
+        return self._result(job, lambda ending: outcomes.measured(ending, request), Execution)
 
-    def _job(
-        self,
-        kind: str,
-        lay: Callable[[Path], None],
-        job: Mapping[str, object],
-        limits: Limits,
-        *,
-        wanted: Mapping[str, Any] | None = None,
-        errors: bool = False,
-    ) -> Ending:
-        """Run one job on what `lay` puts into a folder.
+    def read(self, request: ReadRequest) -> Execution:
+        """Read a hand-in by labgrade's own code, in a jail in which no code of a student's runs.
+
+        The value is a list of replies in the order of the asks. Where reading ended before the last one, `status` says
+        why: `timeout`, `memory`, `crashed`; `fault` where the sandbox failed.
+        """
+        job = Job(
+            kind="read",
+            server=READER,
+            lay=partial(working_copy.copy, request.folder),
+            limits=request.limits,
+            arguments={"files": list(request.files), "asks": list(request.asks)},
+        )
+        return self._result(job, lambda ending: outcomes.replies(ending, request), Execution)
+
+    def _result(self, job: Job, read: Callable[[Ending], Result], kind: type[Result]) -> Result:
+        """What `read` makes of a job's end; where jobs share a user id, what fails beside others runs once more, alone.
+
+        Never raises: where the sandbox cannot be used, the result is a fault.
+        """
+        try:
+            gate = self._servers.gate(job.server)
+            if gate is None:
+                return read(self._run(job))
+            with gate.beside() as others_ran:
+                result = read(self._run(job))
+                crowded = others_ran()
+            if not crowded or not outcomes.failed(result):
+                return result
+            with gate.alone():
+                return read(self._run(job))
+        except FaultError as error:
+            return kind(status="fault", reason=str(error))
+
+    def _run(self, job: Job) -> Ending:
+        """Run one job on what its `lay` puts into a folder.
 
         Raises:
             FaultError: the sandbox cannot be used.
@@ -221,49 +291,41 @@ class Runner:
             folder = self._servers.job_folder()
             try:
                 (folder / "tmp").mkdir()
-                lay(folder / "handin")
+                job.lay(folder / "handin")
                 for _ in range(2):
-                    ending = self._attempt(kind, folder, job, limits, wanted=wanted, errors=errors)
+                    ending = self._attempt(job, folder)
                     if ending is not None:
                         return ending
             finally:
-                handin.discard(folder)
+                working_copy.discard(folder)
         except OSError as error:
             message = f"the sandbox could not be used: {error}"
             raise FaultError(message) from error
         message = "the sandbox's server went away twice before the job began"
         raise FaultError(message)
 
-    def _attempt(
-        self,
-        kind: str,
-        folder: Path,
-        job: Mapping[str, object],
-        limits: Limits,
-        *,
-        wanted: Mapping[str, Any] | None,
-        errors: bool,
-    ) -> Ending | None:
+    def _attempt(self, job: Job, folder: Path) -> Ending | None:
         """None where the server was lost before any code of this student ran: another's did it."""
-        server = self._servers.get(kind)
+        server = self._servers.get(job.server)
         self._servers.open_up(folder, server)
-        setup = {"job": folder.name, "folder": str(folder), "seconds": limits.seconds, "memory": limits.memory}
-        wall = max(_WALL_FACTOR * limits.seconds, limits.seconds + self._spare_seconds)
-        with self._servers.group(limits.memory) as group:
+        limits = job.limits
+        allowed = {"seconds": limits.seconds, "memory": limits.memory}
+        wall = job.wall or max(_WALL_FACTOR * limits.seconds, limits.seconds + self._spare_seconds)
+        with self._servers.group(limits.memory) as group, server.user() as user:
             try:
                 if isinstance(server, Warm):
-                    ready = _worth_preparing(wanted)
-                    del setup["folder"]
-                    child = server.start(setup, limits.output, errors=errors, subject=ready, entries=group.entries)
+                    ready = _worth_preparing(job.wanted)
+                    own = {"job": folder.name, "user": user, **allowed}
+                    child = server.start(own, limits.output, errors=job.errors, subject=ready, entries=group.entries)
                 else:
-                    child = server.start(setup, limits.output)
+                    child = server.start({"folder": str(folder), **allowed}, limits.output)
             except LostError:
-                self._servers.drop(kind)
+                self._servers.drop(job.server)
                 return None
-            child.give(wanted or {"given": [], "subject": None})
-            ending = follow(child, job, wall, group.starved)
+            child.give(job.wanted or {"given": [], "subject": None})
+            ending = follow(child, {"kind": job.kind, **job.arguments}, wall, group.starved)
         if ending.lost:
-            self._servers.drop(kind)
+            self._servers.drop(job.server)
             if not ending.up:
                 return None
         return ending
@@ -289,10 +351,9 @@ def _place(files: Mapping[str, Path], folder: Path) -> None:
         for parent in target.relative_to(folder).parents:
             if (folder / parent).is_file():
                 (folder / parent).unlink()
-        target.parent.mkdir(parents=True, exist_ok=True)
+        working_copy.make_folders(target.parent)
         if target.is_dir():
-            handin.discard(target)
+            working_copy.discard(target)
         target.unlink(missing_ok=True)
         shutil.copyfile(source, target)
-        if os.access(source, os.X_OK):
-            target.chmod(0o755)
+        target.chmod(0o755 if os.access(source, os.X_OK) else 0o644)  # whatever the umask: the job is another user

@@ -37,7 +37,7 @@ _PLAIN = frozenset(
 
 
 class Subject(Protocol):
-    """What a quantity is computed of: `labgrade.zoo.Subject`, or anything with the same two methods."""
+    """What a quantity is computed of: `labgrade.subjects.models.Subject`, or anything with the same two methods."""
 
     def on_meta(self) -> tuple[torch.nn.Module, torch.Tensor]:
         """The module and its input on the meta device, free to be changed."""

@@ -12,7 +12,7 @@ from onnx import helper, numpy_helper
 
 from .load import beside, load
 from .problems import ModelError
-from .wire import SCATTERED
+from .wire import LEFT_OUT_HERE, SCATTERED
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -48,10 +48,11 @@ class Weights:
             return _small(tensor)
         if tensor.external_data:
             return self._external(tensor, shape)
-        if tensor.doc_string in ("", SCATTERED):
+        word, _, place = tensor.doc_string.partition(" ")
+        if word != LEFT_OUT_HERE or place == SCATTERED:
             message = f"the values of the tensor '{tensor.name}' lie scattered over the file"
             raise ModelError(message)
-        field, begin, finish = map(int, tensor.doc_string.split(" "))
+        field, begin, finish = map(int, place.split(" "))
         if field not in _CONTIGUOUS or tensor.data_type != _TYPE_OF.get(field, tensor.data_type):
             return self._packed(tensor, field, begin, finish)
         known = _CONTIGUOUS[field]

@@ -1,13 +1,16 @@
 """An ONNX file without its weights: the protobuf wire format is walked, and large payloads are left where they lie.
 
 What remains is a valid message for `onnx.ModelProto`, in which a tensor whose payload was left out is marked as
-external data without a location, and its doc_string says where in the file the payload lies (`weights.py` reads it).
+external data without a location, and its doc_string says where in the file the payload lies (`weights.py` reads it),
+behind a word that no file can know.
 Field numbers are those of onnx.proto, wire types those of protobuf's encoding guide.
 """
 
 from __future__ import annotations
 
 import math
+import secrets
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from .problems import ModelError
@@ -19,6 +22,8 @@ if TYPE_CHECKING:
 KEPT_BYTES = 8192  # a payload of integers up to this size stays: shapes are computed from small tensors
 _KEPT_FLOAT_BYTES = 256  # the scales of a Resize; biases may go
 _MOST_KEPT = 64 << 20
+# Drawn anew in each process: what it stands before was written here, whatever doc_strings a file brings along.
+LEFT_OUT_HERE = secrets.token_hex(8)
 SCATTERED = "scattered"  # a payload in several fields
 _WHOLE_BYTES = 1024  # a message up to this size holds no payload worth looking for
 _MOST_FIELDS = 2_000_000
@@ -49,7 +54,7 @@ _LEFT_OUT: Mapping[str, frozenset[int]] = {
 }
 _INTEGERS = frozenset({2, 3, 4, 5, 6, 7, 9, 12, 13})
 _ALWAYS = frozenset({"tensor", "graph"})
-_DIMS, _DATA_TYPE, _NAME, _RAW, _DOC = 1, 2, 8, 9, 12
+_DIMS, _DATA_TYPE, _NAME, _RAW, _DOC, _ENTRIES, _LOCATION = 1, 2, 8, 9, 12, 13, 14
 _TYPED = frozenset({4, 5, 6, 7, 10, 11})
 _EXTERNAL_MARK = bytes([14 << 3, 1])  # data_location: EXTERNAL
 # Bits of an element by TensorProto.DataType; strings (8) have no size of their own.
@@ -80,6 +85,16 @@ def without_weights(data: mmap | bytes) -> bytes:
         ModelError: this is not protobuf, or it ends too early; names the field.
     """
     return _Walk(data).message("model", 0, len(data), "model", 0)
+
+
+@dataclass(slots=True)
+class _Head:
+    """What a tensor says of itself; its name is its place in the file until it has one."""
+
+    name: str
+    dims: list[int] = field(default_factory=list)
+    data_type: int = 0
+    is_external: bool = False
 
 
 class _Walk:
@@ -115,33 +130,48 @@ class _Walk:
         return bytes(kept)
 
     def _tensor(self, start: int, end: int, place: str) -> bytes:
-        kept, payload = bytearray(), bytearray()
-        dims: list[int] = []
-        data_type, name, raw, typed = 0, "", -1, 0
+        kept, payload, entries = bytearray(), bytearray(), bytearray()
+        head = _Head(place)
+        raw, typed = -1, 0
         where: list[tuple[int, int, int]] = []
         for number, wire, tag, begin, finish in self._fields(start, end, place):
             if number == _RAW and wire == _BYTES:
                 raw = finish - begin
             elif number in _TYPED and wire in (_BYTES, _VARINT, _FIXED32, _FIXED64):
                 typed += finish - begin
+            elif number == _ENTRIES:
+                entries += self._data[tag:finish]
+                continue
             else:
                 kept += self._data[tag:finish] if number != _DOC else b""
-                if number == _DIMS:
-                    dims += self._integers(wire, begin, finish, place)
-                elif number == _DATA_TYPE and wire == _VARINT:
-                    data_type = self._varint(begin, finish, place)[0]
-                elif number == _NAME and wire == _BYTES:
-                    name = bytes(self._data[begin:finish]).decode("utf-8", "replace")
+                self._note(head, number, wire, begin, finish)
                 continue
             where.append((number if wire == _BYTES else 0, begin, finish))
             if finish - tag + len(payload) <= KEPT_BYTES:
                 payload += self._data[tag:finish]
-        wanted = size_of(data_type, tuple(dims))
+        if head.is_external:
+            if raw > 0 or typed:
+                message = f"the tensor '{head.name}' holds its values twice: in the file, and as external data"
+                raise ModelError(message)
+            return bytes(kept + entries)
+        # The entries of a tensor that is not external mean nothing: runtimes read its own bytes, and so does this.
+        wanted = size_of(head.data_type, tuple(head.dims))
         if raw >= 0 and wanted is not None and raw != wanted:
-            message = f"the tensor '{name or place}' holds {raw:,} bytes where its shape {dims} needs {wanted:,}"
+            message = f"the tensor '{head.name}' holds {raw:,} bytes where its shape {head.dims} needs {wanted:,}"
             raise ModelError(message)
-        complete = max(raw, 0) + typed <= (len(payload) if data_type in _INTEGERS else _KEPT_FLOAT_BYTES)
+        complete = max(raw, 0) + typed <= (len(payload) if head.data_type in _INTEGERS else _KEPT_FLOAT_BYTES)
         return bytes(kept + (payload if complete else _EXTERNAL_MARK + _whereabouts(where)))
+
+    def _note(self, head: _Head, number: int, wire: int, begin: int, finish: int) -> None:
+        """What a field of a tensor says of it, where it is one of those that count here."""
+        if number == _DIMS:
+            head.dims += self._integers(wire, begin, finish, head.name)
+        elif number == _DATA_TYPE and wire == _VARINT:
+            head.data_type = self._varint(begin, finish, head.name)[0]
+        elif number == _NAME and wire == _BYTES:
+            head.name = bytes(self._data[begin:finish]).decode("utf-8", "replace") or head.name
+        elif number == _LOCATION and wire == _VARINT:
+            head.is_external = self._varint(begin, finish, head.name)[0] == 1
 
     def _fields(self, start: int, end: int, place: str) -> Iterator[tuple[int, int, int, int, int]]:
         """Number, wire type, where the tag begins, and where the content begins and ends, of each field."""
@@ -203,7 +233,8 @@ class _Walk:
 
 def _whereabouts(where: list[tuple[int, int, int]]) -> bytes:
     """A doc_string that says which field of the file holds a payload; the file's own doc_strings are left out."""
-    said = " ".join(map(str, where[0])) if len(where) == 1 and where[0][0] else SCATTERED
+    known = len(where) == 1 and where[0][0]
+    said = f"{LEFT_OUT_HERE} {' '.join(map(str, where[0])) if known else SCATTERED}"
     return _head(_DOC, len(said)) + said.encode()
 
 

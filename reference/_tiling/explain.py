@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from .layers import Layer, Layers
     from .products import Product
-    from .settle import Deviation
+    from .tile_equal import Deviation
     from .values import Array
 
 _FACTOR_SPREAD = 1e-5
@@ -24,7 +24,9 @@ def sentence(deviation: Deviation, layer: Layer, limit: int, products: Sequence[
     d = deviation
     if d.kind == "bias":
         return f"{layer.name}: outputs {d.n0}:{d.n1}: {_bias(deviation, layer)}"
-    tile = f"tile (m={d.m0 / limit:g}, k={d.k0 / limit:g}, n={d.n0 / limit:g})"
+    if d.kind == "not finite":
+        return f"{layer.name}: its weights or its bias hold NaN or infinity, so that its outputs are no numbers"
+    tile = f"tile (m={d.m0 // limit}, k={d.k0 // limit}, n={d.n0 // limit})"
     span = f"k {d.k0}:{d.k1} for outputs {d.n0}:{d.n1}"
     where = f"{layer.name}: {tile}"
     if d.term is not None:
@@ -103,7 +105,7 @@ def _found_elsewhere(held: Array, layer: Layer, layers: Layers | None) -> str:
     for other in sorted(layers.named_once(), key=lambda each: each.weight is not layer.weight):
         of_other = "" if other.weight is layer.weight else f" of {other.name}"
         for turned, block in (("", held), (", transposed", held.T)):
-            place = _place(block, other.weight)
+            place = place_in(block, other.weight)
             if place is not None:
                 k, n = place
                 rows, columns = block.shape
@@ -111,7 +113,7 @@ def _found_elsewhere(held: Array, layer: Layer, layers: Layers | None) -> str:
     return ""
 
 
-def _place(block: Array, weight: Array | None) -> tuple[int, int] | None:
+def place_in(block: Array, weight: Array | None) -> tuple[int, int] | None:
     """Where the block stands in a weight, found by its first elements."""
     rows, columns = block.shape
     if weight is None or rows > weight.shape[0] or columns > weight.shape[1]:
@@ -134,8 +136,6 @@ def _likely(starts: Iterable[Array], block: Array, weight: Array) -> Iterator[tu
 def _bias(d: Deviation, layer: Layer) -> str:
     wanted = np.zeros(1, np.float32) if layer.bias is None else layer.bias[d.n0 : d.n1]
     added = [bias for bias in d.biases if bias.values.any()]
-    if layer.any_bias:
-        return "the bias differs from row to row"
     if layer.bias is None:
         return "a bias is added where the original has none"
     if not added:

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 Kind = Literal[
-    "file", "signature", "invalid", "rest", "too big", "batched", "dead", "tile", "unfinished", "output", "outside"
-]
+    "file", "signature", "invalid", "rest", "too big", "batched", "dead", "tile", "unfinished", "output", "outside",
+    "too large",
+]  # fmt: skip
 _FIRST = (
     "file",
     "signature",
@@ -20,6 +21,7 @@ _FIRST = (
     "batched",
     "dead",
     "outside",
+    "too large",
 )
 
 

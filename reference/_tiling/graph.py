@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from onnx import helper
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     import onnx
 
@@ -24,14 +24,20 @@ def name_of(node: onnx.NodeProto) -> str:
     return node.name or next((name for name in node.output if name), node.op_type)
 
 
-def attributes_of(node: onnx.NodeProto) -> dict[str, Any]:
-    """The attributes as Python values; what refers to a function's own attribute is None."""
+def attributes_of(node: onnx.NodeProto, called: Mapping[str, onnx.AttributeProto] | None = None) -> dict[str, Any]:
+    """The attributes as Python values. One that refers to an attribute of the function is that of the call."""
     if not node.attribute:
         return {}
-    return {
-        attribute.name: None if attribute.ref_attr_name else helper.get_attribute_value(attribute)
-        for attribute in node.attribute
-    }
+    return {name: helper.get_attribute_value(attribute) for name, attribute in protos_of(node, called).items()}
+
+
+def protos_of(
+    node: onnx.NodeProto, called: Mapping[str, onnx.AttributeProto] | None = None
+) -> dict[str, onnx.AttributeProto]:
+    """The same as protobufs. One to which neither the call nor the function gives a value is left out."""
+    known = called or {}
+    said = ((each.name, known.get(each.ref_attr_name) if each.ref_attr_name else each) for each in node.attribute)
+    return {name: attribute for name, attribute in said if attribute is not None}
 
 
 def kind_of(node: onnx.NodeProto) -> str:
@@ -40,10 +46,15 @@ def kind_of(node: onnx.NodeProto) -> str:
 
 
 def live_and_dead(
-    nodes: Sequence[onnx.NodeProto], outputs: Iterable[str]
+    nodes: Sequence[onnx.NodeProto], outputs: Iterable[str], *, conditions: bool = True
 ) -> tuple[list[onnx.NodeProto], list[onnx.NodeProto]]:
-    """The nodes that an output depends on, in their order, and the others."""
-    inputs = [list(node.input) for node in nodes]
+    """The nodes that an output depends on, in their order, and the others. `conditions`: also those that an If asks."""
+    inputs = [
+        [*(node.input if conditions or node.op_type != "If" else ()), *captured(node)]
+        if has_graphs(node)
+        else list(node.input)
+        for node in nodes
+    ]
     maker = {name: index for index, node in enumerate(nodes) for name in node.output if name}
     needed = bytearray(len(nodes))
     waiting = [maker[name] for name in outputs if name in maker]
@@ -56,6 +67,19 @@ def live_and_dead(
     live = [node for node, used in zip(nodes, needed, strict=True) if used]
     dead = [node for node, used in zip(nodes, needed, strict=True) if not used]
     return live, dead
+
+
+def captured(node: onnx.NodeProto) -> list[str]:
+    """The names that graphs inside a node take from outside; some that they make themselves may be among them."""
+    found: list[str] = []
+    waiting = [graph for attribute in node.attribute for graph in (attribute.g, *attribute.graphs)]
+    while waiting:
+        graph = waiting.pop()
+        found += [output.name for output in graph.output]
+        for inner in graph.node:
+            found += inner.input
+            waiting += [each for attribute in inner.attribute for each in (attribute.g, *attribute.graphs)]
+    return found
 
 
 def has_graphs(node: onnx.NodeProto) -> bool:

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 class Layer:
     """`X @ weight + bias`, X the opaque matrix numbered `root`, of [rows, depth]; the result is numbered `number`.
 
-    `weight` is [depth, columns] and `bias` [columns]; a weight of None may be any, and with `any_bias` the bias.
-    `counted` is False for a second reading of the same products: an
+    `weight` is [depth, columns] and `bias` [columns]. A weight of None is the file's own, as is then the bias; `own`
+    are the matrices of the file that it may be. `counted` is False for a second reading of the same products: an
     original that adds its bias in a node of its own has the layer once without it and once with it.
     """
 
@@ -29,7 +29,8 @@ class Layer:
     weight: Array | None
     bias: Array | None = None
     counted: bool = True
-    any_bias: bool = False
+    own: tuple[Array, ...] = ()
+    own_only: bool = False  # W is an input, and nothing else can be the weight
 
     def products(self, limit: int) -> int:
         """The fewest products of at most limit x limit x limit that it takes."""

@@ -13,11 +13,12 @@ import numpy as np
 from .._onnx.problems import ModelError
 from .._onnx.run import run
 from .budget import Budget
-from .graph import STANDARD, attributes_of, kind_of, name_of
+from .graph import STANDARD, attributes_of, kind_of, name_of, protos_of
 from .layers import Layer, Layers
 from .numbers import Key, Numbers, operator_key
 from .read import Model, read
-from .simple import constant_of, simple
+from .rewrites import rewritten
+from .trivial_ops import constant_of, simple
 from .values import Array, Opaque, OutsideError, Shape, Value, WrongError
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ class Operation:
     attributes: Mapping[str, Any]
     operands: tuple[int, ...]
     constants: tuple[int, ...]
+    number: int = -1  # of its first output
 
 
 @dataclass(slots=True)
@@ -56,9 +58,20 @@ class Original:
     starts: set[tuple[str, int]] = field(default_factory=set)
     operators: set[str] = field(default_factory=set)
 
-    def layer_name(self, number: int) -> str:
-        """What a value is called in a sentence."""
-        return self.numbers.name(number)
+    def base(self, number: int) -> int:
+        """The tensor of which this one is only another shape; itself where it is none."""
+        return self.numbers.unshaped(number, self.numbers.shape(number) or ())[0]
+
+    def elementwise(self, op: str, attributes: Mapping[str, Any], version: int, number: int) -> int | None:
+        """What an operator on each element makes of a tensor, in whatever shape the original has it there."""
+        for each in self.operations:
+            if op == each.op == "Relu" and self.base(each.number) == number:
+                return each.number  # what is not negative stays so
+            if each.op == op and len(each.operands) == 1 and self.base(each.operands[0]) == number:
+                known = self.numbers.known((*operator_key(op, version, attributes, each.operands, 1), 0))
+                if known is not None:
+                    return known.number
+        return None
 
 
 def read_original(path: Path, shape: Shape | None) -> Original:
@@ -112,21 +125,24 @@ class _Reader:
         self.original.numbers.closed = True
 
     def node(self, node: onnx.NodeProto) -> None:
-        op, attributes = node.op_type, attributes_of(node)
+        attributes: Mapping[str, Any] = attributes_of(node)
         if node.domain not in STANDARD:
             message = "an operator of a domain of its own"
             raise OutsideError(message)
         operands = [self._get(name) for name in node.input]
-        if op == "Constant":
-            self._values[node.output[0]] = constant_of(node, attributes, self._model)
+        if node.op_type == "Constant":
+            self._values[node.output[0]] = constant_of(protos_of(node), attributes, self._model)
             return
-        found = simple(op, operands, attributes, self._model.opset, self.original.numbers, self._budget)
+        op, operands, attributes = rewritten(node.op_type, operands, attributes)
+        version, count = self._model.opset, len(node.output)
+        found = simple(op, operands, attributes, version, count, self.original.numbers, self._budget)
         if found is None:
-            found = self._linear(node, op, operands, attributes)
+            linear = self._linear(node, op, operands, attributes)
+            found = None if linear is None else [linear]
         if found is None:
             self._operation(node, op, operands, attributes)
         else:
-            self._values[node.output[0]] = found
+            self._values.update(zip(node.output, found, strict=False))
 
     def _get(self, name: str) -> Value:
         if not name:
@@ -149,14 +165,17 @@ class _Reader:
         numbers = tuple(self._number(value) for value in operands)
         constants = tuple(n for n, v in zip(numbers, operands, strict=True) if isinstance(v, np.ndarray))
         key = operator_key(op, self._model.opset, attributes, numbers, len(node.output))
-        operation = Operation(name=name_of(node), op=op, attributes=attributes, operands=numbers, constants=constants)
-        self.original.operations.append(operation)
         first = next((n for n, v in zip(numbers, operands, strict=True) if not isinstance(v, np.ndarray)), -1)
         self.original.starts.add((op, first))
         self.original.operators.add(op)
-        for place, name in enumerate(node.output):
-            if name:
-                self._values[name] = self._new((*key, place), name, short_name(node))
+        made = [self._new((*key, place), name, short_name(node)) for place, name in enumerate(node.output)]
+        self._values.update({name: value for name, value in zip(node.output, made, strict=True) if name})
+        self.original.operations.append(
+            Operation(
+                name=name_of(node), op=op, attributes=attributes, operands=numbers, constants=constants,
+                number=made[0].number if made else -1,
+            )
+        )  # fmt: skip
         if op == "Add":
             self._with_bias(node, operands)
 

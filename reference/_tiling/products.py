@@ -76,12 +76,12 @@ class Products:
             message = "it multiplies two constants" if isinstance(left, np.ndarray) else "it multiplies what is unknown"
         raise OutsideError(message)
 
-    def gemm(self, operands: list[Value], attributes: Attributes, node: str) -> Value:
+    def gemm(self, operands: list[Value], attributes: Attributes, node: str, op: str = "Gemm") -> Value:
         """`alpha * A' @ B' + beta * C`, where A' and B' may be transposed."""
         left, right, *rest = operands
         left = _turned(left) if attributes.get("transA") else left
         right = _turned(right) if attributes.get("transB") else right
-        total = self.matmul(left, right, node, "Gemm")
+        total = self.matmul(left, right, node, op)
         alpha, beta = attributes.get("alpha", 1.0), attributes.get("beta", 1.0)
         total = scaled(total, alpha)
         bias = rest[0] if rest else None
@@ -94,6 +94,9 @@ class Products:
     def _by_constant(self, left: Affine, right: Array, node: str, op: str, *, flip: bool = False) -> Affine:
         weight = _matrix(right)
         depth, columns = weight.shape
+        if left.dims == (COLUMNS,) and right.ndim > len(PLAIN):
+            message = "it multiplies a vector by a stack of matrices"
+            raise OutsideError(message)
         if left.dims == (COLUMNS,) and not flip:
             left = left.with_dims(PLAIN)
             return self._by_constant(left, right, node, op).with_dims((COLUMNS,))

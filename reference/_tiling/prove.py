@@ -10,16 +10,16 @@ from __future__ import annotations
 
 import contextlib
 import gc
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from .._onnx.problems import ModelError
 from .findings import Finding
-from .machine import Machine
-from .original import Original, read_original
-from .own import with_own_weights
+from .interpreter import Interpreter
+from .original import Original, OriginalError, read_original
+from .own_layer import OwnWeights, with_own_weights
 from .read import Model, bound, read
 from .valid import problem_of
 from .values import UNKNOWN, Opaque, Unknown, Value, WrongError, shape_of
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
+    from .layers import Layer
     from .products import Product
     from .values import Shape
 
@@ -42,6 +43,10 @@ class Proof:
     products: tuple[Product, ...]
     original: Original
     unsized: int = 0  # further products, whose sizes could not be followed
+    inputs: Mapping[str, str] = field(default_factory=dict)  # the submitted graph's inputs -> the original's
+    outputs: Mapping[str, str] = field(default_factory=dict)
+    own: OwnWeights | None = None  # with weights of the file's own
+    own_layer: Layer | None = None  # its W and its bias, where they were found
 
     @property
     def is_proved(self) -> bool:
@@ -79,6 +84,12 @@ def prove(
             return _prove(submitted, reference, limit, frozenset(declared), own_weights=own_weights)
         except UnicodeDecodeError:
             return _stopped(reference, "file", "a name in the file is not UTF-8: it is damaged")
+        except OriginalError:
+            raise
+        except Exception as error:  # noqa: BLE001 - a graph on which the proof fails is not proved: a person looks
+            says = f"the proof has no words for this graph ({type(error).__name__}: {str(error)[:200]})"
+            finding = Finding(kind="outside", says=says, certain=False)
+            return Proof(findings=(finding,), products=(), original=reference)
 
 
 @contextlib.contextmanager
@@ -101,20 +112,33 @@ def _prove(submitted: Path, reference: Original, limit: int, wanted: frozenset[s
     broken = problem_of(model, wanted)
     if broken:
         return _stopped(reference, "invalid", broken)
-    given: dict[str, Value] = {}
+    own: OwnWeights | None = None
     if own_weights:
-        reference, given = with_own_weights(reference, model)
-    inputs = _inputs(model, reference, given)
+        reference, own = with_own_weights(reference, model)
+    inputs = _inputs(model, reference, own)
     if isinstance(inputs, str):
         return _stopped(reference, "signature", inputs)
-    machine = Machine(model, reference, limit, wanted)
-    scope = machine.run(inputs)
-    findings = [*_outputs(model, reference, machine, scope), *machine.findings]
-    findings += machine.settlement.findings(limit)
-    findings += _oversized(machine.products.all, limit)
-    findings += _dead(machine.dead)
+    pairs, scope = inputs
+    outputs = _output_pairs(model, reference)
+    if isinstance(outputs, str):
+        return _stopped(reference, "signature", outputs)
+    interpreter = Interpreter(model, reference, limit, wanted, has_symbols=own is not None and bool(own.name))
+    values = interpreter.run(scope)
+    findings = [*_outputs(outputs, reference, interpreter, values), *interpreter.findings]
+    findings += interpreter.settlement.findings(limit)
+    findings += _oversized(interpreter.products.all, limit)
+    findings += _dead(interpreter.dead)
     ordered = tuple(sorted(findings, key=lambda finding: finding.order))
-    return Proof(findings=ordered, products=tuple(machine.products.all), original=reference, unsized=machine.unsized)
+    return Proof(
+        findings=ordered,
+        products=tuple(interpreter.products.all),
+        original=reference,
+        unsized=interpreter.unsized,
+        inputs=pairs,
+        outputs=outputs,
+        own=own,
+        own_layer=interpreter.settlement.own,
+    )
 
 
 def _stopped(original: Original, kind: str, says: str) -> Proof:
@@ -122,69 +146,84 @@ def _stopped(original: Original, kind: str, says: str) -> Proof:
     return Proof(findings=(finding,), products=(), original=original)
 
 
-def _inputs(model: Model, original: Original, own: Mapping[str, Value]) -> dict[str, Value] | str:
+def _inputs(model: Model, original: Original, own: OwnWeights | None) -> tuple[dict[str, str], dict[str, Value]] | str:
     """The submitted graph's inputs, paired with the original's by name or else by position; or what does not fit."""
     wanted = original.inputs
-    free = [given for given in model.inputs if given.name not in own]
+    taken: dict[str, Value] = {own.name: own.symbols} if own is not None and own.name else {}
+    free = [given for given in model.inputs if given.name not in taken]
     if len(free) != len(wanted):
         return f"the graph has {len(free)} inputs, the original has {len(wanted)}"
     names = {name: (data_type, value) for name, data_type, value in wanted}
     by_name = {given.name for given in free} == set(names)
-    scope: dict[str, Value] = dict(own)
-    for given, (name, data_type, value) in zip(free, wanted, strict=True):
-        if by_name:
-            data_type, value = names[given.name]  # noqa: PLW2901 - the pair that belongs to the name
+    pairs: dict[str, str] = {}
+    for given, (position, _, _) in zip(free, wanted, strict=True):
+        name = given.name if by_name else position
+        data_type, value = names[name]
         if given.data_type != data_type:
             return f"the input '{given.name}' has another element type than the original's '{name}'"
         if value.shape is None or not bound(given, value.shape):
             shapes = f"{_shown(given.shape)}, the original's has {_shown(value.shape or ())}"
             return f"the input '{given.name}' has the shape {shapes}"
-        scope[given.name] = value
-    return scope
+        taken[given.name] = value
+        pairs[given.name] = name
+    return pairs, taken
 
 
 def _shown(shape: Iterable[int | str]) -> str:
     return "[" + ", ".join(str(size) or "?" for size in shape) + "]"
 
 
-def _outputs(model: Model, original: Original, machine: Machine, scope: dict[str, Value]) -> list[Finding]:
+def _output_pairs(model: Model, original: Original) -> dict[str, str] | str:
+    """The submitted graph's outputs, paired with the original's by name or else by position; or what does not fit."""
     outputs = [output.name for output in model.graph.output]
-    if len(outputs) != len(original.outputs):
-        says = f"the graph has {len(outputs)} outputs, the original has {len(original.outputs)}"
-        return [Finding(kind="signature", says=says)]
-    wanted = dict(original.outputs)
-    pairs = [(name, wanted[name]) for name in outputs] if set(outputs) == set(wanted) else list(
-        zip(outputs, wanted.values(), strict=True)
-    )  # fmt: skip
-    return [finding for name, number in pairs for finding in _output(name, number, original, machine, scope)]
+    wanted = [name for name, _ in original.outputs]
+    if len(outputs) != len(wanted) or len(set(outputs)) != len(outputs):
+        return f"the graph has {len(outputs)} outputs, the original has {len(wanted)}"
+    return dict(zip(outputs, outputs if set(outputs) == set(wanted) else wanted, strict=True))
 
 
-def _output(name: str, number: int, original: Original, machine: Machine, scope: dict[str, Value]) -> Iterable[Finding]:
+def _outputs(
+    pairs: Mapping[str, str], original: Original, interpreter: Interpreter, scope: Mapping[str, Value]
+) -> list[Finding]:
+    numbers = dict(original.outputs)
+    found: list[Finding] = []
+    for theirs, ours in pairs.items():
+        found += _output(theirs, numbers[ours], original, interpreter, scope)
+    return found
+
+
+def _output(
+    name: str, number: int, original: Original, interpreter: Interpreter, scope: Mapping[str, Value]
+) -> Iterable[Finding]:
     try:
-        value = machine.value(name, scope)
+        value = interpreter.value(name, scope)
     except WrongError:
         value = UNKNOWN
-        if not machine.findings:
+        if not interpreter.findings:
             return [Finding(kind="invalid", says=f"the output '{name}' is not computed")]
     expected = original.numbers.shape(number)
     shape = shape_of(value)
     if shape is not None and expected is not None and shape != expected:
         says = f"the output '{name}' has the shape {_shown(shape)}, the original's has {_shown(expected)}"
         return [Finding(kind="output", says=says)]
-    settled, found = machine.settlement.demanded(value, f"output {name}")
+    settled, found = interpreter.settlement.demanded(value, f"output {name}")
     if found or isinstance(settled, Unknown):
         return found
     if isinstance(settled, Opaque) and settled.number == number:
         return []
     is_named = isinstance(settled, Opaque)
-    what = f"the original's '{original.numbers.name(machine.settlement.number(settled))}'" if is_named else "a constant"
+    what = (
+        f"the original's '{original.numbers.name(interpreter.settlement.number(settled))}'"
+        if is_named
+        else "a constant"
+    )
     says = f"the output '{name}' is {what}, not the original's '{original.numbers.name(number)}'"
     return [Finding(kind="output", says=says)]
 
 
 def _oversized(products: Iterable[Product], limit: int) -> list[Finding]:
     found = []
-    for product in products:
+    for product in dict.fromkeys(products):
         sizes = f"{product.m}x{product.k}x{product.n}"
         if product.batch > 1:
             says = f"node '{product.node}' ({product.op}) does {product.batch} products at once; the hardware does one"

@@ -4,17 +4,44 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from .execution import execute
 from .picture import grid, picture
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from .findings import Finding
     from .layers import Layer
     from .prove import Proof
 
 SHOWN = 5
+_EVIDENCE_SECONDS = 5.0  # of CPU, for a run that decides nothing
 
 
-def told(proof: Proof, limit: int, opinion: str = "") -> list[dict[str, Any]]:
+def findings_of(
+    proof: Proof, submitted: Path, original: Path, limit: int, declared: frozenset[str]
+) -> list[dict[str, Any]]:
+    """The findings of a proof, and of an execution of the file where the proof has none that are certain."""
+    if any(finding.certain for finding in proof.findings):
+        return _plain(proof, limit, "")
+    if any(finding.kind == "too large" for finding in proof.findings):
+        return _plain(proof, limit, "not run, as it is too large")
+    if proof.findings:
+        return _plain(proof, limit, execute(submitted, original, proof, declared, _EVIDENCE_SECONDS).says)
+    done = execute(submitted, original, proof, declared)
+    match done.outcome:
+        case "agrees":
+            return []
+        case "refused":
+            return [{"kind": "invalid", "says": f"the file does not run: {done.says}", "certain": True}]
+        case "differs":
+            says = f"proved the same function as the original, and yet {done.says}"
+            return [{"kind": "fault", "says": says, "certain": False}]
+    says = f"the file is proved the same function, but could not be run: {done.says}"
+    return [{"kind": "outside", "says": says, "certain": False}]
+
+
+def _plain(proof: Proof, limit: int, opinion: str) -> list[dict[str, Any]]:
     """The findings, the certain ones first. The first of a layer has the picture of the layer's tiles."""
     shown = [finding.as_plain() for finding in proof.findings[:SHOWN]]
     drawn: set[str] = set()

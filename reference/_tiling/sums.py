@@ -99,6 +99,9 @@ def scaled(value: Value, factor: float) -> Value:
     value = as_affine(value)
     if factor == 1.0:
         return value
+    if factor == 0.0:
+        message = "it multiplies by zero"
+        raise OutsideError(message)
     if isinstance(value, np.ndarray) and factor == -1.0 and value.dtype.kind == "f":
         return -value
     if not isinstance(value, Affine):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import onnx
 
 from .graph import STANDARD, kind_of
+from .runtimes import nodes_of
 
 if TYPE_CHECKING:
     from .read import Model
@@ -17,31 +18,40 @@ _MOST_WORDS = 300
 def problem_of(model: Model, declared: frozenset[str]) -> str:
     """What makes the graph invalid, or nothing.
 
-    Weights become inputs of their type, since the checker would read them; operators that a course declares to mean
-    MatMul are looked at as MatMul.
+    Weights become inputs of their type, since the checker would read them; of operators that a course declares
+    only what they are fed by is looked at.
     """
     checked = onnx.ModelProto()
     checked.CopyFrom(model.weights.model)
-    graph = checked.graph
-    known = {given.name for given in graph.input}
-    for tensor in model.initializers.values():
-        if tensor.name not in known:
-            graph.input.append(onnx.helper.make_tensor_value_info(tensor.name, tensor.data_type, tensor.dims))
-    del graph.initializer[:]
-    for node in graph.node:
-        if (node.op_type in declared or kind_of(node) in declared) and (
-            node.domain,
-            node.op_type,
-        ) not in model.functions:
-            node.domain, node.op_type = "", "MatMul"
+    _without_weights(checked.graph)
+    for each in checked.opset_import:
+        each.domain = "" if each.domain in STANDARD else each.domain
+    functions = {(function.domain, function.name) for function in checked.functions}
+    for node in nodes_of(checked):
+        node.domain = "" if node.domain in STANDARD else node.domain
+        if (node.op_type in declared or kind_of(node) in declared) and (node.domain, node.op_type) not in functions:
+            node.domain, node.op_type = "", "Sum"  # takes any number of tensors; what it says is not looked at here
+            del node.attribute[:]
         elif node.op_type == "Constant" and node.domain in STANDARD:
             _without_payload(node)
+        for attribute in node.attribute:
+            for inner in [attribute.g] if attribute.HasField("g") else attribute.graphs:
+                _without_weights(inner)
     try:
         onnx.checker.check_model(checked)
     except onnx.checker.ValidationError as error:
         said = " ".join(str(error).partition("==> Context")[0].split())
         return f"the graph is not valid: {said[:_MOST_WORDS] or 'onnx.checker refuses it'}"
     return ""
+
+
+def _without_weights(graph: onnx.GraphProto) -> None:
+    """Initializers as inputs of their type."""
+    known = {given.name for given in graph.input}
+    for tensor in graph.initializer:
+        if tensor.name not in known:
+            graph.input.append(onnx.helper.make_tensor_value_info(tensor.name, tensor.data_type, tensor.dims))
+    del graph.initializer[:]
 
 
 def _without_payload(node: onnx.NodeProto) -> None:

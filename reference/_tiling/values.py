@@ -1,7 +1,8 @@
 """Abstract values: what is known of a tensor without running anything.
 
 A value is a constant (a numpy array), an `Opaque` tensor that only has a number, an `Affine` function of one opaque
-matrix X, a `Stack` of those, or `Unknown`. The matrix of an affine value is a grid of pieces, each
+matrix X, a `Stack` of those, `Elements` (anything that moves and adds, element by element), a `Sequence`, or `Unknown`.
+The matrix of an affine value is a grid of pieces, each
 
     out[r0:r1, c0:c1] = X[window] + sum over terms of scale * X[row:row+rows, k:k+depth] @ weight + sum of biases
 
@@ -136,13 +137,32 @@ class Stack:
         return (*inner[: self.axis], len(self.parts), *inner[self.axis :])
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Elements:
+    """A tensor known element by element: each has a number in the pool (`elements.py`); 0 is zero."""
+
+    ids: Array
+
+    @property
+    def shape(self) -> Shape:
+        """The shape of the tensor."""
+        return self.ids.shape
+
+
+@dataclass(frozen=True, slots=True)
+class Sequence:
+    """ONNX's list of tensors."""
+
+    items: tuple[Value, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Unknown:
     """A value of which nothing is known: what it was made of is outside the proof, or was found wrong before."""
 
 
 UNKNOWN = Unknown()
-Value: TypeAlias = "Array | Opaque | Affine | Stack | Unknown | None"
+Value: TypeAlias = "Array | Opaque | Affine | Stack | Elements | Sequence | Unknown | None"
 
 
 class OutsideError(Exception):
@@ -173,7 +193,7 @@ def shape_of(value: Value) -> Shape | None:
     """The shape, where it is known."""
     if isinstance(value, np.ndarray):
         return value.shape
-    if isinstance(value, (Opaque, Affine, Stack)):
+    if isinstance(value, (Opaque, Affine, Stack, Elements)):
         return value.shape
     return None
 

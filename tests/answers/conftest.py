@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from labgrade.results import Submission
+from labgrade.core.results import Submission
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
 """A missing package is named, with what may be imported."""
 
 from labgrade.answers import advice
-from labgrade.results import Execution
+from labgrade.core.results import Execution
 
 
 def hint(reason):

@@ -1,7 +1,7 @@
 """A template that nobody filled in is not handed in: another form is judged."""
 
 import pytest
-from handed_in import read
+from helpers.handed_in import read
 
 from labgrade.answers.call import present
 

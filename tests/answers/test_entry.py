@@ -3,15 +3,15 @@ from fractions import Fraction
 import pytest
 
 from labgrade.answers import entry
-from labgrade.forms import EntryForm
-from labgrade.results import Answer
+from labgrade.core.results import Answer
+from labgrade.core.task import EntryForm
 from labgrade.verdict import Outcome
 
 
 @pytest.fixture
 def handed(hand_in):
     def obtained(content, kind="count", path="2-1-4.total", name="answers.json"):
-        return entry.obtain("total", kind, EntryForm(path=path), hand_in({name: content}))
+        return entry.obtain(kind, EntryForm(path=path), hand_in({name: content}))
 
     return obtained
 
@@ -66,3 +66,18 @@ def test_what_is_not_there_is_none(handed):
     assert handed('{"2-1-4": {}}') is None
     assert handed('{"2-1-4": {"total": null}}') is None
     assert isinstance(handed("2-1-4:\n  total: 5\n", name="answers.yaml"), Answer)
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [("answers.yaml", "a: 1\nb: 2\n"), ("answers.yaml", "a: [\n"), ("answers.json", '{"a": 1}'), ("answers.json", "{")],
+)
+def test_a_file_is_parsed_once_for_all_its_entries(hand_in, monkeypatch, name, content):
+    parsed = []
+    for module, function in ((entry.yaml, "load_untrusted"), (entry.json, "loads")):
+        original = getattr(module, function)
+        monkeypatch.setattr(module, function, lambda *a, _of=original, **k: (parsed.append(1), _of(*a, **k))[1])
+    submission = hand_in({name: f"{content} "})  # as no other test has it
+    for path in ("a", "b", "c"):
+        entry.obtain("count", EntryForm(path=path), submission)
+    assert len(parsed) == 1

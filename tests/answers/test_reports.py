@@ -4,8 +4,8 @@ import pytest
 
 from labgrade.answers import text
 from labgrade.answers.reports import find_reports
-from labgrade.forms import TextForm
-from labgrade.results import Answer, Submission
+from labgrade.core.results import Answer, Submission
+from labgrade.core.task import TextForm
 from labgrade.verdict import Outcome
 
 
@@ -28,7 +28,7 @@ def test_where_the_report_is(tmp_path, files, reports):
 
 
 def said(hand_in, files, kind="count"):
-    return text.obtain("total", kind, TextForm(after="Total", report=()), hand_in(files))
+    return text.obtain(kind, TextForm(after="Total", report=()), hand_in(files))
 
 
 def test_reports_that_disagree_wait_for_a_person_with_both_places(hand_in):

@@ -1,16 +1,29 @@
 """Answers read from what a program printed and wrote: one run for all, and what is said where there is none."""
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
-from handed_in import read
+from helpers.handed_in import read
 
 from labgrade.answers.obtain import obtain
+from labgrade.answers.question import Question
+from labgrade.answers.reader.reader import Reader
 from labgrade.answers.run import Runs
-from labgrade.forms import AnswerSpec, EntryForm, FileForm, RunForm, TableType, TextForm
-from labgrade.model import InputSpec, Limits, SubjectSpec
-from labgrade.results import Answer, NoAnswer
-from labgrade.sandbox.request import ProgramRun
+from labgrade.core.results import Answer, NoAnswer
+from labgrade.core.task import (
+    AnswerSpec,
+    EntryForm,
+    FileForm,
+    InputSpec,
+    Limits,
+    RunForm,
+    SubjectSpec,
+    TableType,
+    TextForm,
+)
+from labgrade.reports.summary import reason
+from labgrade.sandbox.requests import ProgramRun
 from labgrade.verdict import Outcome
 
 SUBJECT = SubjectSpec(model="torchvision/alexnet", input=InputSpec(shape=(1, 3, 224, 224)))
@@ -50,18 +63,11 @@ def ask(tmp_path):
             (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
             (tmp_path / file).write_text("")
         runner = ended if isinstance(ended, Canned) else Canned(ended)
-        runs = Runs(runner, provide or (lambda source, at: Path(f"/{source}-{at.model}")), builder)
+        runs = Runs(runner, provide or (lambda source, at: Path(f"/{source}-{at.model}")), builder, Reader(None))
         asked.append(runs)
-        return obtain(
-            AnswerSpec(name="total", type=kind, forms=forms or (form(),)),
-            read(tmp_path, "anna"),
-            subject=subject,
-            live_only=live_only,
-            limits=Limits(),
-            runner=runner,
-            runs=runs,
-            store=tmp_path,
-        )
+        wanted = AnswerSpec(name="total", type=kind, forms=forms or (form(),))
+        question = Question(wanted=wanted, submission=read(tmp_path, "anna"), subject=subject, live_only=live_only)
+        return obtain(question, SimpleNamespace(reader=runs.reader, runner=runner, runs=runs, store=tmp_path))
 
     yield once
     for runs in asked:
@@ -105,7 +111,7 @@ def test_what_it_wrote_and_printed_instead_is_said(ask):
 def test_no_program_is_no_answer_and_says_what_was_looked_for(ask):
     answer = ask(execution(), form(folder="hw2-1"), files=("other.txt",))
     assert answer.verdict.outcome is Outcome.MISSING
-    assert answer.verdict.reason == "nothing was handed in; looked for 'python hw.py' in hw2-1"
+    assert reason(answer.verdict) == "nothing was handed in; looked for 'python hw.py' in hw2-1"
 
 
 def test_a_program_in_a_folder_runs_there_wherever_that_lies(ask):
@@ -194,7 +200,7 @@ def test_one_run_serves_all_that_ask_for_it(tmp_path):
     (tmp_path / "hw.py").write_text("")
     who, other = read(tmp_path, "anna"), read(tmp_path / "..", "all")
     runner = Canned(execution("Total MACs: 5"))
-    runs = Runs(runner, lambda source, at: Path(f"/{source}-{at.model}"), None)
+    runs = Runs(runner, lambda source, at: Path(f"/{source}-{at.model}"), None, Reader(None))
     fixed = form(provide={"a.onnx": "torchvision/alexnet.onnx"})
     varying = form(provide={"a.onnx": "subject.onnx"}, varies=True)
 

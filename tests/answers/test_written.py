@@ -1,15 +1,15 @@
 """Files that a student's function writes for several subjects in one process."""
 
+from types import SimpleNamespace
+
 import numpy as np
 
 from labgrade.answers.call import write_each
-from labgrade.forms import CallForm
-from labgrade.model import InputSpec, Limits, SubjectSpec
-from labgrade.results import Execution
+from labgrade.answers.question import Question
+from labgrade.core.task import AnswerSpec, CallForm, InputSpec, Limits, SubjectSpec
 
 FORM = CallForm(file="hw.py", function="f", given=("save_to",))
 SUBJECT = SubjectSpec(model="light", input=InputSpec(shape=(1, 3)))
-LIMITS = Limits(seconds=1.0)
 
 
 class Says:
@@ -18,14 +18,15 @@ class Says:
     def __init__(self, *contents):
         self._contents = list(contents)
 
-    def run(self, request):
-        return Execution(status="returned", value=self._contents)
+    def write_each(self, request, each):
+        return self._contents
 
 
 def kept(hand_in, store, *contents):
     submission = hand_in({"hw.py": "def f(path): pass"})
-    pairs = [(SUBJECT, {})] * 2
-    return write_each(FORM, submission, pairs, limits=LIMITS, runner=Says(*contents), store=store)[1]
+    wanted = AnswerSpec(name="file", type="onnx", forms=(FORM,))
+    question = Question(wanted=wanted, submission=submission, subject=SUBJECT, limits=Limits(seconds=1.0))
+    return write_each([question] * 2, FORM, SimpleNamespace(runner=Says(*contents), store=store))[1]
 
 
 def data(text):

@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from labgrade.model import Limits
-from labgrade.sandbox.layers import LANDLOCK, LAYERS, NAMESPACES
-from labgrade.sandbox.request import InspectRequest, ProgramRequest
+from labgrade.core.task import Limits
+from labgrade.sandbox.jail.layers import LANDLOCK, LAYERS, NAMESPACES
+from labgrade.sandbox.requests import InspectRequest, ProgramRequest
 from labgrade.sandbox.runner import Runner
 
 HERE = Path(__file__).parent
 READERS = HERE / "trusted/readers.py"
 LIGHT = HERE.parent / "sandbox/zoo_light.py"
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="there is a jail on Linux alone")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform != "linux", reason="there is a jail on Linux alone")]
 
 
 @pytest.fixture(scope="module")

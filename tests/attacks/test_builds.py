@@ -9,13 +9,15 @@ from dataclasses import replace
 import pytest
 from attacks.driver import HERE, PROJECT, headers
 from attacks.world import World, plant
-from handed_in import read
+from helpers.handed_in import read
 
-from labgrade import build_sources, builds
-from labgrade.sandbox.layers import NAMESPACES
+from labgrade.cpp import build
+from labgrade.cpp.sources import find
+from labgrade.sandbox.jail.layers import NAMESPACES
 from labgrade.sandbox.runner import Runner
 
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.skipif(sys.platform != "linux", reason="there is a jail on Linux alone"),
     pytest.mark.skipif(not all(map(shutil.which, ("cmake", "g++", "make"))), reason="apt install cmake g++ make"),
 ]
@@ -62,15 +64,16 @@ def runner(tmp_path_factory):
 
 @pytest.mark.parametrize("name", ATTACKS)
 def test_a_step_of_a_build_is_stopped(name, world, runner, tmp_path, monkeypatch):
-    monkeypatch.setattr(builds, "LIMITS", replace(builds.LIMITS, seconds=3.0))
+    monkeypatch.setattr(build, "LIMITS", replace(build.LIMITS, seconds=3.0))
+    monkeypatch.setattr(build, "_WALL_SECONDS", 10.0)  # what a daemon that keeps CMake's pipe open takes in vain
     folder = tmp_path / "hw"
     folder.mkdir()
     shutil.copy(HERE / "gallery" / f"{name}.py", folder / "hw.py")
     (folder / "attack.py").write_text(START)
     (folder / "CMakeLists.txt").write_text(CMAKE.format(python=sys.executable))
     plant(headers(name).get("plant", ""), folder, world)
-    sources = build_sources.find(read(tmp_path, "anna"), "hw")
-    built = builds.Builder(runner, tmp_path / "builds").build(sources, "x")
+    sources = find(read(tmp_path, "anna"), "hw")
+    built = build.Builder(runner, tmp_path / "builds").build(sources, "x")
     said = built.failed.stdout.decode() + built.failed.reason
     # It was tried; of a daemon that keeps CMake's pipe open the clock is what ends it.
     assert "attacked:" in said or (name == "leaves_a_daemon" and built.failed.status == "timeout"), said
@@ -81,13 +84,13 @@ def test_a_step_of_a_build_is_stopped(name, world, runner, tmp_path, monkeypatch
 
 def test_a_program_that_was_built_reaches_no_answers(world, runner, tmp_path):
     """The program itself, too: what it runs as is jailed like any other."""
-    from labgrade.sandbox.request import ProgramRequest
+    from labgrade.sandbox.requests import ProgramRequest
 
     folder = tmp_path / "hw"
     folder.mkdir()
     reads = '#include <cstdio>\nint main(int, char** a) { FILE* f = fopen(a[1], "r"); puts(f ? "opened" : "no"); }\n'
     (folder / "a.cpp").write_text(reads)
-    built = builds.Builder(runner, tmp_path / "builds").build(build_sources.find(read(tmp_path, "anna"), "hw"), "x")
+    built = build.Builder(runner, tmp_path / "builds").build(find(read(tmp_path, "anna"), "hw"), "x")
     command = ("./.build/x", str(world.answers))
     run = runner.execute(ProgramRequest(command=command, provide=dict(built.files)))
     assert (run.status, run.stdout) == ("returned", b"no\n")

@@ -7,12 +7,14 @@ import sys
 from pathlib import Path
 
 import pytest
-import small_course
+from helpers import small_course
 
-from labgrade import own_process
-from labgrade.model import Limits
-from labgrade.sandbox.request import CallRequest
+from labgrade.core.task import Limits
+from labgrade.files import process
+from labgrade.sandbox.requests import CallRequest
 from labgrade.sandbox.runner import Runner
+
+pytestmark = pytest.mark.slow
 
 LIGHT = Path(__file__).parents[1] / "sandbox/zoo_light.py"
 
@@ -97,7 +99,7 @@ def test_nor_does_one_who_checks_from_within_it(evil):
 def test_a_process_of_ours_has_no_working_folder_in_its_path(evil, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(["", "torch", str(evil / "elsewhere")]))
     (evil / "elsewhere").mkdir()
-    command, environment = own_process.command("labgrade.oracle_worker"), own_process.environment()
+    command, environment = process.command("labgrade.truth.worker"), process.environment()
     assert environment["PYTHONPATH"] == str(evil / "elsewhere")
     folder = evil / "submissions/right"
     done = subprocess.run(command, cwd=folder, env=environment, input=b"", check=False, capture_output=True)

@@ -1,7 +1,7 @@
 """What is wrong with a file is told; what can't be told costs nothing until a person has looked."""
 
 from checkers.none_left import none_left
-from labgrade.answers.natural import natural
+from labgrade.answers.reading.typed import natural
 from labgrade.values import Finding, Findings, Number
 from labgrade.verdict import Outcome, TileGrid
 
@@ -22,7 +22,8 @@ def test_nothing_found_is_right():
 def test_what_is_certain_is_the_reason_and_what_is_not_is_left_out():
     verdict = none_left(findings(WRONG, Finding(says="and 3 more like this"), UNSURE), None)
     assert verdict.outcome is Outcome.INCORRECT
-    assert verdict.reason.splitlines() == ["tile (0, 1, 2) is missing", "and 3 more like this", "grid", ".#"]
+    assert verdict.reason == "tile (0, 1, 2) is missing"
+    assert (verdict.lines, verdict.picture) == (("and 3 more like this",), ("grid", ".#"))
 
 
 def test_grids_are_for_whoever_draws_them():
@@ -44,13 +45,22 @@ def test_grids_are_for_whoever_draws_them():
 def test_what_is_not_certain_waits_for_a_person_with_the_evidence():
     verdict = none_left(findings(UNSURE), None)
     assert (verdict.outcome, verdict.credit) == (Outcome.MANUAL, 0)
-    assert verdict.reason == "a person has to look:\nnode 'a' (Max) is outside what can be proved"
-    assert verdict.facts["second opinion"] == "the graphs differ"
+    assert verdict.reason == "a person has to look:"
+    assert verdict.lines == ("node 'a' (Max) is outside what can be proved",)
+    assert verdict.facts["execution"] == "the graphs differ"
+
+
+def test_a_run_that_contradicts_the_proof_is_labgrade_s_fault():
+    plain = [{"says": "proved, and yet the output is off by 0.3", "kind": "fault", "certain": False}]
+    verdict = none_left(natural(plain), None)
+    assert (verdict.outcome, verdict.credit) == (Outcome.FAULT, 0)
+    assert verdict.facts["fault"] == "proved, and yet the output is off by 0.3"
+    assert "not yours" in verdict.reason
 
 
 def test_texts_are_findings_too():
     verdict = none_left(natural(["a", "b"]), None)
-    assert (verdict.outcome, verdict.reason) == (Outcome.INCORRECT, "a\nb")
+    assert (verdict.outcome, verdict.reason, verdict.lines) == (Outcome.INCORRECT, "a", ("b",))
 
 
 def test_anything_else_is_refused():

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from labgrade.registry import read
+from labgrade.spec.registry import read
 
 FOLDER = Path(__file__).parents[2] / "checkers"
 REGISTRY = read("checker", (FOLDER,))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
+from helpers.linear import takes_linear_time
 
 from checkers.same_rows import same_rows
 from labgrade.values import Number, Row, Table
@@ -300,6 +301,7 @@ def test_rounded_cells():
     assert verdict.hint == "print more digits: at least 4 significant digits are needed"
 
 
+@pytest.mark.slow
 def test_a_large_table_is_judged_quickly():
     large = table(*(row(f"layer{index}", index + 1) for index in range(20_000)))
     backwards = table(*reversed(large.rows))
@@ -314,11 +316,21 @@ def test_other_rows_may_be_allowed():
     assert same_rows(table(row("aux", 5)), EXPECTED, others="allowed").credit == 0
 
 
-def test_a_row_given_again_with_another_value_is_wrong_even_where_others_are_allowed():
-    verdict = same_rows(table(*ROWS, row("Conv1 ", 7)), EXPECTED, others="allowed")
-    assert (verdict.outcome, verdict.credit) == (Outcome.PARTIAL, Fraction(4, 5))
-    assert verdict.reason == "4 of 4 rows are right; not expected: 'Conv1 , given again'"
+@pytest.mark.parametrize("others", ["wrong", "allowed"])
+@pytest.mark.parametrize("again", ["first", "last"])
+def test_a_row_that_stands_twice_with_two_values_is_wrong_whichever_is_right(others, again):
+    rows = [row("Conv1 ", 7), *ROWS] if again == "first" else [*ROWS, row("Conv1 ", 7)]
+    verdict = same_rows(table(*rows), EXPECTED, others=others)
+    assert (verdict.outcome, verdict.credit) == (Outcome.PARTIAL, Fraction(3, 4))
+    assert verdict.reason == (
+        "3 of 4 rows are right; the first wrong one is 'conv1': it stands there more than once, with different values"
+    )
+
+
+def test_a_row_that_stands_twice_and_says_the_same_contradicts_nothing():
     assert same_rows(table(*ROWS, ROWS[0]), EXPECTED, others="allowed").outcome is Outcome.CORRECT
+    left_open = table(*ROWS, row("conv1", None, None))
+    assert same_rows(left_open, EXPECTED).outcome is Outcome.CORRECT
 
 
 def test_every_cell_has_to_be_there_where_the_spec_says_so():
@@ -388,3 +400,15 @@ def test_a_shape_counts_its_elements_and_a_huge_number_has_no_size():
     answer = Table(rows=(cells("a", n=10**400, shape=(2, 2)), *EXPECTED_ROWS.rows[1:]))
     number, shape, *_ = same_rows(answer, EXPECTED_ROWS).rows
     assert (number.got, number.expected, shape.got, shape.expected) == (None, 1.0, 4.0, 2.0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("named", ["conv", "other", "wrong", ""])
+def test_large_tables_take_linear_time(named):
+    """Rows that are not expected, that are missing, that are wrong, that bear one name."""
+
+    def work(size):
+        expected = table(*(row(f"conv{place}", place) for place in range(size if named else 50)))
+        same_rows(table(*(row(f"{named}{place if named else ''}", 1) for place in range(size))), expected)
+
+    assert takes_linear_time(work, 4_000)

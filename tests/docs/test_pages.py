@@ -21,10 +21,12 @@ from pathlib import Path
 
 import pytest
 import yaml
+from helpers.soak import soak
 from sybil.document import Document
 from sybil.parsers.markdown.lexers import RawFencedCodeBlockLexer
 
-from labgrade import cli, course, spec
+from labgrade import cli
+from labgrade.spec import course, load
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("docs/**/*.md"), ROOT / "README.md", ROOT / "CONTRIBUTING.md"])
@@ -90,12 +92,18 @@ def wrong_yaml(text, folder):
     lab.mkdir(parents=True, exist_ok=True)
     path = lab / f"{name}.yaml"
     path.write_text(text if whole else yaml.safe_dump({**AROUND, **data}, sort_keys=False), encoding="utf-8")
-    (read,) = spec.read_all([path], course.find(ROOT))
+    (read,) = load.read_all([path], course.find(ROOT))
     path.unlink()
     return [str(finding) for finding in read.findings]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.relative_to(ROOT).as_posix())
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "page",
+    # A command a row, each on a large model; the pages that people begin with are always tried.
+    [pytest.param(page, marks=soak) if page.stem == "conventions" else page for page in PAGES],
+    ids=lambda path: path.relative_to(ROOT).as_posix(),
+)
 def test_the_examples_of_a_page_work(page, tmp_path):
     for language, title, text, line in blocks(page):
         where = f"{page.name}:{line}"
@@ -118,7 +126,7 @@ def test_the_examples_of_a_page_work(page, tmp_path):
 
 def parses(command):
     with contextlib.suppress(SystemExit):
-        cli._parser().parse_args(shlex.split(re.split(r" (?:\||&&|2>) ?", command)[0]))
+        cli.parsed(shlex.split(re.split(r" (?:\||&&|2>) ?", command)[0]))
         return True
     return False
 

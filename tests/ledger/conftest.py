@@ -1,5 +1,5 @@
-import classroom
 import pytest
+from helpers import classroom
 
 
 @pytest.fixture

@@ -3,10 +3,13 @@
 import re
 from dataclasses import dataclass
 
-import classroom
 import pytest
+from helpers import classroom
+from helpers.soak import sampled
 
-from labgrade.ledger import parts, reading, sources
+from labgrade.ledger import depends, read
+
+pytestmark = pytest.mark.slow
 
 QUANTITIES = """
 from . import _deep
@@ -121,10 +124,10 @@ def as_if_new(room, tmp_path, monkeypatch):
 
 
 def told(results):
-    return re.sub(r"seconds=[^,)]*", "", repr(reading.report_of(results).submissions))
+    return re.sub(r"seconds=[^,)]*", "", repr(read.report_of(results).submissions))
 
 
-@pytest.mark.parametrize("name", EDITS)
+@pytest.mark.parametrize("name", sampled(EDITS, 4))
 def test_exactly_what_depends_on_it_is_judged_again(course, tmp_path, monkeypatch, name):
     one = EDITS[name]
     assert again(course) == set()
@@ -145,32 +148,41 @@ def test_exactly_what_depends_on_it_is_judged_again(course, tmp_path, monkeypatc
 def test_the_version_of_a_library_that_a_quantity_imports_counts_for_it_alone(course, monkeypatch):
     course.edit("reference/_deeper.py", "SAME = 1", "def later():\n    import rich.text\n\nSAME = 1")
     assert {item for _, _, item in again(course)} == TOTAL
-    version = parts._version
-    monkeypatch.setattr(parts, "_version", lambda name: "0.0" if name == "rich" else version(name))
-    parts._present.cache_clear()
+    version = depends.version_of
+    monkeypatch.setattr(depends, "version_of", lambda name: "0.0" if name == "rich" else version(name))
+    depends._present.cache_clear()
     assert {item for _, _, item in again(course)} == TOTAL
     monkeypatch.undo()
-    parts._present.cache_clear()
+    depends._present.cache_clear()
 
 
-@pytest.mark.parametrize("file", ["zoo.py", "zoo_networks.py", "judge.py", "answers/numbers.py", "sandbox/perform.py"])
+@pytest.mark.parametrize(
+    "file",
+    [
+        "subjects/models.py",
+        "subjects/networks.py",
+        "judging/judge.py",
+        "answers/reading/numbers.py",
+        "sandbox/child/call.py",
+    ],
+)
 def test_labgrade_s_own_code_counts_for_all(room, monkeypatch, file):
     room.grade()
-    digest = sources.digest
-    own = sources._HOME / file
-    monkeypatch.setattr(sources, "digest", lambda path: "edited" if path == own else digest(path))
-    sources.engine.cache_clear()
+    digest = depends.digest
+    own = depends._HOME / file
+    monkeypatch.setattr(depends, "digest", lambda path: "edited" if path == own else digest(path))
+    depends.engine.cache_clear()
     assert {item for _, _, item in again(room)} == ALL
     monkeypatch.undo()
-    sources.engine.cache_clear()
+    depends.engine.cache_clear()
 
 
 @pytest.mark.parametrize("library", ["torch", "onnx", "numpy"])
 def test_the_version_of_a_library_counts_for_all(room, monkeypatch, library):
     room.grade()
-    version = parts._version
-    monkeypatch.setattr(parts, "_version", lambda name: "0.0" if name == library else version(name))
-    parts.libraries.cache_clear()
+    version = depends.version_of
+    monkeypatch.setattr(depends, "version_of", lambda name: "0.0" if name == library else version(name))
+    depends.libraries.cache_clear()
     assert {item for _, _, item in again(room)} == ALL
     monkeypatch.undo()
-    parts.libraries.cache_clear()
+    depends.libraries.cache_clear()

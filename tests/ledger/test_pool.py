@@ -5,7 +5,8 @@ import time
 
 import pytest
 
-from labgrade.class_run.pool import Lost, Pool
+from labgrade.run.events import WorkerLost
+from labgrade.run.pool import Pool
 
 
 def works(conversation, folder):
@@ -34,14 +35,14 @@ def test_every_job_is_done_once(tmp_path, size):
 @pytest.mark.parametrize("size", [1, 2])
 def test_a_job_whose_process_died_is_tried_again_and_then_given_up(tmp_path, size):
     found = done(size, ["a", "once", "deadly", "b"], tmp_path)
-    assert sorted(each[0] for each in found if not isinstance(each, Lost)) == ["a", "b", "once"]
-    assert [each for each in found if isinstance(each, Lost)] == [Lost("deadly", 9)]
+    assert sorted(each[0] for each in found if not isinstance(each, WorkerLost)) == ["a", "b", "once"]
+    assert [each for each in found if isinstance(each, WorkerLost)] == [WorkerLost("deadly", 9)]
 
 
 def test_processes_that_can_not_begin_end_the_run(tmp_path):
     found = done(2, ["a", "b"], tmp_path, dies_at_once)
     assert found
-    assert all(each == Lost(None, 7) for each in found)
+    assert all(each == WorkerLost(None, 7) for each in found)
 
 
 def test_no_process_outlives_the_pool(tmp_path):

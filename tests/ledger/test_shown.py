@@ -6,14 +6,13 @@ import io
 
 from rich.console import Console
 
-from labgrade.class_run.progress import Shown
-from labgrade.class_run.run import Begun
-from labgrade.class_run.worker import Done
-from labgrade.ledger.book import Entered
+from labgrade.ledger.book import Recorded
+from labgrade.run.events import Started, SubmissionDone
+from labgrade.run.progress import Shown
 
 
 def entered(who, outcome="CORRECT", seconds=0.1, *, ran=True):
-    return Entered(who=who, place=("lab", "2-1-4-macs", "any-network"), outcome=outcome, seconds=seconds, ran=ran)
+    return Recorded(who=who, place=("lab", "2-1-4-macs", "any-network"), outcome=outcome, seconds=seconds, ran=ran)
 
 
 def shown(*events, terminal=True, width=80):
@@ -27,20 +26,26 @@ def shown(*events, terminal=True, width=80):
 
 def test_the_bar_is_about_checks_and_says_how_many_submissions_are_done():
     text, _ = shown(
-        Begun(submissions=2, checks=4), *(entered("ann") for _ in range(2)), Done("ann", {}), entered("bob")
+        Started(submissions=2, checks=4), *(entered("ann") for _ in range(2)), SubmissionDone("ann", {}), entered("bob")
     )
     assert " 75% 1 of 2\n" in text
-    again, _ = shown(Begun(submissions=1, checks=1), entered("ann"), entered("ann"), Done("ann", {}), Done("ann", {}))
+    again, _ = shown(
+        Started(submissions=1, checks=1),
+        entered("ann"),
+        entered("ann"),
+        SubmissionDone("ann", {}),
+        SubmissionDone("ann", {}),
+    )
     assert "100% 1 of 1" in again  # some are run once more, alone
 
 
 def test_verdicts_and_the_slowest_check_have_a_line_each():
     text, said = shown(
-        Begun(submissions=2, checks=4), entered("ann", seconds=31), entered("bob", "TIMEOUT", seconds=12)
+        Started(submissions=2, checks=4), entered("ann", seconds=31), entered("bob", "TIMEOUT", seconds=12)
     )
     assert said == ("1 correct, 1 timeout", "slowest 31.0 s: 2-1-4-macs any-network of ann")
     assert "\nslowest 31.0 s: 2-1-4-macs any-network of ann" in text
 
 
 def test_what_is_remembered_is_never_the_slowest():
-    assert shown(Begun(submissions=1, checks=1), entered("ann", seconds=99, ran=False))[1] == ("1 correct",)
+    assert shown(Started(submissions=1, checks=1), entered("ann", seconds=99, ran=False))[1] == ("1 correct",)

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from labgrade import zoo
+from labgrade.subjects import models
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-zoo.import_torchvision()
+models.import_torchvision()
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Given:
 class Once:
     """A subject whose module is built once, for tests that only look at it, from several sides."""
 
-    subject: zoo.Subject
+    subject: models.Subject
 
     @functools.cached_property
     def _built(self):
@@ -62,7 +62,7 @@ class Forward(torch.nn.Module):
 def torchvision(name, *, size=None, batch=1, **options):
     """A classifier of torchvision on images of its customary size."""
     side = size or (299 if name == "inception_v3" else 224)
-    return zoo.Subject(model=f"torchvision/{name}", shape=(batch, 3, side, side), options=options)
+    return models.Subject(model=f"torchvision/{name}", shape=(batch, 3, side, side), options=options)
 
 
-NAMES = [name.partition("/")[2] for name in zoo.names() if name.startswith("torchvision/")]
+NAMES = [name.partition("/")[2] for name in models.names() if name.startswith("torchvision/")]

@@ -10,6 +10,8 @@ from torch import nn
 from reference.layers import activation_bytes, layer_shapes, module_output_shapes, module_outputs
 from tests.reference.subjects import Forward, Given, Once, torchvision
 
+pytestmark = pytest.mark.slow
+
 NEEDS_TORCHINFO = pytest.mark.skipif(not importlib.util.find_spec("torchinfo"), reason="torchinfo is not installed")
 
 

@@ -6,7 +6,7 @@ from torch import nn
 from torch.nn import functional
 from torch.utils.flop_counter import FlopCounterMode
 
-from labgrade import zoo
+from labgrade.subjects import models
 from reference.macs import macs, macs_by_layer, macs_by_type, operations
 from tests.reference.subjects import Forward, Given
 
@@ -254,6 +254,6 @@ def test_layers_takes_derived_types_and_refuses_unknown_ones():
 
 def test_the_small_network_with_attention_by_hand():
     patches, attention, last = 16 * 20 * (3 * 8 * 8), 4 * 16 * 20 * 20 + 2 * 16 * 16 * 20, 320 * 10
-    subject = zoo.Subject(model="micro/attention", shape=(3, 3, 32, 40))
+    subject = models.Subject(model="micro/attention", shape=(3, 3, 32, 40))
     assert macs(subject) == 3 * (patches + attention + last)
     assert macs(subject, layers=["Conv2d", "Linear"]) == 3 * (patches + last)  # none of attention's is called by itself

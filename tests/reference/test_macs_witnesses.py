@@ -2,16 +2,19 @@
 
 import pytest
 import torch
+from helpers.soak import sampled
 from torch.utils.flop_counter import FlopCounterMode
 
-from labgrade import zoo
+from labgrade.subjects.models import Subject, import_torchvision
 from reference.macs import flops, macs, macs_by_layer, macs_by_type
 from reference.state import parameters
 from tests.reference.subjects import NAMES, Once, torchvision
 
+pytestmark = pytest.mark.slow
+
 # The Swag weights were made for larger images than the model's default; Inception's count includes its auxiliary head.
 AUXILIARY = {"inception_v3": {"aux_logits": True}}
-models = zoo.import_torchvision().models
+models = import_torchvision().models
 ENTRIES = [(name, entry) for name in NAMES for entry in models.get_model_weights(name)]
 
 
@@ -20,7 +23,7 @@ def size_of(meta):
     return meta.transforms.keywords["crop_size"]
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", sampled(NAMES, 4))
 def test_agrees_with_torchs_own_counter(name):
     subject = Once(torchvision(name))
     module, x = subject.on_meta()
@@ -86,7 +89,7 @@ def test_what_does_not_depend_on_the_sample_is_done_once_a_batch():
     ],
 )
 def test_micro_networks_by_hand(name, first, second):
-    subject = zoo.Subject(model=f"micro/{name}", shape=(1, 3, 32, 40))
+    subject = Subject(model=f"micro/{name}", shape=(1, 3, 32, 40))
     kernel = {"dilated": 9, "same_padding": 15, "uneven_kernel": 7}[name]
     by_hand = first[0] * first[1] * 8 * 3 * kernel + second[0] * second[1] * 12 * 2 * 9 + 192 * 10
     assert macs(subject) == by_hand

@@ -9,9 +9,9 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from labgrade import course
-from labgrade.model import InputSpec, SubjectSpec
-from labgrade.oracle import Oracle
+from labgrade.core.task import InputSpec, SubjectSpec
+from labgrade.spec import course
+from labgrade.truth.oracle import Oracle
 from reference.macs import macs, macs_by_layer
 from reference.onnx_macs import onnx_macs, onnx_macs_by_layer
 from reference.onnx_memory import (
@@ -30,6 +30,8 @@ from reference.onnx_nodes import (
 )
 from tests.reference.onnx_witness import execute
 from tests.reference.subjects import torchvision
+
+pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[2]
 TRAFFIC = ("per_node", "per_tensor", "activations_only")

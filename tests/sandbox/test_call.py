@@ -1,27 +1,30 @@
 """Answers by function: what is present without running it, and what becomes of each Execution."""
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from handed_in import read
+from helpers.handed_in import read
 
 from labgrade.answers import call
 from labgrade.answers.call import present
-from labgrade.forms import CallForm, TableType
-from labgrade.model import InputSpec, Limits, SubjectSpec
-from labgrade.results import Answer, Execution, NoAnswer
+from labgrade.answers.question import Question
+from labgrade.core.results import Answer, Execution, NoAnswer
+from labgrade.core.task import AnswerSpec, CallForm, InputSpec, Limits, SubjectSpec, TableType
 from labgrade.values import Number
 from labgrade.verdict import Outcome
 
 FORM = CallForm(file="hw2_1.py", function="total_macs", given=("model",))
 SUBJECT = SubjectSpec(model="small", input=InputSpec(shape=(1, 3, 8, 8)))
-GALLERY = Path(__file__).parents[1] / "submissions"
+GALLERY = Path(__file__).parents[1] / "galleries/submissions"
 
 
-def obtain(*what, **by_name):
-    """Of a function that writes no file: nothing is kept."""
-    return call.obtain(*what, **by_name, store=Path("nowhere"))
+def obtain(submission, runner, kind="count"):
+    """The answer of a function that writes no file: nothing is kept."""
+    wanted = AnswerSpec(name="total", type=kind, forms=(FORM,))
+    question = Question(wanted=wanted, submission=submission, subject=SUBJECT, limits=Limits(seconds=3))
+    return call.obtain(question, FORM, SimpleNamespace(runner=runner, store=Path("nowhere")))
 
 
 class Canned:
@@ -89,7 +92,7 @@ def test_not_present(tmp_path, source):
     found = submission(tmp_path, source)
     assert not present(found, FORM.file, FORM.function)
     runner = Canned(None)
-    assert obtain("total", "count", FORM, found, subject=SUBJECT, limits=Limits(), runner=runner) is None
+    assert obtain(found, runner) is None
     assert runner.requests == []
 
 
@@ -106,14 +109,14 @@ def test_not_present_without_the_file_or_through_a_link(tmp_path):
 def asked(execution, kind="count"):
     runner = Canned(execution)
     found = read(GALLERY / "counts", "counts")
-    answer = obtain("total", kind, FORM, found, subject=SUBJECT, limits=Limits(seconds=3), runner=runner)
+    answer = obtain(found, runner, kind)
     return answer, runner.requests
 
 
 def test_a_value_becomes_an_answer():
     answer, requests = asked(Execution(status="returned", value=1498376192))
     assert isinstance(answer, Answer)
-    assert (answer.name, answer.origin) == ("total", "hw2_1.py:total_macs")
+    assert answer.origin == "hw2_1.py:total_macs"
     assert isinstance(answer.value, Number)
     assert answer.value.value == 1498376192
     (request,) = requests
@@ -136,7 +139,7 @@ def test_a_value_becomes_an_answer():
 def test_what_is_no_value_becomes_a_verdict(status, outcome):
     answer, _ = asked(Execution(status=status, reason="because of this", printed="epoch 1"))
     assert isinstance(answer, NoAnswer)
-    assert (answer.name, answer.origin) == ("total", "hw2_1.py:total_macs")
+    assert answer.origin == "hw2_1.py:total_macs"
     assert (answer.verdict.outcome, answer.verdict.credit) == (outcome, 0)
     assert answer.verdict.reason == "because of this"
     assert answer.verdict.facts == {"printed": "epoch 1"}
@@ -154,12 +157,12 @@ def test_the_only_file_of_the_name_is_found_in_another_case_or_folder(tmp_path, 
     (tmp_path / path).parent.mkdir(exist_ok=True)
     (tmp_path / path).write_text("def total_macs(model): pass")
     runner = Canned(Execution(status="returned", value=7))
-    answer = obtain("total", "count", FORM, read(tmp_path, "s"), subject=SUBJECT, limits=Limits(), runner=runner)
+    answer = obtain(read(tmp_path, "s"), runner)
     assert (answer.value.value, answer.origin) == (7, f"{path}:total_macs")
     assert answer.remarks == (f"read '{path}' for 'hw2_1.py'",)
     assert runner.requests[0].file == path
     runner.execution = Execution(status="crashed", reason="it fails")
-    failed = obtain("total", "count", FORM, read(tmp_path, "s"), subject=SUBJECT, limits=Limits(), runner=runner)
+    failed = obtain(read(tmp_path, "s"), runner)
     assert (failed.verdict.outcome, failed.remarks) == (Outcome.CRASHED, answer.remarks)
 
 
@@ -168,7 +171,7 @@ def test_two_files_of_the_name_are_one_too_many(tmp_path):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "hw2_1.py").write_text("def total_macs(model): pass")
     runner = Canned(None)
-    answer = obtain("total", "count", FORM, read(tmp_path, "s"), subject=SUBJECT, limits=Limits(), runner=runner)
+    answer = obtain(read(tmp_path, "s"), runner)
     assert answer.verdict.outcome is Outcome.INCORRECT
     assert answer.verdict.reason == ("2 files could be 'hw2_1.py': 'a/hw2_1.py', 'b/hw2_1.py'; keep one, at the top")
     assert runner.requests == []

@@ -6,12 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from labgrade.model import Limits
-from labgrade.sandbox.request import InspectRequest, ProgramRequest
+from labgrade.core.task import Limits
+from labgrade.sandbox.requests import InspectRequest, ProgramRequest
 from labgrade.sandbox.runner import Runner
 
 HERE = Path(__file__).parent
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="programs are jailed on Linux alone")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(sys.platform != "linux", reason="programs are jailed on Linux alone"),
+]
 
 
 @pytest.fixture(scope="module")

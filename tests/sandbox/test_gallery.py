@@ -1,4 +1,4 @@
-"""Every misbehaving student of tests/submissions gets the outcome that fits, and the next one is served as usual."""
+"""Every misbehaving student of the gallery gets the outcome that fits, and the next one is served as usual."""
 
 import math
 import os
@@ -9,14 +9,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers.soak import soak
 
-from labgrade.model import InputSpec, Limits, SubjectSpec
-from labgrade.sandbox.request import CallRequest
+from labgrade.core.task import InputSpec, Limits, SubjectSpec
+from labgrade.sandbox.jail.usage import family
+from labgrade.sandbox.requests import CallRequest
 from labgrade.sandbox.runner import Runner
-from labgrade.sandbox.usage import family
+
+pytestmark = pytest.mark.slow
 
 HERE = Path(__file__).parent
-GALLERY = HERE.parent / "submissions"
+GALLERY = HERE.parent / "galleries/submissions"
 SUBJECT = SubjectSpec(model="small", input=InputSpec(shape=(1, 3, 8, 8)))
 LIMITS = Limits(seconds=1.0, memory=300 << 20, output=1 << 20)
 # Where the host backs memory page by page, touching 300 MB takes more than a second of computing.
@@ -203,6 +206,7 @@ def test_is_stopped_or_fails(call, name, status, reason):
     assert execution.reason == reason
 
 
+@soak
 def test_a_call_that_waits_for_workers_that_cannot_start_says_so(call):
     execution = call("spawns_workers")
     assert execution.status == "timeout"
@@ -338,7 +342,7 @@ def test_a_daemon_does_not_outlive_its_call(runner):
 
 def _settled(wanted=None):
     """All processes below this one, once keepers that have told the end of their job are gone themselves."""
-    deadline = time.monotonic() + 3
+    deadline = time.monotonic() + (60 if wanted else 1)
     while time.monotonic() < deadline:
         found = set(family(os.getpid()))
         if found == wanted:
@@ -354,8 +358,8 @@ def test_nothing_is_left_on_the_disk(runner):
 
 
 def test_cpu_time_is_told(call):
-    assert 0.9 < call("loops_for_ever").seconds < 3
-    assert call("counts").seconds < 0.5
+    assert 0.9 < call("loops_for_ever").seconds < 5
+    assert call("counts").seconds < 0.9
 
 
 def test_a_second_call_costs_a_fraction_of_a_fresh_process(runner):
@@ -363,7 +367,7 @@ def test_a_second_call_costs_a_fraction_of_a_fresh_process(runner):
     warm = min(_seconds(runner) for _ in range(5))
     with Runner(zoo=HERE / "zoo_small.py", fresh=True) as fresh:
         cold = _seconds(fresh)
-    assert cold > 10 * warm, f"{cold:.2f} s fresh, {warm:.3f} s warm"
+    assert cold > 3 * warm, f"{cold:.2f} s fresh, {warm:.3f} s warm"
 
 
 def _seconds(runner):

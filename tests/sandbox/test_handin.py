@@ -4,8 +4,8 @@ import os
 
 import pytest
 
-from labgrade.sandbox import handin
-from labgrade.sandbox.visible import decoded, visible
+from labgrade.core.text import decoded, excerpt
+from labgrade.sandbox.host import working_copy
 
 
 def listing(folder):
@@ -21,7 +21,7 @@ def test_regular_files_are_copied_and_nothing_else(tmp_path):
     (source / "link").symlink_to(tmp_path / "secret")
     (source / "folder").symlink_to(tmp_path)
     os.mkfifo(source / "pipe")
-    assert handin.copy(source, tmp_path / "t") == []
+    assert working_copy.copy(source, tmp_path / "t") == []
     assert listing(tmp_path / "t") == ["a b/資料.txt", "deep/er/x", "hw2_1.py"]
     assert (tmp_path / "t" / "deep/er/x").read_text() == "deep/er/x"
 
@@ -31,13 +31,13 @@ def test_the_largest_files_are_left_out_where_there_is_too_much(tmp_path, monkey
     source.mkdir()
     for name, size in (("a", 700), ("b", 100), ("c", 200), ("d", 800)):
         (source / name).write_bytes(b"x" * size)
-    monkeypatch.setattr(handin, "COPY_BYTES", 1000)
-    assert handin.copy(source, tmp_path / "t") == ["d"]
+    monkeypatch.setattr(working_copy, "COPY_BYTES", 1000)
+    assert working_copy.copy(source, tmp_path / "t") == ["d"]
     assert listing(tmp_path / "t") == ["a", "b", "c"]
 
 
 def test_a_folder_that_is_gone_is_an_empty_copy(tmp_path):
-    assert handin.copy(tmp_path / "gone", tmp_path / "t") == []
+    assert working_copy.copy(tmp_path / "gone", tmp_path / "t") == []
     assert listing(tmp_path / "t") == []
 
 
@@ -51,12 +51,12 @@ def test_a_folder_that_is_gone_is_an_empty_copy(tmp_path):
     ],
 )
 def test_control_characters_are_made_visible(text, shown):
-    assert visible(text, 100) == shown
+    assert excerpt(text, 100) == shown
 
 
 def test_long_text_keeps_its_head_and_its_end():
     text = "head " + "x" * 100_000 + " tail"
-    shown = visible(text, 400)
+    shown = excerpt(text, 400)
     assert shown.startswith("head xxx")
     assert shown.endswith("xxx tail")
     assert "\n... 99,610 characters left out ...\n" in shown

@@ -7,11 +7,11 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from labgrade.model import InputSpec, Limits, SubjectSpec
-from labgrade.sandbox.request import CallRequest
+from labgrade.core.task import InputSpec, Limits, SubjectSpec
+from labgrade.sandbox.requests import CallRequest
 from labgrade.sandbox.runner import Runner
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="there is a jail on Linux alone")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform != "linux", reason="there is a jail on Linux alone")]
 SUBJECT = SubjectSpec(model="micro/any.onnx", input=InputSpec(shape=(1, 4)))
 LARGE = 6 << 20
 

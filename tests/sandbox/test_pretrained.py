@@ -5,12 +5,15 @@ from pathlib import Path
 
 import pytest
 import torch
+from helpers.soak import sampled
 
-from labgrade import zoo
-from labgrade.model import InputSpec, Limits, SubjectSpec
-from labgrade.sandbox import pretrained, server
-from labgrade.sandbox.request import CallRequest, ScriptRequest
+from labgrade.core.task import InputSpec, Limits, SubjectSpec
+from labgrade.sandbox.child import server, surroundings
+from labgrade.sandbox.requests import CallRequest, ScriptRequest
 from labgrade.sandbox.runner import Runner
+from labgrade.subjects.models import COLLECTION, Subject, __file__, import_torchvision, names
+
+pytestmark = pytest.mark.slow
 
 LIMITS = Limits(seconds=30.0)
 
@@ -91,7 +94,7 @@ def test_they_are_the_zoo_s(run):
     (data,) = execution.files.values()
     path = Path(sys.modules["tempfile"].mkdtemp()) / "w.pth"
     path.write_bytes(data)
-    own = zoo.Subject(model="torchvision/resnet18", shape=(1, 3, 8, 8)).with_weights()[0].state_dict()
+    own = Subject(model="torchvision/resnet18", shape=(1, 3, 8, 8)).with_weights()[0].state_dict()
     theirs = torch.load(path, weights_only=True)
     assert theirs.keys() == own.keys()
     assert all(torch.equal(theirs[name], own[name]) for name in own)
@@ -119,7 +122,7 @@ def test_the_ta_s_weights_are_taken_where_they_are_offered(tmp_path, run):
     home = tmp_path / "torch home"
     name = Path(torch_url("ResNet18_Weights")).name
     (home / "hub/checkpoints").mkdir(parents=True)
-    zoo.import_torchvision()
+    import_torchvision()
     trained = sys.modules["torchvision"].models.resnet18(num_classes=1000)
     torch.nn.init.constant_(trained.conv1.weight, 0.125)
     torch.save(trained.state_dict(), home / "hub/checkpoints" / name)
@@ -133,27 +136,27 @@ def test_the_ta_s_weights_are_taken_where_they_are_offered(tmp_path, run):
 
 
 def torch_url(enum):
-    zoo.import_torchvision()
+    import_torchvision()
     return getattr(sys.modules["torchvision"].models, enum).DEFAULT.url
 
 
 @pytest.fixture
 def downloads(monkeypatch):
     """The replaced downloads in this process, and what they noted."""
-    zoo.import_torchvision()
+    import_torchvision()
     models = sys.modules["torchvision"].models
-    path = Path(zoo.__file__)
+    path = Path(__file__)
     monkeypatch.setitem(sys.modules, "labgrade_zoo", server.load("labgrade_zoo", path))
     for module in (torch.hub, models._api, sys.modules["torchvision._internally_replaced_utils"]):
         monkeypatch.setattr(module, "load_state_dict_from_url", module.load_state_dict_from_url)
     monkeypatch.setattr(torch.hub, "load", torch.hub.load)
     monkeypatch.setattr(torch.hub, "download_url_to_file", torch.hub.download_url_to_file)
     noted = []
-    pretrained.install(noted.append)
+    surroundings.offer_weights(noted.append)
     return models, noted
 
 
-EVERY = [name.removeprefix(zoo.COLLECTION) for name in zoo.names() if name.startswith(zoo.COLLECTION)]
+EVERY = [name.removeprefix(COLLECTION) for name in names() if name.startswith(COLLECTION)]
 FAMILIES = [
     *("alexnet", "convnext_tiny", "densenet121", "efficientnet_b0", "efficientnet_v2_s", "googlenet", "inception_v3"),
     *("maxvit_t", "mnasnet0_5", "mnasnet1_3", "mobilenet_v2", "mobilenet_v3_small", "regnet_x_400mf", "resnet18"),
@@ -162,12 +165,12 @@ FAMILIES = [
 ]
 
 
-@pytest.mark.parametrize("name", FAMILIES)
+@pytest.mark.parametrize("name", sampled(FAMILIES, 4))
 def test_each_family_loads_them_strictly(downloads, name):
     models, noted = downloads
     model = models.get_model(name, weights="DEFAULT").eval()
     assert noted == [name]
-    own = zoo.Subject(model=zoo.COLLECTION + name, shape=(1, 3, 8, 8)).with_weights()[0].state_dict()
+    own = Subject(model=COLLECTION + name, shape=(1, 3, 8, 8)).with_weights()[0].state_dict()
     state = model.state_dict()
     assert own.keys() <= state.keys()
     assert all(torch.equal(state[key], value) for key, value in own.items())
@@ -177,7 +180,7 @@ def test_every_url_that_torchvision_publishes_is_known(downloads):
     models, _ = downloads
     for name in EVERY:
         for weights in models.get_model_weights(name):
-            found = pretrained._architecture(sys.modules["labgrade_zoo"], weights.url)
+            found = surroundings._architecture(sys.modules["labgrade_zoo"], weights.url)
             assert found == (name, weights) or found[1].url == weights.url
 
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from labgrade.sandbox import protection
-from labgrade.sandbox.layers import LANDLOCK, LAYERS, NAMESPACES, OUTER, SECCOMP
-from labgrade.sandbox.protection import Protection
+from labgrade.sandbox.host import protection
+from labgrade.sandbox.host.protection import Protection
+from labgrade.sandbox.jail.layers import LANDLOCK, LAYERS, NAMESPACES, OUTER, SECCOMP, USERS
 from labgrade.sandbox.runner import Runner
 
 HERE = Path(__file__).parent
@@ -44,6 +44,14 @@ def test_the_lines_name_the_tier_and_each_missing_layer_with_its_remedy(monkeypa
     )
 
 
+def test_jobs_that_share_a_user_are_told_of_with_what_to_do():
+    state = {"layers": [*ALL], "missing": {USERS: "there is no newuidmap"}}
+    _, line = protection.found(state).lines
+    assert line.startswith("shared: students' jobs have one user id, so that one may use up pipes")
+    assert line.endswith("(there is no newuidmap); " + protection.remedy(USERS, ""))
+    assert protection.found({"layers": [*ALL, USERS], "missing": {}}).lines[1:] == ()
+
+
 @pytest.mark.parametrize(
     ("layer", "why", "says"),
     [
@@ -62,7 +70,7 @@ def test_remedies(layer, why, says):
 def test_a_runner_tells_its_protection_before_anything_is_run():
     with Runner(zoo=HERE / "zoo_light.py", fresh=False) as runner:
         found = runner.protection
-        assert set(found.layers) | set(found.missing) == ALL
+        assert set(found.layers) | set(found.missing) == ALL | {USERS}
         assert "students" not in runner._servers._running
         assert set(found.layers) == set(runner._servers.get("students").state["layers"])
 

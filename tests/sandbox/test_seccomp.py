@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from labgrade.sandbox import seccomp, syscalls
+from labgrade.sandbox.jail import seccomp, syscalls
 
 HEADERS = {
     0: [Path("/usr/include/x86_64-linux-gnu/asm/unistd_64.h"), Path("/usr/include/asm/unistd_64.h")],
@@ -84,8 +84,31 @@ def test_what_a_filter_answers():
     assert answer(private, 1, architecture=0x40000003) == "killed"
 
 
-def answer(steps, number, first=0, second=0, architecture=seccomp._OURS):
-    data = {0: number, 4: architecture, 16: first, 24: second}
+@pytest.mark.skipif(sys.platform != "linux", reason="there is no seccomp elsewhere")
+def test_what_one_job_could_take_from_all_is_not_to_be_had():
+    number = {name: next(syscalls.numbers({name: pair}), None) for name, pair in ALL.items()}
+    apart = seccomp.program(namespaces=True, shared_memory=False, apart=True)
+    together = seccomp.program(namespaces=True, shared_memory=False)
+    for program in (apart, together):
+        assert {answer(program, number[name]) for name in ("inotify_init1", "io_setup")} == {38}
+        assert answer(program, number["mmap"], fourth=0x22) == "allowed"
+        assert answer(program, number["mmap"], fourth=0x40022) == 12, "the machine has one pool of huge pages"
+    # Descriptors in flight are counted by user: who shares its user may put none there.
+    assert {answer(together, number[name]) for name in ("sendmsg", "sendmmsg")} == {1}
+    assert {answer(apart, number[name]) for name in ("sendmsg", "sendmmsg")} == {"allowed"}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="there is no seccomp elsewhere")
+def test_a_lock_seems_to_be_had_and_no_other_is_seen():
+    program = seccomp.program(namespaces=True, shared_memory=False)
+    fcntl = next(syscalls.numbers({"fcntl": ALL["fcntl"]}))
+    assert {answer(program, fcntl, 0, command) for command in (6, 7, 37, 38)} == {0}
+    assert {answer(program, fcntl, 0, command) for command in (5, 36)} == {37}
+    assert {answer(program, fcntl, 0, command) for command in (1036, 1038)} == {1}
+
+
+def answer(steps, number, first=0, second=0, fourth=0, architecture=seccomp._OURS):
+    data = {0: number, 4: architecture, 16: first, 24: second, 40: fourth}
     value = place = 0
     while True:
         code, if_so, if_not, operand = struct.unpack_from("<HBBI", steps, place * 8)

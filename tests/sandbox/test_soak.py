@@ -1,6 +1,6 @@
 """What students do with the libraries ends each time, and with the same value: forking torch has many ways to hang.
 
-20 runs in a row of each; `LABGRADE_SOAK=200` for more.
+5 runs in a row of each; `LABGRADE_SOAK=200` for more.
 """
 
 import ast
@@ -12,13 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from labgrade.model import Limits
-from labgrade.sandbox.layers import NAMESPACES
-from labgrade.sandbox.request import CallRequest
+from labgrade.core.task import Limits
+from labgrade.sandbox.jail.layers import NAMESPACES
+from labgrade.sandbox.requests import CallRequest
 from labgrade.sandbox.runner import Runner
 
 HERE = Path(__file__).parent
-RUNS = int(os.environ.get("LABGRADE_SOAK", "20"))
+RUNS = int(os.environ.get("LABGRADE_SOAK", "5"))
 SOURCE = HERE / "workloads.py"
 NAMES = [
     node.name
@@ -27,7 +27,7 @@ NAMES = [
 ]
 NEEDS = {"onnx_by_dynamo": "onnxscript"}
 SHARES_MEMORY = {"data_loader", "pool"}
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="servers are warm on Linux alone")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform != "linux", reason="servers are warm on Linux alone")]
 
 
 @pytest.fixture(scope="module")

@@ -10,18 +10,19 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from helpers.soak import soak
 
-from labgrade.model import InputSpec, Limits, SubjectSpec
-from labgrade.sandbox import warm
-from labgrade.sandbox.layers import NAMESPACES
-from labgrade.sandbox.request import CallRequest
+from labgrade.core.task import InputSpec, Limits, SubjectSpec
+from labgrade.sandbox.host import fork_server
+from labgrade.sandbox.jail.layers import NAMESPACES
+from labgrade.sandbox.jail.usage import family
+from labgrade.sandbox.requests import CallRequest
 from labgrade.sandbox.runner import Runner
-from labgrade.sandbox.usage import family
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 LIGHT = HERE / "zoo_light.py"
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="servers are warm on Linux alone")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform != "linux", reason="servers are warm on Linux alone")]
 SUBJECT = SubjectSpec(model="light", input=InputSpec(shape=(1, 3, 8, 8)))
 COUNTS = "def f(model): return len(model)"
 MEETS = """
@@ -118,6 +119,7 @@ def test_other_graders_use_the_same_servers(runner, tmp_path):
     assert call(runner, tmp_path / "fourth", COUNTS).value == 4
 
 
+@soak
 def test_a_killed_worker_leaves_no_job_behind_and_its_grader_goes_on(runner, tmp_path):
     sleeper = "import time\ndef f(model): time.sleep(77)"
     (tmp_path / "s").mkdir()
@@ -138,7 +140,7 @@ def test_a_killed_worker_leaves_no_job_behind_and_its_grader_goes_on(runner, tmp
     assert call(runner, tmp_path / "second", COUNTS).value == 4
 
 
-def _wait_for(condition, seconds=15):
+def _wait_for(condition, seconds=60):
     deadline = time.monotonic() + seconds
     while not (found := condition()) and time.monotonic() < deadline:
         time.sleep(0.05)
@@ -155,7 +157,7 @@ def test_a_subject_is_built_once_for_all_graders(runner, tmp_path):
             assert call(other, tmp_path / f"second{number}", COUNTS).value == 4
         time.sleep(0.3)
         assert list(lent._branches.values()) == [line]
-        assert warm._is_there(line), "who used it did not end it"
+        assert fork_server._is_there(line), "who used it did not end it"
     before = len(family(os.getpid()))
     assert call(runner, tmp_path / "third", COUNTS).value == 4
     assert len(family(os.getpid())) <= before
@@ -179,7 +181,7 @@ def test_what_is_ready_for_others_is_bounded_by_its_weights(runner, tmp_path, mo
             assert ask(other, number) == 4
         lent = runner._servers.get("students")
         assert len(lent._branches) >= 5
-        monkeypatch.setattr(warm, "_LENT_BYTES", -1)
+        monkeypatch.setattr(fork_server, "_LENT_BYTES", -1)
         assert ask(other, 7) == 4
         assert len(lent._branches) == 2
         assert ask(other, 0) == 4

@@ -7,9 +7,9 @@ import time
 
 import pytest
 
-from labgrade.sandbox.usage import family
+from labgrade.sandbox.jail.usage import family
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="it is read from /proc")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform != "linux", reason="it is read from /proc")]
 
 
 @pytest.fixture

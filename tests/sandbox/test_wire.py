@@ -10,10 +10,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from labgrade.sandbox import wire
-from labgrade.sandbox.foreign import convert
-from labgrade.sandbox.given import GIVEN
-from labgrade.sandbox.wire import RefusedError, pack, unpack
+from labgrade.core.arguments import GIVEN
+from labgrade.sandbox.child import wire
+from labgrade.sandbox.child.plain_data import convert
+from labgrade.sandbox.child.wire import RefusedError, pack, unpack
 
 
 def crossed(value):

@@ -1,3 +1,3 @@
-"""Stands in for labgrade/zoo.py where torch is not installed."""
+"""Stands in for labgrade/subjects/models.py where torch is not installed."""
 
 import no_such_module  # noqa: F401

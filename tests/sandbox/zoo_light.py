@@ -1,4 +1,4 @@
-"""Stands in for labgrade/zoo.py where starting must be quick: no torch, and a model that is a list."""
+"""Stands in for labgrade/subjects/models.py where starting must be quick: no torch, and a model that is a list."""
 
 
 def import_torchvision():

@@ -1,4 +1,4 @@
-"""Stands in for labgrade/zoo.py: a model of two layers."""
+"""Stands in for labgrade/subjects/models.py: a model of two layers."""
 
 import torch
 

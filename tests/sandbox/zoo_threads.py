@@ -1,4 +1,4 @@
-"""Stands in for labgrade/zoo.py, and starts a thread, so that forking is unsafe."""
+"""Stands in for labgrade/subjects/models.py, and starts a thread, so that forking is unsafe."""
 
 import threading
 import time

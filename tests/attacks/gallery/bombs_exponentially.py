@@ -18,8 +18,16 @@ def attack():
             break
     os.write(writer, b"1")
     if os.getpid() != own:
-        time.sleep(4)
+        time.sleep(30)
         os._exit(0)
-    time.sleep(2)
     os.set_blocking(reader, False)
-    return len(os.read(reader, 4096)) > 400
+    count = 0
+    for _ in range(200):
+        time.sleep(0.1)
+        try:
+            count += len(os.read(reader, 4096))
+        except BlockingIOError:
+            pass
+        if count > 400:
+            return True
+    return False

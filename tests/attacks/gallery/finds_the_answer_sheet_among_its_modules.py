@@ -10,5 +10,5 @@ import sys
 def attack():
     gc.unfreeze()
     names = {str(getattr(item, "__module__", "")) for item in gc.get_objects()} | set(sys.modules)
-    ours = ("reference", "checkers", "labgrade.judge", "labgrade.spec", "labgrade.oracle", "labgrade.pipeline")
+    ours = ("reference", "checkers", "labgrade.judging.judge", "labgrade.spec.load", "labgrade.truth.oracle", "labgrade.run.grader")
     return [name for name in names if name.startswith(ours) or "labgrade_reference" in name]

@@ -122,9 +122,11 @@ def test_if_that_looks_at_the_input(refused, original):
     submitted = tiled(original, Way())
     last = submitted.graph.node[-1]
     last.output[0] = "honest"
-    submitted.graph.initializer.extend([floats("fake", 1, 70), numpy_helper.from_array(np.ones((), bool), "yes")])
+    submitted.graph.initializer.extend([floats("fake", 1, 70), floats("zero", 1)])
+    look = [("ReduceMax", ["x"], "most"), ("Greater", ["most", "zero"], "many"), ("Squeeze", ["many"], "yes")]
+    submitted.graph.node.extend(helper.make_node(op, taken, [made], name=made) for op, taken, made in look)
     submitted.graph.node.append(helper.make_node("If", ["yes"], ["y"], name="spy", then_branch=then, else_branch=other))
-    assert "'spy' (If" in refused(submitted)
+    assert "'most' (ReduceMax" in refused(submitted)
 
 
 def test_a_weight_that_becomes_an_index(refused):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from reference._tiling.budget import Budget
-from reference._tiling.moves import MOVES, concat, split
+from reference._tiling.move_ops import MOVES, concat, split
 from reference._tiling.products import Products
 from reference._tiling.sums import add, reduce_sum, scaled, subtract
 from reference._tiling.values import COLUMNS, ROWS, Affine, Opaque, OutsideError, Stack, whole

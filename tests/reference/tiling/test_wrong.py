@@ -7,18 +7,11 @@ import onnx
 import pytest
 from onnx import helper
 
-from reference._tiling.bits import second_opinion
-from tests.reference.tiling.conftest import DECLARED
 from tests.reference.tiling.mutants import MUTANTS, make
-from tests.reference.tiling.networks import mlp, model, save
+from tests.reference.tiling.networks import mlp, model
 from tests.reference.tiling.tilings import Way, tiled
 
 SEEDS = range(5)
-# The right function, computed against the rules: a run can't see it.
-AGAINST_THE_RULES = {
-    "dead_tiles_hidden_matmul", "dead_tiles_hidden_einsum", "dead_tiles_hidden_conv", "dead_tiles_batched_product",
-    "tiles_times_zero", "tiles_minus_tiles", "one_deep_tile", "one_dead_matmul",
-}  # fmt: skip
 # What the proof has no words for: it may be right, and a person has to look.
 OUTSIDE = {
     "sum_becomes_max", "sum_becomes_mean", "noise_is_added", "relu_becomes_leaky", "pooling_averages",
@@ -28,7 +21,7 @@ _NAMED = collections.Counter()
 
 
 @pytest.mark.parametrize("kind", MUTANTS)
-def test_a_mutant_is_not_proved(tmp_path, proof, kind):
+def test_a_mutant_is_not_proved(proof, kind):
     for seed in SEEDS:
         original, mutant, tile = make(kind, seed)
         found = proof(mutant, original)
@@ -36,8 +29,6 @@ def test_a_mutant_is_not_proved(tmp_path, proof, kind):
         assert any(finding.certain for finding in found.findings) == (kind not in OUTSIDE), seed
         if tile is not None:
             assert found.findings[0].tile == tile, (seed, found.findings[0].says)
-        opinion = second_opinion(tmp_path / "s.onnx", tmp_path / "o.onnx", declared=DECLARED)
-        assert opinion.agrees is not True or kind in AGAINST_THE_RULES, seed
 
 
 def test_there_are_enough_kinds_and_most_have_a_tile():
@@ -98,14 +89,7 @@ def test_findings_come_in_the_order_of_m_n_k(proof):
     assert len(tiles) == 6
 
 
-def test_the_second_opinion_sees_each_wrong_tile(tmp_path):
-    for kind in ("swap_two_of_one_column", "a_weight_one_ulp_larger", "drop_a_tile", "one_bias_changed"):
-        original, mutant, _ = make(kind, 2)
-        files = save(mutant, tmp_path / "s.onnx"), save(original, tmp_path / "o.onnx")
-        assert second_opinion(*files).agrees is False, kind
-
-
-def test_rows_at_the_wrong_place_are_named(tmp_path, proof):
+def test_rows_at_the_wrong_place_are_named(proof):
     """Two blocks of 64 rows exchanged where they are joined: every tile is right, and stands in the wrong rows."""
     original = mlp([70, 50], batch=128, seed=2)
     submitted = tiled(original, Way(rows=64))
@@ -114,8 +98,6 @@ def test_rows_at_the_wrong_place_are_named(tmp_path, proof):
     first = proof(submitted, original).findings[0]
     assert first.tile == (0, 0, 0)
     assert "multiplies rows 64:128 of the input, instead of 0:64" in first.says
-    opinion = second_opinion(tmp_path / "s.onnx", tmp_path / "o.onnx", declared=DECLARED)
-    assert opinion.agrees is False
 
 
 def test_a_difference_below_float64_is_not_called_right(proof):

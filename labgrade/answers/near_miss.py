@@ -1,0 +1,229 @@
+"""Where no form is present: what lies there instead, so that no attempt is called missing."""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
+
+from labgrade.answers import entry, file
+from labgrade.answers.reading import code
+from labgrade.answers.reading.documents import Document, Unreadable, locate, read_bytes, read_document
+from labgrade.answers.reading.phrases import words_pattern
+from labgrade.answers.reading.sections import sections
+from labgrade.answers.reports import find_reports
+from labgrade.core.errors import SpecError, did_you_mean
+from labgrade.core.task import BuildForm, CallForm, EntryForm, FileForm, RunForm, TextForm
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from labgrade.core.results import Submission
+    from labgrade.core.task import AnswerType, Form, Plain
+
+_LARGEST_SOURCE = 2 << 20
+_OTHER_REPORTS = (".pdf", ".docx", ".doc", ".odt", ".rtf", ".html", ".htm", ".tex", ".md", ".markdown")
+_LISTED = 6
+_REACH = 200
+_COMMA = re.compile(r"\d+,\d+(?![\d,])")
+_NUMBER_LIKE = re.compile(r"[^\w\n]{0,20}?(\d[\d.,']*(?: ?[A-Za-z]{1,8})?)")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Note:
+    """What lies there.
+
+    `unread`: a value was said, only not so that it can be read; a person can. `blank`: a template that is as it was.
+    """
+
+    text: str
+    unread: bool = False
+    blank: bool = False
+
+
+def notes(forms: list[Form], kind: AnswerType, submission: Submission) -> list[Note]:
+    """What each form finds in its place, in the order of the forms, each once."""
+    found = [note for form in forms for note in _notes(form, kind, submission)]
+    found += _unannounced([form for form in forms if isinstance(form, TextForm) and form.file is None], submission)
+    return sorted(dict.fromkeys(found), key=lambda note: (not note.unread, note.blank))
+
+
+def _notes(form: Form, kind: AnswerType, submission: Submission) -> Iterator[Note]:
+    if isinstance(form, TextForm):
+        yield from _text(form, kind, submission)
+        return
+    match form:
+        case CallForm():
+            note = _instead(form.file, submission) or _function(form, submission)
+        case RunForm():
+            note = _instead(form.file, submission)
+        case BuildForm():
+            note = _sources(form, submission)
+        case FileForm():
+            note = _instead(form.pattern, submission)
+        case EntryForm():
+            note = _entry(form, submission)
+    if note is not None:
+        yield note
+
+
+def _instead(wanted: str, submission: Submission) -> Note | None:
+    said = file.notebook_instead(submission, wanted)
+    return Note(text=said) if said else None
+
+
+def _sources(form: BuildForm, submission: Submission) -> Note | None:
+    """C++ that lies in a folder that is not built."""
+    found = [name for name in submission.files if name.endswith((".cpp", ".cc", ".cxx"))]
+    if not found or not form.folder:
+        return None
+    return Note(text=f"'{found[0]}' is C++: put it into a folder '{form.folder}', where it is built")
+
+
+def _function(form: CallForm, submission: Submission) -> Note | None:
+    """A function of almost that name, or one that is inside of a class; else which functions there are."""
+    path = locate(submission, form.file)
+    if not isinstance(path, str):
+        return None
+    source = read_bytes(submission, path, _LARGEST_SOURCE)
+    if isinstance(source, Unreadable):
+        return Note(text=source.reason)
+    try:
+        tree = code.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+    inner = {
+        method.name: node.name
+        for node in tree.body
+        if isinstance(node, ast.ClassDef)
+        for method in node.body
+        if isinstance(method, ast.FunctionDef)
+    }
+    if form.function in inner:
+        owner = inner[form.function]
+        return Note(text=f"'{form.function}' stands in the class '{owner}' of {path}; define it outside of any class")
+    names = [node.name for node in tree.body if isinstance(node, ast.FunctionDef)]
+    if form.function in names:
+        return Note(text=f"'{form.function}' in {path} is as in the template", blank=True)
+    same = next((name for name in names if _plain(name) == _plain(form.function)), None)
+    offer = f"; did you mean '{same}'?" if same else did_you_mean(form.function, names)
+    if offer:
+        return Note(text=f"{path} has no '{form.function}'{offer} rename it to '{form.function}'")
+    listed = ", ".join(f"'{name}'" for name in names[:_LISTED]) + (", ..." if len(names) > _LISTED else "")
+    return Note(text=f"{path} has no function '{form.function}'; it has {listed or 'none'}")
+
+
+def _plain(name: str) -> str:
+    return name.replace("_", "").lower()
+
+
+def _entry(form: EntryForm, submission: Submission) -> Note | None:
+    """What the file of entries holds where the entry is not."""
+    found = next((found for each in entry.FILES if (found := locate(submission, each)) is not None), None)
+    if not isinstance(found, str):
+        return None
+    try:
+        data = entry.read(submission, found)
+    except (SpecError, OSError, ValueError):
+        return None
+    example = f"`{form.path.partition('.')[0]}: {{{form.path.rpartition('.')[2]}: ...}}`"
+    if data is None:
+        return Note(text=f"'{found}' is empty")
+    if not isinstance(data, dict):
+        held = "a list" if isinstance(data, list) else "a single value"
+        return Note(text=f"'{found}' holds {held}; write {example}")
+    known = _entries(data)
+    if form.path in known:
+        return Note(text=f"'{form.path}' in {found} has no value", blank=True)
+    offer = did_you_mean(form.path, known)
+    return Note(text=f"'{found}' has no '{form.path}'{offer}") if offer else None
+
+
+def _entries(data: dict[str, Plain], before: str = "") -> list[str]:
+    names: list[str] = []
+    for key, value in data.items():
+        names += _entries(value, f"{before}{key}.") if isinstance(value, dict) else [f"{before}{key}"]
+    return names
+
+
+# ---- text ------------------------------------------------------------------------------------------------------
+
+
+def _text(form: TextForm, kind: AnswerType, submission: Submission) -> Iterator[Note]:
+    if form.file is not None:
+        said = file.notebook_instead(submission, form.file)
+        if said:
+            yield Note(text=said)
+        paths = [form.file]
+    else:
+        paths = list(find_reports(submission))
+        if not paths:
+            yield from _other_report(submission)
+    for path in paths:
+        document = read_document(submission, path)
+        if not isinstance(document, Document):
+            continue
+        if form.after is not None and isinstance(kind, str):
+            yield from _said(form, form.after, document)
+        elif not sections(document, form.report or ()):
+            yield Note(text=_no_heading(form, document))
+
+
+def _other_report(submission: Submission) -> Iterator[Note]:
+    other = [name for name in submission.files if PurePosixPath(name).suffix.lower() in _OTHER_REPORTS]
+    if other:
+        listed = ", ".join(f"'{name}'" for name in other[:_LISTED])
+        yield Note(text=f"a report must be called report.md or report.txt and be plain text; there is {listed}")
+
+
+def _said(form: TextForm, words: str, document: Document) -> Iterator[Note]:
+    """The words stand there: outside of the section, or before something that is not read as a number."""
+    spans = sections(document, form.report or ())
+    for span in spans:
+        for match in words_pattern(words).finditer(document.text, span.start, span.end):
+            rest = document.text[match.end() : match.end() + _REACH].partition("\n")[0]
+            why = _unreadable(rest)
+            if why:
+                where = f"line {document.line(match.start())} of {document.path}"
+                yield Note(text=f"on {where}, behind '{words}', stands {why}", unread=True)
+                return
+    if not spans:
+        yield Note(text=_no_heading(form, document))
+        first = words_pattern(words).search(document.text)
+        if first is not None:
+            yield Note(text=f"the words '{words}' stand on line {document.line(first.start())}")
+
+
+def _unannounced(forms: list[TextForm], submission: Submission) -> Iterator[Note]:
+    """A section that holds numbers, and none of the words behind which the answer is looked for."""
+    words = [form.after for form in forms if form.after is not None]
+    if not words or len(words) < len(forms):
+        return
+    heading = " / ".join(forms[0].report or ())
+    for path in find_reports(submission):
+        document = read_document(submission, path)
+        if not isinstance(document, Document):
+            continue
+        for span in sections(document, forms[0].report or ()):
+            text = document.text[span.start : span.end]
+            lines = [line for line in text.splitlines() if not line.lstrip().startswith("#")]
+            told = any(words_pattern(each).search(text) for each in words)
+            if not told and any(letter.isdigit() for line in lines for letter in line):
+                under = f" under '{heading}'" if heading else ""
+                missing = f"in {path}{under} the words '{words[0]}' are missing: write them before the answer"
+                yield Note(text=missing)
+                return
+
+
+def _no_heading(form: TextForm, document: Document) -> str:
+    return f"no heading of {document.path} begins with '{' / '.join(form.report or ())}'"
+
+
+def _unreadable(rest: str) -> str:
+    """What keeps a number behind the words from being read."""
+    match = _NUMBER_LIKE.match(rest)
+    if match is None or not _COMMA.match(match[1]):
+        return ""
+    return f"'{match[1]}', which can't be read: write decimals with a point"

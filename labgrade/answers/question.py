@@ -1,0 +1,56 @@
+"""What is wanted of one submission, and what runs the student's code that answers it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
+
+from labgrade.core.task import Limits
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from labgrade.answers.reader.reader import Reader
+    from labgrade.answers.run import Runs
+    from labgrade.core.results import Submission
+    from labgrade.core.task import AnswerSpec, SubjectSpec
+    from labgrade.sandbox.runner import Runner
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """One answer that is wanted of one submission, for one subject.
+
+    `live_only`: only forms that can be computed again for another subject count (cases). `model`: the files of an ONNX
+    subject, by name, for a call that takes their path. `limits`: of what runs to find the answer.
+    """
+
+    wanted: AnswerSpec
+    submission: Submission
+    subject: SubjectSpec | None = None
+    limits: Limits = field(default_factory=Limits)
+    model: Mapping[str, Path] = field(default_factory=dict)
+    live_only: bool = False
+
+    @property
+    def about(self) -> str:
+        """The model in question, or "": a value that a text gives for another one is doubted."""
+        return about(self.subject)
+
+
+def about(subject: SubjectSpec | None) -> str:
+    """The model in question, or ""."""
+    return subject.model if subject is not None and not subject.is_config else ""
+
+
+class Running(Protocol):
+    """What runs students' code: functions and C++ by `runner`, programs by `runs`; what they write goes to `store`.
+
+    `reader` reads what they wrote down.
+    """
+
+    reader: Reader
+    runner: Runner
+    runs: Runs
+    store: Path

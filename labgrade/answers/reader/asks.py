@@ -1,0 +1,91 @@
+"""What a reader is asked of a hand-in: words and types, never an expected value. `perform` reads it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from labgrade.answers import entry, file, near_miss, printed, text
+from labgrade.core.task import BuildForm, EntryForm, FileForm, RunForm, TextForm
+
+if TYPE_CHECKING:
+    from labgrade.answers.near_miss import Note
+    from labgrade.answers.text import Seen
+    from labgrade.core.results import Answered, Submission
+    from labgrade.core.task import AnswerType, Form
+
+    Reply: TypeAlias = Answered | Seen | tuple[Note, ...] | tuple[str, ...] | None
+
+Wanted: TypeAlias = Literal["value", "printed", "notes", "seen", "passages"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ask:
+    """One thing to be read of a hand-in.
+
+    `value`: the answer of the only form; `printed`: the same of what a program printed; `notes`: what lies where the
+    forms look in vain; `seen`: what a text holds instead of a value; `passages`: the texts in which forms look.
+    `about`: the model in question, or "".
+    """
+
+    wanted: Wanted
+    kind: AnswerType
+    forms: tuple[Form, ...]
+    about: str = ""
+
+    @property
+    def place(self) -> str:
+        """What is read for it: where this can't be read for one ask, it can't for others."""
+        if self.wanted not in {"value", "seen"}:
+            return self.wanted
+        form = self.forms[0]
+        match form:
+            case EntryForm():
+                return "the file of entries"
+            case FileForm():
+                return f"'{form.pattern}'"
+            case TextForm():
+                return f"'{form.file}'" if form.file is not None else "the report"
+        return self.wanted  # pragma: no cover - no other form is read
+
+
+def ask_value(kind: AnswerType, form: Form, about: str = "") -> Ask:
+    """For the answer in a form; what names no model takes none, so that it is read once for all."""
+    return Ask(wanted="value", kind=kind, forms=(form,), about=about if isinstance(form, TextForm) else "")
+
+
+def ask_notes(kind: AnswerType, forms: list[Form]) -> Ask:
+    """For what lies where these forms look."""
+    return Ask(wanted="notes", kind=kind, forms=tuple(map(without_files, forms)))
+
+
+def without_files(form: Form) -> Form:
+    """The form without the grader's files that a program finds beside itself, which is nothing that is read for."""
+    return replace(form, provide={}) if isinstance(form, RunForm | BuildForm) else form
+
+
+def ask_seen(kind: AnswerType, form: TextForm) -> Ask:
+    """For what a text says that is no value behind the form's words."""
+    return Ask(wanted="seen", kind=kind, forms=(form,))
+
+
+def perform(ask: Ask, submission: Submission) -> Reply:
+    """The reply to one ask."""
+    match ask.wanted, ask.forms[0] if ask.forms else None:
+        case "value", EntryForm() as form:
+            return entry.obtain(ask.kind, form, submission)
+        case "value", FileForm() as form:
+            return file.obtain(ask.kind, form, submission)
+        case "value", TextForm() as form:
+            return text.obtain(ask.kind, form, submission, about=ask.about)
+        case "printed", EntryForm() as form:
+            return printed.obtain(ask.kind, form, submission)
+        case "seen", TextForm() as form:
+            return text.seen_instead(ask.kind, form, submission)
+        case "notes", _:
+            return tuple(near_miss.notes(list(ask.forms), ask.kind, submission))
+        case "passages", _:
+            forms = (form.reads if isinstance(form, RunForm) else form for form in ask.forms)
+            return text.passages([form for form in forms if isinstance(form, TextForm)], submission)
+    message = f"nothing is read for {ask}"
+    raise ValueError(message)

@@ -1,0 +1,49 @@
+"""The reader within the jail: imported by its server before the jail is closed, and run once for each hand-in."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from labgrade.answers.reader.asks import perform
+from labgrade.answers.reader.replies import decode, encode
+from labgrade.core.results import Submission
+from labgrade.sandbox.child import jobs
+from labgrade.sandbox.child.wire import RawArray, pack
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+_REASON_CHARS = 500
+
+
+def read(job: Mapping[str, Any], folder: Path) -> Iterator[bytes]:
+    """A frame for each ask, as soon as it is done: what ends this process costs only the ask at which it ends."""
+    submission = Submission(name="", folder=folder, files=tuple(job["files"]))
+    for each in job["asks"]:
+        try:
+            data, arrays = encode(perform(decode(each.encode()), submission))
+        except (MemoryError, RecursionError):
+            yield pack({"event": "starved"}, _refuse)
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is labgrade's: a FAULT, and the next ask goes on
+            yield pack({"event": "broke", "problem": f"{type(error).__name__}: {error}"[:_REASON_CHARS]}, _refuse)
+        else:
+            yield pack({"event": "read", "data": _raw(data), "arrays": [_array(each) for each in arrays]}, _refuse)
+
+
+def _raw(data: bytes) -> RawArray:
+    return RawArray("|u1", (len(data),), data)
+
+
+def _array(value: Any) -> list[object]:
+    found = np.ascontiguousarray(value)
+    return [found.dtype.str, list(value.shape), _raw(found.tobytes())]
+
+
+def _refuse(item: object) -> object:
+    raise TypeError(type(item).__name__)
+
+
+jobs.add("read", read)

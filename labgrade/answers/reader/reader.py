@@ -1,0 +1,161 @@
+"""The grader's end of the reader: each thing is read once of a hand-in, in a jail, with limits for the hand-in."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from labgrade.answers.reader.asks import perform
+from labgrade.answers.reader.replies import GarbledError, array, decode, encode
+from labgrade.core.errors import FaultError
+from labgrade.core.results import NoAnswer
+from labgrade.core.task import Limits, TextForm
+from labgrade.sandbox.requests import ReadRequest
+from labgrade.verdict import Outcome, without_value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from labgrade.answers.reader.asks import Ask
+    from labgrade.core.results import Execution, Submission
+    from labgrade.sandbox.runner import Runner
+
+LIMITS = Limits(seconds=5, memory=512 << 20)
+_MOST_GIVEN_UP = 3  # places that take too long; what else such a hand-in holds is not read either
+_REMEMBERED = 4  # hand-ins, and what programs printed
+_WHY = {
+    "timeout": f"it takes more than {LIMITS.seconds:g} s of computing to read",
+    "memory": f"it takes more than {LIMITS.memory >> 20} MiB of memory to read",
+}
+_STARVED = "it is nested too deeply, or takes more memory than there is"
+_BROKE = "what reads it broke off"
+_Key: TypeAlias = "tuple[str, tuple[str, ...]]"
+
+
+class _Known:
+    """What is known of one hand-in, and what else will be asked of it; one thread reads it at a time."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.replies: dict[str, object] = {}
+        self.expected: dict[str, Ask] = {}
+
+
+class Reader:
+    """Reads hand-ins in a jail of `runner`; without one in this process, as tests may."""
+
+    def __init__(self, runner: Runner | None) -> None:
+        self._runner = runner
+        self._lock = threading.Lock()
+        self._known: OrderedDict[_Key, _Known] = OrderedDict()
+
+    def forget(self) -> None:
+        """Let go of what was read."""
+        with self._lock:
+            self._known.clear()
+
+    def expect(self, submission: Submission, asks: Iterable[Ask]) -> None:
+        """Have these read along with the first that is asked of this hand-in."""
+        if self._runner is not None:
+            known = self._of(submission)
+            with known.lock:
+                known.expected |= {repr(ask): ask for ask in asks if repr(ask) not in known.replies}
+
+    def ask(self, submission: Submission, ask: Ask) -> Any:
+        """The reply. What can't be read within the limits is wrong or nothing, with the reason; never a fault.
+
+        Raises:
+            FaultError: labgrade's own code failed, or the sandbox did.
+        """
+        if self._runner is None:
+            return perform(ask, submission)
+        known, name = self._of(submission), repr(ask)
+        with known.lock:
+            if name not in known.replies:
+                wanted = [ask, *(each for key, each in known.expected.items() if key != name)]
+                known.expected.clear()
+                replies = _Reading(self._runner, submission, wanted).replies()
+                known.replies |= {repr(each): reply for each, reply in zip(wanted, replies, strict=True)}
+            reply = known.replies[name]
+        if isinstance(reply, FaultError):
+            raise reply
+        return reply
+
+    def _of(self, submission: Submission) -> _Known:
+        key = (str(submission.folder), submission.files)
+        with self._lock:
+            known = self._known.setdefault(key, _Known())
+            self._known.move_to_end(key)
+            while len(self._known) > _REMEMBERED:
+                self._known.popitem(last=False)
+            return known
+
+
+class _Reading:
+    """Everything that is wanted of one hand-in. What an accident may have ended is tried once more."""
+
+    def __init__(self, runner: Runner, submission: Submission, asks: Sequence[Ask]) -> None:
+        self._runner, self._submission, self._asks = runner, submission, asks
+        self._replies: dict[int, object] = {}
+
+    def replies(self) -> list[object]:
+        """One for each ask; a FaultError for those at which labgrade failed."""
+        tried, given_up = -1, 0
+        while waiting := [place for place in range(len(self._asks)) if place not in self._replies]:
+            done = self._read(waiting)
+            if done.status == "fault":
+                self._replies |= dict.fromkeys(waiting, FaultError(done.reason))
+                break
+            frames = done.value if isinstance(done.value, list) else []
+            for place, frame in zip(waiting, frames, strict=False):
+                self._replies[place] = self._reply(self._asks[place], frame)
+            if len(frames) < len(waiting):
+                ended_at = waiting[len(frames)]
+                if ended_at == tried or done.status in _WHY:
+                    given_up += 1
+                    self._give_up(ended_at, _WHY.get(done.status, _BROKE), everywhere=given_up == _MOST_GIVEN_UP)
+                tried = ended_at
+        return [self._replies[place] for place in range(len(self._asks))]
+
+    def _read(self, waiting: list[int]) -> Execution:
+        request = ReadRequest(
+            folder=self._submission.folder,
+            files=self._submission.files,
+            asks=tuple(encode(self._asks[place])[0].decode() for place in waiting),
+            limits=LIMITS,
+        )
+        return self._runner.read(request)
+
+    def _reply(self, ask: Ask, frame: Any) -> object:
+        try:
+            match frame:
+                case {"event": "read", "data": data, "arrays": list(parts)}:
+                    arrays = [array(dtype, shape, raw.tobytes()) for dtype, shape, raw in parts]
+                    return decode(data.tobytes(), arrays, self._submission.folder, self._submission.files)
+                case {"event": "broke", "problem": str(problem)}:
+                    return FaultError(f"reading it failed: {problem}")
+                case {"event": "starved"}:
+                    return _unread(ask, _STARVED)
+        except (GarbledError, ValueError, AttributeError) as error:
+            return FaultError(f"what read it sent no reply: {error}")
+        return FaultError("what read it sent no reply")
+
+    def _give_up(self, ended_at: int, why: str, *, everywhere: bool) -> None:
+        """On all that is read at the same place, or on the hand-in."""
+        place = self._asks[ended_at].place
+        for number, ask in enumerate(self._asks):
+            if everywhere or ask.place == place:
+                self._replies.setdefault(number, _unread(ask, why))
+
+
+def _unread(ask: Ask, why: str) -> object:
+    """The reply where a place can't be read."""
+    if ask.wanted in {"notes", "passages"}:
+        return ()
+    if ask.wanted == "seen":
+        return None
+    form = ask.forms[0]
+    if isinstance(form, TextForm) and form.find is not None:  # the author's pattern may be what takes so long
+        return FaultError(f"'{form.find}' was not found in {ask.place}: {why}")
+    return NoAnswer(verdict=without_value(Outcome.INCORRECT, f"{ask.place} can't be read: {why}"), origin=ask.place)

@@ -1,0 +1,118 @@
+"""Asks and replies as bytes: tagged lists in JSON, arrays beside them. Only classes of the list below are ever made."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import fields, is_dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from labgrade.answers.near_miss import Note
+from labgrade.answers.reader.asks import Ask
+from labgrade.answers.text import Seen
+from labgrade.core.results import Answer, NoAnswer
+from labgrade.core.task import BuildForm, CallForm, EntryForm, FileForm, RunForm, TableOfType, TableType, TextForm
+from labgrade.values import Artifact, Number, Row, Table
+from labgrade.verdict import Outcome, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+    from pathlib import Path
+
+    from labgrade.values import Array
+
+_FORMS = (BuildForm, CallForm, EntryForm, FileForm, RunForm, TextForm)
+_CLASSES: dict[str, Any] = {
+    each.__name__: each
+    for each in (Answer, Ask, NoAnswer, Note, Number, Row, Seen, Table, TableOfType, TableType, Verdict, *_FORMS)
+}
+_TUPLE, _LIST, _MAP, _FRACTION, _OUTCOME, _ARRAY, _ARTIFACT = "()", "[]", "{}", "/", "Outcome", "#", "Artifact"
+_NUMBERS = "biufc"
+
+
+class GarbledError(Exception):
+    """It is no reply: the process that sent it was no longer what was started."""
+
+
+def encode(value: object) -> tuple[bytes, list[Array]]:
+    """The bytes of a value, and the arrays in it."""
+    arrays: list[Array] = []
+    return json.dumps(_plain(value, arrays), separators=(",", ":")).encode(), arrays
+
+
+def _plain(value: Any, arrays: list[Array]) -> object:
+    if isinstance(value, Outcome):
+        return [_OUTCOME, value.value]
+    if value is None or isinstance(value, str | bool | int | float):
+        return value
+    if isinstance(value, Fraction):
+        return [_FRACTION, f"{value.numerator:x}", f"{value.denominator:x}"]  # digits without a limit
+    if isinstance(value, tuple | list):
+        return [_TUPLE if isinstance(value, tuple) else _LIST, *(_plain(each, arrays) for each in value)]
+    if isinstance(value, Artifact):
+        return [_ARTIFACT, value.name]
+    if is_dataclass(value):
+        return [type(value).__name__, *(_plain(getattr(value, each.name), arrays) for each in fields(value))]
+    if hasattr(value, "items"):
+        return [_MAP, *([key, _plain(each, arrays)] for key, each in value.items())]
+    arrays.append(value)
+    return [_ARRAY, len(arrays) - 1]
+
+
+def decode(data: bytes, arrays: Sequence[Array] = (), folder: Path | None = None, files: Collection[str] = ()) -> Any:
+    """The value. `folder` and `files` are the hand-in's, of which an artifact is one.
+
+    Raises:
+        GarbledError: it is no such value.
+    """
+    try:
+        return _Decoder(arrays, folder, files).value(json.loads(data))
+    except (ValueError, TypeError, IndexError, RecursionError, ZeroDivisionError) as error:
+        raise GarbledError(str(error)[:200]) from None
+
+
+class _Decoder:
+    def __init__(self, arrays: Sequence[Array], folder: Path | None, files: Collection[str]) -> None:
+        self._arrays, self._folder, self._files = arrays, folder, files
+
+    def value(self, plain: Any) -> Any:
+        if not isinstance(plain, list):
+            return plain
+        tag, *parts = plain
+        if tag in _CLASSES:
+            made = _CLASSES[tag]
+            return made(**dict(zip((each.name for each in fields(made)), map(self.value, parts), strict=True)))
+        match tag, parts:
+            case "()", _:
+                return tuple(map(self.value, parts))
+            case "[]", _:
+                return list(map(self.value, parts))
+            case "{}", _:
+                return {str(key): self.value(each) for key, each in parts}
+            case "/", [str(over), str(under)]:
+                return Fraction(int(over, 16), int(under, 16))
+            case "Outcome", [name]:
+                return Outcome(name)
+            case "#", [int(place)] if place >= 0:
+                return self._arrays[place]
+            case "Artifact", [str(name)] if self._folder is not None and name in self._files:
+                return Artifact(path=self._folder / name, name=name)
+        raise ValueError(tag)
+
+
+def array(dtype: str, shape: Sequence[int], data: bytes) -> Array:
+    """An array of numbers out of its parts.
+
+    Raises:
+        GarbledError: they don't fit one another.
+    """
+    import numpy as np
+
+    try:
+        kind = np.dtype(dtype)
+        if kind.kind not in _NUMBERS or math.prod(shape) * kind.itemsize != len(data):
+            raise GarbledError(dtype)
+        return np.frombuffer(data, kind).reshape(tuple(shape)).copy()
+    except (TypeError, ValueError) as error:
+        raise GarbledError(str(error)[:200]) from None

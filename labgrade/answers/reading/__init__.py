@@ -1,0 +1,1 @@
+"""Free text to typed values: sections, phrases, tables, numbers."""

@@ -1,0 +1,75 @@
+"""Cells of a printed table: the text of one, as a value of its column's type."""
+
+from __future__ import annotations
+
+import re
+
+from labgrade.answers.reading.numbers import as_ascii, explain_number
+from labgrade.answers.reading.plain_values import cut, read_shape
+from labgrade.answers.reading.typed import WrongTypeError, as_scalar
+from labgrade.values import Row, Scalar
+
+_OPEN = frozenset({"", "-", "--", "---", "n/a", "na", "none", "null", "(recursive)", "recursive"})
+_TREE = re.compile(r"^[\s\u2500-\u257f|+`>*-]+")
+_LISTED = re.compile(r"\d{1,4}[.)]\s+(?=\S)")
+_LABELLED = re.compile(r"(?:name|layer|module)s?\s*[=:]\s*(?=\S)", re.IGNORECASE)
+_CLASS = re.compile(
+    r"<class ['\"](?:[\w]{1,60}\.){0,8}(\w{1,60})['\"]>|\b(?:torch\.)?nn\.(?:modules\.\w{1,60}\.)?(?=[A-Z])"
+)
+_MARKUP = "*_` \t\n\u00a0\u3000"
+
+
+def row_of(name: str, cells: dict[str, str], kinds: dict[str, str], units: dict[str, str]) -> Row:
+    """A row from its cells as they were printed. `units`: what the header says of a column (`M`, `MB`).
+
+    Raises:
+        WrongTypeError: a cell is no value of its column; names row and column.
+    """
+    typed: dict[str, Scalar | None] = {}
+    for column, kind in kinds.items():
+        try:
+            typed[column] = cell_value(cells.get(column, ""), kind, units.get(column, ""))
+        except WrongTypeError as error:
+            message = f"row '{cut(name)}', column '{column}': {error}"
+            raise WrongTypeError(message) from None
+    return Row(name=name, cells=typed)
+
+
+def cell_value(written: str, kind: str, unit: str = "") -> Scalar | None:
+    """The value of a cell; None where it was left open (`--`, `(recursive)`).
+
+    Raises:
+        WrongTypeError: it is no value of that kind.
+    """
+    plain = as_ascii(written).strip(_MARKUP)
+    if plain.lower() in _OPEN:
+        return None
+    if kind == "shape" and (shape := read_shape(plain)) is not None:
+        return shape
+    if kind in ("count", "bytes") and unit:
+        found = explain_number(plain, kind, unit=unit)
+        if found.number is not None:
+            return found.number
+    return as_scalar(plain, kind)
+
+
+def row_name(written: str) -> str:
+    """A row's name without the tree, the list marks or the quotes that a printer drew around it: `nn.Conv2d`."""
+    name = without_tree(written).strip(_MARKUP).rstrip(":").strip()
+    name = _begun(_LABELLED, _begun(_LISTED, name))
+    return without_package(name).strip("'\"{,").strip()
+
+
+def without_package(name: str) -> str:
+    """A class by its own name: `Conv2d` of `nn.Conv2d` and of `<class 'torch.nn.modules.conv.Conv2d'>`."""
+    return _CLASS.sub(lambda match: match[1] or "", name)
+
+
+def _begun(mark: re.Pattern[str], name: str) -> str:
+    begin = mark.match(name)
+    return name[begin.end() :] if begin else name
+
+
+def without_tree(line: str) -> str:
+    """A line without the tree or the list marks that a printer drew before it."""
+    return _TREE.sub("", line)

@@ -1,0 +1,219 @@
+"""What a line says behind some words: the number that is meant, what says it again, what stands against it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from labgrade.answers.reading.numbers import Found, find_numbers, label_unit
+from labgrade.values import Number
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+REMARK = re.compile(r"[(\[]([^()\[\]\n]{0,80})[)\]]")
+_TAG = re.compile(r"</?\w[^<>\n]{0,80}>")
+_CLAUSE = re.compile(r"[,;:|\uff0c\uff1a\uff1b\u3001\u3002]")
+_WORDS = re.compile(
+    r"""\b(?:not|never|(?:is|are|was|were|do|does|did|ca|wo|should|would|could)n['\u2019]?t|cannot|no\ longer|less|fewer
+         |more(?!\ precisely|\ exactly)|greater|smaller|larger|most|least|exceeds?|between|should|would|could|might
+         |maybe|perhaps|possibly|probably|guess|unsure|expected|supposed|either|one\ of|half|twice|double|wrong
+         |incorrect|false|instead|unlike|other\ than)\b
+      | \b(?:under|over|below|above|up\ to)\W*$
+      | 不(?![含包計计考算])|非(?!常)
+      | 小於|小于|少於|少于|低於|低于|大於|大于|多於|多于|高於|高于|超過|超过|至少|至多|最多|最少|應該|应该
+      | 應為|应为|可能|也許|也许|介於|介于""",
+    re.VERBOSE | re.IGNORECASE,
+)
+_SIGN = re.compile(
+    r"""(?:≠|!=|≤|≥|<=(?!>)|(?<![-=<])>=?|<|±|&[lg][te];|\\(?:neq?|leq?|geq?|lt|gt|pm)(?![a-z]))[\s*_`$~"'(\\]*$"""
+)
+_LABEL = re.compile(
+    r"\b(?:expected|published|reference|official|wrong|incorrect|old|previous|earlier|former|not|never|isn't|without)"
+    r"(?:\s+the)?[\s*_`\"'(]*$",
+    re.IGNORECASE,
+)
+_BEHIND = re.compile(
+    r"""[\s*_`$)(,]*(?:\? | ± | \+/-\s*\d | \\pm\b
+        | (?:which\ |that\ |this\ |it\ )?(?:is|was|looks|seems)\ (?:wrong|incorrect|not|too|false)\b
+        | (?:wrong|incorrect|times|plus|minus|divided\ by|multiplied\ by|or\ (?:more|less|higher|lower)|at\ most
+            |at\ least|per\ (?:layer|module|block|channel|pixel|weight|second))\b
+        | 以上|以下|不對|不对|錯|错)""",
+    re.VERBOSE | re.IGNORECASE,
+)
+_MODEL = re.compile(
+    r"(?<![A-Za-z])(?:(wide[ _-]?)?resnet|resnext|vgg|alexnet|mobilenet|densenet|squeezenet|shufflenet|efficientnet"
+    r"|mnasnet|regnet|convnext|inception[ _-]?v[234]|googlenet|lenet|maxvit|vit|swin)[ _-]?v?\d{0,3}",
+    re.IGNORECASE,
+)
+_PLAIN = re.compile(r"[\W_]+")
+
+
+def doubt_about(label: str, before: str, after: str, about: str = "") -> str:
+    """What makes one doubt that a number is the answer, as written; "" where nothing does.
+
+    `label` leads to the words that are looked for, `before` from there to the number, `after` on from it. `about` is
+    the model in question: a number said of another one is none.
+    """
+    leads = _TAG.sub(" ", REMARK.sub(" ", before))
+    clause = _CLAUSE.split(leads)[-1]
+    found = _SIGN.search(leads) or _WORDS.search(clause) or _LABEL.search(label) or _BEHIND.match(after)
+    return found[0].strip() if found else other_model(label + leads, about)
+
+
+def other_model(text: str, about: str) -> str:
+    """The name of a model that the text speaks of, where it is another one than `about`; else ""."""
+    names = [match[0].strip(" _-") for match in _MODEL.finditer(text)] if about else []
+    own = _PLAIN.sub("", about.lower())
+    others = [name for name in names if _PLAIN.sub("", name.lower()) not in own]
+    return others[0] if others and len(others) == len(names) else ""
+
+
+_LEAST_DIGITS = 4
+JOINED = re.compile(
+    r"(?:[=:|≈→⇒]|->|\b(?:is|are|was|were|equals?|about|approximately|around)|[是為为約约共])[\s*_`$~]*$", re.IGNORECASE
+)
+_SENTENCE_END = re.compile(r"(?<!approx)(?<!\bca)(?<!\bno)(?<!\be\.g)(?<!\bi\.e)[.!?]\s+(?=[A-Z0-9])|[\u3002\uff1b;]")
+_SIGNS = r"(?:[*/x\u00d7·÷+-]|\\times|\\cdot|\\div|\\ast)"
+_ADDED_NEXT = re.compile(rf"\s*{_SIGNS}\s*[\d(]|\s*(?:\([^()\n]{{0,60}}\)|\w{{1,20}})?\s*\+\s*\S")
+_ADDED_BEFORE = re.compile(r"(?:[\d)]\s*(?:[*/x\u00d7·÷-]|\\times|\\cdot|\\div|\\ast)|\+)\s*$")
+_EITHER = re.compile(r"\s*[/-]\s*")
+_NOT_FINITE = re.compile(r"[-+]?(?:nan|inf|infinity)\b", re.IGNORECASE)
+_NONE = re.compile(r"(?:none|zero|nil|零|無|无|沒有|没有)(?=[\s*_`|]*(?:[.,;)\u3002\uff0c\uff1b]|$))", re.IGNORECASE)
+_CELL_UNIT = re.compile(r"\s*\|\s*([^|\s][^|\n]{0,15}?)\s*\|")
+_WORD = re.compile(r"[A-Za-z']+|[^\W\dA-Za-z_]+")
+_LINKS = re.compile(
+    r"""(?:or|and|to|up|till|until|through|vs|versus|maybe|perhaps|possibly|probably|but|then|now|not|actually|rather
+        |instead|i|we|my|mine|our|got|get|have|had|it|its|is|was|are|were|be|been|should|would|could|might|may|else
+        |either|also|even|about|around|approximately|approx|roughly|nearly|almost|exactly|equals?|only|before|after
+        |later|originally|correct|corrected|wrong|think|suppose|guess|pm|ie|[a-g]|或|或者|或是|到|至|和|與|与|但|而|是|即|約|约|大約)$""",
+    re.VERBOSE | re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """A number that may be meant. `near`: nothing but signs lead to it; `doubt`: why it may not be the answer."""
+
+    found: Found
+    near: bool = True
+    doubt: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What is asked for: the kind of value, the unit that the words state, what they count, of which model."""
+
+    kind: str
+    unit: str = ""
+    noun: str = ""
+    about: str = ""
+
+
+def claims(label: str, line: str, position: int, asked: Wanted, *, paired: bool = False) -> list[Claim]:
+    """The numbers that a line says from `position` on, the one that is meant first.
+
+    `label` leads to the words, `line` is what stands behind them. Terms of a sum and small numbers in passing are
+    left out. Of several that stand side by side (`5 or 6`, `5 (maybe 6)`) each is one; a number with words of its own
+    (`5 (with aux: 6)`) speaks of something else. `paired`: the words name two things, and the first number is meant.
+    """
+    rest = line[position:]
+    stop = _SENTENCE_END.search(rest)
+    rest = rest[: stop.start()] if stop else rest
+    said = _not_counted(rest, asked.kind)
+    if said is not None:
+        return [Claim(found=said)]
+    found = _without_terms(
+        rest, list(find_numbers(rest, asked.kind, unit=_unit_of_cell(rest) or asked.unit)), paired=paired
+    )
+    good = [each for each in found if each.number is not None]
+    fitting = [each for each in good if not _counts_other(each, asked)]
+    joined = [each for each in fitting if each.start == 0 or JOINED.search(rest[: each.start])]
+    first = next((each for each in joined if each.start == 0 or stands_out(rest, each)), next(iter(joined), None))
+    near = first is not None
+    if first is None and found and found[0].start == 0 and found[0].problem:
+        return [Claim(found=found[0])]
+    first = first or next((each for each in fitting if stands_out(rest, each)), None)
+    if first is None:
+        return [
+            Claim(found=each, doubt=f"{each.noun}, not {asked.noun}") for each in good[:1] if stands_out(rest, each)
+        ]
+    doubt = doubt_about(label, line[:position] + rest[: first.start], rest[first.end :], asked.about)
+    others = () if paired else _beside(rest, first, fitting, asked.kind)
+    return [Claim(found=each, near=near, doubt=doubt) for each in (first, *others)]
+
+
+def stands_out(text: str, found: Found) -> bool:
+    """Whether a number is more than one in passing: it has four digits, a unit or a decimal point."""
+    written = text[found.start : found.end]
+    return sum(letter.isdigit() for letter in written) >= _LEAST_DIGITS or not written.isdigit()
+
+
+def _not_counted(rest: str, kind: str) -> Found | None:
+    """What stands for a number without digits: `none` and `zero`, `nan`."""
+    none = _NONE.match(rest)
+    if none is not None and kind in ("count", "bytes"):
+        return Found(start=0, end=none.end(), number=Number(value=Fraction(0), text=none[0]))
+    no_number = _NOT_FINITE.match(rest)
+    if no_number is None:
+        return None
+    return Found(start=0, end=no_number.end(), problem=f"'{no_number[0]}' is not a number that can be judged")
+
+
+def _counts_other(found: Found, asked: Wanted) -> bool:
+    return bool(asked.noun and found.noun and found.noun != asked.noun)
+
+
+def _without_terms(rest: str, found: list[Found], *, paired: bool) -> list[Found]:
+    """The numbers that are no terms of a sum; `5,000 / 6,000` without a result are two numbers side by side."""
+    apart: set[int] = set()
+    for one, other in pairwise(found):
+        between = _EITHER.fullmatch(rest, one.end, other.start)
+        both = stands_out(rest, one) and stands_out(rest, other)
+        if between and "=" not in rest[other.end :] and (both or paired):
+            apart |= {one.start, other.start}
+    return [each for each in found if each.start in apart or not _is_term(rest, each)]
+
+
+def _is_term(rest: str, found: Found) -> bool:
+    return bool(_ADDED_NEXT.match(rest, found.end) or _ADDED_BEFORE.search(rest[: found.start]))
+
+
+def _beside(rest: str, first: Found, fitting: list[Found], kind: str) -> Iterator[Found]:
+    """What stands side by side with the first number: says it again, or says something else."""
+    last = first
+    for each in fitting:
+        between = rest[last.end : each.start]
+        small = not stands_out(rest, each) and (stands_out(rest, first) or "(" in between)
+        if each.start <= first.start or small:
+            continue
+        if not all(_LINKS.match(word) for word in _WORD.findall(between)):
+            break
+        own = next(find_numbers(rest[each.start : each.end], kind), each)
+        if own.number is None or first.number is None or (kind == "bytes" and _misprinted(first.number, own.number)):
+            continue
+        again = next((number for number in (each, own) if number.number and _agree(first.number, number.number)), own)
+        yield Found(start=each.start, end=each.end, number=again.number)
+        last = each
+
+
+def _agree(one: Number, other: Number) -> bool:
+    return abs(one.value - other.value) <= one.half_unit + other.half_unit
+
+
+def _misprinted(exact: Number, other: Number) -> bool:
+    """Whether an exact number of bytes is only said again with MB for MiB: `26,499,616 bytes (25.27 MB)`."""
+    if exact.digits is not None or other.digits is None:
+        return False
+    scales = [Fraction(1024, 1000) ** power for power in (1, 2, 3)]
+    return any(abs(exact.value - other.value * scale) <= other.half_unit * scale for scale in scales)
+
+
+def _unit_of_cell(rest: str) -> str:
+    """The unit in a table's next cell: the `GMac` of `| 1.498 | GMac |`."""
+    number = next(find_numbers(rest, "number"), None)
+    cell = _CELL_UNIT.match(rest, number.end) if number is not None else None
+    return cell[1] if cell is not None and label_unit(cell[1]) is not None else ""

@@ -1,0 +1,78 @@
+"""Telling source code from results, so that `print(f"Total MACs: {n}")` is not read as an answer."""
+
+from __future__ import annotations
+
+import ast
+import re
+import threading
+import warnings
+
+_CODE = re.compile(
+    r"""
+      ^\s*+(?: import\s\w | from\s\S{1,80}\simport\b | def\s\w+\s?\( | class\s\w+\s?[:(] | @\w
+          | for\s[\w,\s()]{1,60}\sin\s | while\s.{0,200}[<>=()] | if\s.{0,200}[=<>()\[\]].{0,200}:\s*$ | else\s*:\s*$
+          | with\s.{0,200}\sas\s | try\s*: | except\b | return\b | assert\s | raise\s | global\s | lambda\b
+          | \#\s?(?:include|define|ifdef|endif|pragma)\b | using\s(?:namespace|std) | std::
+          | (?:auto|int|float|double|long|const|void|size_t|u?int(?:32|64)_t)\s[\w&*\s]{1,40}(?:=|\(|;)
+          | [$]\s | >>>\s )
+    | (?<![\w.])(?:print\s?|printf|println|len|sum|str|format|append|range)\(
+    | \w(?<!\bnp)(?<!\bnumpy)\.(?!Size\()\w{1,60}\(
+    | (?<!\w)[rbu]?f[rb]?["']
+    | (?<![A-Za-z0-9^_\\])\{[^{}"'\n]{0,120}[A-Za-z_:][^{}"'\n]{0,120}\}
+    | %[-+#0,]?\d{0,3}(?:\.\d{1,2})?[dfsgeE](?=["'\s%])(?=.{0,200}["'])
+    | (?<=\s)[-+*/|&]=\s
+    | ^\s*+\w{1,60}\[\w[^\]\n]{0,60}\]\s*[-+*/]?=\s
+    | \)\s*;\s*$ | =\s*[A-Za-z_][^;\n]{0,120};\s*$
+    | <<\s*["'\w]
+    """,
+    re.VERBOSE,
+)
+_STARTS_A_VARIABLE = re.compile(r"\s*(?:[a-z]\w*_\w+|[a-z]+[A-Z]\w*)\s*=\s*[01](?:\.0*)?\s*(?:#.*)?$")
+
+_COMMENT = re.compile(r"[ \t]*(?:#|//)")
+_LANGUAGE = re.compile(r"```+[ \t]*\{?\.?(?:py|ipython|c\b|cpp|c\+\+|cc|cuda|java|js|matlab|rust)", re.IGNORECASE)
+_FURTHEST = 20_000
+
+
+def is_code(line: str) -> bool:
+    """Whether a line (its first 400 characters) is source code: a statement, a call, a format string."""
+    return bool(_CODE.search(line[:400])) or starts_a_variable(line)
+
+
+def starts_a_variable(line: str) -> bool:
+    """Whether a line could as well be code that starts counting as a result of zero or one: `total_macs = 0`."""
+    line = line[:400]
+    return bool(_STARTS_A_VARIABLE.match(line)) and not _CODE.search(line)
+
+
+def is_comment(text: str, position: int) -> bool:
+    """Whether the line that begins at `position` is a comment in a fence of source code."""
+    if not _COMMENT.match(text, position):
+        return False
+    above = text[max(0, position - _FURTHEST) : position]
+    fence = above.rfind("```")
+    return fence != -1 and bool(_LANGUAGE.match(above, fence))
+
+
+_ONE_AT_A_TIME = threading.Lock()
+
+
+def parse(source: bytes) -> ast.Module:
+    """The syntax tree; warnings about a student's escapes and comparisons are nobody's business.
+
+    Raises:
+        SyntaxError, ValueError, RecursionError, MemoryError: it is no Python.
+    """
+    with _ONE_AT_A_TIME, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return ast.parse(source)
+
+
+def literal(text: str) -> object:
+    """The value of a printed literal.
+
+    Raises:
+        SyntaxError, ValueError, TypeError, MemoryError, RecursionError: it is none.
+    """
+    with _ONE_AT_A_TIME:
+        return ast.literal_eval(text)

@@ -1,0 +1,220 @@
+"""Text files of a submission, read in bounded memory, whatever wrote them."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from labgrade.core.text import ZERO_WIDTH, without_colours, without_invisible
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from labgrade.core.results import Submission
+
+_MARKS = ("<!--", "~~", "](", "][", "://", "www.", "<del", "<s", "<DEL", "<S")
+# Every branch begins with a plain letter: only then does the search skip quickly over what matters not.
+_OPENS = re.compile(
+    r"""
+      ``` `*+ [^\n`]*+ $
+    | ~~~ ~*+ [^\n]*+ $
+    | ~~ (?![\s~]) [^~\n]*+ (?> (?: (?: ~(?!~) | \n(?![ \t]*+$) ) [^~\n]*+ ){0,5000} ) ~~
+    | <!--
+    | < (?P<tag>[dD][eE][lL]|[sS][tT][rR][iI][kK][eE]|[sS]) \b [^<>\n]{0,200} >
+    | !\[ [^\[\]\n]{0,500} \] (?: \( [^()\n]{0,2000} \) | \[ [^\[\]\n]{0,200} \] )
+    | \( (?<=\]\() (?=[^()\s]{0,500}?[/\#:.]) [^()\s]{1,1000}+ (?> (?: \s++ ["'(] [^\n()]{0,200}+ )? ) \)
+    | \( (?<=\]\() [^()\s]{1,1000}+ [\ \t]++ (?: "[^"\n]{0,200}+" | '[^'\n]{0,200}+' ) [\ \t]*+ \)
+    | https?:// [^\s<>|()\[\]`]{1,2000}
+    | www\. [^\s<>|()\[\]`]{1,2000}
+    """,
+    re.VERBOSE | re.MULTILINE,
+)
+_ZERO_WIDTH = re.compile(f"[{ZERO_WIDTH}]")
+_INDENT = 13
+_INK = re.compile(r"[^\n]")
+
+
+def visible(text: str) -> str:
+    """The text with what a rendered page does not show, or shows struck out, turned to blanks; as long as it was.
+
+    HTML comments, `~~...~~`, `<del>`, `<s>`, images, the targets of links and bare addresses; not inside of code
+    fences, where all of this is meant as it is written.
+    """
+    text = _ZERO_WIDTH.sub(" ", text)
+    if not any(mark in text for mark in _MARKS):
+        return text
+    pieces: list[str] = []
+    position = 0
+    for start, end in _hidden(text):
+        pieces += (text[position:start], _INK.sub(" ", text[start:end]))
+        position = end
+    return "".join(pieces) + text[position:]
+
+
+def _hidden(text: str) -> Iterator[tuple[int, int]]:
+    """The places, in order. Each kind of end is looked for in vain at most once, so that time stays linear."""
+    position = 0
+    endless: set[str] = set()
+    while (match := _OPENS.search(text, position)) is not None:
+        start, position = match.span()
+        written = match[0]
+        if written.startswith(("```", "~~~")):
+            length = len(written) - len(written.lstrip(written[0]))
+            position = start + length
+            if _begins_line(text, start):
+                position = _behind(text, position, rf"^[ \t>]{{0,12}}+{written[0]}{{{length},}}[ \t]*+$") or len(text)
+            continue
+        if written == "<!--" or match["tag"]:
+            closing = rf"</{match['tag']}\s{{0,9}}>".lower() if match["tag"] else "-->"
+            end = None if closing in endless else _behind(text, position, closing)
+            if end is None and written == "<!--" and _begins_line(text, start):
+                end = len(text)  # as a browser takes it
+            if end is None:
+                endless.add(closing)
+                continue
+            position = end
+        yield start, position
+
+
+def _behind(text: str, position: int, pattern: str) -> int | None:
+    """Where the next match ends."""
+    match = re.compile(pattern, re.MULTILINE | re.IGNORECASE).search(text, position)
+    return match.end() if match else None
+
+
+def _begins_line(text: str, position: int) -> bool:
+    """Whether nothing but a few blanks and marks of a quotation stand between the start of the line and `position`."""
+    above = f"\n{text[:position]}" if position < _INDENT else text[position - _INDENT : position]
+    return "\n" in above and not above.rpartition("\n")[2].strip(" \t>")
+
+
+LARGEST = 64_000_000
+_BOMS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
+_LEGACY = (("cp950", "Big5"), ("gb18030", "GB 18030"), ("latin-1", "Latin-1"))
+_AS_THEY_ARE = (".csv", ".tsv")
+_REMEMBERED = 4
+_MOST_NAMED = 4
+_SAMPLE = 2_000
+_LEAST_PAIRS = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Document:
+    """A text with the path it was read from, as its reader sees it (`visible`); a .csv or .tsv as it is.
+
+    Lines end in a line feed; colours of a terminal are taken out.
+    """
+
+    path: str
+    text: str
+    remarks: tuple[str, ...] = ()
+
+    def line(self, position: int) -> int:
+        """The line, counted from 1, that holds the character at `position`."""
+        return self.text.count("\n", 0, position) + 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unreadable:
+    """A file that is there and can't be read, and why, for the student."""
+
+    path: str
+    reason: str
+
+
+def read_document(submission: Submission, relative: str) -> Document | Unreadable | None:
+    """The text of a file; None where the submission has no such file.
+
+    A file of that name in other case or in another folder is taken too, with a remark; two such are Unreadable, as
+    are binary data and more than `LARGEST` bytes.
+    """
+    found = locate(submission, relative)
+    if not isinstance(found, str):
+        return found
+    data = read_bytes(submission, found, LARGEST)
+    if isinstance(data, Unreadable):
+        return data
+    known = _document(data, found)
+    if isinstance(known, Unreadable) or found == relative:
+        return known
+    return replace(known, remarks=(f"read '{found}' for '{relative}'", *known.remarks))
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _document(data: bytes, path: str) -> Document | Unreadable:
+    """The document that a file's bytes are; several forms ask for the same one in turn."""
+    decoded = _decode(data)
+    if decoded is None:
+        return Unreadable(path=path, reason=f"'{path}' holds binary data; hand in plain text (UTF-8)")
+    text, encoding = decoded
+    text = without_invisible(without_colours(text)).replace("\r\n", "\n").replace("\r", "\n")
+    remarks = (f"'{path}' is not UTF-8: read as {encoding}",) if encoding else ()
+    return Document(path=path, text=text if path.lower().endswith(_AS_THEY_ARE) else visible(text), remarks=remarks)
+
+
+def locate(submission: Submission, relative: str) -> str | Unreadable | None:
+    """The file that is meant: of that very path, or else the only one of that name in other case or deeper."""
+    if relative in submission.files:
+        return relative
+    wanted = relative.lower()
+    close = [file for file in submission.files if file.lower() == wanted]
+    close = close or [file for file in submission.files if file.lower().endswith(f"/{wanted}")]
+    if len(close) > 1:
+        named = ", ".join(f"'{file}'" for file in close[:_MOST_NAMED]) + (", ..." if len(close) > _MOST_NAMED else "")
+        return Unreadable(
+            path=relative, reason=f"{len(close)} files could be '{relative}': {named}; keep one, at the top"
+        )
+    return close[0] if close else None
+
+
+def read_bytes(submission: Submission, relative: str, largest: int) -> bytes | Unreadable:
+    """At most `largest` bytes of a regular file; more is Unreadable. Follows no link and waits for no pipe."""
+    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    try:
+        descriptor = os.open(submission.folder / relative, flags)
+        with os.fdopen(descriptor, "rb") as file:
+            status = os.fstat(descriptor)
+            if not stat.S_ISREG(status.st_mode):
+                return Unreadable(path=relative, reason=f"'{relative}' is not a regular file")
+            data = file.read(min(status.st_size, largest) + 1)
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) and error.strerror else "its name is not valid"
+        return Unreadable(path=relative, reason=f"'{relative}' can't be read: {why.lower()}")
+    if len(data) > largest:
+        return Unreadable(path=relative, reason=f"'{relative}' is larger than {largest / 1e6:,.0f} MB; hand in less")
+    return data
+
+
+def _decode(data: bytes) -> tuple[str, str] | None:
+    """The text, and the encoding where it is a surprise; None for binary data."""
+    for mark, encoding in _BOMS:
+        if data.startswith(mark):
+            try:
+                return data.decode(encoding), "" if encoding == "utf-8-sig" else "UTF-16"
+            except UnicodeDecodeError:
+                break
+    if b"\0" in data:
+        return None
+    try:
+        return data.decode("utf-8"), ""
+    except UnicodeDecodeError:
+        pass
+    for encoding, name in _LEGACY[1:] if _is_simplified(data) else _LEGACY:
+        try:
+            return data.decode(encoding), name
+        except UnicodeDecodeError:
+            continue
+    return None
+
+
+def _is_simplified(data: bytes) -> bool:
+    """Whether text that may be Big5 is GB 2312: no second byte is below 0xA1, where 4 in 10 of Big5 are."""
+    try:
+        wide = [letter.encode("cp950") for letter in data.decode("cp950")[:_SAMPLE] if not letter.isascii()]
+    except UnicodeError:
+        return False
+    return len(wide) >= _LEAST_PAIRS and all(len(pair) == 2 and pair[1] >= 0xA1 for pair in wide)  # noqa: PLR2004 - bytes

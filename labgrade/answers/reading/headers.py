@@ -1,0 +1,107 @@
+"""Which column of a spec a printed header means: `Param #` is `parameters`, `Mult-Adds` is `macs`."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+_SAME = (
+    ("parameters", "params", "param", "nparams", "numparams", "numparameters", "parametercount", "paramcount", "參數",
+     "参数", "參數量", "参数量", "參數數量", "参数数量"),
+    ("outputshape", "outputsize", "outshape", "outsize", "output", "shape", "輸出", "输出", "輸出形狀", "输出形状",
+     "輸出大小", "输出大小"),
+    ("inputshape", "inputsize", "inshape", "input", "輸入", "输入", "輸入形狀", "输入形状"),
+    ("kernelshape", "kernelsize", "kernel"),
+    ("macs", "mac", "multadds", "multadd", "madds", "madd", "nummacs", "totalmacs", "multiplyaccumulates",
+     "乘加次數", "乘加次数"),
+    ("bytes", "memory", "size", "weightbytes", "memorybytes", "記憶體", "内存"),
+    ("layer", "layers", "name", "layername", "layertype", "layertypedepthidx", "module", "modulename", "type",
+     "operator", "optype", "層", "层", "名稱", "名称", "模組", "模块"),
+    ("strides", "stride"),
+    ("dilations", "dilation", "dialation", "dialations"),
+    ("pads", "pad", "padding", "paddings"),
+    ("group", "groups"),
+    ("channel", "channels", "inchannels", "c"),
+    ("height", "h"),
+    ("width", "w"),
+    ("count", "number", "times", "數量", "数量", "次數", "次数"),
+)  # fmt: skip
+_GROUP = {word: number for number, words in enumerate(_SAME) for word in words}
+_ROW_WORDS = frozenset(_SAME[6])
+_TYPE_WORDS = frozenset(("type", "layertype", "operator", "optype"))
+_PLAIN = re.compile(r"[\W_]+")
+
+
+def plain_word(header: str) -> str:
+    """A header without case, spaces, markup and signs: `Param #` is `param`."""
+    return _PLAIN.sub("", header.lower())
+
+
+def unit_of_header(header: str) -> str:
+    """What a header says in brackets at its end: the `M` of `MACs (M)`."""
+    match = re.search(r"[(\[]([^()\[\]]{1,24})[)\]]\s*$", header)
+    return match[1] if match else ""
+
+
+def column_meant(header: str, columns: Iterable[str]) -> str | None:
+    """The one of `columns` that the header names: literally, then by synonym; None where it is something else."""
+    known = {plain_word(column): column for column in columns}
+    for form in (plain_word(header), plain_word(re.sub(r"[(\[][^()\[\]]*[)\]]\s*$", "", header))):
+        if form in known:
+            return known[form]
+        group = _GROUP.get(form)
+        alike = [column for word, column in known.items() if group is not None and _GROUP.get(word) == group]
+        if len(alike) == 1:
+            return alike[0]
+    return None
+
+
+def names_rows(header: str, row: str) -> bool:
+    """Whether a header is the one over the rows' names: the spec's word for a row, `Layer (type:depth-idx)`, `name`.
+
+    A word for types heads no rows of layers.
+    """
+    own = plain_word(row)
+    words = _ROW_WORDS if own in _TYPE_WORDS else _ROW_WORDS - _TYPE_WORDS
+    return bool({plain_word(header), plain_word(header.partition("(")[0])} & {*words, own})
+
+
+def is_about(header: str, row: str) -> bool:
+    """Whether a header names the rows by the spec's own word: `Layer type` does for `type`, `Layer` does not."""
+    own = plain_word(row)
+    words = {plain_word(header), plain_word(header.partition("(")[0])}
+    return bool(words & (_TYPE_WORDS if own in _TYPE_WORDS else {own, f"{own}s", f"{own}name"}))
+
+
+def could_head(line: str, columns: Iterable[str]) -> bool:
+    """A quick look whether a line may name one of the columns."""
+    squeezed = plain_word(line)
+    return any(word in squeezed for column in columns for word in _words_for(column))
+
+
+def _words_for(column: str) -> tuple[str, ...]:
+    group = _GROUP.get(plain_word(column))
+    return (plain_word(column), *(_SAME[group] if group is not None else ()))
+
+
+def told_apart(
+    values: Sequence[object], kinds: Mapping[str, str], fits: Callable[[object, str], bool]
+) -> dict[str, object] | None:
+    """The value of each column; values of no column (a layer's type) are left out. None where types do not tell.
+
+    Values in the order of the columns are taken as they are; a value of None fits any column there. In another order,
+    or with more of them, each column must have exactly one value that fits it.
+    """
+    in_order = dict(zip(kinds, values, strict=False))
+    if len(values) == len(kinds) and all(cell is None or fits(cell, kinds[name]) for name, cell in in_order.items()):
+        return in_order
+    places: dict[str, int] = {}
+    for column, kind in kinds.items():
+        fitting = [place for place, value in enumerate(values) if fits(value, kind)]
+        if len(fitting) != 1 or fitting[0] in places.values():
+            return None
+        places[column] = fitting[0]
+    return {column: values[place] for column, place in places.items()}

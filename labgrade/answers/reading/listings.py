@@ -1,0 +1,297 @@
+"""One-column tables without a header: `Conv2d: 1497352192`, `MACs for [ Conv2d ] layers is 1497352192`."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from labgrade.answers.reading import code
+from labgrade.answers.reading.cells import cell_value, row_name, without_package
+from labgrade.answers.reading.claims import JOINED
+from labgrade.answers.reading.code import is_code
+from labgrade.answers.reading.headers import column_meant
+from labgrade.answers.reading.numbers import as_ascii, find_numbers
+from labgrade.answers.reading.phrases import TOTAL
+from labgrade.answers.reading.plain_values import find_shape
+from labgrade.answers.reading.typed import WrongTypeError, as_value
+from labgrade.values import Row, Scalar, Table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from labgrade.core.task import TableType
+
+_LONGEST_LINE = 300
+_LONGEST_NAME = 60
+_MOST_WORDS = 4
+_BRACKETED = re.compile(r"[\[<]\s*([^\[\]<>]{1,60}?)\s*[\]>]")
+_SHAPE_CALL = re.compile(r"(?:(?:torch\.)?Size|(?:output[ _]?)?shape)?[\s(:=]*$", re.IGNORECASE)
+_FILLER = re.compile(
+    r"\b(?:number|amount|count|of|for|in|the|all|layers?|modules?|ops?|operators?|is|are|has|have|total|in|input)\b",
+    re.IGNORECASE,
+)
+_TYPE = re.compile(r"[(\[]?[A-Z][a-z]\w*[)\]]?:?")
+_OUTPUT = re.compile(
+    r"(?<![A-Za-z])(?:output|out)(?:[ _]?(?:shape|size))?[\s:=]*(?:(?:torch\.)?Size\()?$", re.IGNORECASE
+)
+_LEFT_OUT = re.compile(r"[\s|*`]*(?:\.\.\.|\u2026|\u22ee)")
+_RULE = re.compile(r"\s*+(?:[-=*_+\u2500-\u257f\s]++|`{3,}.*|:::.*)$")
+
+
+def find_listings(lines: list[str], kind: TableType, *, least: int) -> Iterator[tuple[Table, int]]:
+    """Runs of at least `least` lines that say a name and its value, with the number of their first line (from 0).
+
+    A blank line, a rule or a line of totals does not end a run; any other line does.
+    """
+    rows: list[Row] = []
+    abridged, first = False, 0
+    for number, whole in enumerate([*lines, "\0"]):
+        line = whole[:_LONGEST_LINE]
+        row = _row(line, kind) if len(whole) < _LONGEST_LINE else None
+        if row is not None:
+            first = first if rows else number
+            rows.append(row)
+        elif _LEFT_OUT.match(line):
+            abridged = bool(rows)
+        elif line.strip() and not _RULE.match(line) and not TOTAL.match(row_name(line)):
+            if len(rows) >= least:
+                yield Table(rows=tuple(rows), abridged=abridged), first
+            rows, abridged = [], False
+
+
+def _row(line: str, kind: TableType) -> Row | None:
+    ((column, of),) = kind.columns.items()
+    said = _shape(line) if of == "shape" else _number(line, of) if of in ("count", "bytes", "number") else _text(line)
+    if said is None or is_code(line):
+        return None
+    before, value = said
+    name = _name(before, column, kind.row)
+    return Row(name=name, cells={column: value}) if name else None
+
+
+def _number(line: str, kind: str) -> tuple[str, Scalar] | None:
+    plain = as_ascii(line)
+    found = [each for each in find_numbers(plain, kind) if each.number is not None and each.start > 0]
+    chosen = next((each for each in found if JOINED.search(plain[: each.start])), found[-1] if found else None)
+    if (
+        chosen is None
+        or chosen.number is None
+        or not re.match(r"[^A-Za-z]*(?:\(|[A-Za-z]{1,12}\W*$|$)", plain[chosen.end :])
+    ):
+        return None
+    return line[: chosen.start], chosen.number
+
+
+def _shape(line: str) -> tuple[str, Scalar] | None:
+    """The first shape of a line, or the one that is said to be the output: `conv1: in [1, 3] out [1, 64]`."""
+    found = first = find_shape(line)
+    if found is None or first is None:
+        return None
+    while not _OUTPUT.search(line[: found[1]]) and (later := find_shape(line, found[2])) is not None:
+        found = later
+    chosen = found if _OUTPUT.search(line[: found[1]]) else first
+    return (_SHAPE_CALL.sub("", line[: first[1]]), chosen[0])
+
+
+def _text(line: str) -> tuple[str, Scalar] | None:
+    name, separator, value = as_ascii(line).partition(":")
+    return (name, value.strip()) if separator and value.strip() else None
+
+
+def _name(before: str, column: str, row: str) -> str:
+    """The row's name in what stands before its value, or "" where that is prose, a total or only the column's word."""
+    before = without_package(before)
+    if TOTAL.match(row_name(before)):
+        return ""
+    bracketed = _BRACKETED.search(before)
+    if bracketed is not None:
+        return row_name(bracketed[1])
+    name = row_name(re.sub(r"[\s:=|>,\u2192~\u2248-]+$", "", as_ascii(before).rstrip("*` ")))
+    words = [word for word in _FILLER.sub(" ", name).split() if column_meant(word.strip(":(),"), [column]) is None]
+    short = 0 < len(words) <= _MOST_WORDS and len(name) <= _LONGEST_NAME
+    return " ".join(_named(words, row)).strip(" :*`,'\"") if short else ""
+
+
+def _named(words: list[str], row: str) -> list[str]:
+    """Of a name that comes with its type or with a description, the part that names the row: `conv1 (Conv2d)`."""
+    types = [word for word in words if _TYPE.fullmatch(word)]
+    if row in ("type", "operator"):
+        return [word.strip("()[]") for word in types] if len(types) == 1 else words
+    return [word for word in words if word not in types] or words if len(types) == 1 else words
+
+
+_LARGEST = 200_000
+_MOST_PLACES = 20
+_OPENS = re.compile(r"(?<![\w\]}\"'^_\\{$])[{](?=\s{0,80}[\"'])|^\s{0,8}\[(?=\s{0,80}\{)", re.MULTILINE)
+_BRACKET = re.compile(r"""[\[\](){}]|"[^"\\\n]*+(?>(?:\\.[^"\\\n]*+)*)"|'[^'\\\n]*+(?>(?:\\.[^'\\\n]*+)*)'""")
+_REACH = 400
+_KIND = re.compile(r"(?:Counter|OrderedDict|dict|defaultdict)\((?:<class '\w{1,20}'>,\s{0,3})?$")
+_WRAPPED = re.compile(r"\b(?:torch\.Size|(?:np|numpy)\.\w{1,12}|OrderedDict|defaultdict|Counter|tensor)\(")
+
+
+def find_printed(text: str, kind: TableType) -> Iterator[tuple[Table, int, int]]:
+    """The tables that a text prints as a dictionary or a list of dictionaries, with the place of each.
+
+    What is assigned to a variable, returned or passed on is code. Reads at most 200,000 characters from each of the
+    first 20 places where a table may begin.
+    """
+    position = 0
+    for _ in range(_MOST_PLACES):
+        match = _OPENS.search(text, position)
+        if match is None:
+            return
+        end = _closing(text, match.end() - 1)
+        position = match.end()
+        if _in_code(text, match.start()):
+            continue
+        plain = _read(text[match.end() - 1 : end]) if end is not None else None
+        if not plain:
+            continue
+        try:
+            table = as_value(plain, kind)
+        except WrongTypeError:
+            continue
+        if isinstance(table, Table) and end is not None:
+            yield table, match.end() - 1, end
+            position = end
+
+
+def _in_code(text: str, position: int) -> bool:
+    before = text[max(0, position - _REACH) : position].rpartition("\n")[2]
+    before = _KIND.sub("", before)
+    return before.rstrip().endswith(("=", "(", "return")) or is_code(before)
+
+
+def _closing(text: str, position: int) -> int | None:
+    """Behind the bracket that closes the one at `position`."""
+    depth = 0
+    for match in _BRACKET.finditer(text, position, position + _LARGEST):
+        depth += (match[0] in "[({") - (match[0] in "])}")
+        if depth == 0:
+            return match.end()
+    return None
+
+
+def _read(written: str) -> object:
+    for read in (json.loads, _from_python):
+        try:
+            return read(written)
+        except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+            continue
+    return None
+
+
+def _from_python(written: str) -> object:
+    return code.literal(_WRAPPED.sub("(", written))
+
+
+_OPERATOR = re.compile(r"[\s>*#`-]*([A-Z][A-Za-z0-9]*)[\s:*`]*$")
+_HEADING = re.compile(r"[\s>*#`-]*(inputs?|outputs?|attributes?|attrs?)[\s:*`]*$", re.IGNORECASE)
+_PAIR = re.compile(r"[\s>*`-]*([A-Za-z_][\w ]{0,40}?)\s*[:=]\s*(\S.*?)[\s,]*$")
+_NODES_LEFT_OUT = re.compile(r"[\s|*`]*(?:\.\.\.|\u2026|\u22ee)\s*$")
+_NODE = re.compile(r'^\s*op_type\s*:\s*"([^"]+)"', re.MULTILINE)
+_BLOCK = re.compile(r"attribute\s*\{(.*?)^\s*\}", re.MULTILINE | re.DOTALL)
+_FIELD = re.compile(r'^\s*(name|ints|i|f|s|floats)\s*:\s*(?:"([^"]*)"|(\S+))', re.MULTILINE)
+_NAME = re.compile(r'^\s*(output|name)\s*:\s*"([^"]*)"', re.MULTILINE)
+_AXES = ("channel", "height", "width")
+_IMAGE = 4
+_MOST_CHARS = 4_000_000
+_LONGEST_RECORD_LINE = 2_000
+_MOST_ROWS = 20_000
+
+
+@dataclass(slots=True)
+class _Record:
+    """A node while it is being read: the heading that the line stands under, and whether a shape was seen."""
+
+    operator: str
+    cells: dict[str, Scalar | None] = field(default_factory=dict)
+    heading: str = ""
+    shaped: bool = False
+    names: list[str] = field(default_factory=list)
+
+
+def find_records(text: str, kind: TableType) -> Table | None:
+    """The nodes of a listing, a row a node, named by its operator; None where there is no such listing.
+
+    Of the first input with four dimensions, the sizes are channel, height and width.
+    """
+    text = text[:_MOST_CHARS]
+    rows = list(_from_protobuf(text, kind)) if _NODE.search(text) else []
+    if rows:
+        return Table(rows=tuple(rows[:_MOST_ROWS]))
+    lines = [line[:_LONGEST_RECORD_LINE] for line in text.splitlines()]
+    records: list[_Record] = []
+    abridged = False
+    current: _Record | None = None
+    for number, line in enumerate(lines):
+        if _NODES_LEFT_OUT.match(line):
+            abridged, current = abridged or bool(records), None
+        elif _begins(lines, number):
+            current = _Record((_OPERATOR.match(line) or [""] * 2)[1])
+            records.append(current)
+        elif current is not None:
+            _take(current, line, kind)
+    whole = [record for record in records if record.heading][:_MOST_ROWS]
+    found = tuple(Row(name=record.operator, cells=_all(record.cells, kind)) for record in whole)
+    return Table(rows=found, abridged=abridged) if found else None
+
+
+def _begins(lines: list[str], number: int) -> bool:
+    """An operator's name alone on its line, with a heading on the next that says something."""
+    if not _OPERATOR.match(lines[number]):
+        return False
+    following = next((line for line in lines[number + 1 : number + 4] if line.strip()), "")
+    return bool(_HEADING.match(following))
+
+
+def _take(record: _Record, line: str, kind: TableType) -> None:
+    heading = _HEADING.match(line)
+    if heading is not None and not (record.heading == "input" and not record.names):
+        record.heading = "attribute" if heading[1].lower().startswith("attr") else heading[1].lower().rstrip("s")
+        record.names = []
+        return
+    pair = _PAIR.match(line)
+    if pair is None:
+        record.names.append(line.strip())
+    elif record.heading == "attribute":
+        _cell(record.cells, pair[1], pair[2], kind)
+    elif record.heading == "input" and not record.shaped and pair[1].strip().lower() in ("shape", "dims"):
+        record.shaped = True
+        shape = find_shape(line)
+        if shape is not None and len(shape[0]) == _IMAGE:
+            for column, size in zip(_AXES, shape[0][1:], strict=True):
+                _cell(record.cells, column, str(size), kind)
+
+
+def _cell(cells: dict[str, Scalar | None], name: str, written: str, kind: TableType) -> None:
+    column = column_meant(name, kind.columns)
+    if column is None:
+        return
+    try:
+        cells[column] = cell_value(written, kind.columns[column])
+    except WrongTypeError:
+        cells[column] = None
+
+
+def _all(cells: dict[str, Scalar | None], kind: TableType) -> dict[str, Scalar | None]:
+    return {column: cells.get(column) for column in kind.columns}
+
+
+def _from_protobuf(text: str, kind: TableType) -> Iterator[Row]:
+    """Nodes as onnx prints them: what stands before `op_type` names the node, what stands behind are its attributes."""
+    nodes = list(_NODE.finditer(text))
+    for at, match in enumerate(nodes):
+        end = nodes[at + 1].start() if at + 1 < len(nodes) else len(text)
+        before = text[nodes[at - 1].end() if at else 0 : match.start()]
+        names = dict(_NAME.findall(before[before.rfind("}") + 1 :]))
+        cells: dict[str, Scalar | None] = {}
+        for block in _BLOCK.finditer(text, match.end(), end):
+            fields = _FIELD.findall(block[1])
+            name = next((quoted for word, quoted, _ in fields if word == "name"), "")
+            values = [quoted or bare for word, quoted, bare in fields if word != "name"]
+            repeated = any(word in ("ints", "floats") for word, _, _ in fields)
+            _cell(cells, name, f"[{', '.join(values)}]" if repeated else "".join(values[:1]), kind)
+        yield Row(name=names.get("name") or names.get("output") or match[1], cells=_all(cells, kind))

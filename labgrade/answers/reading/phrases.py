@@ -1,0 +1,258 @@
+"""The value that follows some words in a text: `**Total MACs** (G) = 1.498`, `| Total MACs | 1.498 | GMac |`."""
+
+from __future__ import annotations
+
+import functools
+import re
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from labgrade.answers.reading.claims import REMARK, Claim, Wanted, claims, doubt_about, other_model, stands_out
+from labgrade.answers.reading.code import is_code, is_comment, starts_a_variable
+from labgrade.answers.reading.headers import unit_of_header
+from labgrade.answers.reading.numbers import as_ascii, explain_number, find_numbers, label_unit, noun_in
+from labgrade.answers.reading.plain_values import find_shape, read_shape
+
+if TYPE_CHECKING:
+    from labgrade.values import Value
+
+MOST_PLACES = 1_000
+_REACH = 400
+_MOST_ROWS = 200
+
+_BETWEEN_WORDS = (
+    r"""[ \t\u00a0\u3000*_`~\-()\[\]:\uff1a,./"']{0,6}(?:(?:the|number|amount|count|of|no\.?|\#)[ *_`]{1,4}){0,3}"""
+)
+_FULL_WIDTH = re.compile("[\uff10-\uff5a]")
+_NEGATED = re.compile(r"(?:non|not|un)[\s_*-]{0,3}$|[不非無无未]$", re.IGNORECASE)
+
+_FILLER = re.compile(
+    r"""[\s*_`~$"'>\\]+ | </?\w[^<>\n]{0,80}> | (?P<joint>[-=:|,≈→⇒]+>?|<=>|\\approx|\\sim) | \.{3,}|…+|·{3,}
+      | (?:is|are|was|were|be|equals?|equal\ to|to|about|approx(?:\.|imately)?|roughly|around|exactly|only|in\ total
+          |total|count|number|value|result|comes?)(?![A-Za-z0-9])
+      | 總共|總計|總和|总共|总计|总和|大約|大约|等於|等于|數量|数量|次數|次数|[是為为約约共數数量]""",
+    re.VERBOSE | re.IGNORECASE,
+)
+_STATED = re.compile(r"(?:in\s|unit)[^\n:=|\uff1a]{1,20}(?=[:=|\uff1a]|\s(?:is|are)\s)", re.IGNORECASE)
+_PAIRED = re.compile(
+    r"\s*(?:/|&|and|和|與|与)\s*(?:total\s|the\s)?[A-Za-z][\w-]{1,20}\s*(?:\([^()\n]{0,20}\)\s*)?(?=[:=|])",
+    re.IGNORECASE,
+)
+_UNIT_OF = re.compile(r"[\s*_`$]*(?:are|is|were)?[\s*_`$]*")
+_IN_ALL = re.compile(
+    r"\b(?:total|in all|altogether|overall|sum|needs?|requires?|takes?|costs?)\b|總|总|共|需要|合計|合计", re.IGNORECASE
+)
+_EMPTY_LINE = re.compile(r"\s*+(?:(?:`{3,}|~{3,}|:::).*+|[-=*_+|─═:\s]*+|</?\w[^<>]*+>)\s*+$")
+_QUOTED = re.compile(r"[ \t]*+(?>(?:>[ \t]?)+)")
+_LIST_MARK = re.compile(r"\s*(?:[-*+•>]\s+)*\d{1,3}[.)]\s")
+_RULE = re.compile(r"\s*+(?:[|+:├┼╞╪](?=[^-─═]*+[-─═])[\s|+:┼┤╡╪─═-]*+$|:?-{3,}+:?\s*+\|[\s|:-]*+$)")
+PIPES = str.maketrans(dict.fromkeys("\u2502\u2503\u2551\uff5c", "|"))
+TOTAL = re.compile(r"[\s*_|]*(?:grand\s)?(?:total|sum|overall|合計|總計|總和|总和|总计|合计)", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """A value behind the words at `position`, or the reason why it is none.
+
+    `near`: nothing but signs lead to it. `doubt`: why it may not be meant. `unsummed`: there is no value, but a table
+    whose column the words head, and no row of totals.
+    """
+
+    position: int
+    value: Value | None = None
+    problem: str = ""
+    near: bool = True
+    doubt: str = ""
+    unsummed: int = 0
+
+
+def candidates(text: str, start: int, end: int, words: str, kind: str, *, about: str = "") -> list[Candidate]:
+    """Every value of the kind that the text says with the words; a caller prefers those that are `near`.
+
+    `about`: the model in question. At most `MOST_PLACES` places are looked at; time is linear in the length of the
+    text.
+    """
+    searched = _plain(text) if _FULL_WIDTH.search(text, start, end) else text
+    noun = "" if kind == "bytes" else noun_in(words)
+    found: list[Candidate] = []
+    for match in islice(words_pattern(words).finditer(searched, start, end), MOST_PLACES):
+        before = text[max(start, match.start() - _REACH) : match.start()].rpartition("\n")[2]
+        rest = text[match.end() : min(end, match.end() + _REACH)].partition("\n")[0]
+        line = before[-200:] + match[0] + rest
+        weak = starts_a_variable(line)
+        if _NEGATED.search(before) or (is_code(line) and not weak):
+            continue
+        asked = Wanted(kind=kind, unit=match["prefix"] or unit_of_header(words), noun=noun, about=about)
+        behind = _behind(text, match, before, rest, end, asked)
+        behind = _as_unit(match, before, rest, words, asked, behind)
+        if is_comment(text, match.start() - len(before)):
+            behind = [replace(each, doubt=each.doubt or "a comment in a program") for each in behind]
+        found += [replace(each, near=False) for each in behind] if weak else behind
+    return found
+
+
+@functools.lru_cache(maxsize=1)
+def _plain(text: str) -> str:
+    """A whole document, of which many sections are looked at one after the other."""
+    return as_ascii(text)
+
+
+def words_pattern(words: str) -> re.Pattern[str]:
+    """The words in any case, with any spacing and markup between them, with or without a final s, and whole.
+
+    The group `prefix` is a prefix of the word for what is counted: the G of `Total GMACs`.
+    """
+    tokens = re.findall(r"[A-Za-z0-9]+|[^\W\dA-Za-z_]+", as_ascii(words)) or [words]
+    if tokens[-1].isascii():
+        tokens[-1] = tokens[-1].removesuffix("s") if len(tokens[-1]) > 3 else tokens[-1]  # noqa: PLR2004 - `s` of `GMACs`
+    escaped = [re.escape(token) for token in tokens]
+    counted = next((place for place, token in enumerate(tokens) if noun_in(token) in ("MACs", "FLOPs")), None)
+    if counted is not None:
+        escaped[counted] = f"(?P<prefix>(?-i:[kKMGT]))?{escaped[counted]}"
+    else:
+        escaped[-1] += "(?P<prefix>(?!))?"
+    left = r"(?<![A-Za-z0-9])(?<![A-Za-z0-9]_)(?<!sub-)" if tokens[0][0].isascii() else ""
+    right = r"(?:s|\(s\))?(?!_?[A-Za-z0-9])" if tokens[-1].isascii() else ""
+    return re.compile(left + _BETWEEN_WORDS.join(escaped) + right, re.IGNORECASE)
+
+
+def _as_unit(
+    match: re.Match[str], before: str, rest: str, words: str, asked: Wanted, behind: list[Candidate]
+) -> list[Candidate]:
+    """What stands behind the words, and the number that they are the unit of: `5,000 total MACs`.
+
+    A single word is the unit of any number, so the line must say that it is the total: `5,000 MACs in total`.
+    """
+    numbers = list(find_numbers(as_ascii(before + match[0]), asked.kind)) if asked.kind in ("count", "bytes") else []
+    last = numbers[-1] if numbers else None
+    if last is None or last.number is None or not (last.end >= len(before) or _UNIT_OF.fullmatch(before, last.end)):
+        return behind
+    near = [each for each in behind if each.near]
+    specific = len(words.split()) > 1 or bool(_IN_ALL.search(before + rest))
+    if not specific or (near and not stands_out(before + match[0], last)):
+        return near
+    doubt = doubt_about("", before[: last.start], rest, asked.about)
+    return [Candidate(position=match.start(), value=last.number, doubt=doubt), *near]
+
+
+def _behind(text: str, match: re.Match[str], before: str, rest: str, end: int, asked: Wanted) -> list[Candidate]:
+    """What stands behind the words: on their line, in the column below them, or on the next line."""
+    label, plain = before.translate(PIPES), as_ascii(rest).translate(PIPES)
+    line_end = match.end() + len(rest) + 1
+    below = text[line_end : min(end, line_end + 5 * _REACH)]
+    if "|" in label + plain and _RULE.match(below.partition("\n")[0]):
+        column = _column_below(text, label, plain, line_end, end, asked)
+        if column:
+            return column
+    paired = _PAIRED.match(plain)
+    position, stated = _skipped(plain, asked.kind, paired.end() if paired else 0)
+    asked = replace(asked, unit=stated or asked.unit)
+    if position < len(plain):
+        return _on_line(label, plain, position, asked, match.end(), paired=paired is not None)
+    return _next_line(label, below, asked, line_end)
+
+
+def _skipped(plain: str, kind: str, position: int = 0) -> tuple[int, str]:
+    """Where the value may begin behind signs, markup, filler words and remarks; and a unit that is stated there."""
+    unit = ""
+    while position < len(plain):
+        stated = _STATED.match(plain, position)
+        if stated is not None and label_unit(stated[0]) is not None:
+            position, unit = stated.end(), stated[0]
+            continue
+        filler = _FILLER.match(plain, position)
+        if filler is not None and not re.match(r"-\d", plain[position:]):
+            position = filler.end()
+            continue
+        remark = REMARK.match(plain, position)
+        if remark is None or kind in ("shape", "text"):
+            break
+        if label_unit(remark[1]) is not None:
+            unit = remark[1]
+        elif _is_value(remark[1], kind) and not _says_number_later(plain, remark.end(), kind):
+            return remark.start() + 1, unit
+        position = remark.end()
+    return position, unit
+
+
+def _is_value(remark: str, kind: str) -> bool:
+    found = explain_number(remark, kind)
+    return found.number is not None and stands_out(remark, found)
+
+
+def _says_number_later(plain: str, position: int, kind: str) -> bool:
+    return any(found.number is not None for found in find_numbers(plain[position:], kind))
+
+
+def _on_line(
+    label: str, plain: str, position: int, asked: Wanted, offset: int, *, paired: bool = False
+) -> list[Candidate]:
+    rest = plain[position:]
+    if asked.kind == "text":
+        value = rest.strip().strip("*`|\"'").strip()
+        return [Candidate(position=offset, value=value)] if value else []
+    if asked.kind == "shape":
+        shape = find_shape(rest)
+        return [Candidate(position=offset, value=shape[0], near=shape[1] <= 1)] if shape else []
+    return [_candidate(claim, offset) for claim in claims(label, plain, position, asked, paired=paired)]
+
+
+def _candidate(claim: Claim, position: int) -> Candidate:
+    found = claim.found
+    return Candidate(position=position, value=found.number, problem=found.problem, near=claim.near, doubt=claim.doubt)
+
+
+def _next_line(label: str, below: str, asked: Wanted, offset: int) -> list[Candidate]:
+    """The first line with something on it, where that begins with the value."""
+    for line in below.split("\n")[:6]:
+        if not _EMPTY_LINE.match(line):
+            quoted = _QUOTED.match(line)
+            plain = as_ascii(line).translate(PIPES)[quoted.end() if quoted else 0 :][:_REACH]
+            position, stated = _skipped(plain, asked.kind)
+            if is_code(line) or _LIST_MARK.match(line) or position >= len(plain):
+                return []
+            return _on_line(label, plain, position, replace(asked, unit=stated or asked.unit), offset)
+        offset += len(line) + 1
+    return []
+
+
+def _column_below(text: str, before: str, rest: str, line_end: int, end: int, asked: Wanted) -> list[Candidate]:
+    """The cells under a header: of the only row, or of the row of totals. A row on another model is left out."""
+    column = before.count("|")
+    header = (before.rpartition("|")[2] + rest).partition("|")[0]
+    asked = replace(asked, unit=unit_of_header(header) or asked.unit)
+    rows: list[tuple[str, Candidate]] = []
+    position = _line_behind(text, line_end, end)
+    for _ in range(_MOST_ROWS):
+        line = text[position : min(end, position + 5 * _REACH)].partition("\n")[0]
+        plain = as_ascii(line).translate(PIPES)
+        cells = plain.split("|")
+        if position >= end or "|" not in plain or column >= len(cells):
+            break
+        candidate = _cell(cells[column], asked.kind, asked.unit, position)
+        if candidate is not None:
+            rows.append((plain, replace(candidate, doubt=other_model(plain, asked.about))))
+        position += len(line) + 1
+    own = [row for row in rows if not row[1].doubt] or rows
+    totals = [candidate for plain, candidate in own if TOTAL.match(plain)]
+    if totals or len(own) <= 1 or asked.kind in ("text", "shape"):
+        return totals or [candidate for _, candidate in own]
+    return [Candidate(position=own[0][1].position, unsummed=len(own))]
+
+
+def _line_behind(text: str, position: int, end: int) -> int:
+    """Where the next line begins, if the line at `position` is of any sensible length."""
+    line_end = text.find("\n", position, min(end, position + 5 * _REACH))
+    return end if line_end == -1 else line_end + 1
+
+
+def _cell(cell: str, kind: str, unit: str, position: int) -> Candidate | None:
+    written = cell.strip().strip("*`").strip()
+    if kind == "text":
+        return Candidate(position=position, value=written) if written else None
+    if kind == "shape":
+        shape = read_shape(written)
+        return Candidate(position=position, value=shape) if shape is not None else None
+    found = next(find_numbers(written, kind, unit=unit), None)
+    return Candidate(position=position, value=found.number, problem=found.problem) if found is not None else None

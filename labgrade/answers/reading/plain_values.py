@@ -1,0 +1,85 @@
+"""What plain data is, short enough to print; shapes as people print them: `[1, 64]`, `torch.Size([1, 64])`, `1x64`."""
+
+from __future__ import annotations
+
+import re
+import sys
+from fractions import Fraction
+from typing import Any, cast
+
+from labgrade.answers.reading.numbers import as_ascii
+from labgrade.values import Number
+
+
+def what(plain: object) -> str:
+    """What plain data is, short enough to print."""
+    plain = without_numpy(plain)
+    if plain is None or isinstance(plain, bool):
+        return f"{plain}"
+    if isinstance(plain, str):
+        return f"the text '{cut(plain)}'"
+    if isinstance(plain, int | float | Fraction | Number):
+        return "a number"
+    if is_array(plain):
+        return f"an array of shape {list(cast('Any', plain).shape)}"
+    if isinstance(plain, list | tuple | dict):
+        return f"a {'mapping' if isinstance(plain, dict) else type(plain).__name__} of {len(plain)}"
+    return f"a {type(plain).__name__}"
+
+
+def cut(text: str) -> str:
+    """At most 60 characters of a text, on one line."""
+    line = " ".join(text[:200].split())
+    return f"{line[:59]}…" if len(line) > 60 else line  # noqa: PLR2004 - as long as a message can bear
+
+
+def is_array(plain: object) -> bool:
+    """Whether it is a numpy array; numpy is not imported for the question."""
+    numpy = sys.modules.get("numpy")
+    return numpy is not None and isinstance(plain, numpy.ndarray)
+
+
+def without_numpy(plain: object) -> object:
+    """A numpy scalar, or an array of no dimensions, as the Python value that it holds."""
+    numpy = sys.modules.get("numpy")
+    if numpy is not None and (
+        isinstance(plain, numpy.generic) or (isinstance(plain, numpy.ndarray) and plain.ndim == 0)
+    ):
+        return cast("object", plain.item())
+    return plain
+
+
+_DIMENSION = r"(?:-1|\d{1,12}|None|\?|[NB](?![A-Za-z]))"
+_TIMES = r"\s{0,3}(?:[xX\u00d7*]|\\times)\s{0,3}"
+_COMMA = r"\s{0,3},\s{0,3}"
+_BRACKETED = (
+    rf"[\[(]\s{{0,3}}(?P<inside>{_DIMENSION}(?:(?:{_COMMA}|{_TIMES}){_DIMENSION}){{0,15}})\s{{0,3}},?\s{{0,3}}[\])]"
+)
+_SHAPE = re.compile(rf"{_BRACKETED}|(?<![\w.,-])(?P<bare>{_DIMENSION}(?:{_TIMES}{_DIMENSION}){{1,15}})(?![\w,]|\.\d)")
+_LISTED = re.compile(rf"\s*{_DIMENSION}(?:{_COMMA}{_DIMENSION}){{0,15}}\s*,?\s*")
+_PIECE = re.compile(_DIMENSION)
+_WRAPPING = re.compile(r"(?:torch\.)?Size|tuple|list|shape", re.IGNORECASE)
+UNKNOWN = -1
+
+
+def read_shape(text: str) -> tuple[int, ...] | None:
+    """The shape that the text is, or None. `None`, `?`, `N` and -1 stand for an unknown size and become -1."""
+    plain = as_ascii(text).strip().strip("`*_$ ")
+    if _LISTED.fullmatch(plain):
+        return _dimensions(plain)
+    inner = _WRAPPING.sub("", plain).strip()
+    while inner.startswith(("([", "((", "[[", "[(")) and inner.endswith((")", "]")):
+        inner = inner[1:-1].strip()
+    match = _SHAPE.fullmatch(inner)
+    return _dimensions(match[0]) if match else None
+
+
+def find_shape(text: str, position: int = 0) -> tuple[tuple[int, ...], int, int] | None:
+    """The first shape from `position` on, with where it starts and ends; None where there is none."""
+    match = _SHAPE.search(as_ascii(text), position)
+    return (_dimensions(match[0]), match.start(), match.end()) if match else None
+
+
+def _dimensions(text: str) -> tuple[int, ...]:
+    pieces = _PIECE.findall(text)
+    return tuple(int(piece) if piece.lstrip("-").isdigit() else UNKNOWN for piece in pieces)

@@ -1,0 +1,297 @@
+"""Sections of a report: which part of a text stands under `2-1-4`, with Markdown or as it comes off a rendered page."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from labgrade.answers.reading.code import is_code
+from labgrade.answers.reading.numbers import as_ascii
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from labgrade.answers.reading.documents import Document
+
+_MOST_LINES = 100_000
+_REMEMBERED, _REMEMBERED_TEXTS = 32, 4
+_PREFIX = (
+    r"(?:(?:hw|homework|lab|problem|prob|question|task|part|section|exercise|ex|q|p|ans(?:wers?)?(?:\ (?:to|for|of))?"
+    r"|solution(?:\ (?:to|for|of))?|作業|題目|題|第)[\ \t._#-]{0,3}){0,2}"
+)
+_JOINT = r"\\?[-.\u2010-\u2014\uff0d\uff0e_]"
+_NUMBERING = rf"\d{{1,2}}(?:{_JOINT}\d{{1,2}}){{0,5}}(?:[-.]\{{\d{{1,2}}(?:[,_\ ]{{1,2}}\d{{1,2}}){{0,5}}\}})?"
+_STRUCTURE = re.compile(
+    rf"""^[\ \t>]{{0,12}}+(?=\S)(?:
+        (?P<fence>`{{3,}}|~{{3,}}) [^\n`]{{0,80}}$
+      | (?P<atx>\#{{1,6}}) (?:[\ \t]+ | (?=[*_]{{0,3}}{_PREFIX}\d{{1,2}}{_JOINT}\d)) (?P<title>\S[^\n]{{0,200}})
+      | (?P<bold>\*{{2,3}}|_{{2,3}}) (?P<strong>[^\n*_]{{1,160}}) (?P=bold) (?P<behind>[^\n]{{0,160}}) $
+      | (?P<tags>(?:<(?:h[1-6]|summary|details|font|span|strong|b|u|div|p|center|big)\b[^<>\n]{{0,200}}>[\ \t]*){{1,4}})
+        (?P<tagged>[^\n]{{1,200}})
+      | \\(?P<sub>(?:sub){{0,2}})section\*?\{{ (?P<latex>[^\n{{}}]{{1,200}}) \}}
+      | (?P<bracket>[\[\u3010]) (?P<marked>{_PREFIX}{_NUMBERING}[^\n\]\u3011]{{0,40}}[\]\u3011][^\n]{{0,160}}) $
+      | (?P<plain>{_PREFIX}\d{{1,2}}{_JOINT}[^\n]{{0,160}}) $
+      | [-*+] [\ \t]+ (?P<item>[*_]{{0,3}}{_PREFIX}{_NUMBERING}(?:[.:\uff1a\u3001)*_]|[\ \t]*$)[^\n]{{0,160}}) $
+      | (?P<rule>={{3,}}|-{{3,}}) [\ \t]* $
+    )""",
+    re.VERBOSE | re.IGNORECASE | re.MULTILINE,
+)
+_NUMBER = re.compile(rf"{_PREFIX}(?P<number>{_NUMBERING})(?![A-Za-z0-9])(?![-.]\d)", re.IGNORECASE)
+_RANGE = re.compile(
+    rf"\s?(?:~|\u301c|\uff5e|\s[-\u2013\u2014]|to|through|\u81f3|\u5230)\s?(?P<last>{_NUMBERING})(?![A-Za-z0-9])",
+    re.IGNORECASE,
+)
+_DECIMAL = re.compile(r"\d+\.\d+(?![-.\d])")
+_RULE_BELOW = re.compile(r"\n[ \t]*([=-])(?:\1){2,}[ \t]*$", re.MULTILINE)
+_BOLD, _UNMARKED, _SETEXT = 7, 8, {"=": 1, "-": 2}
+_TAG = re.compile(r"</?[a-z][^<>\n]{0,200}>", re.IGNORECASE)
+_MARKUP = re.compile(r"(?:[#*`~\[\]\u3010\u3011()\uff08\uff09<>\u300c\u300d$\\\s]|(?<!\d)_|_(?!\d))+")
+_SENTENCE_ENDS = (".", ",", ";", "\u3002", "\uff0c")
+_NOT_A_WORD = re.compile(r"[\W_]+")
+_SAYS_A_VALUE = re.compile(r"of\s|[^\n]{1,80}[:=\uff1a]\s*[*_`~\u2248]{0,4}\s*\d[\d,._]{3,}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Heading:
+    """A heading-like line at [start, end), with its `numbers` as in 2-1-4.
+
+    `level` is 1 to 6, 7 where it is only bold (or in a list), 8 where it has no markup at all. `nested` is the number
+    that it has with those of the headings around it.
+    """
+
+    start: int
+    end: int
+    level: int
+    title: str
+    numbers: tuple[str, ...] = ()
+    nested: str = ""
+
+    @property
+    def known_as(self) -> tuple[str, ...]:
+        """Its numbers, whole."""
+        return (self.nested,) if self.nested else self.numbers
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Span:
+    """A part of a text, [start, end)."""
+
+    start: int
+    end: int
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def sections(document: Document, path: tuple[str, ...]) -> tuple[Span, ...]:
+    """The parts of the document under a path of headings, each matched by whole token: `2-1` is not `2-1-4`.
+
+    An empty path is the whole document. A heading may stand more than once (the task, and what a script printed
+    under the same label): every part counts, and parts that touch are one.
+    """
+    spans = [Span(start=0, end=len(document.text))]
+    if not path:
+        return tuple(spans)
+    headings = _document_headings(document)
+    for token in path:
+        known = headings if _NUMBER.fullmatch(token.strip()) else _with_lines(document.text, token, headings)
+        starts = [heading.start for heading in known]
+        spans = [found for span in spans for found in _under(token, span, _inside(span, known, starts))]
+    return tuple(spans)
+
+
+@lru_cache(maxsize=_REMEMBERED_TEXTS)
+def _document_headings(document: Document) -> list[Heading]:
+    return _nested(list(_headings(document.text)))
+
+
+def _inside(span: Span, headings: list[Heading], starts: list[int]) -> list[Heading]:
+    """The headings that begin in a span; `starts` are theirs, in order."""
+    return headings[bisect_left(starts, span.start) : bisect_left(starts, span.end)]
+
+
+def _nested(headings: list[Heading]) -> list[Heading]:
+    """The headings; `#### 4. MACs` below `### 2-1` is 2-1-4 as well, where no other heading says that it is."""
+    said = {number for heading in headings for number in heading.numbers}
+    around: list[Heading] = []
+    found = []
+    for heading in headings:
+        if heading.level < _BOLD:
+            around = [outer for outer in around if outer.level < heading.level]
+            outer = next((outer for outer in reversed(around) if outer.numbers), None)
+            if outer and _is_numbering(outer.known_as) and heading.numbers and not _is_numbering(heading.numbers):
+                whole = f"{outer.known_as[0]}-{heading.numbers[0]}"
+                if whole not in said:
+                    heading = replace(heading, nested=whole)  # noqa: PLW2901 - the same, with its whole number
+            around.append(heading)
+        found.append(heading)
+    return found
+
+
+def _with_lines(text: str, token: str, headings: list[Heading]) -> list[Heading]:
+    """The headings, and the lines that are nothing but the words of `token`, as on a rendered page."""
+    alone = re.compile(rf"^[ \t>]{{0,12}}+{re.escape(token)}[ \t]*[:\uff1a.]?[ \t]*$", re.IGNORECASE | re.MULTILINE)
+    lines = [
+        Heading(start=match.start(), end=match.end(), level=_UNMARKED, title=match[0].strip())
+        for match in islice(alone.finditer(text), _MOST_LINES)
+    ]
+    return sorted([*headings, *lines], key=lambda heading: heading.start)
+
+
+def _under(token: str, outer: Span, inside: list[Heading]) -> list[Span]:
+    spans: list[Span] = []
+    for place, heading in enumerate(inside):
+        if not _begins_with(heading, token) or (spans and heading.start < spans[-1].end):
+            continue
+        behind = (inside[later] for later in range(place + 1, len(inside)))  # a slice would copy them each time
+        end = next((later.start for later in behind if _ends(heading, later, token)), outer.end)
+        if spans and spans[-1].end == heading.start:
+            spans[-1] = Span(start=spans[-1].start, end=end)
+        else:
+            spans.append(Span(start=heading.end, end=end))
+    return spans
+
+
+def _begins_with(heading: Heading, token: str) -> bool:
+    number = _NUMBER.fullmatch(token.strip())
+    if number is not None and heading.numbers:
+        return _canonical(number["number"]) in (*heading.numbers, heading.nested)
+    title, words = _words(heading.title), _words(token)
+    if not title.startswith(words):
+        return False
+    rest = title[len(words) :]
+    if heading.level == _UNMARKED and not heading.numbers:
+        return not rest.strip(": \uff1a.")
+    return not re.match(r"[A-Za-z0-9]|[-.]\d", rest)
+
+
+def _ends(own: Heading, later: Heading, token: str) -> bool:
+    """Whether `later` ends the section of `own`: a level as high, or a sibling's number (2-1-5 after 2-1-4).
+
+    A deeper heading with a number of its own kind does not: `2.1 Method` below `### 2-1-4`.
+    """
+    if _begins_with(later, token):
+        return False
+    mine, others = own.known_as, later.known_as
+    if _is_numbering(mine) and _is_numbering(others):
+        if own.level < later.level < _UNMARKED and mine[0].count("-") != others[0].count("-"):
+            return False
+        return not any(number.startswith(f"{one}-") for number in others for one in mine)
+    if own.level >= _BOLD:
+        return _is_numbering(later.numbers) or (not own.numbers and later.level < _BOLD)
+    return later.level <= own.level
+
+
+def _headings(text: str) -> Iterator[Heading]:
+    fence = ""
+    for match in islice(_STRUCTURE.finditer(text), _MOST_LINES):
+        if match["fence"]:
+            if not fence:
+                fence = match["fence"]
+            elif match["fence"].startswith(fence) and match[0].strip(" \t>") == match["fence"]:
+                fence = ""
+        elif fence and not match["bracket"]:
+            continue
+        elif match["rule"]:
+            yield from _setext(text, match)
+        else:
+            heading = _heading(text, match)
+            if heading is not None:
+                yield heading
+
+
+def _heading(text: str, match: re.Match[str]) -> Heading | None:
+    level, title = _dressed(match)
+    numbers = _numbers(title)
+    start, end = match.start(), match.end()
+    if level < _BOLD:
+        is_none = _SAYS_A_VALUE.match(title) or (match["atx"] == "#" and _is_comment(text, match))
+        if is_none and not numbers:
+            return None
+        return Heading(start=start, end=end, level=level, title=title, numbers=numbers)
+    all_bold = match["strong"] is not None and not match["behind"].strip(" \t:\uff1a")
+    if not all_bold and (not _is_numbering(numbers) or _is_prose(title)):
+        return None
+    rule = _RULE_BELOW.match(text, match.end()) if match["plain"] else None
+    if rule is not None:
+        end, level = rule.end(), _SETEXT[rule[1]]
+    return Heading(start=start, end=end, level=level, title=title, numbers=numbers)
+
+
+def _is_prose(title: str) -> bool:
+    """Whether a numbered line is a sentence or begins with a decimal number: `2-1-4 is hard.`, `1.5 GMACs`."""
+    return bool(title.endswith(_SENTENCE_ENDS) and not _NUMBER.fullmatch(title[:-1])) or bool(_DECIMAL.match(title))
+
+
+def _dressed(match: re.Match[str]) -> tuple[int, str]:
+    """How high a heading stands, and what it says."""
+    if match["atx"]:
+        return len(match["atx"]), match["title"].strip()
+    if match["latex"]:
+        return 1 + match["sub"].lower().count("sub"), match["latex"].strip()
+    if match["tags"]:
+        high = re.search(r"<h([1-6])", match["tags"], re.IGNORECASE)
+        return int(high[1]) if high else _BOLD, _TAG.sub(" ", match["tagged"]).strip()
+    if match["strong"]:
+        return _BOLD, f"{match['strong'].strip()} {match['behind'].strip()}".strip()
+    if match["item"]:
+        return _BOLD, match["item"].strip().strip("*_")
+    return _UNMARKED, (match["marked"] or match["plain"]).strip()
+
+
+def _setext(text: str, match: re.Match[str]) -> Iterator[Heading]:
+    """The line above a rule, where a blank line stands above it: rules inside of printed tables are none."""
+    above = text[max(0, match.start() - 400) : match.start()].split("\n")
+    if len(above) < 2 or not above[-2].strip() or (len(above) > 2 and above[-3].strip()):  # noqa: PLR2004 - two lines
+        return
+    title = above[-2].strip()
+    if not re.match(r"[#>|`~]|[-*+] ", title) and not _is_numbering(_numbers(title)):
+        start = match.start() - len(above[-2]) - 1
+        level = _SETEXT[match["rule"][0]]
+        yield Heading(start=start, end=match.end(), level=level, title=title, numbers=_numbers(title))
+
+
+def _is_comment(text: str, match: re.Match[str]) -> bool:
+    """Whether `# ...` is a comment of a program that lost its fence: code stands directly above or below."""
+    above = text[max(0, match.start() - 400) : max(0, match.start() - 1)].rpartition("\n")[2]
+    below = text[match.end() + 1 : match.end() + 400].partition("\n")[0]
+    return any(is_code(line) or re.match(r"#(?!#)|\w[\w., ]*\s=\s", line.strip()) for line in (above, below))
+
+
+def _numbers(title: str) -> tuple[str, ...]:
+    """`2-1-4` of `2-1-4. Computation`; both numbers of `2-2-{2,3}`."""
+    plain = _MARKUP.sub(" ", _TAG.sub(" ", as_ascii(title).replace("\\", "")))
+    begin = _NOT_A_WORD.match(plain)
+    match = _NUMBER.match(plain, begin.end() if begin else 0)
+    if match is None:
+        return ()
+    stem, brace, last = match["number"].partition("{")
+    if not brace:
+        return _up_to(_canonical(stem), title)
+    return tuple(_canonical(stem + each) for each in re.findall(r"\d+", last))
+
+
+def _up_to(first: str, title: str) -> tuple[str, ...]:
+    """`2-1-1`, or all of them where the title goes on as in `2-1-1 ~ 2-1-5`."""
+    number = _NUMBER.search(title)
+    match = _RANGE.match(title, number.end()) if number else None
+    stem, _, begin = first.rpartition("-")
+    other, _, end = _canonical(match["last"]).rpartition("-") if match else ("", "", "")
+    if not stem or other != stem or not int(begin) < int(end):
+        return (first,)
+    return tuple(f"{stem}-{number}" for number in range(int(begin), int(end) + 1))
+
+
+def _canonical(number: str) -> str:
+    return re.sub(r"\D+", "-", number)
+
+
+def _is_numbering(numbers: tuple[str, ...]) -> bool:
+    """Of lines without markup only a number of several parts makes a heading."""
+    return bool(numbers) and "-" in numbers[0]
+
+
+def _words(text: str) -> str:
+    return _MARKUP.sub(" ", text).strip().lower()

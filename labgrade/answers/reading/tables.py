@@ -1,0 +1,292 @@
+"""Tables as people print them: torchinfo, torchsummary, Markdown, CSV, boxes, columns of blanks, `name: value`."""
+
+from __future__ import annotations
+
+import csv
+import re
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import TYPE_CHECKING, TypeAlias
+
+from labgrade.answers.reading.cells import row_name, row_of, without_tree
+from labgrade.answers.reading.code import is_code
+from labgrade.answers.reading.headers import column_meant, could_head, is_about, names_rows, plain_word, unit_of_header
+from labgrade.answers.reading.listings import find_listings, find_printed
+from labgrade.answers.reading.phrases import PIPES, TOTAL, words_pattern
+from labgrade.answers.reading.typed import WrongTypeError
+from labgrade.values import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from labgrade.core.task import TableType
+    from labgrade.values import Row
+
+Splitter: TypeAlias = "Callable[[str], list[str]]"
+
+_BEHIND_WORDS = re.compile(r"[\s:=*_`]{0,20}(?:\w{1,20}\()?\{")
+_WITHOUT_BRACES = re.compile(r"(?:\w{1,20}\()?\{[^\n]*")
+_INK = re.compile(r"[^\n]")
+_MOST_TEXT = 4_000_000
+_MOST_LINES = 100_000
+_MOST_PLACES = 50
+_LONGEST_LINE = 2_000
+
+_RULE = re.compile(r"[\s|+:=\-_\u2500-\u257f]+$")
+_LEFT_OUT = re.compile(r"[\s|*`]*(?:\.\.\.|\u2026|\u22ee|\(omitted|\(\u7565)[^\n]{0,40}$")
+_PRINTED = re.compile(
+    r"layer \(type(?::depth-idx)?(?: \(var_name\))?\)|input (?:shape|size)|output (?:shape|size)|kernel (?:shape|size)"
+    r"|params? #|# ?params?|param %|mult-adds|total mult-adds|groups|trainable|\S+",
+    re.IGNORECASE,
+)
+_PIECE = re.compile(
+    r"\[[^\n\[\]]{0,120}\]|\[\[[^\n]{0,120}?\]\]|\((?:-?\d+|None)(?:, ?(?:-?\d+|None)){0,15},?\)"
+    r"|\d[\d,._]*(?:e[+-]?\d+)?(?: ?[kKMGT]i?(?:B|MACs?|Mac|FLOPs)?(?![\w]))?%?|\S+"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableFound:
+    """A table, and where its header (or its first row) stands. `about`: its header names the rows as the spec does."""
+
+    table: Table
+    position: int
+    about: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableProblem:
+    """What looks like the table but can't be read, where, and why."""
+
+    position: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Header:
+    """How a table's lines are split, and which piece is the name and which is each column."""
+
+    split: Splitter
+    pieces: int
+    name_at: int
+    columns: dict[str, int]
+    units: dict[str, str]
+    about: bool
+
+    @property
+    def delimited(self) -> bool:
+        return self.split not in (_by_blanks, _by_words)
+
+
+def find_tables(
+    text: str, start: int, end: int, kind: TableType, *, words: str | None = None
+) -> list[TableFound | TableProblem]:
+    """The tables of that kind in a part of a text; behind `words`, only the first one behind each place of them.
+
+    Reads at most 4,000,000 characters and 100,000 lines of each part.
+    """
+    if words is None:
+        return _tables(text, start, end, kind)
+    found: list[TableFound | TableProblem] = []
+    for place, match in enumerate(words_pattern(words).finditer(text, start, end)):
+        line_start = text.rfind("\n", max(0, match.start() - _LONGEST_LINE), match.start()) + 1
+        line_end = text.find("\n", match.end(), match.end() + _LONGEST_LINE)
+        if place == _MOST_PLACES:
+            break
+        if line_end == -1 or is_code(_WITHOUT_BRACES.sub("", text[line_start:line_end])):
+            continue
+        behind = _BEHIND_WORDS.match(text, match.end())
+        if behind is not None:
+            opens = behind.end() - 1
+            found += _without_header(text[opens : min(end, opens + _MOST_TEXT)], opens, kind, 1)[:1]
+        else:
+            found += _tables(text, line_end + 1, end, kind, least=1)[:1]
+    return found
+
+
+def _tables(text: str, start: int, end: int, kind: TableType, *, least: int = 2) -> list[TableFound | TableProblem]:
+    region = text[start : min(end, start + _MOST_TEXT)].translate(PIPES)
+    lines = region.split("\n", _MOST_LINES)[:_MOST_LINES]
+    starts = list(accumulate((len(line) + 1 for line in lines), initial=start))
+    found: list[TableFound | TableProblem] = []
+    lacking: list[TableFound | TableProblem] = []
+    number = 0
+    while number < len(lines):
+        header = _header(lines[number][:_LONGEST_LINE], kind)
+        if isinstance(header, _Header):
+            each, number = _read(lines, number + 1, header, kind, starts)
+            found += [each] if each is not None else []
+        else:
+            lacking += [TableProblem(position=starts[number], reason=header)] if header else []
+            number += 1
+    if not found:
+        found = _without_header(region, start, kind, least)
+    return found or lacking or _headless(lines, kind, starts)
+
+
+def _without_header(region: str, start: int, kind: TableType, least: int) -> list[TableFound | TableProblem]:
+    """Tables that are printed as a dictionary, or as one name and its value a line."""
+    found: list[TableFound | TableProblem] = []
+    for table, first, behind in list(find_printed(region, kind)) if "{" in region else ():
+        found.append(TableFound(table=table, position=start + first))
+        region = region[:first] + _INK.sub("!", region[first:behind]) + region[behind:]
+    if len(kind.columns) == 1:
+        lines = region.split("\n", _MOST_LINES)[:_MOST_LINES]
+        starts = list(accumulate((len(line) + 1 for line in lines), initial=start))
+        found += [
+            TableFound(table=table, position=starts[line]) for table, line in find_listings(lines, kind, least=least)
+        ]
+    return found
+
+
+def _headless(lines: list[str], kind: TableType, starts: list[int]) -> list[TableFound | TableProblem]:
+    """A table of commas without a header whose columns can't be taken for one another: a name, a count, a shape."""
+    if len(kind.columns) < 2 or len(set(kind.columns.values())) < len(kind.columns):  # noqa: PLR2004 - two columns
+        return []
+    columns = {column: place for place, column in enumerate(kind.columns, 1)}
+    for split in (_by_tabs, _by_commas, _by_semicolons):
+        header = _Header(
+            split=split,
+            pieces=1 + len(columns),
+            name_at=0,
+            columns=columns,
+            units=dict.fromkeys(columns, ""),
+            about=False,
+        )
+        first = next((number for number, line in enumerate(lines) if line.strip()), None)
+        if first is not None and len(split(lines[first][:_LONGEST_LINE])) == header.pieces:
+            each, behind = _read(lines, first, header, kind, starts)
+            if isinstance(each, TableFound) and not any(line.strip() for line in lines[behind:]):
+                return [TableFound(table=each.table, position=starts[first])]
+    return []
+
+
+def _header(line: str, kind: TableType) -> _Header | str:
+    """How the table below a line is to be read; "" where the line heads none, else what it lacks."""
+    if not could_head(line, kind.columns) or is_code(line):
+        return ""
+    lacking = ""
+    for split in (_by_pipes, _by_tabs, _by_commas, _by_semicolons, _by_blanks, _by_words):
+        pieces = split(line)
+        names = _name_place(pieces, kind, empty=split is _by_pipes)
+        if split is _by_words and names != 0:
+            continue
+        if len(pieces) < 2 or names is None:  # noqa: PLR2004 - a name and a value
+            continue
+        columns: dict[str, int] = {}
+        for place, piece in enumerate(pieces):
+            meant = column_meant(piece, kind.columns) if place != names else None
+            if meant is not None:
+                columns.setdefault(meant, place)
+        if len(columns) == len(kind.columns) or (kind.sparse and columns):
+            units = {column: unit_of_header(pieces[place]) for column, place in columns.items()}
+            return _Header(
+                split=split,
+                pieces=len(pieces),
+                name_at=names,
+                columns=columns,
+                units=units,
+                about=is_about(pieces[names], kind.row),
+            )
+        if columns and not lacking:
+            missing = next(column for column in kind.columns if column not in columns)
+            lacking = f"the table has no column '{missing}'; it has " + ", ".join(f"'{piece}'" for piece in pieces[:8])
+    return lacking
+
+
+def _name_place(pieces: list[str], kind: TableType, *, empty: bool) -> int | None:
+    """Which piece of a header stands over the names: the spec's word for a row, a synonym, or (`empty`) no word."""
+    words = [plain_word(piece) for piece in pieces]
+    if plain_word(kind.row) in words:
+        return words.index(plain_word(kind.row))
+    alike = [place for place, piece in enumerate(pieces) if names_rows(piece, kind.row)]
+    return alike[0] if alike else 0 if empty and pieces and not words[0] else None
+
+
+def _read(
+    lines: list[str], number: int, header: _Header, kind: TableType, starts: list[int]
+) -> tuple[TableFound | TableProblem | None, int]:
+    """The rows below a header, and the number of the line behind them."""
+    rows: list[Row] = []
+    abridged, first = False, number - 1
+    while number < len(lines):
+        line = lines[number][:_LONGEST_LINE]
+        if _LEFT_OUT.match(line):
+            abridged = True
+        elif _ends(line, header, begun=bool(rows or abridged)):
+            break
+        elif line.strip() and not _RULE.match(line):
+            pieces = _pieces(line, header)
+            if pieces is None:
+                break
+            name = row_name(pieces[header.name_at])
+            if not TOTAL.match(name):
+                try:
+                    rows.append(row_of(name, _cells(pieces, header), dict(kind.columns), header.units))
+                except WrongTypeError as error:
+                    if header.delimited or not rows:
+                        return TableProblem(position=starts[number], reason=str(error)), number + 1
+                    break
+        number += 1
+    if not rows:
+        return None, max(number, first + 1)
+    table = Table(rows=tuple(rows), abridged=abridged)
+    return TableFound(table=table, position=starts[first], about=header.about), number
+
+
+def _ends(line: str, header: _Header, *, begun: bool) -> bool:
+    """Whether a line stands behind the last row: a blank one, or a rule below columns of blanks."""
+    if not line.strip():
+        return begun or header.split is _by_pipes
+    return begun and not header.delimited and bool(_RULE.match(line))
+
+
+def _cells(pieces: list[str], header: _Header) -> dict[str, str]:
+    return {column: pieces[place] for column, place in header.columns.items()}
+
+
+def _pieces(line: str, header: _Header) -> list[str] | None:
+    """A row's pieces in the order of the header; None where the line is no row of this table."""
+    if header.delimited:
+        pieces = header.split(line)
+        if len(pieces) < 2 or (header.split is _by_pipes and "|" not in line):  # noqa: PLR2004 - a name and a value
+            return None
+        return pieces + [""] * (header.pieces - len(pieces))
+    if header.name_at == 0:
+        line = without_tree(line)
+    pieces = _by_blanks(line)
+    if len(pieces) == header.pieces:
+        return pieces
+    values = header.pieces - 1
+    found = list(_PIECE.finditer(line))
+    if header.name_at != 0 or len(found) <= values:
+        return None
+    return [line[: found[-values].start()].strip(), *(match[0] for match in found[-values:])]
+
+
+def _by_pipes(line: str) -> list[str]:
+    return [cell.strip().strip("*`").strip() for cell in line.strip().strip("|").split("|")] if "|" in line else []
+
+
+def _by_tabs(line: str) -> list[str]:
+    return _by(line, "\t")
+
+
+def _by_commas(line: str) -> list[str]:
+    return _by(line, ",")
+
+
+def _by_semicolons(line: str) -> list[str]:
+    return _by(line, ";")
+
+
+def _by(line: str, mark: str) -> list[str]:
+    return [cell.strip() for cell in next(csv.reader([line.strip()], delimiter=mark, skipinitialspace=True), [])]
+
+
+def _by_blanks(line: str) -> list[str]:
+    return re.split(r"\s{2,}", line.strip())
+
+
+def _by_words(line: str) -> list[str]:
+    return [match[0] for match in _PRINTED.finditer(line)]

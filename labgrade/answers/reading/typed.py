@@ -1,0 +1,349 @@
+"""Plain data from a student's function, answers.yaml or a quantity of labgrade's, as a typed value."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, cast
+
+from labgrade.answers.reading.headers import column_meant, names_rows, told_apart
+from labgrade.answers.reading.numbers import LIMIT, explain_number
+from labgrade.answers.reading.plain_values import cut, is_array, read_shape, what, without_numpy
+from labgrade.core.errors import FaultError
+from labgrade.core.task import TableOfType, TableType
+from labgrade.core.text import excerpt
+from labgrade.values import Finding, Findings, Grid, Number, Row, Scalar, Table
+
+if TYPE_CHECKING:
+    from labgrade.core.task import AnswerType
+    from labgrade.values import Array, Value
+
+_MOST_ROWS = _LONGEST_TEXT = 100_000
+_MOST_DIMENSIONS = 64
+_ASKED = {
+    "count": "a count",
+    "bytes": "a number of bytes",
+    "number": "a number",
+    "text": "text",
+    "shape": "a shape (a list of whole numbers)",
+    "histogram": "a mapping of names to counts",
+    "tensor": "an array of numbers",
+}
+
+
+class WrongTypeError(Exception):
+    """What was handed in is not a value of the type asked for. The message is for the student."""
+
+
+def as_value(plain: object, kind: AnswerType, *, trusted: bool = False) -> Value:
+    """The value of type `kind` that plain data stands for.
+
+    `plain` is None, bool, int, float, str, list, tuple, dict, a numpy array or scalar, a Fraction, or a `Number`,
+    which stays as it is. `trusted` data is ours: its table rows may say `also_named`, `also_right` and `optional`.
+
+    Raises:
+        WrongTypeError: it is no such value; says what was found and what is asked for.
+        FaultError: no type is called `kind`.
+    """
+    if isinstance(kind, TableType):
+        return _table(plain, kind, trusted=trusted)
+    if isinstance(kind, TableOfType):
+        return cast("Value", {name: as_value(item, kind.kind) for name, item in _named(plain, "arrays").items()})
+    if kind == "histogram":
+        return _histogram(plain)
+    if kind == "tensor":
+        return _tensor(plain)
+    return as_scalar(plain, kind)
+
+
+def as_scalar(plain: object, kind: str) -> Scalar:
+    """As `as_value`, for the types that fit in a cell of a table: count, bytes, number, text, shape."""
+    plain = without_numpy(plain)
+    if kind in ("count", "bytes", "number"):
+        return _number(plain, kind)
+    if kind == "text":
+        return _text(plain)
+    if kind == "shape":
+        return _shape(plain)
+    message = f"no type of answer is called '{kind}'"
+    raise FaultError(message)
+
+
+def _number(plain: object, kind: str) -> Number:
+    if isinstance(plain, Number):
+        return plain
+    if isinstance(plain, str):
+        found = explain_number(plain, kind)
+        if found.number is None:
+            raise WrongTypeError(found.problem)
+        return found.number
+    if isinstance(plain, bool) or not isinstance(plain, int | float | Fraction):
+        raise _wrong(plain, kind)
+    if isinstance(plain, float) and not math.isfinite(plain):
+        message = f"{plain}, but {_ASKED[kind]} is asked for; look for a division by zero or an overflow"
+        raise WrongTypeError(message)
+    if not -LIMIT <= plain <= LIMIT:
+        message = f"{_magnitude(plain)}, too large to be {_ASKED[kind]}"
+        raise WrongTypeError(message)
+    value = Fraction(plain)
+    return Number(value=value, text=str(value.numerator) if value.denominator == 1 else repr(float(value)))
+
+
+def _magnitude(plain: float | Fraction) -> str:
+    """A huge number without its digits: printing `10**400` helps nobody, and Python refuses `str(10**5000)`."""
+    whole = abs(int(plain))
+    return f"a number of about {int(whole.bit_length() * math.log10(2)) + 1} digits"
+
+
+def _text(plain: object) -> str:
+    if isinstance(plain, Number):
+        return str(plain)
+    if isinstance(plain, bool) or not isinstance(plain, str | int | float):
+        raise _wrong(plain, "text")
+    if isinstance(plain, int) and abs(plain) > LIMIT:
+        message = f"{_magnitude(plain)}, but text is asked for"
+        raise WrongTypeError(message)
+    text = str(plain).strip()
+    if len(text) > _LONGEST_TEXT:
+        message = f"a text of {len(text):,} characters is too long; {_LONGEST_TEXT:,} are read"
+        raise WrongTypeError(message)
+    return text
+
+
+def _shape(plain: object) -> tuple[int, ...]:
+    if isinstance(plain, str):
+        shape = read_shape(plain)
+        if shape is None:
+            message = f"'{cut(plain)}' is not a shape (such as [1, 64, 112, 112])"
+            raise WrongTypeError(message)
+        return shape
+    if is_array(plain):
+        plain = cast("Any", plain).tolist()
+    if not isinstance(plain, list | tuple):
+        raise _wrong(plain, "shape")
+    if len(plain) == 1 and isinstance(plain[0], list | tuple):
+        return _shape(plain[0])
+    if len(plain) > _MOST_DIMENSIONS:
+        message = f"a list of {len(plain)} is too long to be a shape"
+        raise WrongTypeError(message)
+    return tuple(_dimension(each) for each in plain)
+
+
+def _dimension(plain: object) -> int:
+    size = -1 if plain is None else without_numpy(plain)
+    if isinstance(size, Number):
+        size = size.value
+    if isinstance(size, bool) or not isinstance(size, int | float | Fraction) or not -LIMIT < size < LIMIT:
+        message = f"a shape is made of whole numbers, but {what(plain)} is in it"
+        raise WrongTypeError(message)
+    if size != int(size):
+        message = f"a shape is made of whole numbers, but {size} is in it"
+        raise WrongTypeError(message)
+    return int(size)
+
+
+def _histogram(plain: object) -> dict[str, Number]:
+    counted = _named(plain, "counts")
+    numbers = {}
+    for name, count in counted.items():
+        try:
+            numbers[name] = _number(without_numpy(count), "count")
+        except WrongTypeError as error:
+            message = f"'{cut(name)}': {error}"
+            raise WrongTypeError(message) from None
+    return numbers
+
+
+def _named(plain: object, of_what: str) -> dict[str, object]:
+    """A mapping, or a list of pairs, by name."""
+    if isinstance(plain, list | tuple) and all(isinstance(pair, list | tuple) and len(pair) == 2 for pair in plain):  # noqa: PLR2004 - a pair
+        plain = {str(name): item for name, item in plain}
+    if not isinstance(plain, Mapping):
+        message = f"{what(plain)}, but a mapping of names to {of_what} is asked for"
+        raise WrongTypeError(message)
+    if len(plain) > _MOST_ROWS:
+        message = f"a mapping of {len(plain):,} names is too long; {_MOST_ROWS:,} are read"
+        raise WrongTypeError(message)
+    return {str(name): item for name, item in plain.items()}
+
+
+def _tensor(plain: object) -> Array:
+    import numpy as np
+
+    if isinstance(plain, bool | str | Mapping | None) or not isinstance(
+        plain, int | float | list | tuple | np.ndarray | np.generic
+    ):
+        raise _wrong(plain, "tensor")
+    try:
+        array = np.asarray(plain)
+    except (ValueError, OverflowError, RecursionError):
+        message = "a nested list whose rows have different lengths or are nested too deep, but an array is asked for"
+        raise WrongTypeError(message) from None
+    if array.dtype.kind not in "iufc":
+        message = f"an array of {array.dtype} values, but an array of numbers is asked for"
+        raise WrongTypeError(message)
+    return array
+
+
+# ---- tables ----------------------------------------------------------------------------------------------------
+
+
+def _table(plain: object, kind: TableType, *, trusted: bool) -> Table:
+    if isinstance(plain, Table):
+        return plain
+    if not isinstance(plain, Mapping | list | tuple):
+        message = f"{what(plain)}, but a table is asked for: {_example(kind)}"
+        raise WrongTypeError(message)
+    if len(plain) > _MOST_ROWS:
+        message = f"a table of {len(plain):,} rows is too long; {_MOST_ROWS:,} are read"
+        raise WrongTypeError(message)
+    if isinstance(plain, Mapping):
+        return Table(rows=tuple(_row(str(name), cells, kind, trusted=trusted) for name, cells in plain.items()))
+    return Table(rows=tuple(_listed_row(place, row, kind, trusted=trusted) for place, row in enumerate(plain, 1)))
+
+
+def _listed_row(place: int, row: object, kind: TableType, *, trusted: bool) -> Row:
+    """A row of a list: a mapping that names itself, or a list that begins with its name."""
+    if isinstance(row, list | tuple) and row and isinstance(row[0], str):
+        return _row(row[0], list(row[1:]), kind, trusted=trusted)
+    if isinstance(row, Mapping):
+        keys = [kind.row] if kind.row in row else [key for key in row if names_rows(str(key), kind.row)]
+        if keys:
+            return _row(_text(row[keys[0]]), row, kind, trusted=trusted)
+    message = f"row {place} has no '{kind.row}': a table is {_example(kind)}"
+    raise WrongTypeError(message)
+
+
+def _row(name: str, cells: object, kind: TableType, *, trusted: bool) -> Row:
+    given = _cells(name, cells, kind)
+    typed: dict[str, Scalar | None] = {}
+    for column, cell_kind in kind.columns.items():
+        try:
+            typed[column] = None if given.get(column) is None else as_scalar(given[column], cell_kind)
+        except WrongTypeError as error:
+            message = f"row '{cut(name)}', column '{column}': {error}"
+            raise WrongTypeError(message) from None
+    row = Row(name=name, cells=typed)
+    return _annotated(row, cells, kind) if trusted and isinstance(cells, Mapping) else row
+
+
+def _annotated(row: Row, cells: Mapping[Any, Any], kind: TableType) -> Row:
+    """An expected row with what it says of itself beside its cells."""
+    also_right = {
+        column: tuple(as_scalar(other, kind.columns[column]) for other in others)
+        for column, others in cells.get("also_right", {}).items()
+        if column in kind.columns
+    }
+    also_named = tuple(str(other) for other in cells.get("also_named", ()))
+    return replace(row, also_named=also_named, also_right=also_right, optional=bool(cells.get("optional", False)))
+
+
+def _cells(name: str, cells: object, kind: TableType) -> dict[str, object]:
+    """The cell of each column, still plain."""
+    columns = list(kind.columns)
+    cells = without_numpy(cells)
+    if isinstance(cells, Mapping):
+        return _cells_by_name(name, cells, kind)
+    if len(columns) == 1 and _fits(cells, kind.columns[columns[0]]):
+        return {columns[0]: cells}
+    if isinstance(cells, Sequence) and not isinstance(cells, str):
+        told = told_apart(cells, kind.columns, _fits)
+        if told is not None:
+            return told
+        if len(cells) == len(columns):
+            return dict(zip(columns, cells, strict=True))
+        if list(kind.columns.values()) != ["shape"]:
+            asked = f"{len(columns)} are asked for: {', '.join(columns)}"
+            message = f"row '{cut(name)}' has {len(cells)} values, but {asked}"
+            raise WrongTypeError(message)
+    if len(columns) > 1:
+        message = f"row '{cut(name)}' has {what(cells)}, but a table is {_example(kind)}"
+        raise WrongTypeError(message)
+    return {columns[0]: cells}
+
+
+def _fits(plain: object, kind: str) -> bool:
+    try:
+        as_scalar(plain, kind)
+    except WrongTypeError:
+        return False
+    return True
+
+
+def _cells_by_name(name: str, cells: Mapping[Any, object], kind: TableType) -> dict[str, object]:
+    columns = list(kind.columns)
+    found: dict[str, object] = {}
+    for key, cell in cells.items():
+        meant = column_meant(str(key), columns)
+        if meant is not None and (meant not in found or key == meant):
+            found[meant] = cell
+    missing = [column for column in columns if column not in found]
+    if missing and not kind.sparse:
+        has = ", ".join(f"'{cut(str(key))}'" for key in list(cells)[:8]) or "nothing"
+        message = f"row '{cut(name)}' has no column '{missing[0]}'; it has {has}"
+        raise WrongTypeError(message)
+    return found
+
+
+def _example(kind: TableType) -> str:
+    columns = list(kind.columns)
+    inner = f"a {columns[0]}" if len(columns) == 1 else "{" + ", ".join(f"{column}: ..." for column in columns) + "}"
+    return f"a mapping of each {kind.row} to {inner}"
+
+
+def _wrong(plain: object, kind: str) -> WrongTypeError:
+    hint = "; a function without a `return` gives None" if plain is None else ""
+    return WrongTypeError(f"{what(plain)}, but {_ASKED[kind]} is asked for{hint}")
+
+
+_SAID_CHARS = 600
+_LINE_CHARS = 120
+
+
+def natural(plain: object) -> Value:
+    """A number, text, shape (whole numbers), histogram, table without columns (texts), or findings (what they say).
+
+    Raises:
+        WrongTypeError: it is none of them.
+    """
+    match plain:
+        case int() | float() if not isinstance(plain, bool):
+            return as_value(plain, "number")
+        case str():
+            return as_value(plain, "text")
+        case dict():
+            return as_value(plain, "histogram")
+        case list() if plain and all(isinstance(item, int) for item in plain):
+            return as_value(plain, "shape")
+        case list() if plain and all(isinstance(item, dict) and isinstance(item.get("says"), str) for item in plain):
+            return Findings(found=tuple(_finding(item) for item in plain))
+        case list() if all(isinstance(item, str) for item in plain):
+            return Table(rows=tuple(Row(name=item, cells={}) for item in plain))
+    message = f"{what(plain)} can't be judged"
+    raise WrongTypeError(message)
+
+
+def _finding(plain: dict[str, Any]) -> Finding:
+    """A finding from plain data of labgrade's, which quotes names of the student's."""
+    return Finding(
+        says=excerpt(plain["says"], _SAID_CHARS),
+        certain=plain.get("certain", True) is True,
+        opinion=excerpt(str(plain.get("opinion", "")), _SAID_CHARS),
+        fault=plain.get("kind") == "fault",
+        picture=tuple(excerpt(str(line), _LINE_CHARS) for line in plain.get("picture", ())),
+        grid=_grid(plain["grid"]) if "grid" in plain else None,
+    )
+
+
+def _grid(plain: dict[str, Any]) -> Grid:
+    blocks, down, across = plain["tiles"]
+    each_down, each_across = plain["scale"]
+    return Grid(
+        layer=excerpt(plain["layer"], _LINE_CHARS),
+        block=plain["block"],
+        tiles=(blocks, down, across),
+        scale=(each_down, each_across),
+        lines=tuple(plain["lines"]),
+    )

@@ -1,0 +1,1 @@
+"""New tasks and kits: sources, samples, slips, mutants, pictures."""

@@ -1,0 +1,187 @@
+"""Templates of the files to hand in, made from the forms of public tasks; nothing in them counts as handed in."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from labgrade.answers import obtain
+from labgrade.core.arguments import ALL as GIVEN
+from labgrade.core.task import CallForm, EntryForm, Form, TableOfType, TableType, TextForm
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from labgrade.core.task import AnswerSpec, AnswerType, SubjectSpec, Task
+
+_MOST_COLUMNS = 6
+_TYPES = {
+    "model": "torch.nn.Module",
+    "input": "torch.Tensor",
+    "input_size": "tuple[int, ...]",
+    "config": "dict",
+    "m": "int",
+    "k": "int",
+    "n": "int",
+}
+_WORDS = {
+    "count": "a whole number",
+    "bytes": "a number of bytes",
+    "number": "a number",
+    "text": "a text",
+    "shape": "a shape, such as [1, 64, 112, 112]",
+    "histogram": "a mapping of each name to its count",
+    "tensor": "an array",
+    "onnx": "an ONNX file, saved to the path that is given",
+}
+
+
+def files(tasks: Iterable[Task]) -> dict[str, str]:
+    """The templates by path: a Python file for each that functions are looked for in, answers.yaml, report.md."""
+    tasks = list(tasks)
+    found = dict(_python(tasks))
+    if entries := _answers(tasks):
+        found["answers.yaml"] = entries
+    if report := _report(tasks):
+        found["report.md"] = report
+    return found
+
+
+def type_in_words(kind: AnswerType) -> str:
+    """What an answer of this type is: `a whole number`."""
+    if isinstance(kind, TableType):
+        columns = ", ".join(f"{name}: {column}" for name, column in list(kind.columns.items())[:_MOST_COLUMNS])
+        more = ", ..." if len(kind.columns) > _MOST_COLUMNS else ""
+        return f"a table: for each {kind.row} {{{columns}{more}}}"
+    if isinstance(kind, TableOfType):
+        return f"a mapping of each name to {_WORDS[kind.kind]}"
+    return _WORDS[kind]
+
+
+def _forms(tasks: Iterable[Task]) -> Iterator[tuple[Task, AnswerSpec, Form]]:
+    for task in tasks:
+        for answer in task.answers.values():
+            for form in answer.forms:
+                yield task, answer, form
+
+
+# ---- functions -------------------------------------------------------------------------------------------------
+
+
+def _python(tasks: list[Task]) -> Iterator[tuple[str, str]]:
+    functions: dict[str, dict[str, str]] = {}
+    for task, answer, form in _forms(tasks):
+        if isinstance(form, CallForm):
+            functions.setdefault(form.file, {}).setdefault(form.function, _stub(task, answer, form))
+    for file, stubs in functions.items():
+        head = '"""Fill in what you hand in. A function left as it is counts as not handed in."""\n'
+        types = "".join(stubs.values())
+        imports = "".join(f"import {name}\n" for name in ("torch",) if f": {name}." in types)
+        yield file, head + (f"\n{imports}" if imports else "") + types
+
+
+def _stub(task: Task, answer: AnswerSpec, form: CallForm) -> str:
+    arguments = ", ".join(f"{name}: {_TYPES.get(name, 'str')}" for name in form.given)
+    told = "\n".join(f"    {name}: {GIVEN[name]}" for name in form.given)
+    returns = f"{task.id}, {answer.name}: {type_in_words(answer.type)}."
+    return (
+        f'\n\ndef {form.function}({arguments}):\n    """{returns}\n\n{told}\n    """\n'
+        f'    raise NotImplementedError("write {form.function}")\n'
+    )
+
+
+# ---- answers.yaml, report.md -----------------------------------------------------------------------------------
+
+
+def _answers(tasks: list[Task]) -> str:
+    tree: dict[str, Any] = {}
+    for _, answer, form in _forms(tasks):
+        if isinstance(form, EntryForm):
+            _plant(tree, form.path.split("."), type_in_words(answer.type))
+    lines = list(_lines(tree, 0))
+    return "# Values in place of functions: write them behind the colons, delete the rest.\n" * bool(lines) + "".join(
+        lines
+    )
+
+
+def _plant(tree: dict[str, Any], path: list[str], words: str) -> None:
+    """Put a leaf at a dotted path; where a leaf and a branch would share a name, the path stays one key."""
+    first, *rest = path
+    below = tree.setdefault(first, {}) if rest else None
+    if isinstance(below, dict):
+        _plant(below, rest, words)
+    else:
+        tree.setdefault(".".join(path), words)
+
+
+def _lines(tree: dict[str, Any], depth: int) -> Iterator[str]:
+    for key, below in tree.items():
+        name = key if key.replace("-", "").replace("_", "").isalnum() and not key.isdigit() else f'"{key}"'
+        if isinstance(below, dict):
+            yield f"{'  ' * depth}{name}:\n"
+            yield from _lines(below, depth + 1)
+        else:
+            yield f"{'  ' * depth}{name}:  # {below}\n"
+
+
+def _report(tasks: list[Task]) -> str:
+    """The headings under which values are looked for, and the words before them as comments, which hold no answers."""
+    sections: dict[tuple[str, ...], dict[str, None]] = {}
+    for _, answer, form in _forms(tasks):
+        if isinstance(form, TextForm) and form.report is not None:
+            words = form.after or f"{answer.name}: {type_in_words(answer.type)}"
+            sections.setdefault(form.report, {}).setdefault(words)
+    lines = ["# Report"] if sections else []
+    above: tuple[str, ...] = ()
+    for path in sorted(sections, key=lambda path: (bool(path), path)):
+        shared = next(
+            (n for n, (a, b) in enumerate(zip(above, path, strict=False)) if a != b), min(len(above), len(path))
+        )
+        for depth in range(shared, len(path)):
+            lines += ["", f"{'#' * (depth + 2)} {path[depth]}"]
+        lines += ["", *(f"<!-- {words} -->" for words in sections[path] if "--" not in words)]
+        above = path
+    return "\n".join(lines) + "\n" * bool(lines)
+
+
+# ---- START.md --------------------------------------------------------------------------------------------------
+
+
+def start(title: str, tasks: Iterable[Task], subjects: dict[str, str], *, own_code: bool) -> str:
+    """The text that comes with a kit: the tasks, how each answer may be handed in, and how to check it.
+
+    `subjects`: the file of a task's subject, by the task's id.
+    """
+    check = "labgrade check . --course ." if own_code else "labgrade check ."
+    why = (
+        "\n\n`--course .` lets the functions of this folder judge, which your course wrote; they run as they are."
+        if own_code
+        else ""
+    )
+    parts = [
+        f"# {title}\n\nFill in the files of this folder that you want to hand in, and delete the others. Try it as "
+        f"often as you like, here:\n\n    pip install labgrade\n    {check}\n\nIt says what is right, what is not and "
+        "why, and what to do first. Functions should be right for any model, not for the task's alone." + why
+    ]
+    parts += [_about(task, subjects.get(task.id, "")) for task in tasks]
+    return "\n\n".join(parts) + "\n"
+
+
+def _about(task: Task, file: str) -> str:
+    points = float(task.points)
+    lines = [f"## {task.id}: {task.title} ({points:g} points)", "", task.statement.rstrip()]
+    if task.subject is not None:
+        lines += ["", f"About: {_subject(task.subject, file)}."]
+    lines += ["", "Handed in as (the first that is there counts):", ""]
+    for answer in task.answers.values():
+        ways = "; ".join(obtain.places(answer.forms))
+        lines.append(f"- {answer.name}, {type_in_words(answer.type)}: {ways}")
+    return "\n".join(lines)
+
+
+def _subject(subject: SubjectSpec, file: str) -> str:
+    if subject.is_config:
+        return "a config: " + ", ".join(f"`{key}: {value}`" for key, value in subject.options.items())
+    options = "".join(f", {key}={value!r}" for key, value in subject.options.items())
+    shape = "x".join(map(str, subject.input.shape))
+    where = f", the file {file}" if file else ""
+    return f"`{subject.model or subject.short_name}`{options}{where}, with an input of {shape}"

@@ -1,0 +1,180 @@
+"""The files of a new course, which uses labgrade as an installed package."""
+
+from __future__ import annotations
+
+from labgrade import __version__
+
+_TASK = """\
+# yaml-language-server: $schema=../task.schema.json
+id: 1-1-head-bytes
+title: Bytes of the last layer of ResNet-18
+points: 10
+statement: |
+  How many bytes do the weights and the bias of the last linear layer of ResNet-18 take in 32-bit floating point?
+  Hand in head_bytes(model) in lab1.py, or the entry total under 1-1 in answers.yaml.
+subject:
+  model: torchvision/resnet18
+  input: [1, 3, 224, 224]
+answers:
+  total:
+    type: bytes
+    from:
+      - {call: lab1.py:head_bytes, given: [model]}
+      - {entry: 1-1.total}
+checks:
+  - id: total
+    points: 8
+    answer: total
+    checker: equal
+    expected: {quantity: head_bytes, published: 2052000}
+    misconceptions:
+      - value: {quantity: head_bytes, with: {bias: false}}
+        says: The bias is missing. It is a parameter of the layer, too.
+        credit: 0.5
+  - id: other-models
+    points: 2
+    hidden: true                       # students see nothing of it
+    needs: [total]
+    answer: total
+    checker: equal
+    expected: {quantity: head_bytes}
+    cases:
+      - {model: torchvision/resnet50, options: {num_classes: 7}}
+"""
+_REFERENCE = '''\
+"""Ground truth of this course. Every public function is a quantity under its own name; see labgrade list quantities."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def head_bytes(subject: Any, *, bias: bool = True) -> int:
+    """The bytes of the parameters of the model's last layer.
+
+    `bias`: with its bias.
+    """
+    module, _ = subject.on_meta()
+    head = list(module.children())[-1]
+    return sum(each.numel() * each.element_size() for name, each in head.named_parameters() if bias or name != "bias")
+'''
+_CHECKER = '''\
+"""Checkers of this course. Every public function is one under its own name; see labgrade list checkers."""
+
+from __future__ import annotations
+
+from labgrade.values import Number
+from labgrade.verdict import Verdict, correct, incorrect
+
+
+def at_least_half(answer: Number, expected: Number) -> Verdict:
+    """Half of the expected value, or more."""
+    return correct() if 2 * answer.value >= expected.value else incorrect(f"got {answer}, less than half")
+'''
+_EXEMPLAR = """\
+def head_bytes(model):
+    return sum(each.numel() * each.element_size() for each in model.fc.parameters())
+"""
+_CONFTEST = '''\
+"""Makes `pytest --submission=NAME` grade."""
+
+pytest_plugins = ["labgrade.pytest_plugin"]
+'''
+_PYPROJECT = """\
+[project]
+name = "{name}"
+version = "0.1.0"
+description = "Tasks of a course, graded by labgrade"
+requires-python = ">=3.11"
+dependencies = ["labgrade>={version}"]
+
+[tool.pytest.ini_options]
+addopts = ["--import-mode=importlib"]
+testpaths = ["specs"]
+"""
+_README = """\
+# {name}
+
+Tasks of a course, graded by [labgrade](https://pypi.org/project/labgrade/).
+
+    python -m venv .venv && . .venv/bin/activate
+    pip install labgrade
+
+| what | how |
+|---|---|
+| write a task | `labgrade new lab1/1-2-something`, then edit `specs/lab1/1-2-something.yaml` |
+| see what there is | `labgrade list quantities`, `labgrade list checkers`, `labgrade list subjects` |
+| add a quantity, a checker | a public function in `reference/` or `checkers/`: it is found where it lies |
+| find mistakes in specs | `labgrade validate --compute` |
+| find weak tasks | `labgrade test` tries each by `submissions/exemplar` and by mistakes put into it |
+| grade | put folders or archives into `submissions/`, then `pytest --submission=all` |
+| grade a class | `labgrade grade ~/Downloads/moodle.zip`, then `labgrade standing` and `labgrade export --help` |
+| give it to students | `labgrade kit lab1 --out kit` leaves hidden checks out |
+
+Keep this repository private: it holds what hidden checks expect.
+"""
+_WORKFLOW = """\
+name: tasks
+on: [push, pull_request]
+permissions:
+  contents: read
+jobs:
+  tasks:
+    runs-on: ubuntu-latest
+    steps:
+      - uses: actions/checkout@v4
+      - uses: actions/setup-python@v5
+        with: {python-version: "3.12", cache: pip, cache-dependency-path: pyproject.toml}
+      - run: pip install torch torchvision --index-url https://download.pytorch.org/whl/cpu
+      - run: pip install labgrade
+      - run: labgrade validate --compute
+      - run: labgrade test
+"""
+_IGNORE = """\
+.venv/
+__pycache__/
+.pytest_cache/
+# students' work is nobody else's business: only samples are the course's; name each with a line of its own
+results/
+exported/
+kit/
+submissions/*
+!submissions/exemplar/
+!submissions/*.expected.yaml
+!submissions/*.survivors.yaml
+"""
+
+
+def files(name: str) -> dict[str, str]:
+    """The files of a new course by path, but for the schema."""
+    return {
+        "README.md": _README.format(name=name),
+        "pyproject.toml": _PYPROJECT.format(name=_project_name(name), version=__version__),
+        "conftest.py": _CONFTEST,
+        ".gitignore": _IGNORE,
+        ".github/workflows/tasks.yml": _WORKFLOW,
+        ".pre-commit-config.yaml": _PRE_COMMIT,
+        "specs/lab1/lab.yaml": "title: First lab\n",
+        "specs/lab1/1-1-head-bytes.yaml": _TASK,
+        "reference/heads.py": _REFERENCE,
+        "checkers/halves.py": _CHECKER,
+        "submissions/exemplar/lab1.py": _EXEMPLAR,
+    }
+
+
+_PRE_COMMIT = """\
+repos:
+  - repo: local
+    hooks:
+      - id: labgrade-validate
+        name: labgrade validate
+        entry: labgrade validate
+        language: system
+        files: ^(specs|checkers|reference)/
+        pass_filenames: false
+"""
+
+
+def _project_name(name: str) -> str:
+    kept = "".join(letter if letter.isascii() and letter.isalnum() else "-" for letter in name).strip("-")
+    return kept or "course"

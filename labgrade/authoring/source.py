@@ -1,0 +1,158 @@
+"""A course's own functions as students are given them: what public checks need, and nothing else of the same files.
+
+Comments fall away, as do functions, constants and imports that nothing public asks for. Nothing is imported or run.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+    from labgrade.spec.registry import Entry
+
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+IMPORTS = (ast.Import, ast.ImportFrom)
+
+
+def reached(tree: ast.Module, names: set[str]) -> set[str]:
+    """The names at the top of a module that `names` lead to; statements that just run lead on, too."""
+    bound: dict[str, list[ast.stmt]] = {}
+    for node in tree.body:
+        for name in binds(node):
+            bound.setdefault(name, []).append(node)
+    waiting = set(names) | {name for node in tree.body if runs(node) for name in _names(node)}
+    found: set[str] = set()
+    while waiting:
+        name = waiting.pop()
+        found.add(name)
+        for node in bound.get(name, []):
+            if not isinstance(node, IMPORTS):
+                waiting |= _names(node) - found
+    return found
+
+
+def binds(node: ast.stmt) -> set[str]:
+    """The names that a statement at the top of a module binds."""
+    if isinstance(node, _DEFINITIONS):
+        return {node.name}
+    if isinstance(node, IMPORTS):
+        return {(each.asname or each.name).partition(".")[0] for each in node.names}
+    if isinstance(node, ast.If):
+        return {name for inner in node.body for name in binds(inner)}
+    if isinstance(node, ast.Assign | ast.AnnAssign):
+        return {each.id for each in ast.walk(node) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)}
+    return set()
+
+
+def runs(node: ast.stmt) -> bool:
+    """Whether it is neither a definition nor an import nor a text: it does something when the module is imported."""
+    simple = (*_DEFINITIONS, *IMPORTS, ast.Assign, ast.AnnAssign)
+    return not isinstance(node, simple) and not is_text(node) and not is_for_types(node)
+
+
+def is_text(node: ast.stmt) -> bool:
+    """A docstring, or a text that stands like one."""
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+
+
+def is_for_types(node: ast.stmt) -> bool:
+    """`if TYPE_CHECKING:`, which binds names for annotations and does nothing."""
+    return isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
+
+
+def _names(node: ast.AST) -> set[str]:
+    return {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
+
+
+def needed(entries: Iterable[Entry]) -> dict[Path, str]:
+    """The source that these functions need, by file: of each file only what they reach."""
+    wanted: dict[Path, set[str]] = {}
+    for entry in entries:
+        wanted.setdefault(entry.file, set()).add(entry.name)
+    done: dict[Path, set[str]] = {}
+    while waiting := {file: names for file, names in wanted.items() if done.get(file) != names}:
+        for file, names in waiting.items():
+            done[file] = set(names)
+            for other, more in _elsewhere(file, names):
+                wanted.setdefault(other, set()).update(more)
+    return {file: _reduced(file, names) for file, names in done.items()}
+
+
+def _reduced(file: Path, names: set[str]) -> str:
+    """The source of a file with what is reached from `names` only."""
+    tree = _parse(file)
+    found = reached(tree, names)
+    body = [kept for node in tree.body if (kept := _kept(node, found)) is not None]
+    return ast.unparse(ast.Module(body=body, type_ignores=[])) + "\n"
+
+
+def _elsewhere(file: Path, names: set[str]) -> Iterator[tuple[Path, set[str]]]:
+    """The files of the same folder that the reached part imports from, with the names that it asks of each."""
+    tree = _parse(file)
+    found = reached(tree, names)
+    for node in (inner for top in tree.body for inner in ast.walk(top) if isinstance(inner, ast.ImportFrom)):
+        if not node.level:
+            continue
+        base = file.parents[node.level - 1]
+        for alias in node.names:
+            bound = alias.asname or alias.name
+            if bound not in found:
+                continue
+            for package in _inits(base, node.module):
+                yield package, set()
+            target = _module(base, node.module) if node.module else None
+            inner = _module(base, f"{node.module}.{alias.name}" if node.module else alias.name)
+            if inner is not None:
+                yield inner, _attributes(tree, found, bound)
+            elif target is not None:
+                yield target, {alias.name}
+
+
+def _inits(base: Path, module: str | None) -> Iterator[Path]:
+    parts = module.split(".") if module else []
+    for length in range(1, len(parts) + 1):
+        init = base.joinpath(*parts[:length]) / "__init__.py"
+        if init.is_file():
+            yield init
+
+
+def _module(base: Path, dotted: str) -> Path | None:
+    stem = base.joinpath(*dotted.split("."))
+    return next((path for path in (stem.with_suffix(".py"), stem / "__init__.py") if path.is_file()), None)
+
+
+def _parse(file: Path) -> ast.Module:
+    return ast.parse(file.read_text(encoding="utf-8"), str(file))
+
+
+def _kept(node: ast.stmt, names: set[str]) -> ast.stmt | None:
+    if isinstance(node, ast.ImportFrom) and node.module == "__future__":
+        return node
+    if isinstance(node, IMPORTS):
+        aliases = [each for each in node.names if (each.asname or each.name).partition(".")[0] in names]
+        if not aliases:
+            return None
+        if isinstance(node, ast.Import):
+            return ast.Import(names=aliases)
+        return ast.ImportFrom(module=node.module, names=aliases, level=node.level)
+    if is_text(node):
+        return None
+    if isinstance(node, ast.If) and is_for_types(node):
+        inside = [kept for inner in node.body if (kept := _kept(inner, names)) is not None]
+        return ast.If(test=node.test, body=inside, orelse=[]) if inside else None
+    return node if runs(node) or names & binds(node) else None
+
+
+def _attributes(tree: ast.Module, names: set[str], module: str) -> set[str]:
+    """What is asked of an imported module by the part that is kept: `_sizes.total`."""
+    return {
+        each.attr
+        for node in tree.body
+        if _kept(node, names) is not None
+        for each in ast.walk(node)
+        if isinstance(each, ast.Attribute) and isinstance(each.value, ast.Name) and each.value.id == module
+    }

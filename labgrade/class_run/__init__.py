@@ -1,1 +1,0 @@
-"""A whole class: every submission graded into one ledger, side by side."""

@@ -1,0 +1,162 @@
+"""`labgrade check`: one's own work, graded by the public checks, and what changed since the last time."""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+from dataclasses import replace
+from datetime import UTC, datetime
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from labgrade.core import points
+from labgrade.core.errors import FAULT, NOT_RIGHT, OK, SpecError
+from labgrade.core.results import Report
+from labgrade.files import output
+from labgrade.files.cache import Cache, cache_folder, key_of
+from labgrade.reports import html
+from labgrade.run.grader import Grader
+from labgrade.spec import course, load
+from labgrade.subjects import weights
+from labgrade.submissions import find
+from labgrade.verdict import Outcome
+
+if TYPE_CHECKING:
+    import argparse
+
+    from labgrade.core.task import Task
+    from labgrade.spec.course import Course
+
+_LONGEST = 8  # changes named one by one
+_FORM = 1
+
+
+def since_last(folder: Path, report: Report, *, compare: bool) -> list[str]:
+    """What changed since the last run, a line a change; remembers this run. Nothing for a first run.
+
+    A cache that can't be read or written is none: then nothing is compared.
+    """
+    kept, key = Cache(cache_folder() / "progress"), key_of(str(folder.resolve()))
+    now = _checks(report)
+    before: dict[str, Any] = {}
+    with contextlib.suppress(ValueError, KeyError, TypeError):
+        known: Any = (kept.read(key) or ({},))[0]
+        before = dict(known["checks"]) if known["form"] == _FORM else {}
+    lines = list(_changes(before, now)) if before and compare else []
+    stamp = datetime.now(UTC).isoformat(timespec="seconds")
+    # Tasks that were left out this time keep what they came to.
+    kept.write(key, {"form": _FORM, "at": stamp, "checks": {**before, **now}})
+    return lines
+
+
+def _checks(report: Report) -> dict[str, list[Any]]:
+    """Outcome and points of each check."""
+    return {
+        f"{task.lab}/{task.id} {check.id}": [check.verdict.outcome.value, float(check.earned)]
+        for who in report.submissions
+        for task in who.tasks
+        for check in task.checks
+    }
+
+
+def _changes(before: dict[str, Any], now: dict[str, list[Any]]) -> list[str]:
+    """The better first, then the worse; points in all, where they changed."""
+    both = [(name, before[name], now[name]) for name in now if name in before and before[name] != now[name]]
+    gained = sum(after[1] - earlier[1] for _, earlier, after in both)
+    ordered = sorted(both, key=lambda each: each[1][1] - each[2][1])
+    lines = [f"{name.partition('/')[2]}: {_said(earlier)} -> {_said(after)}" for name, earlier, after in ordered]
+    if len(lines) > _LONGEST:
+        lines = [*lines[:_LONGEST], f"and {len(lines) - _LONGEST} more"]
+    if not both:
+        return ["nothing changed"]
+    return [f"{gained:+g} points", *lines] if gained else lines
+
+
+def _said(check: list[Any]) -> str:
+    outcome, earned = check
+    return f"{outcome} {earned:g}"
+
+
+def add_check(parser: argparse.ArgumentParser) -> None:
+    """The arguments of `check`."""
+    parser.add_argument("path", type=Path, help="the folder with the work, or an archive of it (.zip, .tar.gz)")
+    parser.add_argument("--lab", help="only this lab")
+    parser.add_argument("--course", type=Path, metavar="DIR", help="the course whose specs and code judge; trusted")
+    parser.add_argument("--task", action="append", metavar="ID", help="only this task (may be given again)")
+    parser.add_argument("--json", metavar="FILE", help="write the report as JSON; `-` is stdout")
+    parser.add_argument("--html", metavar="FILE", help="write the report as a page for a browser")
+    parser.add_argument("--torch-home", type=Path, metavar="DIR", help=weights.HELP)
+    parser.set_defaults(run=check)
+
+
+def check(options: argparse.Namespace) -> int:
+    """Grade one folder or archive with the public checks, in plain words.
+
+    A course around us takes part unless it lies in the folder itself: a submission brings no specs or code of ours.
+    """
+    if options.json:
+        output.refuse_unwritable(options.json, "--json")
+    if options.html:
+        output.refuse_unwritable(options.html, "--html")
+        html.refuse_without()
+    found = course.of_work(options.path, options.course)
+    specs = load.read_all(load.chosen(found, options.lab, options.task or ()), found)
+    tasks = [_public(read.task) for read in specs if read.task is not None]
+    with (
+        tempfile.TemporaryDirectory(prefix="labgrade-store-", ignore_cleanup_errors=True) as store,
+        Grader(found, torch_home=weights.find(options.torch_home)) as grader,
+    ):
+        who = find.take(options.path, find.name_of(options.path), Path(store))
+        graded = grader.grade(tasks, who)
+        notes = (*grader.runner.protection.lines, *_by_whose_specs(found, options))
+        report = points.for_student(Report(submissions=(graded,), notes=notes))
+    _print(report, options.json)
+    if options.html:
+        from labgrade.reports.html import student
+
+        output.write(options.html, student.render(report))
+    lines = since_last(options.path, report, compare=options.json != "-")
+    if lines:
+        print("since your last run: " + "\n  ".join(lines))  # noqa: T201
+    broken = [finding for read in specs for finding in read.findings]
+    if broken:
+        raise SpecError(broken)
+    return _exit_code(report)
+
+
+def _by_whose_specs(found: Course, options: argparse.Namespace) -> tuple[str, ...]:
+    """A warning where somebody else's folder brought what it is judged by."""
+    own = Path.cwd().resolve().is_relative_to(options.path.resolve())
+    if own or options.course is not None or found.root != options.path:
+        return ()
+    where = f"in '{options.path}' itself, which whoever made it may have changed"
+    return (f"judged by the specs {where}; name others: --course",)
+
+
+def _public(task: Task) -> Task:
+    """The task without its hidden checks, which are neither run nor counted for a student."""
+    checks = tuple(check for check in task.checks if not check.hidden)
+    return replace(task, checks=checks, points=sum((check.points for check in checks if not check.bonus), Fraction(0)))
+
+
+def _print(report: Report, target: str | None) -> None:
+    from rich.console import Console
+
+    from labgrade.reports import json as as_json
+    from labgrade.reports import terminal
+
+    if target == "-":
+        print(as_json.render(report))  # noqa: T201
+        return
+    terminal.render(report, console=Console(highlight=False), staff=False)
+    if target:
+        output.write(target, as_json.render(report))
+
+
+def _exit_code(report: Report) -> int:
+    checks = [c for who in report.submissions for task in who.tasks for c in task.checks]
+    if any(c.verdict.outcome is Outcome.FAULT for c in checks):
+        return FAULT
+    right = all(c.verdict.outcome in (Outcome.CORRECT, Outcome.MANUAL) or c.bonus for c in checks)
+    return OK if right else NOT_RIGHT

@@ -1,0 +1,339 @@
+"""`labgrade compute`: any quantity of any subject, under one convention or all of them side by side."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import io
+import itertools
+import json
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from labgrade.core.errors import FaultError, UsageError, did_you_mean, look_up
+from labgrade.core.task import CONFIG, InputSpec, Limits, QuantityCall, SubjectSpec
+from labgrade.files import validate, yaml
+from labgrade.sandbox.runner import Runner
+from labgrade.spec import course, load
+from labgrade.subjects import onnx_export
+from labgrade.truth.measure import Measurer, UnfitError
+from labgrade.truth.oracle import Oracle
+from labgrade.values import Artifact, show
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable, Iterator
+
+    from labgrade.spec.course import Course
+    from labgrade.spec.registry import Entry, Parameter
+
+_MOST = 256
+
+
+def compared(entry: Entry, chosen: dict[str, Any], compute: Callable[[dict[str, Any]], Any]) -> list[dict[str, Any]]:
+    """A row a choice: the conventions that are free, the value, and whether it differs from that of the defaults.
+
+    Free are those with few values (words to choose from, yes or no) that `chosen` does not set. What can't be computed
+    under a choice is said in its place.
+
+    Raises:
+        UsageError: there are more than 256 choices.
+    """
+    free = {name: own for name, each in entry.parameters.items() if name not in chosen and (own := _choices(each))}
+    combinations = [dict(zip(free, values, strict=True)) for values in itertools.product(*free.values())]
+    if len(combinations) > _MOST:
+        message = f"'{entry.name}' has {len(combinations):,} choices of conventions; say some with --set"
+        raise UsageError(message)
+    values = [_tried(compute, {**chosen, **each}) for each in combinations]
+    usual = {name: _default(entry.parameters[name]) for name in free}
+    # What is required has no default: then the others are compared with the first choice.
+    first = next((value for each, value in zip(combinations, values, strict=True) if each == usual), values[0])
+    pairs = zip(combinations, values, strict=True)
+    return [{**each, entry.name: value, "differs": value != first} for each, value in pairs]
+
+
+def short(value: Any) -> Any:
+    """A value on one line; of a table the number of its rows and what its numbers come to."""
+    if not isinstance(value, list | dict):
+        return value
+    numbers = list(_numbers(value))
+    return f"{len(value)} rows, sum {sum(numbers):,}" if numbers else f"{len(value)} rows"
+
+
+def _choices(parameter: Parameter) -> list[Any]:
+    schemas: Any = parameter.schema.get("anyOf", [parameter.schema])
+    options = [_values(each) for each in schemas]
+    return [value for each in options for value in each] if all(options) else []
+
+
+def _values(schema: dict[str, Any]) -> list[Any]:
+    """All values that a schema allows, where they are few; else none."""
+    few: dict[str, list[Any]] = {"boolean": [False, True], "null": [None]}
+    return list(schema["enum"]) if "enum" in schema else few.get(str(schema.get("type")), [])
+
+
+def _default(parameter: Parameter) -> Any:
+    words = {"None": None, "True": True, "False": False}
+    return words.get(parameter.default, parameter.default.strip("'\""))
+
+
+def _tried(compute: Callable[[dict[str, Any]], Any], parameters: dict[str, Any]) -> Any:
+    try:
+        return compute(parameters)
+    except FaultError as error:
+        return f"can't be computed: {str(error).partition(': ')[2] or error}"
+
+
+def _numbers(value: Any) -> Iterator[int | float]:
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        yield value
+    elif isinstance(value, list | dict):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from _numbers(item)
+
+
+_NOT_SHOWN = ("also_named", "also_right", "optional")
+DIFFERS = "*"
+_COMPUTED_OF = {
+    "subject": "a model, such as torchvision/resnet18",
+    "artifact": "an ONNX file, such as torchvision/resnet18.onnx",
+    "config": "a config, such as --config layers=12 heads=8",
+}
+
+
+def add_compute(parser: argparse.ArgumentParser) -> None:
+    """The arguments of `compute`."""
+    parser.add_argument("quantity")
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("--model", metavar="NAME", help="such as torchvision/resnet18, or torchvision/resnet18.onnx")
+    what.add_argument("--file", type=Path, metavar="FILE", help="an ONNX file")
+    what.add_argument(
+        "--config", nargs="+", metavar="KEY=VALUE", help="plain data in place of a model, such as layers=12 heads=8"
+    )
+    what.add_argument("--task", metavar="TASK", help="the subject of a task, such as 2-1-4-macs")
+    parser.add_argument("--input", metavar="SHAPE", help="such as 1,3,224,224 (the default)")
+    parser.add_argument(
+        "--option", action="append", default=[], metavar="KEY=VALUE", help="of the model, such as num_classes=10"
+    )
+    parser.add_argument(
+        "--set", action="append", default=[], metavar="KEY=VALUE", help="a convention, such as bias=true"
+    )
+    parser.add_argument("--all-conventions", action="store_true", help="every choice of conventions, side by side")
+    shape = parser.add_mutually_exclusive_group()
+    shape.add_argument("--json", action="store_true", help="print JSON")
+    shape.add_argument("--csv", action="store_true", help="print CSV")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print one value, a table, JSON or CSV."""
+    found = course.find(Path.cwd())
+    entries = found.quantities.entries
+    entry = look_up(options.quantity, entries, "quantity")
+    chosen = conventions_of(options.set, entry)
+    if not options.all_conventions and (lacking := _lacking(entry, chosen)):
+        message = f"'{entry.name}' needs {', '.join(f'--set {key}=...' for key in lacking)}"
+        raise UsageError(message)
+    subject = _subject(options, found)
+    kind = "config" if subject.is_config else "artifact" if subject.is_onnx else "subject"
+    if entry.takes[:1] != (kind,):
+        what = _COMPUTED_OF.get("".join(entry.takes[:1]), "nothing that labgrade knows: see docs/write-a-quantity.md")
+        message = f"'{options.quantity}' is computed of {what}; '{subject.short_name}' is none"
+        raise UsageError(message)
+    with _asking(found) as ask:
+
+        def compute(parameters: dict[str, Any]) -> object:
+            return _plain(ask(QuantityCall(quantity=entry.name, parameters=parameters), subject))
+
+        if options.all_conventions:
+            _side_by_side(compared(entry, chosen, compute), entry.name, options)
+        else:
+            _print(compute(chosen), entry.name, options)
+    return 0
+
+
+def _lacking(entry: Entry, chosen: dict[str, Any]) -> list[str]:
+    return [key for key, each in entry.parameters.items() if each.required and key not in chosen]
+
+
+def _print(value: object, name: str, options: argparse.Namespace) -> None:
+    if options.json:
+        print(json.dumps(value, ensure_ascii=False))  # noqa: T201
+    elif options.csv:
+        sys.stdout.write(_csv(_rows(value, name)))
+    else:
+        _show(value, name)
+
+
+def _side_by_side(rows: list[dict[str, Any]], name: str, options: argparse.Namespace) -> None:
+    """What differs from the defaults' value is marked."""
+    if options.json or options.csv:
+        _print(rows, name, options)
+        return
+    _show([{**row, name: short(row[name]), "differs": DIFFERS * row["differs"]} for row in rows], name)
+
+
+# ---- what is computed ------------------------------------------------------------------------------------------
+
+
+def _subject(options: argparse.Namespace, found: Course) -> SubjectSpec:
+    if options.task is not None:
+        return _of_task(options, found)
+    if options.model is not None and options.model not in onnx_export.models():
+        message = f"there is no model '{options.model}'{did_you_mean(options.model, onnx_export.models())}"
+        raise UsageError(message)
+    if options.file is not None and not options.file.is_file():
+        message = f"there is no file '{options.file}'"
+        raise UsageError(message)
+    if options.config is not None:
+        return SubjectSpec(model=CONFIG, options=pairs(options.config, "--config"), input=InputSpec(shape=()))
+    return SubjectSpec(
+        model=options.model or "",
+        file=str(options.file.absolute()) if options.file is not None else "",
+        options=pairs(options.option),
+        input=InputSpec(shape=shape_of(options.input or "1,3,224,224")),
+    )
+
+
+def _of_task(options: argparse.Namespace, found: Course) -> SubjectSpec:
+    about = load.read(load.task_file(found, options.task), found).subject
+    if about is None or about.handed_in:
+        message = f"'{options.task}' is about no subject of ours"
+        raise UsageError(message)
+    if about.is_config and (options.input or options.option):
+        message = f"'{options.task}' is about a config, which has no --input and no --option"
+        raise UsageError(message)
+    given = about.input if options.input is None else replace(about.input, shape=shape_of(options.input))
+    return replace(about, input=given, options={**about.options, **pairs(options.option)})
+
+
+def pairs(settings: list[str], flag: str = "--option") -> dict[str, Any]:
+    """What KEY=VALUE says, several times, each value read as YAML.
+
+    Raises:
+        UsageError: one has no value.
+    """
+    return {key: yaml.load(text, flag).data for key, text in (_pair(each, flag) for each in settings)}
+
+
+def _pair(setting: str, flag: str) -> tuple[str, str]:
+    key, equals, text = setting.partition("=")
+    if not equals:
+        message = f"{flag} takes KEY=VALUE, not '{setting}'"
+        raise UsageError(message)
+    return key, text
+
+
+@contextlib.contextmanager
+def _asking(found: Course) -> Iterator[Callable[[QuantityCall, SubjectSpec], object]]:
+    """What answers: ground truth of the zoo's, or what is measured of a file."""
+    with Runner() as runner, Oracle(found.quantities) as oracle:
+        measurer = Measurer(found.quantities, runner)
+
+        def ask(call: QuantityCall, subject: SubjectSpec) -> object:
+            if not subject.file:
+                return oracle.value(call, subject)
+            path = Path(subject.file)
+            try:
+                return measurer.value(call, Artifact(path=path, name=path.name), subject, Limits())
+            except UnfitError as error:
+                raise UsageError(str(error)) from error
+
+        yield ask
+
+
+def conventions_of(settings: list[str], entry: Entry) -> dict[str, Any]:
+    """The conventions that `--set KEY=VALUE` chooses.
+
+    Raises:
+        UsageError: the quantity takes none of that name, or no such value.
+    """
+    chosen: dict[str, Any] = {}
+    for setting in settings:
+        key, text = _pair(setting, "--set")
+        if key not in entry.parameters:
+            known = ", ".join(entry.parameters) or "none at all"
+            message = f"'{entry.name}' takes no '{key}'{did_you_mean(key, entry.parameters) or f'; it takes {known}'}"
+            raise UsageError(message)
+        loaded = yaml.load(text, "--set")
+        found = validate.findings({"title": f"'{key}'", **entry.parameters[key].schema}, loaded)
+        if found:
+            raise UsageError(found[0].message)
+        chosen[key] = loaded.data
+    return chosen
+
+
+def shape_of(text: str) -> tuple[int, ...]:
+    """An input shape as it is typed: `1,3,224,224` or `1x3x224x224`.
+
+    Raises:
+        UsageError: it is none.
+    """
+    try:
+        shape = tuple(int(part) for part in text.replace("x", ",").split(","))
+    except ValueError:
+        shape = ()
+    if not shape or min(shape) < 1:
+        message = f"an input shape is whole numbers such as 1,3,224,224, not '{text}'"
+        raise UsageError(message)
+    return shape
+
+
+def _plain(value: object) -> object:
+    """Tensors are shown by their shapes: nobody reads a million values."""
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    shape = getattr(value, "shape", None)
+    return value if shape is None else {"shape": list(shape), "dtype": str(getattr(value, "dtype", ""))}
+
+
+# ---- tables ----------------------------------------------------------------------------------------------------
+
+
+def _rows(value: Any, title: str) -> list[dict[str, Any]]:
+    """A value as rows: those of a table, a row a name, or one."""
+    if isinstance(value, list) and value and isinstance(value[0], dict):
+        return [{key: item for key, item in row.items() if key not in _NOT_SHOWN} for row in value]
+    if isinstance(value, dict):
+        return [{"": key, title: item} for key, item in value.items()]
+    return [{title: value}]
+
+
+def _csv(rows: list[dict[str, Any]]) -> str:
+    written = io.StringIO()
+    keys = dict.fromkeys(key for row in rows for key in row)
+    writer = csv.DictWriter(written, list(keys), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows({key: _written(item) for key, item in row.items()} for row in rows)
+    return written.getvalue()
+
+
+def _written(value: Any) -> Any:
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, list | dict) else value
+
+
+def _show(value: Any, title: str) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console(highlight=False)
+    rows = _rows(value, title)
+    if len(rows) == 1 and list(rows[0]) == [title] and not isinstance(value, dict):
+        console.print(_cell(value), markup=False)
+        return
+    table = Table(box=None, pad_edge=False)
+    columns = list(dict.fromkeys(key for row in rows for key in row))
+    for column in columns:
+        numeric = isinstance(rows[0].get(column), int | float) and not isinstance(rows[0].get(column), bool)
+        table.add_column(column, justify="right" if numeric else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*(_cell(row.get(column, "")) for column in columns))
+    console.print(table)
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return f"{value:,}" if isinstance(value, int) else show(value)
+    return json.dumps(value) if isinstance(value, list | dict) else str(value)

@@ -1,0 +1,92 @@
+"""`labgrade init` makes a course; `kit` and `subject` what students receive of it: a lab, the file of a task."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from labgrade.authoring import kit, new_course
+from labgrade.core.errors import UsageError
+from labgrade.core.programs import TORCHSCRIPT
+from labgrade.core.task import BuildForm
+from labgrade.spec import course, load
+from labgrade.subjects.files import beside
+from labgrade.subjects.provide import provide
+from labgrade.truth.oracle import Oracle
+
+if TYPE_CHECKING:
+    import argparse
+
+    from labgrade.core.task import Task
+
+
+def add_init(parser: argparse.ArgumentParser) -> None:
+    """The arguments of `init`."""
+    parser.add_argument("folder", type=Path, help="a new or empty folder")
+    parser.set_defaults(run=_init)
+
+
+def add_kit(parser: argparse.ArgumentParser) -> None:
+    """The arguments of `kit`."""
+    parser.add_argument("lab", metavar="LAB", help="such as acal-lab2")
+    parser.add_argument("--out", type=Path, required=True, metavar="FOLDER", help="a new folder")
+    parser.add_argument("--without-subjects", action="store_true", help="leave out the ONNX files of the tasks")
+    parser.set_defaults(run=_kit)
+
+
+def add_subject(parser: argparse.ArgumentParser) -> None:
+    """The arguments of `subject`."""
+    parser.add_argument("task", metavar="TASK", help="such as 2-2-1-operators")
+    parser.add_argument("--to", type=Path, default=Path(), metavar="FOLDER", help="where (default: here)")
+    parser.set_defaults(run=_subject)
+
+
+def _init(options: argparse.Namespace) -> int:
+    """Write the course's files; its sample task validates, and its exemplar is right."""
+    folder: Path = options.folder
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        message = f"'{folder}' is there already and not empty; name a new folder"
+        raise UsageError(message)
+    for name, text in new_course.files(folder.absolute().name).items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text, encoding="utf-8")
+    (folder / "specs/task.schema.json").write_text(load.schema_text(course.find(folder)), encoding="utf-8")
+    print(f"{folder} is a course with one task; go there, then: labgrade validate --compute && labgrade test")  # noqa: T201
+    return 0
+
+
+def _kit(options: argparse.Namespace) -> int:
+    out: Path = options.out
+    told = kit.write_kit(course.find(Path.cwd()), options.lab, out, with_subjects=not options.without_subjects)
+    print(f"{out}: {len(list(out.rglob('*')))} files and folders; begin with {out / course.KIT_START}")  # noqa: T201
+    for line in told:
+        print(f"look at {line}: a hidden check of this lab says the same")  # noqa: T201
+    return 0
+
+
+def _subject(options: argparse.Namespace) -> int:
+    """Write the ONNX file that a task is about, and its external data, or its TorchScript file, to a folder."""
+    found = course.find(Path.cwd())
+    task = load.read(load.task_file(found, options.task), found)
+    about = task.subject
+    if about is not None and not about.is_onnx and _gives_torchscript(task):
+        options.to.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(provide("subject.pt", about), options.to / f"{about.short_name}.pt")
+        print(options.to / f"{about.short_name}.pt")  # noqa: T201
+        return 0
+    if about is None or not about.is_onnx or about.handed_in:
+        message = f"'{options.task}' is about no ONNX or TorchScript file of ours"
+        raise UsageError(message)
+    with Oracle(found.quantities) as oracle:
+        file = oracle.file(about)
+    options.to.mkdir(parents=True, exist_ok=True)
+    for name, source in {file.name: file, **beside(file)}.items():
+        shutil.copyfile(source, options.to / name)
+        print(options.to / name)  # noqa: T201
+    return 0
+
+
+def _gives_torchscript(task: Task) -> bool:
+    forms = [form for answer in task.answers.values() for form in answer.forms]
+    return any(isinstance(form, BuildForm) and TORCHSCRIPT in form.given for form in forms)

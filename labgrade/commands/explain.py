@@ -1,0 +1,174 @@
+"""`labgrade explain STUDENT TASK [CHECK]`: the whole story of a verdict, from the ledger alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from labgrade.commands.grade import worth
+from labgrade.core.errors import look_up
+from labgrade.ledger import read as reading
+from labgrade.ledger.database import Ledger
+from labgrade.reports.page import Page
+from labgrade.reports.summary import facts, full_reason, hint
+from labgrade.review import results as whole
+from labgrade.review.decisions import Place, say
+from labgrade.spec import course, load
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+
+    from labgrade.ledger.read import Story
+
+_FILES = 12
+_PLACE = ("lab", "task", "check")
+_SPEC_CHARS = 400
+_VERSIONS = ("libraries", "imports")
+_DEPENDS = {
+    "checker": "checker's files: ",
+    "quantities": "quantities' files: ",
+    "submission": "handed in: ",
+    "libraries": "libraries: ",
+    "imports": "imports: ",
+}
+
+
+def add_explain(parser: argparse.ArgumentParser) -> None:
+    """The arguments of `explain`."""
+    parser.add_argument("student", metavar="STUDENT")
+    parser.add_argument("task", metavar="TASK", help="such as 2-1-4-macs")
+    parser.add_argument("check", nargs="?", metavar="CHECK", help="only this check, such as total")
+    parser.add_argument(
+        "--results", "--out", dest="out", type=Path, default=Path("results"), metavar="DIR", help="default: results"
+    )
+    parser.set_defaults(run=explain)
+
+
+def explain(options: argparse.Namespace) -> int:
+    """Tell it; nothing is run."""
+    from rich.console import Console
+
+    with Ledger(options.out) as ledger:
+        names = [who for (who,) in ledger.rows("SELECT who FROM submission ORDER BY who")]
+        found = whole.read(options.out)
+        who = _one_of(found.names.name(options.student), names, "submission", options.out)
+        stories = reading.story(ledger, who)
+        held = {each.place: each for each in reading.held(ledger) if each.who == who}
+    tasks = dict.fromkeys(each.place[1] for each in stories)
+    task = _one_of(options.task, tasks, "task", options.out)
+    chosen = [each for each in stories if each.place[1] == task]
+    if options.check is not None:
+        check = _one_of(options.check, [each.place[2] for each in chosen], "check", options.out)
+        chosen = [each for each in chosen if each.place[2] == check]
+    page = Page(Console(highlight=False))
+    for each in chosen:
+        _tell(page, found.names.of(who), each)
+        for ruling in found.decisions.history(Place(submission=who, **dict(zip(_PLACE, each.place, strict=True)))):
+            page.paragraph(say(ruling), indent=2, label="decided: ")
+        if each.place in held:
+            other = held[each.place]
+            page.paragraph(
+                f"{worth(other.would_be)}; it is published, and would fall", indent=2, label="not changed to: "
+            )
+    _tell_depends(page, chosen)
+    return 0
+
+
+def _one_of(asked: str, known: Any, what: str, results: Path) -> str:
+    names: dict[str, str] = {each: each for each in known}
+    return look_up(asked, names, what, f"'{results}'")
+
+
+def _tell(page: Page, who: str, story: Story) -> None:
+    graded, verdict = story.graded, story.graded.verdict
+    page.blank()
+    page.line((f"{who}  {' '.join(story.place[1:])}", "bold"), right=(worth(graded), "bold"))
+    page.rule()
+    found = facts(verdict)
+    rows = [
+        ("answer: ", found.pop("got", "")),
+        ("from: ", graded.answer_from),
+        ("expected: ", found.pop("expected", "")),
+        ("reason: ", full_reason(verdict, bonus=graded.bonus)),
+        ("hint: ", hint(verdict)),
+        *(("note: ", note) for note in verdict.notes),
+        *((f"{name}: ", fact) for name, fact in found.items()),
+        ("in the spec: ", _place_in_spec(story)),
+        *_judged_by(story),
+        ("judged: ", f"{story.at}, in {graded.seconds:.2f} s"),
+    ]
+    for label, text in rows:
+        if text:
+            page.paragraph(text, indent=2, label=label)
+    for change in story.history:
+        page.paragraph(
+            full_reason(change.before.verdict) or "right",
+            indent=2,
+            label="before: ",
+            own=f"{worth(change.before)} since {change.before_at}: ",
+        )
+        page.paragraph(f"{change.at}, because {change.why}", indent=4, label="changed: ")
+
+
+def _place_in_spec(story: Story) -> str:
+    """The line of the check as the spec is now; nothing where it is there no more."""
+    found = course.find(Path.cwd())
+    lab, task, item = story.place
+    paths = [path for path in load.files(found.specs) if (path.parent.name, path.stem) == (lab, task)]
+    for read in load.read_all(paths, found):
+        for check in read.task.checks if read.task is not None else ():
+            if check.id == item.partition("[")[0] and check.mark is not None:
+                return str(check.mark)
+    return ""
+
+
+def _judged_by(story: Story) -> list[tuple[str, str]]:
+    """What the verdict depended on; nothing where it follows from those of other checks."""
+    parts = story.parts
+    meaning = parts.get("spec", {})
+    checker = meaning.get("checker") or {}
+    given = ", ".join(f"{name}: {value}" for name, value in checker.get("parameters", {}).items())
+    return [
+        ("checker: ", f"{checker['name']}" + (f" ({given})" if given else "") if checker else ""),
+        ("asked of: ", _source(meaning.get("expected"))),
+        ("subject: ", _subject(meaning.get("subject"))),
+    ]
+
+
+def _tell_depends(page: Page, stories: Sequence[Story]) -> None:
+    """On which files and versions the verdicts depended: once for all of them, as most have them in common."""
+    rows = []
+    for name, label in _DEPENDS.items():
+        pairs = (pair for each in stories for pair in each.parts.get(name, {}).items())
+        shown = list(
+            dict.fromkeys(f"{what} {version if name in _VERSIONS else version[:8]}" for what, version in pairs)
+        )
+        more = f", {len(shown) - _FILES} more" if len(shown) > _FILES else ""
+        rows.append((label, ", ".join(shown[:_FILES]) + more))
+    if any(text for _, text in rows):
+        page.blank()
+        page.line((f"what {'this depends' if len(stories) == 1 else 'these depend'} on", "bold"))
+        page.rule()
+    for label, text in rows:
+        if text:
+            page.paragraph(text, indent=2, label=label)
+
+
+def _source(source: Any) -> str:
+    if not isinstance(source, dict):
+        return ""
+    if "quantity" in source:
+        given = ", ".join(f"{name}={value}" for name, value in source.get("parameters", {}).items())
+        return f"the quantity {source['quantity']}({given})"
+    text = str(source.get("value"))
+    return f"the spec itself, which says {text[:_SPEC_CHARS]}"
+
+
+def _subject(subject: Any) -> str:
+    if not isinstance(subject, dict):
+        return ""
+    named = subject.get("model") or subject.get("handed_in") or ", ".join(subject.get("file") or ())
+    options = "".join(f", {name}={value}" for name, value in subject.get("options", {}).items())
+    shape = "x".join(map(str, subject["input"]["shape"]))  # a config has none
+    return f"{named}{options}{f', input {shape}' if shape else ''}"

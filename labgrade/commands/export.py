@@ -1,0 +1,208 @@
+"""`labgrade export`: every format that there is, made of a report again without running anything."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from labgrade.core import points
+from labgrade.core.errors import UsageError
+from labgrade.core.text import for_terminal
+from labgrade.files import output
+from labgrade.reports import csv, gradescope, html, json, junit, lms, markdown
+from labgrade.reports import json as as_json
+from labgrade.review import results
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable, Iterator, Mapping
+
+    from labgrade.core.results import Report
+    from labgrade.reports.lms import Merged
+
+_KEPT = frozenset(" -_.,()")
+_NAME_BYTES = 120  # systems count bytes, and a name in Chinese has three a character
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Format:
+    """How a report becomes files. `each`: one a submission, of a report that holds it alone; else one of all.
+
+    `students`: it is for students' eyes, and shows what they may see by now, whoever asks for it.
+    """
+
+    file: str
+    render: Callable[[Report], str]
+    each: bool = False
+    students: bool = False
+
+
+def _student_page(report: Report) -> str:
+    from labgrade.reports.html import student
+
+    return student.render(points.for_student(report))
+
+
+def _class_page(report: Report) -> str:
+    from labgrade.reports.html import classroom
+
+    return classroom.render(report)
+
+
+FORMATS = {
+    "json": _Format(file="report.json", render=as_json.render),
+    "junit": _Format(file="junit.xml", render=junit.render),
+    "csv": _Format(file="gradebook.csv", render=csv.render),
+    "markdown": _Format(file="report.md", render=markdown.render),
+    "github": _Format(file="summary.md", render=markdown.step_summary),
+    "gradescope": _Format(file="gradescope/{}/results.json", render=gradescope.render, each=True),
+    "html": _Format(file="students/{}.html", render=_student_page, each=True, students=True),
+    "class": _Format(file="class.html", render=_class_page),
+}
+
+
+def add_export(parser: argparse.ArgumentParser) -> None:
+    """The arguments of `export`."""
+    source = parser.add_mutually_exclusive_group()
+    source.add_argument("--results", type=Path, metavar="DIR", default=Path("results"), help="default: results")
+    source.add_argument("--json", type=Path, metavar="FILE", help="what pytest --labgrade-json wrote")
+    formats = [*FORMATS, "all"]
+    parser.add_argument("--format", choices=formats, help="which one; html is a page a student, class one of all")
+    parser.add_argument("--out", type=Path, metavar="DIR", help="where the files go (default: one format to stdout)")
+    parser.add_argument("--merge", type=Path, metavar="CSV", help="a gradebook that Canvas or Moodle exported")
+    parser.add_argument("--column", metavar="NAME", help="the column of it that takes the points")
+    parser.add_argument("--with-pending", action="store_true", help="also merge points that are not settled yet")
+    view = parser.add_mutually_exclusive_group()
+    view.add_argument("--student-view", action="store_true", help="leave out what students may not see")
+    view.add_argument("--staff", action="store_true", help="everything, which is the default")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Write what was asked for."""
+    if not options.format and not options.merge:
+        message = "say which --format to write, or --merge a gradebook"
+        raise UsageError(message)
+    report, students = _reports(options)
+    if options.merge:
+        _merge(report, options)
+    if not options.format:
+        return 0
+    if options.student_view:
+        report = points.for_student(students)
+    if options.format in ("html", "class", "all"):
+        html.refuse_without()
+    chosen = [name for name in FORMATS if options.format in (name, "all")]
+    if options.student_view:
+        chosen = [name for name in chosen if name != "class" or options.format == "class"]
+    shown = {name: students if FORMATS[name].students else report for name in chosen}
+    if options.out is None:
+        _print(shown)
+    else:
+        _write(shown, options.out)
+    return 0
+
+
+def _reports(options: argparse.Namespace) -> tuple[Report, Report]:
+    """The report of a run, a results folder's or that in a file; and what its students may see by now.
+
+    Raises:
+        UsageError: there is none.
+    """
+    if options.json is None:
+        found = results.read(options.results)
+        return found.shown, found.students
+    path = options.json
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        what = (error.strerror or str(error)).lower() if isinstance(error, OSError) else "it is not UTF-8"
+        message = f"'{path}' can't be read: {what}"
+        raise UsageError(message) from error
+    report = json.read(text, str(path))
+    return report, report
+
+
+def _print(shown: Mapping[str, Report]) -> None:
+    (name, report), *others = shown.items()
+    if others or (FORMATS[name].each and len(report.submissions) != 1):
+        message = "these are several files; say where they go with --out DIR"
+        raise UsageError(message)
+    sys.stdout.write(FORMATS[name].render(report) + "\n")
+
+
+def _write(shown: Mapping[str, Report], out: Path) -> None:
+    for name, report in shown.items():
+        written = 0
+        for path, text in _files(report, FORMATS[name]):
+            target = out / path
+            try:
+                target.parent.mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                message = f"'{target.parent}' can't be made: {(error.strerror or str(error)).lower()}"
+                raise UsageError(message) from error
+            output.write(str(target), text)
+            written += 1
+        print(f"{name}: {written} {'file' if written == 1 else 'files'} in {out}", file=sys.stderr)  # noqa: T201
+
+
+def _files(report: Report, form: _Format) -> Iterator[tuple[str, str]]:
+    """Each file of a format: its path below the folder, and its text."""
+    if not form.each:
+        yield form.file, form.render(report)
+        return
+    taken: set[str] = set()
+    for submission in report.submissions:
+        name = _file_name(submission.name, taken)
+        yield form.file.format(name), form.render(replace(report, submissions=(submission,)))
+
+
+def _file_name(name: str, taken: set[str]) -> str:
+    """A submission's name as that of a file, on every system; each is given once, whatever the case of its letters."""
+    kept = "".join(each if each.isalnum() or each in _KEPT else "_" for each in name).strip(" .")
+    bare = kept.encode()[:_NAME_BYTES].decode(errors="ignore").strip(" .") or "_"
+    found, number = bare, 1
+    while found.casefold() in taken:
+        number += 1
+        found = f"{bare}-{number}"
+    taken.add(found.casefold())
+    return found
+
+
+def _merge(report: Report, options: argparse.Namespace) -> None:
+    """Write the gradebook with the points beside the one that was given, or into --out; say who was left out."""
+    if not options.column:
+        message = "say which column of the gradebook takes the points: --column NAME"
+        raise UsageError(message)
+    try:
+        exported = options.merge.read_bytes()
+    except OSError as error:
+        message = f"'{options.merge}' can't be read: {(error.strerror or str(error)).lower()}"
+        raise UsageError(message) from error
+    merged = lms.merge(report, exported, str(options.merge), options.column, with_pending=options.with_pending)
+    target = options.merge.with_name(f"{options.merge.stem}-merged.csv")
+    if options.out is not None:
+        target = options.out / options.merge.name
+        if target.resolve() == options.merge.resolve():
+            message = f"'{target}' is the gradebook itself; say another --out"
+            raise UsageError(message)
+        target.parent.mkdir(parents=True, exist_ok=True)
+    output.write_bytes(str(target), merged.text)
+    for line in _said(merged, target):
+        print(for_terminal(line), file=sys.stderr)  # noqa: T201
+
+
+def _said(merged: Merged, target: Path) -> Iterator[str]:
+    yield f"merge: {merged.written:,} {'cell' if merged.written == 1 else 'cells'} written to {target}"
+    left = (
+        (merged.unknown, "in no row of the gradebook"),
+        (merged.ambiguous, "fits several rows, or shares one; nothing was written"),
+        (merged.pending, "waits for a person; nothing was written (--with-pending writes what is certain)"),
+    )
+    for names, why in left:
+        for name in names:
+            yield f"  '{name}': {why}"
+    if merged.left:
+        yield f"  {merged.left:,} {'row' if merged.left == 1 else 'rows'} of the gradebook left as they were"

@@ -1,0 +1,209 @@
+"""`labgrade grade` and `labgrade regrade`: a whole class into a results folder, and again after something changed."""
+
+from __future__ import annotations
+
+import argparse
+import functools
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from labgrade.core.errors import FAULT, NOT_RIGHT, OK, SpecError, UsageError
+from labgrade.ledger import database
+from labgrade.ledger.database import Ledger
+from labgrade.reports import class_table
+from labgrade.reports.page import Page
+from labgrade.review import handed_in_times
+from labgrade.review.late import named
+from labgrade.review.results import read
+from labgrade.run import class_run
+from labgrade.run.class_run import Asked
+from labgrade.run.regrade import Again, Plans, plans
+from labgrade.spec import course, load
+from labgrade.spec.load import chosen
+from labgrade.subjects import weights
+from labgrade.values import show
+from labgrade.verdict import PENDING, Outcome
+
+if TYPE_CHECKING:
+    from labgrade.core.results import Graded, Report
+    from labgrade.ledger.read import Change, Held
+    from labgrade.run.class_run import RunResult
+
+_INTERRUPTED = 130
+_MOST_CHANGES = 40
+
+
+def add_grade(parser: argparse.ArgumentParser) -> None:
+    """The arguments of `grade`."""
+    parser.add_argument("source", type=Path, metavar="DIR", help="a folder of submissions, or an archive of them")
+    _out(parser, "where results are kept (default: results)")
+    parser.add_argument("--lab", help="only this lab")
+    parser.add_argument("--task", action="append", metavar="ID", help="only this task (may be given again)")
+    parser.add_argument("--submission", action="append", metavar="NAME", help="only this one (may be given again)")
+    parser.add_argument("--torch-home", type=Path, metavar="DIR", help=weights.HELP)
+    _how(parser)
+    parser.set_defaults(run=grade)
+
+
+def add_regrade(parser: argparse.ArgumentParser) -> None:
+    """The arguments of `regrade`."""
+    parser.add_argument("named", type=Path, nargs="?", metavar="RESULTS", help="the results folder (default: results)")
+    _out(parser, "the same")
+    said = "judge everything anew; what people decided and released stays"
+    parser.add_argument("--rebuild", action="store_true", help=said)
+    _how(parser)
+    parser.set_defaults(run=regrade)
+
+
+def _out(parser: argparse.ArgumentParser, what: str) -> None:
+    parser.add_argument("--out", "--results", type=Path, default=Path("results"), metavar="DIR", help=what)
+
+
+def _how(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--jobs", type=_jobs, default=0, metavar="N", help="submissions at a time (default: the cores)")
+    parser.add_argument("--allow-lower", action="store_true", help="published results may fall")
+    parser.add_argument(
+        "--unsafe", action="store_true", help="grade others' code also where nothing protects you from it"
+    )
+
+
+def _jobs(text: str) -> int:
+    if not text.isdigit() or not int(text):
+        message = f"'{text}' is no number of submissions; say 1 or more"
+        raise argparse.ArgumentTypeError(message)
+    return int(text)
+
+
+def grade(options: argparse.Namespace) -> int:
+    """Grade a class. What the ledger has is not run again."""
+    here = Path.cwd()
+    asked = Asked(
+        source=options.source,
+        results=options.out,
+        root=here if (here / "specs").is_dir() else None,
+        lab=options.lab,
+        tasks=tuple(options.task or ()),
+        names=tuple(options.submission or ()),
+        jobs=options.jobs,
+        torch_home=weights.find(options.torch_home),
+        unsafe=options.unsafe,
+        lower=options.allow_lower,
+    )
+    choose = functools.partial(chosen, lab=asked.lab, names=list(asked.tasks))
+    return _go(Plans(runs=(Again(asked=asked, choose=choose),)))
+
+
+def regrade(options: argparse.Namespace) -> int:
+    """Grade everybody again from where each was taken."""
+    results = options.named or options.out
+    how = Asked(source=Path(), results=results, jobs=options.jobs, unsafe=options.unsafe, lower=options.allow_lower)
+    with Ledger(results) as ledger:
+        found = plans(ledger, how)
+    if not found.runs:
+        message = f"nothing was graded into '{results}' yet: labgrade grade SUBMISSIONS --out {results}"
+        raise UsageError(message)
+    if options.rebuild:
+        with database.held(results), Ledger(results, write=True) as ledger:
+            database.rebuild(ledger)
+    return _go(found)
+
+
+def _go(wanted: Plans) -> int:
+    from rich.console import Console
+
+    from labgrade.run.progress import Shown
+
+    results = wanted.runs[0].asked.results
+    errors = Console(highlight=False, stderr=True)
+    came = []
+    try:
+        for each in wanted.runs:
+            with Shown(errors) as shown:
+                came.append(class_run.grade(each.asked, each.choose, shown.hear))
+            specs, _ = course.folders(each.asked.root or Path.cwd())
+            handed_in_times.note(results, each.asked.source, came[-1].names, load.deadlines(specs))
+    except KeyboardInterrupt:
+        errors.print("stopped; what was graded is kept: say the same again to go on", markup=False)
+        return _INTERRUPTED
+    report = read(results).shown
+    console = Console(highlight=False)
+    class_table.render(report, console=console)
+    _say(came, wanted, report, Page(console))
+    if any(each.broken for each in came):
+        raise SpecError(finding for each in came for finding in each.broken)
+    return _exit_code(report, lost=any(each.lost for each in came), held=bool(came[-1].held))
+
+
+def _say(came: list[RunResult], wanted: Plans, report: Report, page: Page) -> None:
+    """What the runs came to, beside the report."""
+    results = wanted.runs[0].asked.results
+    _say_changes([change for each in came for change in each.changes], page)
+    _say_held(came[-1].held, results, page)
+    for told in (told for each in came for told in each.lost):
+        page.paragraph(told, indent=0, label="not graded: ", style="red")
+    if wanted.gone:
+        message = f"{named(list(wanted.gone))}: where they were taken from, they are no more"
+        page.paragraph(message, indent=0, label="not graded again: ", style="yellow")
+    broken = [finding for each in came for finding in each.broken]
+    if broken:
+        files = ", ".join(dict.fromkeys(finding.mark.file for finding in broken))
+        page.paragraph(f"{files}, which can't be read: see below", indent=0, label="not graded: ", style="red")
+    ran = sum(each.ran for each in came)
+    anew = f"{ran:,} {'check was' if ran == 1 else 'checks were'} judged anew" if ran else "nothing had to be run"
+    page.paragraph(f"results are in '{results}'; {anew}", indent=0)
+    page.paragraph(_next(report, results), indent=0, label="next: ", style="cyan")
+
+
+def _next(report: Report, results: Path) -> str:
+    """What to do with the results."""
+    checks = (check for who in report.submissions for task in who.tasks for check in task.checks)
+    if any(check.verdict.outcome in PENDING for check in checks):
+        return f"labgrade standing {results} (what waits for a person)"
+    return f"labgrade export --results {results} --format all --out exported"
+
+
+def _exit_code(report: Report, *, lost: bool, held: bool) -> int:
+    checks = [check for who in report.submissions for task in who.tasks for check in task.checks]
+    if lost or any(check.verdict.outcome is Outcome.FAULT for check in checks):
+        return FAULT
+    return NOT_RIGHT if held else OK
+
+
+def _say_changes(changes: list[Change], page: Page) -> None:
+    """Before and after for each student, and why."""
+    counted = [change for change in changes if change.counts]
+    if changes:
+        page.blank()
+        others = len(changes) - len(counted)
+        changed = f"{len(counted):,} {'verdict' if len(counted) == 1 else 'verdicts'} changed" if counted else ""
+        reworded = f"{others:,} {'is' if others == 1 else 'are'} told in other words" if others else ""
+        page.line(("; ".join(filter(None, (changed, reworded))), "bold"))
+    last = ""
+    for change in counted[:_MOST_CHANGES]:
+        if change.who != last:
+            page.line((change.who, "bold"))
+            last = change.who
+        after = worth(change.after) if change.after is not None else "asked for no more"
+        place = " ".join(change.place[1:])
+        page.paragraph(change.why, indent=2, own=f"{place}: {worth(change.before)} -> {after}, because ")
+    if len(counted) > _MOST_CHANGES:
+        more = f"and {len(counted) - _MOST_CHANGES:,} more; `labgrade explain STUDENT TASK` tells each"
+        page.paragraph(more, indent=2)
+
+
+def _say_held(held: list[Held], results: Path, page: Page) -> None:
+    """What was not lowered."""
+    if not held:
+        return
+    page.blank()
+    page.line(("not changed, because it is published and would fall", "bold yellow"))
+    for each in held:
+        place = " ".join(each.place[1:])
+        own = f"{each.who}, {place}: {show(each.published)} -> {worth(each.would_be)}{', because ' if each.why else ''}"
+        page.paragraph(each.why, indent=2, own=own)
+    page.paragraph(f"to lower them, say: labgrade regrade {results} --allow-lower", indent=0)
+
+
+def worth(graded: Graded) -> str:
+    """`PARTIAL 1.5 of 3`."""
+    return f"{graded.verdict.outcome} {show(graded.earned)} of {show(graded.points)}"

@@ -1,0 +1,343 @@
+"""The commands for what people decide: `labgrade mark`, `override`, `release`, `standing`, `anonymous`."""
+
+from __future__ import annotations
+
+import getpass
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+
+from labgrade.core.errors import NOT_RIGHT, OK, UsageError, did_you_mean, look_up
+from labgrade.core.points import settled
+from labgrade.files import output
+from labgrade.reports.page import Page
+from labgrade.review import decisions, interview, marking, pending, pseudonyms, releases, sheet
+from labgrade.review.decisions import Place, points, say
+from labgrade.review.results import read
+
+if TYPE_CHECKING:
+    import argparse
+
+    from labgrade.core.results import Graded, SubmissionReport
+    from labgrade.review.results import Whole
+
+
+def _results(parser: argparse.ArgumentParser, *, more: bool = False) -> None:
+    """The folder of results that a command is about, which has to be named where `more` stands behind it."""
+    parser.add_argument(
+        "results",
+        type=Path,
+        metavar="RESULTS",
+        nargs=None if more else "?",
+        default=Path("results"),
+        help="the folder that `labgrade grade` wrote" + ("" if more else " (default: results)"),
+    )
+    parser.add_argument("--roster", type=Path, metavar="FILE", help="default: roster.yaml or roster.csv of the course")
+
+
+def by(parser: argparse.ArgumentParser) -> None:
+    """The option that says who decides."""
+    parser.add_argument("--by", default="", metavar="NAME", help="who decides (default: $LABGRADE_BY, or your login)")
+
+
+def who(options: argparse.Namespace) -> str:
+    """Who decides.
+
+    Raises:
+        UsageError: nobody knows.
+    """
+    try:
+        return str(options.by or os.environ.get("LABGRADE_BY", "") or getpass.getuser())
+    except (OSError, KeyError):
+        message = "nobody knows who you are; say --by NAME"
+        raise UsageError(message) from None
+
+
+def submission(found: Whole, said: str) -> SubmissionReport:
+    """A submission by its name, its pseudonym, or the id of one of its members.
+
+    Raises:
+        UsageError: there is none.
+    """
+    names = found.names
+    name = names.name(said)
+    there = {each.name: each for each in found.staff.submissions}
+    by_member = {member: each for each in found.staff.submissions for member in each.members}
+    if name not in there and name not in by_member:
+        others = (remark for each in found.staff.submissions for remark in each.remarks)
+        said_so = next((remark for remark in others if found.key is None and remark.startswith(f"'{name}' (")), "")
+        if said_so:
+            message = f"it does not count: {said_so}"
+            raise UsageError(message)
+        shown = [names.of(each) for each in there]
+        message = f"there is no submission '{said}' in these results{did_you_mean(said, shown)}"
+        raise UsageError(message)
+    return there.get(name) or by_member[name]
+
+
+def tell(*texts: str) -> None:
+    """Print lines in which nothing can act on the terminal."""
+    page = Page(console())
+    for text in texts:
+        page.line((text, ""), hang=2)
+
+
+def console() -> Console:
+    """The terminal, or whatever stdout is."""
+    return Console(highlight=False)
+
+
+_MOST_SAID = 20
+
+
+def add_release(parser: argparse.ArgumentParser) -> None:
+    """The arguments of `release`."""
+    _results(parser)
+    parser.add_argument(
+        "--student", action="append", default=[], metavar="NAME", help="only this one (may be repeated)"
+    )
+    parser.add_argument("--reveal-hidden", action="store_true", help="show hidden checks, too")
+    parser.add_argument("--unfinished", action="store_true", help="even where something waits for a person")
+    parser.add_argument("--lower", action="store_true", help="even where there are fewer points than before")
+    parser.add_argument("--reason", default="", help="why results are released again")
+    by(parser)
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Keep what students may see from now on. Nothing is released where it should be looked at first."""
+    found = read(options.results, options.roster)
+    chosen = [submission(found, name) for name in options.student] or list(found.staff.submissions)
+    by = who(options)
+    made = [releases.made(each, by=by, reason=options.reason, hidden_too=options.reveal_hidden) for each in chosen]
+    new = [each for each in made if _changed(found, each)]
+    changing = [each for each in chosen if each.name in {one.submission for one in new}]
+    _refuse_open(found, changing, allowed=options.unfinished)
+    _refuse_lower(found, changing, allowed=options.lower and bool(options.reason.strip()))
+    releases.add(options.results, new)
+    same = f"; {len(made) - len(new):,} had seen this before" if len(new) < len(made) else ""
+    tell(f"{len(new):,} released by {by}{same}")
+    return OK
+
+
+def _changed(found: Whole, made: releases.Release) -> bool:
+    last = found.releases.get(made.submission)
+    return last is None or (last.digest, last.final) != (made.digest, made.final)
+
+
+def _refuse_open(found: Whole, chosen: list[SubmissionReport], *, allowed: bool) -> None:
+    waiting = [each for each in chosen if settled(each).pending]
+    if waiting and not allowed:
+        called = found.names
+        names = ", ".join(called.of(each.name) for each in waiting[:_MOST_SAID])
+        more = f" and {len(waiting) - _MOST_SAID:,} more" if len(waiting) > _MOST_SAID else ""
+        message = (
+            f"{len(waiting):,} of {len(chosen):,} still wait for a person: {names}{more}; nothing was released: see "
+            f"'labgrade standing {found.folder}', or say --unfinished"
+        )
+        raise UsageError(message)
+
+
+def _refuse_lower(found: Whole, chosen: list[SubmissionReport], *, allowed: bool) -> None:
+    called = found.names
+    said = [
+        f"  {called.of(each.name)} {one.task or 'all'} {one.check}".rstrip()
+        + f": {points(one.before)} before, {points(one.now)} now"
+        for each in chosen
+        if each.name in found.releases
+        for one in releases.lowered(found.releases[each.name], each)
+    ]
+    if said and not allowed:
+        more = [f"  and {len(said) - _MOST_SAID:,} more"] if len(said) > _MOST_SAID else []
+        head = "students would have fewer points than they were shown; nothing was released"
+        tail = "if this is right, say --lower and --reason"
+        raise UsageError("\n".join([f"{head}:", *said[:_MOST_SAID], *more, tail]))
+
+
+def add_standing(parser: argparse.ArgumentParser) -> None:
+    """The arguments of `standing`."""
+    _results(parser)
+    parser.set_defaults(run=show_standing)
+
+
+def add_anonymous(parser: argparse.ArgumentParser) -> None:
+    """The arguments of `anonymous`."""
+    _results(parser)
+    parser.add_argument("--off", action="store_true", help="show names again")
+    parser.set_defaults(run=anonymous)
+
+
+def add_mark(parser: argparse.ArgumentParser) -> None:
+    """The arguments of `mark`."""
+    _results(parser)
+    parser.add_argument("--task", default="", metavar="ID", help="only this task")
+    how = parser.add_mutually_exclusive_group()
+    how.add_argument("--next", action="store_true", help="only the next one")
+    how.add_argument("--export", metavar="FILE", help="write what waits as a table; `-` is stdout")
+    how.add_argument("--import", dest="take", type=Path, metavar="FILE", help="take in a table that was filled in")
+    by(parser)
+    parser.set_defaults(run=mark)
+
+
+def add_override(parser: argparse.ArgumentParser) -> None:
+    """The arguments of `override`."""
+    _results(parser, more=True)
+    parser.add_argument("student", help="the submission's name, or its pseudonym")
+    parser.add_argument("task", help="such as 2-1-4-macs")
+    parser.add_argument("check", help="such as total, or other-models[resnet18]")
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("--points", metavar="N", help="how many; or `full`, `none`")
+    what.add_argument("--undo", action="store_true", help="take back the last decision about it")
+    parser.add_argument("--reason", default="", help="why; the student reads it")
+    by(parser)
+    parser.set_defaults(run=override)
+
+
+# ---- mark ------------------------------------------------------------------------------------------------------
+
+
+def mark(options: argparse.Namespace) -> int:
+    """Mark in the terminal or through a table. 0 where nothing is left to be marked, else 1."""
+    if options.export:
+        output.refuse_unwritable(options.export, "--export")
+    found = read(options.results, options.roster)
+    _refuse_task(found, options.task)
+    if options.take is not None:
+        return _take(options, found)
+    waiting = marking.waiting(found.staff, options.task)
+    if found.key is not None:  # an order that tells nothing
+        names = found.names
+        waiting.sort(
+            key=lambda each: (each.place.lab, each.place.task, each.place.check, names.of(each.place.submission))
+        )
+    if options.export:
+        return _export(options.export, found, waiting)
+    if not waiting:
+        tell("nothing waits to be marked")
+        return OK
+    desk = interview.Desk(console(), input, options.results, by=who(options), called=found.names.of)
+    desk.work(waiting[:1] if options.next else waiting, of=len(waiting))
+    left = marking.waiting(read(options.results, options.roster).staff, options.task)
+    return NOT_RIGHT if left else OK
+
+
+def _export(target: str, found: Whole, waiting: list[marking.ToDecide]) -> int:
+    text = sheet.render(waiting, found.decisions, found.names)
+    if target == "-":
+        sys.stdout.write(text)
+        return OK
+    try:
+        Path(target).write_text(text, encoding="utf-8", newline="")
+    except OSError as error:
+        message = f"'{target}' could not be written: {(error.strerror or str(error)).lower()}"
+        raise UsageError(message) from error
+    tell(f"{len(waiting):,} to be marked, in '{target}': fill in 'points' and 'comment'")
+    return OK
+
+
+def _take(options: argparse.Namespace, found: Whole) -> int:
+    try:
+        data = options.take.read_bytes()
+    except OSError as error:
+        message = f"'{options.take}' can't be read: {(error.strerror or str(error)).lower()}"
+        raise UsageError(message) from error
+    rulings = sheet.take(data, found.staff, found.decisions, found.names, who(options))
+    decisions.add(options.results, rulings)
+    left = len(marking.waiting(read(options.results, options.roster).staff))
+    tell(f"{len(rulings):,} marks taken in; {left:,} left to be marked")
+    return NOT_RIGHT if left else OK
+
+
+def _refuse_task(found: Whole, task: str) -> None:
+    if task:
+        there = {each.id: each for submission in found.machine.submissions for each in submission.tasks}
+        look_up(task, there, "task", "these results")
+
+
+# ---- override --------------------------------------------------------------------------------------------------
+
+
+def override(options: argparse.Namespace) -> int:
+    """Decide about one check, or take a decision back."""
+    found = read(options.results, options.roster)
+    place, check = _find(found, options)
+    if options.undo:
+        taken, left = decisions.undo(options.results, place, by=who(options), reason=options.reason)
+        now = say(left) if left is not None else "labgrade's own verdict"
+        tell(f"taken back: {say(taken)}", f"now holds: {now}")
+        return OK
+    if not options.reason.strip():
+        message = "say why with --reason; the student reads it"
+        raise UsageError(message)
+    try:
+        share = marking.given(options.points, check.points)
+    except marking.NoPointsError as error:
+        message = f"--points: {error}"
+        raise UsageError(message) from None
+    machine = check.decision.machine if check.decision is not None else check.verdict
+    ruling = decisions.Ruling(
+        place=place,
+        kind="override",
+        basis=check.basis,
+        worth=check.points,
+        credit=share,
+        reason=options.reason.strip(),
+        by=who(options),
+        machine=f"{machine.outcome} {points(machine.credit * check.points)}",
+    )
+    decisions.add(options.results, [(ruling, found.decisions.last(place))])
+    name = found.names.of(place.submission)
+    worth = f"{points(share * check.points)} of {points(check.points)}"
+    tell(f"{name} {place.task} {place.check}: {worth}; labgrade says {ruling.machine}")
+    if place.submission in found.releases:
+        tell(f"'{name}' was released before and still sees the old result; labgrade release shows the new one")
+    return OK
+
+
+def _find(found: Whole, options: argparse.Namespace) -> tuple[Place, Graded]:
+    """The check that is meant, with the decision that is in force."""
+    who = submission(found, options.student)
+    task = look_up(options.task, {task.id: task for task in who.tasks}, "task", "these results")
+    checks = {check.id: check for check in task.checks}
+    if options.check not in checks:
+        more = did_you_mean(options.check, checks) or f"; it has {', '.join(checks)}"
+        message = f"'{task.id}' has no check '{options.check}'{more}"
+        raise UsageError(message)
+    place = Place(submission=who.name, lab=task.lab, task=task.id, check=options.check)
+    return place, checks[options.check]
+
+
+# ---- standing, anonymous ---------------------------------------------------------------------------------------
+
+
+def show_standing(options: argparse.Namespace) -> int:
+    """What waits for a person. 0 where nothing does, else 1."""
+    found = read(options.results, options.roster)
+    waits = pending.standing(found)
+    page = Page(console())
+    for note in found.shown.notes:
+        page.paragraph(note, indent=0, label="note: ")
+    for text, style in pending.lines(waits):
+        page.line((text, style), hang=6)
+    if not waits:
+        page.line(("nothing waits for a person", ""))
+    return NOT_RIGHT if waits else OK
+
+
+def anonymous(options: argparse.Namespace) -> int:
+    """Keep names back, or show them again."""
+    found = read(options.results, options.roster)
+    if options.off:
+        pseudonyms.put_aside(options.results)
+        tell("names are shown")
+        return OK
+    pseudonyms.make_key(options.results)
+    tell(
+        f"{len(found.staff.submissions):,} submissions are shown under pseudonyms until they are released; the key is "
+        f"'{options.results / pseudonyms.FILE}'",
+        "a name that students wrote into their work stays where it is",
+    )
+    return OK

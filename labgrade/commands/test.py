@@ -1,0 +1,252 @@
+"""`labgrade test [TASK]`: every task is tried by its own fixtures, so that a weak one shows before students see it."""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from labgrade.authoring import mutation, samples
+from labgrade.authoring.slips import Slips, asked
+from labgrade.authoring.trial import (
+    exemplar_of,
+    full_points,
+    nothing_for_nothing,
+    same_again,
+    samples_as_expected,
+    submission_of,
+    timed,
+)
+from labgrade.core.errors import SpecError, UsageError
+from labgrade.judging.items import items
+from labgrade.run import grader as pipeline
+from labgrade.spec import course, load
+from labgrade.verdict import Outcome
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable, Mapping
+
+    from labgrade.authoring.mutants import Mutant
+    from labgrade.authoring.mutation import Tried
+    from labgrade.authoring.samples import Explained
+    from labgrade.authoring.slips import Slip
+    from labgrade.core.results import Submission, TaskReport
+    from labgrade.core.task import Task
+    from labgrade.run.grader import Grader
+    from labgrade.spec.course import Course
+
+OK, WEAK = 0, 1
+_LONGEST_SAID = 60
+
+
+@dataclass(slots=True, kw_only=True)
+class TaskTrial:
+    """What came of trying one task."""
+
+    task: Task
+    exemplar: str = ""
+    problems: list[str] = field(default_factory=list)
+    slips: list[Slip] = field(default_factory=list)
+    tried: list[Tried] = field(default_factory=list)
+    explained: list[tuple[Tried, Explained]] = field(default_factory=list)
+    seconds: float = 0.0
+
+    @property
+    def survivors(self) -> list[Tried]:
+        """Mutants that no check noticed and nobody explained."""
+        explained = [tried for tried, _ in self.explained]
+        return [tried for tried in self.tried if not tried.noticed_by and tried not in explained]
+
+    @property
+    def unnoticed(self) -> list[Slip]:
+        """Known wrong values that no check of the task tells from the right one."""
+        return [slip for slip in self.slips if not any(slip.noticed.values())]
+
+
+def add_test(parser: argparse.ArgumentParser) -> None:
+    """The arguments of `test`."""
+    parser.add_argument("tasks", nargs="*", metavar="TASK", help="such as 2-1-4-macs (default: all)")
+    parser.add_argument(
+        "--submissions-dir", type=Path, metavar="DIR", help="where the fixtures are (default: submissions)"
+    )
+    parser.add_argument("--no-mutants", action="store_true", help="leave the exemplar's functions as they are")
+    parser.add_argument("--matrix", action="store_true", help="show which check notices which known slip")
+    parser.add_argument("--jobs", type=int, default=0, metavar="N", help="how many mutants at a time (default: cores)")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Try the tasks one after the other; 1 where one is weak."""
+    found = course.find(Path.cwd())
+    folder = options.submissions_dir or found.root / "submissions"
+    if not folder.is_dir():
+        message = f"there is no folder '{folder}' with fixtures; name one with --submissions-dir"
+        raise UsageError(message)
+    tasks = _chosen(found, options.tasks)
+    done = []
+    with pipeline.Grader(found) as grader, tempfile.TemporaryDirectory(prefix="labgrade-empty-") as empty:
+        grader.prepare(tasks)
+        grader.oracle.recall(pair for task in tasks for pair in asked(task))
+        trier = Trier(grader, folder, Path(empty), mutants=not options.no_mutants, jobs=options.jobs)
+        for task in tasks:
+            trial = trier.tried(task)
+            done.append(trial)
+            if not options.json:
+                _show(trial, folder, matrix=options.matrix)
+    if options.json:
+        print(json.dumps([_plain(trial) for trial in done], indent=1, ensure_ascii=False))  # noqa: T201
+    return WEAK if any(trial.problems or trial.survivors or trial.unnoticed for trial in done) else OK
+
+
+def _chosen(found: Course, names: list[str]) -> list[Task]:
+    read = load.read_all(load.chosen(found, names=names), found)
+    if broken := [finding for each in read for finding in each.findings]:
+        raise SpecError(broken)
+    return [each.task for each in read if each.task is not None]
+
+
+class Trier:
+    """Tries tasks by the fixtures of a folder: exemplar, nothing at all, samples, misconceptions, slips, mutants.
+
+    Raises:
+        SpecError: a file beside the fixtures can't be understood.
+    """
+
+    def __init__(self, grader: Grader, folder: Path, empty: Path, *, mutants: bool = True, jobs: int = 0) -> None:
+        self._grader, self._folder, self._empty = grader, folder, empty
+        self._mutants, self._jobs = mutants, jobs
+        self._samples = samples.samples(folder)
+
+    def tried(self, task: Task) -> TaskTrial:
+        """What came of one task."""
+        begin, grader = time.monotonic(), self._grader
+        trial = TaskTrial(task=task, exemplar=exemplar_of(task, self._samples, self._folder, grader))
+        trial.problems += nothing_for_nothing(grader, task, self._empty)
+        who = submission_of(self._folder / trial.exemplar if trial.exemplar else self._empty)
+        report, first = timed(grader, task, who)
+        second = first
+        if trial.exemplar:
+            trial.problems += full_points(report)
+            again, second = timed(grader, task, who)
+            trial.problems += same_again(report, again)
+        else:
+            trial.problems.append("nobody's work is right throughout: put an exemplar into 'submissions/exemplar'")
+        known = {trial.exemplar: report} if trial.exemplar else {}
+        trial.problems += samples_as_expected(grader, task, self._samples, self._folder, known)
+        slips = Slips(grader, task, who)
+        trial.problems += slips.own_hints()
+        trial.slips = slips.all()
+        if self._mutants and trial.exemplar:
+            self._try_mutants(trial, who, _seconds(task, report, first, second))
+        trial.seconds = time.monotonic() - begin
+        return trial
+
+    def _try_mutants(self, trial: TaskTrial, who: Submission, took: Mapping[str, float]) -> None:
+        explained = next(sample.explained for sample in self._samples if sample.name == trial.exemplar)
+        why, tell = partial(_why, explained, trial.task), partial(_progress, trial.task.id)
+        tried = mutation.try_all(self._grader, trial.task, who, took, jobs=self._jobs, explained=why, tell=tell)
+        _sort_out(trial, tried, explained)
+
+
+def _progress(name: str, left: int, of: int) -> None:
+    """One line on a terminal, over the one before."""
+    if sys.stderr.isatty():
+        said = f"{name}: {of - left} of {of} mutants are noticed so far" if left else ""
+        print(f"\r\033[K{said}", end="", file=sys.stderr, flush=True)  # noqa: T201
+
+
+def _seconds(
+    task: Task, report: TaskReport, first: Mapping[str, float], second: Mapping[str, float]
+) -> dict[str, float]:
+    """How long each check takes that the exemplar is right at. What was measured is remembered the second time."""
+    right = [check.id for check in report.checks if check.verdict.outcome is Outcome.CORRECT]
+    measured = {item.id for item in items(task) if item.check.measured}
+    return {name: max(second[name], first[name]) if name in measured else second[name] for name in right}
+
+
+def _why(explained: tuple[Explained, ...], task: Task, file: str, mutant: Mutant) -> Explained | None:
+    """The explanation why a mutant may survive."""
+    return next((one for one in explained if one.covers(file, mutant, task.id)), None)
+
+
+def _sort_out(trial: TaskTrial, tried: list[Tried], explained: tuple[Explained, ...]) -> None:
+    trial.tried = tried
+    for each in tried:
+        if each.fault:
+            trial.problems.append(f"labgrade failed on the mutant of {each.file}:{each.mutant.line}: {each.fault}")
+        why = _why(explained, trial.task, each.file, each.mutant)
+        if why and each.noticed_by and why.becomes:
+            trial.problems.append(f"{why.mark}: '{each.noticed_by}' notices this mutant: it does not survive")
+        elif why and not each.noticed_by:
+            trial.explained.append((each, why))
+
+
+# ---- what is shown ---------------------------------------------------------------------------------------------
+
+
+def _show(trial: TaskTrial, folder: Path, *, matrix: bool) -> None:
+    say: Callable[[str], None] = print
+    killed = sum(bool(each.noticed_by) for each in trial.tried)
+    weak = trial.problems or trial.survivors or trial.unnoticed
+    say(f"{trial.task.id}: {'weak' if weak else 'good'}, in {trial.seconds:.1f} s")
+    if trial.exemplar:
+        say(f"  exemplar: {trial.exemplar}")
+    if trial.slips:
+        noticed = len(trial.slips) - len(trial.unnoticed)
+        say(f"  known slips: {noticed} of {len(trial.slips)} are noticed")
+    if trial.tried:
+        by = ", ".join(
+            f"{count} by {name}" for name, count in Counter(e.noticed_by for e in trial.tried if e.noticed_by).items()
+        )
+        explained = f", {len(trial.explained)} explained" if trial.explained else ""
+        first = f" (first: {by})" if by else ""
+        say(f"  mutants: {killed} of {len(trial.tried)} are noticed{explained}{first}")
+    for problem in trial.problems:
+        say(f"  wrong: {problem}")
+    for slip in trial.unnoticed:
+        say(f"  no check notices: {slip.says}")
+    for each in trial.survivors:
+        say(f"  survived: {folder / trial.exemplar / each.file}:{each.mutant.line}")
+        for sign, lines in (("-", each.mutant.was), ("+", each.mutant.becomes)):
+            for line in lines.split("\n"):
+                say(f"    {sign} {line}")
+    if matrix and trial.slips:
+        _matrix(trial, say)
+
+
+def _matrix(trial: TaskTrial, say: Callable[[str], None]) -> None:
+    """A row a slip, a column a check: x it notices the slip, . it does not, blank where the two do not meet."""
+    names = list(dict.fromkeys(name for slip in trial.slips for name in slip.noticed))
+    for number, name in enumerate(names):
+        say(f"    {' ' * (number * 2)}{name}")
+    marks = {True: "x", False: ".", None: "?"}
+    for slip in trial.slips:
+        row = " ".join(marks[slip.noticed[name]] if name in slip.noticed else " " for name in names)
+        said = " ".join(slip.says.split())
+        say(f"    {row}  {said[:_LONGEST_SAID]}{'...' if len(said) > _LONGEST_SAID else ''}")
+
+
+def _plain(trial: TaskTrial) -> dict[str, Any]:
+    return {
+        "task": trial.task.id,
+        "exemplar": trial.exemplar,
+        "seconds": round(trial.seconds, 2),
+        "wrong": trial.problems,
+        "slips": [{"says": slip.says, "noticed_by": dict(slip.noticed)} for slip in trial.slips],
+        "mutants": len(trial.tried),
+        "explained": [_mutant(tried) | {"because": why.because} for tried, why in trial.explained],
+        "survived": [_mutant(tried) for tried in trial.survivors],
+    }
+
+
+def _mutant(tried: Tried) -> dict[str, Any]:
+    mutant = tried.mutant
+    return {"file": tried.file, "line": mutant.line, "was": mutant.was, "becomes": mutant.becomes}

@@ -1,0 +1,1 @@
+"""Words that every package uses: tasks, results, errors, points, text, arguments."""

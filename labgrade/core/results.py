@@ -1,0 +1,188 @@
+"""What came of a submission: what was run, which answers it gave, how each check was graded. Frozen data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from labgrade.verdict import Outcome, without_value
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+    from pathlib import Path
+
+    from labgrade.values import Value
+    from labgrade.verdict import ComparedRow, TileGrid, Verdict
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Submission:
+    """A student's folder: untrusted. `files` are its regular files, sorted, as POSIX paths relative to `folder`.
+
+    `refused` names what was left out and why (a link that leads out of the folder, a device); `unread` what of it
+    could not be read here, through no fault of the student's. These and `name` can be printed; `files` are as the file
+    system has them.
+    """
+
+    name: str
+    folder: Path
+    files: tuple[str, ...]
+    refused: tuple[str, ...] = ()
+    unread: tuple[str, ...] = ()
+
+    def unread_verdict(self) -> Verdict:
+        """FAULT, where an answer may lie in what could not be read here."""
+        reason = f"it may lie in {self.unread[0]}, which could not be read here: no points are lost"
+        return without_value(Outcome.FAULT, reason, hint="let the grader read it, and grade again")
+
+
+ExecutionStatus: TypeAlias = Literal[
+    "returned", "missing", "crashed", "timeout", "memory", "output", "refused", "fault"
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Execution:
+    """What came of running something of a student's.
+
+    `value` is plain data (None, bool, int, float, str, list, dict with str keys, numpy array) where `status` is
+    "returned". "refused": it returned something that is not plain data. `reason` is for the student (their own file,
+    line and message); `printed` is what it wrote to stdout and stderr, cut, control characters made visible.
+    `seeded`: architectures whose trained weights the zoo's stood in for.
+    """
+
+    status: ExecutionStatus
+    value: object = None
+    reason: str = ""
+    printed: str = ""
+    seconds: float = 0.0
+    seeded: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """The value that a submission gives, where it was found, and what staff should know about other forms of it.
+
+    `notes` are for the student, too: what holds for the value although nothing is wrong with it. `printed` is what the
+    code behind it wrote, cut. `computed`: by the student's code, of a subject that labgrade handed to it.
+    """
+
+    value: Value
+    origin: str
+    remarks: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    printed: str = ""
+    computed: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoAnswer:
+    """Why there is no value to judge: nothing handed in, a crash, a value of the wrong type."""
+
+    verdict: Verdict
+    origin: str = ""
+    remarks: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    printed: str = ""
+
+
+Answered: TypeAlias = Answer | NoAnswer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """What a person decided: the check has their verdict, `machine` is labgrade's own. `at`: ISO 8601, in UTC."""
+
+    by: str
+    at: str
+    reason: str
+    machine: Verdict
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MarkingText:
+    """What a person marks by: the lines of the rubric (points, what for), and what was handed in, as text."""
+
+    rubric: tuple[tuple[Fraction, str], ...] = ()
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Graded:
+    """A check (or one case of it) of one submission, judged. `earned` is rounded to hundredths.
+
+    `seconds`: how long obtaining and judging took. `printed`: what the student's code wrote meanwhile. `rows`: a table
+    beside the expected one, which a student may see where the check is `revealed`. `grids`: the tiles that are wrong.
+    `basis`: a digest of what was judged; a person's decision holds while it is the same. `needs`: the checks that it
+    needs full credit for. Where one of them waits for a person, `once_met` is the verdict that will count if they find
+    it right.
+    """
+
+    id: str
+    points: Fraction
+    earned: Fraction
+    verdict: Verdict
+    answer_from: str = ""
+    hidden: bool = False
+    bonus: bool = False
+    seconds: float = 0.0
+    printed: str = ""
+    rows: tuple[ComparedRow, ...] = ()
+    revealed: bool = False
+    grids: tuple[TileGrid, ...] = ()
+    decision: Decision | None = None
+    basis: str = ""
+    needs: tuple[str, ...] = ()
+    once_met: Verdict | None = None
+    to_mark: MarkingText | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskReport:
+    """All graded checks of one task, in the spec's order."""
+
+    lab: str
+    id: str
+    title: str
+    points: Fraction
+    checks: tuple[Graded, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Deduction:
+    """Points that a late rule takes from what a lab earned.
+
+    It is the `share` (of 1) of the lab's points, or of what was earned in it (`of_earned`); `points` is what that
+    comes to, in hundredths, for what is settled so far (`policy.deducted`).
+    """
+
+    lab: str
+    points: Fraction
+    why: str
+    share: Fraction | None = None
+    of_earned: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubmissionReport:
+    """All tasks of one submission.
+
+    `remarks`: what was refused at the door (links, devices). `members`: the students who handed in together.
+    `handed_in`: when, in ISO 8601 with its offset; empty where nothing tells. `handed_in_by`: what tells it.
+    """
+
+    name: str
+    tasks: tuple[TaskReport, ...]
+    remarks: tuple[str, ...] = ()
+    members: tuple[str, ...] = ()
+    handed_in: str = ""
+    deductions: tuple[Deduction, ...] = ()
+    handed_in_by: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """The result of a run. `notes` are its first lines: which protection was in force, what was missing."""
+
+    submissions: tuple[SubmissionReport, ...]
+    notes: tuple[str, ...] = ()

@@ -1,0 +1,148 @@
+"""Results as plain data and back, by the fields of their types: how they travel between processes and are kept.
+
+Everything that keeps a result or hands it to another process uses this form: ledger, decisions, releases, workers. A
+field that is added to a type needs nothing here. What an older labgrade wrote is read: it lacks the newer fields.
+"""
+
+from __future__ import annotations
+
+import functools
+import types
+import typing
+from collections.abc import Callable, Mapping
+from dataclasses import fields, is_dataclass
+from enum import Enum
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from labgrade.core.results import Decision, Deduction, Graded, MarkingText, Report, SubmissionReport, TaskReport
+from labgrade.verdict import ComparedNumber, ComparedRow, TileGrid, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from labgrade.core.task import Task
+
+T = TypeVar("T")
+
+_PLAIN = frozenset({str, int, float, bool, type(None)})
+_AS_LISTS = (ComparedRow, Decision, Deduction, MarkingText)  # of their fields' values in order; new fields come last
+# Not kept: a Graded has of these what a student may see, and of the expected values no more.
+_LEFT_OUT: Mapping[Any, set[str]] = {Verdict: {"rows", "grids"}}
+# Written even where they are empty, as they always were: the digest of what was released covers this text.
+_VERDICT = {"outcome", "credit", "reason", "hint", "facts", "agrees", "notes"}
+# What the modules of these types import for their annotations alone.
+_NAMES = {each.__name__: each for each in (ComparedNumber, ComparedRow, Fraction, Mapping, TileGrid, Verdict)}
+
+
+def plain(value: Any) -> Any:
+    """A result, or part of one, as data that JSON can hold. Fractions are texts, so that nothing is rounded."""
+    kind: Any = type(value)
+    if kind in _PLAIN:
+        return value
+    if kind is Fraction:
+        return str(value)
+    if kind in (tuple, list):
+        return [plain(each) for each in value]
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, Mapping):
+        return {key: plain(each) for key, each in value.items()}
+    found = {name: plain(getattr(value, name)) for name in _kept(kind) if _is_said(value, name)}
+    return list(found.values()) if isinstance(value, _AS_LISTS) else found
+
+
+def from_plain(data: Any, kind: type[T] = Graded) -> T:  # type: ignore[assignment]
+    """The result that `plain` was called with. A number is taken for the Fraction that it was written as: 0.6 is 3/5.
+
+    Raises:
+        KeyError, TypeError, ValueError: it is no such result.
+    """
+    of_kind: Any = kind
+    read: Callable[[Any], T] = _reader(of_kind)
+    return read(data)
+
+
+def _is_said(value: Any, name: str) -> bool:
+    return not isinstance(value, Verdict) or name in _VERDICT or bool(getattr(value, name))
+
+
+@functools.cache
+def _kept(kind: Any) -> tuple[str, ...]:
+    return tuple(each.name for each in fields(kind) if each.name not in _LEFT_OUT.get(kind, ()))
+
+
+@functools.cache
+def _reader(kind: Any) -> Callable[[Any], Any]:
+    """What makes a value of a type of its plain form."""
+    if kind is Fraction:
+        return lambda data: Fraction(data if isinstance(data, str) else repr(data))
+    if is_dataclass(kind):
+        return functools.partial(_structured, kind)
+    origin, within = typing.get_origin(kind), typing.get_args(kind)
+    if origin is tuple:
+        if within[1:] == (...,):
+            each = _reader(within[0])
+            return lambda data: tuple(map(each, data))
+        parts = [_reader(part) for part in within]
+        return lambda data: tuple(read(one) for read, one in zip(parts, data, strict=True))
+    if origin in (types.UnionType, typing.Union):
+        (some,) = (part for part in within if part is not type(None))  # no type here has more than one, or None
+        read = _reader(some)
+        return lambda data: None if data is None else read(data)
+    return kind if isinstance(kind, type) and issubclass(kind, Enum) else _as_it_is
+
+
+def _as_it_is(data: Any) -> Any:
+    return data
+
+
+@functools.cache
+def _readers(kind: Any) -> Mapping[str, Callable[[Any], Any]]:
+    types_of = typing.get_type_hints(kind, None, _NAMES)
+    return {name: _reader(types_of[name]) for name in _kept(kind)}
+
+
+def _structured(kind: Any, data: Any) -> Any:
+    readers = _readers(kind)
+    if isinstance(data, list | tuple):
+        if len(data) > len(readers):
+            message = f"a {kind.__name__} has {len(readers)} values, not {len(data)}"
+            raise ValueError(message)
+        data = dict(zip(readers, data, strict=False))
+    return kind(**{name: read(data[name]) for name, read in readers.items() if name in data})
+
+
+# ---- from the workers of a run ---------------------------------------------------------------------------------
+
+
+def to_plain(task: Task, who: str, graded: Graded) -> dict[str, Any]:
+    """One graded check with its place in the report."""
+    place = [str(task.path), task.lab, task.id, task.title, str(task.points)]
+    return {"task": place, "who": who, **plain(graded)}
+
+
+def assemble(
+    results: Iterable[Mapping[str, Any]],
+    names: Sequence[str],
+    remarks: Mapping[str, tuple[str, ...]],
+    notes: tuple[str, ...] = (),
+) -> Report:
+    """The report of a run from its results: submissions in the order of `names`, tasks by path, checks as they came."""
+    found: dict[str, dict[tuple[str, ...], list[Graded]]] = {name: {} for name in names}
+    for result in results:
+        found[result["who"]].setdefault(tuple(result["task"]), []).append(from_plain(result))
+    return Report(
+        submissions=tuple(
+            SubmissionReport(
+                name=name,
+                tasks=tuple(
+                    TaskReport(lab=key[1], id=key[2], title=key[3], points=Fraction(key[4]), checks=tuple(checks))
+                    for key, checks in sorted(tasks.items())
+                ),
+                remarks=remarks.get(name, ()),
+            )
+            for name, tasks in found.items()
+        ),
+        notes=notes,
+    )

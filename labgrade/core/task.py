@@ -1,0 +1,329 @@
+"""What labgrade talks about: tasks, checks, what is analysed and what is right. Frozen data, no behaviour."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from fractions import Fraction
+    from pathlib import Path
+
+    from labgrade.core.errors import Mark
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableType:
+    """A table: what a row is called, and the type of each column. `sparse`: a row may leave columns out."""
+
+    row: str
+    columns: Mapping[str, str]
+    sparse: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableOfType:
+    """One value of `kind` (a tensor) for each name."""
+
+    kind: str
+
+
+AnswerType: TypeAlias = "str | TableType | TableOfType"
+SCALAR_KINDS = ("count", "bytes", "number", "text", "shape")
+ARTIFACT_KINDS = ("onnx",)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallForm:
+    """A Python function of the student's, called in a sandboxed child with arguments from the closed list."""
+
+    file: str
+    function: str
+    given: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntryForm:
+    """A value in answers.yaml or answers.json under a dotted path such as `2-1-4.total_macs`."""
+
+    path: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextForm:
+    """The next value of the answer's type after some words (or matched by an expert's pattern) in a text.
+
+    The text is a `file` of the submission, or the part of its report under a path of headings; `report=()` is the
+    whole report. A table is looked for after `after`, or anywhere in the text where both are None.
+    """
+
+    after: str | None = None
+    find: str | None = None
+    file: str | None = None
+    report: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileForm:
+    """A file (`.csv`, `.npy`, `.npz`, `.txt`), or files by a pattern with one `*` that names the rows."""
+
+    pattern: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunForm:
+    """A Python program of the student's, run in a writable copy of the submission, and what is read of its results.
+
+    `file` is the program, relative to `folder`, in which it runs. `provide` says what is placed where in that folder
+    beforehand: `{"models/alexnet.onnx": "torchvision/alexnet.onnx"}`. A file beside the spec is an absolute path.
+    `varies`: something provided changes with the subject, so that the form can answer cases. `reads` is looked for in
+    the files that the program wrote, or in what it printed where it is a TextForm without a file. An EntryForm is
+    looked for in what it printed, a JSON object or lines `name: value`.
+    """
+
+    file: str
+    arguments: tuple[str, ...] = ()
+    folder: str = ""
+    provide: Mapping[str, str | Path] = field(default_factory=dict)
+    varies: bool = False
+    reads: TextForm | FileForm | EntryForm
+
+    @property
+    def command(self) -> str:
+        """As one would type it."""
+        return " ".join(("python", self.file, *self.arguments))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BuildForm:
+    """A C++ program of the student's: built from a folder of sources, run there, and read like any other program.
+
+    `given` are its arguments, from the closed list of `run_words.GIVEN`; one that is of the subject makes the form
+    answer cases (`varies`). `provide` and `reads` as for a `RunForm`. `program` is the name of what the build makes.
+    """
+
+    program: str
+    folder: str = ""
+    given: tuple[str, ...] = ()
+    provide: Mapping[str, str | Path] = field(default_factory=dict)
+    varies: bool = False
+    reads: TextForm | FileForm | EntryForm
+
+    @property
+    def file(self) -> str:
+        """What it is called in messages about it."""
+        return self.program
+
+    @property
+    def command(self) -> str:
+        """What it is called where one says what came of it; the arguments are always the same."""
+        return self.program
+
+
+Form: TypeAlias = CallForm | EntryForm | TextForm | FileForm | RunForm | BuildForm
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerSpec:
+    """An answer that a task asks for, and the forms in which it may be handed in, best first."""
+
+    name: str
+    type: AnswerType
+    forms: tuple[Form, ...]
+
+
+Plain: TypeAlias = "bool | int | float | str | list[Plain] | dict[str, Plain] | None"
+Schema: TypeAlias = "dict[str, Plain]"
+CONFIG = "config"  # in place of a model of the zoo: plain data that says how a model is built
+
+
+# ---- what is analysed ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InputSpec:
+    """The input of a subject: its shape, how values are drawn (`normal`, `uniform`, `ones`, `zeros`), and the seed."""
+
+    shape: tuple[int, ...]
+    fill: str = "normal"
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubjectSpec:
+    """What is analysed, with its input: a model of the zoo with its options (`seed` draws the weights), or a file.
+
+    One of three is set: `model`, a name of the zoo; `file`, an ONNX file by its path; `handed_in`, a pattern for an
+    ONNX file of the student's own. Where `model` is CONFIG, nothing is built: `options` are all there is, and there is
+    no input. `passing`: made for one trial, so that nothing of it is kept on disk.
+    """
+
+    input: InputSpec
+    model: str = ""
+    file: str = ""
+    handed_in: str = ""
+    options: Mapping[str, Plain] = field(default_factory=dict)
+    seed: int = 0
+    passing: bool = field(default=False, repr=False, compare=False)
+    mark: Mark | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def short_name(self) -> str:
+        """The model without its collection, the file without its folder: `resnet18`, `lenet.onnx`; a config's name."""
+        if self.is_config:
+            return re.sub(r"[^\w.-]+", "-", str(self.options.get("name", CONFIG)))
+        return (self.model or self.file or self.handed_in).rpartition("/")[2]
+
+    @property
+    def is_config(self) -> bool:
+        """Whether it is plain data, and nothing is built of it."""
+        return self.model == CONFIG
+
+    @property
+    def is_onnx(self) -> bool:
+        """Whether it is an ONNX file, and not a model in memory."""
+        return not self.model or self.model.endswith(".onnx")
+
+
+# ---- expected values and checks --------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LiteralValue:
+    """An expected value that the spec's author wrote down."""
+
+    value: Plain
+    mark: Mark | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuantityCall:
+    """An expected value that a function of `reference/` computes for the subject."""
+
+    quantity: str
+    parameters: Mapping[str, Plain] = field(default_factory=dict)
+    published: Plain = None
+    mark: Mark | None = None
+
+
+Source: TypeAlias = LiteralValue | QuantityCall
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Alternative:
+    """Another value that has something to say: a convention (credit 1) or a misconception."""
+
+    source: Source
+    says: str
+    credit: Fraction
+    mark: Mark | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RangeCredit:
+    """Credit for a value within bounds, for what a single value can't say."""
+
+    above: Fraction | None = None
+    below: Fraction | None = None
+    at_least: Fraction | None = None
+    at_most: Fraction | None = None
+    credit: Fraction
+    says: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckerCall:
+    """The function of `checkers/` that judges, with the parameters that the spec sets."""
+
+    name: str
+    parameters: Mapping[str, Plain] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Criterion:
+    """One line of a rubric that a TA marks by hand."""
+
+    points: Fraction
+    what: str
+
+
+FAMILIES = ("cnn", "linear", "attention", "sizes")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counterexample:
+    """A search for the smallest subject on which an answer is wrong: among which of `FAMILIES`, in how many tries."""
+
+    among: str
+    tries: int = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """An answer that is shown to the person who marks by hand, next to what is right; of `subject`, or the task's."""
+
+    says: str
+    answer: str
+    expected: Source
+    subject: SubjectSpec | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """One graded point of a task. With `cases` it stands for one sub-check a subject, and its points are shared.
+
+    `reveal`: a student sees the expected table beside their own.
+    """
+
+    id: str
+    points: Fraction
+    answer: str
+    checker: CheckerCall | None = None
+    measured: QuantityCall | None = None
+    expected: Source | None = None
+    also_right: tuple[Alternative, ...] = ()
+    misconceptions: tuple[Alternative, ...] = ()
+    partly: tuple[RangeCredit, ...] = ()
+    by_hand: tuple[Criterion, ...] = ()
+    beside: tuple[Comparison, ...] = ()
+    hidden: bool = False
+    bonus: bool = False
+    reveal: bool = False
+    needs: tuple[str, ...] = ()
+    cases: tuple[SubjectSpec, ...] = ()
+    counterexample: Counterexample | None = None
+    mark: Mark | None = None
+
+    def sources(self) -> Iterator[Source]:
+        """What an answer is compared with: the expected value, other right ones, known wrong ones."""
+        if self.expected is not None:
+            yield self.expected
+        for other in (*self.also_right, *self.misconceptions):
+            yield other.source
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What the student's code may use: CPU seconds, bytes of memory, bytes of printed output."""
+
+    seconds: float = 60.0
+    memory: int = 4 << 30
+    output: int = 1 << 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Task:
+    """One spec file: what a student is asked."""
+
+    lab: str
+    id: str
+    title: str
+    statement: str
+    points: Fraction
+    subject: SubjectSpec | None
+    answers: Mapping[str, AnswerSpec]
+    checks: tuple[Check, ...]
+    limits: Limits
+    path: Path

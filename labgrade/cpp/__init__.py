@@ -1,0 +1,1 @@
+"""Students' C++ programs: found, built in the jail, run, and explained."""

@@ -1,0 +1,212 @@
+"""C++ programs of students: found in a submission, built in the jail, remembered by content.
+
+What is remembered lies in a folder that no jail shows and only the grader writes. Its key is the content of all
+sources, the compiler, CMake and torch: a program is built again where one of them changes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+import importlib.util
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from labgrade.core.errors import FaultError
+from labgrade.core.task import Limits
+from labgrade.core.text import decoded, excerpt
+from labgrade.cpp import build_script
+from labgrade.cpp.log import broken_limit, first_error, remedy
+from labgrade.files.cache import Cache, key_of
+from labgrade.sandbox.requests import ProgramRequest, ProgramRun
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from labgrade.cpp.sources import Sources
+    from labgrade.sandbox.runner import Runner
+
+LIMITS = Limits(seconds=150.0, memory=4 << 30, output=1 << 20)
+_WALL_SECONDS = 240.0  # a build that waits for nothing holds up whoever is graded after it
+_JOBS = "2"
+_TOOLS = {"cmake": ("cmake", "g++", "make"), "make": ("g++", "make"), "file": ("g++",)}
+_INSTEAD = {"make": "ninja"}  # which CMake may build with, too
+_REMEDY = "apt install cmake g++ make; `labgrade doctor` tells what is missing"
+_SCRIPT = ".given/build.py"
+_ELF = b"\x7fELF"
+_SAID_CHARS = 4000
+_NOTES_BYTES = 1 << 16
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Built:
+    """What came of a build: the files that it made, by POSIX path from the sources' folder, or why there are none.
+
+    `failed` is then what a program that can't run comes to, with the reason for the student and the log as `stdout`.
+    """
+
+    files: Mapping[str, Path]
+    notes: tuple[str, ...] = ()
+    failed: ProgramRun | None = None
+    hint: str = ""
+
+    @property
+    def programs(self) -> tuple[str, ...]:
+        """The files that can be run."""
+        return tuple(sorted(path for path in self.files if not re.search(r"\.so(\.\d+)*$", path)))
+
+
+class _NotKeptError(Exception):
+    def __init__(self, built: Built) -> None:
+        super().__init__()
+        self.built = built
+
+
+class Builder:
+    """Builds each content once. `folder` is where builds are remembered."""
+
+    def __init__(self, runner: Runner, folder: Path) -> None:
+        self._runner = runner
+        self._folder = folder
+        self._cache = Cache(folder)
+        self._tools: dict[str, str] = {}
+        self._torch = _torch_folder()
+
+    def build(self, sources: Sources, program: str) -> Built:
+        """The build of some sources; remembered, where it was made before.
+
+        Raises:
+            FaultError: a compiler or CMake is missing, or the sandbox failed.
+        """
+        versions = [self._version(tool) for tool in _TOOLS[sources.kind]]
+        plan = {
+            "torch": str(self._torch),
+            "kind": sources.kind,
+            "source": sources.where,
+            "file": sources.file,
+            "program": program if sources.kind == "file" else "",
+            "jobs": _JOBS,
+        }
+        script = hashlib.sha256(Path(build_script.__file__).read_bytes()).hexdigest()
+        meaning = [plan, versions, importlib.metadata.version("torch"), script, sources.digest()]
+        try:
+            return _read(self._cache.get(key_of(*meaning), lambda folder: self._make(sources, plan, folder)))
+        except _NotKeptError as error:
+            return error.built
+        except OSError as error:
+            message = f"no build can be kept in '{self._folder}': {error}"
+            raise FaultError(message) from error
+
+    def _make(self, sources: Sources, plan: Mapping[str, str], folder: Path) -> None:
+        """Build, and write what is kept of it, if it would be the same again.
+
+        Raises:
+            _NotKeptError: it may not be: time, memory or output did not suffice.
+        """
+        ended = self._runner.execute(
+            ProgramRequest(
+                command=("python", "-I", _SCRIPT, json.dumps(plan)),
+                name=f"building {sources.name}",
+                provide={**sources.paths(), _SCRIPT: Path(build_script.__file__)},
+                limits=LIMITS,
+                wall=_WALL_SECONDS,
+            )
+        )
+        if ended.status in ("fault", "missing"):
+            raise FaultError(ended.reason)
+        log = decoded(ended.stdout)
+        failed, hint = _failure(ended, log, sources.name)
+        if failed is not None and failed.status != "crashed":
+            raise _NotKeptError(Built(files={}, failed=failed, hint=hint))
+        _keep(folder, ended, failed, hint)
+
+    def _version(self, tool: str) -> str:
+        """What a tool says of itself, in the jail that it will work in.
+
+        Raises:
+            FaultError: it is not there.
+        """
+        for name in (tool, *filter(None, [_INSTEAD.get(tool)])):
+            if name not in self._tools:
+                done = self._runner.execute(ProgramRequest(command=(name, "--version"), limits=Limits(seconds=20.0)))
+                if done.status == "fault":
+                    raise FaultError(done.reason)
+                said = decoded(done.stdout).partition("\n")[0]
+                self._tools[name] = said if done.status == "returned" and done.code == 0 else ""
+            if self._tools[name]:
+                return self._tools[name]
+        message = f"'{tool}' is needed to build C++ programs, and is not here: {_REMEDY}"
+        raise FaultError(message)
+
+
+def _torch_folder() -> Path:
+    found = importlib.util.find_spec("torch")
+    if found is None or not found.submodule_search_locations:  # pragma: no cover - torch is a dependency
+        message = "torch is not installed"
+        raise FaultError(message)
+    return Path(found.submodule_search_locations[0]).resolve()
+
+
+def _failure(ended: ProgramRun, log: str, name: str) -> tuple[ProgramRun | None, str]:
+    """Why there is no program, and what to do about it; (None, "") where the tools ended well."""
+    if ended.status == "returned" and ended.code == 0:
+        return None, ""
+    said = excerpt(log, _SAID_CHARS).encode()
+    if ended.status != "returned":
+        return ProgramRun(status=ended.status, reason=ended.reason, stdout=said, seconds=ended.seconds), ""
+    limit = broken_limit(log)
+    if limit == "memory":
+        reason = f"building {name} takes more than {LIMITS.memory / 1e6:,.0f} MB of memory"
+        return ProgramRun(status="memory", reason=reason, stdout=said, seconds=ended.seconds), ""
+    if limit == "disk":
+        reason = f"building {name} writes files of more than 512 MB: is a large array initialised?"
+        return ProgramRun(status="crashed", code=ended.code, reason=reason, stdout=said, seconds=ended.seconds), ""
+    reason = excerpt(f"{name} does not build: {first_error(log)}", _SAID_CHARS)
+    failed = ProgramRun(status="crashed", code=ended.code, reason=reason, stdout=said, seconds=ended.seconds)
+    return failed, remedy(log)
+
+
+def _keep(folder: Path, ended: ProgramRun, failed: ProgramRun | None, hint: str) -> None:
+    """Write what is remembered: programs and libraries, and a list of them with all that is to be said."""
+    names: list[str] = []
+    for path, data in sorted(ended.files.items()):
+        if failed is None and data.startswith(_ELF) and _is_within(path) and "/CMakeFiles/" not in f"/{path}":
+            (folder / str(len(names))).write_bytes(data)
+            (folder / str(len(names))).chmod(0o755)
+            names.append(path)
+    told = {
+        "files": names,
+        "notes": _notes(ended.files.get(build_script.SAID, b"")),
+        "reason": failed.reason if failed else "",
+        "log": failed.stdout.decode() if failed else "",
+        "hint": hint,
+    }
+    (folder / "built.json").write_text(json.dumps(told), encoding="utf-8")
+
+
+def _notes(said: bytes) -> list[str]:
+    """What the script noted; a build of the student's may have changed it, so that it is read as theirs."""
+    try:
+        notes = json.loads(said[:_NOTES_BYTES])["notes"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return []
+    if not isinstance(notes, list):
+        return []
+    return [excerpt(note, _SAID_CHARS)[:300] for note in notes[:5] if isinstance(note, str)]
+
+
+def _is_within(path: str) -> bool:
+    """Whether a path leads to a place below the sources. A build may have tampered with what collects its files."""
+    return "\0" not in path and not {"", ".", ".."} & set(path.split("/"))
+
+
+def _read(place: Path) -> Built:
+    told = json.loads((place / "built.json").read_text(encoding="utf-8"))
+    files = {path: place / str(number) for number, path in enumerate(told["files"])}
+    failed = (
+        ProgramRun(status="crashed", reason=told["reason"], stdout=told["log"].encode()) if told["reason"] else None
+    )
+    return Built(files=files, notes=tuple(told["notes"]), failed=failed, hint=told["hint"])

@@ -1,0 +1,195 @@
+"""C++ programs of students: built once a content, run once a subject, and what came of them in words."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypeAlias
+
+from labgrade.core import programs
+from labgrade.core.text import decoded, excerpt
+from labgrade.cpp import sources as build_sources
+from labgrade.sandbox.outcomes import signal_name
+from labgrade.sandbox.requests import ProgramRequest, ProgramRun
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from labgrade.core.results import Submission
+    from labgrade.core.task import BuildForm, Limits, SubjectSpec
+    from labgrade.cpp.build import Builder, Built
+    from labgrade.cpp.sources import Sources
+    from labgrade.sandbox.runner import Runner
+
+    Provide: TypeAlias = Callable[[str | Path, SubjectSpec | None], Path]
+
+_SAID_CHARS = 300
+_ABORTS = 6
+_THROWN = re.compile(
+    r"terminate called after throwing an instance of '([^'\n]{1,200})'\s*(?:what\(\):\s*([^\n]{1,300}))?"
+)
+_STARVED = re.compile(r"std::bad_alloc|can't allocate memory|DefaultCPUAllocator: not enough memory")
+_INTERPRETER = "The following operation failed in the TorchScript interpreter"
+_UNDERLYING = re.compile(r"^(?:[A-Za-z]+Error: )([^\n]{1,300})", re.MULTILINE)
+_COMPILATION_UNIT = re.compile(r" \(of Python compilation unit at: 0x[0-9a-f]+\)")  # an address, and another each time
+_NAME_IT = "name it so: add_executable({wanted} ...) in CMakeLists.txt, or -o {wanted}"
+_ALONE = "called with the path alone: with the size of the input behind it, it ended with exit code {code}"
+_OTHER_NAME = "the build makes no '{wanted}'; its only program, '{made}', was run"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Program:
+    """What came of building and running: the run, with notes, and what to do where it failed."""
+
+    run: ProgramRun
+    notes: tuple[str, ...] = ()
+    hint: str = ""
+
+
+def find(form: BuildForm, submission: Submission) -> Sources | str | None:
+    """The sources of a form; why they can't be told; None where there are none."""
+    return build_sources.find(submission, form.folder)
+
+
+class Programs:
+    """Builds and runs programs; each build of a submission is asked for once."""
+
+    def __init__(self, runner: Runner, provide: Provide, builder: Builder) -> None:
+        self._runner = runner
+        self._provide = provide
+        self._builder = builder
+        self._built: dict[tuple[Path, str, str], Built] = {}
+
+    def run(self, form: BuildForm, sources: Sources, *, subject: SubjectSpec | None, limits: Limits) -> Program:
+        """Build the sources, where that was not done before, and run the program that the form names.
+
+        Raises:
+            FaultError: a compiler is missing, what the program is given can't be made, or the sandbox failed.
+        """
+        key = (sources.folder, sources.file, form.program if sources.kind == "file" else "")
+        if key not in self._built:
+            self._built[key] = self._builder.build(sources, form.program)
+        built = self._built[key]
+        if built.failed is not None:
+            return Program(run=built.failed, notes=built.notes, hint=built.hint)
+        path, note = _chosen(form, built)
+        if not path:
+            hint = _NAME_IT.format(wanted=form.program)
+            return Program(run=ProgramRun(status="missing", reason=note), notes=built.notes, hint=hint)
+        notes = (*built.notes, note) if note else built.notes
+        given = {} if programs.TORCHSCRIPT not in form.given else {programs.TARGET: "subject.pt"}
+        asked = {**form.provide, **given}
+        request = ProgramRequest(
+            command=(f"./{path}", *_arguments(form.given, subject)),
+            name=form.program,
+            provide={
+                **sources.paths(),
+                **built.files,
+                **{target: self._provide(source, subject) for target, source in asked.items()},
+            },
+            limits=limits,
+        )
+        ended = self._runner.execute(request)
+        if _refuses_sizes(ended, form):
+            alone = self._runner.execute(replace(request, command=(f"./{path}", programs.TARGET)))
+            if alone.status == "returned" and alone.code == 0:
+                return Program(run=alone, notes=(*notes, _ALONE.format(code=ended.code)))
+        run = in_words(ended, form.program)
+        return Program(run=run, notes=notes, hint=remedy(run, form, sources))
+
+
+def _refuses_sizes(ended: ProgramRun, form: BuildForm) -> bool:
+    """Whether it may be PyTorch's tutorial that speaks, which wants one argument: `if (argc != 2) return -1`."""
+    both = form.given == (programs.TORCHSCRIPT, programs.INPUT_SIZE)
+    refused = ended.status == "returned" and (ended.code or 0) > 0
+    return both and refused and (not ended.stdout.strip() or b"usage" in ended.stdout.lower())
+
+
+def _arguments(given: tuple[str, ...], subject: SubjectSpec | None) -> list[str]:
+    sizes = [str(size) for size in subject.input.shape] if subject is not None else []
+    values = {programs.TORCHSCRIPT: [programs.TARGET], programs.INPUT_SIZE: sizes}
+    return [argument for word in given for argument in values[word]]
+
+
+def _chosen(form: BuildForm, built: Built) -> tuple[str, str]:
+    """The program of that name, or the only one that there is, with a note; nothing, with the reason."""
+    named = [path for path in built.programs if path.rpartition("/")[2] == form.program]
+    if named:
+        return min(named, key=lambda path: (path.count("/"), path)), ""
+    if len(built.programs) == 1:
+        made = built.programs[0]
+        return made, _OTHER_NAME.format(wanted=form.program, made=made.rpartition("/")[2])
+    names = ", ".join(f"'{path.rpartition('/')[2]}'" for path in built.programs[:8])
+    return "", f"the build ended well, but made no program '{form.program}'" + (f"; it made {names}" if names else "")
+
+
+def _cause(said: str, errors: str) -> str:
+    """What was thrown; of an operation in the model, what failed there, which stands at the end."""
+    under = _UNDERLYING.findall(errors) if said.startswith(_INTERPRETER) else []
+    return _COMPILATION_UNIT.sub("", under[-1].strip() if under else said)
+
+
+def in_words(run: ProgramRun, name: str) -> ProgramRun:
+    """A run whose status tells how it ended, by its exit code too, with a reason for the student."""
+    if run.status != "returned" or run.code == 0:
+        return run
+    code, errors = run.code or 0, decoded(run.stderr)
+    thrown = _THROWN.search(errors)
+    if thrown and _STARVED.search(thrown[0]):
+        return replace(run, status="memory", reason=f"{name} asked for more memory than it may use")
+    if thrown and code == -_ABORTS:
+        said = f": {_cause(thrown[2].strip(), errors)}" if thrown[2] else ""
+        reason = f"{name} ended with an exception that nothing caught, {thrown[1]}{said}"
+    elif code < 0:
+        reason = f"{name} was killed by {signal_name(-code)}"
+    else:
+        last = next((line.strip() for line in reversed(errors.splitlines()) if line.strip()), "")
+        reason = f"{name} ended with exit code {code}" + (f": {last[:_SAID_CHARS]}" if last else "")
+    return replace(run, status="crashed", reason=excerpt(reason, 2 * _SAID_CHARS))
+
+
+# ---- what to do about a program that failed --------------------------------------------------------------------------
+
+_UNOPENED = re.compile(r"open file failed[^\n]{0,200}file path: ([^\n]{1,200})")
+_LOADED = re.compile(r"\bload\s*\(\s*\"([^\"\n]{1,200})\"")
+_MODEL = re.compile(r"\"([^\"\s]{1,200}\.pth?)\"")
+_ARGUMENTS = re.compile(r"\bargv\b")
+_TYPED = re.compile(r"\bcin\s*>>|\bgetline\s*\(\s*(?:std::)?cin\b|\bscanf\s*\(")
+_SUFFIXES = (".cpp", ".cc", ".cxx", ".h", ".hpp")
+_MOST_BYTES = 1 << 20
+
+
+def remedy(run: ProgramRun, form: BuildForm, sources: Sources) -> str:
+    """What to do, or nothing."""
+    if run.status == "crashed" and "SIGSEGV" in run.reason:
+        return (
+            "it used memory that is not its own: an index beyond the end, a null pointer, or an argv[i] that was not "
+            "given"
+        )
+    if run.status not in ("crashed", "returned"):
+        return ""
+    text = _text(sources)
+    if programs.TORCHSCRIPT in form.given and (name := _other_model(run, text)):
+        at = form.given.index(programs.TORCHSCRIPT) + 1
+        return f"open the file that the program is called with, argv[{at}], not '{excerpt(name, 200)}'"
+    if _TYPED.search(text):
+        return "nobody types while your work is graded: take what you need from argv, not from std::cin"
+    return ""
+
+
+def _other_model(run: ProgramRun, text: str) -> str:
+    """A model that is opened in place of the given one: what could not be opened, else a name in the sources."""
+    if unopened := _UNOPENED.search(run.reason) or _UNOPENED.search(decoded(run.stderr)):
+        return unopened[1].strip()
+    found = _LOADED.search(text) or (None if _ARGUMENTS.search(text) else _MODEL.search(text))
+    return found[1] if found else ""
+
+
+def _text(sources: Sources) -> str:
+    room, parts = _MOST_BYTES, []
+    for name, path in sources.paths().items():
+        if name.endswith(_SUFFIXES) and room > 0:
+            parts.append(decoded(path.read_bytes()[:room]))
+            room -= len(parts[-1])
+    return "\n".join(parts)

@@ -1,0 +1,184 @@
+"""A subject as a few lines of Python to paste: they build what was tried, and call the student's function on it."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import chain, pairwise
+from typing import TYPE_CHECKING, Any
+
+from labgrade.core.errors import FaultError
+from labgrade.core.task import CallForm, QuantityCall, TableType
+from labgrade.diagnosis.explain import companion, layers_of
+from labgrade.subjects.networks import GENERATED, JOINS, OWN, flat
+from labgrade.values import Number, Table, show
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from labgrade.core.task import SubjectSpec
+    from labgrade.diagnosis.probe import Trials
+
+_POSITIONAL: Mapping[str, tuple[str, ...]] = {
+    "Conv2d": ("in_channels", "out_channels", "kernel_size"),
+    "Linear": ("in_features", "out_features"),
+    "MaxPool2d": ("kernel_size", "stride"),
+    "AvgPool2d": ("kernel_size", "stride"),
+    "BatchNorm2d": ("num_features",),
+    "LayerNorm": ("normalized_shape",),
+    "AdaptiveAvgPool2d": ("output_size",),
+    "Attention": ("width", "heads"),
+    "Products": ("width",),
+}
+_FILE = "network.onnx"
+
+
+def lines(subject: SubjectSpec, form: CallForm, said: str = "") -> list[str]:
+    """The lines. `said` is a comment behind the call: what it gives and what is right."""
+    module = form.file.rpartition("/")[2].removesuffix(".py")
+    comment = f"  # {said}" if said else ""
+    call = f"{form.function}({', '.join(_given(subject)[name] for name in form.given)})"
+    shown = call if "save_to" in form.given else f"print({call})"
+    imported = f"from {module} import {form.function}"
+    if not subject.model.startswith(GENERATED):
+        return [imported, *(_layers(subject, form) or [""]), shown + comment]
+    program: Any = subject.options["program"]
+    return [
+        "import torch",
+        "from torch import nn",
+        imported,
+        "",
+        *_classes(program),
+        *_model(program),
+        *_written(subject, form),
+        shown + comment,
+    ]
+
+
+def expression(step: Mapping[str, Any]) -> str:
+    """One step as the expression that builds it: `nn.Conv2d(2, 2, 1, groups=2)`."""
+    if "join" in step:
+        return f"{_class_of(step)}({', '.join(_path(path) for path in step['paths'])})"
+    if "twice" in step:
+        return f"Twice({_path(step['twice'])})"
+    name, values = step["layer"], step.get("with", {})
+    first = [key for key in _POSITIONAL.get(name, ()) if key in values]
+    written = [_literal(values[key]) for key in first]
+    written += [f"{key}={_literal(value)}" for key, value in values.items() if key not in first]
+    return f"{_class_of(step)}({', '.join(written)})"
+
+
+def _given(subject: SubjectSpec) -> dict[str, str]:
+    shape = tuple(subject.input.shape)
+    widths: Any = subject.options.get("widths") or [None]
+    sizes = {"m": shape[0], "k": shape[-1], "n": widths[-1]}
+    return {
+        "model": "model",
+        "input": f"torch.randn({shape})",
+        "input_size": repr(shape),
+        "model_path": repr(_FILE),
+        "save_to": repr("written.onnx"),
+        **{name: repr(size) for name, size in sizes.items()},
+    }
+
+
+def _layers(subject: SubjectSpec, form: CallForm) -> list[str]:
+    """What makes the ONNX file of linear layers, where the function is given one."""
+    if "model_path" not in form.given:
+        return []
+    widths: Any = subject.options["widths"]
+    bias = "" if subject.options.get("bias", True) else ", bias=False"
+    layers = [f"nn.Linear({a}, {b}{bias})" for a, b in pairwise((subject.input.shape[-1], *widths))]
+    model = f"model = nn.Sequential({', nn.ReLU(), '.join(layers)}).eval()"
+    return ["import torch", "from torch import nn", "", model, *_written(subject, form)]
+
+
+def _classes(program: Sequence[Mapping[str, Any]]) -> list[str]:
+    used = dict.fromkeys(_class_of(step) for step in flat(program))
+    texts = [OWN[name].splitlines() for name in used if name in OWN]
+    return list(chain.from_iterable([*text, "", ""] for text in texts))
+
+
+def _class_of(step: Mapping[str, Any]) -> str:
+    if "layer" not in step:
+        return JOINS[step["join"]] if "join" in step else "Twice"
+    name: str = step["layer"]
+    return name if name in OWN else f"nn.{name}"
+
+
+def _model(program: Sequence[Mapping[str, Any]]) -> list[str]:
+    return ["model = nn.Sequential(", *(f"    {expression(step)}," for step in program), ").eval()"]
+
+
+def _written(subject: SubjectSpec, form: CallForm) -> list[str]:
+    """What makes the ONNX file, where the function is given one: of parameters that differ, so that none are merged."""
+    if "model_path" not in form.given:
+        return []
+    opset = subject.options.get("opset", 17)
+    shape = tuple(subject.input.shape)
+    return [
+        "for parameter in model.parameters():",
+        "    nn.init.normal_(parameter)",
+        f"torch.onnx.export(model, torch.randn({shape}), {_FILE!r}, opset_version={opset}, dynamo=False)",
+    ]
+
+
+def _path(steps: Sequence[Mapping[str, Any]]) -> str:
+    inner = [expression(step) for step in steps]
+    if not inner:
+        return "nn.Identity()"
+    return inner[0] if len(inner) == 1 else f"nn.Sequential({', '.join(inner)})"
+
+
+def _literal(value: object) -> str:
+    return repr(tuple(value)) if isinstance(value, list) else repr(value).replace("'", '"')
+
+
+_MOST_ROWS = 12
+
+
+def layer_lines(trials: Trials, subject: SubjectSpec) -> list[str]:
+    """A line a layer with both values; none where a single layer says no more than the total, or none can be had."""
+    source = companion(trials.check.expected, trials.quantities)
+    if source is None:
+        return []
+    try:
+        right = {layer.name: show(Fraction(layer.value)) for layer in layers_of(trials.value_of(source, subject))}
+    except FaultError:
+        return []
+    name, column = _table_of(trials, source)
+    yours = _numbers(trials.other(name, subject), column) if name else {}
+    if len(right) < 2 and not yours:  # noqa: PLR2004 - one row is the total
+        return []
+    rows = [(layer, right.get(layer, "none"), yours.get(layer, "none")) for layer in {**right, **yours}]
+    if not yours:
+        rows = [(layer, number, "") for layer, number, _ in rows]
+    heads = ("layer", "right", "yours" if yours else "")
+    widths = [max(len(row[place]) for row in [heads, *rows]) for place in range(3)]
+    written = [
+        f"# {row[0]:<{widths[0]}}  {row[1]:>{widths[1]}}  {row[2]:>{widths[2]}}".rstrip()
+        for row in [heads, *rows[:_MOST_ROWS]]
+    ]
+    more = len(rows) - _MOST_ROWS
+    return [*written, f"# and {more} more"] if more > 0 else written
+
+
+def _table_of(trials: Trials, source: QuantityCall) -> tuple[str, str]:
+    """The answer of the task that this quantity is expected of, if a function gives it, and its column of numbers."""
+    for check in trials.task.checks:
+        expected, answer = check.expected, trials.task.answers[check.answer]
+        if (
+            isinstance(expected, QuantityCall)
+            and expected.quantity == source.quantity
+            and isinstance(answer.type, TableType)
+            and len(answer.type.columns) == 1
+            and any(isinstance(form, CallForm) for form in answer.forms)
+        ):
+            return answer.name, next(iter(answer.type.columns))
+    return "", ""
+
+
+def _numbers(table: object, column: str) -> dict[str, str]:
+    if not isinstance(table, Table):
+        return {}
+    cells = {row.name: row.cells.get(column) for row in table.rows}
+    return {name: show(cell.value) for name, cell in cells.items() if isinstance(cell, Number)}

@@ -1,0 +1,248 @@
+"""The verdict of a check with `counterexample`: right on all random networks, or the smallest one that goes wrong."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from labgrade.core.errors import FaultError
+from labgrade.core.task import CallForm, InputSpec, SubjectSpec
+from labgrade.diagnosis import as_code, families, random_layers
+from labgrade.diagnosis.search import SearchPlan, available, search
+from labgrade.files.cache import Cache, cache_folder, key_of
+from labgrade.subjects import networks
+from labgrade.subjects.networks import GENERATED
+from labgrade.values import Number, Table, show
+from labgrade.verdict import Outcome, Verdict, correct, incorrect, partial, without_value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from labgrade.core.task import Alternative, Check, Counterexample, Task
+    from labgrade.diagnosis.probe import Trial, Trials
+    from labgrade.diagnosis.search import SearchResult
+
+NOTHING_COUNTED = "what it counts is in none of these networks"
+_VALUE = "another value"
+_LOOKED_AT = 12  # subjects on which a misconception is tried: more say no more
+_ENOUGH = 0.5  # of the tries: a function that sleeps would otherwise choose how little is tried of it
+_CRASHES = frozenset({Outcome.CRASHED, Outcome.TIMEOUT, Outcome.MEMORY, Outcome.OUTPUT})
+
+
+def plan_of(task: Task, wanted: Counterexample) -> SearchPlan:
+    """The search that a spec asks for."""
+    return SearchPlan(among=wanted.among, like=task.subject, tries=wanted.tries)
+
+
+def judged(trials: Trials, plan: SearchPlan, remembered: Iterable[Remembered] = ()) -> tuple[Verdict, str]:
+    """The verdict and where the answer came from. `remembered`: what to try first, and where to keep what is found.
+
+    Raises:
+        FaultError: a failure of labgrade's.
+    """
+    form = next((f for f in trials.task.answers[trials.check.answer].forms if isinstance(f, CallForm)), None)
+    if form is None:  # pragma: no cover - a validated spec has one
+        message = f"'{trials.check.answer}' has no form that is called"
+        raise FaultError(message)
+    if not available():
+        reason = "not looked for: this needs Hypothesis"
+        return without_value(Outcome.MANUAL, reason, hint="pip install 'labgrade[counterexample]'"), ""
+    if absent := trials.absent():
+        return absent, ""
+    records = list(remembered)
+    replayed = [each for each in (record.read() for record in records) if each]
+    found = search(plan, trials, wrong, replayed, trials.ahead)
+    if not found.tried:
+        return without_value(Outcome.MANUAL, f"nothing could be tried in {plan.seconds:g} s"), ""
+    origin = found.tried[0][1].origin
+    if found.smallest is None:
+        return _none_wrong(found, plan), origin
+    subject, trial = found.smallest
+    if trial.verdict.outcome is Outcome.MISSING:
+        return trial.verdict, origin
+    for record in records:
+        record.write([subject, *(each for each, _, _ in _looked_at(found))])
+    return _wrong_on(trials, form, found, subject, trial), origin
+
+
+def memory(task: Task, check: Check, file: object) -> Remembered:
+    """Where the example for a check is remembered, by the content or the place of the function's file."""
+    sources = (families.__file__, random_layers.__file__, networks.__file__)
+    ours = hashlib.sha256(b"\0".join(Path(each).read_bytes() for each in sources)).hexdigest()
+    return Remembered(cache_folder(), [ours, task.lab, task.id, check.id, check.answer, str(file)])
+
+
+def wrong(trial: Trial) -> str:
+    """The kind of wrong, or nothing. What waits for a person is not known to be wrong."""
+    outcome = trial.verdict.outcome
+    if outcome is Outcome.FAULT:
+        raise FaultError(trial.verdict.facts.get("fault") or trial.verdict.reason)
+    if outcome in (Outcome.CORRECT, Outcome.MANUAL) or trial.verdict.agrees or _agrees(trial):
+        return ""
+    return outcome if trial.value is None else _VALUE
+
+
+def _agrees(trial: Trial) -> bool:
+    """Whether a number printed with few digits, such as `0.000 G` for a tiny network, is right as far as it goes."""
+    value, expected = trial.value, trial.expected
+    if not isinstance(value, Number) or not isinstance(expected, Number) or value.digits is None:
+        return False
+    return abs(value.value - expected.value) <= value.half_unit
+
+
+def _none_wrong(found: SearchResult[Trial], plan: SearchPlan) -> Verdict:
+    """Right only where it was seen to be right: what a person has to look at, prints `0.000 G`, or sleeps is not."""
+    verdicts = [trial.verdict for _, trial, _ in found.tried]
+    many = f"{len(found.tried)} random {_noun(plan)}"
+    waiting = [verdict for verdict in verdicts if verdict.outcome is Outcome.MANUAL]
+    if waiting:
+        return waiting[0]
+    unclear = sum(verdict.outcome is not Outcome.CORRECT for verdict in verdicts)
+    if unclear:
+        reason = f"on {unclear} of {many} the value has too few digits to tell whether it is right"
+        return without_value(Outcome.MANUAL, reason, hint="return the whole number, such as 1498376192, not a text")
+    if tells_nothing(found):
+        reason = f"the right value is the same on each of {many}{_all_of(found)}, which tells nothing of the function"
+        return without_value(Outcome.MANUAL, reason, hint=NOTHING_COUNTED)
+    if found.complete:
+        return correct(f"right on {many}")
+    if len(found.tried) < plan.tries * _ENOUGH:
+        reason = f"right on {many}, but {plan.tries} were to be tried, and {plan.seconds:g} s allowed no more"
+        return without_value(Outcome.MANUAL, reason, hint="make it faster; a call on a tiny network takes milliseconds")
+    return correct(f"right on {many}, as many as {plan.seconds:g} s allowed")
+
+
+def tells_nothing(found: SearchResult[Trial]) -> bool:
+    """Whether one value is right on everything that was tried, so that a constant would be right, too.
+
+    Networks without attention say nothing of a function that counts what attention keeps.
+    """
+    first, *others = [trial.expected for _, trial, _ in found.tried]
+    return isinstance(first, Number | Table) and len(others) > 0 and all(each == first for each in others)
+
+
+def _all_of(found: SearchResult[Trial]) -> str:
+    expected = found.tried[0][1].expected
+    return f" ({show(expected.value)})" if isinstance(expected, Number) else ""
+
+
+def _noun(plan: SearchPlan) -> str:
+    return "sizes" if plan.among == "sizes" else "networks"
+
+
+def _wrong_on(
+    trials: Trials, form: CallForm, found: SearchResult[Trial], subject: SubjectSpec, trial: Trial
+) -> Verdict:
+    """The verdict on the smallest subject: what happens on it, the lines to paste, layer by layer where that helps."""
+    again = trials(subject)
+    same = wrong(again) == wrong(trial) and again.value == trial.value
+    thing = "network" if subject.model.startswith(networks.GENERATED) else "size"
+    changing = f"on the same {thing}, called twice: first {_got(trial)}, then {_got(again)}"
+    first = _headline(trial, thing) if same else changing
+    program = as_code.lines(subject, form, _comment(trial) if same else "")
+    lines = (*program, *as_code.layer_lines(trials, subject))
+    facts = {**trial.verdict.facts, "tried": str(len(found.tried)), "seconds": f"{found.seconds:.1f}"}
+    if trial.value is None:
+        return replace(trial.verdict, reason=first, lines=lines, facts=facts)
+    known = misconception(trials.check, found) if same else None
+    if known is None:
+        return replace(incorrect(first, hint=trial.verdict.hint if same else "", **facts), lines=lines)
+    return replace(partial(known.credit, first, hint=known.says), lines=lines, facts=facts)
+
+
+def _headline(trial: Trial, thing: str) -> str:
+    if trial.value is None or not isinstance(trial.value, Number):
+        return f"on the smallest {thing} found: {trial.verdict.reason}"
+    return f"on the smallest {thing} found, you get {_got(trial)}; {_expected(trial)} is right"
+
+
+def _comment(trial: Trial) -> str:
+    if not isinstance(trial.value, Number):
+        return ""
+    return f"gives {_got(trial)}; right: {_expected(trial)}"
+
+
+def _got(trial: Trial) -> str:
+    if isinstance(trial.value, Number):
+        return show(trial.value.value)
+    return trial.verdict.reason if trial.value is None else "one value"
+
+
+def _expected(trial: Trial) -> str:
+    return show(trial.expected.value) if isinstance(trial.expected, Number) else "another value"
+
+
+def misconception(check: Check, found: SearchResult[Trial]) -> Alternative | None:
+    """The one that a function follows on every network that was looked at, where it is right and where it is not."""
+    trials = [(trial, not kind) for _, trial, kind in _looked_at(found)]
+    fitting = [
+        known for known in check.misconceptions if all(_follows(trial, known, right=right) for trial, right in trials)
+    ]
+    return fitting[0] if len(fitting) == 1 else None
+
+
+def _looked_at(found: SearchResult[Trial]) -> list[tuple[SubjectSpec, Trial, str]]:
+    """Some of what was tried, to try misconceptions on: the smallest, the last that were wrong, the first right."""
+    valued = [each for each in found.tried if each[1].value is not None]
+    wrong = [each for each in valued if each[2]]
+    smallest = [each for each in wrong if found.smallest and each[1] is found.smallest[1]]
+    others = [each for each in wrong if each not in smallest]
+    return [*smallest, *others[-_LOOKED_AT:], *[each for each in valued if not each[2]][:_LOOKED_AT]]
+
+
+def _follows(trial: Trial, known: Alternative, *, right: bool = False) -> bool:
+    """Whether the value is the misconception's. Where a network gives no occasion for it, a right value follows it."""
+    if trial.judging is None or trial.expect is None or trial.value is None:
+        return False
+    try:
+        return trial.judging(trial.value, trial.expect(known.source)).outcome is Outcome.CORRECT
+    except FaultError:
+        return right
+
+
+# ---- failing examples that are remembered ----------------------------------------------------------------------------
+
+# What is read is only ever a subject to try again: a damaged or forged record costs a trial and changes no verdict.
+_LARGEST = 1 << 20
+_MOST = 1 << 12
+_MOST_SUBJECTS = 64
+
+
+class Remembered:
+    """The example under some words: what was searched, and the content or the place of the function's file."""
+
+    def __init__(self, folder: Path, words: Sequence[str]) -> None:
+        self._cache = Cache(folder / "counterexamples", most=_LARGEST)
+        self._key = key_of(*words)
+
+    def read(self) -> list[SubjectSpec]:
+        """The smallest subject and others that were tried; nothing where nothing can be read."""
+        found: Any = self._cache.read(self._key) or ([],)
+        try:
+            return [_subject(each) for each in found[0][:_MOST_SUBJECTS]]
+        except (ValueError, KeyError, TypeError):
+            return []
+
+    def write(self, subjects: Sequence[SubjectSpec]) -> None:
+        """Keep these in place of what was there, the smallest first; a full disk only costs time."""
+        plain = [
+            {"model": each.model, "shape": list(each.input.shape), "options": dict(each.options)} for each in subjects
+        ]
+        self._cache.write(self._key, plain)
+
+
+def _subject(plain: Any) -> SubjectSpec:
+    """The subject that was written.
+
+    Raises:
+        TypeError: it is none that a search comes upon.
+    """
+    model, shape, options = plain["model"], plain["shape"], plain["options"]
+    ours = model in (GENERATED, f"{GENERATED}.onnx", "linear/layer.onnx", "linear/mlp.onnx")
+    sizes = isinstance(shape, list) and shape and all(type(size) is int and 0 < size <= _MOST for size in shape)
+    if not ours or not sizes or not isinstance(options, dict):
+        message = "this is no subject"
+        raise TypeError(message)
+    return SubjectSpec(model=model, input=InputSpec(shape=tuple(shape)), options=options, passing=True)

@@ -1,0 +1,265 @@
+"""What a wrong number is: the expected value with one slip, found by arithmetic, as a hint where the spec knows none.
+
+Known slips: one layer left out or counted twice, one type of layer left out or alone, a factor, a unit, the batch, each
+of the expected value or of another convention's. An explanation is given only where it fits as exactly as the number
+was given, where nothing else that is known fits, and where the layer is the only one of its size and no two or three
+others add up to it, or to its type: what several slips make is often what one makes, since layers share their factors.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections import Counter, defaultdict
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import combinations
+from typing import TYPE_CHECKING, TypeAlias
+
+from labgrade.core.errors import FaultError
+from labgrade.core.task import QuantityCall
+from labgrade.values import Number, show
+from labgrade.verdict import Outcome
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from labgrade.core.task import Source, SubjectSpec
+    from labgrade.judging.items import Item
+    from labgrade.spec.registry import Registry
+    from labgrade.truth.oracle import Oracle
+    from labgrade.values import Value
+    from labgrade.verdict import Verdict
+
+_WRONG = frozenset({Outcome.INCORRECT, Outcome.PARTIAL})
+_SUFFIX = "_by_layer"  # beside `macs` stands `macs_by_layer`
+_CHANCE = Fraction(1, 1000)  # how likely a number that is nothing known may fit something, by its digits alone
+_MOST_LAYERS = 500  # with more, pairs take too long
+_SCALES: tuple[tuple[Fraction, str], ...] = (
+    (Fraction(2), "twice {}"),
+    (Fraction(1, 2), "half of {}"),
+    (Fraction(4), "four times {}, such as the bytes of so many float32"),
+    (Fraction(1, 4), "a quarter of {}"),
+    (Fraction(8), "eight times {}, such as the bits of so many bytes"),
+    (Fraction(1, 8), "an eighth of {}"),
+    (Fraction(1, 10**3), "{}, in thousands"),
+    (Fraction(1, 10**6), "{}, in millions"),
+    (Fraction(1, 10**9), "{}, in billions"),
+    (Fraction(1, 2**10), "{}, in units of 2^10"),
+    (Fraction(1, 2**20), "{}, in units of 2^20"),
+    (Fraction(1, 2**30), "{}, in units of 2^30"),
+    (Fraction(10**3), "1,000 times {}"),
+    (Fraction(10**6), "1,000,000 times {}"),
+    (Fraction(2**10), "1,024 times {}"),
+    (Fraction(10**6, 2**20), "{}, in units of 2^20, read as millions"),
+    (Fraction(2**20, 10**6), "{}, in millions, read as units of 2^20"),
+)
+_Slip: TypeAlias = tuple[int, str]
+
+
+def with_explanation(verdict: Verdict, value: Value, item: Item, oracle: Oracle, quantities: Registry) -> Verdict:
+    """The verdict, with what the number is as its hint; as a fact for staff alone where the check is hidden.
+
+    It changes no credit. A verdict that already says something, or agrees as far as was printed, stays as it is.
+    """
+    known = verdict.hint or verdict.agrees or verdict.fits
+    check, subject = item.check, item.subject
+    if verdict.outcome not in _WRONG or known or not isinstance(value, Number) or subject is None or check.measured:
+        return verdict
+    said = explain(value, list(_truths(item, oracle, quantities)), next(iter(subject.input.shape), 1))
+    if not said:
+        return verdict
+    if check.hidden:
+        return replace(verdict, facts={**verdict.facts, "explained": said})
+    return replace(verdict, hint=f"{show(value.value)} is {said}")
+
+
+def companions(item: Item, quantities: Registry) -> Iterator[tuple[QuantityCall, SubjectSpec]]:
+    """The by-layer quantities that an explanation would need, to be taken in with the expected values."""
+    subject = item.subject
+    if subject is not None and not subject.handed_in:
+        for source, _ in _conventions(item):
+            if call := companion(source, quantities):
+                yield call, subject
+
+
+def _conventions(item: Item) -> Iterator[tuple[Source, str]]:
+    check = item.check
+    if check.expected is not None:
+        yield check.expected, ""
+    for other in check.also_right:
+        yield other.source, f"({other.says})"
+
+
+def _truths(item: Item, oracle: Oracle, quantities: Registry) -> Iterator[Truth]:
+    subject = item.subject
+    if subject is None or subject.handed_in:
+        return
+    for source, says in _conventions(item):
+        if not isinstance(source, QuantityCall):
+            continue
+        try:
+            total = oracle.value(source, subject)
+            by_layer = companion(source, quantities)
+            rows = oracle.value(by_layer, subject) if by_layer else []
+        except FaultError:  # then there is one explanation less, and the verdict is what it was
+            continue
+        if type(total) is int and total > 0:
+            yield Truth(total=total, layers=layers_of(rows), says=says)
+
+
+# ---- layers ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layer:
+    """One row of what a total is made of."""
+
+    name: str
+    type: str
+    value: int
+
+
+def layers_of(rows: object) -> tuple[Layer, ...]:
+    """What a by-layer quantity gave; rows without a name or with several numbers are left out."""
+    found = []
+    for row in rows if isinstance(rows, list) else ():
+        numbers = [value for value in row.values() if type(value) is int]
+        if len(numbers) == 1 and "layer" in row:
+            found.append(Layer(name=str(row["layer"]), type=str(row.get("type", "")), value=numbers[0]))
+    return tuple(found)
+
+
+def companion(source: Source | None, quantities: Registry) -> QuantityCall | None:
+    """The quantity that gives by layer what another gives in all, with the same conventions; None where there is none.
+
+    By its name: beside `macs` stands `macs_by_layer`. It takes at least the same conventions and gives rows with
+    `layer`, perhaps `type`, and one whole number, whatever that is called. Parameters have none on purpose: their
+    layers are of so few sizes that a forgotten bias would be taken for a forgotten layer.
+    """
+    if not isinstance(source, QuantityCall):
+        return None
+    name = source.quantity if source.quantity.endswith(_SUFFIX) else source.quantity + _SUFFIX
+    entry = quantities.entries.get(name)
+    if entry is None or set(source.parameters) - set(entry.parameters):
+        return None
+    return replace(source, quantity=name, published=None)
+
+
+# ---- the arithmetic -------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Truth:
+    """A value that is right, layer by layer where that is known. `says`: the convention, empty for the expected one."""
+
+    total: int
+    layers: tuple[Layer, ...] = ()
+    says: str = ""
+
+
+def explain(got: Number, truths: Sequence[Truth], batch: int = 1) -> str:
+    """The only explanation of a wrong number, as "equal to the expected value without layer fc"; else nothing.
+
+    `truths`: the expected value first, then other conventions. `batch`: the input's first dimension.
+    """
+    bases = [_Base(truth) for truth in _distinct(truths)]
+    scales = [(Fraction(1), "{}"), *_SCALES]
+    if batch > 1:
+        scales.append((Fraction(1, batch), f"{{}}, for one of the {batch} samples"))
+        scales.append((Fraction(batch), f"{batch} times {{}}, with the batch counted twice"))
+    candidates = len(scales) * sum(len(base.values) for base in bases)
+    if not got.value or 2 * got.half_unit * candidates > _CHANCE * abs(got.value):
+        return ""
+    found: list[str] = []
+    for base in bases:
+        for scale, says in scales:
+            low, high = (got.value - got.half_unit) / scale, (got.value + got.half_unit) / scale
+            for slip in base.between(low, high):
+                if slip is None:
+                    return ""
+                if slip or says != "{}":
+                    found.append(f"equal to {says.format(base.name + slip)}")
+    return found[0] if len(found) == 1 else ""
+
+
+def _distinct(truths: Iterable[Truth]) -> list[Truth]:
+    """Conventions that change something."""
+    known: dict[int, Truth] = {}
+    for truth in truths:
+        known.setdefault(truth.total, truth)
+    return list(known.values())
+
+
+class _Base:
+    """One right value and what becomes of it by each slip, sorted. None stands for what has several explanations."""
+
+    def __init__(self, truth: Truth) -> None:
+        self._total = truth.total
+        self.name = "the expected value" + (f" {truth.says}" if truth.says else "")
+        whole = bool(truth.layers) and sum(layer.value for layer in truth.layers) == truth.total
+        layers = [layer for layer in truth.layers if layer.value] if whole else []
+        self._slips: dict[int, str | None] = {0: ""}
+        composed = _sums([layer.value for layer in layers])
+        for change, says in _of_layers(layers):
+            self._slips[change] = None if change in self._slips or abs(change) in composed else says
+        for change, says in _of_types(layers):
+            self._slips[change] = None if change in self._slips else says
+        self.values = sorted(self._slips)
+
+    def between(self, low: Fraction, high: Fraction) -> list[str | None]:
+        """The slips that lead to a value from `low` to `high`."""
+        first = bisect_left(self.values, low - self._total)
+        last = bisect_right(self.values, high - self._total)
+        return [self._slips[value] for value in self.values[first:last]]
+
+
+def _sums(values: Sequence[int]) -> set[int]:
+    """The sizes of layers that are also sums of two or three layers; in threes, one may stand twice."""
+    distinct = set(values)
+    if len(values) > _MOST_LAYERS:
+        return distinct
+    pairs = {one + other for one, other in combinations(values, 2)}
+    return {each for each in distinct if each in pairs or any(each - value in pairs for value in distinct)}
+
+
+def _of_layers(layers: Sequence[Layer]) -> Iterable[_Slip]:
+    for layer in layers:
+        yield -layer.value, f" without layer {layer.name}"
+        yield layer.value, f" with layer {layer.name} counted twice"
+
+
+def _of_types(layers: Sequence[Layer]) -> Iterable[_Slip]:
+    """A type left out, or alone, where this is not just one layer or all of them."""
+    totals: dict[str, int] = defaultdict(int)
+    for layer in layers:
+        totals[layer.type] += layer.value
+    count = Counter(layer.type for layer in layers)
+    values = [layer.value for layer in layers]
+    whole = sum(totals.values())
+    for kind, total in totals.items() if len(totals) > 1 else ():
+        if count[kind] > 1 and not _made_otherwise(total, count[kind], values):
+            yield -total, f" without its {kind} layers"
+            yield total, f" with its {kind} layers counted twice"
+        others = len(layers) - count[kind]
+        alone = len(totals) > 2 and count[kind] > 1  # noqa: PLR2004 - of two types, one alone is without the other
+        if alone and not _made_otherwise(whole - total, others, values):
+            yield total - whole, f" of its {kind} layers alone"
+
+
+def _made_otherwise(total: int, count: int, values: Sequence[int]) -> bool:
+    """Whether two or three layers add up to the total of `count` layers, and are not just these."""
+    if len(values) > _MOST_LAYERS:
+        return False
+    pairs = _pairs(total, values)
+    triples = sum(_pairs(total - first, values[place + 1 :]) for place, first in enumerate(values))
+    return pairs > (count == 2) or triples > (count == 3)  # noqa: PLR2004 - the type itself is one of these
+
+
+def _pairs(total: int, values: Sequence[int]) -> int:
+    """In how many ways two of the values add up to the total."""
+    seen: Counter[int] = Counter()
+    found = 0
+    for value in values:
+        found += seen[total - value]
+        seen[value] += 1
+    return found

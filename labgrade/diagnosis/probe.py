@@ -1,0 +1,229 @@
+"""One function of a student's on one subject: called as for a case, and judged as a case is."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Protocol
+
+from labgrade.answers import obtain
+from labgrade.answers.call import obtain_each, present, write_each, writes
+from labgrade.answers.question import Question, Running
+from labgrade.answers.reading.documents import locate, read_bytes
+from labgrade.answers.reading.typed import WrongTypeError, as_value, natural
+from labgrade.core.errors import FaultError
+from labgrade.core.results import NoAnswer
+from labgrade.core.task import CallForm
+from labgrade.judging.judge import judge
+from labgrade.truth.measure import UnfitError, files_given, original_file
+from labgrade.values import Artifact
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from labgrade.core.results import Answer, Answered, Submission
+    from labgrade.core.task import AnswerSpec, AnswerType, Check, QuantityCall, SubjectSpec, Task
+    from labgrade.judging.judge import Expect, Judging
+    from labgrade.spec.course import Course
+    from labgrade.spec.registry import Registry
+    from labgrade.truth.measure import Measurer
+    from labgrade.truth.oracle import Oracle
+    from labgrade.values import Value
+    from labgrade.verdict import Verdict
+
+_LARGEST_SOURCE = 2 << 20
+_MOST_SECONDS = 10.0  # of one call: a random network is tiny
+
+
+class ProbeGrader(Running, Protocol):
+    """What of `run.grader.Grader` a trial needs."""
+
+    course: Course
+    oracle: Oracle
+    measurer: Measurer
+
+    def judging_of(
+        self, task: Task, check: Check, subject: SubjectSpec | None, submission: Submission | None = None
+    ) -> tuple[Judging, Expect]:
+        """What a check is judged with."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trial:
+    """What a function came to on one subject. Without a `value` there is only a verdict: it crashed, or hung."""
+
+    verdict: Verdict
+    origin: str = ""
+    value: Value | None = None
+    expected: Value | None = None
+    judging: Judging | None = None
+    expect: Expect | None = None
+
+
+class Trials:
+    """Tries the functions of one submission that a check is about, or that belong to another answer of its task."""
+
+    def __init__(self, grader: ProbeGrader, task: Task, check: Check, submission: Submission) -> None:
+        self._grader, self.task, self.check, self._submission = grader, task, check, submission
+        self._limits = replace(task.limits, seconds=min(task.limits.seconds, _MOST_SECONDS))
+
+    def __call__(self, subject: SubjectSpec) -> Trial:
+        """The check, judged on this subject, its misconceptions aside: not every network gives an occasion for each.
+
+        Raises:
+            FaultError: a failure of labgrade's.
+        """
+        answer = self._answer(self.task.answers[self.check.answer], subject)
+        if isinstance(answer, NoAnswer):
+            return Trial(verdict=answer.verdict, origin=answer.origin)
+        judging, expect = self._grader.judging_of(self.task, self.check, subject, self._submission)
+        try:
+            call = self.check.measured
+            value = judged_value(self._grader, self.task, call, subject, answer) if call else answer.value
+        except UnfitError as error:
+            return Trial(verdict=error.verdict, origin=answer.origin)
+        return self._judged(value, answer.origin, judging, expect)
+
+    def ahead(self, subjects: Sequence[SubjectSpec]) -> list[Trial]:
+        """Several trials at the price of one, as far as the function returns; each but the first may owe to the others.
+
+        Raises:
+            FaultError: a failure of labgrade's.
+        """
+        wanted = _called(self.task.answers[self.check.answer])
+        (form, *others) = [each for each in wanted.forms if isinstance(each, CallForm)]
+        if others or not subjects:
+            return []
+        questions = [self._question(wanted, each) for each in subjects]
+        origin, values = values_of_each(self._grader, form, self.check, questions)
+        means = [self._grader.judging_of(self.task, self.check, each, self._submission) for each in subjects]
+        return [self._judged(value, origin, *one) for value, one in zip(values, means, strict=False)]
+
+    def _judged(self, value: Value, origin: str, judging: Judging, expect: Expect) -> Trial:
+        return Trial(
+            verdict=judge(replace(self.check, misconceptions=()), value, judging, expect),
+            origin=origin,
+            value=value,
+            expected=expect(self.check.expected) if self.check.expected is not None else None,
+            judging=judging,
+            expect=expect,
+        )
+
+    def absent(self) -> Verdict | None:
+        """Why there is nothing to try, where no file has the function; known without running anything."""
+        called = _called(self.task.answers[self.check.answer])
+        for form in called.forms:
+            if not isinstance(form, CallForm):
+                continue
+            file = locate(self._submission, form.file)
+            if file is not None and (not isinstance(file, str) or present(self._submission, file, form.function)):
+                return None
+        answer = obtain.obtain(replace(self._question(called, None), subject=self.task.subject), self._grader)
+        return answer.verdict if isinstance(answer, NoAnswer) else None
+
+    def other(self, name: str, subject: SubjectSpec) -> Value | None:
+        """What the function of another answer returns for this subject; None where it returns nothing that fits."""
+        answer = self._answer(self.task.answers[name], subject)
+        return None if isinstance(answer, NoAnswer) else answer.value
+
+    def value_of(self, source: QuantityCall, subject: SubjectSpec) -> object:
+        """A quantity of this subject.
+
+        Raises:
+            FaultError: it can't be computed.
+        """
+        return self._grader.oracle.value(source, subject)
+
+    def content(self) -> str:
+        """A digest of the files that the check's function may lie in."""
+        forms = self.task.answers[self.check.answer].forms
+        named = [locate(self._submission, form.file) for form in forms if isinstance(form, CallForm)]
+        texts = [read_bytes(self._submission, name, _LARGEST_SOURCE) for name in named if isinstance(name, str)]
+        return hashlib.sha256(b"\0".join(text for text in texts if isinstance(text, bytes))).hexdigest()
+
+    @property
+    def quantities(self) -> Registry:
+        """What can be computed."""
+        return self._grader.course.quantities
+
+    def _answer(self, wanted: AnswerSpec, subject: SubjectSpec) -> Answered:
+        return obtain.obtain(self._question(_called(wanted), subject), self._grader)
+
+    def _question(self, called: AnswerSpec, subject: SubjectSpec | None) -> Question:
+        return Question(
+            wanted=called,
+            submission=self._submission,
+            subject=subject,
+            model=files_given(self._grader.oracle, called, subject, self._submission),
+            live_only=True,
+            limits=self._limits,
+        )
+
+
+def _called(wanted: AnswerSpec) -> AnswerSpec:
+    """The answer in its forms that are functions."""
+    return replace(wanted, forms=tuple(form for form in wanted.forms if isinstance(form, CallForm)))
+
+
+def judged_value(
+    grader: ProbeGrader, task: Task, call: QuantityCall, subject: SubjectSpec | None, answer: Answer
+) -> Value:
+    """What is measured of an answer that is a file; any other is judged as it is.
+
+    Raises:
+        FaultError: it can't be measured, through a fault of labgrade's.
+        UnfitError: it can't be measured, through one of the student's.
+    """
+    if not isinstance(answer.value, Artifact):
+        return answer.value
+    return typed(measured(grader, task, call, subject, answer.value), None)
+
+
+def values_of_each(
+    grader: ProbeGrader, form: CallForm, check: Check, questions: Sequence[Question]
+) -> tuple[str, list[Value]]:
+    """Where the answers come from, and what is judged for each subject, as far as there is something.
+
+    One process calls the function for all, another measures what it wrote: the limits are for all together.
+
+    Raises:
+        FaultError: it can't be measured, through a fault of labgrade's.
+    """
+    if check.measured is None:
+        return obtain_each(questions, form, grader)
+    if not writes(form):
+        return "", []
+    origin, files = write_each(questions, form, grader)
+    entry = grader.course.quantities.get(check.measured.quantity)
+    several = [
+        (file, each.subject, original_file(grader.oracle, entry, each.subject))
+        for file, each in zip(files, questions, strict=False)
+    ]
+    measured = grader.measurer.values(check.measured, several, questions[0].limits)
+    return origin, [typed(plain, None) for plain in measured]
+
+
+def measured(
+    grader: ProbeGrader, task: Task, call: QuantityCall, subject: SubjectSpec | None, artifact: Artifact
+) -> object:
+    """A quantity of the student's file, as plain data.
+
+    Raises:
+        FaultError: it can't be measured, through a fault of labgrade's.
+        UnfitError: it can't be measured, through one of the student's.
+    """
+    original = original_file(grader.oracle, grader.course.quantities.get(call.quantity), subject)
+    return grader.measurer.value(call, artifact, subject, task.limits, original=original)
+
+
+def typed(plain: object, kind: AnswerType | None) -> Value:
+    """A value of labgrade's in its answer's type; where something is measured, in the type that it has by itself.
+
+    Raises:
+        FaultError: it has another type.
+    """
+    try:
+        return as_value(plain, kind, trusted=True) if kind is not None else natural(plain)
+    except WrongTypeError as error:
+        message = f"the expected value does not fit the answer's type: {error}"
+        raise FaultError(message) from error

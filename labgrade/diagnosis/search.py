@@ -1,0 +1,219 @@
+"""The search: random subjects, each tried once, shrunk by Hypothesis to the smallest on which something is wrong."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import importlib.util
+import itertools
+import json
+import random
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from labgrade.core.errors import FaultError
+from labgrade.diagnosis import families
+from labgrade.sandbox.requests import plain_subject
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from labgrade.core.task import SubjectSpec
+
+T = TypeVar("T")
+_AT_FIRST, _AT_ONCE = 2, 16  # subjects that are looked at ahead together: much that is wrong shows itself at once
+_SHRINKING = 1.0  # times as long as the search itself, that shrinking may take beyond it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchPlan:
+    """What is searched, and how far: at most `tries` subjects in `seconds`. The same `seed` finds the same."""
+
+    among: str
+    like: SubjectSpec | None = None
+    tries: int = 100
+    seconds: float = 180.0
+    seed: int = 0
+
+
+@dataclass(slots=True, kw_only=True)
+class SearchResult(Generic[T]):
+    """What came of a search: the smallest subject that is wrong with its trial, if any, and all that were tried.
+
+    `seconds`: how long it took. `complete`: time was enough for all tries.
+    """
+
+    tried: list[tuple[SubjectSpec, T, str]] = field(default_factory=list)
+    smallest: tuple[SubjectSpec, T] | None = None
+    seconds: float = 0.0
+    complete: bool = True
+
+
+def available() -> bool:
+    """Whether Hypothesis is installed."""
+    return importlib.util.find_spec("hypothesis") is not None
+
+
+def subjects(plan: SearchPlan) -> list[SubjectSpec]:
+    """What a search asks about while nothing is wrong, in order. The same plan gives the same."""
+    found: dict[str, SubjectSpec] = {}
+
+    def note(subject: SubjectSpec) -> bool:
+        found.setdefault(_key(subject), subject)
+        return False
+
+    _hypothesis(plan, note)
+    return list(found.values())
+
+
+def search(
+    plan: SearchPlan,
+    attempt: Callable[[SubjectSpec], T],
+    wrong: Callable[[T], str],
+    first: Iterable[Sequence[SubjectSpec]] = (),
+    ahead: Callable[[Sequence[SubjectSpec]], Sequence[T]] | None = None,
+) -> SearchResult[T]:
+    """Look for the smallest subject that `attempt` comes out `wrong` on: a word for the kind of wrong, or nothing.
+
+    What went wrong first decides which kind is followed. `first` are remembered subjects, each smallest one with others
+    that were tried: where it is still wrong, they are tried again and nothing else is. Each subject is attempted once,
+    so that an answer that changes from call to call can't confuse the search. `ahead` attempts several at once, as far
+    as it can; what is wrong then is attempted by itself as well, and that counts.
+
+    Raises:
+        FaultError: what `attempt` or `wrong` raises.
+    """
+    trials = _Trials(plan, attempt, wrong)
+    if not _replayed(trials, first):
+        with contextlib.suppress(_StopError):
+            if ahead is not None:
+                trials.look_ahead(ahead)
+            if smallest := _hypothesis(plan, trials.is_wrong):
+                trials.found.smallest = (smallest, trials.known[_key(smallest)][0])
+        if trials.fault is not None:
+            raise trials.fault
+    trials.found.seconds = time.monotonic() - trials.begun
+    return trials.found
+
+
+def _replayed(trials: _Trials[T], first: Iterable[Sequence[SubjectSpec]]) -> bool:
+    """Whether a remembered subject is still wrong."""
+    for subject, *others in first:
+        with contextlib.suppress(_StopError):
+            if trials.is_wrong(subject):
+                smallest = trials.found.smallest
+                for other in others:
+                    trials.is_wrong(other)
+                trials.found.smallest = smallest
+                return True
+        trials.fault = None  # a record that nothing can be made of
+    return False
+
+
+class _StopError(BaseException):
+    """Ends the search at once: Hypothesis lets nothing else through."""
+
+
+class _Trials(Generic[T]):
+    """What was attempted so far."""
+
+    def __init__(self, plan: SearchPlan, attempt: Callable[[SubjectSpec], T], wrong: Callable[[T], str]) -> None:
+        self._plan, self._attempt, self._wrong = plan, attempt, wrong
+        self.begun = time.monotonic()
+        self.known: dict[str, tuple[T, str]] = {}
+        self.found: SearchResult[T] = SearchResult()
+        self.kind = ""
+        self.fault: FaultError | None = None
+        self._ahead: dict[str, T] = {}
+
+    def look_ahead(self, ahead: Callable[[Sequence[SubjectSpec]], Sequence[T]]) -> None:
+        """Attempt what the search asks about while nothing is wrong, many at once, up to the first that may be."""
+        waiting = subjects(self._plan)
+        for size in itertools.chain((_AT_FIRST,), itertools.repeat(_AT_ONCE)):
+            some, waiting = waiting[:size], waiting[size:]
+            right = self._right(ahead, some)
+            self._ahead |= zip(map(_key, some), right, strict=False)
+            if len(right) < len(some) or not waiting or time.monotonic() - self.begun > self._plan.seconds:
+                return
+
+    def _right(self, ahead: Callable[[Sequence[SubjectSpec]], Sequence[T]], subjects: list[SubjectSpec]) -> list[T]:
+        """The trials that are right, up to the first that is not. What fails here fails again by itself."""
+        try:
+            return list(itertools.takewhile(lambda trial: not self._wrong(trial), ahead(subjects)))
+        except FaultError:
+            return []
+
+    def is_wrong(self, subject: SubjectSpec) -> bool:
+        """Whether it is wrong in the way that is followed; then it is the smallest so far.
+
+        Raises:
+            _StopError: after a fault, or when time is up.
+        """
+        key = _key(subject)
+        if key not in self.known:
+            trial, kind = (self._ahead[key], "") if key in self._ahead else self._attempted(subject)
+            self.kind = self.kind or kind
+            self.known[key] = (trial, kind)
+            self.found.tried.append((subject, trial, kind))
+        trial, kind = self.known[key]
+        if not kind or kind != self.kind:
+            return False
+        self.found.smallest = (subject, trial)
+        return True
+
+    def _attempted(self, subject: SubjectSpec) -> tuple[T, str]:
+        self._keep_time()
+        try:
+            trial = self._attempt(subject)
+            return trial, self._wrong(trial)
+        except FaultError as error:
+            self.fault = error
+            raise _StopError from error
+
+    def _keep_time(self) -> None:
+        allowed = self._plan.seconds * (1 + _SHRINKING if self.kind else 1)
+        if time.monotonic() - self.begun > allowed:
+            self.found.complete = bool(self.kind)
+            raise _StopError
+
+
+def _hypothesis(plan: SearchPlan, is_wrong: Callable[[SubjectSpec], bool]) -> SubjectSpec | None:
+    """Hypothesis's search: the smallest that is wrong, if one is."""
+    from hypothesis import HealthCheck, Phase, Verbosity, find, settings
+    from hypothesis.errors import NoSuchExample
+
+    _look_at_nothing_around()
+    chosen = settings(
+        max_examples=plan.tries,
+        database=None,
+        deadline=None,
+        derandomize=False,
+        phases=[Phase.generate, Phase.shrink],
+        suppress_health_check=list(HealthCheck),
+        verbosity=Verbosity.quiet,
+    )
+    chance = random.Random(plan.seed)  # noqa: S311 - the same verdict every time is what is wanted
+    try:
+        return find(families.strategy(plan.among, plan.like), is_wrong, settings=chosen, random=chance)
+    except NoSuchExample:
+        return None
+
+
+@functools.cache
+def _look_at_nothing_around() -> None:
+    """Let Hypothesis draw no numbers out of the source of whatever modules are loaded.
+
+    What is tried may not depend on that; and it keeps them in `.hypothesis` in the working folder, a student's.
+    """
+    from hypothesis.internal.conjecture import providers
+
+    inside: Any = providers
+    if hasattr(inside, "_get_local_constants"):
+        none = inside.Constants()
+        inside._get_local_constants = lambda: none  # noqa: SLF001 - there is no setting for it
+        inside.CONSTANTS_CACHE.cache.clear()
+
+
+def _key(subject: SubjectSpec) -> str:
+    return json.dumps(plain_subject(subject), sort_keys=True)

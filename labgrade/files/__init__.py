@@ -1,0 +1,1 @@
+"""labgrade's own files: YAML, validation, caches, output, trusted processes."""

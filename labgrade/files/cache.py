@@ -1,0 +1,225 @@
+"""What is kept on disk by content: values and files under a key of all that they depend on, with digests.
+
+Expected values, subjects' files, builds, examples and a student's progress lie here. Nothing is lost with any of it.
+Code that runs as the same user can write here, students' too where no jail holds it. So a run takes in what it needs
+before the first of them runs, and in the end deletes what changed meanwhile and was not written by itself.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import importlib.metadata
+import io
+import json
+import os
+import shutil
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+State: TypeAlias = tuple[int, int, int, int]
+_CONTENTS = ".contents.json"  # of a folder: each file's state when it was made, and its digest
+
+
+def cache_folder() -> Path:
+    """Where values are remembered: `LABGRADE_CACHE`, else the user's cache folder."""
+    if own := os.environ.get("LABGRADE_CACHE"):
+        return Path(own)
+    base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    return Path(base) / "labgrade"
+
+
+def key_of(*parts: object) -> str:
+    """A key of plain data: all that a value depends on."""
+    return _digest(json.dumps(parts, sort_keys=True).encode())
+
+
+def version_of(library: str) -> str:
+    """The version of a library, which is part of many keys; empty where it is not installed."""
+    try:
+        return importlib.metadata.version(library)
+    except importlib.metadata.PackageNotFoundError:
+        return ""
+
+
+class Cache:
+    """Values and folders in `folder`, by key. A value larger than `most` bytes is none of ours.
+
+    `written` has the digest of each value's file that this process wrote, by its name.
+    """
+
+    def __init__(self, folder: Path, most: int | None = None) -> None:
+        self._folder = folder
+        self._most = most
+        self._before: dict[str, State] | None = None
+        self.written: dict[str, str] = {}
+
+    def read(self, key: str) -> tuple[object] | None:
+        """The value under `key`, in a tuple; None where there is nothing, or something damaged."""
+        try:
+            path = self._path(key, ".json")
+            if self._most is not None and path.stat().st_size > self._most:
+                return None
+            found = json.loads(path.read_bytes())
+            match found:
+                case {"value": value, "digest": str(digest)} if digest == _digest_of(value):
+                    return (value,)
+                case {"arrays": str(digest)}:
+                    data = self._path(key, ".npz").read_bytes()
+                    return (load_arrays(data),) if digest == _digest(data) else None
+        except (OSError, ValueError, RecursionError):
+            return None
+        return None
+
+    def write(self, key: str, value: object) -> None:
+        """Remember a plain value under `key`."""
+        self._put(self._path(key, ".json"), json.dumps({"value": value, "digest": _digest_of(value)}).encode())
+
+    def write_arrays(self, key: str, data: bytes) -> None:
+        """Remember the arrays of an .npz file under `key`."""
+        self._put(self._path(key, ".npz"), data)
+        self._put(self._path(key, ".json"), json.dumps({"arrays": _digest(data)}).encode())
+
+    def get(self, key: str, make: Callable[[Path], None]) -> Path:
+        """The folder under `key`. Where there is none, or one that was damaged, `make` fills an empty one.
+
+        It is put in its place as a whole, by one process at a time. Where `make` raises, nothing is kept.
+
+        Raises:
+            OSError: it can't be written.
+        """
+        place = self._path(key, "")
+        place.parent.mkdir(parents=True, exist_ok=True)
+        with _alone(place.with_suffix(".lock")):
+            if not _is_whole(place):
+                with tempfile.TemporaryDirectory(dir=place.parent, prefix=".making-") as temporary:
+                    making = Path(temporary) / "made"
+                    making.mkdir()
+                    make(making)
+                    contents = {path.name: _noted(path) for path in sorted(making.iterdir())}
+                    (making / _CONTENTS).write_text(json.dumps(contents), encoding="utf-8")
+                    shutil.rmtree(place, ignore_errors=True)  # of what is damaged
+                    with contextlib.suppress(OSError):  # without locks another process may have been faster
+                        making.rename(place)
+        return place
+
+    def watch(self) -> None:
+        """From now on, what others write is theirs."""
+        self._before = dict(self._files())
+
+    def discard_changes(self, written: Mapping[str, str]) -> list[str]:
+        """Delete what changed since `watch` and is not in `written`; the names of those files.
+
+        What another run wrote meanwhile goes, too, and is computed again.
+        """
+        if self._before is None:
+            return []
+        changed = []
+        for name, state in list(self._files()):
+            path = self._folder / name
+            if self._before.get(name) == state or _is_as_written(path, written.get(name)):
+                continue
+            changed.append(name)
+            with contextlib.suppress(OSError):
+                path.unlink()
+        return changed
+
+    def _path(self, key: str, suffix: str) -> Path:
+        return self._folder / key[:2] / f"{key}{suffix}"
+
+    def _put(self, path: Path, content: bytes) -> None:
+        """Written beside and renamed, so that no reader ever sees half a file; a full disk only costs time."""
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
+                file.write(content)
+            Path(file.name).replace(path)
+        except OSError:
+            return
+        self.written[path.relative_to(self._folder).as_posix()] = _digest(content)
+
+    def _files(self) -> Iterator[tuple[str, State]]:
+        """Everything but folders below the folder, links to folders included, and what tells that it was changed."""
+        for base, folders, names in os.walk(self._folder):
+            for name in [*names, *folders]:
+                path = Path(base, name)
+                with contextlib.suppress(OSError):
+                    if path.is_symlink() or not path.is_dir():
+                        yield path.relative_to(self._folder).as_posix(), _state(path)
+
+
+def load_arrays(data: bytes) -> dict[str, Any]:
+    """The arrays in the bytes of an .npz file, by name.
+
+    Raises:
+        ValueError: they are no such file.
+    """
+    import zipfile
+
+    import numpy as np
+
+    try:
+        with np.load(io.BytesIO(data), allow_pickle=False) as archive:
+            return {name: archive[name] for name in archive.files}
+    except (OSError, EOFError, KeyError, zipfile.BadZipFile) as error:
+        message = f"no arrays: {error}"
+        raise ValueError(message) from error
+
+
+def _noted(path: Path) -> list[object]:
+    with path.open("rb") as file:
+        return [*_state(path), hashlib.file_digest(file, "sha256").hexdigest()]
+
+
+def _state(path: Path) -> State:
+    status = path.lstat()
+    return status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
+
+
+def _is_whole(place: Path) -> bool:
+    """Whether a folder has what was put into it. A file that was not touched since is not read again."""
+    try:
+        contents = json.loads((place / _CONTENTS).read_bytes())
+        names = {path.name for path in place.iterdir()} - {_CONTENTS}
+        return names == contents.keys() and all(
+            list(_state(place / name)) == noted[:-1] or _noted(place / name)[-1] == noted[-1]
+            for name, noted in contents.items()
+        )
+    except (OSError, ValueError, AttributeError, TypeError, IndexError, RecursionError):
+        return False
+
+
+@contextlib.contextmanager
+def _alone(lock: Path) -> Iterator[None]:
+    """One process at a time; where there are no locks, each goes on."""
+    try:
+        import fcntl
+    except ImportError:
+        yield
+        return
+    with lock.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        try:
+            yield
+        finally:
+            with contextlib.suppress(OSError):
+                lock.unlink()
+
+
+def _is_as_written(path: Path, digest: str | None) -> bool:
+    try:
+        return digest is not None and not path.is_symlink() and _digest(path.read_bytes()) == digest
+    except OSError:
+        return False
+
+
+def _digest_of(value: object) -> str:
+    return _digest(json.dumps(value, sort_keys=True).encode())
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()

@@ -1,0 +1,182 @@
+"""What a JSON Schema refuses in plain data: the keywords of draft 2020-12 that labgrade's own schemas are made of.
+
+The library `jsonschema` says the same of the same data (`tests/files/test_json_schema.py` compares them) and takes
+half a second longer over labgrade's specs, which every command reads.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from labgrade.core.task import Schema
+    from labgrade.files.yaml import Path
+
+_TYPES: Mapping[str, tuple[type, ...]] = {
+    "object": (dict,),
+    "array": (list,),
+    "string": (str,),
+    "number": (int, float),
+    "boolean": (bool,),
+    "null": (type(None),),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """The keyword that refuses a value and what it wants; the value and where it is; the schema around the keyword."""
+
+    keyword: str
+    wanted: Any
+    value: Any
+    schema: dict[str, Any]
+    path: Path
+
+    @property
+    def title(self) -> str:
+        """The schema's title for the value, or the nearest key in quotes."""
+        key = next((part for part in reversed(self.path) if isinstance(part, str)), "the file")
+        return str(self.schema.get("title") or f"'{key}'")
+
+
+def problems(schema: Schema, data: object) -> Iterator[Problem]:
+    """Everything in `data` that the schema refuses. Of `required`, `wanted` is the one name that is missing.
+
+    Raises:
+        KeyError: the schema has a keyword that is not known here.
+    """
+    return _problems(data, schema, (), schema)
+
+
+def _problems(value: Any, schema: Any, path: Path, root: Any) -> Iterator[Problem]:
+    for keyword, wanted in schema.items():
+        if keyword in _REFUSES:
+            if _REFUSES[keyword](value, wanted):
+                yield Problem(keyword, wanted, value, schema, path)
+        elif keyword not in _SAYS_NOTHING:
+            yield from _LEADS_ON[keyword](value, schema, path, root)
+
+
+def _holds(value: Any, schema: Any, root: Any) -> bool:
+    # Most alternatives are of another word than stands there: a hundred quantities, at each expected value.
+    for name, each in schema.get("properties", {}).items() if isinstance(value, dict) else ():
+        if "const" in each and name in value and not _same(value[name], each["const"]):
+            return False
+    return next(_problems(value, schema, (), root), None) is None
+
+
+# ---- keywords that refuse a value ------------------------------------------------------------------------------
+
+
+def _listed(names: str | list[str]) -> list[str]:
+    return [names] if isinstance(names, str) else names
+
+
+def _is(value: Any, name: str) -> bool:
+    if name == "integer":
+        return _is(value, "number") and (isinstance(value, int) or value.is_integer())
+    return isinstance(value, _TYPES[name]) and (name == "boolean" or not isinstance(value, bool))
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Equal as JSON has it: 1 and 1.0 are, 1 and true are not."""
+    if isinstance(one, bool) or isinstance(other, bool):
+        return one is other
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(_same, one, other))
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(_same(one[key], other[key]) for key in one)
+    return bool(one == other)
+
+
+def _has_twice(value: Any) -> bool:
+    return any(_same(each, other) for index, each in enumerate(value) for other in value[:index])
+
+
+_REFUSES: Mapping[str, Callable[[Any, Any], bool]] = {
+    "type": lambda value, wanted: not any(_is(value, name) for name in _listed(wanted)),
+    "enum": lambda value, wanted: not any(_same(value, each) for each in wanted),
+    "const": lambda value, wanted: not _same(value, wanted),
+    "pattern": lambda value, wanted: isinstance(value, str) and re.search(wanted, value) is None,
+    "minLength": lambda value, wanted: isinstance(value, str) and len(value) < wanted,
+    "minItems": lambda value, wanted: isinstance(value, list) and len(value) < wanted,
+    "uniqueItems": lambda value, wanted: wanted and isinstance(value, list) and _has_twice(value),
+    "minProperties": lambda value, wanted: isinstance(value, dict) and len(value) < wanted,
+    "maxProperties": lambda value, wanted: isinstance(value, dict) and len(value) > wanted,
+    "minimum": lambda value, wanted: _is(value, "number") and value < wanted,
+    "exclusiveMinimum": lambda value, wanted: _is(value, "number") and value <= wanted,
+    "maximum": lambda value, wanted: _is(value, "number") and value > wanted,
+}
+_SAYS_NOTHING = frozenset({"$schema", "$defs", "title", "description", "default", "then", "else"})  # those belong to if
+
+
+# ---- keywords that lead on to other schemas --------------------------------------------------------------------
+
+
+def _reference(value: Any, schema: Any, path: Path, root: Any) -> Iterator[Problem]:
+    return _problems(value, root["$defs"][schema["$ref"].removeprefix("#/$defs/")], path, root)
+
+
+def _either(value: Any, schema: Any, path: Path, root: Any) -> Iterator[Problem]:
+    chosen = "then" if _holds(value, schema["if"], root) else "else"
+    return _problems(value, schema.get(chosen, {}), path, root)
+
+
+def _any(value: Any, schema: Any, path: Path, root: Any) -> Iterator[Problem]:
+    if not any(_holds(value, each, root) for each in schema["anyOf"]):
+        yield Problem("anyOf", schema["anyOf"], value, schema, path)
+
+
+def _all(value: Any, schema: Any, path: Path, root: Any) -> Iterator[Problem]:
+    for each in schema["allOf"]:
+        yield from _problems(value, each, path, root)
+
+
+def _items(value: Any, schema: Any, path: Path, root: Any) -> Iterator[Problem]:
+    for index, item in enumerate(value if isinstance(value, list) else ()):
+        yield from _problems(item, schema["items"], (*path, index), root)
+
+
+def _required(value: Any, schema: Any, path: Path, _: Any) -> Iterator[Problem]:
+    for name in schema["required"] if isinstance(value, dict) else ():
+        if name not in value:
+            yield Problem("required", name, value, schema, path)
+
+
+def _properties(value: Any, schema: Any, path: Path, root: Any) -> Iterator[Problem]:
+    for name, each in schema["properties"].items() if isinstance(value, dict) else ():
+        if name in value:
+            yield from _problems(value[name], each, (*path, name), root)
+
+
+def _names(value: Any, schema: Any, path: Path, root: Any) -> Iterator[Problem]:
+    for name in value if isinstance(value, dict) else ():
+        yield from _problems(name, schema["propertyNames"], path, root)
+
+
+def _others(value: Any, schema: Any, path: Path, root: Any) -> Iterator[Problem]:
+    """What no property is named for: refused, or held against a schema of its own."""
+    others = [name for name in value if name not in schema.get("properties", {})] if isinstance(value, dict) else []
+    allowed = schema["additionalProperties"]
+    if others and allowed is False:
+        yield Problem("additionalProperties", allowed, value, schema, path)
+        return
+    for name in others:
+        yield from _problems(value[name], allowed, (*path, name), root)
+
+
+_LEADS_ON: Mapping[str, Callable[[Any, Any, Path, Any], Iterator[Problem]]] = {
+    "$ref": _reference,
+    "if": _either,
+    "anyOf": _any,
+    "allOf": _all,
+    "items": _items,
+    "required": _required,
+    "properties": _properties,
+    "propertyNames": _names,
+    "additionalProperties": _others,
+}

@@ -1,0 +1,27 @@
+"""How a process of labgrade's is started: it imports nothing out of the working folder, which may be a student's."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+_BEGIN = """
+import runpy, sys
+home, module = sys.argv[1:3]
+del sys.argv[1:3]
+sys.path.append(home)
+runpy.run_module(module, run_name="__main__", alter_sys=True)
+"""
+
+
+def command(module: str, *arguments: str) -> list[str]:
+    """What runs a module of labgrade's, wherever this labgrade was imported from."""
+    return [sys.executable, "-P", "-c", _BEGIN, str(Path(__file__).parents[2]), module, *arguments]
+
+
+def environment(**own: str) -> dict[str, str]:
+    """Ours and what a process adds. An entry of PYTHONPATH that is empty, or relative, means the working folder."""
+    found = {**os.environ, "OMP_NUM_THREADS": "1", **own}
+    kept = [path for path in found.pop("PYTHONPATH", "").split(os.pathsep) if os.path.isabs(path)]  # noqa: PTH117
+    return {**found, "PYTHONPATH": os.pathsep.join(kept)} if kept else found

@@ -1,0 +1,118 @@
+"""What waits for a person: the rubric, the text that is marked, and a digest of what a decision is about."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from labgrade.core.errors import FaultError
+from labgrade.core.results import Answer, MarkingText, NoAnswer
+from labgrade.core.text import encodable, excerpt
+from labgrade.truth.measure import UnfitError
+from labgrade.values import Artifact, Number, show
+from labgrade.verdict import ComparedNumber, Outcome, without_value
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from labgrade.core.results import Answered, Submission
+    from labgrade.core.task import Check, Comparison, Source, SubjectSpec
+    from labgrade.judging.items import Item
+    from labgrade.values import Value
+    from labgrade.verdict import Verdict
+
+    Obtain = Callable[[str, "SubjectSpec | None"], Answered]
+    Expect = Callable[[Source, "SubjectSpec | None", str], Value]
+
+LONGEST = 40_000  # characters that are kept of what a person reads
+_CHUNK = 1 << 20
+
+
+def to_mark(found: Answered, passages: Callable[[], Iterable[str]]) -> MarkingText | None:
+    """What a person is shown, as text; None where there is nothing. `passages`: in which the answer is looked for."""
+    if isinstance(found, NoAnswer) and found.verdict.outcome is not Outcome.MANUAL:
+        return None
+    text = _said(found) if isinstance(found, Answer) else ""
+    text = text or "\n\n".join(passages())
+    return MarkingText(text=encodable(_cut(text)))
+
+
+def with_rubric(shown: MarkingText | None, check: Check) -> MarkingText | None:
+    """The same with the lines that the spec has by now; a check without any is worth its points as a whole."""
+    lines = tuple((line.points, line.what) for line in check.by_hand)
+    return replace(shown, rubric=lines) if shown is not None else None
+
+
+def text_digest(text: str) -> str:
+    """A digest of an answer that is a text, in which white space makes no difference."""
+    words = " ".join(text.split())
+    return "text:" + hashlib.sha256(words.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def files_digest(submission: Submission) -> str:
+    """A digest of all that was handed in: every file's path and content."""
+    whole = hashlib.sha256()
+    for relative in submission.files:
+        one = hashlib.sha256()
+        try:
+            with (submission.folder / relative).open("rb") as file:
+                while chunk := file.read(_CHUNK):
+                    one.update(chunk)
+        except OSError as error:
+            one.update(f"can't be read: {error.errno}".encode())
+        whole.update(f"{len(relative)}:".encode() + relative.encode("utf-8", "surrogateescape") + one.digest())
+    return f"files:{whole.hexdigest()}"
+
+
+def _said(found: Answer) -> str:
+    value = found.value
+    if isinstance(value, Artifact):
+        return f"(the file '{value.name}')"
+    return str(value) if isinstance(value, str | Number | tuple) else ""
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}\n... ({len(text) - LONGEST:,} more characters)"
+
+
+_TEXT_CHARS = 4000
+_TEXT = "handed in"
+
+
+def waiting(item: Item, answer: Answered, obtain: Obtain, expect: Expect) -> Verdict:
+    """The verdict on what a person marks, with what staff see beside the text.
+
+    A number to compare with that was not handed in, or can't be computed, costs no other.
+    """
+    verdict = answer.verdict if isinstance(answer, NoAnswer) else without_value(Outcome.MANUAL, "")
+    value = answer.value if isinstance(answer, Answer) else None
+    text = {_TEXT: excerpt(value, _TEXT_CHARS)} if isinstance(value, str) else {}
+    compared = tuple(_compared(row, item, obtain, expect) for row in item.check.beside)
+    return replace(verdict, facts={**verdict.facts, **text}, comparisons=compared)
+
+
+def _compared(row: Comparison, item: Item, obtain: Obtain, expect: Expect) -> ComparedNumber:
+    subject = row.subject or item.subject
+    return ComparedNumber(name=row.says, got=_got(row, obtain, subject), expected=_right(row, expect, subject))
+
+
+def _got(row: Comparison, obtain: Obtain, subject: SubjectSpec | None) -> str:
+    try:
+        answer = obtain(row.answer, subject)
+    except (FaultError, UnfitError) as error:
+        return f"nothing: {error}"
+    if not isinstance(answer, Answer):
+        return f"nothing ({answer.verdict.outcome})"
+    return f"{_shown(answer.value)} (from {answer.origin})"
+
+
+def _right(row: Comparison, expect: Expect, subject: SubjectSpec | None) -> str:
+    try:
+        return _shown(expect(row.expected, subject, row.answer))
+    except (FaultError, UnfitError) as error:
+        return f"unknown: {error}"
+
+
+def _shown(value: Value) -> str:
+    return show(value.value) if isinstance(value, Number) else excerpt(str(value), 200)

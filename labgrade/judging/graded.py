@@ -1,0 +1,133 @@
+"""How a verdict becomes a line of the report, who may remember it, and what of its words the ledger fills in."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Protocol
+
+from labgrade.core import points
+from labgrade.core.results import Graded
+from labgrade.core.text import all_encodable, encodable
+from labgrade.judging import by_hand
+from labgrade.verdict import Outcome, Verdict, without_value
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from labgrade.core.results import MarkingText
+    from labgrade.core.task import Check
+    from labgrade.judging.items import Item
+
+
+class Book(Protocol):
+    """Remembers what came of the checks of one task of one submission."""
+
+    def graded(self, item: Item, grade: Callable[[Item], Graded]) -> Graded:
+        """What is remembered of an item, else what `grade` comes to."""
+
+    def enter(self, item: Item, graded: Graded, place: int) -> None:
+        """Keep how an item, the `place`th of its task, stands in the report, before the next is begun."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """What judging one item finds out. `basis`: a digest of what was judged; `to_mark`: what a person is shown."""
+
+    verdict: Verdict
+    origin: str = ""
+    basis: str = ""
+    to_mark: MarkingText | None = None
+
+
+def graded_so_far(item: Item, judged: Judged) -> Graded:
+    """An item with its verdict; `with_points` says what that is worth, and what of it may be seen."""
+    verdict = judged.verdict
+    if verdict.rows or verdict.grids:  # a report has them beside the verdict, where it may show them
+        verdict = replace(verdict, rows=(), grids=())
+    return Graded(
+        id=item.id,
+        points=item.points,
+        earned=Fraction(0),
+        verdict=all_encodable(verdict),
+        answer_from=encodable(judged.origin),
+        rows=judged.verdict.rows,
+        grids=judged.verdict.grids,
+        basis=judged.basis,
+        to_mark=judged.to_mark,
+    )
+
+
+def waiting(graded: Graded, first: Verdict) -> Graded:
+    """An item that waits for a person's look at another check: `once_met` is the verdict that will count then."""
+    return replace(graded, verdict=first, answer_from="", once_met=graded.verdict, rows=(), grids=(), printed="")
+
+
+def with_points(graded: Graded, item: Item) -> Graded:
+    """An item with what the spec says of it by now: its name, its points, who may see it."""
+    verdict, once_met = graded.verdict, graded.once_met
+    shown = by_hand.with_rubric(graded.to_mark, item.check)
+    if shown is not None:  # only now: a rubric may change and leave what was judged as it is
+        verdict = replace(verdict, rubric=shown.rubric) if once_met is None else verdict
+        once_met = replace(once_met, rubric=shown.rubric) if once_met is not None else None
+    return replace(
+        graded,
+        id=item.id,
+        points=item.points,
+        earned=points.earned(item.points, verdict.credit),
+        verdict=verdict,
+        once_met=once_met,
+        hidden=item.check.hidden,
+        bonus=item.check.bonus,
+        rows=graded.rows if item.check.reveal else (),
+        revealed=item.check.reveal,
+        needs=item.check.needs,
+        to_mark=shown,
+    )
+
+
+def fault(reason: str) -> Verdict:
+    """A failure of labgrade's, in words for the student; the reason is for staff."""
+    return without_value(
+        Outcome.FAULT, "labgrade failed here, not you: no points are lost, and a person will look", fault=reason
+    )
+
+
+# The fields of a check that are for people: a change of these changes no verdict.
+SENTENCES = {"also_right": "says", "misconceptions": "says", "partly": "says"}
+
+
+def with_placeholders(check: Check) -> tuple[Check, str]:
+    """The check with a placeholder in place of each sentence, and the mark that its placeholders have."""
+    mark = secrets.token_hex(8)
+    fields: dict[str, Any] = {
+        name: tuple(replace(each, says=_placeholder(mark, name, at)) for at, each in enumerate(getattr(check, name)))
+        for name in SENTENCES
+    }
+    return replace(check, **fields), mark
+
+
+def fill_in(plain: Any, check: Check, mark: str) -> Any:
+    """Plain data of a verdict that was judged with placeholders of this mark, with the sentences of `check`."""
+    sentences = {
+        _placeholder(mark, name, at): each.says for name in SENTENCES for at, each in enumerate(getattr(check, name))
+    }
+    return _filled(plain, mark, sentences)
+
+
+def _filled(plain: Any, mark: str, sentences: Mapping[str, str]) -> Any:
+    if isinstance(plain, str):
+        if mark in plain:
+            for placeholder, sentence in sentences.items():
+                plain = plain.replace(placeholder, sentence)
+        return plain
+    if isinstance(plain, list):
+        return [_filled(each, mark, sentences) for each in plain]
+    if isinstance(plain, dict):
+        return {key: _filled(each, mark, sentences) for key, each in plain.items()}
+    return plain
+
+
+def _placeholder(mark: str, name: str, at: int) -> str:
+    return f"<{mark}:{name}:{at}>"

@@ -1,0 +1,101 @@
+"""What a task is judged by: its checks, one item a case; and the second input on which tensors are judged."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from labgrade.core.points import share
+from labgrade.core.task import CallForm, QuantityCall, TableOfType
+from labgrade.verdict import Outcome, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from fractions import Fraction
+
+    from labgrade.core.task import Check, SubjectSpec, Task
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One thing to judge: a check, or one case of it."""
+
+    check: Check
+    id: str
+    points: Fraction
+    subject: SubjectSpec | None
+
+
+def items(task: Task) -> list[Item]:
+    """The checks of a task in the spec's order, one item a case: `other-models[resnet18]`."""
+    found = []
+    for check in task.checks:
+        if not check.cases:
+            found.append(Item(check, check.id, check.points, task.subject))
+            continue
+        names = _case_names(check)
+        shares = share(check.points, len(names))
+        found += [
+            Item(check, f"{check.id}[{name}]", points, case)
+            for name, points, case in zip(names, shares, check.cases, strict=True)
+        ]
+    return found
+
+
+def sources(item: Item) -> Iterator[tuple[QuantityCall, SubjectSpec]]:
+    """The quantities that a check may ask for."""
+    check = item.check
+    for row in check.beside:
+        subject = row.subject or item.subject
+        if isinstance(row.expected, QuantityCall) and subject is not None and not subject.handed_in:
+            yield row.expected, subject
+    for source in check.sources():
+        if isinstance(source, QuantityCall) and item.subject is not None and not item.subject.handed_in:
+            yield source, item.subject
+
+
+def _case_names(check: Check) -> list[str]:
+    names: list[str] = []
+    for case in check.cases:
+        same = sum(name.partition("#")[0] == case.short_name for name in names)
+        names.append(case.short_name if not same else f"{case.short_name}#{same + 1}")
+    return names
+
+
+_DRAWN = ("normal", "uniform")
+_HINT = "Compute from the `input` that the function is called with; don't draw, load or remember one of your own."
+
+
+def fresh_subject(task: Task, item: Item, submission: str, key: bytes) -> SubjectSpec | None:
+    """The item's subject with another input; None where its answer is no tensor that a function computes of one.
+
+    The input of a task can be drawn again from its seed, which is public, and its tensors could be written down. The
+    seed of this one follows from the course's key, the task, the item and the submission: the same at every regrade.
+    """
+    wanted, subject = task.answers[item.check.answer], item.subject
+    calls = any(isinstance(form, CallForm) and "input" in form.given for form in wanted.forms)
+    if subject is None or subject.input.fill not in _DRAWN or not calls or not isinstance(wanted.type, TableOfType):
+        return None
+    if item.check.measured is not None or not isinstance(item.check.expected, QuantityCall):
+        return None
+    meant = json.dumps([task.lab, task.id, item.id, submission]).encode()
+    seed = int.from_bytes(hmac.new(key, meant, hashlib.sha256).digest()[:6], "big")
+    return replace(subject, input=replace(subject.input, seed=seed + 1), passing=True)
+
+
+def with_fresh(verdict: Verdict, fresh: Verdict) -> Verdict:
+    """The verdict on the task's own input, unless the other one earns less.
+
+    How the function ended on the other input (a crash, no time left, a fault of labgrade's) is a verdict of its own.
+    """
+    if fresh.credit >= verdict.credit:
+        return verdict
+    if fresh.outcome in (Outcome.INCORRECT, Outcome.PARTIAL):
+        own = "right" if verdict.credit == 1 else "better"
+        reason = f"{own} on the task's own input, wrong on another one: {fresh.reason}"
+        # Some of it right is no sign of an input of its own: then the hint would be false.
+        return replace(fresh, reason=reason, hint=fresh.hint if fresh.credit else _HINT)
+    return fresh

@@ -1,0 +1,120 @@
+"""(check, answer, expected) -> Verdict. Pure: what is right, then what is known to be wrong, in the language's order.
+
+Right is tried first, then `also_right`, then the misconceptions, then `partly`: recognising a value says more than a
+range it lies in. Where two misconceptions fit, neither is claimed.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, TypeAlias
+
+from labgrade.core.task import LiteralValue
+from labgrade.values import Number
+from labgrade.verdict import Outcome, Verdict, correct, partial, without_value
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from labgrade.core.task import Alternative, Check, Plain, RangeCredit, Source
+    from labgrade.values import Value
+
+Judging: TypeAlias = "Callable[[Value, Value | None], Verdict]"
+Expect: TypeAlias = "Callable[[Source], Value]"
+
+_ONE_COMMA = re.compile(r"-?\d{1,3},\d{3}(?![\d,.])")
+_FLOAT_NOISE = Fraction(1, 10**6)  # between two ways of computing the same in floating point
+_CLAIMABLE_DIGITS = 3  # a number printed with fewer agrees with too much to say which mistake it came from
+
+
+def judge(check: Check, answer: Value, judging: Judging, expect: Expect, *, computed: bool = False) -> Verdict:
+    """Judge one answer. `judging` is the checker with its parameters, `expect` computes a source's value.
+
+    `computed`: the answer is what the student's code made of labgrade's own subject. What a spec's author wrote down of
+    other files (another export, a paper) then is neither right nor a known mistake.
+
+    What `judging` and `expect` raise is not caught: it is a fault of labgrade's, and the caller's to name.
+    """
+    expected = expect(check.expected) if check.expected is not None else None
+    verdict = judging(answer, expected)
+    if verdict.outcome is Outcome.CORRECT:
+        return verdict
+    for convention in _that_hold(check.also_right, computed=computed):
+        found = judging(answer, expect(convention.source))
+        if found.outcome is Outcome.CORRECT:
+            return _speak(convention, replace(verdict, rows=found.rows), right=True)
+    if verdict.agrees:
+        return verdict
+    if meant := _with_decimal_comma(check, answer, judging, expect):
+        reason = f"{verdict.reason}; with a decimal comma, as {meant}, it would be right"
+        return replace(without_value(Outcome.MANUAL, reason, hint="write decimals with a point"), facts=verdict.facts)
+    known = _that_hold(check.misconceptions, computed=computed)
+    fitting = [each for each in known if _fits(answer, expect(each.source), judging)]
+    if len(fitting) == 1:
+        return _speak(fitting[0], verdict, right=False)
+    if fitting:
+        verdict = replace(verdict, fits=tuple(known.says for known in fitting))
+    for bounds in check.partly:
+        if isinstance(answer, Number) and _within(answer.value, bounds):
+            return replace(partial(bounds.credit, bounds.says), facts=verdict.facts, fits=verdict.fits)
+    return verdict
+
+
+def _with_decimal_comma(check: Check, answer: Value, judging: Judging, expect: Expect) -> str:
+    """`1,498 GMac` reads as 1498 GMac; the number in other words, where 1.498 GMac would be right, else nothing."""
+    if not isinstance(answer, Number) or not _ONE_COMMA.match(answer.text):
+        return ""
+    text = answer.text.replace(",", ".", 1)
+    meant = replace(answer, value=answer.value / 1000, half_unit=answer.half_unit / 1000, text=text)
+    sources = [check.expected, *(other.source for other in check.also_right)]
+    right = any(judging(meant, expect(each)).outcome is Outcome.CORRECT for each in sources if each is not None)
+    return f"'{text}'" if right else ""
+
+
+def _that_hold(known: Sequence[Alternative], *, computed: bool) -> list[Alternative]:
+    return [each for each in known if not (computed and isinstance(each.source, LiteralValue))]
+
+
+def _fits(answer: Value, known: Value, judging: Judging) -> bool:
+    """Whether an answer is a known wrong value, printed precisely enough. The cells of a table must all be.
+
+    A checker's tolerance is for right values: within a wide one lies what nobody would call the known mistake.
+    """
+    if isinstance(answer, Number) and isinstance(known, Number):
+        off, allowed = abs(answer.value - known.value), answer.half_unit + known.half_unit
+        precise = answer.digits is None or answer.digits >= _CLAIMABLE_DIGITS
+        whole = answer.value.denominator == known.value.denominator == 1
+        return precise and off <= allowed + (0 if whole else _FLOAT_NOISE * abs(known.value))
+    return judging(answer, known).outcome is Outcome.CORRECT
+
+
+def _speak(known: Alternative, verdict: Verdict, *, right: bool) -> Verdict:
+    """The verdict of a recognised value. A misconception never earns less than the bare verdict did."""
+    if right and known.credit == 1:
+        return replace(correct(f"right: {known.says}", **verdict.facts), rows=verdict.rows)
+    made = partial(max(known.credit, verdict.credit), verdict.reason)
+    return replace(verdict, outcome=made.outcome, credit=made.credit, agrees=made.agrees, hint=known.says)
+
+
+def _within(value: Fraction, bounds: RangeCredit) -> bool:
+    return (
+        (bounds.above is None or value > bounds.above)
+        and (bounds.below is None or value < bounds.below)
+        and (bounds.at_least is None or value >= bounds.at_least)
+        and (bounds.at_most is None or value <= bounds.at_most)
+    )
+
+
+def with_parameters(
+    checker: Callable[..., Verdict], accepted: Mapping[str, object], parameters: Mapping[str, Plain], kind: object
+) -> Judging:
+    """The checker as the engine calls it: with the spec's parameters, and four digits wanted of a count."""
+    wanted = {"digits": 4} if "digits" in accepted and kind == "count" else {}
+    chosen = {**wanted, **parameters}
+
+    def judging(answer: Value, expected: Value | None) -> Verdict:
+        return checker(answer, expected, **chosen)
+
+    return judging

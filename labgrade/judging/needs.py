@@ -1,0 +1,96 @@
+"""Which checks are open, skipped or waiting by what they need: one rule, while grading and when people decide."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import Enum
+from typing import TYPE_CHECKING, TypeAlias
+
+from labgrade.verdict import Outcome, Verdict, without_value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from fractions import Fraction
+
+
+class Need(Enum):
+    """What a check is to those that need it; WAITS: nothing but a person's look, or the next run, is missing."""
+
+    MET = "met"
+    WAITS = "waits"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NeedsGate:
+    """What the needs of a check come to. It is open where both are empty; `failed` closes it for good."""
+
+    failed: tuple[str, ...] = ()
+    waits: tuple[str, ...] = ()
+
+    def verdict(self) -> Verdict | None:
+        """SKIPPED or MANUAL, in place of the check's own verdict; None where the check is open."""
+        if self.failed:
+            return replace(without_value(Outcome.SKIPPED, ""), waits_for=self.failed)
+        if self.waits:
+            return replace(without_value(Outcome.MANUAL, ""), waits_for=self.waits)
+        return None
+
+
+# The credit that a person gave a check. AGAIN: they have to decide once more, as what they decided about changed.
+AGAIN = "again"
+Decided: TypeAlias = "Fraction | str"
+
+
+def resolve(
+    checks: Mapping[str, Sequence[str]], verdicts: Mapping[str, Verdict], decisions: Mapping[str, Decided]
+) -> dict[str, NeedsGate]:
+    """The gate of each check of a task, by its name; cases are called `check[case]`.
+
+    `checks`: the checks that each one needs. `verdicts`: labgrade's own of each check, whatever it needs; one that was
+    never judged, since it was skipped, is left out. `decisions`: what people decided about some of them.
+    A decision can open what needs a check, and close what waited for it; it closes nothing that labgrade found open.
+    """
+    cases: dict[str, list[str]] = {}
+    for name in checks:
+        cases.setdefault(name.partition("[")[0], []).append(name)
+    gates: dict[str, NeedsGate] = {}
+
+    def gate(name: str) -> NeedsGate:
+        if name not in gates:
+            needs = {need: _all_of(map(state, cases.get(need, ()))) for need in checks[name]}
+            gates[name] = NeedsGate(
+                failed=tuple(need for need, found in needs.items() if found is Need.FAILED),
+                waits=tuple(need for need, found in needs.items() if found is Need.WAITS),
+            )
+        return gates[name]
+
+    def state(name: str) -> Need:
+        return _state(gate(name), verdicts.get(name), decisions.get(name))
+
+    return {name: gate(name) for name in checks}
+
+
+def _state(gate: NeedsGate, own: Verdict | None, decided: Decided | None) -> Need:
+    is_open = not gate.failed and not gate.waits
+    # A fault of labgrade's does not keep a student from what needs the check.
+    right = own is not None and (own.credit == 1 or own.outcome is Outcome.FAULT)
+    if decided == 1 or (is_open and right):
+        return Need.MET
+    if decided == AGAIN:
+        return Need.WAITS
+    if gate.failed:
+        return Need.FAILED
+    if own is None or right:  # it counts as soon as the check is open, whatever a person gave
+        return Need.WAITS
+    return Need.WAITS if own.outcome is Outcome.MANUAL and decided is None else Need.FAILED
+
+
+def _all_of(states: Iterable[Need]) -> Need:
+    found = set(states)
+    return next((each for each in (Need.FAILED, Need.WAITS) if each in found), Need.MET)
+
+
+def named(needs: Iterable[str]) -> str:
+    """Names of checks as a reason has them: `'macs', 'total'`."""
+    return ", ".join(map(repr, needs))

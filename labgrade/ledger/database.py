@@ -1,0 +1,357 @@
+"""Opens the results database: one SQLite file in the results folder. Every error of it says what to do.
+
+It is written in WAL mode, a transaction a verdict. Killing the process at any moment loses no transaction that ended.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import secrets
+import socket
+import sqlite3
+import time
+from typing import TYPE_CHECKING, Any, Self
+
+from labgrade.core.errors import UsageError
+from labgrade.ledger import tables
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+LOCK_NAME = "lock"
+_TRIES, _PAUSE_SECONDS = 10, 0.1
+
+
+@contextlib.contextmanager
+def held(folder: Path) -> Iterator[None]:
+    """Make the folder where it is not there, and keep other runs out of it; the system lets go when we end.
+
+    Raises:
+        UsageError: another run is at work in it, or it can't be written to.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(folder / LOCK_NAME, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o644)
+    except OSError as error:
+        message = f"'{folder}' can't hold results: {(error.strerror or str(error)).lower()}"
+        raise UsageError(message) from error
+    try:
+        if not _locked_soon(descriptor):
+            who = os.read(descriptor, 200).decode("utf-8", "replace").strip() or "another run"
+            message = f"{who} is grading into '{folder}': wait for its end, or name another folder with --out"
+            raise UsageError(message)
+        with contextlib.suppress(OSError):  # who holds it is only said for people
+            os.ftruncate(descriptor, 0)
+            os.pwrite(descriptor, f"process {os.getpid()} on {socket.gethostname()}\n".encode(), 0)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _locked_soon(descriptor: int) -> bool:
+    """The processes of a run that was killed take a moment to end."""
+    for _ in range(_TRIES):
+        if _locked(descriptor):
+            return True
+        time.sleep(_PAUSE_SECONDS)
+    return False
+
+
+def _locked(descriptor: int) -> bool:
+    try:
+        import fcntl
+    except ImportError:  # pragma: no cover - Windows
+        import msvcrt
+
+        try:
+            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
+        except OSError:
+            return False
+        return True
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def refuse_within(results: Path, source: Path) -> None:
+    """Results among the submissions would be somebody's.
+
+    Raises:
+        UsageError: they are.
+    """
+    if source.is_dir() and results.resolve().is_relative_to(source.resolve()):
+        message = f"'{results}' lies in '{source}', where it would be a submission; name a folder beside it"
+        raise UsageError(message)
+
+
+VERSION = 2
+APPLICATION = 0x6C616267  # "labg", in the file's header
+STEPS: dict[int, str] = {}  # from each version to the next; the first had files of their own (ledger.tables)
+NAME = "results.sqlite"
+WAIT_SECONDS = 30.0
+_DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_FORMAT}
+_LOCKED = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL}
+_NO_ROOM = {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR}
+_CLOSED = {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH}
+_RESULT = 0xFF  # an extended result code has the plain one in its last byte
+
+
+class LedgerError(UsageError):
+    """The ledger can't be used: locked, damaged, no room, too new. The message says what to do."""
+
+
+class Ledger:
+    """An open results database, for one process and one thread. Use as a context manager, or call `close`.
+
+    `durable`: what is written is on the disk, and survives a power cut, before the transaction ends.
+
+    Raises:
+        LedgerError: from every method, where the file can't be read or written.
+    """
+
+    def __init__(self, folder: Path, *, write: bool = False, durable: bool = False, name: str = NAME) -> None:
+        self.path = folder / NAME
+        if name == NAME and not self.path.is_file():
+            self._make(folder, write=write)
+        self._durable = durable
+        with self._told():
+            self._connection = sqlite3.connect(folder / name, timeout=WAIT_SECONDS, isolation_level=None)
+        try:
+            self._open(write=write)
+        except BaseException:
+            self._connection.close()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the file."""
+        with contextlib.suppress(sqlite3.Error):
+            self._connection.close()
+
+    def rows(self, question: str, *values: object) -> list[tuple[Any, ...]]:
+        """What a SELECT finds."""
+        with self._told():
+            return self._connection.execute(question, values).fetchall()
+
+    def write(self, statement: str, *values: object) -> int:
+        """One change, within `transaction`; the number of the row that an INSERT made."""
+        with self._told():
+            return self._connection.execute(statement, values).lastrowid or 0
+
+    @contextlib.contextmanager
+    def transaction(self) -> Iterator[None]:
+        """All of what is written within, or nothing of it."""
+        with self._told():
+            self._connection.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+            with self._told():
+                self._connection.execute("COMMIT")
+        except BaseException:
+            with contextlib.suppress(sqlite3.Error):
+                self._connection.execute("ROLLBACK")
+            raise
+
+    def damaged(self, what: object, table: str = "") -> LedgerError:
+        """The error for content that can't be right."""
+        message = (
+            f"the ledger '{self.path}' is damaged ({f'{table}: ' if table else ''}{what}): put a copy of it back, or "
+            f"judge all anew, which keeps what people decided: labgrade regrade {self.path.parent} --rebuild"
+        )
+        return LedgerError(message)
+
+    def _make(self, folder: Path, *, write: bool) -> None:
+        """Make the database aside, whole, of an older labgrade's files where there are any.
+
+        Refuse to begin anew where one was lost.
+        """
+        if (folder / tables.KEPT).is_file() and not self.path.is_file():  # looked at again: another process makes it
+            message = (
+                f"'{self.path}' is gone, and with it all that people decided and released: put a copy of it back; to "
+                f"begin without any of it, delete '{folder / tables.KEPT}'"
+            )
+            raise LedgerError(message)
+        older = tables.is_older(folder)
+        if not write and not older:
+            raise self._nothing()
+        aside = f"{NAME}.{secrets.token_hex(4)}.new"
+        try:
+            with Ledger(folder, write=True, durable=True, name=aside) as ledger:
+                if older:
+                    tables.take_over(ledger, folder)
+            with contextlib.suppress(FileExistsError):  # the other process was faster
+                _place(folder / aside, self.path)
+        except (OSError, UsageError) as error:
+            message = (
+                f"the results of an older labgrade in '{folder}' can't be taken over, and were not changed: {error}"
+            )
+            raise LedgerError(message if older else str(error)) from error
+        finally:
+            for path in folder.glob(f"{aside}*"):
+                path.unlink(missing_ok=True)
+        if older:
+            tables.put_aside(folder)
+
+    def _nothing(self) -> LedgerError:
+        folder = self.path.parent
+        return LedgerError(
+            f"there are no results in '{folder}'; grade first: labgrade grade SUBMISSIONS --out {folder}"
+        )
+
+    def _open(self, *, write: bool) -> None:
+        version = self._version()
+        if version > VERSION:
+            message = (
+                f"the ledger '{self.path}' was written by a newer labgrade (version {version} of its tables, "
+                f"this one knows {VERSION}): update labgrade, or grade into another folder"
+            )
+            raise LedgerError(message)
+        if not write and not version:  # a run was killed before it began
+            raise self._nothing()
+        if write or version < VERSION:
+            with self._told():
+                # In WAL mode NORMAL survives every end of a process; after a power cut the last verdicts may run again.
+                self._connection.execute("PRAGMA journal_mode = WAL")
+                self._connection.execute(f"PRAGMA synchronous = {'FULL' if self._durable else 'NORMAL'}")
+                self._connection.execute("PRAGMA foreign_keys = ON")
+            if version < VERSION:
+                self._bring_up_to_date()
+        if not write:
+            with self._told():
+                self._connection.execute("PRAGMA query_only = ON")
+
+    def _version(self) -> int:
+        """The version of the tables; 0 where there are none yet."""
+        ((version,),) = self.rows("PRAGMA user_version")
+        ((application,),) = self.rows("PRAGMA application_id")
+        if application != APPLICATION and self.rows("SELECT 1 FROM sqlite_master LIMIT 1"):
+            message = f"'{self.path}' is no ledger of labgrade's: grade into another folder"
+            raise LedgerError(message)
+        return int(version)
+
+    def _bring_up_to_date(self) -> None:
+        """Make the tables, or those that are new since. Two processes may try: the second finds them made."""
+        with self.transaction():
+            version = self._version()
+            steps = [tables.ALL] if not version else [STEPS[v] for v in range(version, VERSION)]
+            for statement in (part for step in steps for part in _statements(step)):
+                self.write(statement)
+            self.write(f"PRAGMA application_id = {APPLICATION}")
+            self.write(f"PRAGMA user_version = {VERSION}")
+
+    @contextlib.contextmanager
+    def _told(self) -> Iterator[None]:
+        """Errors of SQLite's, in words."""
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise LedgerError(self._words(error)) from error
+
+    def _words(self, error: sqlite3.Error) -> str:
+        code = getattr(error, "sqlite_errorcode", 0) & _RESULT
+        if code in _LOCKED:
+            return (
+                f"the ledger '{self.path}' is locked by another program: end that one, and say the same again; "
+                "nothing is lost"
+            )
+        if code in _NO_ROOM:
+            return (
+                f"the ledger '{self.path}' can't be written ({error}): make room on that disk, and say the same again; "
+                "what was graded so far is kept"
+            )
+        if code in _CLOSED:
+            return f"the ledger '{self.path}' can't be opened ({error}): may you write to that folder?"
+        if code in _DAMAGED:
+            return (
+                f"the ledger '{self.path}' is damaged ({error}) and was left as it is: put a copy of it back, or "
+                f"recover its rows with: sqlite3 {NAME} .recover"
+            )
+        return f"the ledger '{self.path}' can't be used: {error}"
+
+
+def rebuild(ledger: Ledger) -> None:
+    """Forget all verdicts: the next run judges anew. Runs, history, decisions and releases stay.
+
+    Raises:
+        LedgerError: nothing was forgotten.
+    """
+    with ledger.transaction():
+        for table in tables.REBUILT:
+            ledger.write(f"DELETE FROM {table}")  # noqa: S608 - labgrade's own name
+
+
+def exists(results: Path) -> bool:
+    """Whether a folder of results has a database, or had one that is lost, or files of an older labgrade."""
+    return (results / NAME).is_file() or (results / tables.KEPT).is_file() or tables.is_older(results)
+
+
+@contextlib.contextmanager
+def deciding(results: Path) -> Iterator[Ledger]:
+    """One transaction for what a person decides: all that is added within is kept, or nothing of it.
+
+    Raises:
+        LedgerError: nothing was kept, and why.
+    """
+    with Ledger(results, write=True, durable=True) as ledger:
+        _keep_in_mind(results)
+        with ledger.transaction():
+            yield ledger
+
+
+def _keep_in_mind(results: Path) -> None:
+    """Note beside the database that people's decisions lie in it: without it, nothing begins anew by mistake."""
+    path = results / tables.KEPT
+    try:
+        if not path.is_file():
+            path.write_text(tables.KEPT_TEXT, encoding="utf-8")
+    except OSError as error:
+        message = f"'{path}' can't be written ({(error.strerror or str(error)).lower()}); nothing was saved"
+        raise LedgerError(message) from error
+
+
+def _statements(script: str) -> Iterator[str]:
+    statement = ""
+    for part in script.split(";"):
+        statement += f"{part};"
+        if sqlite3.complete_statement(statement):
+            if statement.strip("; \n"):
+                yield statement
+            statement = ""
+
+
+def _place(aside: Path, path: Path) -> None:
+    """Give a file its name, unless there is one of that name."""
+    try:
+        os.link(aside, path)
+    except FileExistsError:
+        raise
+    except OSError:  # a disk without hard links
+        with path.open("xb") as file:
+            file.write(aside.read_bytes())
+
+
+def load(ledger: Ledger, text: str) -> Any:
+    """Plain data that the ledger holds.
+
+    Raises:
+        LedgerError: it is damaged.
+    """
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise ledger.damaged(str(error)) from error
+
+
+def dump(plain: object) -> str:
+    """Plain data as the ledger holds it, in its order, and in ASCII: names may be no UTF-8."""
+    return json.dumps(plain, separators=(",", ":"))

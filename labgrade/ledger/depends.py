@@ -1,0 +1,316 @@
+"""What a verdict depends on, in parts; the digest of all of them is the key under which it is found again.
+
+`submission`: every file that was handed in. `spec`: what the check means. `checker`, `quantities`: their files, what
+these import, and the versions of libraries that are not ours. `labgrade`: the engine's files, whatever its version is
+called. `libraries`: the versions of those that we use. Where a student's code may run: `imports`, the versions of what
+it imports, and `weights`, those that are offered. Some checks have more: `tools` that build a program, `search`.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import importlib.metadata
+import importlib.util
+import json
+import platform
+import re
+import shutil
+import sys
+from dataclasses import fields, is_dataclass
+from fractions import Fraction
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from labgrade.core.task import BuildForm, CallForm, QuantityCall, RunForm, SubjectSpec
+from labgrade.diagnosis.explain import companions
+from labgrade.files.cache import version_of
+from labgrade.spec import language
+from labgrade.subjects.files import beside
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from labgrade.core.results import Submission
+    from labgrade.core.task import AnswerSpec, Check, Form, Task
+    from labgrade.judging.items import Item
+    from labgrade.spec.course import Course
+    from labgrade.spec.registry import Entry
+
+_HOME = Path(__file__).parent.parent
+_NAME = _HOME.name
+# Where grading begins. What runs in the jail is started by its path, so that no import leads to it.
+_BEGINNINGS = (
+    "run/grader.py",
+    "truth/worker.py",
+    *(file.relative_to(_HOME).as_posix() for file in (_HOME / "sandbox").rglob("*.py")),
+)
+
+
+@cache
+def engine() -> dict[str, str]:
+    """The digest of each file that grading is made of, by its path."""
+    found: set[Path] = set()
+    waiting = [_HOME / name for name in _BEGINNINGS]
+    while waiting:
+        path = waiting.pop()
+        if path not in found:
+            found.add(path)
+            waiting.extend(_imported(path))
+    return {path.relative_to(_HOME.parent).as_posix(): digest(path) for path in sorted(found)}
+
+
+def digest(path: Path) -> str:
+    """The digest of a file's content; a word that is none where it can't be read."""
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()[:32]
+    except OSError:
+        return "unreadable"
+
+
+def _imported(path: Path) -> Iterator[Path]:
+    for node in ast.walk(ast.parse(path.read_bytes())):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and not node.level and node.module:
+            names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+        else:
+            continue
+        for name in names:
+            first, *rest = name.split(".")
+            if first == _NAME and rest:
+                place = _HOME.joinpath(*rest)
+                yield from (each for each in (place.with_suffix(".py"), place / "__init__.py") if each.is_file())
+
+
+def meaning(task: Task, item: Item) -> dict[str, Any]:
+    """What the spec says of an item, by the words of the language."""
+    found = _fields(item.check)
+    wanted, *others = answers_read(task, item)
+    if others:
+        found["answers beside"] = {each.name: [_plain(each.type), _plain(each.forms)] for each in others}
+    return {
+        **found,
+        "answer": wanted.name,
+        "type": _plain(wanted.type),
+        "from": _plain(wanted.forms),
+        "subject": _plain(item.subject),
+        "limits": _plain(task.limits),
+        "cases": bool(item.check.cases),
+        "by_hand": bool(item.check.by_hand),
+    }
+
+
+def answers_read(task: Task, item: Item) -> list[AnswerSpec]:
+    """The answer that is judged, then those that the person who marks it is shown beside it."""
+    return [task.answers[name] for name in (item.check.answer, *(row.answer for row in item.check.beside))]
+
+
+def _fields(thing: Any) -> dict[str, Any]:
+    left_out = language.for_people(type(thing)) | {"mark"}
+    return {field.name: _plain(getattr(thing, field.name)) for field in fields(thing) if field.name not in left_out}
+
+
+def _plain(thing: Any) -> Any:
+    match thing:
+        case None | bool() | int() | float() | str():
+            return thing
+        case Fraction():
+            return str(thing)
+        case Path():
+            return {"file": thing.name, "content": digest(thing)}
+        case list() | tuple():
+            return [_plain(each) for each in thing]
+        case SubjectSpec() if thing.file:
+            return {**_fields(thing), "file": _onnx(Path(thing.file))}
+        case _ if is_dataclass(thing):
+            return {"is": type(thing).__name__, **_fields(thing)}
+    return _mapping(thing)
+
+
+def _mapping(thing: Mapping[str, Any]) -> dict[str, Any]:
+    return {str(key): _plain(value) for key, value in thing.items()}
+
+
+def _onnx(path: Path) -> dict[str, str]:
+    """A file and its external data, by content: where it lies means nothing."""
+    if not path.is_file():
+        return {path.name: "unreadable"}
+    return {each.name: digest(each) for each in (path, *beside(path).values())}
+
+
+_LIBRARIES = ("torch", "torchvision", "onnx", "onnxruntime", "onnxscript", "numpy", "pyyaml")
+# Possessive: a student's line of a million letters must not be read a million times.
+_IMPORT = re.compile(
+    rb"^[ \t]*+(?:from[ \t]++(\w++)(?>(?:[ \t]*+\.[ \t]*+\w++)*)[ \t]++import\b|import[ \t]++([\w., \t]++))",
+    re.MULTILINE,
+)
+_SOURCE_BYTES = 2 << 20
+_DIGITS = 32
+
+
+def digest_of(content: object) -> str:
+    """The digest of plain data."""
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:_DIGITS]
+
+
+class Parts:
+    """The parts of each item of a course. `contents` has what each digest stands for."""
+
+    def __init__(self, course: Course, weights: Path | None = None) -> None:
+        self._course = course
+        self._weights = dict(_weights(weights)) if weights is not None else {}
+        self._known: dict[tuple[str, str, str], dict[str, str]] = {}
+        self._read: dict[Path, list[Path]] = {}
+        self._files: dict[Path, str] = {}
+        self._imports: dict[Path, set[str]] = {}
+        self.contents: dict[str, Any] = {}
+
+    def of(self, task: Task, item: Item) -> dict[str, str]:
+        """The digest of each part but the submission's own, by its name."""
+        place = (task.lab, task.id, item.id)
+        if place not in self._known:
+            found: dict[str, Any] = {
+                "spec": meaning(task, item),
+                "checker": self._checker(item.check),
+                "quantities": self._quantities(item),
+                "labgrade": engine(),
+                "libraries": libraries(),
+            }
+            if runs(task, item):
+                found["weights"] = self._weights
+            found |= self._of_some(task, item)
+            self._known[place] = {name: self.keep(content) for name, content in found.items() if content}
+        return self._known[place]
+
+    def keep(self, content: Any) -> str:
+        """The digest of a part, whose content is remembered under it."""
+        digest = digest_of(content)
+        self.contents[digest] = content
+        return digest
+
+    def _of_some(self, task: Task, item: Item) -> dict[str, Any]:
+        """The parts that only some checks have: what builds a program, what searches."""
+        builds = any(isinstance(form, BuildForm) for form in _forms(task, item))
+        return {
+            "tools": _tools() if builds else {},
+            "search": {"hypothesis": version_of("hypothesis") or "absent"} if item.check.counterexample else {},
+        }
+
+    def _checker(self, check: Check) -> dict[str, str]:
+        return self._of(self._course.checkers.get(check.checker.name)) if check.checker is not None else {}
+
+    def _quantities(self, item: Item) -> dict[str, str]:
+        check = item.check
+        named = {
+            each.quantity
+            for each in (check.measured, *check.sources(), *(row.expected for row in check.beside))
+            if isinstance(each, QuantityCall)
+        }
+        named |= {call.quantity for call, _ in companions(item, self._course.quantities)}
+        return {
+            path: digest
+            for name in sorted(named)
+            for path, digest in self._of(self._course.quantities.get(name)).items()
+        }
+
+    def _of(self, entry: Entry) -> dict[str, str]:
+        found = {}
+        base = entry.file.parent.parent
+        for path in sorted(entry.sources(self._read)):
+            if path not in self._files:
+                self._files[path] = digest(path)
+                self._imports[path] = set(_named(path)) - sys.stdlib_module_names - {"labgrade", *_LIBRARIES}
+            found[path.relative_to(base).as_posix()] = self._files[path]
+        names = {name for path in found for name in self._imports[base / path]}
+        return found | {f"import {name}": _present(name) for name in sorted(names)}
+
+
+def runs(task: Task, item: Item) -> bool:
+    """Whether a student's code may run for this item."""
+    return any(isinstance(form, CallForm | RunForm | BuildForm) for form in _forms(task, item))
+
+
+def _forms(task: Task, item: Item) -> Iterator[Form]:
+    return (form for answer in answers_read(task, item) for form in answer.forms)
+
+
+@cache
+def _tools() -> dict[str, str]:
+    """The compilers and what drives them, as they lie there; a program is built anew where one changed."""
+    found = {name: shutil.which(name) for name in ("cmake", "make", "c++")}
+    return {
+        name: f"{path} {Path(path).resolve().stat().st_mtime_ns}" if path else "absent" for name, path in found.items()
+    }
+
+
+@cache
+def libraries() -> dict[str, str]:
+    """The versions of Python and of the libraries that we use."""
+    return {
+        "python": f"{platform.python_version()} {platform.machine()}",
+        **{name: version_of(name) or "absent" for name in _LIBRARIES},
+    }
+
+
+def handed_in(submission: Submission) -> dict[str, str]:
+    """The digest of each file of a submission, and what was left out of it."""
+    found = {path: digest(submission.folder / path) for path in submission.files}
+    if not submission.files:  # what lies there instead is told
+        folders = sorted(entry.name for entry in submission.folder.iterdir() if entry.is_dir())
+        found |= {f"{name}/": "folder" for name in folders}
+    return found | {f"left out: {what}": "" for what in submission.refused}
+
+
+def imports(submission: Submission) -> dict[str, str]:
+    """The version of each library that a submission's code may import; where one is absent, this is what changes."""
+    own = {part for path in submission.files for part in path.removesuffix(".py").split("/")}
+    named = {name for path in submission.files if path.endswith(".py") for name in _named(submission.folder / path)}
+    wanted = sorted(named - own - sys.stdlib_module_names)
+    return {name: _present(name) for name in wanted}
+
+
+def _named(path: Path) -> Iterator[str]:
+    try:
+        with path.open("rb") as file:
+            source = file.read(_SOURCE_BYTES)
+    except OSError:
+        return
+    for single, several in _IMPORT.findall(source):
+        for part in (single or several).decode("ascii", "ignore").split(","):
+            name = part.strip().partition(" ")[0].partition(".")[0]
+            if name:
+                yield name
+
+
+@cache
+def _present(name: str) -> str:
+    try:
+        there = importlib.util.find_spec(name) is not None
+    except (ImportError, ValueError):
+        there = False
+    return (version_of(name) or _of_distributions(name) or "there") if there else "absent"
+
+
+def _of_distributions(name: str) -> str:
+    """The versions of what brings a library that is called otherwise: pillow brings PIL."""
+    brought = sorted(set(_distributions().get(name, ())))
+    return ", ".join(f"{each} {version_of(each)}" for each in brought)
+
+
+@cache
+def _distributions() -> Mapping[str, list[str]]:
+    return importlib.metadata.packages_distributions()
+
+
+def _weights(home: Path) -> Iterator[tuple[str, int]]:
+    """The checkpoints that are offered, by their sizes: their names hold the digest of their content."""
+    for path in sorted((home / "hub" / "checkpoints").glob("*")):
+        yield path.name, path.stat().st_size
+
+
+def key_of(parts: Mapping[str, str]) -> str:
+    """The key under which a verdict is found again."""
+    return digest_of(dict(parts))

@@ -1,0 +1,205 @@
+"""What the ledger tells: the report of a class, what changed, and the story of one verdict. Nothing is run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+from labgrade.core import serialise
+from labgrade.core.results import Report, SubmissionReport, TaskReport
+from labgrade.ledger.database import Ledger, load
+from labgrade.ledger.rows import UNSTEADY, parts_of, published, standing
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from labgrade.core.results import Graded
+    from labgrade.ledger.rows import CheckRow, Place, Published
+
+
+NOT_ENDED = (
+    "the last run has not come to its end: what it did not reach is not here, or as it was; grade again to go on"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """A check that stood otherwise before. `after` is None where it is asked for no more."""
+
+    who: str
+    place: Place
+    at: str
+    before_at: str
+    before: Graded
+    after: Graded | None
+    why: str
+
+    @property
+    def counts(self) -> bool:
+        """Whether more than its words changed."""
+        return self.after is None or _result(self.before) != _result(self.after)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Held:
+    """What a check would be, were it not published: it would earn less."""
+
+    who: str
+    place: Place
+    published: Fraction
+    would_be: Graded
+    why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Story:
+    """One verdict: how it stands, on what it depended, and how it stood before, the oldest first."""
+
+    place: Place
+    graded: Graded
+    at: str
+    parts: Mapping[str, Any]
+    history: tuple[Change, ...]
+
+
+def report_of(results: Path) -> Report:
+    """The report of all that was graded into a folder, from its ledger alone.
+
+    Submissions are sorted by name, tasks by lab and name, checks as the spec has them, whatever order they came in.
+
+    Raises:
+        LedgerError: there is no ledger, or it can't be read.
+    """
+    with Ledger(results) as ledger:
+        people = ledger.rows("SELECT who, remarks FROM submission ORDER BY who")
+        return Report(
+            submissions=tuple(
+                SubmissionReport(name=who, tasks=_tasks(standing(ledger, who)), remarks=tuple(load(ledger, remarks)))
+                for who, remarks in people
+            ),
+            notes=(*notes(ledger), *_not_ended(ledger)),
+        )
+
+
+def _not_ended(ledger: Ledger) -> tuple[str, ...]:
+    """That the last run was interrupted, or is still at work: the report of a part looks like one of the whole."""
+    found = ledger.rows("SELECT ended FROM run ORDER BY id DESC LIMIT 1")
+    return (NOT_ENDED,) if found and found[0][0] is None else ()
+
+
+def notes(ledger: Ledger) -> tuple[str, ...]:
+    """What the last run that ended says of all its verdicts: the protection in force, what was nobody's."""
+    found = ledger.rows("SELECT notes FROM run WHERE ended IS NOT NULL ORDER BY id DESC LIMIT 1")
+    return tuple(load(ledger, found[0][0])) if found else ()
+
+
+def _result(graded: Graded) -> tuple[object, ...]:
+    return graded.verdict.outcome, graded.verdict.credit, graded.points, graded.earned, graded.bonus
+
+
+def unsteady(ledger: Ledger) -> set[str]:
+    """Submissions with a verdict that a busy machine may have caused, and that was seen once only."""
+    question = (
+        "SELECT DISTINCT who, judged.outcome FROM graded JOIN judged ON judged.id = graded.judged "
+        "WHERE judged.tries = 1"
+    )
+    return {who for who, outcome in ledger.rows(question) if outcome in UNSTEADY}
+
+
+def _tasks(standings: Mapping[Place, CheckRow]) -> tuple[TaskReport, ...]:
+    """In the order in which pytest collects specs: by their paths."""
+    rows = sorted(standings.items(), key=lambda row: (row[0][0], f"{row[0][1]}.yaml", row[1].place))
+    tasks = []
+    for (lab, task), group in groupby(rows, key=lambda row: row[0][:2]):
+        checks = list(group)
+        last = checks[-1][1]
+        tasks.append(
+            TaskReport(
+                lab=lab,
+                id=task,
+                title=last.title,
+                points=Fraction(last.points),
+                checks=tuple(serialise.from_plain(each.plain) for _, each in checks),
+            )
+        )
+    return tuple(tasks)
+
+
+def changes(ledger: Ledger, since: int) -> list[Change]:
+    """What changed in the run `since` and later ones, by submission and check."""
+    question = f"{_HISTORY} WHERE run >= ? ORDER BY who, lab, task, item, id"
+    return [_change(ledger, row) for row in ledger.rows(question, since)]
+
+
+def held(ledger: Ledger) -> list[Held]:
+    """What waits to be decided, because it would lower a published result."""
+    released: dict[str, Mapping[str, Published]] = {}
+    found = []
+    question = "SELECT who, lab, task, item, plain, why FROM held ORDER BY who, lab, task, item"
+    for who, lab, task, item, plain, why in ledger.rows(question):
+        released.setdefault(who, published(ledger, who))
+        found.append(
+            Held(
+                who=who,
+                place=(lab, task, item),
+                published=released[who][f"{lab}/{task}/{item}"].earned,
+                would_be=serialise.from_plain(load(ledger, plain)),
+                why=why,
+            )
+        )
+    return found
+
+
+def unfinished_since(ledger: Ledger) -> int:
+    """The first run after the last one that came to its end: what an interrupted run began, the next goes on with."""
+    ((last,),) = ledger.rows("SELECT max(id) FROM run WHERE ended IS NOT NULL")
+    return int(last or 0) + 1
+
+
+def asked(ledger: Ledger) -> dict[int, dict[str, Any]]:
+    """What each run was asked for, by the run's number, the newest first."""
+    return {run: load(ledger, plain) for run, plain in ledger.rows("SELECT id, asked FROM run ORDER BY id DESC")}
+
+
+def handed_in(ledger: Ledger) -> dict[str, int]:
+    """The submissions there are, and the run that first saw each as it is now."""
+    return dict(ledger.rows("SELECT who, run FROM submission"))
+
+
+def story(ledger: Ledger, who: str) -> list[Story]:
+    """The stories of all verdicts of a submission, in the report's order."""
+    found = sorted(standing(ledger, who).items(), key=lambda row: (row[0][:2], row[1].place))
+    return [
+        Story(
+            place=place,
+            graded=serialise.from_plain(each.plain),
+            at=each.at,
+            parts=parts_of(ledger, each.judged),
+            history=tuple(
+                _change(ledger, row)
+                for row in ledger.rows(
+                    f"{_HISTORY} WHERE who = ? AND lab = ? AND task = ? AND item = ? ORDER BY id", who, *place
+                )
+            ),
+        )
+        for place, each in found
+    ]
+
+
+_HISTORY = "SELECT who, lab, task, item, at, before_at, before, after, why FROM history"
+
+
+def _change(ledger: Ledger, row: tuple[Any, ...]) -> Change:
+    who, lab, task, item, at, before_at, before, after, why = row
+    return Change(
+        who=who,
+        place=(lab, task, item),
+        at=at,
+        before_at=before_at,
+        before=serialise.from_plain(load(ledger, before)),
+        after=None if after is None else serialise.from_plain(load(ledger, after)),
+        why=why,
+    )

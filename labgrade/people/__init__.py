@@ -1,1 +1,0 @@
-"""What people decide, and time: marks, overrides, releases, groups, names, late hand-ins."""

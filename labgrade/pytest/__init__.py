@@ -1,0 +1,1 @@
+"""Grading as a pytest run."""

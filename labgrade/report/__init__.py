@@ -1,1 +1,0 @@
-"""Reports: each module here renders a finished Report as text and computes nothing anew."""

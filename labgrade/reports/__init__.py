@@ -1,0 +1,1 @@
+"""Formats of a report, each made from the report alone."""

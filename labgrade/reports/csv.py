@@ -1,0 +1,60 @@
+"""The report as a gradebook: CSV with a row for each student, a column for each task, and the sums."""
+
+from __future__ import annotations
+
+import csv
+import io
+from typing import TYPE_CHECKING
+
+from labgrade.core import points
+from labgrade.core.points import totals
+from labgrade.core.text import for_csv_cell
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+    from labgrade.core.results import Report, SubmissionReport
+
+_SUMS = ("raw", "deducted", "final", "at most", "pending", "points")
+
+
+def render(report: Report) -> str:
+    """The gradebook, without a final newline. Those who handed in together have a row each.
+
+    A name that a spreadsheet would run as a formula has an apostrophe before it, as OWASP advises ("CSV Injection").
+    """
+    tasks = _tasks(report)
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(["student", "submission", *(for_csv_cell(f"{lab}/{task}") for lab, task in tasks), *_SUMS])
+    for submission in report.submissions:
+        for member in submission.members or (submission.name,):
+            writer.writerow(
+                [for_csv_cell(member), for_csv_cell(submission.name), *_points(submission, tasks), *_sums(submission)]
+            )
+    return stream.getvalue().removesuffix("\n")
+
+
+def number(value: Fraction) -> str:
+    """Points as every spreadsheet reads them: `1234.5`."""
+    rounded = round(value, 2)
+    return str(rounded.numerator) if rounded.denominator == 1 else f"{float(rounded):.2f}".rstrip("0")
+
+
+def _tasks(report: Report) -> list[tuple[str, str]]:
+    found: dict[tuple[str, str], None] = {}
+    for submission in report.submissions:
+        found |= dict.fromkeys((task.lab, task.id) for task in submission.tasks)
+    return sorted(found)
+
+
+def _points(submission: SubmissionReport, tasks: list[tuple[str, str]]) -> list[str]:
+    """What each task earned for certain; empty where it was not graded."""
+    earned = {(task.lab, task.id): totals(task.checks).earned for task in submission.tasks}
+    return [number(earned[key]) if key in earned else "" for key in tasks]
+
+
+def _sums(submission: SubmissionReport) -> list[str]:
+    total = points.settled(submission)
+    values = (total.earned, total.deducted, total.final, total.final_at_most)
+    return [*map(number, values), str(total.pending), number(total.points)]

@@ -1,0 +1,173 @@
+"""What a class tells about its checks: how many pass, how well a check separates, which mistakes were common.
+
+Discrimination is given in the two usual ways. The item-rest correlation is the point-biserial correlation of a check's
+credit with the points of all other checks (Crocker and Algina, "Introduction to Classical and Modern Test Theory",
+1986, chapter 14: the check itself is left out, or it would correlate with itself). The upper-lower index D is the mean
+credit in the upper 27 % of submissions less that in the lower 27 %, by points (Kelley, "The selection of upper and
+lower groups for the validation of test items", Journal of Educational Psychology 30, 1939, pages 17-24).
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections import defaultdict
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, TypeAlias
+
+from labgrade.verdict import PENDING, Outcome
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from labgrade.core.results import Graded, Report, SubmissionReport
+
+Place: TypeAlias = "tuple[str, str, str]"  # lab, task, check
+
+FEWEST = 10  # below this many submissions, discrimination is noise
+_SHARE = 0.27
+_ENDED = frozenset({Outcome.TIMEOUT, Outcome.MEMORY, Outcome.OUTPUT, Outcome.FAULT})
+_RARE = 0.05  # of the class; what more have is a common mistake
+_FEWEST_WITH_SAME = 2
+_TELLING_DIGITS = 4  # a value of fewer digits is the same by chance
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckFigures:
+    """One check over the class. Shares are of the submissions in which it was settled; None: too few to say.
+
+    `seconds` are the median and the longest; `cut_off` counts those that a limit or a fault of labgrade's ended.
+    """
+
+    place: Place
+    points: Fraction
+    hidden: bool
+    settled: int
+    right: float | None
+    credit: float | None
+    missing: int
+    item_rest: float | None
+    upper_lower: float | None
+    seconds: tuple[float, float]
+    cut_off: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shared:
+    """Something that several submissions have in common at one check: a hint that was given, or a rare wrong value."""
+
+    place: Place
+    what: str
+    names: tuple[str, ...]
+
+
+def of_checks(report: Report) -> Sequence[CheckFigures]:
+    """Each check, a case a check, in the order of the report."""
+    found = _by_check(report)
+    sums = [sum((graded.earned for _, graded in _checks(each)), Fraction(0)) for each in report.submissions]
+    return [_figures(place, rows, sums) for place, rows in found.items()]
+
+
+def _figures(place: Place, rows: dict[int, Graded], sums: Sequence[Fraction]) -> CheckFigures:
+    settled = {who: graded for who, graded in rows.items() if graded.verdict.outcome not in PENDING}
+    credits_ = [float(graded.verdict.credit) for graded in settled.values()]
+    rest = [float(sums[who] - graded.earned) for who, graded in settled.items()]
+    seconds = [graded.seconds for graded in rows.values()]
+    first = next(iter(rows.values()))
+    return CheckFigures(
+        place=place,
+        points=first.points,
+        hidden=first.hidden,
+        settled=len(settled),
+        right=statistics.fmean(share == 1 for share in credits_) if credits_ else None,
+        credit=statistics.fmean(credits_) if credits_ else None,
+        missing=sum(graded.verdict.outcome is Outcome.MISSING for graded in rows.values()),
+        item_rest=correlation(credits_, rest),
+        upper_lower=upper_lower(credits_, [float(sums[who]) for who in settled]),
+        seconds=(statistics.median(seconds), max(seconds)),
+        cut_off=sum(graded.verdict.outcome in _ENDED for graded in rows.values()),
+    )
+
+
+def correlation(shares: Sequence[float], rest: Sequence[float]) -> float | None:
+    """Pearson's r, which is the point-biserial correlation where the credit is all or nothing."""
+    if len(shares) < FEWEST or len(set(shares)) == 1 or len(set(rest)) == 1:
+        return None
+    r = statistics.correlation(shares, rest)
+    return r if math.isfinite(r) else None
+
+
+def upper_lower(shares: Sequence[float], sums: Sequence[float]) -> float | None:
+    """Kelley's D. Submissions on the edge of a group with the same points are taken in the order of the report."""
+    if len(shares) < FEWEST:
+        return None
+    size = round(_SHARE * len(shares))
+    order = sorted(range(len(shares)), key=lambda place: sums[place])
+    lower, upper = order[:size], order[-size:]
+    return statistics.fmean(shares[place] for place in upper) - statistics.fmean(shares[place] for place in lower)
+
+
+def doubtful(each: CheckFigures) -> bool:
+    """Whether the better submissions fail a check: its correlation is negative by more than its standard error."""
+    return each.item_rest is not None and each.item_rest < -1 / math.sqrt(each.settled)
+
+
+def misconceptions(report: Report) -> Sequence[Shared]:
+    """Hints that were given at one check, the most frequent first. Those for missing answers are none."""
+    found: defaultdict[tuple[Place, str], list[str]] = defaultdict(list)
+    for each in report.submissions:
+        for place, graded in _checks(each):
+            verdict = graded.verdict
+            if verdict.hint and verdict.outcome in (Outcome.PARTIAL, Outcome.INCORRECT):
+                lab, task, check = place
+                names = found[(lab, task, check.partition("[")[0]), verdict.hint]
+                if each.name not in names:
+                    names.append(each.name)
+    return _most_first(found, 1)
+
+
+def same_values(report: Report) -> Sequence[Shared]:
+    """Wrong values that few others have, handed in by two or more: no evidence of anything, but worth a look.
+
+    A value that a misconception explains is none, nor one of fewer than four digits.
+    """
+    found: defaultdict[tuple[Place, str], list[str]] = defaultdict(list)
+    for each in report.submissions:
+        for place, graded in _checks(each):
+            value = _telling(graded)
+            if value:
+                found[place, value].append(each.name)
+    most = max(_FEWEST_WITH_SAME, int(_RARE * len(report.submissions)))
+    return [shared for shared in _most_first(found, _FEWEST_WITH_SAME) if len(shared.names) <= most]
+
+
+def _telling(graded: Graded) -> str:
+    """A wrong value that nothing explains, as text; else nothing."""
+    verdict = graded.verdict
+    if verdict.outcome not in (Outcome.INCORRECT, Outcome.PARTIAL) or verdict.hint:
+        return ""
+    value = verdict.facts.get("got", "")
+    if sum(character.isdigit() for character in value.strip("0., ")) >= _TELLING_DIGITS:
+        return value
+    wrong = [f"{row.name} {row.got_text}" for row in graded.rows if not row.right and row.got_text]
+    digits = sum(character.isdigit() for row in graded.rows if not row.right for character in row.got_text)
+    return f"{len(wrong):,} wrong cells: {'; '.join(wrong)}" if wrong and digits >= _TELLING_DIGITS else ""
+
+
+def _most_first(found: dict[tuple[Place, str], list[str]], fewest: int) -> list[Shared]:
+    shared = [Shared(place=place, what=what, names=tuple(names)) for (place, what), names in found.items()]
+    return sorted((each for each in shared if len(each.names) >= fewest), key=lambda each: -len(each.names))
+
+
+def _by_check(report: Report) -> dict[Place, dict[int, Graded]]:
+    """Each check with what came of it, by the place of the submission in the report."""
+    found: defaultdict[Place, dict[int, Graded]] = defaultdict(dict)
+    for who, each in enumerate(report.submissions):
+        for place, graded in _checks(each):
+            found[place][who] = graded
+    return dict(found)
+
+
+def _checks(submission: SubmissionReport) -> Iterator[tuple[Place, Graded]]:
+    return (((task.lab, task.id, check.id), check) for task in submission.tasks for check in task.checks)

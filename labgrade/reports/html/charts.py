@@ -1,0 +1,239 @@
+"""Charts as inline SVG. matplotlib draws them in the colours of the page, which are others in light and in dark."""
+
+from __future__ import annotations
+
+import io
+import itertools
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from markupsafe import Markup
+
+from labgrade.core.text import escaped, for_html
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from contextlib import AbstractContextManager
+
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from labgrade.verdict import TileGrid
+
+# What matplotlib is told, and what the page says in its place.
+_TEXT, _LINE, _EXPECTED, _RIGHT, _WRONG = "#010101", "#020202", "#030303", "#040404", "#050505"
+_PAGE_COLOURS = {
+    _TEXT: "currentColor",
+    _LINE: "var(--line)",
+    _EXPECTED: "var(--expected)",
+    _RIGHT: "var(--right)",
+    _WRONG: "var(--wrong)",
+}
+_INCHES = (5.6, 2.5)  # at 72 points an inch a phone shows the letters at about 9 pixels
+_SETTINGS: Any = {
+    "svg.fonttype": "none",
+    "text.parse_math": False,
+    "font.size": 10,
+    "figure.facecolor": "none",
+    "axes.facecolor": "none",
+    "axes.edgecolor": _LINE,
+    "axes.labelcolor": _TEXT,
+    "xtick.color": _TEXT,
+    "ytick.color": _TEXT,
+    "text.color": _TEXT,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+}
+_FONT = re.compile(r" font-family: [^;\"]*;")  # the page's is as good
+_UNUSED_ID = re.compile(r' id="(?:figure|patch|axes|matplotlib|xtick|ytick|text|line2d|LineCollection|Path)[^"]*"')
+_LEFT_OUT = re.compile(r"^.*?(?=<svg)|<metadata>.*?</metadata>|<style.*?</style>|<!--.*?-->", re.DOTALL)
+_LONGEST_NAME = 36  # characters, about what fits beside the mark
+_MANY_TIMES = 100_000  # from this spread on, a logarithm shows the small bars too
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bar:
+    """A layer: what was handed in and what is expected; None where there is nothing to draw."""
+
+    name: str
+    got: float | None
+    expected: float | None
+    right: bool
+
+
+def compared(bars: Sequence[Bar], *, title: str, unit: str, salt: str) -> Markup:
+    """The student's bars in front of the expected ones, in the order of the layers; the first wrong one is marked.
+
+    `salt` is unique within the page: what refers to parts of the chart is named by it.
+    """
+    with _drawing(salt):
+        return _compared(bars, title, unit)
+
+
+def _compared(bars: Sequence[Bar], title: str, unit: str) -> Markup:
+    from matplotlib.ticker import EngFormatter
+
+    figure, axes = _figure()
+    for pick, colour, width in (
+        ([(i, bar.expected) for i, bar in enumerate(bars)], _EXPECTED, 0.9),
+        ([(i, bar.got if bar.right else None) for i, bar in enumerate(bars)], _RIGHT, 0.5),
+        ([(i, None if bar.right else bar.got) for i, bar in enumerate(bars)], _WRONG, 0.5),
+    ):
+        _bars(axes, pick, colour, width)
+    sizes = [abs(value) for bar in bars for value in (bar.got, bar.expected) if value]
+    wide = bool(sizes) and max(sizes) > _MANY_TIMES * min(sizes)
+    if wide:
+        axes.set_yscale("symlog", linthresh=max(1.0, min(sizes)))
+    axes.yaxis.set_major_formatter(EngFormatter(sep=" "))
+    axes.set_ylim(0, (20 if wide else 1.25) * max(sizes, default=1))
+    axes.set_xlim(-1, len(bars))
+    wrong = next((i for i, bar in enumerate(bars) if not bar.right and bar.got is not None), None)
+    if wrong is not None:
+        axes.axvline(wrong, color=_WRONG, linewidth=1, linestyle=(0, (3, 2)))
+        late = wrong > len(bars) / 2
+        axes.annotate(
+            f"first wrong: {_plain(bars[wrong].name)}",
+            (wrong, 1.0),
+            xycoords=("data", "axes fraction"),
+            xytext=(-4 if late else 4, -9),
+            textcoords="offset points",
+            ha="right" if late else "left",
+            color=_WRONG,
+        )
+    axes.set_ylabel(_plain(unit))
+    axes.set_xlabel(f"{len(bars):,} rows, in the expected order")
+    axes.set_xticks([])
+    return _svg(figure, title)
+
+
+def distribution(shares: Iterable[float], *, title: str, salt: str) -> Markup:
+    """How many submissions earned which share (0 to 1) of the points, in tenths."""
+    counts = [0] * 10
+    for share in shares:
+        counts[min(9, max(0, int(share * 10)))] += 1
+    with _drawing(salt):
+        return _distribution(counts, title)
+
+
+def _distribution(counts: Sequence[int], title: str) -> Markup:
+    figure, axes = _figure()
+    _bars(axes, [(place + 0.5, count or None) for place, count in enumerate(counts)], _RIGHT, 0.92)
+    for place, count in enumerate(counts):
+        if count:
+            axes.annotate(
+                str(count), (place + 0.5, count), (0, 3), textcoords="offset points", ha="center", color=_TEXT
+            )
+    axes.set_xlim(0, 10)
+    axes.set_ylim(0, 1.15 * max(1, *counts))
+    axes.set_xticks(range(0, 11, 2), [f"{place * 10} %" for place in range(0, 11, 2)])
+    axes.set_yticks([])
+    axes.set_xlabel("share of the points")
+    axes.set_ylabel("submissions")
+    return _svg(figure, title)
+
+
+def _drawing(salt: str) -> AbstractContextManager[None]:
+    """The settings that every part of a chart is made and written with: matplotlib reads them as it goes."""
+    import matplotlib as mpl
+
+    return mpl.rc_context({**_SETTINGS, "svg.hashsalt": salt})
+
+
+def _figure() -> tuple[Figure, Axes]:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=_INCHES, layout="constrained")
+    return figure, figure.add_subplot()
+
+
+def _bars(axes: Axes, heights: Iterable[tuple[float, float | None]], colour: str, width: float) -> None:
+    """All bars of one colour as one shape: a chart of 200 layers stays small."""
+    from matplotlib.patches import PathPatch
+    from matplotlib.path import Path
+
+    corners: list[tuple[float, float]] = []
+    for place, height in heights:
+        if height is not None:
+            left, right = place - width / 2, place + width / 2
+            corners += [(left, 0), (left, height), (right, height), (right, 0), (left, 0)]
+    if corners:
+        codes = [Path.MOVETO, Path.LINETO, Path.LINETO, Path.LINETO, Path.CLOSEPOLY] * (len(corners) // 5)
+        axes.add_patch(PathPatch(Path(corners, codes), facecolor=colour, linewidth=0))
+
+
+def _plain(name: str) -> str:
+    """A name on one line, in characters that every font has: matplotlib measures text with its own."""
+    plain = " ".join(escaped(name).split()).encode("ascii", "backslashreplace").decode("ascii")
+    return plain if len(plain) <= _LONGEST_NAME else f"{plain[:_LONGEST_NAME]}..."
+
+
+def _svg(figure: Figure, title: str) -> Markup:
+    """The figure as an element of a page, with a title for those who don't see it."""
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
+
+    stream = io.StringIO()
+    undated = {"Date": None, "Creator": None, "Format": None, "Type": None}
+    FigureCanvasSVG(figure).print_svg(stream, metadata=undated)  # type: ignore[no-untyped-call]
+    text = _FONT.sub("", _UNUSED_ID.sub("", _LEFT_OUT.sub("", stream.getvalue())))
+    for told, said in _PAGE_COLOURS.items():
+        text = text.replace(told, said)
+    head, _, body = text.partition(">")
+    head = re.sub(r' (?:width|height|version)="[^"]*"', "", head)
+    return Markup(f'{head} role="img" aria-label="{for_html(title)}" class="chart">{body}')  # noqa: S704 - drawn by us
+
+
+_LONGEST = 420  # pixels of the longer side
+_LARGEST = 22  # pixels of one tile where there are few
+_FINEST_LINES = 4  # below this many pixels a tile, lines between them would be all that is seen
+_MARGIN = 18
+_WRONG_TILE = "#"
+
+
+def described(grid: TileGrid) -> str:
+    """The grid in a sentence, for those who don't see it and as its caption."""
+    blocks, down, across = grid.tiles
+    wrong = sum(line.count(_WRONG_TILE) for line in grid.lines)
+    of = f", row block {grid.block} of {blocks}" if blocks > 1 else ""
+    each_down, each_across = grid.scale
+    scale = f"; a square stands for {each_down} x {each_across} tiles" if grid.scale != (1, 1) else ""
+    squares = f"{wrong:,} {'square' if wrong == 1 else 'squares'} marked"
+    return f"{escaped(grid.layer)}: {down:,} x {across:,} tiles{of}; k runs down, n across{scale}; {squares} wrong"
+
+
+def drawn(grid: TileGrid) -> Markup:
+    """The grid as an element of a page."""
+    down, across = len(grid.lines), max(map(len, grid.lines), default=0)
+    side = min(_LARGEST, _LONGEST / max(down, across, 1))
+    width, height = across * side, down * side
+    parts = [f'<rect x="0" y="0" width="{width:.1f}" height="{height:.1f}" class="tiles"/>']
+    if side >= _FINEST_LINES:
+        lines = [f"M{n * side:.1f} 0V{height:.1f}" for n in range(1, across)]
+        lines += [f"M0 {k * side:.1f}H{width:.1f}" for k in range(1, down)]
+        parts.append(f'<path d="{"".join(lines)}" class="tile-lines"/>')
+    kind = "tile-wrong" if side >= _FINEST_LINES else "tile-wrong tile-thick"
+    parts += [
+        f'<rect class="{kind}" x="{n * side:.1f}" y="{k * side:.1f}" width="{length * side:.1f}" height="{side:.1f}"/>'
+        for k, line in enumerate(grid.lines)
+        for n, length in _runs(line)
+    ]
+    # Where a tile is hardly a pixel, arrows in the margin lead the eye to the first wrong one.
+    k, n = next(((k, line.index(_WRONG_TILE)) for k, line in enumerate(grid.lines) if _WRONG_TILE in line), (0, 0))
+    x, y = (n + 0.5) * side, (k + 0.5) * side
+    parts.append(f'<path d="M{x:.1f} -3l-6 -11h12zM-3 {y:.1f}l-11 -6v12z" class="tile-mark"/>')
+    box = f"{-_MARGIN} {-_MARGIN} {width + _MARGIN + 2:.1f} {height + _MARGIN + 2:.1f}"
+    size = f'style="max-width:{width + _MARGIN + 2:.0f}px"'
+    body = "".join(parts)
+    label = for_html(described(grid))
+    return Markup(  # noqa: S704 - numbers of labgrade's, and a name that was escaped
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{box}" {size} role="img" aria-label="{label}" class="grid">'
+        f"{body}</svg>"
+    )
+
+
+def _runs(line: str) -> Iterator[tuple[int, int]]:
+    """Where wrong tiles stand side by side: the first, and how many."""
+    for sign, run in itertools.groupby(enumerate(line), key=lambda item: item[1]):
+        places = [place for place, _ in run]
+        if sign == _WRONG_TILE:
+            yield places[0], len(places)

@@ -1,0 +1,105 @@
+"""The page of a class, for staff: how it went, what waits for a person, and which checks need a look."""
+
+from __future__ import annotations
+
+import statistics
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from labgrade.core import points
+from labgrade.reports import figures, summary
+from labgrade.reports.html import charts
+from labgrade.reports.html import render as page
+from labgrade.reports.html.render import KINDS
+from labgrade.verdict import Outcome
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from labgrade.core.points import Totals
+    from labgrade.core.results import Graded, Report, SubmissionReport
+    from labgrade.reports.figures import CheckFigures
+
+_SLOWEST = 10
+_MOST_WAITING = 200  # lines of what waits; the table of submissions counts all
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _SubmissionRow:
+    submission: SubmissionReport
+    total: Totals
+    counts: Mapping[str, int]
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Waiting:
+    """A check that only a person can settle."""
+
+    who: str
+    task: str
+    check: Graded
+
+
+def render(report: Report) -> str:
+    """The page of a class. It shows all that the report has: hidden checks, facts, names."""
+    rows = [_row(submission) for submission in report.submissions]
+    finals = [row.total.final for row in rows]
+    checks = figures.of_checks(report)
+    faults, manual = _waiting(report, Outcome.FAULT), _waiting(report, Outcome.MANUAL)
+    return page.render(
+        "class.html",
+        script=page.own_script("class.js"),
+        rows=rows,
+        middle=statistics.median(finals) if finals else None,
+        low=min(finals, default=None),
+        high=max(finals, default=None),
+        worth=max((row.total.points for row in rows), default=None),
+        spread=summary.spread,
+        reason=summary.full_reason,
+        compared=summary.compared,
+        chart=_chart(rows),
+        checks=checks,
+        weak=[each for each in checks if figures.doubtful(each)],
+        fewest=figures.FEWEST,
+        faults=faults[:_MOST_WAITING],
+        manual=manual[:_MOST_WAITING],
+        counted=(len(faults), len(manual)),
+        misconceptions=(mistakes := figures.misconceptions(report)),
+        common=[each for each in mistakes if len(each.names) > 1][:1],
+        slowest=_slowest(checks),
+        cut_off=[each for each in checks if each.cut_off],
+        same=figures.same_values(report),
+        notes=report.notes,
+    )
+
+
+def _row(submission: SubmissionReport) -> _SubmissionRow:
+    found = summary.counts(submission)
+    return _SubmissionRow(
+        submission=submission,
+        total=points.settled(submission),
+        counts={kind: sum(found[outcome] for outcome in outcomes) for kind, (_, outcomes) in KINDS.items()},
+        seconds=sum(check.seconds for check in summary.checks(submission)),
+    )
+
+
+def _chart(rows: Sequence[_SubmissionRow]) -> object:
+    shares = [float(row.total.final / row.total.points) for row in rows if row.total.points]
+    title = f"how many of {len(shares):,} submissions earned which share of the points"
+    return charts.distribution(shares, title=title, salt="class") if shares else None
+
+
+def _waiting(report: Report, outcome: Outcome) -> list[_Waiting]:
+    return [
+        _Waiting(who=submission.name, task=task.id, check=check)
+        for submission in report.submissions
+        for task in submission.tasks
+        for check in task.checks
+        if check.verdict.outcome is outcome
+    ]
+
+
+def _slowest(checks: Sequence[CheckFigures]) -> Sequence[CheckFigures]:
+    slow = [each for each in checks if each.seconds[1] > 0]
+    return sorted(slow, key=lambda each: -each.seconds[1])[:_SLOWEST]

@@ -1,0 +1,168 @@
+"""The page of one student: what was reached, what to do next, and each task with its verdicts and pictures."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from markupsafe import Markup
+
+from labgrade.core import points
+from labgrade.core.points import totals
+from labgrade.reports import summary
+from labgrade.reports.html import charts
+from labgrade.reports.html import render as page
+from labgrade.reports.html.render import KINDS
+from labgrade.reports.summary import missing_task
+from labgrade.verdict import PENDING, Outcome
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from labgrade.core.points import Totals
+    from labgrade.core.results import Graded, Report, SubmissionReport, TaskReport
+    from labgrade.reports.summary import MissingTask
+
+_FIRST = 3  # steps that are shown at once; the others are folded away
+_MOST_ROWS = 400
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _TaskView:
+    """A task as the page shows it; its checks are `cards`. `nothing`: what stands there where nothing was handed in."""
+
+    id: str
+    title: str
+    anchor: str
+    total: Totals
+    share: str
+    names: tuple[str, ...]
+    nothing: MissingTask | None
+
+
+def render(report: Report) -> str:
+    """The page of the first submission of a report, which is the only one of a student's.
+
+    What a student may not see is taken out before (`points.for_student`): this shows all of the report.
+    """
+    (submission, *_) = report.submissions
+    total = points.settled(submission)
+    tasks = [_task(task, f"t{number}") for number, task in enumerate(submission.tasks, 1)]
+    cards = {shown.anchor: _cards(task, shown.anchor) for task, shown in zip(submission.tasks, tasks, strict=True)}
+    todo, missing = _steps(submission, tasks)
+    count = summary.counts(submission)
+    return page.render(
+        "student.html",
+        name=submission.name,
+        members=submission.members,
+        handed_in=submission.handed_in,
+        deductions=submission.deductions,
+        remarks=submission.remarks,
+        total=total,
+        spread=summary.spread,
+        tasks=tasks,
+        cards=cards,
+        todo=todo,
+        shown_at_once=_FIRST,
+        missing=missing,
+        waiting=sum(check.verdict.outcome in PENDING for task in submission.tasks for check in task.checks),
+        counts=[(kind, word, sum(count[outcome] for outcome in outcomes)) for kind, (word, outcomes) in KINDS.items()],
+        share=page.percent(total.final / total.points if total.points else 0),
+        share_at_most=page.percent(total.final_at_most / total.points if total.points else 0),
+        notes=report.notes,
+    )
+
+
+def _task(task: TaskReport, anchor: str) -> _TaskView:
+    total = totals(task.checks)
+    return _TaskView(
+        id=task.id,
+        title=task.title,
+        anchor=anchor,
+        total=total,
+        share=page.percent(total.earned / total.points if total.points else 0),
+        names=tuple(check.id for check in task.checks),
+        nothing=missing_task(task),
+    )
+
+
+def _steps(
+    submission: SubmissionReport, tasks: Sequence[_TaskView]
+) -> tuple[list[tuple[Any, ...]], list[tuple[Any, ...]]]:
+    """What to mend, numbered, and what to hand in: anchor, what it is called, what it is worth, what is found."""
+    shown = {(task.lab, task.id): each for task, each in zip(submission.tasks, tasks, strict=True)}
+    todo: list[tuple[Any, ...]] = []
+    missing: list[tuple[Any, ...]] = []
+    for step in summary.steps(submission):
+        task, names = shown[step.task.lab, step.task.id], [check.id for check in step.checks]
+        if task.nothing is not None:
+            item = (task.anchor, task.title, step.points, step.says)
+        else:
+            anchor = f"{task.anchor}-{task.names.index(names[0]) + 1}"
+            item = (_card(anchor), f"{task.title}: {', '.join(names)}", step.points, step.says)
+        if step.missing:
+            missing.append(item)
+        else:
+            todo.append((len(todo), *item))
+    return todo, missing
+
+
+def _card(anchor: str) -> str:
+    return f"c{anchor[1:]}"
+
+
+def _cards(task: TaskReport, anchor: str) -> Markup:
+    """The checks of a task. What was printed, and a note, is shown where it occurs first."""
+    shown: set[str] = set()
+    cards = []
+    for number, graded in enumerate(task.checks, 1):
+        cards.append(_check(graded, _card(f"{anchor}-{number}"), shown))
+        shown |= {graded.printed, *graded.verdict.notes}
+    return Markup("\n").join(cards)
+
+
+def _check(graded: Graded, anchor: str, shown: set[str]) -> Markup:
+    """A check in all its parts; the places that were looked for are many, and stand below the reason."""
+    verdict = graded.verdict
+    notes = tuple(note for note in verdict.notes if note not in shown)
+    printed = "" if graded.printed in shown else graded.printed
+    below = verdict.lines if graded.grids else (*verdict.lines, *verdict.picture)  # grids are drawn
+    return page.fragment(
+        "check.html",
+        anchor=anchor,
+        id=graded.id,
+        outcome=verdict.outcome,
+        bonus=graded.bonus,
+        hidden=graded.hidden,
+        worth=graded.points,
+        earned=graded.earned,
+        origin=graded.answer_from,
+        decision=graded.decision,
+        reason=summary.reason(verdict, bonus=graded.bonus, places=False),
+        looked_for=verdict.looked_for,
+        hint=summary.hint(verdict),
+        example="\n".join(below).strip("\n"),
+        printed=printed,
+        notes=notes,
+        short=verdict.outcome is Outcome.CORRECT and not (notes or printed),
+        chart=_chart(graded, anchor),
+        grids=[(charts.drawn(grid), charts.described(grid)) for grid in graded.grids],
+        rows=graded.rows[:_MOST_ROWS],
+        first_wrong=next((row.name for row in graded.rows if not row.right), ""),
+    )
+
+
+def _chart(graded: Graded, anchor: str) -> Markup | None:
+    """Bars of the first column that has a wrong number; none where no number is wrong."""
+    column = next((row.column for row in graded.rows if not row.right and None not in (row.got, row.expected)), None)
+    if column is None:
+        return None
+    bars = [
+        charts.Bar(name=row.name, got=row.got, expected=row.expected, right=row.right)
+        for row in graded.rows
+        if row.column == column and row.expected is not None
+    ]
+    wrong = [bar for bar in bars if not bar.right]
+    differ = f"{len(wrong):,} differ, first '{wrong[0].name}'"
+    title = f"{column} of {len(bars):,} rows, yours before the expected ones; {differ}"
+    return charts.compared(bars, title=title, unit=column, salt=anchor)

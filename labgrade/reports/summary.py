@@ -1,0 +1,212 @@
+"""What every report says in the same words: points, reasons, what is missing, and what to do first."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from dataclasses import dataclass
+from datetime import datetime
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from labgrade.values import show
+from labgrade.verdict import PENDING, Outcome
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from labgrade.core.points import Totals
+    from labgrade.core.results import Graded, SubmissionReport, TaskReport
+    from labgrade.verdict import ComparedNumber, Verdict
+
+
+def checks(submission: SubmissionReport) -> Iterator[Graded]:
+    """All checks of all tasks."""
+    return (check for task in submission.tasks for check in task.checks)
+
+
+def counts(submission: SubmissionReport) -> Counter[Outcome]:
+    """How many checks ended how: cases of one that ended alike count once, and a bonus that is not there is not missed.
+
+    So a page, a table and the report of one submission say the same numbers.
+    """
+    ended = {
+        (task.id, check.id.partition("[")[0], check.verdict.outcome)
+        for task in submission.tasks
+        for check in task.checks
+        if not (check.bonus and check.verdict.outcome is Outcome.MISSING)
+    }
+    return Counter(outcome for _, _, outcome in ended)
+
+
+def moment(said: str) -> str:
+    """When something was handed in, for people: `2026-11-20 23:59:00 +08:00`; what is no such moment as it is."""
+    try:
+        at = datetime.fromisoformat(said)
+    except ValueError:
+        return said
+    return f"{at:%Y-%m-%d %H:%M:%S} {at.isoformat()[-6:] if at.tzinfo else ''}".rstrip()
+
+
+def points(value: Fraction) -> str:
+    """Points to hundredths: `86.4`."""
+    return show(round(value, 2))
+
+
+def spread(low: Fraction, high: Fraction) -> str:
+    """`86.4`, or `80 to 86.4` while something is pending."""
+    return points(low) if low == high else f"{points(low)} to {points(high)}"
+
+
+def of_points(total: Totals) -> str:
+    """`86.4 / 100`, or `80 to 86.4 / 100`."""
+    return f"{spread(total.earned, total.at_most)} / {points(total.points)}"
+
+
+def reason(verdict: Verdict, *, bonus: bool = False, places: bool = True) -> str:
+    """What was found, in words for the student.
+
+    `bonus`: of a check that costs nothing where it is missing. `places`: with those that an answer was looked for in.
+    """
+    parts = [verdict.reason]
+    if verdict.waits_for:
+        named, waits = ", ".join(map(repr, verdict.waits_for)), verdict.outcome is Outcome.MANUAL
+        first = f"waits for {named}, which a person has to look at first"
+        parts.append(first if waits else f"needs full credit for {named} first")
+    if verdict.looked_for and places:
+        parts.append(f"looked for {'; '.join(verdict.looked_for)}")
+    if verdict.rubric:
+        lines = "; ".join(f"{float(worth):g} for {what}" for worth, what in verdict.rubric)
+        parts.append(f"waits to be marked by a person: {lines}")
+    free = " (a bonus: it costs nothing)" if bonus and verdict.outcome is Outcome.MISSING else ""
+    return "; ".join(filter(None, parts)) + free
+
+
+def full_reason(verdict: Verdict, *, bonus: bool = False) -> str:
+    """The same with the lines below it, and with its picture in characters."""
+    return "\n".join((reason(verdict, bonus=bonus), *verdict.lines, *verdict.picture))
+
+
+def first_line(verdict: Verdict, *, bonus: bool = False) -> tuple[str, bool]:
+    """The first line of what was found, and whether more stands below it; a checker may write several."""
+    first, *others = reason(verdict, bonus=bonus).splitlines() or [""]
+    return first, bool(others or verdict.lines)
+
+
+def hint(verdict: Verdict) -> str:
+    """What may help, in words for the student."""
+    return "; ".join(filter(None, (verdict.hint, *verdict.suggestions)))
+
+
+def facts(verdict: Verdict) -> dict[str, str]:
+    """What staff see of a verdict, by its names."""
+    found = dict(verdict.facts)
+    if verdict.fits:
+        found["fits several misconceptions"] = " / ".join(verdict.fits)
+    found |= {each.name: compared(each) for each in verdict.comparisons}
+    return found | ({"remarks": "; ".join(verdict.remarks)} if verdict.remarks else {})
+
+
+def compared(number: ComparedNumber) -> str:
+    """A number beside the expected one."""
+    return f"got {number.got}; expected {number.expected}"
+
+
+_PLACES = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MissingTask:
+    """A task of which nothing was handed in: the first reason, where all was looked for, what may help; each once."""
+
+    reason: str
+    places: tuple[str, ...]
+    hints: tuple[str, ...]
+
+    @property
+    def sentence(self) -> str:
+        """In a sentence, with the best places: the others are in each check's own reason."""
+        more = len(self.places) - _PLACES
+        others = f" or {more} other {'place' if more == 1 else 'places'}" if more > 0 else ""
+        looked = f"; looked for {', '.join(self.places[:_PLACES])}{others}" if self.places else ""
+        return "; ".join((f"{self.reason}{looked}", *self.hints))
+
+
+def missing_task(task: TaskReport) -> MissingTask | None:
+    """What is said of a task of which nothing was handed in; None where there was something to judge."""
+    missing = [check.verdict for check in task.checks if check.verdict.outcome is Outcome.MISSING]
+    if not missing or any(
+        check.verdict.outcome not in (Outcome.MISSING, Outcome.SKIPPED) or check.decision for check in task.checks
+    ):
+        return None
+    return MissingTask(
+        reason=missing[0].reason,
+        places=_each_once(place for verdict in missing for place in verdict.looked_for),
+        hints=_each_once(each for verdict in missing for each in (verdict.hint, *verdict.suggestions)),
+    )
+
+
+def _each_once(texts: Iterable[str]) -> tuple[str, ...]:
+    return tuple(filter(None, dict.fromkeys(texts)))
+
+
+_LONGEST = 240  # characters of what is said about a step
+_SETTLED = PENDING | {Outcome.SKIPPED}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """Some checks of a task with one thing to do about them. `points` is what they could still earn.
+
+    `missing`: nothing was handed in for them, and `says` may then be empty.
+    """
+
+    task: TaskReport
+    checks: tuple[Graded, ...]
+    points: Fraction
+    says: str
+    missing: bool
+
+    @property
+    def lost(self) -> Fraction:
+        """What the most expensive of its checks costs."""
+        return max(check.points - check.earned for check in self.checks)
+
+
+def steps(submission: SubmissionReport) -> Sequence[Step]:
+    """The steps in the order in which to take them: what is wrong, the most points first, then what is missing.
+
+    Bonus checks and what waits for other checks are none.
+    """
+    found = []
+    for task in submission.tasks:
+        open_checks = [
+            check
+            for check in task.checks
+            if not check.bonus and check.verdict.outcome not in _SETTLED and check.earned < check.points
+        ]
+        nothing = missing_task(task)
+        if nothing is not None and open_checks:
+            found.append(_step(task, open_checks, "; ".join(nothing.hints), missing=True))
+            continue
+        for (missing, says), same in itertools.groupby(sorted(open_checks, key=_said), key=_said):
+            found.append(_step(task, list(same), says, missing=missing))
+    return sorted(found, key=lambda step: (step.missing, Fraction(0) if step.missing else -step.lost))
+
+
+def _step(task: TaskReport, checks: Sequence[Graded], says: str, *, missing: bool) -> Step:
+    points = sum((check.points - check.earned for check in checks), Fraction(0))
+    return Step(task=task, checks=tuple(checks), points=points, says=says, missing=missing)
+
+
+def _said(check: Graded) -> tuple[bool, str]:
+    """What is missing is one thing to do, unless a hint says more; else what the verdict says."""
+    verdict = check.verdict
+    missing = verdict.outcome is Outcome.MISSING
+    return missing, hint(verdict) or ("" if missing else _short(verdict))
+
+
+def _short(verdict: Verdict) -> str:
+    """The reason without what stands below it, and cut: the check itself has all of it."""
+    first, more = first_line(verdict)
+    return f"{first[:_LONGEST]}..." if more or len(first) > _LONGEST else first

@@ -1,0 +1,252 @@
+"""The report for a terminal: what was right, what was not and why, what is missing, what to do first."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from labgrade.core.points import settled, totals
+from labgrade.reports import class_table, summary
+from labgrade.reports.page import Page
+from labgrade.reports.summary import facts, full_reason, hint, missing_task, steps
+from labgrade.values import show
+from labgrade.verdict import PENDING, Outcome, without_value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from rich.console import Console
+
+    from labgrade.core.points import Totals
+    from labgrade.core.results import Graded, Report, SubmissionReport, TaskReport
+    from labgrade.reports.summary import MissingTask
+    from labgrade.verdict import Verdict
+
+# symbol, its stand-in where the encoding lacks it, style
+LOOKS = {
+    Outcome.CORRECT: ("✓", "+", "green"),
+    Outcome.PARTIAL: ("~", "~", "yellow"),
+    Outcome.INCORRECT: ("✗", "x", "red"),
+    Outcome.MISSING: ("-", "-", "magenta"),
+    Outcome.CRASHED: ("!", "!", "red"),
+    Outcome.TIMEOUT: ("!", "!", "red"),
+    Outcome.MEMORY: ("!", "!", "red"),
+    Outcome.OUTPUT: ("!", "!", "red"),
+    Outcome.SKIPPED: (".", ".", "dim"),
+    Outcome.MANUAL: ("?", "?", "cyan"),
+    Outcome.FAULT: ("#", "#", "bold magenta"),
+}
+WORD = max(len(outcome) for outcome in Outcome)
+BODY = 2 + 2 + WORD + 2  # where what is said about a check begins
+LONGEST_ADVICE = 240
+MOST_REMARKS = 5
+LONG_REASON = 60  # characters from which a reason is worth saying only once
+REPEATED = frozenset({Outcome.INCORRECT, Outcome.CRASHED})
+_NONE = Fraction(0)
+ORDINARY_FACTS = frozenset({"got", "expected", "off", "allowed"})
+
+
+def render(report: Report, *, console: Console, staff: bool) -> None:
+    """Print the report. `staff` also sees the facts of each verdict; a student sees what to do first.
+
+    What a student may not see is taken out before (`policy.for_student`): this prints all checks that it is given.
+    """
+    page = Page(console)
+    for note in report.notes:
+        page.paragraph(note, indent=0, label="note: ")
+    for submission in report.submissions:
+        _submission(page, submission, staff=staff)
+    if len(report.submissions) > 1:
+        class_table.show(page, report.submissions)
+
+
+def _submission(page: Page, submission: SubmissionReport, *, staff: bool) -> None:
+    total = settled(submission)
+    page.blank()
+    page.line((submission.name, "bold"), right=(f"{_range(total)} points", "bold"))
+    page.rule()
+    if submission.members and submission.members != (submission.name,):
+        page.paragraph(", ".join(submission.members), indent=2, label="of: ")
+    if submission.handed_in:
+        by = f" ({submission.handed_in_by})" if submission.handed_in_by else ""
+        page.paragraph(f"{summary.moment(submission.handed_in)}{by}", indent=2, label="handed in: ")
+    for remark in submission.remarks[:MOST_REMARKS]:
+        page.paragraph(remark, indent=2, label="left out: ")
+    if len(submission.remarks) > MOST_REMARKS:
+        page.paragraph(f"and {len(submission.remarks) - MOST_REMARKS:,} more", indent=2, label="left out: ")
+    said: dict[str, tuple[str, str]] = {}
+    alone, short = len(submission.tasks) == 1, False
+    for task in submission.tasks:
+        nothing = None if alone else missing_task(task)
+        if nothing is None:
+            _task(page, _said_once(task, said), staff=staff)
+        else:
+            _missing_task(page, task, nothing, first=not short)
+        short = nothing is not None
+    page.blank()
+    page.rule()
+    _left(page, submission, Outcome.MISSING, "missing: ")
+    _left(page, submission, Outcome.MANUAL, "waits to be marked by a person: ")
+    _left(page, submission, Outcome.FAULT, "failed on our side, waits for a person: ")
+    if not staff:
+        page.paragraph(_advice(submission, total), indent=0, label="do first: ")
+    _deductions(page, submission, total)
+    page.line(("total", "bold"), right=(f"{_range(total)} points", "bold"))
+
+
+def _deductions(page: Page, submission: SubmissionReport, total: Totals) -> None:
+    """What was earned, and what late rules take of it."""
+    if not submission.deductions:
+        return
+    page.line(("earned", ""), right=(f"{_range(replace(total, deducted=_NONE, most_deducted=_NONE))} points", ""))
+    for deduction in submission.deductions:
+        page.line(
+            ("late: ", "yellow"), (deduction.why, ""), right=(f"-{_points(deduction.points)} points", "yellow"), hang=6
+        )
+
+
+def _task(page: Page, task: TaskReport, *, staff: bool) -> None:
+    page.blank()
+    page.line((f"{task.id}  ", "bold"), (task.title, ""), right=(_range(totals(task.checks)), "bold"), hang=4)
+    said: set[str] = set()
+    for check in _folded(task.checks):
+        _check(page, check, staff=staff, said=said)
+
+
+def _missing_task(page: Page, task: TaskReport, nothing: MissingTask, *, first: bool) -> None:
+    """A task of which nothing was handed in, and below it the next of that kind."""
+    if first:
+        page.blank()
+    kinds = " (bonus)" if all(check.bonus for check in task.checks) else ""
+    symbol, _, style = LOOKS[Outcome.MISSING]
+    page.line(
+        (f"{task.id}  ", "bold"), (task.title, ""), (kinds, "dim"), right=(_range(totals(task.checks)), "bold"), hang=4
+    )
+    page.line((f"  {symbol} {Outcome.MISSING:<{WORD}}  ", style), (nothing.sentence, "dim"), hang=BODY)
+
+
+def _said_once(task: TaskReport, said: dict[str, tuple[str, str]]) -> TaskReport:
+    """The task without reasons that an earlier check gave: one broken file is mentioned once, not once a check."""
+    checks = []
+    for check in task.checks:
+        verdict, name = check.verdict, check.id.partition("[")[0]
+        reason = full_reason(verdict)
+        where, earlier = said.setdefault(reason, (f"{task.id} {check.id}", f"{task.id} {name}"))
+        worth_it = verdict.outcome is Outcome.CRASHED or len(reason) >= LONG_REASON
+        again = verdict.outcome in REPEATED and worth_it and earlier != f"{task.id} {name}"
+        if again:
+            short = without_value(verdict.outcome, f"the same as for {where}")
+            verdict = replace(short, credit=verdict.credit, facts=facts(verdict), notes=verdict.notes)
+        checks.append(replace(check, verdict=verdict))
+    return replace(task, checks=tuple(checks))
+
+
+def _folded(checks: Iterable[Graded]) -> Iterator[Graded]:
+    """The checks; neighbouring cases of one that say the same are on one line: `other-models[resnet18, vgg11]`."""
+    for (name, *_), same in itertools.groupby(checks, _what_is_said):
+        cases = list(same)
+        if len(cases) == 1:
+            yield cases[0]
+        else:
+            names = ", ".join(case.id.partition("[")[2].removesuffix("]") for case in cases)
+            points, got = sum((case.points for case in cases), _NONE), sum((case.earned for case in cases), _NONE)
+            yield replace(cases[0], id=f"{name}[{names}]", points=points, earned=got)
+
+
+def _what_is_said(check: Graded) -> tuple[str, ...]:
+    verdict = check.verdict
+    for_staff = () if verdict.outcome is Outcome.CORRECT else (str(sorted(facts(verdict).items())),)
+    return (
+        check.id.partition("[")[0],
+        verdict.outcome,
+        full_reason(verdict, bonus=check.bonus),
+        hint(verdict),
+        check.answer_from,
+        *verdict.notes,
+        *for_staff,
+    )
+
+
+def _check(page: Page, check: Graded, *, staff: bool, said: set[str]) -> None:
+    """One check. `said`: the notes of this task that were shown before, and need not be again."""
+    verdict = check.verdict
+    symbol, plain, style = LOOKS[verdict.outcome]
+    mark = symbol if page.can_show(symbol) else plain
+    kinds = [word for word, is_so in (("bonus", check.bonus), ("hidden", check.hidden)) if is_so]
+    reason, below, helps = summary.reason(verdict, bonus=check.bonus), (*verdict.lines, *verdict.picture), hint(verdict)
+    short = verdict.outcome is Outcome.CORRECT and not (reason or below or helps)
+    page.line(
+        (f"  {mark} {verdict.outcome:<{WORD}}  ", style),
+        (check.id, ""),
+        (f" ({', '.join(kinds)})" if kinds else "", "dim"),
+        (f"  from: {check.answer_from}" if short and check.answer_from else "", "dim"),
+        right=(f"{'?' if verdict.outcome in PENDING else _points(check.earned)} / {_points(check.points)}", style),
+        hang=BODY,
+    )
+    if reason:
+        page.paragraph(reason, indent=BODY)
+    if below:
+        page.listing("\n".join(below), indent=BODY)
+    if helps:
+        page.paragraph(helps, indent=BODY, label="hint: ")
+    for note in verdict.notes:
+        if note not in said:
+            page.paragraph(note, indent=BODY, label="note: ")
+    said.update(verdict.notes)
+    if staff and check.decision is not None:
+        own = f"{check.decision.machine.outcome}: {full_reason(check.decision.machine)}"
+        page.paragraph(f"by {check.decision.by}, {check.decision.at}", indent=BODY, label="decided: ", style="dim")
+        page.paragraph(own, indent=BODY, label="labgrade says: ", style="dim")
+    if check.answer_from and not short:
+        page.paragraph(check.answer_from, indent=BODY, label="from: ", style="dim")
+    if staff:
+        _facts(page, verdict)
+
+
+def _facts(page: Page, verdict: Verdict) -> None:
+    """What staff sees: got, expected and the like on one line where the answer was not right, anything else below."""
+    found = facts(verdict)
+    ordinary = [f"{key} {fact}" for key, fact in found.items() if key in ORDINARY_FACTS]
+    if ordinary and verdict.outcome is not Outcome.CORRECT:
+        page.paragraph("; ".join(ordinary), indent=BODY, label="facts: ", style="dim")
+    for key, fact in found.items():
+        if key not in ORDINARY_FACTS:
+            page.paragraph(fact, indent=BODY, label=f"{key}: ", style="dim")
+
+
+def _left(page: Page, submission: SubmissionReport, outcome: Outcome, label: str) -> None:
+    """One line that names all checks with this outcome; a bonus that nobody handed in is not missed."""
+    tasks = []
+    for task in submission.tasks:
+        left = [check for check in task.checks if check.verdict.outcome is outcome]
+        names = [check.id for check in _folded(left) if not (check.bonus and outcome is Outcome.MISSING)]
+        whole = outcome is Outcome.MISSING and missing_task(task) is not None
+        if names:
+            tasks.append(task.id if whole else f"{task.id} ({', '.join(names)})")
+    if tasks:
+        page.line((label, LOOKS[outcome][2]), ("; ".join(tasks), ""), hang=2)
+
+
+def _advice(submission: SubmissionReport, total: Totals) -> str:
+    """What to do first, as the student's page has it: mend what is wrong, then hand in what is missing."""
+    first = next(iter(steps(submission)), None)
+    if first is None:
+        return "nothing, you are done" if total.pending == 0 else "nothing, the rest waits for a person"
+    check = first.checks[0]
+    said = first.says or full_reason(check.verdict, bonus=check.bonus)
+    said = said if len(said) <= LONGEST_ADVICE else f"{said[:LONGEST_ADVICE]}..."
+    worth = f"{_points(first.points)} {'point' if first.points == 1 else 'points'}"
+    names = ", ".join(check.id for check in first.checks)
+    return f"{first.task.id} {names}, worth {worth} more" + (f": {said}" if said else "")
+
+
+def _range(total: Totals) -> str:
+    """`86.4 / 100`, or `80 to 86.4 / 100` while something is pending."""
+    low, high = _points(total.final), _points(total.final_at_most)
+    return f"{low if low == high else f'{low} to {high}'} / {_points(total.points)}"
+
+
+def _points(points: Fraction) -> str:
+    return show(round(points, 2))

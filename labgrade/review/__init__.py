@@ -1,0 +1,1 @@
+"""What people decide: marks, overrides, releases, late days, groups."""

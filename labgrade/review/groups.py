@@ -1,0 +1,156 @@
+"""The report with everybody's name on it: who handed in together, and which hand-in of a group counts."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import replace
+from datetime import UTC, datetime
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from labgrade.review.late import lateness, named
+from labgrade.review.roster import folded
+from labgrade.submissions.names import bare
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from labgrade.core.results import Report, SubmissionReport
+    from labgrade.review.roster import Roster, Student
+    from labgrade.spec.lab import Deadline
+
+_NUMBER = re.compile(r"_(\d+)$")
+_NOT_A_LETTER = re.compile(r"[\W_]+")
+
+
+class Owners:
+    """Looks up students by the name of a submission.
+
+    First among what the roster calls submissions, then among ids, groups and addresses, last among names.
+    """
+
+    def __init__(self, roster: Roster) -> None:
+        self._roster = roster
+        self._indexes: tuple[dict[str, list[Student]], ...] = ({}, {}, {})
+        for student in roster.students:
+            for index, keys in zip(self._indexes, (_called(student), _known_as(student), _named(student)), strict=True):
+                for key in keys - {""}:
+                    index.setdefault(key, []).append(student)
+
+    def of(self, submission: str) -> tuple[Student, ...]:
+        """All of the group whose it is; nobody where the name fits none, or more than one."""
+        found = self.named(submission)
+        return self._roster.members(found[0]) if found else ()
+
+    def named(self, submission: str) -> tuple[Student, ...]:
+        """Whom the name itself means: one student of a group, or all where it is the group's; else nobody."""
+        names = {unicodedata.normalize("NFC", each) for each in (submission, bare(submission))}
+        plain = {folded(name) for name in names}
+        number = _NUMBER.search(submission)
+        wanted = (plain, plain | {number[1]} if number else plain, plain | {_squashed(name) for name in names})
+        for index, keys in zip(self._indexes, wanted, strict=True):
+            found = [student for key in sorted(keys) for student in index.get(key, ())]
+            groups = {student.group or student.id for student in found}
+            if groups:
+                return tuple({student.id: student for student in found}.values()) if len(groups) == 1 else ()
+        return ()
+
+
+def _called(student: Student) -> set[str]:
+    return {folded(student.submission)}
+
+
+def _known_as(student: Student) -> set[str]:
+    return {folded(each) for each in (student.id, student.group, student.email, student.email.partition("@")[0])}
+
+
+def _named(student: Student) -> set[str]:
+    """The name as it is written, and as Canvas writes it: `leeanna` for Anna Lee, family name first."""
+    words = student.name.replace(",", " ").split()
+    turned = {"".join(words[place:] + words[:place]) for place in range(len(words))}
+    return {folded(student.name)} | {_squashed(each) for each in turned}
+
+
+def _squashed(text: str) -> str:
+    return _NOT_A_LETTER.sub("", folded(text))
+
+
+_LONG_AGO = datetime.min.replace(tzinfo=UTC)
+
+
+def grouped(report: Report, roster: Roster, deadlines: Mapping[str, Deadline]) -> Report:
+    """The report with one submission a group, or a student without one, and its `members` (their ids).
+
+    Where a group handed in more than once, the one counts that late rules take least from, and of those the latest;
+    both are named in its remarks. What nobody in the roster owns stays as it is, and is named in the notes.
+    """
+    if not roster.students:
+        return report
+    whose = Owners(roster)
+    owners = {each.name: whose.of(each.name) for each in report.submissions}
+    by_owner: dict[tuple[str, ...], list[SubmissionReport]] = {}
+    for each in report.submissions:
+        ids = tuple(student.id for student in owners[each.name])
+        by_owner.setdefault(ids or ("", each.name), []).append(replace(each, members=ids))
+    counted = tuple(
+        _counted(_told(own, owners[own[0].name], whose), owners[own[0].name], deadlines)
+        if owners[own[0].name]
+        else own[0]
+        for own in by_owner.values()
+    )
+    return replace(report, submissions=counted, notes=(*report.notes, *_notes(report, roster, owners)))
+
+
+def _told(own: list[SubmissionReport], owners: tuple[Student, ...], whose: Owners) -> list[SubmissionReport]:
+    """All hand-ins of a group, with the moments that the roster knows better.
+
+    A moment is that of the hand-in which its student is found by; it is that of any member's where there is only one.
+    """
+    told = []
+    for each in own:
+        known = _moments(whose.named(each.name)) or (_moments(owners) if len(own) == 1 else [])
+        told.append(replace(each, handed_in=max(known).isoformat(), handed_in_by="the roster") if known else each)
+    return told
+
+
+def _moments(students: Iterable[Student]) -> list[datetime]:
+    return [student.handed_in for student in students if student.handed_in is not None]
+
+
+def _counted(
+    own: list[SubmissionReport], owners: tuple[Student, ...], deadlines: Mapping[str, Deadline]
+) -> SubmissionReport:
+    if len(own) == 1:
+        return own[0]
+
+    def order(each: SubmissionReport) -> tuple[bool, Fraction, float]:
+        if not each.handed_in:
+            return (True, Fraction(0), 0)
+        at = datetime.fromisoformat(each.handed_in)
+        labs = {task.lab for task in each.tasks} & deadlines.keys()
+        taken = sum((lateness(deadlines[lab], at, owners).share for lab in labs), Fraction(0))
+        return (False, taken, -(at - _LONG_AGO).total_seconds())
+
+    first, *others = sorted(own, key=order)
+    who = f"group '{owners[0].group}'" if owners[0].group else f"'{owners[0].id}'"
+    why = "the latest of those that cost least" if first.handed_in else "the first by name, as no times are known"
+    because = f"because {who} handed in {len(own)} times and '{first.name}' ({_when(first)}) counts, {why}"
+    left_out = tuple(f"'{each.name}' ({_when(each)}), {because}" for each in others)
+    return replace(first, remarks=(*first.remarks, *left_out))
+
+
+def _when(each: SubmissionReport) -> str:
+    return each.handed_in or "nobody knows when"
+
+
+def _notes(report: Report, roster: Roster, owners: Mapping[str, tuple[Student, ...]]) -> list[str]:
+    strangers = [each.name for each in report.submissions if not owners[each.name]]
+    there = {student.id for found in owners.values() for student in found}
+    absent = [student.id for student in roster.students if student.id not in there]
+    notes = []
+    if strangers:
+        notes.append(f"the roster does not say whose these are; name them under 'submission': {named(strangers)}")
+    if absent:
+        notes.append(f"of the roster, {len(absent):,} handed in nothing: {named(absent)}")
+    return notes

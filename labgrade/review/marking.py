@@ -1,0 +1,120 @@
+"""What waits to be marked, and what a mark is worth: no terminal, no files."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from labgrade.review.apply import EARLIER, NEXT
+from labgrade.review.decisions import Line, Place, Ruling, points
+from labgrade.verdict import Outcome
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from labgrade.core.results import Graded, Report
+
+WHOLE = "the whole check"
+FULL, NONE = "full", "none"
+_POINTS = re.compile(r"\d{1,7}(?:\.\d{1,2})?|\.\d{1,2}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToDecide:
+    """A check that waits for a person, and the rubric that it is marked by."""
+
+    place: Place
+    title: str
+    graded: Graded
+    rubric: tuple[tuple[Fraction, str], ...]
+
+    @property
+    def earlier(self) -> str:
+        """A decision that holds no longer, in words; "" where there was none."""
+        return self.graded.verdict.facts.get(EARLIER, "")
+
+
+class NoPointsError(ValueError):
+    """A text is no number of points that can be given; the message says what can."""
+
+
+def waiting(report: Report, task: str = "") -> list[ToDecide]:
+    """The checks that wait to be marked, question by question; of one `task`, if it is named.
+
+    What waits for another check, or for labgrade itself, is not among them.
+    """
+    found = [
+        (task_.lab, task_.id, number, _to_decide(each.name, task_.lab, task_.id, task_.title, check))
+        for each in report.submissions
+        for task_ in each.tasks
+        if task in ("", task_.id)
+        for number, check in enumerate(task_.checks)
+        if is_open(check)
+    ]
+    return [each for *_, each in sorted(found, key=lambda row: row[:3])]
+
+
+def is_open(check: Graded) -> bool:
+    """Whether a person can mark it now."""
+    return check.verdict.outcome is Outcome.MANUAL and check.once_met is None and NEXT not in check.verdict.facts
+
+
+def _to_decide(submission: str, lab: str, task: str, title: str, check: Graded) -> ToDecide:
+    place = Place(submission=submission, lab=lab, task=task, check=check.id)
+    return ToDecide(place=place, title=title, graded=check, rubric=rubric(check))
+
+
+def rubric(check: Graded) -> tuple[tuple[Fraction, str], ...]:
+    """The lines that a check is marked by; one that has none is marked as a whole."""
+    own = check.to_mark.rubric if check.to_mark is not None else ()
+    return own or ((check.points, WHOLE),)
+
+
+def given(text: str, worth: Fraction) -> Fraction:
+    """The share of a line's points that was typed: `2.5`, `full`, `none`.
+
+    Raises:
+        NoPointsError: it is none, or more than the line is worth.
+    """
+    said = text.strip().lower()
+    if said in {FULL, NONE}:
+        return Fraction(said == FULL)
+    if not worth:
+        message = f"this is worth no points: say '{FULL}' or '{NONE}'"
+        raise NoPointsError(message)
+    if not _POINTS.fullmatch(said):
+        hint = " (a point, no comma)" if re.fullmatch(r"\d+,\d+", said) else ""
+        message = f"'{text.strip()}' is no number of points{hint}: 0 to {points(worth)}, to hundredths, or '{FULL}'"
+        raise NoPointsError(message)
+    if Fraction(said) > worth:
+        message = f"{text.strip()} is more than the {points(worth)} that this is worth"
+        raise NoPointsError(message)
+    return Fraction(said) / worth
+
+
+def mark(
+    place: Place, check: Graded, shares: Sequence[Fraction], *, by: str, comment: str, kind: str = "mark"
+) -> Ruling:
+    """The decision that gives these shares of the lines of a check's rubric."""
+    lines = rubric(check)
+    got = sum((worth * share for (worth, _), share in zip(lines, shares, strict=True)), Fraction(0))
+    credit = got / check.points if check.points else Fraction(all(share == 1 for share in shares))
+    own = check.to_mark is not None and bool(check.to_mark.rubric)
+    return Ruling(
+        place=place,
+        kind="mark" if kind == "mark" else "override",
+        basis=check.basis,
+        worth=check.points,
+        credit=credit,
+        reason=comment.strip(),
+        by=by,
+        machine=f"{check.verdict.outcome} {points(check.earned)}",
+        lines=tuple(
+            Line(what=what, worth=worth, points=worth * share)
+            for (worth, what), share in zip(lines, shares, strict=True)
+        )
+        if own
+        else (),
+    )

@@ -1,0 +1,134 @@
+"""What still waits for a person in a folder of results: one screen."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from labgrade.review import releases
+from labgrade.review.apply import EARLIER, NEXT, RUN
+from labgrade.review.decisions import Place, points
+from labgrade.review.late import named
+from labgrade.review.marking import is_open
+from labgrade.verdict import Outcome
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from labgrade.core.results import Graded, SubmissionReport, TaskReport
+    from labgrade.review.pseudonyms import Pseudonyms
+    from labgrade.review.results import Whole
+
+_MOST = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Open:
+    """One kind of thing that waits: what it is, how often, where first, and what to do about it."""
+
+    what: str
+    count: int
+    where: tuple[str, ...]
+    remedy: str = ""
+
+
+def standing(whole: Whole) -> list[Open]:
+    """Everything that waits for a person, most pressing first. Empty where nothing does."""
+    names = whole.names
+    found = (*_faults(whole, names), *_marks(whole, names), *_others(whole, names))
+    return [each for each in found if each.count]
+
+
+def _checks(whole: Whole) -> Iterator[tuple[SubmissionReport, TaskReport, Graded]]:
+    for submission in whole.staff.submissions:
+        for task in submission.tasks:
+            for check in task.checks:
+                yield submission, task, check
+
+
+def _faults(whole: Whole, names: Pseudonyms) -> Iterator[Open]:
+    """Faults by what failed: one broken checker is one thing to mend, however many students it met."""
+    found: dict[tuple[str, str, str], list[str]] = {}
+    for submission, task, check in _checks(whole):
+        if check.verdict.outcome is Outcome.FAULT:
+            why = check.verdict.facts.get("fault", "")
+            found.setdefault((task.id, check.id.partition("[")[0], why), []).append(names.of(submission.name))
+    for (task_id, name, why), who in sorted(found.items(), key=lambda row: -len(row[1])):
+        yield Open(
+            what=f"labgrade failed in {task_id} {name}: {why}",
+            count=len(who),
+            where=(named(list(dict.fromkeys(who))),),
+            remedy="mend it and grade again, or settle it: labgrade override",
+        )
+
+
+def _marks(whole: Whole, names: Pseudonyms) -> Iterator[Open]:
+    left: Counter[tuple[str, str]] = Counter()
+    all_of: Counter[tuple[str, str]] = Counter()
+    again, runs = [], []
+    for submission, task, check in _checks(whole):
+        name = f"{names.of(submission.name)} {task.id} {check.id}"
+        if EARLIER in check.verdict.facts:
+            again.append(name)
+        if check.verdict.facts.get(NEXT) == RUN:
+            runs.append(name)
+        if is_open(check):
+            left[task.id, check.id] += 1
+        all_of[task.id, check.id] += is_open(check) or check.decision is not None
+    marks = (
+        f"{task} {check}: {count:,} of {all_of[task, check]:,} left" for (task, check), count in sorted(left.items())
+    )
+    yield Open(what="to be marked", count=left.total(), where=tuple(marks), remedy=f"labgrade mark {whole.folder}")
+    said = "decided before, and what it was about changed since"
+    yield Open(what=said, count=len(again), where=tuple(again), remedy="they are among those to be marked")
+    said = "opened by a person's decision, and not graded yet"
+    yield Open(what=said, count=len(runs), where=tuple(runs), remedy=RUN)
+
+
+def _others(whole: Whole, names: Pseudonyms) -> Iterator[Open]:
+    differ = [_differs(whole, names, submission, task, check) for submission, task, check in _checks(whole)]
+    yield Open(
+        what="overridden, and labgrade itself has another opinion since",
+        count=sum(map(bool, differ)),
+        where=tuple(filter(None, differ)),
+        remedy="look at it again: labgrade override, or --undo",
+    )
+    current = {each.name: each for each in whole.staff.submissions}
+    less = [
+        f"{names.of(name)}: {points(found[-1].before)} before, {points(found[-1].now)} now"
+        for name, release in whole.releases.items()
+        if name in current and (found := releases.lowered(release, current[name]))
+    ]
+    yield Open(
+        what="with fewer points than were released",
+        count=len(less),
+        where=tuple(less),
+        remedy=f"labgrade release {whole.folder} --lower --reason ...",
+    )
+    if whole.releases:
+        not_yet = [names.of(name) for name in current if name not in whole.releases]
+        yield Open(what="not released yet", count=len(not_yet), where=tuple(not_yet), remedy="labgrade release")
+
+
+def _differs(whole: Whole, names: Pseudonyms, submission: SubmissionReport, task: TaskReport, check: Graded) -> str:
+    """An override that labgrade's own verdict was another for when it was made; "" where it is the same."""
+    if check.decision is None:
+        return ""
+    ruling = whole.decisions.in_force(Place(submission=submission.name, lab=task.lab, task=task.id, check=check.id))
+    now = f"{check.decision.machine.outcome} {points(check.decision.machine.credit * check.points)}"
+    if ruling is None or ruling.kind != "override" or now == ruling.machine:
+        return ""
+    return f"{names.of(submission.name)} {task.id} {check.id}: was {ruling.machine}, is {now}"
+
+
+def lines(found: list[Open]) -> Iterator[tuple[str, str]]:
+    """What `standing` found as lines with their styles."""
+    for each in found:
+        yield f"{each.count:,} {each.what}", "bold"
+        for where in each.where[:_MOST]:
+            yield f"    {where}", ""
+        if len(each.where) > _MOST:
+            yield f"    and {len(each.where) - _MOST:,} more", "dim"
+        if each.remedy:
+            yield f"  -> {each.remedy}", "cyan"

@@ -1,0 +1,140 @@
+"""Names in place of names: the same for a student in every report, and told by nobody without the key."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import os
+import re
+import secrets
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from labgrade.core.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable
+    from pathlib import Path
+
+    from labgrade.core.results import Report, SubmissionReport
+
+FILE = "names.key"
+_ASIDE = "names.key.off"
+_BYTES = 32
+_SHORTEST = 6  # characters of a pseudonym: 30 bits
+WHEN = "handed in late; when is kept back with the name"
+
+
+class Pseudonyms:
+    """Pseudonyms of these submissions by one key; those that are `known` keep their names.
+
+    They don't change when others come, but where two would be equal.
+    """
+
+    def __init__(self, key: bytes, names: Iterable[str], known: Collection[str] = ()) -> None:
+        digests = {name: _digest(key, name) for name in names}
+        length = _SHORTEST
+        while len({digest[:length] for digest in digests.values()}) < len(digests):
+            length += 1
+        digests = {name: digest for name, digest in digests.items() if name not in known}
+        self._of = {name: f"student-{digest[:length]}" for name, digest in digests.items()}
+        self._names = {pseudonym: name for name, pseudonym in self._of.items()}
+
+    def of(self, name: str) -> str:
+        """What a submission is called."""
+        return self._of.get(name, name)
+
+    def name(self, said: str) -> str:
+        """The submission that is called so; what is no pseudonym stays as it is."""
+        return self._names.get(said, said)
+
+
+def _digest(key: bytes, name: str) -> str:
+    mac = hmac.new(key, name.encode("utf-8", "surrogateescape"), hashlib.sha256).digest()
+    return base64.b32encode(mac).decode("ascii").rstrip("=").lower()
+
+
+def anonymised(report: Report, key: bytes, known: Collection[str] = ()) -> Report:
+    """The report with pseudonyms for names, in an order that tells nothing, without members and times.
+
+    `known` are the submissions that keep their names, since they were released. A name that a student wrote into the
+    work, or into a file's name, stays where it is.
+    """
+    pseudonyms = Pseudonyms(key, [each.name for each in report.submissions], known)
+    hidden = [each for each in report.submissions if each.name not in known]
+    hide = _hider(hidden, pseudonyms)
+    unnamed = sorted((_unnamed(each, pseudonyms, hide) for each in hidden), key=lambda each: each.name)
+    named = [replace(each, remarks=tuple(map(hide, each.remarks))) for each in report.submissions if each.name in known]
+    return replace(report, submissions=(*named, *unnamed), notes=tuple(map(hide, report.notes)))
+
+
+def _unnamed(each: SubmissionReport, pseudonyms: Pseudonyms, hide: Callable[[str], str]) -> SubmissionReport:
+    return replace(
+        each,
+        name=pseudonyms.of(each.name),
+        members=(),
+        handed_in="",
+        handed_in_by="",
+        remarks=tuple(map(hide, each.remarks)),
+        deductions=tuple(replace(cut, why=WHEN) for cut in each.deductions),
+    )
+
+
+def _hider(hidden: Iterable[SubmissionReport], pseudonyms: Pseudonyms) -> Callable[[str], str]:
+    """Replaces the names of submissions and of their members in what labgrade itself says of them."""
+    called = {member: pseudonyms.of(each.name) for each in hidden for member in (*each.members, each.name)}
+    longest = sorted(filter(None, called), key=len, reverse=True)
+    pattern = re.compile("|".join(rf"(?<!\w){re.escape(name)}(?!\w)" for name in longest) or r"(?!)")
+    return lambda text: pattern.sub(lambda found: called[found[0]], text)
+
+
+def key_of(results: Path) -> bytes | None:
+    """The key of a folder of results; None where names are shown.
+
+    Raises:
+        UsageError: there is one that can't be read, or is none.
+    """
+    path = results / FILE
+    try:
+        text = path.read_text(encoding="ascii").strip()
+        key = bytes.fromhex(text)
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as error:
+        message = f"'{path}' can't be read ({error}); without it nobody can tell which pseudonym is whose"
+        raise UsageError(message) from error
+    if len(key) != _BYTES:
+        message = f"'{path}' is no key; put a backup in its place, or delete it to show names again"
+        raise UsageError(message)
+    return key
+
+
+def make_key(results: Path) -> bytes:
+    """The key of a folder of results, made where there is none: readable by its owner alone.
+
+    Raises:
+        UsageError: it can't be written.
+    """
+    key = key_of(results)
+    if key is not None:
+        return key
+    aside = results / _ASIDE
+    if aside.is_file():
+        aside.rename(results / FILE)
+        return key_of(results) or make_key(results)
+    key = secrets.token_bytes(_BYTES)
+    try:
+        descriptor = os.open(results / FILE, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except OSError as error:
+        message = f"'{results / FILE}' could not be written: {error.strerror}"
+        raise UsageError(message) from error
+    with os.fdopen(descriptor, "w", encoding="ascii") as file:
+        file.write(key.hex() + "\n")
+    return key
+
+
+def put_aside(results: Path) -> None:
+    """Show names again; the key is kept, so that pseudonyms are the same if they come back."""
+    if (results / FILE).is_file():
+        (results / FILE).replace(results / _ASIDE)

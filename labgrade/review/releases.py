@@ -1,0 +1,169 @@
+"""What students were shown, and when: a release keeps the view itself, so that nothing changes behind their backs."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import zlib
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from labgrade.core import serialise
+from labgrade.core.errors import UsageError
+from labgrade.core.points import for_student, settled
+from labgrade.core.results import Report, SubmissionReport
+from labgrade.core.text import encodable
+from labgrade.ledger import database, rows
+from labgrade.ledger.database import Ledger
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Release:
+    """What one submission's students were shown. `digest` is of the view; `reason` says why it came after another.
+
+    `final` are all points then, hidden checks and deductions counted: what stands in a gradebook.
+    """
+
+    submission: str
+    view: SubmissionReport
+    final: Fraction
+    by: str
+    reason: str = ""
+    hidden_too: bool = False
+    at: str = ""
+    digest: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lowered:
+    """Points that were released, and that are fewer now: of a `check`, or "" for all of them with deductions."""
+
+    task: str
+    check: str
+    before: Fraction
+    now: Fraction
+
+
+def before(submission: SubmissionReport) -> SubmissionReport:
+    """What a student may see before release, of what labgrade found by itself: no hidden check, no decision."""
+    return _seen(replace(submission, deductions=(), members=(), handed_in="", handed_in_by=""), hidden_too=False)
+
+
+def after(submission: SubmissionReport, *, hidden_too: bool = False) -> SubmissionReport:
+    """What a release shows of a submission: with people's decisions and deductions. Hidden checks only where asked."""
+    return _seen(submission, hidden_too=hidden_too)
+
+
+def released(machine: Report, releases: Mapping[str, Release]) -> Report:
+    """The report that students may see: of each submission what was released, or else what needs no release."""
+    views = (releases[each.name].view if each.name in releases else before(each) for each in machine.submissions)
+    return replace(machine, submissions=tuple(views))
+
+
+def made(submission: SubmissionReport, *, by: str, reason: str = "", hidden_too: bool = False) -> Release:
+    """The release of a submission as it stands."""
+    view = after(submission, hidden_too=hidden_too)
+    final = settled(submission).final
+    return Release(
+        submission=submission.name,
+        view=view,
+        final=final,
+        by=by,
+        reason=reason,
+        hidden_too=hidden_too,
+        digest=hashlib.sha256(_text(view)).hexdigest(),
+    )
+
+
+def lowered(release: Release, now: SubmissionReport) -> list[Lowered]:
+    """Where a submission has fewer points than were released: in checks that were shown, and in all."""
+    none = Fraction(0)
+    points = {(task.id, check.id): check.earned for task in now.tasks for check in task.checks}
+    shown = ((task.id, check) for task in release.view.tasks for check in task.checks)
+    found = [
+        Lowered(task=task, check=check.id, before=check.earned, now=points.get((task, check.id), none))
+        for task, check in shown
+        if points.get((task, check.id), none) < check.earned
+    ]
+    final = settled(now).final
+    return [*found, *([Lowered(task="", check="", before=release.final, now=final)] if final < release.final else [])]
+
+
+def read(results: Path) -> dict[str, Release]:
+    """The last release of each submission.
+
+    Raises:
+        UsageError: they can't be read, or are not what was written.
+    """
+    found = {}
+    columns = "submission, by, at, reason, hidden_too, final, digest, view"
+    if not database.exists(results):
+        return {}
+    with Ledger(results) as ledger:
+        question = f"SELECT {columns} FROM releases WHERE view IS NOT NULL ORDER BY number"  # noqa: S608
+        for submission, by, at, reason, hidden_too, final, kept, packed in ledger.rows(question):
+            text = _unpacked(packed, kept, submission)
+            found[submission] = Release(
+                submission=submission,
+                view=serialise.from_plain(json.loads(text), SubmissionReport),
+                final=Fraction(final),
+                by=by,
+                reason=reason,
+                hidden_too=bool(hidden_too),
+                at=at,
+                digest=kept,
+            )
+    return found
+
+
+def add(results: Path, releases: Iterable[Release]) -> None:
+    """Keep releases with the points that they publish, all or none.
+
+    Raises:
+        UsageError: nothing could be written.
+    """
+    with database.deciding(results) as ledger:
+        for each in releases:
+            text = _text(each.view)
+            values = (
+                *(each.submission, encodable(each.by), each.at or datetime.now(UTC).isoformat(timespec="seconds")),
+                *(encodable(each.reason), int(each.hidden_too), str(each.final)),
+                *(hashlib.sha256(text).hexdigest(), zlib.compress(text)),
+                rows.publish(ledger, each.submission),
+            )
+            columns = "submission, by, at, reason, hidden_too, final, digest, view, published"
+            ledger.write(f"INSERT INTO releases ({columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", *values)  # noqa: S608
+
+
+def _seen(submission: SubmissionReport, *, hidden_too: bool) -> SubmissionReport:
+    """Without how long things took, which is another each time and no result."""
+    tasks = tuple(
+        replace(
+            task,
+            checks=tuple(replace(check, seconds=0.0, hidden=check.hidden and not hidden_too) for check in task.checks),
+        )
+        for task in submission.tasks
+    )
+    (view,) = for_student(Report(submissions=(replace(submission, tasks=tasks),))).submissions
+    return view
+
+
+def _text(view: SubmissionReport) -> bytes:
+    return json.dumps(serialise.plain(view), ensure_ascii=False, sort_keys=True).encode("utf-8", "surrogatepass")
+
+
+def _unpacked(packed: bytes, kept: str, submission: str) -> bytes:
+    try:
+        text = zlib.decompress(packed)
+    except zlib.error:
+        text = b""
+    if hashlib.sha256(text).hexdigest() != kept:
+        message = f"what was released to '{submission}' is damaged in '{database.NAME}'; put a backup in its place"
+        raise UsageError(message)
+    return text

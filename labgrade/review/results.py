@@ -1,0 +1,97 @@
+"""A folder of results with everything that people decided: what staff see, and what students may see."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from labgrade.ledger.read import report_of
+from labgrade.review import decisions, handed_in_times, pseudonyms, releases, roster
+from labgrade.review.apply import decided
+from labgrade.review.decisions import Decisions
+from labgrade.review.groups import grouped
+from labgrade.review.late import with_late
+from labgrade.review.pseudonyms import Pseudonyms, anonymised
+from labgrade.review.roster import Roster
+from labgrade.spec import course, load
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from labgrade.core.results import Report
+    from labgrade.review.releases import Release
+    from labgrade.spec.lab import Deadline
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Whole:
+    """A folder of results, read: `machine` is labgrade's report alone, `staff` the one with all that people decided.
+
+    `key` is set where names are kept back from staff.
+    """
+
+    folder: Path
+    machine: Report
+    staff: Report
+    decisions: Decisions = field(default_factory=Decisions)
+    releases: Mapping[str, Release] = field(default_factory=dict)
+    key: bytes | None = None
+
+    @property
+    def shown(self) -> Report:
+        """What staff may see: with pseudonyms for names where these are kept back, until they are released."""
+        return self.staff if self.key is None else anonymised(self.staff, self.key, self.releases)
+
+    @property
+    def students(self) -> Report:
+        """What students may see: of each what was released to them, or else what needs no release.
+
+        Of a group the hand-in that counts; under pseudonyms where names are kept back, until it is released.
+        """
+        counts = {each.name for each in self.staff.submissions}
+        seen = releases.released(self.machine, self.releases).submissions
+        named = (replace(each, name=self.names.of(each.name)) for each in seen if each.name in counts)
+        return replace(self.machine, submissions=tuple(named))
+
+    @property
+    def names(self) -> Pseudonyms:
+        """How submissions are called for staff, and which is meant by what they say."""
+        names = [each.name for each in self.staff.submissions]
+        return Pseudonyms(self.key or b"", names, names if self.key is None else self.releases)
+
+
+def read(folder: Path, roster_file: Path | None = None) -> Whole:
+    """Read a folder of results, with the rules and the roster of the course around us.
+
+    Raises:
+        UsageError: there are no results, or decisions that can't be read.
+        SpecError: a lab.yaml or the roster is wrong.
+    """
+    machine = handed_in_times.noted(report_of(folder), folder)
+    here = Path.cwd()
+    specs, root = course.folders(here)
+    deadlines = load.deadlines(specs)
+    found = roster_file or roster.find(root)
+    if found is not None and found.is_relative_to(here):
+        found = found.relative_to(here)
+    students = roster.read(found, _labs(specs, machine)) if found is not None else Roster()
+    rulings = decisions.read(folder)
+    return Whole(
+        folder=folder,
+        machine=machine,
+        staff=in_force(machine, rulings, deadlines, students),
+        decisions=rulings,
+        releases=releases.read(folder),
+        key=pseudonyms.key_of(folder),
+    )
+
+
+def in_force(report: Report, rulings: Decisions, deadlines: Mapping[str, Deadline], students: Roster) -> Report:
+    """Labgrade's report with what people decided: first the points, then whose they are, then what lateness takes."""
+    return with_late(grouped(decided(report, rulings), students, deadlines), deadlines, students)
+
+
+def _labs(specs: Path, report: Report) -> set[str]:
+    graded = {task.lab for each in report.submissions for task in each.tasks}
+    return graded | {path.parent.name for path in load.files(specs)}

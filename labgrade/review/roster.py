@@ -1,0 +1,269 @@
+"""Who takes the course: `roster.yaml` or `roster.csv` beside `specs/`, with groups and extensions."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+import unicodedata
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from labgrade.core.errors import Mark, SpecError, SpecFinding, did_you_mean
+from labgrade.files import validate, yaml
+from labgrade.spec import lab as late_rules
+from labgrade.spec.lab import MOMENT_LIKE, SPAN_LIKE, NoMomentError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from pathlib import Path
+
+    from labgrade.core.task import Schema
+
+FILES = ("roster.yaml", "roster.csv")
+Extension: TypeAlias = timedelta | datetime
+_WORDS = ("id", "name", "group", "email", "submission", "handed_in", "extension")
+_OF_LAB = re.compile(r"extension[ :](?P<lab>.+)")
+_TEXT: Schema = {"type": "string", "minLength": 1}
+_SCHEMA: Schema = {
+    "title": "a roster",
+    "type": "object",
+    "additionalProperties": False,
+    "required": ["students"],
+    "properties": {
+        "students": {
+            "type": "array",
+            "items": {
+                "title": "a student",
+                "type": "object",
+                "additionalProperties": False,
+                "required": ["id"],
+                "properties": {
+                    **{word: _TEXT for word in _WORDS if word != "extension"},
+                    "extension": {
+                        "if": {"type": "object"},
+                        "then": {"additionalProperties": _TEXT, "minProperties": 1},
+                        "else": _TEXT,
+                    },
+                },
+            },
+        }
+    },
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Student:
+    """A student. `submission` is what their hand-in is called, where it is called neither by id, name nor group.
+
+    `handed_in` is when, where staff know it better than the files. `extensions` are by lab; "" is any other.
+    """
+
+    id: str
+    name: str = ""
+    group: str = ""
+    email: str = ""
+    submission: str = ""
+    handed_in: datetime | None = None
+    extensions: Mapping[str, Extension] = field(default_factory=dict)
+    mark: Mark | None = field(default=None, repr=False, compare=False)
+
+    def extension(self, lab: str) -> Extension | None:
+        """What was granted for a lab."""
+        return self.extensions.get(lab, self.extensions.get(""))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Roster:
+    """All students."""
+
+    students: tuple[Student, ...] = ()
+
+    def members(self, student: Student) -> tuple[Student, ...]:
+        """The student's group; the student alone without one."""
+        if not student.group:
+            return (student,)
+        return tuple(each for each in self.students if each.group == student.group)
+
+
+def folded(text: str) -> str:
+    """A name without what people write differently: case, spaces, how accents are composed."""
+    return " ".join(unicodedata.normalize("NFC", text).casefold().split())
+
+
+# ---- reading ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _StudentRow:
+    """What is said of one student, and where each of it stands."""
+
+    said: Mapping[str, str]
+    extensions: Mapping[str, str]
+    places: Mapping[str, Mark]
+    start: Mark
+
+    def place(self, key: str) -> Mark:
+        return self.places.get(key, self.start)
+
+
+def find(root: Path) -> Path | None:
+    """The course's roster, if it has one.
+
+    Raises:
+        SpecError: it has two.
+    """
+    there = [root / name for name in FILES if (root / name).is_file()]
+    if len(there) > 1:
+        raise SpecError(
+            [SpecFinding(Mark(str(there[1]), 1, 1), f"there is a '{there[0].name}', too; keep one of them")]
+        )
+    return there[0] if there else None
+
+
+def read(path: Path, labs: Iterable[str] | None = None) -> Roster:
+    """Read a roster, .yaml or .csv. `labs`: those that an extension may name.
+
+    Raises:
+        SpecError: with every finding, each at its place.
+    """
+    try:
+        text = path.read_bytes().decode("utf-8-sig")
+    except OSError as error:
+        raise SpecError([SpecFinding(Mark(str(path), 1, 1), f"this can't be read: {error.strerror}")]) from None
+    except UnicodeDecodeError as error:
+        said = f"this is not UTF-8 (byte {error.start}); in Excel, save it as 'CSV UTF-8'"
+        raise SpecError([SpecFinding(Mark(str(path), 1, 1), said)]) from None
+    rows = list(_from_csv(text, str(path)) if path.suffix == ".csv" else _from_yaml(text, str(path)))
+    found = list(_findings(rows, None if labs is None else list(labs)))
+    if found:
+        raise SpecError(found)
+    return Roster(students=tuple(map(_student, rows)))
+
+
+def _from_yaml(text: str, file: str) -> Iterator[_StudentRow]:
+    loaded = yaml.load(text, file)
+    if found := validate.number_findings(loaded) + validate.findings(_SCHEMA, loaded):
+        raise SpecError(found)
+    data: Any = loaded.data
+    for index, student in enumerate(data["students"]):
+        here = ("students", index)
+        given = student.get("extension", {})
+        whole = isinstance(given, str)
+        places = {key: loaded.mark((*here, key)) for key in student}
+        places |= {} if whole else {f"extension {lab}": loaded.mark((*here, "extension", lab)) for lab in given}
+        said = {key: value for key, value in student.items() if key != "extension"}
+        yield _StudentRow(said, {"": given} if whole else given, places, loaded.mark(here))
+
+
+def _from_csv(text: str, file: str) -> Iterator[_StudentRow]:
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter(text))
+    heads = [head.strip() for head in next(reader, [])]
+    top = Mark(file, 1, 1)
+    labs = {head: match["lab"].strip() for head in heads if (match := _OF_LAB.fullmatch(head))}
+    found = [SpecFinding(top, _unknown(head)) for head in heads if head not in _WORDS and head not in labs and head]
+    found += [
+        SpecFinding(top, f"two columns are called '{head}'") for head in {h for h in heads if h and heads.count(h) > 1}
+    ]
+    if "id" not in heads:
+        found.append(SpecFinding(top, "there is no column 'id'; the first line names the columns"))
+    if found:
+        raise SpecError(found)
+    line = reader.line_num
+    for cells in reader:
+        start, line = Mark(file, line + 1, 1), reader.line_num
+        row = {head: cell.strip() for head, cell in zip(heads, cells, strict=False) if head and cell.strip()}
+        if not row:
+            continue
+        given = {labs.get(head, ""): cell for head, cell in row.items() if head in labs or head == "extension"}
+        said = {head: cell for head, cell in row.items() if head in _WORDS and head != "extension"}
+        yield _StudentRow(said, given, {}, start)
+
+
+def _delimiter(text: str) -> str:
+    """What Excel puts between cells depends on the country."""
+    first = text.partition("\n")[0]
+    return max(",;\t", key=first.count)
+
+
+def _unknown(head: str) -> str:
+    known = ", ".join(_WORDS)
+    return f"there is no column '{head}' in a roster{did_you_mean(head, _WORDS) or f'; there is {known}'}"
+
+
+def _findings(rows: list[_StudentRow], labs: list[str] | None) -> Iterator[SpecFinding]:
+    ids: dict[str, _StudentRow] = {}
+    for row in rows:
+        who = row.said.get("id", "")
+        if not who:
+            yield SpecFinding(row.start, "this student has no 'id'")
+            continue
+        earlier = ids.setdefault(folded(who), row)
+        if earlier is not row:
+            yield SpecFinding(row.place("id"), _twice(who, earlier, row))
+        yield from _times(row, labs)
+    yield from _shared(rows)
+    groups = {folded(row.said.get("group", "")): row for row in rows}
+    for key, row in ids.items():
+        if key in groups and key:
+            place = groups[key].place("group")
+            yield SpecFinding(place, f"a student has the id '{row.said['id']}', so no group can be called that, too")
+
+
+def _twice(who: str, earlier: _StudentRow, row: _StudentRow) -> str:
+    groups = [each.said.get("group", "") for each in (earlier, row)]
+    if groups[0] != groups[1]:
+        one, other = (f"'{group}'" if group else "no group" for group in groups)
+        return f"'{who}' is in two groups: in {one} on line {earlier.start.line}, in {other} here; keep one"
+    return f"'{who}' is already given on line {earlier.start.line}"
+
+
+def _shared(rows: list[_StudentRow]) -> Iterator[SpecFinding]:
+    """What only one student, or one group, can have."""
+    for key in ("email", "submission"):
+        seen: dict[str, _StudentRow] = {}
+        for row in rows:
+            value = row.said.get(key, "")
+            first = seen.setdefault(folded(value), row) if value else row
+            same = key == "submission" and first.said.get("group") and first.said.get("group") == row.said.get("group")
+            if first is not row and not same and first.said.get("id") != row.said.get("id"):
+                other = f"'{first.said.get('id')}' (line {first.start.line})"
+                yield SpecFinding(row.place(key), f"the {key} '{value}' is that of {other}, too")
+
+
+def _times(row: _StudentRow, labs: list[str] | None) -> Iterator[SpecFinding]:
+    if said := row.said.get("handed_in"):
+        try:
+            late_rules.moment(said)
+        except NoMomentError as error:
+            yield SpecFinding(row.place("handed_in"), str(error))
+    for lab, text in row.extensions.items():
+        place = row.place(f"extension {lab}" if lab else "extension")
+        if lab and labs is not None and lab not in labs:
+            yield SpecFinding(place, f"there is no lab '{lab}'{did_you_mean(lab, labs)}")
+        try:
+            _extension(text)
+        except NoMomentError as error:
+            yield SpecFinding(place, str(error))
+
+
+def _extension(text: str) -> Extension:
+    found = late_rules.span(text)
+    if found is not None:
+        return found
+    if not re.match(r"\d{4}-", text):
+        message = f"'{text}' is no extension: write {SPAN_LIKE}, or {MOMENT_LIKE}"
+        raise NoMomentError(message)
+    return late_rules.moment(text)
+
+
+def _student(row: _StudentRow) -> Student:
+    said = dict(row.said)
+    moment = said.pop("handed_in", "")
+    return Student(
+        **said,
+        handed_in=late_rules.moment(moment) if moment else None,
+        extensions={lab: _extension(text) for lab, text in row.extensions.items()},
+        mark=row.start,
+    )

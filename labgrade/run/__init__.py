@@ -1,0 +1,1 @@
+"""One submission, or a class, through everything."""

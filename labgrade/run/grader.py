@@ -1,0 +1,196 @@
+"""One submission through everything. The only caller of the rooms around it; pytest and the CLI are its two callers."""
+
+from __future__ import annotations
+
+import copy
+import tempfile
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Self, cast
+
+from labgrade.answers.reader.reader import Reader
+from labgrade.answers.run import Runs
+from labgrade.core.errors import FaultError, UsageError
+from labgrade.core.results import SubmissionReport
+from labgrade.core.task import LiteralValue
+from labgrade.cpp.build import Builder
+from labgrade.diagnosis.explain import companions
+from labgrade.diagnosis.probe import typed
+from labgrade.files.cache import cache_folder
+from labgrade.judging import by_hand
+from labgrade.judging.items import items, sources
+from labgrade.judging.judge import with_parameters
+from labgrade.run.task import TaskGrading
+from labgrade.sandbox.host import working_copy
+from labgrade.sandbox.runner import Runner
+from labgrade.subjects.provide import provide
+from labgrade.truth import measure
+from labgrade.truth.measure import Measurer
+from labgrade.truth.oracle import Oracle
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from labgrade.core.results import Submission
+    from labgrade.core.task import Check, Limits, Source, SubjectSpec, Task
+    from labgrade.judging.judge import Expect, Judging
+    from labgrade.spec.course import Course
+    from labgrade.verdict import Verdict
+
+_REFUSED = (
+    "nothing protects you from the submissions' code; grade in a virtual machine, or say --unsafe if you trust it"
+)
+_UNSAFE = (
+    "unsafe: others' code was run with nothing around it, which --unsafe allowed; verdicts may have been tampered with"
+)
+
+
+class Grader:
+    """What a whole run shares: the course, the oracle of expected values, the runner of students' code.
+
+    Use as a context manager, so that the processes behind it end. `torch_home` is offered to students' code; `shared`:
+    where to find another grader's servers. `secret`: more folders that no student's code may see. `runner`,
+    `reader` and `oracle` are others in tests.
+    """
+
+    def __init__(
+        self,
+        course: Course,
+        *,
+        runner: Runner | None = None,
+        reader: Reader | None = None,
+        oracle: Oracle | None = None,
+        torch_home: Path | None = None,
+        shared: Path | None = None,
+        secret: Iterable[Path] = (),
+    ) -> None:
+        self.course = course
+        hidden = (course.root, *course.folders, cache_folder(), *secret)
+        self.runner = runner or Runner(secret=hidden, torch_home=torch_home, shared=shared)
+        self.reader = reader or Reader(self.runner)
+        self.runs = Runs(self.runner, provide, Builder(self.runner, cache_folder() / "builds"), self.reader)
+        self.oracle = oracle or Oracle(course.quantities)
+        self.measurer = Measurer(course.quantities, self.runner)
+        self._store = tempfile.TemporaryDirectory(prefix="labgrade-store-")
+        self.store = Path(self._store.name)
+        self._digest: tuple[Submission, str] | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self, written: Mapping[str, str] | None = None) -> None:
+        """Stop the processes behind the run, then delete remembered values that something else changed meanwhile.
+
+        `written`: what the other processes of the run wrote (`oracle.memory.written`).
+        """
+        self.stop()
+        self.oracle.memory.discard_changes({**self.oracle.memory.written, **(written or {})})
+
+    def stop(self) -> None:
+        """Stop the processes behind the run."""
+        self.oracle.close()
+        self.runs.close()
+        self.runner.close()
+        self._store.cleanup()
+
+    def protected_by(self, *, unsafe: bool) -> tuple[str, ...]:
+        """What protects the grader from submissions: the first lines of a report.
+
+        Raises:
+            UsageError: nothing does, and `unsafe` does not allow that.
+        """
+        protection = self.runner.protection
+        if protection.tier != "D":
+            return protection.lines
+        if not unsafe:
+            raise UsageError("\n".join((*protection.lines, _REFUSED)))
+        return (_UNSAFE, *protection.lines)
+
+    def prepare(self, tasks: Iterable[Task]) -> None:
+        """Take in the expected values that are remembered. Once a run, before the first student's code runs.
+
+        Nothing that a student's code writes over them then has an effect on this run.
+        """
+        if not self.oracle.recalled:
+            self.oracle.memory.watch()
+            parts = [item for task in tasks for item in items(task)]
+            asked = (each for item in parts for each in (*sources(item), *companions(item, self.course.quantities)))
+            self.oracle.recall(asked)
+
+    def forget(self) -> None:
+        """Let go of all that belongs to the submissions graded so far: memory does not grow with a class."""
+        self.runs.close()
+        self.reader.forget()
+        self.measurer.forget()
+        for kept in self.store.iterdir():
+            working_copy.discard(kept) if kept.is_dir() else kept.unlink()
+
+    def keeping_in(self, folder: Path) -> Grader:
+        """The same grader, but that what functions write is kept in this folder, which is the caller's to delete."""
+        other = copy.copy(self)
+        other.store = folder
+        return other
+
+    def grade(self, tasks: Iterable[Task], submission: Submission) -> SubmissionReport:
+        """Every task of one submission."""
+        tasks = list(tasks)
+        self.prepare(tasks)
+        return report_of(submission, [TaskGrading(self, task, submission) for task in tasks])
+
+    def digest(self, submission: Submission) -> str:
+        """A digest of all that was handed in, read once while one goes on with the same."""
+        if self._digest is None or self._digest[0] is not submission:
+            self._digest = submission, by_hand.files_digest(submission)
+        return self._digest[1]
+
+    def judging_of(
+        self, task: Task, check: Check, subject: SubjectSpec | None, submission: Submission | None = None
+    ) -> tuple[Judging, Expect]:
+        """What a check is judged with: its checker with parameters, and how its expected values are computed.
+
+        `submission` is whose file a quantity is computed of, where the subject is one that students hand in.
+
+        Raises:
+            FaultError: from the second, where a value can't be computed or does not fit the answer's type.
+            UnfitError: from the second, where the student's own file can't be analysed.
+        """
+        kind = task.answers[check.answer].type if check.measured is None else None
+        if check.checker is None:  # pragma: no cover - a validated spec has a checker where nothing is marked by hand
+            message = f"the check '{check.id}' has no checker"
+            raise FaultError(message)
+        entry = self.course.checkers.get(check.checker.name)
+        function = cast("Callable[..., Verdict]", entry.load())
+        judging = with_parameters(function, entry.parameters, check.checker.parameters, kind)
+        plain = partial(self.value_of, subject=subject, submission=submission, limits=task.limits)
+        return judging, lambda source: typed(plain(source), kind)
+
+    def value_of(
+        self, source: Source, *, subject: SubjectSpec | None, submission: Submission | None, limits: Limits
+    ) -> object:
+        """What a source comes to, as plain data.
+
+        Raises:
+            FaultError: it can't be computed.
+            UnfitError: the student's own file can't be analysed.
+        """
+        if isinstance(source, LiteralValue):
+            return source.value
+        if subject is None or (subject.handed_in and submission is None):
+            message = f"the quantity '{source.quantity}' has no subject"
+            raise FaultError(message)
+        if subject.handed_in and submission is not None:
+            own = measure.find(submission, subject.handed_in)
+            return self.measurer.value(source, own, subject, limits)
+        return self.oracle.value(source, subject)
+
+
+def report_of(submission: Submission, gradings: Iterable[TaskGrading]) -> SubmissionReport:
+    """The report of one submission from its gradings."""
+    return SubmissionReport(
+        name=submission.name,
+        tasks=tuple(grading.report() for grading in gradings),
+        remarks=submission.refused,
+    )

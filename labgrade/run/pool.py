@@ -1,0 +1,145 @@
+"""Processes that work off a list side by side, and talk to us while they do.
+
+Where the system forks, they begin with all that we have loaded. They end with us, however we end.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import multiprocessing
+import os
+import signal
+import sys
+from collections import deque
+from multiprocessing.connection import wait
+from typing import TYPE_CHECKING, Any, Self, cast
+
+from labgrade.run.events import WorkerLost
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from multiprocessing.connection import Connection
+
+    # What a process does: `work(conversation, argument)`, until there is nothing left.
+    Work = Callable[["Conversation", Any], None]
+
+_PR_SET_PDEATHSIG = 1
+_TRIES = 2
+
+
+class Conversation:
+    """A worker's end of the line."""
+
+    def __init__(self, line: Connection) -> None:
+        self._line = line
+
+    def tell(self, message: object) -> None:
+        """Say something, and go on."""
+        self._line.send(("told", message))
+
+    def ask(self, question: str) -> Any:
+        """Say something, and wait for the answer."""
+        self._line.send(("asked", question))
+        return self._line.recv()
+
+    def jobs(self) -> Iterator[Any]:
+        """One job after the other, until there are no more."""
+        while True:
+            self._line.send(("next", None))
+            job = self._line.recv()
+            if job is None:
+                return
+            yield job
+
+
+class Pool:
+    """Runs `work` in `size` processes. Use as a context manager: no process outlives it."""
+
+    def __init__(self, size: int, work: Work, argument: object) -> None:
+        self._context: Any = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
+        self._work, self._argument = work, argument
+        self._running: dict[Connection, Any] = {}
+        for _ in range(size):
+            self._start()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for process in self._running.values():
+            process.kill()
+        for line, process in self._running.items():
+            process.join()
+            line.close()
+        self._running.clear()
+
+    @property
+    def processes(self) -> list[int]:
+        """The numbers of the processes."""
+        return [process.pid for process in self._running.values()]
+
+    def run(self, jobs: Iterable[Any], answer: Callable[[str], Any]) -> Iterator[Any]:
+        """Have all jobs done. What the workers tell meanwhile, None each second, and what was `WorkerLost`.
+
+        `answer` answers what they ask.
+        """
+        waiting = deque(jobs)
+        doing: dict[Connection, Any] = {}
+        tries: dict[Any, int] = {}
+        while self._running:
+            ready = cast("list[Connection]", wait(list(self._running), timeout=1.0))
+            if not ready:
+                yield None
+            for line in ready:
+                try:
+                    kind, message = line.recv()
+                except (EOFError, OSError):
+                    lost = self._bury(line, doing.pop(line, None), waiting, tries)
+                    if lost is not None:
+                        yield lost
+                    continue
+                if kind == "told":
+                    yield message
+                elif kind == "asked":
+                    line.send(answer(message))
+                else:
+                    doing.pop(line, None)
+                    job = waiting.popleft() if waiting else None
+                    line.send(job)
+                    if job is not None:
+                        doing[line] = job
+
+    def _start(self) -> None:
+        ours, theirs = self._context.Pipe()
+        others = [*self._running, ours]
+        process = self._context.Process(target=_begin, args=(self._work, self._argument, theirs, others, os.getpid()))
+        process.start()
+        theirs.close()
+        self._running[ours] = process
+
+    def _bury(self, line: Connection, job: Any, waiting: deque[Any], tries: dict[Any, int]) -> WorkerLost | None:
+        """A process is gone: one that had nothing left to do, or one whose job another takes over."""
+        process = self._running.pop(line)
+        process.join()
+        line.close()
+        if job is None and not process.exitcode:
+            return None
+        tries[job] = tries.get(job, 0) + 1
+        given_up = job is None or tries[job] >= _TRIES
+        if not given_up:
+            waiting.appendleft(job)
+        if waiting and tries.get(None, 0) < _TRIES:
+            self._start()
+        return WorkerLost(job, process.exitcode) if given_up else None
+
+
+def _begin(work: Work, argument: object, line: Connection, others: list[Connection], parent: int) -> None:
+    """In the process: Ctrl-C is our parent's to hear, and its end is ours."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != parent:
+            os._exit(1)
+        for other in others:  # inherited; as long as one of us holds it, its owner's end is not noticed
+            other.close()
+    work(Conversation(line), argument)

@@ -1,0 +1,139 @@
+"""What a class run shows while it goes on: how far it is, the time left, the slowest check, how the verdicts fall."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
+from rich.text import Text
+
+from labgrade.core.text import excerpt
+from labgrade.ledger.book import Recorded
+from labgrade.run.events import Started, SubmissionDone
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from types import TracebackType
+    from typing import Self
+
+    from rich.console import Console, RenderableType
+
+    from labgrade.run.events import Event
+
+_LONGEST = 400
+_REFRESH_SECONDS = 0.2
+_LINE_SECONDS = 30.0
+_MINUTE = 60
+_SETTLED = 3  # submissions that were run, before the time that others take is guessed
+
+
+class _Bar(Progress):
+    """A bar with lines below it, which are cut where they do not fit."""
+
+    said: tuple[str, ...] = ()
+
+    def get_renderables(self) -> Iterable[RenderableType]:
+        """The bar, and the lines."""
+        yield self.make_tasks_table(self.tasks)
+        for line in self.said:
+            yield Text(line, no_wrap=True, overflow="ellipsis")
+
+
+class Shown:
+    """Hears the events of a run. On a terminal a bar; elsewhere a line now and then. Use as a context manager."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._bar = _Bar(
+            TextColumn("{task.description}", markup=False),
+            BarColumn(),
+            TaskProgressColumn(),
+            TextColumn("{task.fields[done]}", markup=False),
+            console=console,
+            auto_refresh=False,  # no thread: processes are forked while it shows
+            disable=not console.is_terminal,
+        )
+        self._task = self._bar.add_task("grading", total=None, done="")
+        self._outcomes: Counter[str] = Counter()
+        self._slowest = (0.0, "")
+        self._submissions = self._checks = 0
+        self._done = 0
+        self._ran: set[str] = set()
+        self._finished_running = 0
+        self._began = time.monotonic()
+        self._running_since = 0.0
+        self._shown = self._lined = self._began
+
+    def __enter__(self) -> Self:
+        self._bar.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._show()
+        self._bar.refresh()
+        self._bar.stop()
+
+    def hear(self, event: Event) -> None:
+        """Something happened, or a second went by."""
+        match event:
+            case Started(submissions=number, checks=checks):
+                self._submissions, self._checks = number, checks
+                self._bar.update(self._task, total=checks, done=self._of())
+            case Recorded():
+                self._enter(event)
+            case SubmissionDone(who=who):
+                self._done += 1
+                self._finished_running += who in self._ran
+                self._ran.discard(who)
+                self._bar.update(self._task, done=self._of())
+            case str():
+                self._bar.update(self._task, description=event)
+                self._bar.refresh()
+        self._now_and_then()
+
+    def _enter(self, entered: Recorded) -> None:
+        self._outcomes[entered.outcome] += 1
+        self._bar.update(self._task, completed=min(self._outcomes.total(), self._checks))
+        if not entered.ran:
+            return
+        self._running_since = self._running_since or time.monotonic()
+        self._ran.add(entered.who)
+        if entered.seconds > self._slowest[0]:
+            self._slowest = (entered.seconds, f"{entered.place[1]} {entered.place[2]} of {entered.who}")
+
+    def _now_and_then(self) -> None:
+        now = time.monotonic()
+        if self._console.is_terminal:
+            if now - self._shown >= _REFRESH_SECONDS:
+                self._shown = now
+                self._show()
+                self._bar.refresh()
+        elif now - self._lined >= _LINE_SECONDS:
+            self._lined = now
+            said = "; ".join((f"{self._of()} submissions", *self.said()))
+            self._console.print(excerpt(said, _LONGEST), markup=False)
+
+    def _show(self) -> None:
+        self._bar.said = tuple(excerpt(line, _LONGEST) for line in self.said())
+
+    def _of(self) -> str:
+        return f"{min(self._done, self._submissions):,} of {self._submissions:,}"
+
+    def said(self) -> tuple[str, ...]:
+        """The time left, the verdicts so far, and the slowest check; what is not known yet is left out."""
+        counts = ", ".join(f"{number:,} {outcome.lower()}" for outcome, number in self._outcomes.most_common())
+        seconds, where = self._slowest
+        slowest = f"slowest {seconds:.1f} s: {where}" if where else ""
+        return tuple(filter(None, (self._left(), counts, slowest)))
+
+    def _left(self) -> str:
+        """From those that had to be run: what is remembered takes no time."""
+        if self._finished_running < _SETTLED or self._done >= self._submissions:
+            return ""
+        each = (time.monotonic() - self._running_since) / self._finished_running
+        left = each * (self._submissions - self._done)
+        return f"about {left / _MINUTE:.0f} min left" if left >= _MINUTE else f"about {left:.0f} s left"

@@ -1,0 +1,226 @@
+"""One task of one submission: its answers, obtained once, and its checks, each judged once."""
+
+from __future__ import annotations
+
+import time
+import traceback
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Protocol, cast
+
+from labgrade.answers import obtain
+from labgrade.answers.question import Question, about
+from labgrade.answers.reader.asks import Ask, without_files
+from labgrade.core.errors import FaultError
+from labgrade.core.results import Answer, NoAnswer, TaskReport
+from labgrade.core.text import encodable
+from labgrade.diagnosis.counterexample import judged, memory, plan_of
+from labgrade.diagnosis.explain import with_explanation
+from labgrade.diagnosis.probe import ProbeGrader, Trials, judged_value, typed
+from labgrade.judging import by_hand
+from labgrade.judging.graded import Judged, fault, graded_so_far, waiting, with_points
+from labgrade.judging.items import fresh_subject, items, with_fresh
+from labgrade.judging.judge import judge
+from labgrade.judging.needs import resolve
+from labgrade.spec import course
+from labgrade.truth.measure import UnfitError, files_given
+from labgrade.verdict import Outcome, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from fractions import Fraction
+
+    from labgrade.core.results import Answered, Graded, Submission
+    from labgrade.core.task import Check, Counterexample, Limits, Source, SubjectSpec, Task
+    from labgrade.judging.graded import Book
+    from labgrade.judging.items import Item
+    from labgrade.values import Value
+
+
+class TaskGrader(ProbeGrader, Protocol):
+    """What of `grader.TaskGrader` a task needs."""
+
+    def digest(self, submission: Submission) -> str:
+        """A digest of all that was handed in."""
+
+    def value_of(
+        self, source: Source, *, subject: SubjectSpec | None, submission: Submission | None, limits: Limits
+    ) -> object:
+        """What a source comes to, as plain data."""
+
+
+class TaskGrading:
+    """One task of one submission. Each answer is obtained once, each item judged once, in whatever order one asks.
+
+    `book` knows what need not be done again. `decided` tells the credit that a person gave a check of this submission,
+    or None; what needs the check goes by it. Without `explains` nobody is told what a wrong number is.
+    """
+
+    def __init__(
+        self,
+        grader: TaskGrader,
+        task: Task,
+        submission: Submission,
+        book: Book | None = None,
+        *,
+        decided: Callable[[Graded], Fraction | None] = lambda _: None,
+        explains: bool = True,
+    ) -> None:
+        self._grader = grader
+        self._book = book
+        self._decided = decided
+        self._explains = explains
+        self.task = task
+        self.submission = course.without_kit(submission)
+        self.items = {item.id: item for item in items(task)}
+        model = about(task.subject)
+        asks = (ask for each in task.answers.values() for ask in obtain.asks(each, model))
+        grader.reader.expect(self.submission, asks)
+        self._graded: dict[str, Graded] = {}
+        self._answers: dict[tuple[str, str], Answered] = {}
+        self._verdicts: dict[str, Verdict] = {}  # labgrade's own, whatever a check needs
+        self._credits: dict[str, Fraction] = {}  # what people gave
+
+    def report(self) -> TaskReport:
+        """All items, graded."""
+        return TaskReport(
+            lab=self.task.lab,
+            id=self.task.id,
+            title=self.task.title,
+            points=self.task.points,
+            checks=tuple(self.graded(name) for name in self.items),
+        )
+
+    def graded(self, name: str) -> Graded:
+        """The item called `name`, graded. Never raises for what a student did; what is labgrade's fault is a FAULT."""
+        if name not in self._graded:
+            item = self.items[name]
+            first = self._first(item)
+            if first is not None and first.outcome is Outcome.SKIPPED:
+                own = graded_so_far(item, Judged(verdict=first, basis=self._grader.digest(self.submission)))
+            else:
+                own = self._book.graded(item, self._own) if self._book is not None else self._own(item)
+                self._verdicts[name] = own.verdict
+                own = own if first is None else waiting(own, first)
+            self._graded[name] = with_points(own, item)
+            credit = self._decided(self._graded[name])
+            if credit is not None:
+                self._credits[name] = credit
+            if self._book is not None:
+                self._book.enter(item, self._graded[name], list(self.items).index(name))
+        return self._graded[name]
+
+    def _own(self, item: Item) -> Graded:
+        """What the submission's answer to an item comes to, whatever it needs."""
+        start = time.perf_counter()
+        found = self._guarded(item)
+        answer = self._answers.get(_key(item.check.answer, item.subject if item.check.cases else None))
+        return replace(
+            graded_so_far(item, replace(found, basis=found.basis or self._grader.digest(self.submission))),
+            printed=encodable(answer.printed) if answer is not None else "",
+            seconds=time.perf_counter() - start,
+        )
+
+    def _guarded(self, item: Item) -> Judged:
+        try:
+            return self._judge(item)
+        except UnfitError as error:
+            return Judged(verdict=error.verdict)
+        except FaultError as error:
+            return Judged(verdict=fault(str(error)))
+        except Exception as error:  # noqa: BLE001 - whatever of ours fails must not cost a student a point
+            frame = traceback.extract_tb(error.__traceback__)[-1]
+            return Judged(verdict=fault(f"{type(error).__name__}: {error} ({frame.filename}:{frame.lineno})"))
+
+    def _first(self, item: Item) -> Verdict | None:
+        """The verdict where another check has to be right first, and is not."""
+        if not item.check.needs:
+            return None
+        for name, other in self.items.items():
+            if other.check.id in item.check.needs:
+                self.graded(name)
+        needs = {name: each.check.needs for name, each in self.items.items()}
+        return resolve(needs, self._verdicts, self._credits)[item.id].verdict()
+
+    def _judge(self, item: Item) -> Judged:
+        check = item.check
+        if check.counterexample:
+            verdict, origin = self._searched(check)
+            return Judged(verdict=verdict, origin=origin)
+        answer = self._answer(check.answer, item.subject if check.cases else None)
+        verdict, shown, basis = self._verdict(item, answer), None, ""
+        if answer.remarks or answer.notes:
+            verdict = replace(verdict, remarks=answer.remarks, notes=(*verdict.notes, *answer.notes))
+        if check.by_hand or isinstance(answer, NoAnswer):
+            shown = by_hand.to_mark(answer, partial(self._passages, check.answer))
+        if isinstance(answer, Answer) and isinstance(answer.value, str):
+            basis = by_hand.text_digest(answer.value)
+        return Judged(verdict=verdict, origin=answer.origin, basis=basis, to_mark=shown)
+
+    def _verdict(self, item: Item, answer: Answered) -> Verdict:
+        check, grader = item.check, self._grader
+        waits = isinstance(answer, Answer) or answer.verdict.outcome is Outcome.MANUAL
+        if check.by_hand and waits:
+            return by_hand.waiting(item, answer, partial(self._answer, live_only=False), self._right)
+        if isinstance(answer, NoAnswer):
+            return answer.verdict
+        judging, expect = grader.judging_of(self.task, check, item.subject, self.submission)
+        call = check.measured
+        value = judged_value(grader, self.task, call, item.subject, answer) if call else answer.value
+        verdict = self._on_fresh_input(judge(check, value, judging, expect, computed=answer.computed), item, answer)
+        if not self._explains:
+            return verdict
+        return with_explanation(verdict, value, item, grader.oracle, grader.course.quantities)
+
+    def _on_fresh_input(self, verdict: Verdict, item: Item, answer: Answer) -> Verdict:
+        """The verdict, with the function that earned it called on another input where its tensors depend on one."""
+        grader, check = self._grader, item.check
+        subject = fresh_subject(self.task, item, self.submission.name, grader.course.key) if verdict.credit else None
+        if subject is None:
+            return verdict
+        other = self._answer(check.answer, subject)
+        if isinstance(other, NoAnswer):
+            # A file that was handed in beside the function: what is judged was not computed by a call.
+            return verdict if other.verdict.outcome is Outcome.MISSING else with_fresh(verdict, other.verdict)
+        if other.origin != answer.origin:
+            return verdict
+        judging, expect = grader.judging_of(self.task, check, subject, self.submission)
+        return with_fresh(verdict, judge(check, other.value, judging, expect, computed=True))
+
+    def _searched(self, check: Check) -> tuple[Verdict, str]:
+        """What came of looking for the smallest network on which a function is wrong."""
+        trials = Trials(self._grader, self.task, check, self.submission)
+        plan = plan_of(self.task, cast("Counterexample", check.counterexample))
+        return judged(trials, plan, [memory(self.task, check, trials.content())])
+
+    def _right(self, source: Source, subject: SubjectSpec | None, name: str) -> Value:
+        plain = self._grader.value_of(source, subject=subject, submission=self.submission, limits=self.task.limits)
+        return typed(plain, self.task.answers[name].type)
+
+    def _passages(self, name: str) -> tuple[str, ...]:
+        """The parts of the hand-in in which an answer is looked for."""
+        wanted = self.task.answers[name]
+        ask = Ask(wanted="passages", kind=wanted.type, forms=tuple(map(without_files, wanted.forms)))
+        found: tuple[str, ...] = self._grader.reader.ask(self.submission, ask)
+        return found
+
+    def _answer(self, name: str, case: SubjectSpec | None, *, live_only: bool = True) -> Answered:
+        """The answer for the task's own subject, or for a case, which only live forms can give."""
+        key = _key(name, case, live_only=live_only)
+        if key not in self._answers:
+            wanted, subject = self.task.answers[name], case or self.task.subject
+            question = Question(
+                wanted=wanted,
+                submission=self.submission,
+                subject=subject,
+                model=files_given(self._grader.oracle, wanted, subject, self.submission),
+                live_only=live_only and case is not None,
+                limits=self.task.limits,
+            )
+            self._answers[key] = obtain.obtain(question, self._grader)
+        return self._answers[key]
+
+
+def _key(name: str, case: SubjectSpec | None, *, live_only: bool = True) -> tuple[str, str]:
+    """Which answer it is. Options are a mapping, so a subject has no hash."""
+    return name, f"{live_only} {case!r}"

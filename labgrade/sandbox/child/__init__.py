@@ -1,0 +1,1 @@
+"""Everything that runs inside the jail, beside students' code."""

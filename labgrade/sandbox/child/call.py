@@ -1,0 +1,203 @@
+"""One job within the child: load the student's file, find the function, call it, pack what it returns.
+
+What is said of an exception is the student's own line, never a frame of labgrade's. The code that runs can forge
+all of this, and all that can be gained is another value or another message.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+import inspect
+import linecache
+import sys
+from importlib.machinery import SourceFileLoader
+from itertools import islice
+from pathlib import Path
+from types import GeneratorType
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from labgrade.sandbox.child.plain_data import convert
+from labgrade.sandbox.child.surroundings import Surroundings
+from labgrade.sandbox.child.wire import RefusedError, pack
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from types import ModuleType
+
+Event: TypeAlias = dict[str, object]
+NO_PLACE: Event = {"message": "", "where": "", "code": "", "inside": ""}
+_MESSAGE_CHARS = 2000
+_RELATIVE = "attempted relative import with no known parent package"
+
+
+def raised(error: BaseException, folder: Path, phase: str) -> Event:
+    """An exception in plain words, whatever it does to keep from being described."""
+    event: Event = {**NO_PLACE, "event": "raised", "phase": phase, "kind": "exception", "memory": False}
+    try:
+        event["kind"] = str.__str__(type(error).__name__)[:100]
+        event["memory"] = _is_out_of_memory(error)
+        event.update(_place(error, folder))
+        text = error.msg if isinstance(error, SyntaxError) else str(error)
+        event["message"] = str.__str__(text)[:_MESSAGE_CHARS]
+        if event["kind"] == "ImportError" and event["message"] == _RELATIVE:
+            event["message"] = (
+                f"{_RELATIVE}; the file is imported by itself: write `import name`, not `from . import name`"
+            )
+    except BaseException:  # noqa: BLE001
+        event["message"] = "(its message cannot be shown)"
+    return event
+
+
+def _is_out_of_memory(error: BaseException) -> bool:
+    return isinstance(error, MemoryError) or (isinstance(error, RuntimeError) and "DefaultCPUAllocator" in str(error))
+
+
+def _place(error: BaseException, folder: Path) -> Event:
+    """The last line of the student's own that the exception went through."""
+    if isinstance(error, SyntaxError) and error.filename and Path(error.filename).is_relative_to(folder):
+        own = Path(error.filename).relative_to(folder).as_posix()
+        return {"where": f"{own}:{error.lineno}", "code": (error.text or "").strip()[:200], "inside": ""}
+    found: Event = {}
+    trace = error.__traceback__
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        if Path(code.co_filename).is_relative_to(folder):
+            own = Path(code.co_filename).relative_to(folder).as_posix()
+            line = linecache.getline(code.co_filename, trace.tb_lineno).strip()[:200]
+            inside = "" if code.co_name == "<module>" else code.co_name
+            found = {"where": f"{own}:{trace.tb_lineno}", "code": line, "inside": inside}
+        trace = trace.tb_next
+    return found
+
+
+MODULE = "student_file"
+_MOST_NAMES = 200
+_MOST_YIELDED = 1 << 22
+
+
+def call(job: Mapping[str, Any], values: Mapping[str, object], folder: Path) -> bytes:
+    """Call a function with values in order. The frame tells what came of it."""
+    return using(job, tuple(values), folder, lambda function: function(*values.values()))
+
+
+def using(
+    job: Mapping[str, Any], names: tuple[str, ...], folder: Path, use: Callable[[Callable[..., object]], object]
+) -> bytes:
+    """The frame of what `use` makes of the function that a job names; it is called with values of these `names`."""
+    around = Surroundings(job["torch_home"])
+    event = _used(job, names, folder, use)
+    return _packed({**event, "seeded": around.seeded})
+
+
+def call_each(job: Mapping[str, Any], several: Sequence[Mapping[str, object]], folder: Path) -> bytes:
+    """The frame of what the function returned for each of several, up to the first call that does not return."""
+    return each(job, folder, [functools.partial(_called, values) for values in several])
+
+
+def _called(values: Mapping[str, object], function: Callable[..., object]) -> object:
+    return _listed(function(*values.values()))
+
+
+def each(job: Mapping[str, Any], folder: Path, uses: Sequence[Callable[[Callable[..., object]], object]]) -> bytes:
+    """The frame of what each of `uses` makes of the function, up to the first that fails: that is tried by itself."""
+    around = Surroundings(job["torch_home"])
+    return _packed({**_uses(job, folder, uses), "seeded": around.seeded})
+
+
+def _uses(job: Mapping[str, Any], folder: Path, uses: Sequence[Callable[[Callable[..., object]], object]]) -> Event:
+    try:
+        function = vars(_load(folder, job["file"]))[job["function"]]
+    except BaseException as error:  # noqa: BLE001
+        return raised(error, folder, "import")
+    said: list[object] = []
+    for use in uses:
+        try:
+            said.append(use(function))
+        except BaseException:  # noqa: BLE001 - what is wrong with it is told when it is called by itself
+            break
+    return {"event": "returned", "value": said}
+
+
+class UnfitValueError(Exception):
+    """What the function did, or is, can be no answer: the message follows its name."""
+
+
+def _used(
+    job: Mapping[str, Any], names: tuple[str, ...], folder: Path, use: Callable[[Callable[..., object]], object]
+) -> Event:
+    try:
+        module = _load(folder, job["file"])
+    except BaseException as error:  # noqa: BLE001 - SystemExit and KeyboardInterrupt are the student's here
+        return raised(error, folder, "import")
+    there = vars(module)
+    if job["function"] not in there:
+        functions = [name for name, item in there.items() if type(name) is str and callable(item)]
+        return {"event": "missing", "names": [name[:80] for name in functions[:_MOST_NAMES]]}
+    function = there[job["function"]]
+    problem = _unfit(function, names)
+    if problem:
+        return {"event": "unfit", "problem": problem}
+    try:
+        value = _listed(use(function))
+    except UnfitValueError as error:
+        return {"event": "unfit", "problem": str(error)}
+    except BaseException as error:  # noqa: BLE001
+        return raised(error, folder, "call")
+    return {"event": "returned", "value": value}
+
+
+def _listed(value: object) -> object:
+    """What a generator yields, as far as it goes: so what it raises is told with the student's own line."""
+    return list(islice(value, _MOST_YIELDED)) if type(value) is GeneratorType else value
+
+
+def _load(folder: Path, file: str) -> ModuleType:
+    """Import a file by its path. Its folder comes last in the search path: a torch.py beside it shadows nothing."""
+    path = folder / file
+    sys.argv[:] = [str(path)]
+    sys.path += dict.fromkeys([str(path.parent), str(folder)])
+    loader = SourceFileLoader(MODULE, str(path))
+    spec = importlib.util.spec_from_file_location(MODULE, path, loader=loader)
+    if spec is None:
+        raise ImportError(file)
+    linecache.getlines(str(path))  # read now: the file may be gone when a line of it is to be shown
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[MODULE] = module
+    loader.exec_module(module)
+    return module
+
+
+def _unfit(function: Any, names: tuple[str, ...]) -> str:
+    """Why `function` can't be called with that many arguments, or nothing."""
+    if not callable(function):
+        return f"is of type {type(function).__name__}, not a function"
+    try:
+        signature = inspect.signature(function)
+    except Exception:  # noqa: BLE001 - a callable without a readable signature is called as it is
+        return ""
+    try:
+        signature.bind(*names)
+    except TypeError:
+        own = [name for name, item in signature.parameters.items() if item.default is inspect.Parameter.empty]
+        by_name = [name for name in own if signature.parameters[name].kind is inspect.Parameter.KEYWORD_ONLY]
+        if by_name:
+            return f"takes '{by_name[0][:60]}' by name only, the task gives it by position: take out the *"
+        count = f"{len(own)} argument{'' if len(own) == 1 else 's'}" if own else "no argument"
+        named = f" ({', '.join(own)[:200]})" if own else ""
+        return f"takes {count}{named}, the task gives {len(names)}: {', '.join(names)}"
+    return ""
+
+
+def _packed(event: Event) -> bytes:
+    try:
+        return pack(event, convert)
+    except RefusedError as error:
+        where = error.where.removeprefix("['value']")
+        return _packed({"event": "refused", "problem": error.problem, "where": where})
+    except MemoryError:
+        return _packed({**NO_PLACE, "event": "raised", "phase": "call", "kind": "MemoryError", "memory": True})
+    except BaseException as error:  # noqa: BLE001 - an item of the student's may raise while it is looked at
+        name = type(error).__name__
+        event = {"event": "refused", "problem": f"something that raised {name} when it was read", "where": ""}
+        return _packed(event)

@@ -1,0 +1,67 @@
+"""Functions of students that are about files: what one writes, and what one says of each of several."""
+
+from __future__ import annotations
+
+import functools
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from labgrade.core.arguments import GIVEN_FOLDER, SAVE_TO, TRANSFORMED
+from labgrade.sandbox.child import call
+from labgrade.sandbox.child.wire import RawArray
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+MODEL = "model_path"
+_UNWRITTEN = f"returned without writing the file that {SAVE_TO} names"
+
+
+def write(job: Mapping[str, Any], folder: Path) -> bytes:
+    """Call a function that writes a file: the value is an array of its bytes, or its size alone where it is too large.
+
+    `given`: the names of what it gets, in order. `subjects`: for each subject further values by name, and its model's
+    path within the folder of files. With `several`, the value is a list, up to the first call that fails.
+    """
+    contents = [functools.partial(_content, job, folder, values, model) for values, model in job["subjects"]]
+    if job["several"]:
+        return call.each(job, folder, contents)
+    return call.using(job, tuple(job["given"]), folder, contents[0])
+
+
+def _content(
+    job: Mapping[str, Any], folder: Path, values: Mapping[str, Any], model: str, function: Callable[..., object]
+) -> RawArray:
+    target = Path(tempfile.mkdtemp(), job["name"])
+    path = str(folder / GIVEN_FOLDER / model) if model else None
+    known = {**values, SAVE_TO: str(target), MODEL: path}
+    function(*[known[name] for name in job["given"]])
+    if not target.is_file():
+        raise call.UnfitValueError(_UNWRITTEN)
+    size = target.stat().st_size
+    if size > job["most"]:
+        return RawArray("<i8", (1,), size.to_bytes(8, "little"))
+    data = target.read_bytes()
+    return RawArray("|u1", (len(data),), data)
+
+
+def verify(job: Mapping[str, Any], folder: Path) -> bytes:
+    """Call a function for each of several files beside an original. The value: what it said of each, by name.
+
+    `original` and `files` lie in the folder of files.
+    """
+    return call.using(job, tuple(job["given"]), folder, functools.partial(_verdicts, job, folder / GIVEN_FOLDER))
+
+
+def _verdicts(job: Mapping[str, Any], files: Path, function: Callable[..., object]) -> dict[str, str]:
+    said = {}
+    for name in job["files"]:
+        known = {MODEL: str(files / job["original"]), TRANSFORMED: str(files / name)}
+        try:
+            result: Any = function(*[known[word] for word in job["given"]])
+            right, wrong = result == True, result == False  # noqa: E712 - of numpy and torch, too
+            said[name] = "accepted" if right else "rejected" if wrong else "neither true nor false"
+        except Exception as error:  # noqa: BLE001 - each file is tried
+            said[name] = f"failed: {type(error).__name__}"
+    return said

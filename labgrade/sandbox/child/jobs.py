@@ -1,0 +1,72 @@
+"""The kinds of jobs that a child does: each makes a frame from its arguments, on the copy of a hand-in in a folder."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from labgrade.sandbox.child import call, files, measure, script
+from labgrade.sandbox.child.script import Snapshot
+from labgrade.sandbox.child.wire import RawArray, pack, refuse_object
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+    from pathlib import Path
+
+
+Arguments: TypeAlias = "Mapping[str, Any]"
+
+
+def run(job: Arguments, folder: Path) -> bytes:
+    """The frame: `ran` with the exit code (minus a signal) and the files written, or `unstarted` with the reason."""
+    before = Snapshot(folder)
+    os.environ["PATH"] = os.path.dirname(sys.executable) + os.pathsep + os.environ["PATH"]  # noqa: PTH120 - text
+    try:
+        process = subprocess.Popen(job["command"], cwd=folder, stdin=subprocess.DEVNULL)
+        code = process.wait()
+    except (OSError, ValueError) as error:
+        problem = getattr(error, "strerror", None) or str(error)
+        return pack({"event": "unstarted", "problem": problem}, refuse_object)
+    written, left_out = before.changed()
+    files = {name: RawArray("|u1", (len(data),), data) for name, data in written.items()}
+    return pack({"event": "ran", "code": code, "files": files, "left_out": left_out}, refuse_object)
+
+
+def _call(job: Arguments, values: Mapping[str, object], folder: Path) -> bytes:
+    return call.call(job, _with_path(values, folder / job["model"]), folder)
+
+
+def _calls(job: Arguments, values: Mapping[str, Any], folder: Path) -> bytes:
+    paired = zip(values["each"], job["models"], strict=True)
+    return call.call_each(job, [_with_path(one, folder / model) for one, model in paired], folder)
+
+
+KINDS: Mapping[str, Callable[[Arguments, Mapping[str, Any], Path], bytes]] = {
+    "call": _call,
+    "calls": _calls,
+    "write": lambda job, _, folder: files.write(job, folder),
+    "verify": lambda job, _, folder: files.verify(job, folder),
+    "script": lambda job, _, folder: script.run(job, folder),
+    "program": lambda job, _, folder: run(job, folder),
+    "measure": lambda job, _, folder: measure.measure(job, folder),
+}
+
+
+_trusted: dict[str, Callable[[Arguments, Path], Iterable[bytes]]] = {}
+
+
+def add(name: str, function: Callable[[Arguments, Path], Iterable[bytes]]) -> None:
+    """Let children of this server do one more thing, by trusted code alone, that makes a frame after the other."""
+    _trusted[name] = function
+
+
+def do(job: Arguments, values: Mapping[str, object], folder: Path) -> Iterable[bytes]:
+    """The frames that tell what came of a job on the copy of a hand-in in `folder`: one, but of trusted code."""
+    trusted = _trusted.get(job["kind"])
+    return trusted(job, folder) if trusted is not None else (KINDS[job["kind"]](job, values, folder),)
+
+
+def _with_path(values: Mapping[str, object], path: Path) -> Mapping[str, object]:
+    return {**values, "model_path": str(path)} if "model_path" in values else values

@@ -1,0 +1,77 @@
+"""A measurement within the child: trusted code of `reference/` reads one file of a student's. None of theirs runs."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import sys
+import traceback
+import types
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from labgrade.sandbox.child.plain_data import convert
+from labgrade.sandbox.child.wire import RefusedError, pack
+from labgrade.sandbox.jail.places import trusted_place
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+_PROBLEM_CHARS = 2000
+
+
+def measure(job: Mapping[str, Any], folder: Path) -> bytes:
+    """The frame: `measured` with plain data, `rejected` for a ValueError, `broke` for whatever else is raised."""
+    try:
+        function, folder = _function(Path(job["file"]), job["function"]), _themselves(folder)
+        value = function(folder / job["artifact"], **job["parameters"])
+        if job["several"]:
+            value = [value, *_values(function, folder, job["several"])]
+        return pack({"event": "measured", "value": value}, convert)
+    except ValueError as error:
+        return _told("rejected", str(error))
+    except MemoryError:
+        return _told("starved", "")
+    except RefusedError as error:
+        return _told("broke", f"it returned {error}")
+    except BaseException as error:  # noqa: BLE001 - whatever it is, it is ours to look at
+        frame = traceback.extract_tb(error.__traceback__)[-1]
+        return _told("broke", f"{type(error).__name__}: {error} ({Path(frame.filename).name}:{frame.lineno})")
+
+
+def _values(
+    function: Callable[..., object], folder: Path, several: Iterable[tuple[str, Mapping[str, Any]]]
+) -> Iterator[object]:
+    """The value of each of several files, up to the first that has none: that is told when it is measured by itself."""
+    with contextlib.suppress(Exception):
+        for name, parameters in several:
+            yield function(folder / name, **parameters)
+
+
+def _themselves(folder: Path) -> Path:
+    """The folder in which the files lie themselves. The jail links large ones, all to one folder.
+
+    What reads a model takes a link in place of its external data for a way out of the model's folder.
+    """
+    for path in folder.rglob("*"):
+        if path.is_symlink():
+            return path.readlink().parents[len(path.relative_to(folder).parts) - 1]
+    return folder
+
+
+def _told(event: str, problem: str) -> bytes:
+    return pack({"event": event, "problem": problem[:_PROBLEM_CHARS]}, convert)
+
+
+def _function(file: Path, name: str) -> Callable[..., object]:
+    """Import a file as a part of a package of its folder, so that it finds its private neighbours."""
+    in_jail = Path(trusted_place(str(file.parent)))
+    if in_jail.is_dir():
+        file = in_jail / file.name
+    package = f"labgrade_{file.parent.name}"
+    if package not in sys.modules:
+        module = types.ModuleType(package)
+        module.__path__ = [str(file.parent)]
+        sys.modules[package] = module
+    function: Callable[..., object] = getattr(importlib.import_module(f"{package}.{file.stem}"), name)
+    return function

@@ -1,0 +1,132 @@
+"""What of torch, numpy and the standard library counts as plain data: known by identity, never by `isinstance`.
+
+Of a student's own types only those count whose parts have names: named tuples and dataclasses.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter, OrderedDict, defaultdict
+from itertools import islice
+from types import GeneratorType, MappingProxyType
+from typing import Any, NoReturn
+
+from labgrade.sandbox.child.wire import DTYPES, FRAME_BYTES, INT_DIGITS, RawArray, RefusedError, refuse, type_name
+
+_MAPPINGS = (OrderedDict, Counter, defaultdict, MappingProxyType)
+_LAZY: tuple[type, ...] = (
+    GeneratorType,
+    map,
+    zip,
+    filter,
+    enumerate,
+    reversed,
+    type({}.keys()),
+    type({}.values()),
+    type({}.items()),
+)
+_MOST_ITEMS = 1 << 22
+_PLAIN = "numbers, text, lists, dicts or tensors"
+_NUMPY_SCALARS = (
+    *("bool_", "byte", "ubyte", "short", "ushort", "intc", "uintc", "int_", "uint", "longlong", "ulonglong"),
+    *("float16", "float32", "float64", "str_"),
+)
+
+
+def convert(item: object) -> object:
+    """What an object means in plain data; the items within it are left for the next call.
+
+    Raises:
+        RefusedError: it means none; says its type, and what to return instead.
+    """
+    for known in (_from_standard_library, _from_numpy, _from_torch, _from_numbers, _from_named_parts):
+        plain = known(item)
+        if plain is not None:
+            return plain
+    name = type_name(item)
+    article = "an" if name[:1].lower() in "aeiou" else "a"
+    instead = next((f"{kind.__name__}(...) of it" for kind in (int, float, str) if kind in type(item).__mro__), "")
+    problem = f"{article} {name}, which is not plain data; return {instead or _PLAIN}"
+    raise RefusedError(problem)
+
+
+def _from_standard_library(item: Any) -> object:
+    kind = type(item)
+    if kind in _MAPPINGS:
+        return dict(item.items())
+    if kind is range:
+        return list(item[:_MOST_ITEMS])
+    if kind in _LAZY:
+        return list(islice(item, _MOST_ITEMS))
+    if kind is type:
+        return str.__str__(item.__name__)
+    if kind is set or kind is frozenset:
+        refuse(f"a {kind.__name__}, which has no order; return a list, or its length")
+    return None
+
+
+def _from_numbers(item: Any) -> object:
+    """A Decimal or a Fraction that is a whole number, or as near as a float comes to it."""
+    kind = type(item)
+    decimal, fractions = sys.modules.get("decimal"), sys.modules.get("fractions")
+    if decimal is not None and kind is decimal.Decimal:
+        whole = item.is_finite() and item.adjusted() < INT_DIGITS and item == item.to_integral_value()
+        return int(item) if whole else float(item)
+    if fractions is not None and kind is fractions.Fraction:
+        return item.numerator if item.denominator == 1 else item.numerator / item.denominator
+    return None
+
+
+def _from_named_parts(item: Any) -> object:
+    """A named tuple or a dataclass as a dict."""
+    kind = type(item)
+    own = vars(kind)
+    fields = own.get("_fields")
+    if kind.__bases__ == (tuple,) and type(fields) is tuple:
+        return dict(zip(fields, tuple.__iter__(item), strict=False))
+    fields = own.get("__dataclass_fields__")
+    return {name: getattr(item, name) for name in fields} if type(fields) is dict else None
+
+
+def _from_numpy(item: Any) -> object:
+    numpy = sys.modules.get("numpy")
+    kind = type(item)
+    if numpy is None:
+        return None
+    if any(kind is getattr(numpy, name) for name in _NUMPY_SCALARS):
+        return item.item()
+    if kind is not numpy.ndarray:
+        return None
+    dtype = item.dtype.newbyteorder("<").str
+    if dtype not in DTYPES:
+        refuse(f"a numpy array of dtype {item.dtype}; return one of numbers, such as float32")
+    if item.nbytes > FRAME_BYTES:
+        _refuse_size(item.nbytes)
+    return RawArray(dtype, tuple(item.shape), item.astype(dtype, order="C", copy=False).tobytes())
+
+
+def _from_torch(item: Any) -> object:
+    torch = sys.modules.get("torch")
+    kind = type(item)
+    if torch is None:
+        return None
+    if kind is torch.Size:
+        return tuple(item)
+    if kind is torch.dtype or kind is torch.device:
+        refuse(f"a {type_name(item)}; return it as text, str(...)")
+    if kind is not torch.Tensor and kind is not torch.nn.Parameter:
+        return None
+    if item.is_meta:
+        refuse("a tensor on the meta device, which has no values")
+    if item.layout is not torch.strided or item.is_nested or item.is_quantized:
+        refuse("a sparse, nested or quantized tensor; return a dense one")
+    if item.is_complex() or str(item.dtype).startswith("torch.float8"):
+        refuse(f"a tensor of dtype {item.dtype}; return one of real numbers, such as float32")
+    if item.numel() * item.element_size() > FRAME_BYTES:
+        _refuse_size(item.numel() * item.element_size())
+    dense = item.detach().cpu().resolve_neg().contiguous()
+    return (dense.float() if dense.dtype is torch.bfloat16 else dense).numpy()
+
+
+def _refuse_size(size: int) -> NoReturn:
+    refuse(f"a tensor of {size / 1e6:,.0f} MB; {FRAME_BYTES / 1e6:,.0f} MB are the most")

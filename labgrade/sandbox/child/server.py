@@ -1,0 +1,249 @@
+"""The process that runs children: started by its path, with torch loaded, jailed, and without any secret.
+
+`server.py serve` is warm: it forks one keeper with one child a request (Linux). `server.py once ZOO` is the child
+itself, in a process of its own. In both, descriptors 0 to 2 are all that is inherited; the warm one is spoken to on
+descriptor 0, a socket, and its first message says what to be. Messages are JSON; requests come with descriptors.
+
+A request `branch` makes another server, a fork of this one with a socket of its own, which may then be told to prepare
+a subject: the server that it came from never learns of it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import importlib
+import importlib.util
+import json
+import os
+import select
+import signal
+import socket
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from labgrade.sandbox.child.subject import Shelf
+    from labgrade.sandbox.jail.jail import Jail
+
+_MESSAGE_BYTES = 1 << 20
+_DESCRIPTORS = 5 + 2
+# A module each of this folder, and what a keeper needs of the jail: a jail shows none of labgrade's files.
+_PARTS = tuple(f"child.{name}" for name in ("call", "files", "jobs", "main", "measure", "script", "subject", "wire"))
+_LINUX_PARTS = ("child.supervisor", "jail.jail", "jail.usage")
+
+
+def load(name: str, path: Path, *, package: bool = False) -> ModuleType:
+    """Import a file under a name, without its folder in the search path, in which other things lie too."""
+    places = [str(path.parent)] if package else None
+    spec = importlib.util.spec_from_file_location(name, path, submodule_search_locations=places)
+    if spec is None or spec.loader is None:
+        raise ImportError(path)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def serve(control: socket.socket, shelf: Shelf, jail: Jail) -> NoReturn:
+    """Answer requests until the grader hangs up; then end, and with the server its keepers and their jobs."""
+    from labgrade.sandbox.child import supervisor
+
+    poll = select.poll()
+    poll.register(control, select.POLLIN)
+    waker = _wake_on_children(poll)
+    while True:
+        ready = {descriptor for descriptor, _ in poll.poll()}
+        if waker in ready:
+            os.read(waker, 4096)
+            _reap()
+        if control.fileno() not in ready:
+            continue
+        text, descriptors, _, _ = socket.recv_fds(control, _MESSAGE_BYTES, _DESCRIPTORS, socket.MSG_CMSG_CLOEXEC)
+        if not text:
+            _leave(jail)
+        request = json.loads(text)
+        if request["do"] == "prepare":
+            supervisor.tell(control, _prepared(shelf, request["subject"]))
+        elif _fork():
+            for descriptor in descriptors:
+                os.close(descriptor)
+        else:
+            control.close()
+            line = socket.socket(fileno=descriptors[0])
+            if request["do"] == "branch":
+                serve(line, shelf, jail)
+            from labgrade.sandbox.child.main import Pipes
+
+            job, result, output, errors, *entries = descriptors[1:]
+            pipes = Pipes(job, result, output, errors, tuple(entries))
+            supervisor.keep(line, pipes, request, jail, shelf.arguments)
+
+
+def _fork() -> int:
+    child = os.fork()
+    if not child:
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        signal.set_wakeup_fd(-1)
+    return child
+
+
+def _wake_on_children(poll: select.poll) -> int:
+    """A descriptor that can be read when a child has ended."""
+    reader, writer = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+    poll.register(reader, select.POLLIN)
+    return reader
+
+
+def _reap() -> None:
+    with contextlib.suppress(ChildProcessError):
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+
+
+def _leave(jail: Jail) -> NoReturn:
+    from labgrade.sandbox.jail import usage
+
+    if not jail.private:
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        usage.reap_all()
+    os._exit(0)
+
+
+def _prepared(shelf: Shelf, subject: dict[str, Any]) -> dict[str, object]:
+    try:
+        shelf.prepare(subject)
+    except Exception as error:  # noqa: BLE001 - a subject that cannot be built is a fault, and the server lives on
+        return {"event": "fault", "reason": f"{type(error).__name__}: {error}"[:1000]}
+    return {"event": "ready", "bytes": shelf.bytes}
+
+
+def _settle_as_server(warm: bool, share_by_files: bool) -> dict[str, object]:  # noqa: FBT001
+    """What must hold before anything is forked, and whether it does."""
+    from labgrade.sandbox.child.main import prepare
+    from labgrade.sandbox.jail import linux
+
+    prepare(share_by_files=share_by_files)
+    threads = sum(1 for _ in Path("/proc/self/task").iterdir())
+    runtime = sys.modules.get("onnxruntime")
+    sessions = [] if runtime is None else [o for o in gc.get_objects() if type(o) is runtime.InferenceSession]
+    gc.collect()
+    gc.freeze()
+    huge = linux.collapse_heap() if warm else 0
+    quiet = os.environ.get("ORT_DISABLE_TELEMETRY") == "1" and os.environ.get("OMP_NUM_THREADS") == "1"
+    return {
+        "threads": threads,
+        "sessions": len(sessions),
+        "quiet": quiet,
+        "frozen": gc.get_freeze_count(),
+        "huge_pages": huge,
+    }
+
+
+def _main_serve() -> NoReturn:
+    from labgrade.sandbox.child.subject import Shelf
+    from labgrade.sandbox.child.supervisor import tell
+    from labgrade.sandbox.jail import places
+    from labgrade.sandbox.jail.jail import Jail
+
+    control = socket.socket(fileno=os.dup(0))
+    told = json.loads(control.recv(_MESSAGE_BYTES))
+    null = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(null, 0)
+    os.close(null)
+    zoo = load("labgrade_zoo", Path(told["zoo"]))
+    for name in told["imports"]:
+        importlib.import_module(name)
+    shown = places.find(tuple(told["secret"]), tuple(told["trusted"]), tuple(told["offered"]))
+    _forget_project()
+    jail = Jail(shown, told["jobs"], told["user"], set(told["layers"]))
+    jail.enter()
+    if told["libraries"]:
+        zoo.import_torchvision()
+    if told["readers"]:
+        _import_readers()
+    state = _settle_as_server(told["libraries"], jail.shares_by_files)
+    if state["sessions"] or not state["quiet"]:
+        message = f"this must not be forked: {state}"
+        raise RuntimeError(message)
+    if state["threads"] != 1 and told["libraries"]:
+        tell(control, {"event": "threads", **state})
+        _leave(jail)
+    tell(
+        control,
+        {
+            "event": "ready",
+            "layers": sorted(jail.layers),
+            "missing": jail.missing,
+            "user": os.getuid(),
+            "users": None if jail.own is None else [jail.own.user, jail.own.count],
+            **state,
+        },
+    )
+    serve(control, Shelf(lambda: _zoo_ready(zoo, jail)), jail)
+
+
+def _import_readers() -> None:
+    """What reads and writes artifacts: slow to import, and no session of it is made before a fork."""
+    for name in ("onnx", "onnxruntime"):
+        with contextlib.suppress(ImportError):
+            importlib.import_module(name)
+
+
+def _zoo_ready(zoo: ModuleType, jail: Jail) -> ModuleType:
+    """For a server that could not load it: each child does, and is none the wiser."""
+    from labgrade.sandbox.child.main import prepare
+
+    if "torch" not in sys.modules:
+        zoo.import_torchvision()
+        prepare(share_by_files=jail.shares_by_files)
+    return zoo
+
+
+def _main_once(zoo_path: str, imports: list[str]) -> NoReturn:
+    """Be one child: what it is given and its job come on stdin, its frame goes to stdout, what it prints to stderr."""
+    from labgrade.sandbox.child import main as child
+    from labgrade.sandbox.child.subject import Shelf
+    from labgrade.sandbox.jail import limits
+
+    job, result = os.dup(0), os.dup(1)
+    setup = json.loads(child.receive(job))
+    zoo = load("labgrade_zoo", Path(zoo_path))
+    for name in imports:
+        importlib.import_module(name)
+    _forget_project()
+    if not imports:
+        zoo.import_torchvision()
+    child.prepare()
+
+    def confine() -> Path:
+        limits.put(limits.Allowed(setup["seconds"], setup["memory"]))
+        return Path(setup["folder"])
+
+    child.live(child.Pipes(job, result, 2, 2), confine, Shelf(lambda: zoo).arguments, forked=False)
+
+
+def _forget_project() -> None:
+    """An editable install has the project's folder searched, and with it `reference/`, the answer sheet."""
+    package = Path(__file__).resolve().parents[2]
+    sys.path[:] = [place for place in sys.path if Path(place) != package.parent or place.endswith("-packages")]
+
+
+def main() -> None:
+    """Load all of labgrade that a child needs, since a jail shows none of it; then be what the first argument says."""
+    package = Path(__file__).resolve().parents[2]
+    load("labgrade", package / "__init__.py", package=True)
+    for part in (*_PARTS, *(_LINUX_PARTS if sys.platform == "linux" else ())):
+        importlib.import_module(f"labgrade.sandbox.{part}")
+    if sys.argv[1] == "serve":
+        _main_serve()
+    _main_once(sys.argv[2], sys.argv[3:])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""The grader's end of the sandbox: servers, control groups, working copies."""

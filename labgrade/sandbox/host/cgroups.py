@@ -1,0 +1,242 @@
+"""A control group of the kernel's for each job: its memory is held at the limit, where polling comes too late.
+
+The grader makes the groups, below the one that it is in itself, and hands the job descriptors to enter them by; no jail
+shows them. Version 1 asks for root, version 2 for a group that is delegated to this user. Names and meanings are those
+of the kernel's Documentation/admin-guide/cgroup-v1/memory.rst and cgroup-v2.rst.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import os
+import re
+import shlex
+import signal
+import subprocess
+import time
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
+
+from labgrade.sandbox.jail import usage
+from labgrade.sandbox.jail.limits import THREADS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+NAME = re.compile(r"labgrade-(?P<grader>\d+)-(?:\d+|grader)")
+_CONTROLLERS = {"memory", "pids"}
+
+
+def own() -> tuple[int, tuple[Path, ...]]:
+    """The version, and the group that this process is in: in version 1 that for memory and that for processes."""
+    paths: dict[str, str] = {}
+    for line in Path("/proc/self/cgroup").read_text().splitlines():
+        _, controllers, path = line.split(":", 2)
+        paths |= dict.fromkeys(controllers.split(","), path)
+    if "memory" in paths:
+        own = [_mounted(name, paths[name]) for name in ("memory", "pids") if name in paths]
+        writable = [folder for folder in own[1:] if os.access(folder, os.W_OK)]
+        return 1, tuple(dict.fromkeys([own[0], *writable]))
+    own_path = _mounted("", paths.get("", "/"))
+    return 2, (own_path.parent if NAME.fullmatch(own_path.name) else own_path,)
+
+
+def _mounted(controller: str, path: str) -> Path:
+    """Where a group is to be seen; without a controller, one of version 2."""
+    for line in Path("/proc/self/mountinfo").read_text().splitlines():
+        before, _, after = line.partition(" - ")
+        root, place = before.split()[3:5]
+        kind, _, options = after.split(maxsplit=2)
+        fits = kind == "cgroup" and controller in options.split(",") if controller else kind == "cgroup2"
+        if fits and PurePosixPath(path).is_relative_to(root):
+            return Path(place, PurePosixPath(path).relative_to(root))
+    message = f"no {controller or 'unified'} hierarchy is mounted"
+    raise OSError(message)
+
+
+def make_room(above: Path) -> None:
+    """In version 2 a group that holds processes passes no controller on: those in it move to one of their own.
+
+    Raises:
+        OSError: others' processes are in it too, or it is not delegated.
+    """
+    control = above / "cgroup.subtree_control"
+    if set(control.read_text().split()) >= _CONTROLLERS:
+        return
+    here = processes(above)
+    if not set(here) <= {*_ancestors(), *usage.family(os.getpid())}:
+        message = f"{above} holds other processes, too"
+        raise OSError(message)
+    own = above / f"labgrade-{os.getpid()}-grader"
+    own.mkdir(exist_ok=True)
+    try:
+        _move(here, own)
+        control.write_text(" ".join(f"+{name}" for name in sorted(_CONTROLLERS)))
+    except OSError:
+        _move(here, above)
+        own.rmdir()
+        raise
+
+
+def _move(pids: Iterable[int], folder: Path) -> None:
+    for pid in pids:
+        with contextlib.suppress(ProcessLookupError):
+            (folder / "cgroup.procs").write_text(str(pid))
+
+
+def _ancestors() -> Iterator[int]:
+    pid = os.getppid()
+    while pid > 0:
+        yield pid
+        pid = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+
+
+def processes(folder: Path) -> list[int]:
+    """Those in a group, as this process tree knows them. One of another tree is shown as 0, and left out."""
+    return [pid for pid in map(int, (folder / "cgroup.procs").read_text().split()) if pid > 0]
+
+
+_SLACK_BYTES = 4 << 20  # the kernel counts in batches, and gives up a huge page before it kills
+_REMOVE_SECONDS = 2.0
+_TRIAL_BYTES = 64 << 20
+_numbers = itertools.count()
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """One job's group. `folders`: one in version 2; in version 1 that for memory, and that for processes if any.
+
+    `entries`: descriptors; a process that writes `0` to each of them is in the group, whichever it is.
+    """
+
+    version: int = 0
+    folders: tuple[Path, ...] = ()
+    memory: int = 0
+    entries: tuple[int, ...] = ()
+
+    def starved(self) -> bool:
+        """Whether the kernel ended a process of the group because the group, not the machine, was at its limit."""
+        if not self.folders:
+            return False
+        memory = self.folders[0]
+        try:
+            if self.version == 2:  # noqa: PLR2004 - of two versions
+                told = _counts(memory / "memory.events")
+                return told["oom_kill"] > 0 and told["oom"] > 0
+            peak = int((memory / "memory.max_usage_in_bytes").read_text())
+            return _counts(memory / "memory.oom_control")["oom_kill"] > 0 and peak >= self.memory - _SLACK_BYTES
+        except (OSError, KeyError):
+            return False
+
+
+class Groups:
+    """Makes groups for jobs; `version` 1 or 2.
+
+    Raises:
+        OSError: no group can be made here, or it does not do what it should.
+    """
+
+    def __init__(self) -> None:
+        self.version, self._above = own()
+        _sweep(self._above)
+        if self.version == 2:  # noqa: PLR2004
+            make_room(self._above[0])
+        self._try()
+
+    @contextlib.contextmanager
+    def of_a_job(self, memory: int) -> Iterator[Group]:
+        """A group that may use so many bytes; removed, with whatever is still in it, in the end.
+
+        Where none can be made any more, one without entries: polling holds the job.
+        """
+        with contextlib.ExitStack() as ending:
+            try:
+                group = self._made(memory, ending)
+            except OSError:
+                ending.close()
+                group = Group(self.version)
+            yield group
+
+    def _made(self, memory: int, ending: contextlib.ExitStack) -> Group:
+        name = f"labgrade-{os.getpid()}-{next(_numbers)}"
+        folders = tuple(above / name for above in self._above)
+        for folder in folders:
+            folder.mkdir()
+            ending.callback(_remove, folder)
+        for file, value in _settings(self.version, folders, memory):
+            file.write_text(str(value))
+        entries = []
+        for folder in folders:
+            entries.append(os.open(folder / "cgroup.procs", os.O_WRONLY | os.O_CLOEXEC))
+            ending.callback(os.close, entries[-1])
+        return Group(self.version, folders, memory, tuple(entries))
+
+    def _try(self) -> None:
+        """Have a process that is nobody of importance enter a group, as a job would."""
+        with contextlib.ExitStack() as ending:
+            group = self._made(_TRIAL_BYTES, ending)
+            # Descriptors 1 and 2, because a shell may know those up to 9 alone.
+            shown = " ".join(shlex.quote(f"{folder}/cgroup.procs") for folder in group.folders)
+            script = f'echo 0 && echo 0 >&2 && for file in {shown}; do grep -qx "$$" "$file" || exit 1; done'
+            command = ["sh", "-c", script]
+            done = subprocess.run(command, check=False, stdout=group.entries[0], stderr=group.entries[-1])
+            told = _counts(group.folders[0] / ("memory.oom_control" if self.version == 1 else "memory.events"))
+            if done.returncode:
+                message = f"no process can enter {group.folders[0]}"
+                raise OSError(message)
+            if "oom_kill" not in told:
+                message = "the kernel does not count what it ends"
+                raise OSError(message)
+
+
+def _settings(version: int, folders: tuple[Path, ...], memory: int) -> Iterator[tuple[Path, int]]:
+    first, last = folders[0], folders[-1]
+    if version == 1:
+        yield first / "memory.limit_in_bytes", memory
+        optional = [(first / "memory.memsw.limit_in_bytes", memory)]
+    else:
+        yield first / "memory.max", memory
+        optional = [(first / "memory.swap.max", 0), (first / "memory.oom.group", 1)]
+    optional.append((last / "pids.max", THREADS))
+    yield from ((file, value) for file, value in optional if file.exists())
+
+
+def _sweep(above: Iterable[Path]) -> None:
+    """Remove what graders that were killed left, as far as nothing is in it."""
+    for folder in above:
+        for left in folder.glob("labgrade-*"):
+            name = NAME.fullmatch(left.name)
+            if name and not Path("/proc", name["grader"]).exists():
+                with contextlib.suppress(OSError):
+                    left.rmdir()
+
+
+def _remove(folder: Path) -> None:
+    deadline = time.monotonic() + _REMOVE_SECONDS
+    while True:
+        try:
+            folder.rmdir()
+        except FileNotFoundError:
+            return
+        except OSError:
+            if time.monotonic() > deadline:
+                return  # the next grader sweeps it
+            _end(folder)
+            time.sleep(0.01)
+
+
+def _end(folder: Path) -> None:
+    """End every process of a group. One of another process tree is shown as 0, and is not ours to name."""
+    with contextlib.suppress(OSError):
+        if (folder / "cgroup.kill").exists():
+            (folder / "cgroup.kill").write_text("1")
+            return
+        for pid in processes(folder):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+
+
+def _counts(file: Path) -> dict[str, int]:
+    return {name: int(count) for name, count in (line.split() for line in file.read_text().splitlines())}

@@ -1,0 +1,254 @@
+"""The servers of a run: each kind is started when it is first needed, and again when it was lost."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+import threading
+from contextlib import nullcontext, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from labgrade.core.errors import FaultError
+from labgrade.sandbox.host import start, working_copy
+from labgrade.sandbox.host.cgroups import Group, Groups
+from labgrade.sandbox.host.fork_server import Settings, Warm
+from labgrade.sandbox.host.gate import Gate
+from labgrade.sandbox.host.protection import POLLED, WITH_CGROUP, Protection, found
+from labgrade.sandbox.host.sharing import Lender, borrow
+from labgrade.sandbox.host.spawned import Fresh
+from labgrade.sandbox.jail import places
+from labgrade.sandbox.jail.layers import CGROUP, NAMESPACES, OUTER
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from contextlib import AbstractContextManager
+
+STUDENTS, LIGHT, READER = "students", "light", "reader"
+_IMPORTS = {READER: ("labgrade.answers.reader.job",)}  # by name: what reads is not what this room is built of
+_PACKAGE = Path(__file__).parents[2]
+_IN_SIGHT = (
+    "{0} can't be hidden from students' code: it holds a part of Python or of the system that this code needs; keep "
+    "hand-ins, courses and results in a folder of their own, and call labgrade from there"
+)
+_USER = 64999  # whom root becomes: nobody has it
+
+
+class Servers:
+    """Starts servers: `students` has torch loaded, `light` nothing, `reader` what reads hand-ins.
+
+    Any other name is a folder that is trusted.
+
+    `fresh`: one process a request and no jail, as on systems without forks. `layers` are wanted, `secret` never shown,
+    `offered` shown to students' code, read-only. `shared`: another grader's, whose servers are used (see `sharing`).
+    """
+
+    def __init__(
+        self,
+        *,
+        zoo: Path,
+        fresh: bool,
+        layers: Iterable[str],
+        secret: Iterable[Path],
+        offered: Iterable[str] = (),
+        shared: Path | None = None,
+    ) -> None:
+        self._fresh = fresh or sys.platform != "linux"  # forking is absent on Windows and unsafe on macOS
+        self._zoo = zoo
+        self._readers = zoo.parent == _PACKAGE / "subjects"  # a stand-in of the tests needs none of them
+        self._layers = tuple(layer for layer in layers if layer != CGROUP)
+        self._groups: Groups | None = None
+        self._memory = "" if CGROUP in layers and not self._fresh else f"{POLLED} (no cgroup was wanted)"
+        self._secret = tuple(str(path) for path in (*secret, *_own()))
+        self._offered = tuple(offered)
+        self._shared = shared
+        self._lender: Lender | None = None
+        self._lock = threading.Lock()
+        self._home: tempfile.TemporaryDirectory[str] | None = None
+        self._running: dict[str, Warm | Fresh] = {}
+        self._broken: dict[str, str] = {}
+
+    def get(self, kind: str) -> Warm | Fresh:
+        """The server of that kind, started if need be.
+
+        Raises:
+            FaultError: it does not come up, now or the last time.
+        """
+        with self._lock:
+            if kind in self._broken:
+                raise FaultError(self._broken[kind])
+            if kind not in self._running:
+                try:
+                    self._running[kind] = self._start(kind)
+                except FaultError as error:
+                    self._broken[kind] = str(error)
+                    raise
+            return self._running[kind]
+
+    def join(self, shared: Path) -> None:
+        """From now on use another grader's servers. None of our own was started yet."""
+        self._shared = shared
+
+    def share(self) -> Path:
+        """Let other graders use these servers; where they ask for them."""
+        path = self._folder("share")
+        self._lender = self._lender or Lender(path, self.get, self.drop)
+        return path
+
+    def protection(self) -> Protection:
+        """What the servers of this run are jailed by."""
+        if self._fresh:
+            reason = "this is not Linux" if sys.platform != "linux" else "LABGRADE_FRESH asks for plain processes"
+            return Protection(missing={NAMESPACES: reason})
+        try:
+            server = self.get(LIGHT)
+        except FaultError as error:
+            return Protection(missing={NAMESPACES: str(error).strip().splitlines()[-1]})
+        with self._lock:
+            self._find_groups()
+        return found(server.state, self._memory) if isinstance(server, Warm) else Protection()
+
+    def gate(self, kind: str) -> Gate | None:
+        """What lets jobs of a server run beside others; None where none can use up what another needs.
+
+        Raises:
+            FaultError: the server does not come up.
+        """
+        server = self.get(kind)
+        apart = isinstance(server, Fresh) or server.state.get("users")
+        return None if apart else Gate(self._folder("gate"))
+
+    def group(self, memory: int) -> AbstractContextManager[Group]:
+        """The control group of one job; one that cannot be entered where this machine lets none be made."""
+        with self._lock:
+            self._find_groups()
+        return nullcontext(Group()) if self._groups is None else self._groups.of_a_job(memory)
+
+    def _find_groups(self) -> None:
+        if self._memory:
+            return
+        try:
+            self._groups = Groups()
+        except OSError as error:
+            self._memory = f"{POLLED} ({error.strerror or error}); {WITH_CGROUP}"
+        else:
+            self._memory = f"held by cgroup v{self._groups.version}"
+
+    def drop(self, kind: str) -> None:
+        """Forget a server that was lost."""
+        if kind in self._running:
+            self._running.pop(kind).close()
+
+    def close(self) -> None:
+        """End all of them, and remove what they left."""
+        if self._lender is not None:
+            self._lender.close()
+            self._lender = None
+        for kind in list(self._running):
+            self.drop(kind)
+        if self._home is not None:
+            working_copy.discard(Path(self._home.name))
+            self._home.cleanup()
+            self._home = None
+
+    def job_folder(self) -> Path:
+        """A new folder for one job, which the servers can see."""
+        return Path(tempfile.mkdtemp(prefix="job-", dir=self._folder("jobs")))
+
+    def open_up(self, folder: Path, server: Warm | Fresh) -> None:
+        """Let the user that jobs run as into a job's folder: to read it, or to own it where it is all they have."""
+        if isinstance(server, Fresh):
+            return
+        folder.chmod(0o755)
+        if os.getuid() == 0 and not server.private:
+            Path(self._folder("")).chmod(0o711)
+            for path in (folder, *folder.rglob("*")):
+                os.chown(path, _USER, _USER, follow_symlinks=False)
+
+    def _start(self, kind: str) -> Warm | Fresh:
+        if self._fresh:
+            return Fresh(self._zoo, str(self._folder("")), _IMPORTS.get(kind, ()))
+        return self._start_jailed(kind) if self._shared is None else borrow(self._shared, kind)
+
+    def _start_jailed(self, kind: str) -> Warm:
+        for seen in places.uncoverable(self._secret, self._offered_to(kind)):
+            raise FaultError(_IN_SIGHT.format(seen))
+        trusted = () if kind in {STUDENTS, LIGHT, READER} else (kind,)
+        if OUTER not in self._layers:
+            warm = self._start_warm(kind, trusted, self._layers, ())
+            if warm.private or NAMESPACES not in self._layers:
+                return warm
+        else:
+            warm = None
+        # Namespaces of our own hold more: a scratch and a process tree for each job. This is next best.
+        prefix = start.command(
+            str(self._folder("jobs")),
+            str(self._zoo),
+            trusted if kind != READER else (str(_PACKAGE),),
+            self._secret,
+            self._offered_to(kind),
+        )
+        layers = tuple(layer for layer in (*self._layers, OUTER) if layer != NAMESPACES)
+        try:
+            if prefix:
+                wrapped = self._start_warm(kind, trusted, layers, prefix)
+                if warm is not None:
+                    wrapped.state["missing"] = {**warm.state["missing"], **wrapped.state["missing"]}
+                    warm.close()
+                return wrapped
+        except FaultError:
+            if warm is None:
+                raise
+        if warm is None:
+            message = "there is no bubblewrap"
+            raise FaultError(message)
+        return warm
+
+    def _offered_to(self, kind: str) -> tuple[str, ...]:
+        return self._offered if kind == STUDENTS else ()
+
+    def _start_warm(
+        self, kind: str, trusted: tuple[str, ...], layers: tuple[str, ...], prefix: tuple[str, ...]
+    ) -> Warm:
+        home = self._folder("")
+        if prefix and os.getuid() == 0:
+            home.chmod(0o711)
+
+        def settings(*, libraries: bool) -> Settings:
+            return Settings(
+                zoo=str(self._zoo),
+                jobs=str(self._folder("jobs")),
+                layers=layers,
+                user=_USER,
+                secret=self._secret,
+                offered=self._offered_to(kind),
+                trusted=trusted,
+                imports=_IMPORTS.get(kind, ()),
+                libraries=libraries,
+                readers=libraries and self._readers,
+            )
+
+        warm = Warm(settings(libraries=kind not in {LIGHT, READER}), str(home), prefix)
+        if not warm.forks_safely:  # a library starts threads, so each child has to load it for itself
+            warm.close()
+            warm = Warm(settings(libraries=False), str(home), prefix)
+        return warm
+
+    def _folder(self, name: str) -> Path:
+        if self._shared is not None:
+            return self._shared.parent / name
+        if self._home is None:
+            self._home = tempfile.TemporaryDirectory(prefix="labgrade-", ignore_cleanup_errors=True)
+            self._secret = (*self._secret, self._home.name)
+            jobs = Path(self._home.name, "jobs")
+            jobs.mkdir()
+            jobs.chmod(0o755)
+        return Path(self._home.name).resolve() / name
+
+
+def _own() -> Iterator[Path]:
+    """What is never shown wherever it lies: the home of who grades, and the folder that labgrade was called in."""
+    for find in (Path.home, Path.cwd):
+        with suppress(OSError, RuntimeError):
+            yield find()

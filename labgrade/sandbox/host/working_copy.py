@@ -1,0 +1,99 @@
+"""The copy of a submission that a child may do with what it likes."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import stat
+import subprocess
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+COPY_BYTES = 256 << 20
+_MOST_FILES = 20_000
+_FOLDER_MODE, _PROGRAM_MODE, _FILE_MODE = 0o755, 0o755, 0o644
+_LEFT_OUT = frozenset({".git", ".venv", "venv", "__pycache__", "node_modules", ".ipynb_checkpoints", "__MACOSX"})
+
+
+def copy(source: Path, target: Path) -> list[str]:
+    """Copy the regular files of a submission, smallest first; what had to be left out, by name.
+
+    Links, devices and pipes are left out in silence (the submission's own listing names them), as are the folders of
+    tools (.git, .venv, ...).
+    """
+    target.mkdir(parents=True)
+    target.chmod(_FOLDER_MODE)
+    room = COPY_BYTES
+    left_out = []
+    for count, (size, relative) in enumerate(sorted(_files(source))):
+        room -= size
+        if room < 0 or count >= _MOST_FILES:
+            left_out.append(relative)
+            continue
+        try:
+            _copy_file(source / relative, target / relative, size)
+        except OSError as error:
+            left_out.append(f"{relative} ({error.strerror})")
+    return left_out
+
+
+def place(files: Mapping[str, Path], target: Path) -> None:
+    """Copy files of labgrade's below `target`, each under its path; one of the student's that is in the way gives way.
+
+    Raises:
+        OSError: it can't be done, as where a folder of the student's has the name of a file.
+    """
+    for relative, source in files.items():
+        path = target / relative
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.unlink(missing_ok=True)
+        shutil.copyfile(source, path)
+
+
+def discard(folder: Path) -> None:
+    """Remove what a child left behind, whatever it is: locked folders, paths deeper than Python can go."""
+    with contextlib.suppress(RecursionError):
+        shutil.rmtree(folder, ignore_errors=True)
+    if folder.exists() and os.name == "posix":
+        for command in (["chmod", "-R", "u+rwX"], ["rm", "-rf"]):
+            subprocess.run([*command, "--", str(folder)], check=False, stderr=subprocess.DEVNULL)
+
+
+def _files(top: Path) -> Iterator[tuple[int, str]]:
+    folders = [""]
+    while folders:
+        base = folders.pop()
+        with contextlib.suppress(OSError), os.scandir(top / base) as entries:
+            for entry in entries:
+                relative = f"{base}{entry.name}"
+                if entry.is_dir(follow_symlinks=False):
+                    if entry.name not in _LEFT_OUT:
+                        folders.append(f"{relative}/")
+                elif entry.is_file(follow_symlinks=False):
+                    yield entry.stat(follow_symlinks=False).st_size, relative
+
+
+def _copy_file(source: Path, target: Path, size: int) -> None:
+    """At most `size` bytes: a file that grows meanwhile takes no more room than it was counted for."""
+    descriptor = os.open(source, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0))
+    with open(descriptor, "rb") as reader:  # noqa: PTH123 - a descriptor: a path could become a link meanwhile
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            return
+        make_folders(target.parent)
+        with target.open("xb") as writer:
+            while size > 0 and (chunk := reader.read(min(size, 1 << 20))):
+                writer.write(chunk)
+                size -= len(chunk)
+        target.chmod(_PROGRAM_MODE if os.fstat(descriptor).st_mode & stat.S_IXUSR else _FILE_MODE)
+
+
+def make_folders(folder: Path) -> None:
+    """Whatever the umask: another user may have to read them."""
+    if not folder.exists():
+        make_folders(folder.parent)
+        folder.mkdir()
+        folder.chmod(_FOLDER_MODE)

@@ -1,0 +1,148 @@
+"""What of the machine a jail shows: the interpreter, libraries, programs; and what must not ride along with them."""
+
+from __future__ import annotations
+
+import os
+import sys
+import sysconfig
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_USR = tuple(f"/usr/{name}" for name in ("bin", "sbin", "lib", "lib32", "lib64", "libx32", "libexec", "include"))
+_LOCAL = tuple(f"/usr/local/{name}" for name in ("bin", "lib", "include"))
+_SYSTEM = ("/lib", "/lib32", "/lib64", "/libx32", "/bin", "/sbin", *_USR, *_LOCAL)
+# Of /usr/share what programs read; all the rest of /usr may be anybody's, such as a class that lies in /usr/src/app.
+_SHARE = "cmake* fontconfig fonts gcc* git-core graphviz locale matplotlib mime misc perl* tcltk terminfo zoneinfo"
+_OF_A_PREFIX = ("bin", "lib", "lib32", "lib64", "include", "pyvenv.cfg")
+_OF_CONDA = ("share", "etc", "libexec", "ssl", "compiler_compat", "*-linux-gnu")  # its compilers and their settings
+_SETTINGS = ("/etc/ld.so.cache", "/etc/alternatives", "/etc/localtime", "/etc/fonts")
+_ROOMS = ("specs", "reference", "checkers", "submissions", "tests", "benchmarks", "docs")
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """`shown`: folders and files that a job may read. `covered`: what lies within them and may not be.
+
+    `trusted`: folders of labgrade's that are read by a measuring child. In a private root they have names of their own.
+    `offered`: folders of the grader's among `shown`.
+    """
+
+    shown: tuple[str, ...]
+    covered: tuple[str, ...]
+    trusted: tuple[str, ...] = ()
+    offered: tuple[str, ...] = ()
+
+
+def find(secret: tuple[str, ...] = (), trusted: tuple[str, ...] = (), offered: tuple[str, ...] = ()) -> Places:
+    """What this interpreter needs, and what is `offered`. Covered: labgrade itself, its rooms, and `secret`.
+
+    An installed labgrade lies beside torch, with its specs and its `reference/`, the answer sheet. So may others: an
+    editable installation has copies there, and what the system installed is in sight, too.
+    """
+    package = Path(__file__).resolve().parents[2]
+    installed = package.parent.name.endswith("-packages")
+    own = (str(package),) if installed else tuple(str(package.parent / room) for room in ("labgrade", *_ROOMS, ".git"))
+    shown = _with_targets((*_SYSTEM, *_shared(), *_SETTINGS, *_interpreter(), *offered))
+    covered = {str(Path(place).resolve()) for place in (*own, *_installed(), *secret) if Path(place).exists()}
+    inside = sorted(place for place in covered if _shown(place, shown))
+    return Places(tuple(shown), tuple(inside), trusted, offered)
+
+
+def uncoverable(secret: tuple[str, ...], offered: tuple[str, ...] = ()) -> list[str]:
+    """The folders of `secret` that would be in sight: in what a jail shows, they hold something that it has to show."""
+    shown = _with_targets((*_SYSTEM, *_shared(), *_interpreter(), *offered))
+    targets = {str(Path(place).resolve()) for place in (*shown, sys.executable, *_imports()) if Path(place).exists()}
+    found = {str(Path(place).resolve()) for place in secret if Path(place).exists()}
+    return sorted(
+        place for place in found if _shown(place, shown) and any(_within(target, place) for target in targets)
+    )
+
+
+def _with_targets(places: Iterable[str]) -> list[str]:
+    """Those that there are: a link is shown as it is, and so is what it leads to."""
+    shown: list[str] = []
+    for place in places:
+        for path in (os.path.abspath(place), str(Path(place).resolve())):  # noqa: PTH100
+            if os.path.lexists(path) and path != "/" and not any(_within(path, other) for other in shown):
+                shown.append(path)
+    return shown
+
+
+def _shared() -> list[str]:
+    return sorted(str(path) for pattern in _SHARE.split() for path in Path("/usr/share").glob(pattern))
+
+
+def _interpreter() -> list[str]:
+    """The interpreter, its libraries and packages; of its folders nothing else, since a class may lie there, too.
+
+    `python -m venv .` makes any folder one of these. Where /usr is the prefix, what is shown of it is shown anyway.
+    """
+    found: list[str] = []
+    for prefix in dict.fromkeys((sys.base_prefix, sys.exec_prefix, sys.prefix)):
+        if prefix not in {"/usr", "/usr/local"}:
+            parts = (*_OF_A_PREFIX, *(_OF_CONDA if Path(prefix, "conda-meta").is_dir() else ()))
+            found += (str(path) for part in parts for path in sorted(Path(prefix).glob(part)))
+    return [*found, *_programs(), *_imports()]
+
+
+def _imports() -> list[str]:
+    """The standard library and the folders of packages: not what an editable installation adds to the search path."""
+    library = {os.path.realpath(sysconfig.get_path(name)) for name in ("stdlib", "platstdlib")}
+    packages = [place for place in sys.path if place.rstrip("/").endswith("-packages")]
+    return [*sorted(library), *packages]
+
+
+def trusted_place(folder: str) -> str:
+    """Where a trusted folder is in a private root: it may lie within what is covered."""
+    return f"/trusted/{Path(folder).name}"
+
+
+def _installed() -> list[str]:
+    """Every labgrade among the packages of an interpreter in sight."""
+    searched = {Path(place) for place in sys.path if place.endswith("-packages")}
+    for prefix in dict.fromkeys((sys.prefix, sys.base_prefix, "/usr", "/usr/local")):
+        searched.update(Path(prefix).glob("[Ll]ib*/python*/*-packages"))
+    return [str(folder / "labgrade") for folder in sorted(searched)]
+
+
+def _programs() -> list[str]:
+    """The interpreter by each name that it is linked through: `.venv/bin/python`, `/opt/python/bin/python3`."""
+    names, path = [], Path(sys.executable)
+    for _ in range(8):
+        names.append(str(path))
+        if not path.is_symlink():
+            break
+        path = path.parent / path.readlink()
+    return names
+
+
+def _shown(place: str, shown: list[str]) -> bool:
+    return any(_within(place, str(Path(other).resolve())) for other in shown)
+
+
+def _within(path: str, folder: str) -> bool:
+    return path == folder or path.startswith(folder.rstrip("/") + "/")
+
+
+def readable(places: Places) -> tuple[list[str], list[str]]:
+    """For landlock, which can only allow: what may be read, and which folders may only be listed.
+
+    A folder that holds something covered is allowed entry by entry.
+    """
+    allowed: list[str] = []
+    listed: list[str] = []
+    waiting = [str(Path(place).resolve()) for place in places.shown]
+    while waiting:
+        place = waiting.pop()
+        if place in places.covered:
+            continue
+        if any(_within(covered, place) for covered in places.covered):
+            listed.append(place)
+            waiting += [entry.path for entry in os.scandir(place) if not entry.is_symlink()]
+        else:
+            allowed.append(place)
+    return [*allowed, *places.trusted], listed

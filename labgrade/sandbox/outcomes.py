@@ -1,0 +1,354 @@
+"""What a child's end means, with a reason in words for the student."""
+
+from __future__ import annotations
+
+import signal
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+from labgrade.core.errors import did_you_mean
+from labgrade.core.results import Execution
+from labgrade.core.text import decoded, excerpt
+from labgrade.sandbox.child import wire
+from labgrade.sandbox.child.call import MODULE
+from labgrade.sandbox.child.main import UP
+from labgrade.sandbox.child.wire import RefusedError, unpack_each
+from labgrade.sandbox.jail.usage import PROCESSES
+from labgrade.sandbox.requests import ProgramRun
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from labgrade.core.results import ExecutionStatus
+    from labgrade.core.task import Limits
+    from labgrade.sandbox.host.child import Ending, Exit
+    from labgrade.sandbox.requests import CallRequest, InspectRequest, ProgramRequest, ReadRequest, ScriptRequest
+
+PRINTED_CHARS = 4000
+REASON_CHARS = 800
+_NAME_CHARS = 60
+_MOST_NAMES = 8
+_SPAWNED = (
+    "; a process that it started can't import the file (multiprocessing with the start method 'spawn'): do without, or "
+    "use get_context('fork')"
+)
+_TEXTS: dict[str, tuple[str, ...]] = {
+    "raised": ("phase", "kind", "message", "where", "code", "inside"),
+    "unfit": ("problem",),
+    "refused": ("problem", "where"),
+}
+
+
+def execution(ending: Ending, call: CallRequest, left_out: list[str]) -> Execution:
+    """The Execution of a call that has ended. `left_out` names files that were too large to be copied."""
+    printed = decoded(bytes(ending.child.output.data))
+    status, reason, value = what_happened(ending, call.function, call.limits, printed)
+    seeded: tuple[str, ...] = ()
+    if status == "going":
+        status, reason, value, seeded = _delivered(ending, call)
+    return Execution(
+        status=status,
+        value=value,
+        reason=excerpt(_with_left_out(status, reason, left_out), REASON_CHARS),
+        printed=excerpt(printed, PRINTED_CHARS),
+        seconds=ending.exit.seconds if ending.exit else 0.0,
+        seeded=seeded,
+    )
+
+
+def _with_left_out(status: str, reason: str, left_out: list[str]) -> str:
+    named = f" (too large to be copied for the call: {', '.join(left_out[:5])})"
+    return reason + named if status == "crashed" and left_out else reason
+
+
+def program_run(ending: Ending, request: ProgramRequest) -> ProgramRun:
+    """The ProgramRun of a program that has ended."""
+    name = request.name or (request.command[0] if request.command else "the program")
+    errors = bytes(ending.child.errors.data) if ending.child.errors else b""
+    status, reason, _ = what_happened(ending, name, request.limits, decoded(errors))
+    code: int | None = None
+    files: dict[str, bytes] = {}
+    left_out: tuple[str, ...] = ()
+    if status == "going":
+        status, reason, code, files, left_out = _ran(ending, name, request.limits)
+    return ProgramRun(
+        status=status,
+        code=code,
+        reason=excerpt(reason, REASON_CHARS),
+        stdout=bytes(ending.child.output.data),
+        stderr=errors,
+        files=files,
+        left_out=left_out,
+        seconds=ending.exit.seconds if ending.exit else 0.0,
+    )
+
+
+def failed(result: Execution | ProgramRun) -> bool:
+    """Whether a job came to no good end, as it also may where another has used up what both need.
+
+    Not by time or memory: a hostile job would stop all others while it waits once more, alone.
+    """
+    bad = result.status in {"crashed", "fault"}
+    return bad or (isinstance(result, ProgramRun) and bool(result.code))
+
+
+def measured(ending: Ending, request: InspectRequest) -> Execution:
+    """The Execution of a measurement that has ended. What no student's code could do is a fault of labgrade's."""
+    name = f"reading {request.artifact.name}"
+    printed = decoded(bytes(ending.child.output.data))
+    status, reason, value = what_happened(ending, name, request.limits, printed)
+    if status == "going":
+        status, reason, value = _measurement(ending, request, name)
+    if status == "crashed" or (_killed(ending.exit, request.limits) and not ending.stopped):
+        status = "fault"
+    return Execution(
+        status=status,
+        value=value,
+        reason=excerpt(reason, REASON_CHARS),
+        printed=excerpt(printed, PRINTED_CHARS),
+        seconds=ending.exit.seconds if ending.exit else 0.0,
+    )
+
+
+def replies(ending: Ending, request: ReadRequest) -> Execution:
+    """The Execution of a reading that has ended, with every reply that came before its end."""
+    printed = decoded(bytes(ending.child.output.data))
+    status, reason, _ = what_happened(ending, "reading", request.limits, printed)
+    try:
+        found = unpack_each(bytes(ending.child.result.data[len(UP) :]), len(request.asks))
+    except RefusedError as error:
+        return Execution(status="crashed", reason=f"a reply is no plain data: {error}")
+    whole = len(found) == len(request.asks) and status != "fault"
+    broken: ExecutionStatus = "crashed" if status == "going" else status
+    return Execution(status="returned" if whole else broken, value=found, reason=excerpt(reason, REASON_CHARS))
+
+
+def what_happened(
+    ending: Ending, name: str, limits: Limits, printed: str
+) -> tuple[ExecutionStatus | Literal["going"], str, object]:
+    """Why there is no result; `going` where there may be one."""
+    if ending.fault or not ending.up:
+        reason = ending.fault or ("it took too long" if ending.stopped else printed[-REASON_CHARS:])
+        return "fault", f"the sandbox could not prepare the call: {reason}", None
+    if ending.child.printed_too_much:
+        allowed = f"{limits.output / 1e6:,.3g} MB"
+        return "output", f"{name} printed more than {allowed}; print less, such as totals alone", None
+    broken = ending.stopped or (ending.exit.why if ending.exit else "")
+    if broken:
+        status, reason = _broken(broken, name, limits)
+        return status, reason + (_SPAWNED if MODULE in printed and status == "timeout" else ""), None
+    if ending.exit is None:  # which no code in a jail can do
+        return "fault", f"the process that {name} was run by is gone", None
+    if not ending.child.result.data[len(UP) :]:
+        return (*_silent(ending.exit, name, limits), None)
+    return "going", "", None
+
+
+def frame(ending: Ending) -> object:
+    """What the child sent.
+
+    Raises:
+        RefusedError: it is not one frame of plain data.
+    """
+    return wire.unpack(bytes(ending.child.result.data[len(UP) :]))
+
+
+def _delivered(ending: Ending, call: CallRequest) -> tuple[ExecutionStatus, str, object, tuple[str, ...]]:
+    try:
+        event = frame(ending)
+        return (*_told(event, call), seeded_of(event))
+    except wire.RefusedError as error:
+        return "refused", f"{call.function} left {error.problem} on the channel that carries its answer", None, ()
+
+
+def seeded_of(event: object) -> tuple[str, ...]:
+    """The architectures whose weights stood in. Names only, since the child says them: the sentences are ours."""
+    told = event.get("seeded") if isinstance(event, dict) else None
+    names = [name for name in told if isinstance(name, str) and name.isidentifier()] if isinstance(told, list) else []
+    return tuple(name[:_NAME_CHARS] for name in names[:_MOST_NAMES])
+
+
+def _ran(
+    ending: Ending, name: str, limits: Limits
+) -> tuple[ExecutionStatus, str, int | None, dict[str, bytes], tuple[str, ...]]:
+    try:
+        match frame(ending):
+            case {"event": "ran", "code": int(code), "files": dict(files), "left_out": list(left_out)}:
+                if code == -getattr(signal, "SIGXCPU", 0):
+                    return (*_broken("cpu", name, limits), None, {}, ())
+                written = {str(path): data.tobytes() for path, data in files.items() if hasattr(data, "tobytes")}
+                return "returned", "", code, written, tuple(map(str, left_out))
+            case {"event": "unstarted", "problem": str(problem)}:
+                return "missing", f"'{name}' could not be started: {problem}", None, {}, ()
+    except wire.RefusedError as error:
+        return "refused", f"{name} left {error.problem} on the channel that carries its files", None, {}, ()
+    return "refused", f"{name} left something on the channel that carries its files", None, {}, ()
+
+
+def _measurement(ending: Ending, request: InspectRequest, name: str) -> tuple[ExecutionStatus, str, object]:
+    try:
+        event = frame(ending)
+    except wire.RefusedError as error:
+        return "fault", f"{request.function} sent {error.problem}", None
+    match event:
+        case {"event": "measured", "value": value}:
+            return "returned", "", value
+        case {"event": "rejected", "problem": str(problem)}:
+            return "refused", problem, None
+        case {"event": "starved"}:
+            return (*_broken("memory", name, request.limits), None)
+        case {"event": "broke", "problem": str(problem)}:
+            return "fault", f"{request.function} failed on {request.artifact.name}: {problem}", None
+    return "fault", f"{request.function} sent something that no result looks like", None
+
+
+def _broken(limit: str, name: str, limits: Limits) -> tuple[ExecutionStatus, str]:
+    seconds = f"{limits.seconds:g} s"
+    match limit:
+        case "cpu":
+            return "timeout", f"{name} used more than {seconds} of computing time"
+        case "memory":
+            return "memory", f"{name} used more than {limits.memory / 1e6:,.0f} MB of memory"
+        case "processes":
+            return "crashed", f"{name} started more than {PROCESSES} processes"
+    return "timeout", f"{name} did not end; it may compute for {seconds}, and it was waiting longer than that"
+
+
+def _silent(end: Exit, name: str, limits: Limits) -> tuple[ExecutionStatus, str]:
+    """The process is gone and left no result."""
+    if end.code == -getattr(signal, "SIGXCPU", 0) or (end.code == -9 and end.seconds >= limits.seconds):  # noqa: PLR2004
+        return _broken("cpu", name, limits)
+    if _killed(end, limits):
+        why = "as it may do itself, and as a system does that has no memory left"
+        return "memory", f"the process was killed by {signal_name(-end.code)} before {name} returned, {why}"
+    if end.code < 0:
+        return "crashed", f"the process was killed by {signal_name(-end.code)} before {name} returned"
+    return "crashed", f"the process ended with os._exit({end.code}) before {name} returned"
+
+
+def _killed(end: Exit | None, limits: Limits) -> bool:
+    """Whether it was killed within its limits. Who did it is not told: a student's code may end itself so.
+
+    That is why it costs points, once it was tried again; only where no student's code runs it is ours.
+    """
+    if end is None or end.why or end.seconds >= limits.seconds:
+        return False
+    return end.code == -getattr(signal, "SIGKILL", 0)
+
+
+def signal_name(number: int) -> str:
+    """`signal 11 (SIGSEGV)`."""
+    name = signal.Signals(number).name if number in set(signal.Signals) else "a signal of no name"
+    return f"signal {number} ({name})"
+
+
+def _told(event: object, call: CallRequest) -> tuple[ExecutionStatus, str, object]:
+    """What the child says of its job. It may be a forgery of the student's: it is checked, and can say nothing worse.
+
+    Raises:
+        RefusedError: it is none of the things that a child says.
+    """
+    match event:
+        case {"event": "returned", "value": value}:
+            return "returned", "", value
+        case {"event": "missing", "names": list(names)}:
+            close = did_you_mean(call.function, [name for name in names if isinstance(name, str)])
+            return "missing", f"the file defines no '{call.function}' once it is imported{close}", None
+        case {"event": str(kind)} if kind in _TEXTS:
+            told = cast("dict[str, Any]", event)
+            texts = texts_of(kind, told)
+            if texts is not None:
+                return in_words(kind, texts, call, memory=told.get("memory") is True)
+    problem = "something that no result looks like"
+    raise wire.RefusedError(problem)
+
+
+def texts_of(kind: str, told: Mapping[str, Any]) -> dict[str, str] | None:
+    """What a child says of an event of that kind; None where it is not all there, or is no text."""
+    texts = {key: told.get(key) for key in _TEXTS[kind]}
+    return cast("dict[str, str]", texts) if all(isinstance(text, str) for text in texts.values()) else None
+
+
+def in_words(
+    kind: str, told: dict[str, str], call: CallRequest | ScriptRequest, *, memory: bool
+) -> tuple[ExecutionStatus, str, object]:
+    """The status and the reason that the texts of an event come to."""
+    if kind == "unfit":
+        return "crashed", f"{call.function} {told['problem']}", None
+    if kind == "refused":
+        where = f"in {told['where']}, " if told["where"] else ""
+        return "refused", f"{call.function} returned {where}{told['problem']}", None
+    reason = _raised(told, call)
+    if memory:
+        return "memory", f"{reason} (it may use {call.limits.memory / 1e6:,.0f} MB)", None
+    return "crashed", reason, None
+
+
+def _raised(told: dict[str, str], call: CallRequest | ScriptRequest) -> str:
+    place = told["where"]
+    if place and told["inside"]:
+        place += f" in {told['inside']}"
+    line = f"{place}: `{told['code']}` " if place else f"{call.function} "
+    message = f": {told['message']}" if told["message"] else ""
+    if told["kind"] == "SystemExit":
+        when = "while the file was imported" if told["phase"] == "import" else f"before {call.function} returned"
+        return f"{line}ended the program (SystemExit{message}) {when}"
+    return f"{line}raised {told['kind']}{message}"
+
+
+_SAID_CHARS = 200
+
+
+def script_run(ending: Ending, request: ScriptRequest, left_out: list[str]) -> ProgramRun:
+    """The ProgramRun of a Python program that has ended. `left_out`: files too large to be copied for it."""
+    printed = decoded(bytes(ending.child.output.data))
+    status, reason, _ = what_happened(ending, request.file, request.limits, printed)
+    if status != "going":
+        return ProgramRun(
+            status=status,
+            reason=excerpt(reason, REASON_CHARS),
+            stdout=bytes(ending.child.output.data),
+            seconds=ending.exit.seconds if ending.exit else 0.0,
+        )
+    return _script_ran(ending, request, left_out)
+
+
+def _script_ran(ending: Ending, request: ScriptRequest, left_out: list[str]) -> ProgramRun:
+    try:
+        event = frame(ending)
+    except wire.RefusedError as error:
+        event = error.problem
+    match event:
+        case {"event": "ran", "code": int(code), "files": dict(files), "left_out": list(large), **rest}:
+            errors = str(rest.get("errors") or "")
+            status, reason = _ended(code, rest.get("raised"), errors, request)
+            if status == "crashed" and left_out:
+                reason += f" (too large to be copied for it: {', '.join(left_out[:5])})"
+            return ProgramRun(
+                status=status,
+                code=code,
+                reason=excerpt(reason, REASON_CHARS),
+                stdout=bytes(ending.child.output.data),
+                stderr=errors.encode(),
+                files={str(path): data.tobytes() for path, data in files.items() if hasattr(data, "tobytes")},
+                left_out=tuple(map(str, large)),
+                seconds=ending.exit.seconds if ending.exit else 0.0,
+                seeded=seeded_of(event),
+            )
+    reason = f"{request.file} left something on the channel that carries its files"
+    return ProgramRun(status="refused", reason=reason, stdout=bytes(ending.child.output.data))
+
+
+def _ended(code: int, told: object, errors: str, request: ScriptRequest) -> tuple[ExecutionStatus, str]:
+    """By its exit code, or minus a signal, and the exception that ended it."""
+    if isinstance(told, dict) and (texts := texts_of("raised", told)) is not None:
+        status, reason, _ = in_words("raised", texts, request, memory=told.get("memory") is True)
+        return status, reason
+    if code == 0:
+        return "returned", ""
+    if code == -getattr(signal, "SIGXCPU", 0):
+        return "timeout", f"{request.file} used more than {request.limits.seconds:g} s of computing time"
+    if code < 0:
+        return "crashed", f"{request.file} was killed by {signal_name(-code)}"
+    last = next((line.strip() for line in reversed(errors.splitlines()) if line.strip()), "")
+    said = f", saying '{last[:_SAID_CHARS]}'" if last else ""
+    return "crashed", f"{request.file} ended with exit code {code}{said}"

@@ -1,0 +1,156 @@
+"""What the grader asks of the sandbox, and what it gets where that is more than an Execution."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from labgrade.core.task import Limits
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+    from typing import Any
+
+    from labgrade.core.results import ExecutionStatus
+    from labgrade.core.task import SubjectSpec
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallRequest:
+    """One call of a student's function: `function` of `file`, a POSIX path within `folder`, with the `given` values.
+
+    `model` are the files of an ONNX subject by name, itself first, then its external data. The child gets copies.
+    """
+
+    folder: Path
+    file: str
+    function: str
+    given: tuple[str, ...]
+    subject: SubjectSpec | None
+    limits: Limits
+    model: Mapping[str, Path] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProgramRequest:
+    """One program: `command` is run in a writable copy of `folder` (None: an empty folder), without a shell.
+
+    `provide` places labgrade's files in the copy, by POSIX path within it; they win over files of the same name.
+    `python` is the interpreter that labgrade runs by. Standard input is empty. `name`: what messages call it. `wall`:
+    the seconds that it may take by the clock; 0 are many times those that it may compute.
+    """
+
+    command: tuple[str, ...]
+    name: str = ""
+    folder: Path | None = None
+    provide: Mapping[str, Path] = field(default_factory=dict)
+    limits: Limits = field(default_factory=Limits)
+    wall: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScriptRequest:
+    """One Python program, run as `python FILE ARGUMENTS` in a writable copy of `folder`, but warm: torch is loaded.
+
+    `file` is relative to `cwd`, a folder within `folder` (`""` is its top). `provide` as for any program.
+    """
+
+    folder: Path
+    file: str
+    cwd: str = ""
+    arguments: tuple[str, ...] = ()
+    provide: Mapping[str, Path] = field(default_factory=dict)
+    limits: Limits = field(default_factory=Limits)
+
+    @property
+    def function(self) -> str:
+        """What it is called in messages about it."""
+        return self.file
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProgramRun:
+    """What came of a program.
+
+    `status` is "returned" where it ended by itself, whatever its `code` (0, an exit code, or minus a signal); else
+    why there is none, with the `reason` for the student: "missing" (no such command), "timeout", "memory", "output",
+    "crashed" (too many processes), "refused", "fault" (ours). `stdout` and `stderr` are raw and bounded by
+    `limits.output`; show an `excerpt` of them. `files` are those that it wrote or changed, by POSIX path;
+    `left_out` names what was too much to bring along. On the way to any other status files are lost, output is not.
+
+    A Python program that fails is "crashed" ("memory" where that is why), with its own line and its files; `stderr` is
+    then the end of it, and `seeded` the architectures whose trained weights the zoo's stood in for.
+    """
+
+    status: ExecutionStatus
+    code: int | None = None
+    reason: str = ""
+    stdout: bytes = b""
+    stderr: bytes = b""
+    files: Mapping[str, bytes] = field(default_factory=dict)
+    left_out: tuple[str, ...] = ()
+    seconds: float = 0.0
+    seeded: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InspectRequest:
+    """One measurement of a student's file: `function(path, **parameters)` of the trusted `file`, such as a quantity.
+
+    `artifact` is a regular file; its `beside` are further files by POSIX path, such as its external data, placed in
+    the same folder. The path that the function gets keeps the artifact's name. With `several`, files among them with
+    their parameters, the value is a list: of the artifact, then of these up to the first on which the function raises.
+    """
+
+    file: Path
+    function: str
+    artifact: Path
+    beside: Mapping[str, Path] = field(default_factory=dict)
+    parameters: Mapping[str, object] = field(default_factory=dict)
+    several: Sequence[tuple[str, Mapping[str, object]]] = ()
+    limits: Limits = field(default_factory=Limits)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadRequest:
+    """Reading of a hand-in by labgrade's own code, where none of a student's runs: a reply to each of the `asks`.
+
+    `files` are those of the hand-in in `folder`; `asks` are texts that the reader in the jail knows how to read.
+    """
+
+    folder: Path
+    files: tuple[str, ...]
+    asks: tuple[str, ...]
+    limits: Limits
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """One job on its way to a child: `kind` is one of child/jobs.py, and `arguments` what that kind takes.
+
+    `lay` puts the working copy into a folder that is not there yet; `server` is the kind of server that is asked;
+    `wanted` are values of a subject; `errors`: what is printed to stderr comes back by itself; `wall` as in a
+    ProgramRequest.
+    """
+
+    kind: str
+    server: str
+    lay: Callable[[Path], object]
+    limits: Limits
+    arguments: Mapping[str, object]
+    wanted: Mapping[str, Any] | None = None
+    errors: bool = False
+    wall: float = 0.0
+
+
+def plain_subject(subject: SubjectSpec) -> dict[str, Any]:
+    """A subject as the zoo takes it, and a child builds it."""
+    return {
+        "model": subject.model,
+        "shape": list(subject.input.shape),
+        "fill": subject.input.fill,
+        "input_seed": subject.input.seed,
+        "options": dict(subject.options),
+        "weight_seed": subject.seed,
+    }

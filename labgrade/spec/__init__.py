@@ -1,0 +1,1 @@
+"""A YAML file to a Task: the course, its registries, the language, its rules."""

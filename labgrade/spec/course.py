@@ -1,0 +1,129 @@
+"""Where specs, checkers and quantities are found: labgrade's own folders, and those of the course around us."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from labgrade.core.errors import UsageError
+from labgrade.spec import registry
+
+if TYPE_CHECKING:
+    from labgrade.core.results import Submission
+
+KIT = "labgrade-kit.yaml"  # lies at the top of what `labgrade kit` made
+KIT_START = "START.md"  # what a student reads first
+_OF_KIT = ("specs", "subjects", "checkers", "reference", KIT, KIT_START)  # no part of what is handed in
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Course:
+    """The folders that take part, read."""
+
+    root: Path
+    specs: Path
+    checkers: registry.Registry
+    quantities: registry.Registry
+
+    @property
+    def folders(self) -> tuple[Path, ...]:
+        """The folders whose content no student may see."""
+        return tuple(self.root / name for name in ("specs", "checkers", "reference", "submissions"))
+
+    @property
+    def key(self) -> bytes:
+        """What the seeds of inputs follow from that no student may know: `course.key` beside `specs/`, if it is there.
+
+        A person who grades others' work keeps one; without it the seeds follow from the names alone.
+        """
+        try:
+            return (self.root / "course.key").read_bytes()
+        except OSError:
+            return b""
+
+    def is_own(self, file: Path) -> bool:
+        """Whether a file is the course's, and not labgrade's own."""
+        return file.is_relative_to(self.root) and self.root.resolve() != _home().resolve()
+
+
+def of_kit(folder: Path) -> Course | None:
+    """The specs of the kit in a student's folder, judged by labgrade's own code; None where it holds no kit.
+
+    A student may have changed them, which changes what they are shown and nothing else: specs are data.
+    """
+    marker, specs = folder / KIT, folder / "specs"
+    if marker.is_symlink() or not marker.is_file() or specs.is_symlink() or not specs.is_dir():
+        return None
+    home = _home()
+    return Course(
+        root=folder,
+        specs=specs,
+        checkers=registry.read("checker", (home / "checkers",)),
+        quantities=registry.read("quantity", (home / "reference",)),
+    )
+
+
+def without_kit(who: Submission) -> Submission:
+    """The submission without what a kit brought: a subject is no answer, a spec no report."""
+    if KIT not in who.files:
+        return who
+    return replace(who, files=tuple(each for each in who.files if each.partition("/")[0] not in _OF_KIT))
+
+
+def of_work(path: Path, named: Path | None) -> Course:
+    """The course for a student's folder or archive: the one that is `named`, that around us, the kit in it, or our own.
+
+    Code of a student's folder is never ours unless someone says so by naming it.
+
+    Raises:
+        UsageError: a course is named that is none, or the folder is a kit with code of its own.
+    """
+    if named is not None:
+        if not (named / "specs").is_dir():
+            message = f"--course {named}: there is no folder 'specs' in it"
+            raise UsageError(message)
+        return find(named)
+    here = Path.cwd()
+    within = here.resolve().is_relative_to(path.resolve())
+    kit = of_kit(path) if within or not (here / "specs").is_dir() else None
+    if kit is None:
+        return find(None if within else here)
+    own = [name for name in ("checkers", "reference") if (path / name).is_dir()]
+    if own:
+        message = f"this kit brings code of its own ({', '.join(own)}); if you trust it, add: --course {path}"
+        raise UsageError(message)
+    return kit
+
+
+def find(root: Path | None = None) -> Course:
+    """Read the course at `root`, by default labgrade's own.
+
+    A course has a `specs/` folder; its `checkers/` and `reference/`, where there are any, are added to labgrade's own.
+    """
+    home = _home()
+    root = _root(root, home)
+    roots = (home,) if root.resolve() == home.resolve() else (home, root)
+    return Course(
+        root=root,
+        specs=root / "specs",
+        checkers=registry.read("checker", tuple(base / "checkers" for base in roots)),
+        quantities=registry.read("quantity", tuple(base / "reference" for base in roots)),
+    )
+
+
+def folders(root: Path) -> tuple[Path, Path]:
+    """The folder of specs of the course at `root`, or else of labgrade's own; and the course's own folder."""
+    found = _root(root, _home())
+    return found / "specs", found
+
+
+def _root(root: Path | None, home: Path) -> Path:
+    return root if root is not None and (root / "specs").is_dir() else home
+
+
+def _home() -> Path:
+    """The folder that holds labgrade's own specs/, checkers/ and reference/: in the package once it is installed."""
+    package = Path(__file__).resolve().parents[1]
+    installed = package / "builtin"
+    return installed if installed.is_dir() else package.parent

@@ -1,0 +1,65 @@
+"""A spec's plain data, right or wrong: its parts with their places, and what a case inherits.
+
+What is of another kind than the language wants counts as empty: the schema says so at its place.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from labgrade.files.yaml import Path
+
+WHICH = ("model", "file", "handed_in", "config")  # the words of which a subject has one
+
+
+def mapping(value: object) -> dict[str, Any]:
+    """The value where it is a mapping; else an empty one."""
+    return value if isinstance(value, dict) else {}
+
+
+def listed(value: object) -> list[Any]:
+    """The value where it is a list; else an empty one."""
+    return value if isinstance(value, list) else []
+
+
+def is_number(value: object) -> bool:
+    """Whether the value is a finite number; true and false are none."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def checks(data: Mapping[str, Any]) -> Iterator[tuple[Path, dict[str, Any]]]:
+    """The checks that are mappings, each with its place."""
+    for index, check in enumerate(listed(data.get("checks"))):
+        if isinstance(check, dict):
+            yield ("checks", index), check
+
+
+def rows(check: Mapping[str, Any], path: Path, word: str) -> Iterator[tuple[Path, dict[str, Any]]]:
+    """The rows of a check's `cases`, `beside`, `partly`, ..., each with its place."""
+    for index, row in enumerate(listed(check.get(word))):
+        yield (*path, word, index), mapping(row)
+
+
+def sources(check: Mapping[str, Any], path: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
+    """What a check compares its answer with, each with its place: `expected`, `also_right`, `misconceptions`."""
+    yield (*path, "expected"), mapping(check.get("expected"))
+    for word in ("also_right", "misconceptions"):
+        for place, row in rows(check, path, word):
+            yield (*place, "value"), mapping(row.get("value"))
+
+
+def with_inherited(case: Mapping[str, Any], main: Mapping[str, Any]) -> dict[str, Any]:
+    """The subject of a case, as a spec would say it in full: what it leaves out is the task's subject's.
+
+    A case that names another model inherits the input, options and seed; of a config all but its name, by which a case
+    is known.
+    """
+    named = {name for name in WHICH if name in case}
+    whole = {name: value for name, value in main.items() if not (named and name in WHICH)} | dict(case)
+    if isinstance(case.get("config"), dict) and isinstance(main.get("config"), dict):
+        whole["config"] = {name: value for name, value in main["config"].items() if name != "name"} | case["config"]
+    return whole

@@ -1,0 +1,87 @@
+"""What may stand behind a word of the spec language: the schema of it, and how it is read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from labgrade.core.programs import GIVEN
+from labgrade.core.task import ARTIFACT_KINDS, SCALAR_KINDS
+from labgrade.verdict import as_credit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from labgrade.core.task import Schema
+
+KINDS = (*SCALAR_KINDS, "histogram", "tensor", *ARTIFACT_KINDS)  # the types of answers that are one word
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """What may stand behind a word: its schema, and how it becomes the value of a field.
+
+    Without `read` the parser has a method for it; without `schema` the schema is made of other words.
+    """
+
+    schema: Schema | None = None
+    read: Callable[[Any], Any] | None = None
+
+
+def ref(name: str) -> Kind:
+    """What stands under a name in the schema's `$defs`."""
+    return Kind({"$ref": f"#/$defs/{name}"})
+
+
+def one_of(title: str, names: tuple[str, ...]) -> Kind:
+    """One word of a closed list; `title` is what messages call it."""
+    return Kind({"title": title, "enum": list(names)}, str)
+
+
+def text(title: str, pattern: str) -> Kind:
+    """A text that a pattern describes; `title` is what messages call it."""
+    return Kind({"type": "string", "minLength": 1, "title": title, "pattern": pattern}, str)
+
+
+_LARGEST_SIZE = 1 << 40
+OTHERS = Kind()  # made of other words, or of the course
+FLAG = Kind({"type": "boolean"}, bool)
+ID = Kind({"type": "string", "title": "id", "pattern": r"^[A-Za-z0-9][A-Za-z0-9_-]*$"}, str)
+TEXT = Kind({"type": "string", "minLength": 1}, str)
+POINTS = Kind({"type": "number", "minimum": 0, "maximum": 1_000_000}, as_credit)
+SHARE = Kind({"type": "number", "minimum": 0, "maximum": 1}, as_credit)
+BOUND = Kind({"type": "number"}, as_credit)
+IDS = Kind({"type": "array", "items": ID.schema}, tuple)
+SEED = Kind({"type": "integer", "minimum": 0, "maximum": (1 << 63) - 1}, int)  # what torch.manual_seed takes
+SHAPE = Kind(
+    {
+        "title": "a shape",
+        "type": "array",
+        "minItems": 1,
+        "items": {"type": "integer", "minimum": 1, "maximum": _LARGEST_SIZE},
+    },
+    tuple,
+)
+SECONDS = Kind({"type": "number", "exclusiveMinimum": 0, "maximum": 86_400}, float)
+MEMORY = Kind({"title": "an amount of memory", "type": "string", "pattern": r"^[0-9.]+ ?[KMG]i?B$"})
+OUTPUT = Kind({"title": "an amount of output", "type": "string", "pattern": r"^[0-9.]+ ?[KMG]i?B$"})
+FILE_BESIDE = Kind({"type": "string", "title": "an ONNX file beside the spec", "pattern": r"\.onnx$"})
+HANDED_IN = Kind({"type": "string", "title": "a pattern for the student's own ONNX file", "pattern": r"\.onnx$"}, str)
+ARGUMENTS = Kind(
+    {
+        "type": "array",
+        "minItems": 1,
+        "uniqueItems": True,
+        "items": {"title": "argument of a program", "enum": list(GIVEN)},
+    }
+)
+PROVIDE = Kind({"title": "provide", "type": "object", "minProperties": 1, "additionalProperties": TEXT.schema})
+COLUMNS = Kind(
+    {
+        "type": "object",
+        "minProperties": 1,
+        "additionalProperties": {"title": "type of a column", "enum": list(SCALAR_KINDS)},
+    },
+    dict,
+)
+REPORT = text("a place in the report (`under 2-1-4`, `under [Lab 2, 1]`, or `anywhere`)", r"^(under .+|anywhere)$")

@@ -1,0 +1,395 @@
+"""The words of the spec language, each in one row of `WORDS`.
+
+The JSON Schema and what editors show, the plain part of the parser, what a verdict depends on, what students are given,
+and the tables of docs/spec-language.md come from these rows. A new word is a row here and a field of the same name.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from labgrade.core.programs import BUILDS
+from labgrade.core.task import (
+    FAMILIES,
+    Alternative,
+    AnswerSpec,
+    BuildForm,
+    CallForm,
+    Check,
+    Comparison,
+    Counterexample,
+    Criterion,
+    EntryForm,
+    InputSpec,
+    Limits,
+    LiteralValue,
+    QuantityCall,
+    RangeCredit,
+    RunForm,
+    SubjectSpec,
+    TableType,
+    Task,
+    TextForm,
+)
+from labgrade.spec import kinds
+from labgrade.spec.kinds import BOUND, FLAG, ID, IDS, OTHERS, POINTS, SEED, SHAPE, SHARE, TEXT, Kind, ref
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from labgrade.core.task import Schema
+
+# Words of the language that are planned and not understood by this version; saying so beats "unknown key".
+RESERVED = ("fresh_inputs", "variants", "network", "generated", "from_answer")
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A word: what may stand behind it, and what it says, for editors and for the docs.
+
+    `for_people`: no verdict depends on it. `for_staff`: students are not given it. `field`: of the dataclass, where it
+    is called otherwise there.
+    """
+
+    name: str
+    kind: Kind
+    says: str
+    required: bool = False
+    for_people: bool = False
+    for_staff: bool = False
+    field: str = ""
+
+
+def _of_a_run(name: str) -> tuple[Word, ...]:
+    return (
+        Word(
+            "folder", TEXT, f"The folder of the submission that {name} in; by default the top. Other paths start there."
+        ),
+        Word(
+            "provide",
+            kinds.PROVIDE,
+            "What is placed in the folder before: `subject.onnx`, `subject.pt` (TorchScript), `subject.pth` (state "
+            "dict) and `input.npy` are of the task's subject, or of the case's; `torchvision/alexnet.onnx` "
+            "(`.pt`, `.pth`) is a model of the zoo; `./labels.csv` is a file beside the spec. "
+            "Weights are the zoo's seeded ones.",
+        ),
+    )
+
+
+_READ = (
+    Word("after", TEXT, "The next value of the answer's type after these words."),
+    Word("find", TEXT, "For experts: a regular expression with a group named `answer`."),
+    Word("file", TEXT, "A file of the submission, or one that the program wrote."),
+    Word(
+        "files",
+        kinds.text("a pattern with one *", r"^[^*]*\*[^*]*$"),
+        "One value a file, named by the `*`: `conv/*.npy`.",
+    ),
+)
+_SUBJECT = (
+    Word(
+        "model", OTHERS, "A model of the zoo: `torchvision/resnet18` in memory, `torchvision/resnet18.onnx` as a file."
+    ),
+    Word("config", OTHERS, "In place of a model: plain data, such as layers and heads; a case changes what it names."),
+    Word("file", kinds.FILE_BESIDE, "An ONNX file beside the spec."),
+    Word(
+        "handed_in",
+        kinds.HANDED_IN,
+        "An ONNX file of the student's own, by a pattern: everything is computed of that file.",
+    ),
+    Word("options", OTHERS, "Passed to the function that builds the model; `frozen` and `tiled` are labgrade's own."),
+    Word("seed", SEED, "Draws the weights; 0 unless given."),
+    Word("input", OTHERS, "The input's shape, batch first: `[1, 3, 224, 224]`, or `{shape, fill, seed}`."),
+)
+SUBJECT_WORDS = tuple(word.name for word in _SUBJECT)
+
+# By what holds them: the dataclass that they become, or a name where that has them, too.
+WORDS: Mapping[type | str, tuple[Word, ...]] = {
+    Task: (
+        Word("id", ID, "The file's name without `.yaml`.", required=True),
+        Word("title", TEXT, "What the task is called, in a line.", required=True),
+        Word("points", POINTS, "The sum of the points of its checks, bonus checks aside.", required=True),
+        Word("statement", TEXT, "What the student reads.", required=True),
+        Word(
+            "subject",
+            ref("subject"),
+            "What is analysed: a model of the zoo, an ONNX file, one that students hand in, or a config. A task on "
+            "answers that need no model has none.",
+        ),
+        Word(
+            "answers",
+            OTHERS,
+            "What is asked for, by name: each with its `type`, and under `from` the forms in which it is handed in.",
+            required=True,
+        ),
+        Word("checks", OTHERS, "What is graded, one point or a few at a time.", required=True),
+        Word(
+            "limits",
+            OTHERS,
+            "What the student's code may use, `{seconds: 60, memory: 4 GB, output: 1 MB}`; `lab.yaml` gives a "
+            "lab's defaults.",
+        ),
+    ),
+    Limits: (
+        Word("seconds", kinds.SECONDS, "CPU seconds of the student's code; 60 unless the lab says otherwise."),
+        Word("memory", kinds.MEMORY, "The most memory that the student's code may take: `4 GB`."),
+        Word("output", kinds.OUTPUT, "The most that the student's code may print: `1 MB`."),
+    ),
+    SubjectSpec: _SUBJECT,
+    "options": (
+        Word(
+            "frozen",
+            Kind({"type": "array", "items": {"type": "string"}}),
+            "Names of modules whose parameters are not trained (requires_grad=False).",
+        ),
+        Word(
+            "tiled",
+            Kind({"title": "the size of a tile", "type": "integer", "minimum": 1}),
+            "The size of the tiles into which each linear layer is cut.",
+        ),
+    ),
+    InputSpec: (
+        Word("shape", SHAPE, "Whole numbers, batch first.", required=True),
+        Word(
+            "fill",
+            kinds.one_of("fill", ("normal", "uniform", "ones", "zeros")),
+            "How the values are drawn: normal unless given.",
+        ),
+        Word("seed", SEED, "Draws the values; 0 unless given."),
+    ),
+    AnswerSpec: (
+        Word(
+            "type",
+            ref("type"),
+            "What kind of value it is: a count, bytes, a number, a text, a shape, a table, ...",
+            required=True,
+        ),
+        Word("from", OTHERS, "The ways of handing it in; the first that is there is judged.", required=True),
+    ),
+    "type": (
+        Word("table", OTHERS, "Rows with typed columns."),
+        Word("table_of", kinds.one_of("type", ("tensor",)), "One array for each name."),
+    ),
+    TableType: (
+        Word("row", TEXT, "What a row is called: layer, node, operator.", required=True),
+        Word("columns", kinds.COLUMNS, "The columns that each row has, with the type of each.", required=True),
+        Word("sparse", FLAG, "A row may leave out columns that it has nothing for."),
+    ),
+    CallForm: (
+        Word(
+            "call",
+            kinds.text("a call (file.py:function)", r"^[^:]+\.py:[A-Za-z_]\w*$"),
+            "A Python function of the student's: `hw.py:total_macs`.",
+            required=True,
+        ),
+        Word("given", ref("given"), "What the function is called with, in this order.", required=True),
+    ),
+    EntryForm: (Word("entry", TEXT, "A dotted path in answers.yaml or answers.json."),),
+    TextForm: (
+        *_READ,
+        Word("report", kinds.REPORT, "A place in the report: `under 2-1-4`, `under [Lab 2, 1]`, or `anywhere`."),
+    ),
+    "run form": (
+        Word("run", OTHERS, "A program of the student's; what it prints or writes is read."),
+        *_READ,
+        Word("entry", TEXT, "A name in what the program prints: a JSON object, or `name: value`."),
+    ),
+    RunForm: (
+        Word(
+            "command", TEXT, "`python` (or `python3`), a .py file, its arguments. No shell is involved.", required=True
+        ),
+        *_of_a_run("it runs"),
+    ),
+    BuildForm: (
+        Word(
+            "build",
+            kinds.one_of("build", BUILDS),
+            "In place of `command`: CMakeLists.txt, else a Makefile, else the only C++ file below `folder`.",
+            required=True,
+        ),
+        Word(
+            "program",
+            kinds.text("program's name", r"^[A-Za-z0-9_][A-Za-z0-9_.+-]*$"),
+            "The name of what the build makes; where it makes one program alone, that is taken.",
+            required=True,
+        ),
+        Word(
+            "given",
+            kinds.ARGUMENTS,
+            "Its arguments in this order: `torchscript_path`, a TorchScript file of the subject; `input_size`, each "
+            "number an argument of its own, so that it comes last. A program that is given something answers `cases`.",
+        ),
+        *_of_a_run("it is built and runs"),
+    ),
+    Check: (
+        Word("id", ID, "The check's name, once in a task.", required=True, for_people=True),
+        Word("points", POINTS, "What it is worth.", required=True, for_people=True),
+        Word("answer", ID, "The answer that it judges.", required=True),
+        Word(
+            "checker",
+            ref("checker"),
+            "The function that judges: a name, or a name with its parameters, `{close: {rtol: 1e-5}}`; `labgrade list "
+            "checkers`.",
+        ),
+        Word(
+            "measured",
+            ref("quantity"),
+            "For an answer that is a file: `{quantity: NAME, with: {...}}`, computed of the student's file by "
+            "labgrade's code in a process of its own; the checker judges its value.",
+        ),
+        Word(
+            "expected",
+            ref("source"),
+            "What is right: a value; `{literal: ...}`; or `{quantity: NAME, with: {...}, published: N}`; `labgrade "
+            "list quantities`.",
+        ),
+        Word("also_right", OTHERS, "Other conventions that are right, too: a list of `{value, says}`."),
+        Word(
+            "misconceptions",
+            OTHERS,
+            "Known wrong values: a list of `{value, says, credit}`. `says` is the student's hint: cause and remedy.",
+        ),
+        Word(
+            "partly",
+            OTHERS,
+            "Credit for a range of numbers, for what a single value can't say: `{when: {above, below, at_least, "
+            "at_most}, credit, says}`.",
+        ),
+        Word(
+            "by_hand",
+            OTHERS,
+            "In place of `checker`: a rubric, `[{points: 4, for: compares all four numbers}]`, which students see; "
+            "waits for a person.",
+            for_people=True,
+        ),
+        Word(
+            "beside",
+            OTHERS,
+            "With `by_hand`: what staff sees next to the text that was handed in, rows `{says: MACs of HW 2-1, answer: "
+            "macs, expected: ..., model: ...}`: the student's value and the right one, of the row's own subject if it "
+            "names one.",
+            for_staff=True,
+        ),
+        Word(
+            "hidden",
+            FLAG,
+            "Students see nothing of it: not its existence, subject, verdict or output.",
+            for_people=True,
+            for_staff=True,
+        ),
+        Word("bonus", FLAG, "Points on top of the task's total; may be missing without harm.", for_people=True),
+        Word(
+            "reveal",
+            FLAG,
+            "Of a table that is not right, the student's report shows each cell that was handed in beside the expected "
+            "one; not for hidden checks.",
+            for_people=True,
+        ),
+        Word(
+            "needs",
+            IDS,
+            "SKIPPED, with no points, while these checks have less than full credit; a visible check can't need a "
+            "hidden one.",
+            for_people=True,
+        ),
+        Word(
+            "cases",
+            OTHERS,
+            "Other subjects for the same check, one sub-check a row; what a row leaves out is inherited; points are "
+            "shared. Needs a form that can be computed again: `call`, or a `run` that is handed the subject.",
+            for_people=True,
+        ),
+        Word(
+            "counterexample",
+            OTHERS,
+            "`{among: cnn, tries: 100}`: in place of `cases`, random subjects; what is shown is the smallest network "
+            "on which the answer is wrong.",
+        ),
+    ),
+    Alternative: (
+        Word("value", ref("source"), "A value, `{literal: ...}`, or a quantity.", required=True, field="source"),
+        Word("says", TEXT, "What the student reads.", required=True, for_people=True),
+        Word("credit", SHARE, "The share of the points that it earns, from 0 to 1."),
+    ),
+    RangeCredit: (
+        Word("when", OTHERS, "The range; all bounds that are given hold.", required=True),
+        Word("credit", SHARE, "The share of the points that it earns, from 0 to 1.", required=True),
+        Word("says", TEXT, "What the student reads.", required=True, for_people=True),
+    ),
+    "when": (
+        Word("above", BOUND, "More than this."),
+        Word("below", BOUND, "Less than this."),
+        Word("at_least", BOUND, "This or more."),
+        Word("at_most", BOUND, "This or less."),
+    ),
+    Criterion: (
+        Word("points", POINTS, "What it is worth.", required=True),
+        Word("for", TEXT, "What the points of this line are for.", required=True, field="what"),
+    ),
+    Comparison: (
+        Word("says", TEXT, "What the row is called, for staff.", required=True),
+        Word("answer", ID, "The answer that is shown.", required=True),
+        Word("expected", ref("source"), "What is right: a value, `{literal: ...}`, or a quantity.", required=True),
+        *_SUBJECT,
+    ),
+    Counterexample: (
+        Word(
+            "among",
+            kinds.one_of("a family of networks", FAMILIES),
+            "The family of networks that is searched: cnn, linear, attention, sizes.",
+            required=True,
+        ),
+        Word("tries", Kind({"type": "integer", "minimum": 1, "maximum": 10_000}, int), "100 unless given."),
+    ),
+    LiteralValue: (Word("literal", Kind({}), "A value as it stands, also a mapping."),),
+    QuantityCall: (
+        Word("quantity", OTHERS, "A function of reference/ by name: `labgrade list quantities`.", required=True),
+        Word("with", Kind({"type": "object"}), "The conventions: keyword-only parameters of the quantity."),
+        Word(
+            "published",
+            Kind({}),
+            "A published figure; `labgrade validate --compute` fails if it differs.",
+            for_people=True,
+        ),
+    ),
+}
+
+
+def properties(holder: type | str, /, **made: Schema) -> Schema:
+    """The schema of each word that a holder has; `made` has those of its words that are made of others."""
+    return {
+        word.name: {**(made[word.name] if word.kind is OTHERS else word.kind.schema or {}), "description": word.says}
+        for word in WORDS[holder]
+    }
+
+
+def required(holder: type | str) -> list[Any]:
+    """The words that have to be there."""
+    return [word.name for word in WORDS[holder] if word.required]
+
+
+def fields(holder: type | str, data: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields that plain words give: those whose kind says how they are read."""
+    return {
+        word.field or word.name: word.kind.read(data[word.name])
+        for word in WORDS[holder]
+        if word.kind.read is not None and word.name in data
+    }
+
+
+def for_people(holder: type) -> set[str]:
+    """The fields on which no verdict depends."""
+    return {word.field or word.name for word in WORDS.get(holder, ()) if word.for_people}
+
+
+def for_students(data: Mapping[str, Any]) -> dict[str, Any]:
+    """A check's data as students are given it."""
+    staff = {word.name for word in WORDS[Check] if word.for_staff}
+    return {name: value for name, value in data.items() if name not in staff}
+
+
+def table(holder: type | str) -> str:
+    """The words as rows of a table in Markdown, as docs/spec-language.md has them."""
+    shown = ((f"{word.name}: true" if word.kind is FLAG else word.name, word.says) for word in WORDS[holder])
+    return "\n".join(f"| `{name}` | {says} |" for name, says in shown)

@@ -1,0 +1,193 @@
+"""A spec file -> Task, or SpecError with all that is wrong in it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from labgrade.core.arguments import ALL as GIVEN
+from labgrade.core.errors import Mark, SpecError, SpecFinding, look_up
+from labgrade.core.task import Limits, Task
+from labgrade.files import validate, yaml
+from labgrade.spec import lab as late_rules
+from labgrade.spec import parse, rules, schema
+from labgrade.spec.language import RESERVED
+from labgrade.subjects import onnx_export
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from labgrade.core.task import Schema
+    from labgrade.files.yaml import Loaded
+    from labgrade.spec.course import Course
+    from labgrade.spec.lab import Deadline
+
+_LARGEST_SPEC = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class ReadSpec:
+    """A task's file, read and validated or not: `task` is None where there are findings."""
+
+    path: Path
+    task: Task | None
+    findings: tuple[SpecFinding, ...] = ()
+
+
+def files(folder: Path) -> list[Path]:
+    """All task files below a folder of specs, sorted by lab and name; `lab.yaml` is not one."""
+    return sorted(path for path in folder.glob("**/*.yaml") if path.name != "lab.yaml")
+
+
+def task_file(course: Course, name: str) -> Path:
+    """The file of the task of that name.
+
+    Raises:
+        UsageError: there is no such task; the message offers the closest.
+    """
+    return look_up(name, {path.stem: path for path in files(course.specs)}, "task")
+
+
+def lab_files(course: Course, lab: str) -> list[Path]:
+    """The files of the tasks of one lab.
+
+    Raises:
+        UsageError: there is no such lab; the message offers the closest.
+    """
+    labs: dict[str, list[Path]] = {}
+    for path in files(course.specs):
+        labs.setdefault(path.parent.name, []).append(path)
+    return look_up(lab, labs, "lab")
+
+
+def chosen(course: Course, lab: str | None = None, names: Sequence[str] = ()) -> list[Path]:
+    """The files of some tasks: of a lab where one is named, and of these names where there are any.
+
+    Raises:
+        UsageError: there is no such lab or task; the message offers the closest.
+    """
+    paths = lab_files(course, lab) if lab is not None else files(course.specs)
+    for name in names:
+        look_up(name, {path.stem: path for path in paths}, "task")
+    return [path for path in paths if not names or path.stem in names]
+
+
+def folder_findings(paths: Iterable[Path]) -> list[SpecFinding]:
+    """What is wrong with the files around tasks: a name that is never found, a lab without its lab.yaml."""
+    found = []
+    for path in paths:
+        shown, lab = _shown(path), path.parent / "lab.yaml"
+        if path.suffix == ".yml":
+            message = f"this is never graded: a task's file ends in .yaml; rename it to '{path.stem}.yaml'"
+            found.append(SpecFinding(Mark(shown, 1, 1), message))
+        if not lab.is_file():
+            found.append(SpecFinding(Mark(_shown(lab), 1, 1), "this lab has no lab.yaml; write one with a title"))
+    return found
+
+
+def read_all(paths: Iterable[Path], course: Course) -> list[ReadSpec]:
+    """Read each file; a broken one is reported and does not stop the others."""
+    reader = _Reader(course)
+    result = []
+    for path in paths:
+        try:
+            result.append(ReadSpec(path, reader.read(path)))
+        except SpecError as error:
+            result.append(ReadSpec(path, None, error.findings))
+    return result
+
+
+def read(path: Path, course: Course) -> Task:
+    """Read one task.
+
+    Raises:
+        SpecError: with every finding, each with file, line and column.
+    """
+    return _Reader(course).read(path)
+
+
+def schema_text(course: Course) -> str:
+    """The JSON Schema of a task as it stands in `specs/task.schema.json`."""
+    return json.dumps(_schema(course), indent=1, ensure_ascii=False) + "\n"
+
+
+def _schema(course: Course) -> Schema:
+    return schema.task_schema(course, onnx_export.models(), tuple(GIVEN))
+
+
+class _Reader:
+    """Reads the specs of a course; what they have in common is made once."""
+
+    def __init__(self, course: Course) -> None:
+        self._course = course
+        self._schema = _schema(course)
+        self._limits: dict[Path, Limits] = {}
+
+    def read(self, path: Path) -> Task:
+        """One task; raises SpecError with every finding."""
+        loaded = _load(path)
+        limits = self._lab_limits(path.parent / "lab.yaml")
+        found = validate.number_findings(loaded) + validate.findings(self._schema, loaded, RESERVED)
+        found += rules.findings(loaded, self._course)
+        if found:
+            raise SpecError(found)
+        return parse.task(loaded, path, limits)
+
+    def _lab_limits(self, path: Path) -> Limits:
+        if path not in self._limits:
+            said = _lab(path).get("limits", {}) if path.is_file() else {}
+            self._limits[path] = parse.limits_of(said, Limits())
+        return self._limits[path]
+
+
+def _load(path: Path) -> Loaded:
+    shown = _shown(path)
+    start = Mark(shown, 1, 1)
+    try:
+        if path.stat().st_size > _LARGEST_SPEC:
+            raise SpecError([SpecFinding(start, "this is larger than 1 MiB, which no spec needs to be")])
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise SpecError([SpecFinding(start, f"this can't be read: {error.strerror}")]) from None
+    except UnicodeDecodeError as error:
+        raise SpecError(
+            [SpecFinding(start, f"this is not UTF-8: byte {error.start} is {error.object[error.start]:#x}")]
+        ) from None
+    loaded = yaml.load(text, shown)
+    if loaded.data is None:
+        raise SpecError([SpecFinding(start, "this file is empty")])
+    return loaded
+
+
+def _shown(path: Path) -> str:
+    """The path as one would type it: relative to the working folder where it is below it."""
+    absolute, here = path.absolute(), Path.cwd()
+    return str(absolute.relative_to(here)) if absolute.is_relative_to(here) else str(path)
+
+
+def deadlines(folder: Path) -> dict[str, Deadline]:
+    """When each lab below a folder of specs is due, by the lab's name; those that say nothing are left out.
+
+    Raises:
+        SpecError: with every finding of every lab.yaml.
+    """
+    labs: list[Deadline | None] = []
+    found: list[SpecFinding] = []
+    for path in sorted(folder.glob("**/lab.yaml")):
+        try:
+            labs.append(late_rules.deadline(path.parent.name, _lab(path)))
+        except SpecError as error:
+            found += error.findings
+    if found:
+        raise SpecError(found)
+    return {lab.lab: lab for lab in labs if lab is not None}
+
+
+def _lab(path: Path) -> dict[str, Any]:
+    loaded = _load(path)
+    found = validate.number_findings(loaded) + validate.findings(schema.lab_schema(), loaded)
+    if found := found + late_rules.findings(loaded):
+        raise SpecError(found)
+    return cast("dict[str, Any]", loaded.data)

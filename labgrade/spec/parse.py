@@ -1,0 +1,231 @@
+"""Validated plain data -> Task: the frozen types of a spec."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from labgrade.core import programs
+from labgrade.core.task import (
+    CONFIG,
+    Alternative,
+    AnswerSpec,
+    AnswerType,
+    BuildForm,
+    CallForm,
+    Check,
+    CheckerCall,
+    Comparison,
+    Counterexample,
+    Criterion,
+    EntryForm,
+    FileForm,
+    Form,
+    InputSpec,
+    Limits,
+    LiteralValue,
+    QuantityCall,
+    RangeCredit,
+    RunForm,
+    Source,
+    SubjectSpec,
+    TableOfType,
+    TableType,
+    Task,
+    TextForm,
+)
+from labgrade.spec import language
+from labgrade.spec.data import rows, with_inherited
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from labgrade.files import yaml
+    from labgrade.files.yaml import Loaded
+
+
+def form(data: Any, spec_path: Path) -> Form:
+    """One form of an answer of the spec at `spec_path`."""
+    if "call" in data:
+        file, _, function = data["call"].partition(":")
+        return CallForm(file=file, function=function, given=tuple(data["given"]))
+    if "run" in data:
+        return _run_form(data, spec_path)
+    return _read_form(data)
+
+
+def _run_form(data: Any, spec_path: Path) -> RunForm | BuildForm:
+    run = data["run"]
+    sources: dict[str, str] = run.get("provide", {})
+    beside = {target: programs.beside_the_spec(source) for target, source in sources.items()}
+    shared: Any = {
+        "folder": run.get("folder", ""),
+        "provide": {
+            target: source if (own := beside[target]) is None else spec_path.absolute().parent / own
+            for target, source in sources.items()
+        },
+        "varies": any(map(programs.of_subject, sources.values())) or bool(run.get("given")),
+        "reads": _read_form(data),
+    }
+    if "build" in run:
+        return BuildForm(program=run["program"], given=tuple(run.get("given", ())), **shared)
+    file, arguments = programs.parse_command(run["command"])
+    return RunForm(file=file, arguments=arguments, **shared)
+
+
+def _read_form(data: Any) -> TextForm | FileForm | EntryForm:
+    """What is read: of the submission, or of what a program printed and wrote."""
+    if "entry" in data:
+        return EntryForm(path=data["entry"])
+    if "files" in data:
+        return FileForm(pattern=data["files"])
+    if "file" in data and "report" not in data and "after" not in data and "find" not in data:
+        return FileForm(pattern=data["file"])
+    return TextForm(
+        after=data.get("after"), find=data.get("find"), file=data.get("file"), report=_headings(data.get("report"))
+    )
+
+
+def _headings(text: str | None) -> tuple[str, ...] | None:
+    """`under 2-1-4` and `under [Lab 2, 1]` name a path of headings; `anywhere` is the whole report."""
+    if text is None:
+        return None
+    path = text.removeprefix("under ").strip()
+    if text == "anywhere":
+        return ()
+    return tuple(part.strip() for part in path[1:-1].split(",")) if path.startswith("[") else (path,)
+
+
+_UNITS = {"B": 0, "KB": 1, "MB": 2, "GB": 3}
+_KIB = {"KiB": 10, "MiB": 20, "GiB": 30}
+
+
+def task(loaded: Loaded, path: Path, limits: Limits) -> Task:
+    """The task of a file that the schema and all checks found right; `limits` are the lab's."""
+    return _Parser(loaded, path, limits).task()
+
+
+def limits_of(data: Any, base: Limits) -> Limits:
+    """The limits that some `limits:` says; those of `base` where it says nothing."""
+    amounts: dict[str, Any] = {key: _amount(data[key]) for key in ("memory", "output") if key in data}
+    return replace(base, **language.fields(Limits, data), **amounts)
+
+
+def _amount(text: str) -> int:
+    number, unit = text.rstrip("KMGiB").strip(), text.lstrip("0123456789. ")
+    scale = 2 ** _KIB[unit] if unit in _KIB else 1000 ** _UNITS[unit]
+    return int(Fraction(number) * scale)
+
+
+class _Parser:
+    """From validated plain data to the frozen types. Nothing here can fail: the schema has been there before."""
+
+    def __init__(self, loaded: Loaded, path: Path, limits: Limits) -> None:
+        self.loaded = loaded
+        self.path = path
+        self.limits = limits
+
+    def task(self) -> Task:
+        data: Any = self.loaded.data
+        main = data.get("subject", {})
+        return Task(
+            lab=self.path.parent.name,
+            **language.fields(Task, data),
+            subject=self._subject(main, {}, ("subject",)) if main else None,
+            answers={
+                name: AnswerSpec(
+                    name=name, type=_type(answer["type"]), forms=tuple(form(f, self.path) for f in answer["from"])
+                )
+                for name, answer in data["answers"].items()
+            },
+            checks=tuple(self._check(check, index, main) for index, check in enumerate(data["checks"])),
+            limits=limits_of(data.get("limits", {}), self.limits),
+            path=self.path,
+        )
+
+    def _subject(self, data: Any, main: Mapping[str, Any], here: yaml.Path) -> SubjectSpec:
+        """The subject at a place; of a case, what it leaves out is the task's."""
+        mark = self.loaded.mark(here)
+        whole = with_inherited(data, main)
+        if "config" in whole:
+            return SubjectSpec(model=CONFIG, options=whole["config"], input=InputSpec(shape=()), mark=mark)
+        own = whole["input"]
+        found: dict[str, Any] = {name: whole[name] for name in ("model", "options") if name in whole}
+        if "file" in whole:
+            found["file"] = str((self.path.parent / whole["file"]).absolute())
+        given = InputSpec(**language.fields(InputSpec, own if isinstance(own, dict) else {"shape": own}))
+        return SubjectSpec(**language.fields(SubjectSpec, whole), **found, input=given, mark=mark)
+
+    def _check(self, data: Any, index: int, main: Mapping[str, Any]) -> Check:
+        here = ("checks", index)
+        return Check(
+            **language.fields(Check, data),
+            checker=_checker(data["checker"]) if "checker" in data else None,
+            measured=self._quantity(data["measured"], (*here, "measured")) if "measured" in data else None,
+            expected=self._source(data["expected"], (*here, "expected")) if "expected" in data else None,
+            also_right=self._alternatives(data, (*here, "also_right"), Fraction(1)),
+            misconceptions=self._alternatives(data, (*here, "misconceptions"), Fraction(0)),
+            partly=tuple(
+                RangeCredit(**language.fields(RangeCredit, item), **language.fields("when", item["when"]))
+                for item in data.get("partly", [])
+            ),
+            by_hand=tuple(Criterion(**language.fields(Criterion, item)) for item in data.get("by_hand", [])),
+            beside=tuple(self._beside(row, main, place) for place, row in rows(data, here, "beside")),
+            cases=tuple(self._subject(case, main, place) for place, case in rows(data, here, "cases")),
+            counterexample=Counterexample(**language.fields(Counterexample, data["counterexample"]))
+            if "counterexample" in data
+            else None,
+            mark=self.loaded.mark(here),
+        )
+
+    def _beside(self, data: Any, main: Mapping[str, Any], here: yaml.Path) -> Comparison:
+        own = {name: data[name] for name in language.SUBJECT_WORDS if name in data}
+        return Comparison(
+            says=data["says"],
+            answer=data["answer"],
+            expected=self._source(data["expected"], (*here, "expected")),
+            subject=self._subject(own, main, here) if own else None,
+        )
+
+    def _alternatives(self, data: Any, here: yaml.Path, credit: Fraction) -> tuple[Alternative, ...]:
+        return tuple(
+            Alternative(
+                source=self._source(item["value"], (*here, index, "value")),
+                **{"credit": credit, **language.fields(Alternative, item)},
+                mark=self.loaded.mark((*here, index)),
+            )
+            for index, item in enumerate(data.get(here[-1], []))
+        )
+
+    def _source(self, data: Any, here: yaml.Path) -> Source:
+        if not isinstance(data, dict):
+            return LiteralValue(value=data, mark=self.loaded.mark(here))
+        if "literal" in data:
+            return LiteralValue(value=data["literal"], mark=self.loaded.mark((*here, "literal")))
+        return self._quantity(data, here)
+
+    def _quantity(self, data: Any, here: yaml.Path) -> QuantityCall:
+        return QuantityCall(
+            quantity=data["quantity"],
+            parameters=data.get("with", {}),
+            published=data.get("published"),
+            mark=self.loaded.mark((*here, "published") if "published" in data else here),
+        )
+
+
+def _type(data: Any) -> AnswerType:
+    if isinstance(data, str):
+        return data
+    if "table_of" in data:
+        return TableOfType(kind=data["table_of"])
+    table = data["table"]
+    return TableType(**language.fields(TableType, table))
+
+
+def _checker(data: Any) -> CheckerCall:
+    if isinstance(data, str):
+        return CheckerCall(name=data)
+    ((name, parameters),) = data.items()
+    return CheckerCall(name=name, parameters=parameters or {})

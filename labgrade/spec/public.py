@@ -1,0 +1,86 @@
+"""What students are given of a spec: its data without the hidden checks and all that only they or staff speak of.
+
+Works on a spec's data, which was validated before. Comments are no data, so none gets through.
+"""
+
+from __future__ import annotations
+
+import copy
+import re
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from labgrade.spec import language
+from labgrade.spec.data import with_inherited
+from labgrade.verdict import as_credit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+_LEAST_TOLD = 5  # characters: shorter words stand in any text by chance
+
+
+def public(data: dict[str, Any]) -> dict[str, Any] | None:
+    """The task as students may read it, or None where nothing of it is public.
+
+    Hidden checks, answers that only they judge and the subject that only they are about are left out; points are
+    counted anew. What remains is a spec that validates.
+    """
+    checks = [copy.deepcopy(check) for check in data["checks"] if not check.get("hidden")]
+    if not checks:
+        return None
+    shown = {key: copy.deepcopy(value) for key, value in data.items() if key not in ("checks", "answers", "points")}
+    if "subject" in shown and all("cases" in check for check in checks):
+        _spell_out(checks, shown["subject"])
+        shown["subject"] = copy.deepcopy(checks[0]["cases"][0])
+    used = {check["answer"] for check in checks}
+    points = sum((as_credit(check["points"]) for check in checks if not check.get("bonus")), Fraction(0))
+    ordered = {"id": shown.pop("id"), "title": shown.pop("title"), "points": _plain(points), **shown}
+    answers = {name: copy.deepcopy(answer) for name, answer in data["answers"].items() if name in used}
+    return {**ordered, "answers": answers, "checks": [language.for_students(check) for check in checks]}
+
+
+def only_hidden(specs: Iterable[dict[str, Any]]) -> set[str]:
+    """What hidden checks of some specs say and public parts of none do: ids, models, files, quantities, hints.
+
+    Words that are too short to mean anything are left out.
+    """
+    specs = list(specs)
+    shown = [public(data) for data in specs]
+    told = {text for data in shown for text in (*_texts(data), *_keys(data))}
+    secret = {text for data in specs for check in data["checks"] if check.get("hidden") for text in _texts(check)}
+    return {text for text in secret - told if len(text) >= _LEAST_TOLD}
+
+
+def says(text: str, word: str) -> bool:
+    """Whether a text holds a word or a phrase by itself, and not as a part of a longer one."""
+    spaced = r"\s+".join(map(re.escape, word.split()))
+    return re.search(rf"(?<![\w./-]){spaced}(?![\w/-]|\.\w)", text) is not None
+
+
+def _spell_out(checks: list[dict[str, Any]], main: dict[str, Any]) -> None:
+    """Give each case all that it inherits from the task's subject, which is then left out itself."""
+    for check in checks:
+        check["cases"] = [copy.deepcopy(with_inherited(case, main)) for case in check["cases"]]
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Every text in data, keys apart."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        parts: Iterable[Any] = value.values() if isinstance(value, dict) else value
+        for item in parts:
+            yield from _texts(item)
+
+
+def _keys(value: Any) -> Iterator[str]:
+    """Every key in data: the columns of a table, and what a config names."""
+    if isinstance(value, dict):
+        yield from map(str, value)
+    for item in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from _keys(item)
+
+
+def _plain(points: Fraction) -> int | float:
+    return points.numerator if points.denominator == 1 else float(points)

@@ -1,0 +1,292 @@
+"""A folder of functions is a registry.
+
+Every public function defined in a public file of the folder is an entry under its own name. Signatures are read with
+`ast`, so that nothing is imported before one of its functions is called: keyword-only parameters are what a spec may
+set, their annotations give the types, the first docstring line is the description.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import hashlib
+import importlib
+import sys
+import types
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from labgrade.core.errors import Mark, SpecError, SpecFinding
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from pathlib import Path
+
+    from labgrade.core.task import Schema
+
+_SIMPLE: Mapping[str, Schema] = {
+    "int": {"type": "integer"},
+    "float": {"type": "number"},
+    "str": {"type": "string"},
+    "bool": {"type": "boolean"},
+    "None": {"type": "null"},
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parameter:
+    """A keyword-only parameter: what a spec may set. `schema` is the JSON Schema of its annotation."""
+
+    annotation: str
+    schema: Schema
+    required: bool
+    default: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """A registered function, known by reading its source."""
+
+    name: str
+    file: Path
+    line: int
+    description: str
+    docstring: str
+    takes: tuple[str, ...]
+    judges: str
+    returns: str
+    parameters: Mapping[str, Parameter]
+
+    def load(self) -> Callable[..., object]:
+        """Import the function's file under a name of our own and return the function.
+
+        Raises:
+            ImportError: (or whatever the file raises) where the file cannot be imported.
+        """
+        package = f"labgrade_{self.file.parent.name}_{_short_digest(str(self.file.parent))}"
+        if package not in sys.modules:
+            module = types.ModuleType(package)
+            module.__path__ = [str(self.file.parent)]
+            sys.modules[package] = module
+        function: Callable[..., object] = getattr(importlib.import_module(f"{package}.{self.file.stem}"), self.name)
+        return function
+
+    def source_digest(self) -> str:
+        """A digest of the source that the function depends on: its file and what that imports from the same folder."""
+        digest = hashlib.sha256()
+        for file in sorted(self.sources()):
+            digest.update(file.name.encode() + b"\0" + file.read_bytes() + b"\0")
+        return digest.hexdigest()
+
+    def sources(self, read: dict[Path, list[Path]] | None = None) -> set[Path]:
+        """The files that the function depends on: its own, and those of the same folder that it imports.
+
+        `read` remembers what was read of each file, for those who ask of many functions.
+        """
+        return _sources(self.file, {} if read is None else read)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Registry:
+    """All entries of one kind ("checker", "quantity") and what was wrong with some of the files."""
+
+    kind: str
+    entries: Mapping[str, Entry] = field(default_factory=dict)
+    findings: tuple[SpecFinding, ...] = ()
+
+    def get(self, name: str) -> Entry:
+        """The entry called `name`, which a validated spec has made sure of.
+
+        Raises:
+            KeyError: there is none.
+        """
+        return self.entries[name]
+
+
+def read(kind: str, folders: tuple[Path, ...]) -> Registry:
+    """Read every public function of the public files in `folders`; two of one name are a finding."""
+    entries: dict[str, Entry] = {}
+    findings: list[SpecFinding] = []
+    for folder in folders:
+        for file in sorted(folder.glob("[!_]*.py")):
+            try:
+                found = list(_functions(file))
+            except SyntaxError as error:
+                mark = Mark(str(file), error.lineno or 1, error.offset or 1)
+                findings.append(SpecFinding(mark, f"this is not Python: {error.msg}"))
+                continue
+            except SpecError as error:
+                findings.extend(error.findings)
+                continue
+            for entry in found:
+                if entry.name in entries:
+                    other = entries[entry.name]
+                    message = f"the {kind} '{entry.name}' is already defined at {other.file}:{other.line}"
+                    findings.append(SpecFinding(Mark(str(file), entry.line, 1), message))
+                else:
+                    entries[entry.name] = entry
+    return Registry(kind=kind, entries=entries, findings=tuple(findings))
+
+
+def _functions(file: Path) -> Iterator[Entry]:
+    source = file.read_text(encoding="utf-8")
+    aliases = _Aliases(file, source)
+    for node in _parsed(source).body:
+        if isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
+            docstring = ast.get_docstring(node) or ""
+            yield Entry(
+                name=node.name,
+                file=file,
+                line=node.lineno,
+                description=docstring.partition("\n")[0],
+                docstring=docstring,
+                takes=tuple(argument.arg for argument in (*node.args.posonlyargs, *node.args.args)),
+                judges=_first_annotation(node),
+                returns=ast.unparse(node.returns) if node.returns else "",
+                parameters=dict(_parameters(file, node, aliases)),
+            )
+
+
+def _first_annotation(node: ast.FunctionDef) -> str:
+    """What the first positional parameter is: for a checker, the kinds of answer that it judges."""
+    first = next(iter((*node.args.posonlyargs, *node.args.args)), None)
+    return ast.unparse(first.annotation) if first is not None and first.annotation else ""
+
+
+def _parameters(file: Path, node: ast.FunctionDef, aliases: _Aliases) -> Iterator[tuple[str, Parameter]]:
+    for argument, default in zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True):
+        schema = _schema(argument.annotation, aliases)
+        if schema is None:
+            message = (
+                f"the parameter '{argument.arg}' of '{node.name}' needs a simple annotation: int, str, list[str], ..."
+            )
+            raise SpecError([SpecFinding(Mark(str(file), argument.lineno, argument.col_offset + 1), message)])
+        yield (
+            argument.arg,
+            Parameter(
+                annotation=_written(argument.annotation, aliases),
+                schema=schema,
+                required=default is None,
+                default=ast.unparse(default) if default is not None else "",
+            ),
+        )
+
+
+def _schema(node: ast.expr | None, aliases: _Aliases) -> Schema | None:
+    """The JSON Schema of an annotation, or None where it is not made of the simple types."""
+    match node:
+        case ast.Constant(value=None):
+            return _SIMPLE["None"]
+        case ast.Constant(value=str(text)):
+            return _schema(ast.parse(text, mode="eval").body, aliases)
+        case ast.Name(id=name) if name in _SIMPLE:
+            return _SIMPLE[name]
+        case ast.Name(id=name) if (meant := aliases.of(name)) is not None:
+            return _schema(meant, aliases)
+        case ast.BinOp(left=left, op=ast.BitOr(), right=right):
+            options = [_schema(left, aliases), _schema(right, aliases)]
+            return None if None in options else {"anyOf": [option for option in options if option]}
+        case ast.Subscript(value=ast.Name(id="Literal"), slice=inner):
+            return {"enum": [ast.literal_eval(item) for item in _elements(inner)]}
+        case ast.Subscript(value=ast.Name(id="list" | "Sequence" | "tuple"), slice=inner):
+            item = _schema(_elements(inner)[0], aliases)
+            return None if item is None else {"type": "array", "items": item}
+    return None
+
+
+def _written(node: ast.expr | None, aliases: _Aliases) -> str:
+    """An annotation as a person reads it: names that stand for a choice are spelt out."""
+    if isinstance(node, ast.Name) and (meant := aliases.of(node.id)) is not None:
+        return _written(meant, aliases)
+    if isinstance(node, ast.BinOp):
+        return f"{_written(node.left, aliases)} | {_written(node.right, aliases)}"
+    return ast.unparse(node) if node else ""
+
+
+def _elements(node: ast.expr) -> list[ast.expr]:
+    return node.elts if isinstance(node, ast.Tuple) else [node]
+
+
+class _Aliases:
+    """Names that stand for a type at the top of a file, or of a private file that it imports them from.
+
+    That file is read when such a name is met, which most files have none of.
+    """
+
+    def __init__(self, file: Path, source: str) -> None:
+        self._folder = file.parent
+        self._assigned, self._imported = _top(source)
+
+    def of(self, name: str) -> ast.expr | None:
+        """What a name stands for; None where that is not seen from the file."""
+        if name in self._assigned or name not in self._imported:
+            return self._assigned.get(name)
+        module, there = self._imported[name]
+        files = _module_files(self._folder / module.replace(".", "/"))
+        found = (_Aliases(file, file.read_text(encoding="utf-8")).of(there) for file in files)
+        return next((each for each in found if each is not None), None)
+
+
+@functools.cache  # by content: the same few files are imported by all others
+def _parsed(source: str) -> ast.Module:
+    return ast.parse(source)
+
+
+@functools.cache
+def _top(source: str) -> tuple[Mapping[str, ast.expr], Mapping[str, tuple[str, str]]]:
+    """What is assigned at the top of a file; and each name that it imports from beside it, with module and name."""
+    assigned: dict[str, ast.expr] = {}
+    imported: dict[str, tuple[str, str]] = {}
+    for node in _parsed(source).body:
+        match node:
+            case ast.Assign(targets=[ast.Name(id=name), *_], value=value):
+                assigned[name] = value
+            case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value):
+                assigned[name] = value
+            case ast.ImportFrom(level=1, module=str(module), names=names):
+                imported |= {each.asname or each.name: (module, each.name) for each in names}
+    return assigned, imported
+
+
+def _module_files(stem: Path) -> list[Path]:
+    candidates = [stem.with_suffix(".py"), stem / "__init__.py"]
+    return [path for path in candidates if path.is_file()]
+
+
+def _sources(file: Path, read: dict[Path, list[Path]]) -> set[Path]:
+    """The file and, transitively, the files of its folder that it imports; of a private package, all files."""
+    found: set[Path] = set()
+    waiting = [file]
+    while waiting:
+        path = waiting.pop()
+        if path in found or not path.is_file():
+            continue
+        found.add(path)
+        if path not in read:
+            read[path] = list(_imported(path))
+        waiting.extend(read[path])
+        packages = (folder for folder in path.parents if file.parent in folder.parents)
+        waiting.extend(package / "__init__.py" for package in packages)  # which an import of theirs runs first
+    return found
+
+
+def _imported(path: Path) -> Iterator[Path]:
+    for level, name in _relative_imports(path.read_bytes()):
+        stem = path.parents[level - 1] / name.replace(".", "/")
+        yield stem.with_suffix(".py")
+        yield from stem.glob("**/*.py")
+
+
+@functools.cache  # by content: a file is asked about for each function that depends on it
+def _relative_imports(source: bytes) -> tuple[tuple[int, str], ...]:
+    """What a file imports of its own package: how many folders up, and the module."""
+    found: list[tuple[int, str]] = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.ImportFrom) and node.level:
+            names = [node.module] if node.module else [alias.name for alias in node.names]
+            found += ((node.level, name) for name in names)
+    return tuple(found)
+
+
+def _short_digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:8]

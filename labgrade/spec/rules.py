@@ -1,0 +1,229 @@
+"""What a schema can't say of a spec: sums, references, cycles. Tolerant of data that the schema already refused."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from graphlib import CycleError, TopologicalSorter
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any
+
+from labgrade.core.errors import SpecFinding, did_you_mean
+from labgrade.spec import rules_form, rules_subject, rules_type
+from labgrade.spec.data import is_number, listed, mapping, sources
+from labgrade.values import show
+from labgrade.verdict import as_credit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from labgrade.files.yaml import Loaded, Path
+    from labgrade.spec.course import Course
+
+_LAYER = "linear/layer.onnx"
+_EXCLUDES = ("cases", "by_hand")
+
+
+_EXPECT_NOTHING = frozenset({"at_most", "between", "catches", "none_left"})
+
+
+def findings(loaded: Loaded, course: Course) -> list[SpecFinding]:
+    """Every finding that needs more than one place of the file, or the course, to be seen."""
+    if not isinstance(loaded.data, dict):
+        return []
+    finder = _Finder(loaded, course)
+    finder.names()
+    finder.points()
+    finder.answers()
+    finder.needs()
+    for index, check in finder.checks():
+        finder.one_check(check, ("checks", index))
+    return [
+        *finder.found,
+        *rules_form.findings(loaded),
+        *rules_subject.findings(loaded, course),
+        *rules_type.findings(loaded, course),
+    ]
+
+
+def _texts(value: object) -> list[str]:
+    return [item for item in listed(value) if isinstance(item, str)]
+
+
+class _Finder:
+    def __init__(self, loaded: Loaded, course: Course) -> None:
+        self.loaded = loaded
+        self.course = course
+        self.data = mapping(loaded.data)
+        self.found: list[SpecFinding] = []
+        self._twice = False
+
+    def _find(self, path: Path, message: str, *, key: bool = False) -> None:
+        mark = self.loaded.key_mark(path) if key else self.loaded.mark(path)
+        self.found.append(SpecFinding(mark, message))
+
+    def checks(self) -> Iterator[tuple[int, dict[str, Any]]]:
+        """The checks that are mappings, with their index."""
+        for index, check in enumerate(listed(self.data.get("checks"))):
+            if isinstance(check, dict):
+                yield index, check
+
+    def names(self) -> None:
+        """The id is the file's name; no two checks share one."""
+        stem = PurePath(self.loaded.file).stem
+        if isinstance(self.data.get("id"), str) and self.data["id"] != stem:
+            self._find(("id",), f"the id '{self.data['id']}' differs from the file's name, '{stem}'")
+        seen: dict[str, int] = {}
+        for index, check in self.checks():
+            name = check.get("id")
+            if isinstance(name, str) and name in seen:
+                line = self.loaded.mark(("checks", seen[name], "id")).line
+                self._find(("checks", index, "id"), f"the check '{name}' is already on line {line}")
+            elif isinstance(name, str):
+                seen[name] = index
+        self._twice = len(seen) < sum(isinstance(check.get("id"), str) for _, check in self.checks())
+
+    def points(self) -> None:
+        """The task's points are the sum of those of its checks, bonus checks aside; a rubric's those of its check."""
+        total = sum((_points(check) for _, check in self.checks() if check.get("bonus") is not True), Fraction(0))
+        if is_number(self.data.get("points")) and _points(self.data) != total:
+            self._find(("points",), f"the checks add up to {show(total)} points, not {show(_points(self.data))}")
+        for index, check in self.checks():
+            rubric = [line for line in listed(check.get("by_hand")) if isinstance(line, dict)]
+            worth = sum((_points(line) for line in rubric), Fraction(0))
+            if rubric and worth != _points(check):
+                message = f"the rubric adds up to {show(worth)} points, not {show(_points(check))}"
+                self._find(("checks", index, "points"), message)
+
+    def answers(self) -> None:
+        """Each answer is used, each used one exists."""
+        answers = mapping(self.data.get("answers"))
+        besides = [
+            (("checks", index, "beside", row, "answer"), mapping(item).get("answer"))
+            for index, check in self.checks()
+            for row, item in enumerate(listed(check.get("beside")))
+        ]
+        used = [*(check.get("answer") for _, check in self.checks()), *(name for _, name in besides)]  # of any kind
+        for name in answers:
+            if name not in used:
+                self._find(("answers", name), f"no check uses the answer '{name}'", key=True)
+        asked = [(("checks", index, "answer"), check.get("answer")) for index, check in self.checks()]
+        for path, wanted in (*asked, *besides):
+            if isinstance(wanted, str) and wanted not in answers:
+                self._find(path, f"there is no answer '{wanted}'{did_you_mean(wanted, answers)}")
+
+    def needs(self) -> None:
+        """Needs name other checks, never in a circle, and a visible check needs no hidden one."""
+        by_name = {check["id"]: check for _, check in self.checks() if isinstance(check.get("id"), str)}
+        graph: dict[str, list[str]] = {}
+        for index, check in self.checks():
+            for position, need in enumerate(_texts(check.get("needs"))):
+                path = ("checks", index, "needs", position)
+                if need not in by_name:
+                    self._find(path, f"there is no check '{need}'{did_you_mean(need, by_name)}")
+                elif by_name[need].get("hidden") is True and check.get("hidden") is not True:
+                    self._find(path, f"'{need}' is hidden, and a visible check can't need it")
+                elif isinstance(check.get("id"), str):
+                    graph.setdefault(check["id"], []).append(need)
+        if self._twice:  # two checks of one name would seem to need each other
+            return
+        try:
+            TopologicalSorter(graph).prepare()
+        except CycleError as error:
+            circle = " -> ".join(reversed(error.args[1]))
+            first = next(i for i, check in self.checks() if check.get("id") in error.args[1])
+            self._find(("checks", first, "needs"), f"these checks need each other: {circle}")
+
+    def one_check(self, check: dict[str, Any], path: Path) -> None:
+        """A check is judged by a checker or by hand, and its parts fit together."""
+        for place, message in _counterexample(self.data, check, path):
+            self._find(place, message)
+        self._reveal(check, (*path, "reveal"))
+        if "by_hand" in check:
+            extra = [word for word in ("checker", "expected", "misconceptions", "cases") if word in check]
+            if extra:
+                self._find((*path, extra[0]), f"a check marked by hand has no '{extra[0]}'", key=True)
+            return
+        if "beside" in check:
+            self._find((*path, "beside"), "'beside' is shown to the person who marks by hand: 'by_hand'", key=True)
+        if "checker" not in check:
+            self._find(path, "say how it is judged: 'checker', or 'by_hand' with a rubric")
+        self._required_parameters(check.get("checker"), (*path, "checker"))
+        if "expected" not in check and not _expects_nothing(check.get("checker")):
+            self._find(path, "say what is right: 'expected'")
+        if "cases" in check and not self._is_live(check.get("answer")):
+            self._find((*path, "cases"), self._not_live(check.get("answer")), key=True)
+        if "subject" not in self.data:
+            for place in _quantities(check, path):
+                self._find(place, "a quantity is computed of the subject, and this task has none")
+
+    def _reveal(self, check: dict[str, Any], path: Path) -> None:
+        answer = mapping(mapping(self.data.get("answers")).get(str(check.get("answer"))))
+        if check.get("reveal") is not True:
+            return
+        if check.get("hidden") is True:
+            self._find(path, "a hidden check reveals nothing; take out 'reveal' or 'hidden'", key=True)
+        elif "type" in answer and "table" not in mapping(answer["type"]):
+            self._find(path, "'reveal' shows a table beside the expected one, and this answer is none", key=True)
+
+    def _required_parameters(self, checker: object, path: Path) -> None:
+        if not isinstance(checker, str) or checker not in self.course.checkers.entries:
+            return
+        needed = [key for key, value in self.course.checkers.get(checker).parameters.items() if value.required]
+        if needed:
+            example = ", ".join(f"{key}: ..." for key in needed)
+            self._find(path, f"checker '{checker}' needs parameters: {{{checker}: {{{example}}}}}")
+
+    def _forms(self, answer: object) -> list[dict[str, Any]]:
+        forms = listed(mapping(mapping(self.data.get("answers")).get(str(answer))).get("from"))
+        return [mapping(form) for form in forms]
+
+    def _is_live(self, answer: object) -> bool:
+        return any("call" in form or rules_form.varies(form) for form in self._forms(answer))
+
+    def _not_live(self, answer: object) -> str:
+        if any("build" in mapping(form.get("run")) for form in self._forms(answer)):
+            return "cases need a 'run' that is handed the case's subject: given: [torchscript_path, input_size]"
+        if any("run" in form for form in self._forms(answer)):
+            return "cases need a 'run' that is handed the case's subject: provide: {model.onnx: subject.onnx}"
+        return "cases need an answer that can be computed again: a 'call' form, or a 'run' that is handed the subject"
+
+
+def _counterexample(data: dict[str, Any], check: dict[str, Any], path: Path) -> Iterator[tuple[Path, str]]:
+    if "counterexample" not in check:
+        return
+    here = (*path, "counterexample")
+    for word in _EXCLUDES:
+        if word in check:
+            yield here, f"a check has '{word}' or 'counterexample', not both"
+    answer = mapping(mapping(data.get("answers")).get(str(check.get("answer"))))
+    forms = [mapping(form) for form in answer.get("from", []) if isinstance(answer.get("from"), list)]
+    if not any("call" in form for form in forms):
+        yield here, "a counterexample is looked for by calling a function: the answer needs a 'call' form"
+    expected = check.get("expected")
+    if expected is not None and "quantity" not in mapping(expected):
+        yield (*path, "expected"), "what is right differs from network to network: give a 'quantity'"
+    among, subject = mapping(check["counterexample"]).get("among"), mapping(data.get("subject"))
+    if among == "sizes" and not str(subject.get("model")).endswith(".onnx"):
+        yield (
+            (*here, "among"),
+            "'sizes' are those of linear layers in an ONNX file, and the subject is none of the zoo's",
+        )
+    other = next((word for word in ("handed_in", "config") if word in subject), "")
+    if among != "sizes" and (subject.get("model") == _LAYER or other):
+        yield (*here, "among"), f"random networks don't take the place of '{subject.get('model') or other}'"
+
+
+def _expects_nothing(checker: object) -> bool:
+    """Some checkers have what is right as their parameters, or know it by themselves."""
+    name = next(iter(checker), None) if isinstance(checker, dict) else checker
+    return name in _EXPECT_NOTHING
+
+
+def _quantities(check: dict[str, Any], path: Path) -> Iterator[Path]:
+    """Where a check has something computed of the task's subject."""
+    compared = [*sources(check, path), ((*path, "measured"), mapping(check.get("measured")))]
+    return (place for place, source in compared if "quantity" in source)
+
+
+def _points(data: dict[str, Any]) -> Fraction:
+    return as_credit(data["points"]) if is_number(data.get("points")) else Fraction(0)

@@ -1,0 +1,150 @@
+"""What is wrong with the forms of an answer, as far as no schema can say it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from labgrade.core import programs
+from labgrade.core.errors import SpecFinding, did_you_mean
+from labgrade.spec.data import listed, mapping
+from labgrade.spec.kinds import KINDS
+from labgrade.subjects import models
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from labgrade.files import yaml
+    from labgrade.files.yaml import Loaded
+
+_WHOLE = ("text", "histogram")  # read from a whole section, without words before it
+_ONE_OF_TWO = "give 'after' or 'find', not both"
+_OUTSIDE = re.compile(r"[/\\~]|[A-Za-z]:|(?:.*[/\\])?\.\.(?:[/\\]|$)")
+_KINDS = "subject.onnx, subject.pt (TorchScript), subject.pth (state dict), input.npy"
+
+
+def varies(form: dict[str, Any]) -> bool:
+    """Whether something that the program is handed changes with the subject."""
+    provided = _provided(form).values()
+    return bool(_given(form)) or any(isinstance(source, str) and programs.of_subject(source) for source in provided)
+
+
+def findings(loaded: Loaded) -> Iterator[SpecFinding]:
+    """What does not fit, each with its place. Tolerant of data that the schema already refused."""
+    data = mapping(loaded.data)
+    for name, answer in mapping(data.get("answers")).items():
+        forms, kind = listed(mapping(answer).get("from")), mapping(answer).get("type")
+        for index, form in enumerate(forms):
+            path = ("answers", name, "from", index)
+            if form in forms[:index]:
+                yield SpecFinding(loaded.mark(path), "this form stands twice; the second is never looked at")
+            for place, message in _form(mapping(form), path, kind, loaded):
+                yield SpecFinding(loaded.mark(place), message)
+
+
+def _form(form: dict[str, Any], path: yaml.Path, kind: object, loaded: Loaded) -> Iterator[tuple[yaml.Path, str]]:
+    data = mapping(loaded.data)
+    for word in ("call", "file", "files"):
+        named = form.get(word)
+        if isinstance(named, str) and _OUTSIDE.match(named):
+            yield (*path, word), f"'{named}' leads out of a submission; name a file within its folder"
+    if "call" in form and "subject" not in data:
+        yield path, "a 'call' is handed the subject, and this task has none"
+    if "run" in form:
+        built = "subject" in data and "config" not in mapping(data["subject"])
+        yield from _run(form, path, kind, loaded, has_subject=built)
+    elif form and "call" not in form and "entry" not in form:
+        yield from _text(form, path, kind)
+    if isinstance(form.get("find"), str):
+        yield from _pattern(form["find"], (*path, "find"))
+
+
+def _text(form: dict[str, Any], path: yaml.Path, kind: object) -> Iterator[tuple[yaml.Path, str]]:
+    words = [word for word in ("after", "find") if word in form]
+    where = [word for word in ("file", "report") if word in form]
+    if len(words) > 1:
+        yield path, _ONE_OF_TWO
+    if "files" in form:
+        if words or where:
+            yield path, "'files' stands alone"
+    elif len(where) != 1:
+        yield path, "say where to look: 'file' or 'report'" + (", not both" if where else "")
+    elif "report" in where and not words and kind in KINDS and kind not in _WHOLE:
+        yield path, "say after which words the value stands: 'after: Total MACs'"
+
+
+def _pattern(pattern: str, path: yaml.Path) -> Iterator[tuple[yaml.Path, str]]:
+    try:
+        groups = re.compile(pattern).groupindex
+    except re.error as error:
+        yield path, f"this is not a regular expression: {error}"
+        return
+    if "answer" not in groups:
+        yield path, "the expression needs a group named 'answer': (?P<answer>...)"
+
+
+def _run(
+    form: dict[str, Any], path: yaml.Path, kind: object, loaded: Loaded, *, has_subject: bool
+) -> Iterator[tuple[yaml.Path, str]]:
+    run = mapping(form["run"])
+    here = (*path, "run")
+    if isinstance(run.get("command"), str):
+        try:
+            programs.parse_command(run["command"])
+        except ValueError as error:
+            yield (*here, "command"), str(error)
+    if isinstance(run.get("folder"), str) and not programs.is_inside(run["folder"]):
+        yield (*here, "folder"), f"'{run['folder']}' is no folder within the submission"
+    for target, source in _provided(form).items():
+        place = (*here, "provide", target)
+        if not programs.is_inside(target):
+            yield place, f"'{target}' is no place within the folder that the program runs in"
+        if isinstance(source, str) and (problem := _source_problem(source, Path(loaded.file).parent, has_subject)):
+            yield place, problem
+    given = _given(form)
+    if given and not has_subject:
+        yield (*here, "given"), f"'{given[0]}' is of the subject, and this task has none"
+    if programs.INPUT_SIZE in given[:-1]:
+        yield (
+            (*here, "given"),
+            f"'{programs.INPUT_SIZE}' is as many arguments as the input has dimensions: put it last",
+        )
+    if programs.TARGET in _provided(form):
+        yield (*here, "provide", programs.TARGET), f"'{programs.TARGET}' is where '{programs.TORCHSCRIPT}' lies"
+    yield from _reading(form, path, kind)
+
+
+def _given(form: dict[str, Any]) -> list[Any]:
+    return listed(mapping(form.get("run")).get("given"))
+
+
+def _reading(form: dict[str, Any], path: yaml.Path, kind: object) -> Iterator[tuple[yaml.Path, str]]:
+    words = [word for word in ("after", "find") if word in form]
+    if len(words) > 1:
+        yield path, _ONE_OF_TWO
+    if "entry" in form and (words or "file" in form or "files" in form):
+        yield path, "'entry' stands alone beside 'run': it is a name in what the program prints"
+    elif "entry" in form:
+        return
+    if "files" in form and (words or "file" in form):
+        yield path, "'files' stands alone beside 'run'"
+    elif not words and "file" not in form and "files" not in form and not isinstance(kind, dict):
+        yield path, "say after which words the value is printed: 'after: Total MACs'"
+
+
+def _source_problem(source: str, folder: Path, has_subject: bool) -> str:  # noqa: FBT001 - the one thing asked
+    if programs.of_subject(source):
+        return "" if has_subject else f"'{source}' is of the subject, and this task has none"
+    found = programs.model_of(source)
+    if found is not None:
+        name = found[0]
+        return "" if name in models.names() else f"there is no model '{name}'{did_you_mean(name, models.names())}"
+    if source.startswith("./"):
+        own = programs.beside_the_spec(source)
+        return "" if own is not None and (folder / own).is_file() else f"there is no file '{source}' beside the spec"
+    return f"'{source}' can't be provided; it is {_KINDS}, a model such as torchvision/alexnet.onnx, or ./file"
+
+
+def _provided(form: dict[str, Any]) -> dict[str, Any]:
+    return {str(key): value for key, value in mapping(mapping(form.get("run")).get("provide")).items()}

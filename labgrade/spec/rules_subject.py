@@ -1,0 +1,194 @@
+"""Whether what a spec analyses fits what is asked of it: a model in memory, an ONNX file, a file of the student's."""
+
+from __future__ import annotations
+
+from pathlib import Path as FilePath
+from typing import TYPE_CHECKING, Any
+
+from labgrade.core.errors import SpecFinding, offer
+from labgrade.core.programs import TORCHSCRIPT
+from labgrade.core.task import ARTIFACT_KINDS
+from labgrade.spec.data import WHICH, checks, listed, mapping, rows, sources, with_inherited
+from labgrade.subjects import catalogue
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from labgrade.files.yaml import Loaded, Path
+    from labgrade.spec.course import Course
+
+_IN_MEMORY = ("model", "input")
+_BUILT = ("input", "options", "seed")
+_COMPUTED_OF = {"subject": "a model in memory", "artifact": "an ONNX file", "config": "a config"}
+
+
+def findings(loaded: Loaded, course: Course) -> Iterator[SpecFinding]:
+    """What does not fit, each with its place. Tolerant of data that the schema already refused."""
+    data = mapping(loaded.data)
+    main = mapping(data.get("subject"))
+    for path, message in (
+        *_subjects(data, main, FilePath(loaded.file).parent),
+        *_given(data, main),
+        *_artifacts(data),
+        *_quantities(data, main, course),
+    ):
+        yield SpecFinding(loaded.mark(path), message)
+    yield from _options(main, ("subject",), loaded)
+    for path, check in checks(data):
+        yield from _of_cases(check, main, path, loaded)
+
+
+def _besides(data: dict[str, Any]) -> list[dict[str, Any]]:
+    return [row for path, check in checks(data) for _, row in rows(check, path, "beside")]
+
+
+def _subjects(data: dict[str, Any], main: dict[str, Any], folder: FilePath) -> Iterator[tuple[Path, str]]:
+    if main and not any(word in main for word in WHICH):
+        yield ("subject",), "a subject needs a 'model' of the zoo, a 'file' beside the spec, 'handed_in', or a 'config'"
+    places = [(("subject",), main), *(case for path, check in checks(data) for case in rows(check, path, "cases"))]
+    for path, subject in places:
+        named = [word for word in WHICH if word in subject]
+        if len(named) > 1:
+            yield (*path, named[1]), f"give '{named[0]}' or '{named[1]}', not both"
+        built = [word for word in _BUILT if word in subject and "config" in with_inherited(subject, main)]
+        if built:
+            yield (*path, built[0]), f"a config has no '{built[0]}': write what it needs into 'config'"
+        elif main and subject is not main and ("config" in main) != ("config" in with_inherited(subject, main)):
+            yield path, "a task is about configs or about models, not both"
+        file = subject.get("file")
+        if isinstance(file, str) and not (folder / file).is_file():
+            yield (*path, "file"), f"there is no file '{file}' beside the spec"
+
+
+def _given(data: dict[str, Any], main: dict[str, Any]) -> Iterator[tuple[Path, str]]:
+    """What a call is given fits the task's subject, and those of the cases of its answer."""
+    for name, answer in mapping(data.get("answers")).items():
+        judged = [(path, check) for path, check in checks(data) if check.get("answer") == name]
+        shown = [row for row in _besides(data) if row.get("answer") == name]
+        subjects = [main] if judged or not shown else []
+        subjects += [with_inherited(case, main) for path, check in judged for _, case in rows(check, path, "cases")]
+        subjects += [with_inherited(row, main) for row in shown]
+        files = {kind for subject in subjects if (kind := _is_file(subject)) is not None}
+        for index, form in enumerate(listed(mapping(answer).get("from"))):
+            if TORCHSCRIPT in listed(mapping(mapping(form).get("run")).get("given")) and True in files:
+                message = (
+                    f"'{TORCHSCRIPT}' is traced of a subject in memory, such as torchvision/alexnet; this is a file"
+                )
+                yield ("answers", name, "from", index, "run", "given"), message
+            path = ("answers", name, "from", index, "given")
+            for place, word in enumerate(listed(mapping(form).get("given"))):
+                if word == "model_path" and False in files:
+                    yield (
+                        (*path, place),
+                        "'model_path' needs a subject that is an ONNX file, such as a zoo model's .onnx",
+                    )
+                about = {"config" in subject for subject in subjects}
+                if word == "config" and False in about:
+                    yield (*path, place), "'config' needs a subject that is one: 'config: {layers: 12, ...}'"
+                elif word != "config" and True in about:
+                    yield (*path, place), f"'{word}' is of a model, and the subject is a config; give 'config'"
+                if word in _IN_MEMORY and True in files:
+                    yield (*path, place), f"'{word}' needs a subject in memory; of an ONNX file, give 'model_path'"
+
+
+def _artifacts(data: dict[str, Any]) -> Iterator[tuple[Path, str]]:
+    """Files that students make are measured, and nothing else is."""
+    answers = mapping(data.get("answers"))
+    made = {name for name, answer in answers.items() if mapping(answer).get("type") in ARTIFACT_KINDS}
+    for name in made:
+        for index, form in enumerate(listed(mapping(answers[name]).get("from"))):
+            if set(mapping(form)) != {"file"} and "save_to" not in listed(mapping(form).get("given")):
+                message = "an answer that is a model is a 'file', or what a 'call' writes that is given 'save_to'"
+                yield ("answers", name, "from", index), message
+    for path, check in checks(data):
+        answer = str(check.get("answer"))
+        if answer in made and "measured" not in check and "by_hand" not in check:
+            yield path, f"'{answer}' is a file: say what of it is judged, 'measured: {{quantity: ...}}'"
+        elif answer in answers and answer not in made and "measured" in check:
+            yield (
+                (*path, "measured"),
+                f"'{answer}' is no file to be measured; its type is not one of {_named(ARTIFACT_KINDS)}",
+            )
+
+
+def _quantities(data: dict[str, Any], main: dict[str, Any], course: Course) -> Iterator[tuple[Path, str]]:
+    """A quantity of a file is asked of a file, a quantity of a model of a model."""
+    for path, check in checks(data):
+        measured = mapping(check.get("measured"))
+        if _takes(measured, course) == "subject":
+            yield (
+                (*path, "measured"),
+                f"quantity '{measured['quantity']}' is computed of a model of the zoo, not of a file",
+            )
+        subjects = [with_inherited(case, main) for _, case in rows(check, path, "cases")] or [main]
+        calls = [(place, call, subjects) for place, call in _calls(check, path)]
+        calls += [
+            ((*place, "expected"), mapping(row.get("expected")), [with_inherited(row, main)])
+            for place, row in rows(check, path, "beside")
+        ]
+        for place, call, those in calls:
+            taken = _takes(call, course)
+            if call.get("quantity") in course.quantities.entries and taken not in _COMPUTED_OF:
+                known = ", ".join(f"'{name}' ({what})" for name, what in _COMPUTED_OF.items())
+                yield (
+                    place,
+                    f"quantity '{call['quantity']}' is computed of nothing: its first parameter is one of {known}",
+                )
+                continue
+            for subject in those:
+                name = next((str(subject[word]) for word in WHICH if word in subject), "")
+                if taken and subject and (taken == "config") != ("config" in subject):
+                    other = "a config" if "config" in subject else f"'{name}'"
+                    yield place, f"quantity '{call['quantity']}' is computed of {_COMPUTED_OF[taken]}, not of {other}"
+                elif taken == "artifact" and _is_file(subject) is False:
+                    yield place, f"quantity '{call['quantity']}' is computed of an ONNX file, and '{name}' is none"
+                elif taken == "subject" and _is_file(subject):
+                    yield (
+                        place,
+                        f"quantity '{call['quantity']}' is computed of a model in memory, and '{name}' is a file",
+                    )
+            if "published" in call and any("handed_in" in subject for subject in subjects):
+                yield (*place, "published"), "a model that students choose has no published value"
+
+
+def _calls(check: dict[str, Any], path: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
+    return ((place, source) for place, source in sources(check, path) if isinstance(source.get("quantity"), str))
+
+
+def _takes(call: dict[str, Any], course: Course) -> str:
+    entry = course.quantities.entries.get(str(call.get("quantity")))
+    return entry.takes[0] if entry is not None and entry.takes else ""
+
+
+def _is_file(subject: dict[str, Any]) -> bool | None:
+    """Whether a subject is an ONNX file; None where it names nothing."""
+    if "file" in subject or "handed_in" in subject:
+        return True
+    model = subject.get("model")
+    return model.endswith(".onnx") if isinstance(model, str) else None
+
+
+def _named(words: tuple[str, ...]) -> str:
+    return ", ".join(f"'{word}'" for word in words)
+
+
+def _of_cases(check: dict[str, Any], main: dict[str, Any], path: Path, loaded: Loaded) -> Iterator[SpecFinding]:
+    seen: list[dict[str, Any]] = []
+    for place, case in rows(check, path, "cases"):
+        whole = with_inherited(case, main)
+        if whole in seen:
+            yield SpecFinding(loaded.mark(place), "this case stands twice")
+        seen.append(whole)
+        yield from _options(whole, place, loaded)
+
+
+def _options(subject: dict[str, Any], path: Path, loaded: Loaded) -> Iterator[SpecFinding]:
+    """Options that the model does not take; a case may have inherited them."""
+    model = subject.get("model")
+    known = catalogue.of(model) if isinstance(model, str) else None
+    if known is None:
+        return
+    for option in mapping(subject.get("options")):
+        if option not in known:
+            message = f"'{model}' has no option '{option}'{offer(option, sorted(known))}"
+            yield SpecFinding(loaded.key_mark((*path, "options", option)), message)

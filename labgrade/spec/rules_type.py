@@ -1,0 +1,118 @@
+"""Whether checkers, quantities, published figures and ranges fit the type of the answer. Nothing is computed."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from labgrade.core.errors import SpecFinding
+from labgrade.core.task import SCALAR_KINDS
+from labgrade.spec.data import checks, is_number, mapping, rows, sources
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from labgrade.files.yaml import Loaded, Path
+    from labgrade.spec.course import Course
+
+_NUMBERS = frozenset({"count", "bytes", "number"})
+_EVERYTHING = frozenset({*SCALAR_KINDS, "histogram", "tensor", "table", "table_of"})
+# What a checker's annotation of its answer takes, in types of the language.
+_TAKEN = {
+    "Number": _NUMBERS,
+    "str": frozenset({"text"}),
+    "tuple[int, ...]": frozenset({"shape"}),
+    "Scalar": frozenset(SCALAR_KINDS),
+    "Mapping[str, Number]": frozenset({"histogram"}),
+    "Table": frozenset({"table"}),
+    "Findings": frozenset(),  # measured, never handed in
+    "Artifact": frozenset(),  # handed in, never judged itself
+    "Array": frozenset({"tensor"}),
+    "Mapping[str, Array]": frozenset({"table_of"}),
+}
+# What a quantity's return annotation can stand for; others are known only once they are computed.
+_GIVEN = {
+    "int": _NUMBERS | {"text", "tensor"},
+    "float": _NUMBERS | {"text", "tensor"},
+    "str": frozenset({"text"}),
+    "list[int]": frozenset({"shape", "tensor"}),
+    "list[dict[str, Any]]": frozenset({"table"}),
+    "dict[str, int]": frozenset({"histogram", "table"}),
+    "dict[str, torch.Tensor]": frozenset({"table_of"}),
+}
+_BOUNDS = (
+    ("above", "below", True),
+    ("above", "at_most", True),
+    ("at_least", "below", True),
+    ("at_least", "at_most", False),
+)
+
+
+def findings(loaded: Loaded, course: Course) -> Iterator[SpecFinding]:
+    """What does not fit, each with its place. Tolerant of data that the schema already refused."""
+    data = mapping(loaded.data)
+    for path, check in checks(data):
+        kind = _kind(mapping(data.get("answers")), check.get("answer"))
+        for place, message in (
+            *_checker(check, kind, course, path),
+            *_quantities(check, kind, course, path),
+            *_ranges(check, path),
+        ):
+            yield SpecFinding(loaded.mark(place), message)
+
+
+def _kind(answers: dict[str, Any], name: object) -> str:
+    """The type of an answer as one word; empty where the schema refuses it."""
+    kind = mapping(answers.get(str(name))).get("type")
+    word = kind if isinstance(kind, str) else next(iter(mapping(kind)), "")
+    return word if word in _EVERYTHING else ""
+
+
+def _checker(check: dict[str, Any], kind: str, course: Course, path: Path) -> Iterator[tuple[Path, str]]:
+    given = check.get("checker")
+    name = given if isinstance(given, str) else next(iter(mapping(given)), "")
+    entry = course.checkers.entries.get(name)
+    taken = _taken(entry.judges) if entry else _EVERYTHING
+    if kind and kind not in taken:
+        fitting = [other for other, each in sorted(course.checkers.entries.items()) if kind in _taken(each.judges)]
+        yield (*path, "checker"), f"'{name}' judges no {kind}; there is {', '.join(fitting) or 'no checker that does'}"
+
+
+def _taken(annotation: str) -> frozenset[str]:
+    known = [_TAKEN.get(part) for part in annotation.split(" | ")]
+    return _EVERYTHING if None in known else frozenset().union(*(each for each in known if each))
+
+
+def _quantities(check: dict[str, Any], kind: str, course: Course, path: Path) -> Iterator[tuple[Path, str]]:
+    """Quantities whose values can't be of the answer's type, and published figures that are no figures."""
+    for place, source in sources(check, path):
+        name = source.get("quantity")
+        entry = course.quantities.entries.get(name) if isinstance(name, str) else None
+        given = _GIVEN.get(entry.returns) if entry else None
+        if entry is None or given is None:
+            continue
+        if kind and kind not in given:
+            yield (*place, "quantity"), f"'{name}' gives {entry.returns}, and the answer is a {kind}"
+        published = source.get("published")
+        if isinstance(published, str) and entry.returns in ("int", "float"):
+            digits = published.replace(",", "").replace(" ", "")
+            remedy = f": {digits}" if re.fullmatch(r"\d+(\.\d+)?", digits) else ""
+            yield (
+                (*place, "published"),
+                f"the published value is text; write a number without quotes and commas{remedy}",
+            )
+
+
+def _ranges(check: dict[str, Any], path: Path) -> Iterator[tuple[Path, str]]:
+    for place, row in rows(check, path, "partly"):
+        when = mapping(row.get("when"))
+        for low, high, strict in _BOUNDS:
+            if not is_number(when.get(low)) or not is_number(when.get(high)):
+                continue
+            if when[low] > when[high] or (strict and when[low] == when[high]):
+                yield (*place, "when"), f"no value is {_said(low)} {when[low]} and {_said(high)} {when[high]}"
+                break
+
+
+def _said(bound: str) -> str:
+    return bound.replace("_", " ")

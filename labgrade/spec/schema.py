@@ -1,0 +1,274 @@
+"""The JSON Schema (draft 2020-12) of a task, made of the language's words and the registered functions.
+
+One schema both validates (`files.validate`) and completes in editors (`specs/task.schema.json`). `title` says what a
+thing is called in messages. Alternatives are told apart by `if`/`then`, never by `anyOf`, so that an error speaks about
+the alternative that was meant.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from labgrade.core.task import (
+    Alternative,
+    AnswerSpec,
+    BuildForm,
+    CallForm,
+    Check,
+    Comparison,
+    Counterexample,
+    Criterion,
+    EntryForm,
+    InputSpec,
+    Limits,
+    LiteralValue,
+    QuantityCall,
+    RangeCredit,
+    RunForm,
+    SubjectSpec,
+    TableType,
+    Task,
+    TextForm,
+)
+from labgrade.spec.kinds import ID, KINDS, SHAPE, TEXT
+from labgrade.spec.lab import DUE, LATE
+from labgrade.spec.language import properties, required
+
+if TYPE_CHECKING:
+    from labgrade.core.task import Schema
+    from labgrade.spec.course import Course
+    from labgrade.spec.registry import Entry, Registry
+
+_DRAFT = "https://json-schema.org/draft/2020-12/schema"
+
+
+def task_schema(course: Course, models: tuple[str, ...], given_names: tuple[str, ...]) -> Schema:
+    """The schema of one task file. `models` are the zoo's names, `given_names` what a `call` may ask for."""
+    answers: Schema = {
+        "type": "object",
+        "title": "answers",
+        "minProperties": 1,
+        "propertyNames": ID.schema,
+        "additionalProperties": {"$ref": "#/$defs/answer"},
+    }
+    checks = _list({"$ref": "#/$defs/check"})
+    return {
+        "$schema": _DRAFT,
+        "title": "a task",
+        "description": "One task of a lab: what a student is asked, how it may be handed in, and how it is judged.",
+        **_object("a task", Task, answers=answers, checks=checks, limits=_object("limits", Limits)),
+        "$defs": _definitions(course, models, given_names),
+    }
+
+
+def lab_schema() -> Schema:
+    """The schema of lab.yaml."""
+    return {
+        "$schema": _DRAFT,
+        "title": "a lab",
+        "type": "object",
+        "additionalProperties": False,
+        "required": ["title"],
+        "properties": {"title": TEXT.schema, "limits": _object("limits", Limits), "due": DUE, "late": LATE},
+    }
+
+
+def _definitions(course: Course, models: tuple[str, ...], given_names: tuple[str, ...]) -> Schema:
+    subject = _of_a_subject(models)
+    given: Schema = {"title": "argument", "enum": list(given_names)}
+    return {
+        "subject": {**_object("a subject", SubjectSpec, **subject), **_with_input(["input"])},
+        "case": {**_object("a subject", SubjectSpec, **subject), **_with_input([])},
+        "answer": _object("an answer", AnswerSpec, **{"from": _list({"$ref": "#/$defs/form"})}),
+        "type": _type(),
+        "form": _form(),
+        "given": {"type": "array", "minItems": 1, "uniqueItems": True, "items": given},
+        "check": _check(),
+        "beside": {**_object("a row of 'beside'", Comparison, **subject), **_with_input([])},
+        "checker": _named("checker", course.checkers),
+        "source": _source(),
+        "quantity": _quantity(course.quantities),
+    }
+
+
+def _object(title: str, holder: type | str, **made: Schema) -> Schema:
+    """A mapping of the holder's words and no others; `made` has those that are made of other words."""
+    return {"title": title, "type": "object", **_words(title, holder, **made)}
+
+
+def _words(title: str, holder: type | str, **made: Schema) -> Schema:
+    """The same, where it is known already that it is a mapping."""
+    needed: Schema = {"required": required(holder)} if required(holder) else {}
+    return {"title": title, "additionalProperties": False, **needed, "properties": properties(holder, **made)}
+
+
+def _list(items: Schema) -> Schema:
+    return {"type": "array", "minItems": 1, "items": items}
+
+
+# ---- subjects --------------------------------------------------------------------------------------------------
+
+
+def _with_input(needed: list[Any]) -> Schema:
+    return {"if": {"required": ["config"]}, "else": {"required": needed}}
+
+
+def _of_a_subject(models: tuple[str, ...]) -> dict[str, Schema]:
+    whole = _object("an input", InputSpec)
+    return {
+        "model": {"title": "model", "enum": list(models)},
+        "config": _config(),
+        "options": {"type": "object", "properties": properties("options")},
+        "input": {"if": {"type": "object"}, "then": whole, "else": SHAPE.schema},
+    }
+
+
+def _config() -> Schema:
+    """Plain data by name: what a quantity that takes a `config`, and a function that is given it, get as a dict."""
+    plain: Schema = {"type": ["number", "string", "boolean", "array", "object"]}
+    return {
+        "title": "a config",
+        "type": "object",
+        "minProperties": 1,
+        "propertyNames": {"title": "name in a config", "type": "string", "pattern": r"^[A-Za-z_][A-Za-z0-9_]*$"},
+        "additionalProperties": plain,
+    }
+
+
+# ---- answers ---------------------------------------------------------------------------------------------------
+
+
+def _type() -> Schema:
+    """A word, `{table: {row: NAME, columns: {NAME: TYPE}}}` or `{table_of: tensor}`."""
+    words = _words("a type", "type", table=_object("a table", TableType))
+    return {
+        "if": {"type": "object"},
+        "then": {**words, "minProperties": 1, "maxProperties": 1},
+        "else": {"title": "type", "enum": list(KINDS)},
+    }
+
+
+def _form() -> Schema:
+    """One way of handing in an answer; told apart by its first word."""
+    run: Schema = {
+        "title": "a run",
+        "type": "object",
+        "if": {"required": ["build"]},
+        "then": _words("a build", BuildForm),
+        "else": _words("a run", RunForm),
+    }
+    others: Schema = {
+        "if": {"required": ["entry"]},
+        "then": _words("an entry", EntryForm),
+        "else": _words("a form", TextForm),
+    }
+    return {
+        "title": "a form",
+        "type": "object",
+        "if": {"required": ["call"]},
+        "then": _words("a call", CallForm),
+        "else": {"if": {"required": ["run"]}, "then": _words("a run form", "run form", run=run), "else": others},
+    }
+
+
+# ---- checks ----------------------------------------------------------------------------------------------------
+
+
+def _check() -> Schema:
+    """One graded point of a task."""
+    others: Schema = {"type": "array", "items": _object("another value", Alternative)}
+    when: Schema = {**_object("when", "when"), "minProperties": 1}
+    return _object(
+        "a check",
+        Check,
+        also_right=others,
+        misconceptions=others,
+        partly={"type": "array", "items": _object("a partly", RangeCredit, when=when)},
+        by_hand=_list(_object("a line of the rubric", Criterion)),
+        beside=_list({"$ref": "#/$defs/beside"}),
+        cases=_list({"$ref": "#/$defs/case"}),
+        counterexample=_object("a counterexample", Counterexample),
+    )
+
+
+def _source() -> Schema:
+    """A scalar or list, `{literal: ...}`, or a quantity."""
+    return {
+        "title": "an expected value",
+        "if": {"type": "object", "required": ["literal"]},
+        "then": _words("a literal", LiteralValue),
+        "else": {
+            "if": {"type": "object"},
+            "then": {"$ref": "#/$defs/quantity"},
+            "else": {"type": ["number", "string", "array"]},
+        },
+    }
+
+
+def _named(kind: str, entries: Registry) -> Schema:
+    """A name, or a name with its parameters: `close` or `{close: {rtol: 1e-5}}`."""
+    names = sorted(entries.entries)
+    return {
+        "if": {"type": "object"},
+        "then": {
+            "title": kind,
+            "minProperties": 1,
+            "maxProperties": 1,
+            "additionalProperties": False,
+            "properties": {name: _parameters(f"{kind} '{name}'", entries, name) for name in names},
+        },
+        "else": {"title": kind, "enum": list(names)},
+    }
+
+
+def _parameters(title: str, entries: Registry, name: str) -> Schema:
+    entry = entries.get(name)
+    return {
+        "title": title,
+        "description": entry.description,
+        "type": "object",
+        "additionalProperties": False,
+        "required": [key for key, value in entry.parameters.items() if value.required],
+        "properties": {
+            key: {
+                "title": f"'{key}' of {title}",
+                "description": _of_parameter(entry, key),
+                "default": value.default,
+                **value.schema,
+            }
+            for key, value in entry.parameters.items()
+        },
+    }
+
+
+def _quantity(entries: Registry) -> Schema:
+    names = sorted(entries.entries)
+    return {
+        **_object("a quantity", QuantityCall, quantity={"title": "quantity", "enum": list(names)}),
+        "allOf": [
+            {
+                "if": {"properties": {"quantity": {"const": name}}, "required": ["quantity"]},
+                "then": {
+                    "properties": {"with": _parameters(f"quantity '{name}'", entries, name)},
+                    **(
+                        {"required": ["with"]} if any(p.required for p in entries.get(name).parameters.values()) else {}
+                    ),
+                },
+            }
+            for name in names
+        ],
+    }
+
+
+def _of_parameter(entry: Entry, name: str) -> str:
+    """What a function's docstring says of a parameter, with what it may be and its default."""
+    parameter = entry.parameters[name]
+    text = " ".join(entry.docstring.split())
+    said = next((each for each in re.split(r"(?<=[.;]) ", text) if f"`{name}`" in each), "")
+    may = (
+        f"{parameter.annotation}, required"
+        if parameter.required
+        else f"{parameter.annotation}, {parameter.default} unless given"
+    )
+    return f"{said} ({may})" if said else may

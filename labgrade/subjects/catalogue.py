@@ -1,0 +1,55 @@
+"""Which options a model of the zoo takes, read from torchvision's source: neither torch nor torchvision is imported."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import importlib.util
+import re
+from pathlib import Path
+
+from labgrade.subjects import models, options
+
+_NEXT = re.compile(r"^[^\s)]", re.MULTILINE)  # the next statement at the top; a signature may end with `)` there
+_FIXED = frozenset({"self", "weights", "progress"})
+
+
+@functools.cache  # a model is a case of many checks
+def of(model: str) -> frozenset[str] | None:
+    """The options of a model, `frozen` and `tiled` among them; None where the source does not tell."""
+    if not model.startswith(models.COLLECTION):
+        return options.ALL if model in models.names() else None
+    name = model.removeprefix(models.COLLECTION)
+    for source in _sources():
+        builder = _defined(source, "def", name)
+        if isinstance(builder, ast.FunctionDef):
+            built = _initialiser(source, ast.unparse(builder.returns)) if builder.returns else None
+            return (_named(builder) | _named(built) | options.ALL) - _FIXED if built is not None else None
+    return None
+
+
+def _initialiser(source: str, name: str) -> ast.FunctionDef | None:
+    body = getattr(_defined(source, "class", name), "body", ())
+    return next((each for each in body if isinstance(each, ast.FunctionDef) and each.name == "__init__"), None)
+
+
+def _defined(source: str, kind: str, name: str) -> ast.stmt | None:
+    """The function or class of a file; it alone is parsed, which takes a tenth of the time of the whole file."""
+    start = re.search(rf"^{kind} {re.escape(name)}\b", source, re.MULTILINE)
+    if start is None:
+        return None
+    end = _NEXT.search(source, start.end())
+    return ast.parse(source[start.start() : end.start() if end else len(source)]).body[0]
+
+
+def _named(function: ast.FunctionDef) -> frozenset[str]:
+    taken = function.args
+    return frozenset(argument.arg for argument in (*taken.posonlyargs, *taken.args, *taken.kwonlyargs))
+
+
+@functools.cache
+def _sources() -> tuple[str, ...]:
+    found = importlib.util.find_spec("torchvision")
+    folders = list(found.submodule_search_locations or ()) if found else []
+    files = sorted(file for folder in folders for file in (Path(folder) / "models").glob("[!_]*.py"))
+    return tuple(file.read_text(encoding="utf-8") for file in files)

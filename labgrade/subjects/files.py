@@ -1,0 +1,84 @@
+"""Where the ONNX file of a subject lies: beside its spec, or made by the zoo and remembered on disk by content."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from labgrade.core.errors import FaultError
+from labgrade.files.cache import Cache, key_of
+from labgrade.subjects import onnx_export
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from labgrade.core.task import SubjectSpec
+
+    # Has a file written: where, and which subject, as plain data.
+    Make = Callable[[Path, Mapping[str, Any]], None]
+
+_BESIDE = (".data", ".bin", ".weight", ".weights", ".pb")
+_MOST_BESIDE = 1000
+
+
+class OnnxFiles:
+    """The files of subjects. `versions` are those of the libraries that a made file depends on."""
+
+    def __init__(self, folder: Path, versions: Mapping[str, str], make: Make) -> None:
+        self._cache = Cache(folder)
+        self._versions = versions
+        self._make = make
+        self._digests: dict[tuple[str, int, int], str] = {}
+
+    def path(self, subject: SubjectSpec, plain: Mapping[str, Any]) -> Path:
+        """The file of a subject, made where it is not there yet. `plain` is the subject as the zoo takes it.
+
+        Raises:
+            FaultError: it can't be made.
+            OSError: it can't be written.
+        """
+        if subject.file:
+            return Path(subject.file)
+        name = subject.short_name
+        place = self._cache.get(self.key(subject, plain), lambda folder: self._make(folder / name, plain))
+        if not (place / name).is_file():
+            message = f"the file of '{name}' could not be made in {place}"
+            raise FaultError(message)
+        return place / name
+
+    def key(self, subject: SubjectSpec, plain: Mapping[str, Any]) -> str:
+        """What a subject's file depends on: its content, or what it is made from."""
+        if subject.file:
+            return self._digest(Path(subject.file))
+        sources = [hashlib.sha256(Path(file).read_bytes()).hexdigest() for file in onnx_export.sources(subject.model)]
+        return key_of(plain, sources, self._versions)
+
+    def _digest(self, path: Path) -> str:
+        known = (str(path), path.stat().st_size, path.stat().st_mtime_ns)
+        if known not in self._digests:
+            digest = hashlib.sha256()
+            for file in (path, *beside(path).values()):
+                with file.open("rb") as reader:
+                    digest.update(hashlib.file_digest(reader, "sha256").digest())
+            self._digests[known] = digest.hexdigest()
+        return self._digests[known]
+
+
+def beside(path: Path) -> dict[str, Path]:
+    """The files in a model's folder that look like its external data, by name. Links are none."""
+    found = {}
+    for file in sorted(path.parent.iterdir())[:_MOST_BESIDE]:
+        if file.suffix in _BESIDE and file.name != path.name and file.is_file() and not file.is_symlink():
+            found[file.name] = file
+    return found
+
+
+def external_data(file: Path) -> set[str]:
+    """The names under which an ONNX file keeps its tensors outside of itself."""
+    import onnx
+    from onnx.external_data_helper import uses_external_data
+
+    model = onnx.load(str(file), load_external_data=False)
+    tensors = [tensor for tensor in model.graph.initializer if uses_external_data(tensor)]
+    return {entry.value for tensor in tensors for entry in tensor.external_data if entry.key == "location"}

@@ -1,0 +1,338 @@
+"""Builds what is analysed: a torchvision model with its input, on the meta device or with seeded weights.
+
+Needs nothing of labgrade but `networks` and `options`, because it is also loaded by its path into a student's
+process; it holds no expected value.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+import functools
+import importlib
+import importlib.util
+import inspect
+import math
+import re
+import sys
+import types
+import typing
+import warnings
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from labgrade.subjects import networks
+from labgrade.subjects import options as own_options
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    import torch
+
+_PACKAGE, _UTILS = "torch._dynamo", "torch._dynamo.utils"
+_MARK = "__dynamo_disable"  # where torch keeps the wrapped function
+
+
+@contextlib.contextmanager
+def without_dynamo() -> Iterator[None]:
+    """Keep `torch._dynamo` from being loaded; nothing happens where it is loaded already.
+
+    Loading it takes more CPU than importing torch: sympy and the whole compiler. torchvision's import loads it for one
+    function, and so does the first batch norm or `cat` on the meta device, which only wants itself left uncompiled.
+    What asks for another part of it gets an ImportError, and nothing of the stand-in is left behind.
+    """
+    if _PACKAGE in sys.modules:
+        yield
+        return
+    left_alone: list[Any] = []
+
+    def disable(function: Callable[..., Any], *_: object, **_options: object) -> Callable[..., Any]:
+        left_alone.append(function)
+        return function
+
+    package, utils = types.ModuleType(_PACKAGE), types.ModuleType(_UTILS)
+    package.__path__ = []
+    vars(package)["disable"] = disable
+    vars(utils)["is_compile_supported"] = _is_compile_supported
+    stand_ins = {_PACKAGE: package, _UTILS: utils}
+    sys.modules.update(stand_ins)
+    try:
+        yield
+    finally:
+        for name in stand_ins:
+            del sys.modules[name]
+        for function in left_alone:
+            if hasattr(function, _MARK):
+                delattr(function, _MARK)
+
+
+def _is_compile_supported(device_type: str) -> bool:
+    """What torchvision's `roi_align` asks when it is called: the real one's answer."""
+    found: bool = importlib.import_module(_UTILS).is_compile_supported(device_type)
+    return found
+
+
+COLLECTION = "torchvision/"
+FILLS = ("normal", "uniform", "ones", "zeros")
+# An auxiliary head takes part in training only; the published figures of inference leave it out.
+DEFAULT_OPTIONS: Mapping[str, Mapping[str, object]] = {
+    "googlenet": {"aux_logits": False},
+    "inception_v3": {"aux_logits": False},
+}
+# What decides how a model is built.
+SOURCES = tuple(Path(file) for file in (__file__, networks.__file__, own_options.__file__))
+# From the decorator to the function: parsing torchvision's source takes ten times as long as searching it.
+_REGISTERED = re.compile(r"^@register_model\b(?:(?!^def )[\s\S])*?^def (\w+)\(", re.MULTILINE)
+_OPERATORS = (
+    "nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor",
+    "qnms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor",
+)
+
+
+@functools.cache
+def names() -> tuple[str, ...]:
+    """The models of the zoo, sorted: `micro/<name>`, and torchvision's classifiers, found by reading its source.
+
+    Neither torch nor torchvision is imported. Detection, segmentation, video and quantized models live in folders of
+    their own and are left out.
+    """
+    folder = _torchvision_folder() / "models"
+    classifiers = (COLLECTION + name for file in folder.glob("[!_]*.py") for name in _registered(file))
+    return tuple(sorted([*classifiers, *networks.MICRO]))
+
+
+def import_torchvision() -> types.ModuleType:
+    """Import torchvision, also where its compiled operators are missing or do not fit the installed torch.
+
+    torchvision refers to `nms` while it is imported; a definition without an implementation is enough, since no
+    classifier calls it. Harmless where the operators exist, and when called again.
+    """
+    import torch
+
+    for library in _torchvision_folder().glob("_C.*"):
+        with contextlib.suppress(OSError):
+            torch.ops.load_library(str(library))  # type: ignore[no-untyped-call]
+    for schema in _OPERATORS:
+        if not hasattr(torch.ops.torchvision, schema.partition("(")[0]):
+            _fragment().define(schema)  # type: ignore[no-untyped-call]
+    with without_dynamo():
+        return importlib.import_module("torchvision")
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Subject:
+    """A model of the zoo and its input: everything follows from these plain values.
+
+    `options` go to torchvision's builder; `weight_seed` draws the weights, `fill` and `input_seed` the input. The same
+    values give the same tensors in every process with the same versions of torch and torchvision.
+    """
+
+    model: str
+    shape: tuple[int, ...]
+    fill: str = "normal"
+    input_seed: int = 0
+    options: Mapping[str, object] = field(default_factory=dict)
+    weight_seed: int = 0
+
+    def on_meta(self) -> tuple[torch.nn.Module, torch.Tensor]:
+        """The model in eval mode and its input, both without memory: shapes are right, values do not exist.
+
+        Built anew at each call, so that a caller may change what it gets.
+
+        Raises:
+            ValueError: for an unknown model or option, or a shape that is none.
+        """
+        import torch
+
+        _check_input(self.shape, self.fill)
+        build = self._builder()
+        with _without_memory(), _without_initialisation():
+            module = build()
+        return module.to("meta").eval(), torch.empty(self.shape, device="meta")
+
+    def with_weights(self) -> tuple[torch.nn.Module, torch.Tensor]:
+        """The model in eval mode with its seeded weights, and its input, on the CPU. Remembered: change neither.
+
+        Convolutions get weights that keep the signal's size, so that every tensor depends on the input: GoogLeNet's own
+        ones damp it to 1e-8. Batch norms get seeded statistics and affine parameters, too: with the untouched ones each
+        is the identity in eval mode, and a tensor before it could not be told from the one behind it.
+
+        The state of torch's random numbers is as it was before.
+
+        Raises:
+            ValueError: for an unknown model or option, an unknown fill, or a shape that is none.
+        """
+        return self._real
+
+    @functools.cached_property
+    def _real(self) -> tuple[torch.nn.Module, torch.Tensor]:
+        import torch
+
+        _check_input(self.shape, self.fill)
+        build = self._builder()
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(self.weight_seed)
+            module = build()
+            _keep_signal(module)
+            _unsettle_norms(module)
+        return module.eval(), self._input()
+
+    def _input(self) -> torch.Tensor:
+        import torch
+
+        generator = torch.Generator().manual_seed(self.input_seed)
+        match self.fill:
+            case "normal":
+                return torch.randn(self.shape, generator=generator)
+            case "uniform":
+                return torch.rand(self.shape, generator=generator)
+            case "ones":
+                return torch.ones(self.shape)
+        return torch.zeros(self.shape)
+
+    def _builder(self) -> Callable[[], torch.nn.Module]:
+        """What builds the model, once its name and options are known to be good."""
+        if self.model != networks.GENERATED and self.model not in names():  # reads torchvision's source
+            likely = self.model if "/" in self.model else COLLECTION + self.model
+            message = f"there is no model '{self.model}'{_close(likely, names())}"
+            raise ValueError(message)
+        name = self.model.rpartition("/")[2]
+        builder: Callable[..., torch.nn.Module]
+        fixed: dict[str, Any]
+        if self.model in networks.MICRO:
+            builder, allowed, fixed = networks.micro, set(), {"name": self.model}
+        elif self.model == networks.GENERATED:
+            builder, allowed, fixed = networks.generated, set(networks.OPTIONS), {}
+        else:
+            builder = getattr(import_torchvision().models, name)
+            allowed, fixed = _options_of(builder), {"weights": None, "progress": False}
+        chosen = {option: value for option, value in self.options.items() if option not in own_options.ALL}
+        for option in chosen:
+            if option not in allowed:
+                message = f"'{self.model}' has no option '{option}'{_close(option, allowed)}"
+                raise ValueError(message)
+        options = {**DEFAULT_OPTIONS.get(name, {}), **chosen, **fixed}
+
+        def build() -> torch.nn.Module:
+            with warnings.catch_warnings():
+                # About how long torchvision's own initialisation takes, not about the model that is asked for.
+                warnings.filterwarnings("ignore", message="The default weight initialization of")
+                try:
+                    module = builder(**options)
+                except TypeError as error:
+                    message = f"'{self.model}' cannot be built with {dict(self.options)}: {error}"
+                    raise ValueError(message) from error
+            return own_options.change(module, self.options, self.model)
+
+        return build
+
+
+def _keep_signal(module: torch.nn.Module) -> None:
+    """Draw the weights of convolutions with variance 2 / fan_in: behind a ReLU as much comes out as goes in.
+
+    Source: He et al., Delving Deep into Rectifiers, 2015, equation 10.
+    """
+    from torch import nn
+
+    for layer in module.modules():
+        if isinstance(layer, nn.modules.conv._ConvNd):  # noqa: SLF001 - the common base of all convolutions
+            fan_in = layer.weight[0].numel()
+            layer.weight.data.normal_(0.0, math.sqrt(2.0 / fan_in))
+
+
+def _unsettle_norms(module: torch.nn.Module) -> None:
+    """Draw what a trained batch norm would have learnt: mean, variance, scale and shift."""
+    from torch import nn
+
+    for norm in module.modules():
+        if isinstance(norm, nn.modules.batchnorm._BatchNorm):  # noqa: SLF001 - the common base of 1d, 2d and 3d
+            around_0, around_1 = (norm.running_mean, norm.bias), (norm.running_var, norm.weight)
+            for tensor in (*around_0, *around_1):
+                if tensor is not None:
+                    tensor.data.uniform_(-0.25, 0.25)
+            for tensor in around_1:
+                if tensor is not None:
+                    tensor.data.add_(1)
+
+
+def _torchvision_folder() -> Path:
+    found = importlib.util.find_spec("torchvision")
+    if found is None or not found.submodule_search_locations:
+        message = "torchvision is not installed"
+        raise ModuleNotFoundError(message, name="torchvision")
+    return Path(found.submodule_search_locations[0])
+
+
+def _registered(file: Path) -> list[str]:
+    """The functions of a file that are decorated with `@register_model(...)`."""
+    return _REGISTERED.findall(file.read_text(encoding="utf-8"))
+
+
+@functools.cache
+def _fragment() -> torch.library.Library:
+    """Remembered because a library takes its definitions with it when it goes."""
+    import torch
+
+    return torch.library.Library("torchvision", "FRAGMENT")  # type: ignore[no-untyped-call]
+
+
+def _options_of(builder: Callable[..., torch.nn.Module]) -> set[str]:
+    """What a builder takes itself, and what the class that it builds takes."""
+    built = typing.get_type_hints(builder)["return"]
+    taken = {**inspect.signature(builder).parameters, **inspect.signature(built.__init__).parameters}
+    named = {name for name, taken_as in taken.items() if taken_as.kind is not inspect.Parameter.VAR_KEYWORD}
+    return named - {"self", "weights", "progress"}
+
+
+def _check_input(shape: tuple[int, ...], fill: str) -> None:
+    if not shape or any(isinstance(size, bool) or not isinstance(size, int) or size < 1 for size in shape):
+        message = f"an input has a shape of positive whole numbers, such as [1, 3, 224, 224], not {list(shape)}"
+        raise ValueError(message)
+    if fill not in FILLS:
+        message = f"there is no fill '{fill}'{_close(fill, FILLS)}; it is one of {', '.join(FILLS)}"
+        raise ValueError(message)
+
+
+def _close(word: str, known: Iterable[str]) -> str:
+    close = difflib.get_close_matches(word, sorted(known), n=1, cutoff=0.6)
+    return f"; did you mean '{close[0]}'?" if close else ""
+
+
+@contextlib.contextmanager
+def _without_memory() -> Iterator[None]:
+    """Move each parameter to the meta device as soon as a module takes it.
+
+    Building under `torch.device("meta")` would be simpler, but constructors that compute with tensors (all RegNets)
+    fail there.
+    """
+    from unittest import mock  # brings asyncio: half of what starting costs
+
+    import torch
+
+    register = torch.nn.Module.register_parameter
+
+    def on_meta(self: torch.nn.Module, name: str, param: torch.nn.Parameter | None) -> None:
+        if param is not None and not param.is_meta:
+            param = torch.nn.Parameter(param.detach().to("meta"), requires_grad=param.requires_grad)
+        register(self, name, param)
+
+    with mock.patch.object(torch.nn.Module, "register_parameter", on_meta):
+        yield
+
+
+@contextlib.contextmanager
+def _without_initialisation() -> Iterator[None]:
+    """Let every function of torch.nn.init return its tensor as it is: values do not exist on the meta device."""
+    from unittest import mock
+
+    from torch.nn import init
+
+    def as_it_is(tensor: torch.Tensor, *_: Any, **__: Any) -> torch.Tensor:
+        return tensor
+
+    with contextlib.ExitStack() as stack:
+        for name in vars(init):
+            if name.endswith("_") and not name.startswith("_"):
+                stack.enter_context(mock.patch.object(init, name, as_it_is))
+        yield

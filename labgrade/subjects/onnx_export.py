@@ -1,0 +1,133 @@
+"""Makes the ONNX files of the zoo: exported torchvision classifiers, and small files made node by node.
+
+`torchvision/resnet18.onnx` is the zoo's `torchvision/resnet18`, exported; `micro/<name>.onnx` are those of
+`onnx_small`. Names cost nothing; torch and onnx are imported when a file is made.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any
+
+from labgrade.subjects import linear, networks, onnx_small, tilings
+from labgrade.subjects import models as zoo
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    import torch
+
+SUFFIX = ".onnx"
+EXPORTERS = ("torchscript", "dynamo")
+# What may be said of the export; every other option goes to the function that builds the model.
+DEFAULTS: Mapping[str, object] = {
+    "opset": 17,
+    "exporter": "torchscript",
+    "dynamic_batch": False,
+    "external_data": False,
+}
+
+
+def names() -> tuple[str, ...]:
+    """The ONNX files of the zoo, sorted."""
+    exported = (name + SUFFIX for name in zoo.names() if name.startswith(zoo.COLLECTION))
+    return tuple(sorted([*exported, *(f"micro/{name}{SUFFIX}" for name in onnx_small.FILES), *linear.NAMES]))
+
+
+def sources(model: str) -> tuple[str, ...]:
+    """The files of labgrade's that decide what the zoo's file `model` holds."""
+    if model.startswith(linear.FOLDER):
+        return (linear.__file__, tilings.__file__)
+    return (onnx_small.__file__,) if model.startswith("micro/") else (*map(str, zoo.SOURCES), __file__)
+
+
+def models() -> tuple[str, ...]:
+    """Everything that the zoo has, sorted: models in memory and ONNX files."""
+    return tuple(sorted([*zoo.names(), *names()]))
+
+
+def make(path: Path, subject: Mapping[str, Any]) -> None:
+    """Write the file of a subject, as `zoo.Subject` takes it, and its external data beside it.
+
+    All parameters are drawn before the export, biases and batch norms too: where they have their untouched values, the
+    exporter merges equal ones, and the graph is another than that of a trained model.
+
+    Raises:
+        ValueError: there is no such model, option, opset or exporter.
+    """
+    model = str(subject["model"])
+    if model not in (*names(), networks.GENERATED + SUFFIX):
+        message = f"the zoo has no ONNX file '{model}'"
+        raise ValueError(message)
+    chosen = {**DEFAULTS, **{key: value for key, value in subject["options"].items() if key in DEFAULTS}}
+    if model.startswith(linear.FOLDER):
+        linear.make(model, path, subject)
+    elif model.startswith("micro/"):
+        onnx_small.make(model.partition("/")[2].removesuffix(SUFFIX), path)
+    else:
+        _export(path, subject, chosen)
+
+
+def _export(path: Path, subject: Mapping[str, Any], chosen: Mapping[str, Any]) -> None:
+    rest = {key: value for key, value in subject["options"].items() if key not in DEFAULTS}
+    plain = {**subject, "model": subject["model"].removesuffix(SUFFIX), "options": rest}
+    plain["shape"] = tuple(subject["shape"])
+    module, given = zoo.Subject(**plain).with_weights()
+    _unsettle(module, int(subject["weight_seed"]))
+    if chosen["exporter"] not in EXPORTERS:
+        message = f"there is no exporter '{chosen['exporter']}'; it is one of {', '.join(EXPORTERS)}"
+        raise ValueError(message)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of torch, about which exporter it would rather be asked for
+        if chosen["exporter"] == "dynamo":
+            _by_dynamo(path, module, given, chosen)
+        else:
+            _by_torchscript(path, module, given, chosen)
+    if chosen["external_data"]:
+        import onnx
+
+        onnx.save(onnx.load(path), path, save_as_external_data=True, location=path.name + ".data", size_threshold=1024)
+
+
+def _by_torchscript(path: Path, module: torch.nn.Module, given: torch.Tensor, chosen: Mapping[str, Any]) -> None:
+    import torch
+
+    open_batch = {"input": {0: "batch"}, "output": {0: "batch"}} if chosen["dynamic_batch"] else None
+    torch.onnx.export(
+        module,
+        (given,),
+        path,
+        input_names=["input"],
+        output_names=["output"],
+        opset_version=chosen["opset"],
+        dynamic_axes=open_batch,
+        dynamo=False,
+    )
+
+
+def _by_dynamo(path: Path, module: torch.nn.Module, given: torch.Tensor, chosen: Mapping[str, Any]) -> None:
+    import torch
+
+    open_batch = ({0: torch.export.Dim("batch")},) if chosen["dynamic_batch"] else None
+    torch.onnx.export(
+        module,
+        (given,),
+        path,
+        input_names=["input"],
+        output_names=["output"],
+        opset_version=max(int(chosen["opset"]), 18),
+        dynamic_shapes=open_batch,
+        dynamo=True,
+        external_data=False,
+        verbose=False,
+    )
+
+
+def _unsettle(module: torch.nn.Module, seed: int) -> None:
+    """Move every parameter a little, so that no two are equal."""
+    import torch
+
+    generator = torch.Generator().manual_seed(seed)
+    for parameter in module.parameters():
+        parameter.data += 0.02 * (torch.rand(parameter.shape, generator=generator) - 0.5)

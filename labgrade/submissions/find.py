@@ -1,0 +1,318 @@
+"""Finds submissions and takes them into a store of labgrade's. Reads, never runs, and follows no link."""
+
+from __future__ import annotations
+from pathlib import PurePosixPath
+from labgrade.submissions import archives
+from labgrade.submissions import folders
+from typing import TYPE_CHECKING
+
+import contextlib
+import os
+import unicodedata
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from labgrade.core.errors import UsageError, did_you_mean
+from labgrade.submissions import archives
+from labgrade.submissions.names import bare, owner
+from labgrade.submissions import folders
+from labgrade.submissions import names
+from labgrade.submissions.store import DamagedError, Store
+from labgrade.core.results import Submission
+from labgrade.core.text import encodable
+
+if TYPE_CHECKING:
+    from pathlib import Path
+    from labgrade.submissions.store import Store
+    from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
+
+_MOST_NAMED = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Taken:
+    """The submissions that were asked for, and what of their folder was nobody's and left out."""
+
+    submissions: tuple[Submission, ...]
+    left_out: tuple[str, ...] = ()
+
+
+def find(source: Path, asked: Sequence[str], store: Path, *, grader: Path | None = None) -> Taken:
+    """Take the submissions called `asked` into the folder `store`, in that order, each once; `all` is all, sorted.
+
+    `source` is a folder of submissions (folders, archives, or what a learning platform handed out), or an archive of
+    them. `grader` must lie in none of them.
+
+    Raises:
+        UsageError: there is no such source or submission; the message offers the closest name.
+    """
+    there = _from_folder(source) if source.is_dir() else {}
+    known = sorted(there) if source.is_dir() else _from_archive(source)
+    wanted = [name for each in asked for name in (known if each == "all" else [_match(source, each, known)])]
+    stores = {name: Store(store / str(number)) for number, name in enumerate(dict.fromkeys(wanted))}
+    nobodys = Store(store / "nobody")
+    if source.is_dir():
+        _refuse_grader(there, wanted, grader)
+        for name, own in stores.items():
+            _take_all(there[name], own)
+    else:
+        _unpack(source, stores, nobodys)
+    for own in stores.values():
+        expand(own)
+    return Taken(submissions=tuple(_submission(name, own) for name, own in stores.items()), left_out=nobodys.refused)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Offered:
+    """The submissions of a folder that are taken one at a time; those of an archive were all unpacked."""
+
+    names: tuple[str, ...]
+    left_out: tuple[str, ...] = ()
+    folders: Mapping[str, _Sources] = field(default_factory=dict)
+    unpacked: Mapping[str, Submission] = field(default_factory=dict)
+
+    def take(self, name: str, store: Path) -> Submission:
+        """Take one of `names` into the folder `store`, which is not there yet."""
+        if name in self.unpacked:
+            return self.unpacked[name]
+        own = Store(store)
+        _take_all(self.folders[name], own)
+        expand(own)
+        return _submission(name, own)
+
+
+def offer(source: Path, asked: Sequence[str], store: Path, *, grader: Path | None = None) -> Offered:
+    """The submissions called `asked`, as `find` has them, not taken yet. `store` is where an archive is unpacked.
+
+    Raises:
+        UsageError: there is no such source or submission; the message offers the closest name.
+    """
+    if not source.is_dir():
+        taken = find(source, asked, store)
+        there = {each.name: each for each in taken.submissions}
+        return Offered(names=tuple(there), left_out=taken.left_out, unpacked=there)
+    folders = _from_folder(source)
+    known = sorted(folders)
+    wanted = [name for each in asked for name in (known if each == "all" else [_match(source, each, known)])]
+    _refuse_grader(folders, wanted, grader)
+    names = tuple(dict.fromkeys(wanted))
+    return Offered(names=names, folders={name: folders[name] for name in names})
+
+
+def names_in(source: Path, asked: Sequence[str] = ()) -> list[str]:
+    """What the submissions of a folder or an archive are called; of those `asked` for, the ones that are there.
+
+    Raises:
+        UsageError: there is no such source.
+    """
+    there = sorted(_from_folder(source)) if source.is_dir() else _from_archive(source)
+    found = []
+    for each in asked:
+        with contextlib.suppress(UsageError):
+            found.append(_match(source, each, there))
+    return found if asked else there
+
+
+def take(source: Path, name: str, store: Path) -> Submission:
+    """Take one submission, a folder or an archive, into the folder `store`.
+
+    Raises:
+        UsageError: there is no such folder or archive.
+    """
+    if not source.is_dir() and not (source.is_file() and archives.ending(source.name)):
+        known = ", ".join(archives.ENDINGS)
+        message = f"'{source}' is no folder, and no archive that can be unpacked ({known})"
+        raise UsageError(message if source.exists() else f"there is no folder '{source}'")
+    own = Store(store / "0")
+    try:
+        unpack(source, own)
+    except OSError as error:
+        message = f"'{source}' can't be read: {error.strerror}"
+        raise UsageError(message) from error
+    return _submission(name, own)
+
+
+def name_of(source: Path) -> str:
+    """What a folder or an archive is called as a submission."""
+    name = source.absolute().name
+    packed = "" if source.is_dir() else archives.ending(name)
+    return name[: -len(packed)] if packed else name
+
+
+def _submission(name: str, own: Store) -> Submission:
+    refused, unread = tuple(map(encodable, own.refused)), tuple(map(encodable, own.unread))
+    files = tuple(sorted(own.files))
+    return Submission(name=encodable(name), folder=own.folder, files=files, refused=refused, unread=unread)
+
+
+# ---- a folder of submissions -----------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class _Sources:
+    """Where a student's work lies: folders, and files with the path that they get."""
+
+    folders: list[Path] = field(default_factory=list)
+    files: list[tuple[Path, tuple[str, ...]]] = field(default_factory=list)
+
+
+def _from_folder(source: Path) -> dict[str, _Sources]:
+    found: dict[str, _Sources] = {}
+    entries = sorted(entry for entry in source.iterdir() if not entry.name.startswith("."))
+    for entry in sorted(entries, key=lambda entry: not entry.is_dir()):  # an archive gives way to a folder of its name
+        owned = owner((entry.name,), is_file=not entry.is_dir())
+        if owned is None:
+            continue
+        name, below = owned
+        if entry.is_dir():
+            found.setdefault(name, _Sources()).folders.append(entry)
+        else:
+            whole = below == (entry.name,)
+            own = found.setdefault(entry.name if whole and name in found else name, _Sources())
+            own.files.append((entry, below))
+    _refuse_alike(found)
+    return found
+
+
+def _refuse_alike(found: Iterable[str]) -> None:
+    """Two that are printed alike would be one in every report, and the verdicts of one would be the other's."""
+    printed: dict[str, str] = {}
+    for name in found:
+        shown = encodable(name)
+        if shown in printed:
+            message = f"two submissions are called '{shown}', one of them by bytes that are no UTF-8; rename one"
+            raise UsageError(message)
+        printed[shown] = name
+
+
+def _take_all(sources: _Sources, own: Store) -> None:
+    for folder in sources.folders:
+        try:
+            folders.take(folder, own)
+        except OSError as error:
+            own.give_up(folder.name, error)
+    for file, below in sources.files:
+        parts = names.split("/".join(below))
+        try:
+            if isinstance(parts, str):
+                own.refuse(file.name, parts)
+            else:
+                folders.take_file(file, own, parts)
+        except OSError as error:
+            own.give_up(file.name, error)
+
+
+def _refuse_grader(there: dict[str, _Sources], wanted: Sequence[str], grader: Path | None) -> None:
+    for name in wanted:
+        if grader is not None and any(grader.is_relative_to(folder.resolve()) for folder in there[name].folders):
+            message = f"'{name}' holds the grader itself; in a student's own folder say: labgrade check ."
+            raise UsageError(message)
+
+
+# ---- an archive of submissions ---------------------------------------------------------------------------------
+
+
+def _from_archive(source: Path) -> list[str]:
+    if not source.is_file():
+        message = f"there is no folder '{source}' to take submissions from; name the one that they lie in"
+        raise UsageError(message)
+    if not archives.ending(source.name):
+        message = f"'{source}' is no archive that can be unpacked ({', '.join(archives.ENDINGS)})"
+        raise UsageError(message)
+    try:
+        owned = [owner(parts, is_file=is_file) for parts, is_file in archives.members(source)]
+    except (DamagedError, OSError) as error:
+        message = f"'{source}' can't be read: {error}"
+        raise UsageError(message) from error
+    return sorted({each[0] for each in owned if each is not None and not each[0].startswith(".")})
+
+
+def _unpack(source: Path, stores: dict[str, Store], nobodys: Store) -> None:
+    def route(parts: tuple[str, ...]) -> tuple[Store, tuple[str, ...]] | None:
+        owned = owner(parts, is_file=True)
+        if owned is None or owned[0] not in stores or not owned[1]:
+            return None
+        return stores[owned[0]], owned[1]
+
+    archives.unpack(source, route, nobodys.refuse, called=source.name)
+
+
+# ---- names -----------------------------------------------------------------------------------------------------
+
+
+def _match(source: Path, name: str, there: list[str]) -> str:
+    if name in there:
+        return name
+    normal = unicodedata.normalize("NFC", name)
+    for alike in (lambda other: unicodedata.normalize("NFC", other), bare, encodable):
+        same = [other for other in there if alike(other) == normal]
+        if len(same) == 1:
+            return same[0]
+    if name in {"", ".", ".."} or "/" in name or os.sep in name:
+        message = f"'{name}' is a path, and a submission has a name; the folder that it lies in is said apart from it"
+        raise UsageError(message)
+    case = next((other for other in there if other.casefold() == name.casefold()), None)
+    offer = f"; did you mean '{case}'?" if case else did_you_mean(name, there)
+    more = ", ..." if len(there) > _MOST_NAMED else ""
+    what = offer or (f"; it has {', '.join(there[:_MOST_NAMED])}{more}" if there else "; it is empty")
+    message = encodable(f"there is no submission '{name}' in '{source}'{what}")
+    raise UsageError(message)
+
+
+# ---- what was handed in packed ---------------------------------------------------------------------------------------
+
+_DEEPEST = 3  # archives within archives
+# What lies beside an archive in a hand-in without being the work itself.
+_PAPERS = (".pdf", ".md", ".txt", ".html", ".htm", ".doc", ".docx", ".odt", ".rtf", ".png", ".jpg", ".jpeg")
+
+
+def unpack(source: Path, store: Store) -> None:
+    """Copy a folder, or an archive's content, or a single file; then unpack what was handed in packed.
+
+    Raises:
+        OSError: `source` can't be read.
+    """
+    if source.is_dir():
+        folders.take(source, store)
+    else:
+        folders.take_file(source, store, (source.name,))
+    expand(store)
+
+
+def expand(store: Store) -> None:
+    """Unpack archives where they are the work: where nothing but papers lies beside them. So are those within."""
+    for _ in range(_DEEPEST):
+        packed = _packed_work(store)
+        for path in packed:
+            _expand_one(store, path)
+        if not packed:
+            return
+    for path in _packed_work(store):
+        store.drop(path)
+        store.refuse(path, f"archives within archives are unpacked to a depth of {_DEEPEST}; hand in one")
+
+
+def _packed_work(store: Store) -> list[str]:
+    """The archives that are to be unpacked. Those of other kinds, which can't be, are left out."""
+    packed = [path for path in store.files if archives.ending(path)]
+    foreign = [path for path in store.files if not archives.ending(path) and path.lower().endswith(archives.OTHERS)]
+    papers = [path for path in store.files if PurePosixPath(path).suffix.lower() in _PAPERS]
+    if len(packed) + len(foreign) + len(papers) < len(store.files):
+        return []
+    for path in foreign:
+        kind = "".join(PurePosixPath(path).suffixes[-2:]) or path
+        store.drop(path)
+        store.refuse(path, f"'{kind}' can't be unpacked here; hand in a .zip or .tar.gz")
+    return packed
+
+
+def _expand_one(store: Store, path: str) -> None:
+    """Set the archive aside, so that a file within may have its name, and unpack it in its place."""
+    archive = store.folder.parent / f"{store.folder.name}.packed{archives.ending(path)}"
+    folder = PurePosixPath(path).parent.parts
+    store.move(path, archive)
+    try:
+        archives.unpack(archive, lambda parts: (store, (*folder, *parts)), store.refuse, called=path)
+    finally:
+        archive.unlink()

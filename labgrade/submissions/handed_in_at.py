@@ -1,0 +1,218 @@
+"""When something was handed in, and what tells it: names, records, archives, commits. Runs nothing of a student's.
+
+What a platform recorded counts first. Without that there is only what the student's own machine wrote: a commit, the
+times in an archive, the times of files. None of these is proof.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+import tarfile
+import zipfile
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta, tzinfo
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from labgrade.submissions import archives
+from labgrade.submissions import names as platforms
+from labgrade.submissions import git
+from labgrade.submissions.store import CLUTTER, DamagedError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+GRADESCOPE = "submission_metadata.yml"
+UNSURE = "the time of its newest file, which copying may have changed"
+_OWNER = re.compile(r"^:?['\"]?(?P<who>submission_\d+)['\"]?:\s*$")
+_CREATED = re.compile(
+    r"^\s+:?created_at: (?P<day>[\d-]{10})[ T](?P<time>[\d:]{8})(?:\.\d+)? ?(?P<zone>Z|[+-]\d\d:\d\d)"
+)
+_ATTEMPT = re.compile(r"_attempt_(\d{4}-\d\d-\d\d)-(\d\d)-(\d\d)-(\d\d)(?!\d)")
+_LATE = re.compile(r"^[^_]+_LATE_\d+_\d+_")
+_LARGEST_RECORD = 64 << 20
+_MOST_FILES = 100_000
+_OLDEST = datetime(1990, 1, 1, tzinfo=UTC)  # what is older is a clock that was never set
+_A_WHILE = timedelta(days=1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Moment:
+    """When it was handed in, and what tells it; `at` is None where nothing does. `remarks` are for staff."""
+
+    at: datetime | None = None
+    by: str = ""
+    remarks: tuple[str, ...] = ()
+
+
+def moments(source: Path, names: Iterable[str], *, zone: tzinfo, now: datetime | None = None) -> dict[str, Moment]:
+    """The moment of each submission in a folder, or an archive, of submissions (`submission.find`).
+
+    `zone` is that of times that name none: those in a zip archive, or in a file's name. What lies more than a day
+    after `now` is not believed, nor what is older than 1990.
+    """
+    latest = (now or datetime.now(UTC)) + _A_WHILE
+    if not source.is_dir():
+        packed = _in_archive(source, zone)
+        by = f"its newest file in '{source.name}'"
+        return {name: _first([(packed.get(name), by)], latest, []) for name in names}
+    entries, recorded = _entries(source), _gradescope(source / GRADESCOPE)
+    return {
+        name: _first(_told(name, entries.get(name, []), recorded, zone), latest, entries.get(name, []))
+        for name in names
+    }
+
+
+def moment(source: Path, *, zone: tzinfo, now: datetime | None = None) -> Moment:
+    """The moment of one hand-in by itself, a folder or an archive."""
+    told = _told(source.name, [source], {}, zone)
+    return _first(told, (now or datetime.now(UTC)) + _A_WHILE, [source])
+
+
+def _told(
+    name: str, own: list[Path], recorded: dict[str, datetime], zone: tzinfo
+) -> Iterator[tuple[datetime | None, str]]:
+    """What tells the moment, best first. Nothing is read before it is asked for."""
+    folders = [entry for entry in own if entry.is_dir() and not entry.is_symlink()]
+    yield recorded.get(name), "Gradescope's record"
+    yield _newest(_in_name(each, zone) for each in (name, *(entry.name for entry in own))), "the platform's name for it"
+    yield _newest(git.own(folder) for folder in folders), "its last commit"
+    yield _newest(git.around(entry) for entry in own), "the last commit that touches it"
+    packed = [file for entry in own for file in _archives_in(entry)]
+    yield _newest(_newest_within(file, zone) for file in packed), "the newest file in its archive"
+    yield _newest(_files(own)), UNSURE
+
+
+def _first(told: Iterable[tuple[datetime | None, str]], latest: datetime, own: list[Path]) -> Moment:
+    remarks = []
+    if any(_LATE.match(entry.name) for entry in own):
+        remarks.append("Canvas calls it late")
+    for at, by in told:
+        if at is None or at < _OLDEST:
+            continue
+        if at > latest:
+            remarks.append(f"{by} says {at.isoformat()}, which is yet to come: not believed")
+            continue
+        return Moment(at=at, by=by, remarks=tuple(remarks))
+    return Moment(remarks=tuple(remarks))
+
+
+def _newest(times: Iterable[datetime | None]) -> datetime | None:
+    return max((at for at in times if at is not None), default=None)
+
+
+def _entries(source: Path) -> dict[str, list[Path]]:
+    """What lies in a folder of submissions, by whose it is."""
+    found: dict[str, list[Path]] = {}
+    for entry in sorted(source.iterdir()):
+        owned = None if entry.name.startswith(".") else platforms.owner((entry.name,), is_file=not entry.is_dir())
+        if owned is not None:
+            found.setdefault(owned[0], []).append(entry)
+    return found
+
+
+# ---- records and names -----------------------------------------------------------------------------------------
+
+
+def _gradescope(path: Path) -> dict[str, datetime]:
+    """The moments in the record that Gradescope exports beside the submissions."""
+    try:
+        if path.stat().st_size > _LARGEST_RECORD:
+            return {}
+        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return {}
+    found, who = {}, ""
+    for line in lines:
+        if owner := _OWNER.match(line):
+            who = owner["who"]
+        elif who and who not in found and (created := _CREATED.match(line)):
+            found[who] = datetime.fromisoformat(f"{created['day']}T{created['time']}{created['zone']}")
+    return found
+
+
+def _in_name(name: str, zone: tzinfo) -> datetime | None:
+    """`hw2_b10901001_attempt_2026-11-20-23-41-02_hw.py`, as Blackboard writes it."""
+    match = _ATTEMPT.search(name)
+    try:
+        return (
+            datetime.fromisoformat(f"{match[1]}T{match[2]}:{match[3]}:{match[4]}").replace(tzinfo=zone)
+            if match
+            else None
+        )
+    except ValueError:
+        return None
+
+
+# ---- archives and files ----------------------------------------------------------------------------------------
+
+
+def _archives_in(entry: Path) -> list[Path]:
+    """The entry itself where it is an archive, else those at the top of it."""
+    try:
+        there = sorted(entry.iterdir()) if entry.is_dir() else [entry]
+    except OSError:  # what can't be read tells nothing, and stops nobody's evidence but its own
+        return []
+    return [file for file in there if archives.ending(file.name) and _regular(file) is not None]
+
+
+def _newest_within(path: Path, zone: tzinfo) -> datetime | None:
+    return _newest(at for _, at in _dated(path, zone))
+
+
+def _in_archive(source: Path, zone: tzinfo) -> dict[str, datetime]:
+    """The newest file of each submission in an archive of a class."""
+    found: dict[str, datetime] = {}
+    for parts, at in _dated(source, zone):
+        owned = platforms.owner(parts, is_file=True)
+        if owned is not None:
+            found[owned[0]] = max(found.get(owned[0], at), at)
+    return found
+
+
+def _dated(path: Path, zone: tzinfo) -> Iterator[tuple[tuple[str, ...], datetime]]:
+    """Each file of an archive with its time; as far as it can be read."""
+    try:
+        for parts, at in archives.times(path):
+            if not _is_clutter(parts):
+                yield parts, at if at.tzinfo is not None else at.replace(tzinfo=zone)
+    except (DamagedError, OSError, tarfile.TarError, zipfile.BadZipFile):
+        return
+
+
+def _files(own: list[Path]) -> Iterator[datetime]:
+    """The times of the files that lie there."""
+    for entry in own:
+        if status := _regular(entry):
+            yield _changed(status)
+        count = 0
+        for folder, below, files in os.walk(entry):
+            below[:] = sorted(name for name in below if name not in CLUTTER)
+            for name in files:
+                count += 1
+                if name in CLUTTER or count >= _MOST_FILES:
+                    continue
+                if status := _regular(Path(folder, name)):
+                    yield _changed(status)
+
+
+def _changed(status: os.stat_result) -> datetime:
+    try:
+        return datetime.fromtimestamp(status.st_mtime, UTC)
+    except (ValueError, OverflowError, OSError):  # a year that no calendar has
+        return datetime.min.replace(tzinfo=UTC)
+
+
+def _regular(path: Path) -> os.stat_result | None:
+    """What the system says of a file; None where it is none, or may not be looked at."""
+    try:
+        status = path.lstat()
+    except OSError:
+        return None
+    return status if stat.S_ISREG(status.st_mode) else None
+
+
+def _is_clutter(parts: tuple[str, ...]) -> bool:
+    return any(part in CLUTTER or part.startswith("._") for part in parts)

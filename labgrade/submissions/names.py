@@ -1,0 +1,108 @@
+"""Names that students and platforms gave: read in whatever encoding, kept only where they can do no harm; whose a file is."""
+
+from __future__ import annotations
+
+import os
+import re
+import unicodedata
+from labgrade.core.text import excerpt
+from labgrade.core.text import one_line
+from labgrade.submissions import archives
+
+DEPTH = 16
+_NAME_BYTES = 255
+_PATH_BYTES = 1000
+_SHOWN_CHARS = 120
+_RARE_IN_BIG5 = 0xC9
+_DRIVE = re.compile(r"[A-Za-z]:")
+_FOREIGN = re.compile(r'[<>:"|?*]|[. ]$')  # what Windows gives a meaning of its own
+
+
+def split(path: str) -> tuple[str, ...] | str:
+    """The parts of a POSIX path, as they are kept; or why the path is not taken. `./a//b` is `a/b`.
+
+    >>> split("./a//b.py"), split("../b.py")
+    (('a', 'b.py'), "its path leads out of the hand-in ('..')")
+    """
+    if path.startswith("/") or _DRIVE.match(path):
+        return "its path is absolute"
+    parts = tuple(unicodedata.normalize("NFC", part) for part in path.split("/") if part not in ("", "."))
+    problem = next((problem for part in parts if (problem := _problem(part))), "")
+    if problem or not parts:
+        return problem or "it has no name"
+    if len(parts) > DEPTH:
+        return f"it lies more than {DEPTH} folders deep"
+    return parts if len("/".join(parts).encode()) <= _PATH_BYTES else "its path is too long"
+
+
+def _problem(part: str) -> str:
+    if part == "..":
+        return "its path leads out of the hand-in ('..')"
+    if "\\" in part:
+        return "its name holds a backslash"
+    if not part.isprintable():
+        return "its name holds characters that can't be shown"
+    if os.name == "nt" and _FOREIGN.search(part):
+        return "its name means something else to Windows"
+    return "" if len(part.encode()) <= _NAME_BYTES else "its name is too long"
+
+
+def decoded(raw: bytes, otherwise: str) -> str:
+    """A name from an archive: UTF-8 where it is that, else Big5 or GB 2312, as Chinese systems wrote."""
+    # A name in GB 2312 is nearly always one in Big5, too, but one of rare characters: those that begin at 0xC9.
+    pairs = re.findall(rb"[\x81-\xfe].", raw, re.DOTALL)
+    rare = any(pair[0] >= _RARE_IN_BIG5 for pair in pairs)
+    for encoding in ("utf-8", *(("gb2312", "cp950") if rare else ("cp950", "gb2312"))):
+        try:
+            return raw.decode(encoding)
+        except UnicodeDecodeError:
+            continue
+    return otherwise
+
+
+def of_file_system(name: str) -> str:
+    """A name as a folder lists it, where it is not text in the system's encoding."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return decoded(os.fsencode(name), name)
+    return name
+
+
+def for_report(path: str) -> str:
+    """A path as it stands in a report: on one line."""
+    return one_line(excerpt(path, _SHOWN_CHARS))
+
+
+_MOODLE = re.compile(r"(?P<who>.+?_\d+)_assignsubmission_[a-z]+_?(?P<rest>.*)$")
+_CANVAS = re.compile(r"(?P<name>[^_]+)(?:_LATE)?_(?P<user>\d+)_\d+_(?P<rest>.+)$")
+_NUMBER = re.compile(r"_\d+$")
+
+
+def owner(parts: tuple[str, ...], *, is_file: bool) -> tuple[str, tuple[str, ...]] | None:
+    """The student that a path belongs to, and the path within the hand-in; None for what is nobody's.
+
+    A folder is its student's, and so is an archive. Moodle: `Anna Lee_123456_assignsubmission_file_/hw.py`, or the
+    same without a folder. Canvas: `leeanna_12345_67890_hw.py`, with `_LATE` behind the name.
+
+    >>> owner(("Anna Lee_123456_assignsubmission_file_", "hw.py"), is_file=True)
+    ('Anna Lee_123456', ('hw.py',))
+    >>> owner(("leeanna_LATE_12345_67890_hw.py",), is_file=True)
+    ('leeanna_12345', ('hw.py',))
+    """
+    first, below = parts[0], parts[1:]
+    moodle = _MOODLE.match(first)
+    if moodle:
+        return moodle["who"], (*([moodle["rest"]] if moodle["rest"] else []), *below)
+    if below or not is_file:
+        return first, below
+    canvas = _CANVAS.match(first)
+    if canvas:
+        return f"{canvas['name']}_{canvas['user']}", (canvas["rest"],)
+    packed = archives.ending(first)
+    return (first[: -len(packed)], (first,)) if packed else None
+
+
+def bare(student: str) -> str:
+    """A student's name without the platform's number: `Anna Lee` of `Anna Lee_123456`."""
+    return _NUMBER.sub("", student)

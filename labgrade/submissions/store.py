@@ -1,0 +1,161 @@
+"""One hand-in in a folder of labgrade's: only regular files that we wrote ourselves, and bounded in number and size."""
+
+from __future__ import annotations
+
+import errno
+import os
+import unicodedata
+from typing import TYPE_CHECKING
+
+from labgrade.core.errors import UsageError
+from labgrade.submissions import names
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+ONE_BYTES = 256 << 20
+ALL_BYTES = 512 << 20
+MOST_FILES = 5_000
+MOST_NAMED = 50
+_CHUNK = 1 << 20
+CLUTTER = frozenset(
+    {
+        *(".git", ".gitkeep", ".hg", ".svn", ".venv", "venv", "__pycache__", "node_modules", ".ipynb_checkpoints"),
+        *("__MACOSX", ".DS_Store", "Thumbs.db", "desktop.ini", ".pytest_cache", ".mypy_cache", ".hypothesis"),
+    }
+)
+
+
+# Not there, or no file that has any content: whatever reads it, there is nothing to read.
+_NOTHING_TO_READ = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENXIO})
+
+
+class DamagedError(Exception):
+    """What is being read ends before its end or is not what it says; the message goes on after "because"."""
+
+
+class Store:
+    """Takes files in, and says of each that it does not take why."""
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir(parents=True)
+        self.folder = folder
+        self.files: dict[str, int] = {}
+        self.unread: list[str] = []
+        self._bytes = 0
+        self._written = 0
+        self._refused: list[str] = []
+        self._more = 0
+
+    @property
+    def refused(self) -> tuple[str, ...]:
+        """What was left out, each with the reason, sorted."""
+        more = (f"{self._more:,} more",) if self._more else ()
+        return (*sorted(self._refused), *more)
+
+    def refuse(self, path: str, why: str) -> None:
+        """Leave something out."""
+        if len(self._refused) < MOST_NAMED:
+            self._refused.append(f"'{names.for_report(path)}', because {why}")
+        else:
+            self._more += 1
+
+    def give_up(self, path: str, error: OSError) -> None:
+        """Leave out what can't be read here; where that is no fault of the student's, `unread` has it."""
+        why = f"it can't be read ({error.strerror})"
+        self.refuse(path, why)
+        if error.errno not in _NOTHING_TO_READ:
+            self.unread.append(f"'{names.for_report(path)}' ({error.strerror})")
+
+    def accepts(self, path: str, size: int) -> bool:
+        """Whether a file of that size may come in; says why where it may not."""
+        why = self._too_much(size)
+        if why:
+            self.refuse(path, why)
+        return not why
+
+    def put(self, parts: tuple[str, ...], read: Callable[[int], bytes]) -> None:
+        """Take in what `read(most)` gives until it gives nothing, as the file of that path.
+
+        Raises:
+            UsageError: our own disk takes no more.
+        """
+        path = "/".join(parts)
+        target = self.folder.joinpath(*parts)
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+            descriptor = os.open(target, flags, 0o644)
+        except (FileExistsError, NotADirectoryError):
+            self.refuse(path, self._taken(path))
+            return
+        except OSError as error:
+            self.refuse(path, f"it can't be stored ({error.strerror})")
+            return
+        try:
+            with open(descriptor, "wb") as file:  # noqa: PTH123 - a descriptor, for O_EXCL
+                self._fill(file.write, read)
+        except DamagedError as error:
+            target.unlink()
+            self.refuse(path, str(error))
+        except OSError as error:
+            target.unlink()
+            self.give_up(path, error)
+        else:
+            self.files[path] = target.stat().st_size
+            self._bytes += self.files[path]
+
+    def drop(self, path: str) -> None:
+        """Take a file out again."""
+        self.move(path, None)
+
+    def move(self, path: str, target: Path | None) -> None:
+        """Take a file out, and put it elsewhere if there is a place."""
+        self._bytes -= self.files.pop(path)
+        own = self.folder.joinpath(*path.split("/"))
+        if target is None:
+            own.unlink()
+        else:
+            own.rename(target)
+
+    def _fill(self, write: Callable[[bytes], object], read: Callable[[int], bytes]) -> None:
+        """Copy until the end.
+
+        Raises:
+            DamagedError: what is read is damaged, or too much.
+            OSError: it can't be read.
+            UsageError: our own disk takes no more.
+        """
+        size = 0
+        while data := read(_CHUNK):
+            size += len(data)
+            self._written += len(data)
+            if why := self._too_much(size) or self._too_much_work():
+                raise DamagedError(why)
+            try:
+                write(data)
+            except OSError as error:
+                message = f"no more can be stored in '{self.folder}': {error.strerror}"
+                raise UsageError(message) from error
+
+    def _too_much(self, size: int) -> str:
+        if size > ONE_BYTES:
+            return f"it is larger than {ONE_BYTES >> 20} MiB"
+        if size > ALL_BYTES - self._bytes:
+            return f"all files together are larger than {ALL_BYTES >> 20} MiB"
+        return f"{MOST_FILES:,} files are the most" if len(self.files) >= MOST_FILES else ""
+
+    def _too_much_work(self) -> str:
+        """Also what was taken out again counts: the content of archives within archives, of damaged files."""
+        most = 4 * ALL_BYTES
+        return f"all that was unpacked is larger than {most >> 20} MiB" if self._written > most else ""
+
+    def _taken(self, path: str) -> str:
+        if path in self.files:
+            return "a file of that name came before it"
+        folded = unicodedata.normalize("NFC", path).casefold()
+        same = next((other for other in self.files if other.casefold() == folded), None)
+        if same is not None:
+            return f"its name differs from '{same}' only in upper and lower case"
+        return "a file and a folder have the same name"

@@ -1,0 +1,1 @@
+"""Expected values, computed in a process of their own and remembered by content."""

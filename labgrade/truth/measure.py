@@ -1,0 +1,239 @@
+"""A model of the student's own: found by its pattern, measured in a process that runs our code alone."""
+
+from __future__ import annotations
+
+import fnmatch
+import hashlib
+import itertools
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from labgrade.core.arguments import TRANSFORMED
+from labgrade.core.errors import FaultError
+from labgrade.core.task import CallForm
+from labgrade.core.text import excerpt
+from labgrade.sandbox.requests import InspectRequest
+from labgrade.subjects import linear
+from labgrade.subjects.files import beside
+from labgrade.truth.oracle import parameters_of
+from labgrade.values import Artifact
+from labgrade.verdict import Outcome, without_value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
+
+    from labgrade.core.results import Execution, Submission
+    from labgrade.core.task import AnswerSpec, Limits, QuantityCall, SubjectSpec
+    from labgrade.sandbox.runner import Runner
+    from labgrade.spec.registry import Entry, Registry
+    from labgrade.truth.oracle import Oracle
+    from labgrade.verdict import Verdict
+
+_MOST_NAMED = 4
+_ORIGINAL = ".original"  # a folder beside the student's file in which the subject's file lies
+_REASON_CHARS = 800
+_OUTCOMES = {
+    "refused": Outcome.INCORRECT,
+    "timeout": Outcome.TIMEOUT,
+    "memory": Outcome.MEMORY,
+    "output": Outcome.OUTPUT,
+}
+
+
+class UnfitError(Exception):
+    """The student's file can't be analysed, or there is none. `verdict` says so to the student."""
+
+    def __init__(self, verdict: Verdict) -> None:
+        super().__init__(verdict.reason)
+        self.verdict = verdict
+
+
+def find(submission: Submission, pattern: str) -> Artifact:
+    """The one file of a submission that matches the pattern.
+
+    Raises:
+        UnfitError: there is none, or there are several.
+    """
+    found = [name for name in submission.files if fnmatch.fnmatchcase(name, pattern)]
+    if not found and submission.unread:
+        raise UnfitError(submission.unread_verdict())
+    if not found:
+        missing = without_value(Outcome.MISSING, "no model was handed in")
+        raise UnfitError(replace(missing, looked_for=(pattern,)))
+    if len(found) > 1:
+        named = ", ".join(f"'{name}'" for name in found[:_MOST_NAMED])
+        reason = f"{len(found)} files match {pattern}: {named}"
+        raise UnfitError(without_value(Outcome.MANUAL, reason, hint="hand in one model for this task"))
+    return Artifact(path=submission.folder / found[0], name=found[0])
+
+
+class Measurer:
+    """Computes quantities of students' files, in the runner's jail. Of one content each is computed once a run."""
+
+    def __init__(self, quantities: Registry, runner: Runner) -> None:
+        self._quantities = quantities
+        self._runner = runner
+        self._known: dict[tuple[str, str, str], object] = {}
+
+    def forget(self) -> None:
+        """Forget the files that were measured."""
+        self._known.clear()
+
+    def value(
+        self,
+        call: QuantityCall,
+        artifact: Artifact,
+        subject: SubjectSpec | None,
+        limits: Limits,
+        *,
+        original: Path | None = None,
+    ) -> object:
+        """The plain value of a quantity of a file. `original`: the subject's file, for one that compares the two.
+
+        Raises:
+            UnfitError: the file is no model or not a valid one, or analysing it takes too much time or memory.
+            FaultError: the quantity failed.
+        """
+        job = self._job(call, artifact, subject, original)
+        if job.key not in self._known:
+            request = InspectRequest(
+                file=job.file,
+                function=job.function,
+                artifact=artifact.path,
+                beside=job.files,
+                parameters=job.parameters,
+                limits=limits,
+            )
+            self._known[job.key] = _measured(self._runner.inspect(request), artifact)
+        return self._known[job.key]
+
+    def values(
+        self, call: QuantityCall, several: Sequence[tuple[Artifact, SubjectSpec | None, Path | None]], limits: Limits
+    ) -> list[object]:
+        """The quantity of several files with their subjects and originals, up to the first that has none.
+
+        One process measures those that are new; `limits` are for all together.
+        """
+        jobs = [self._job(call, *each) for each in several]
+        new = {job.key: job for job in jobs if job.key not in self._known}
+        if new:
+            first, *others = new.values()
+            request = InspectRequest(
+                file=first.file,
+                function=first.function,
+                artifact=first.artifact.path,
+                beside={**first.files, **_numbered(others)},
+                parameters=first.parameters,
+                several=[(f"{at}/{job.artifact.path.name}", job.parameters) for at, job in enumerate(others)],
+                limits=limits,
+            )
+            done = self._runner.inspect(request)
+            found = done.value if done.status == "returned" else []
+            values = found if others and isinstance(found, list) else [found][: done.status == "returned"]
+            self._known |= zip(new, values, strict=False)
+        return [self._known[job.key] for job in itertools.takewhile(lambda job: job.key in self._known, jobs)]
+
+    def _job(
+        self, call: QuantityCall, artifact: Artifact, subject: SubjectSpec | None, original: Path | None
+    ) -> _Measurement:
+        entry = self._quantities.get(call.quantity)
+        parameters = parameters_of(call, entry, subject)
+        files = dict(beside(artifact.path))
+        content = _digest({artifact.path.name: artifact.path, **files})
+        if original is not None:
+            parameters = {"original": f"{_ORIGINAL}/{original.name}", **parameters}
+            files |= {
+                f"{_ORIGINAL}/{name}": path for name, path in {original.name: original, **beside(original)}.items()
+            }
+        return _Measurement(
+            key=(content, artifact.name, repr((call.quantity, parameters, original))),
+            file=entry.file,
+            function=entry.name,
+            artifact=artifact,
+            files=files,
+            parameters=parameters,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Measurement:
+    """What is measured, under a key that tells it from all others. `files` lie beside the artifact."""
+
+    key: tuple[str, str, str]
+    file: Path
+    function: str
+    artifact: Artifact
+    files: Mapping[str, Path]
+    parameters: Mapping[str, object]
+
+
+def _numbered(jobs: Iterable[_Measurement]) -> dict[str, Path]:
+    """The files of several, each in a folder of its own."""
+    return {
+        f"{at}/{name}": path
+        for at, job in enumerate(jobs)
+        for name, path in {job.artifact.path.name: job.artifact.path, **job.files}.items()
+    }
+
+
+def _digest(files: Mapping[str, Path]) -> str:
+    """A digest of some files and their names."""
+    digest = hashlib.sha256()
+    for name, path in files.items():
+        with path.open("rb") as reader:
+            digest.update(repr((name, hashlib.file_digest(reader, "sha256").digest())).encode())
+    return digest.hexdigest()
+
+
+def _measured(done: Execution, artifact: Artifact) -> object:
+    if done.status in _OUTCOMES:
+        reason = excerpt(f"'{artifact.name}': {done.reason}", _REASON_CHARS)  # it may quote names of the file's
+        raise UnfitError(without_value(_OUTCOMES[done.status], reason))
+    if done.status != "returned":
+        raise FaultError(done.reason)
+    return done.value
+
+
+# ---- the files of a subject ------------------------------------------------------------------------------------------
+
+
+def original_file(oracle: Oracle, quantity: Entry, subject: SubjectSpec | None) -> Path | None:
+    """The subject's ONNX file, where a quantity of a student's file compares the two.
+
+    Raises:
+        FaultError: it can't be made.
+    """
+    asks = "original" in quantity.parameters
+    return oracle.file(subject) if asks and subject is not None and not subject.handed_in else None
+
+
+def files_given(
+    oracle: Oracle, wanted: AnswerSpec, subject: SubjectSpec | None, submission: Submission
+) -> dict[str, Path]:
+    """The files whose paths the functions of an answer are given, by name, the subject's own first.
+
+    Raises:
+        FaultError: one can't be made.
+        UnfitError: the student is to hand it in, and did not.
+    """
+    words = {word for form in wanted.forms if isinstance(form, CallForm) for word in form.given}
+    if subject is None:
+        return {}
+    files = _model_files(oracle, subject, submission) if "model_path" in words else {}
+    return files | (_tilings(oracle, subject) if TRANSFORMED in words else {})
+
+
+def _model_files(oracle: Oracle, subject: SubjectSpec, submission: Submission) -> dict[str, Path]:
+    """The ONNX file of a subject and its external data, by name, itself first."""
+    own = subject.handed_in
+    path = find(submission, own).path if own else oracle.file(subject)
+    return {path.name: path, **beside(path)}
+
+
+def _tilings(oracle: Oracle, subject: SubjectSpec) -> dict[str, Path]:
+    """Right and wrong tilings of a subject, under names that say nothing."""
+    return {
+        number: oracle.file(replace(subject, options={**subject.options, "tiling": name}))
+        for number, name in linear.numbered_tilings().items()
+    }

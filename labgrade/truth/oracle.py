@@ -1,0 +1,235 @@
+"""Expected values: computed by `reference/` in a process of their own, and remembered on disk by content.
+
+A value is keyed by quantity, parameters, subject, the source that it depends on and the versions of the libraries. So
+a corrected quantity is computed again, and a corrected typo in a statement is not; and a run on remembered values
+imports neither torch nor onnx.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import subprocess
+import tempfile
+import threading
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, Self
+
+from labgrade.core.errors import FaultError
+from labgrade.files import process
+from labgrade.files.cache import Cache, cache_folder, load_arrays, version_of
+from labgrade.sandbox.requests import plain_subject
+from labgrade.subjects import models
+from labgrade.subjects.files import OnnxFiles
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from labgrade.core.task import QuantityCall, SubjectSpec
+    from labgrade.spec.registry import Entry, Registry
+
+_LIBRARIES = ("torch", "torchvision", "onnx", "numpy")
+_EXPORTERS = (*_LIBRARIES, "onnxscript")
+
+
+class Oracle:
+    """Answers what a quantity is for a subject. Starts its worker when the first value is not remembered.
+
+    Use as a context manager, so that the worker is stopped. Several threads may use one.
+    """
+
+    def __init__(self, quantities: Registry, folder: Path | None = None) -> None:
+        self._quantities = quantities
+        self.memory = Cache((folder or cache_folder()) / "expected")
+        self._versions = {name: version_of(name) for name in _LIBRARIES}
+        made_by = {name: version_of(name) for name in _EXPORTERS}
+        self._files = OnnxFiles((folder or cache_folder()) / "subjects", made_by, self._make)
+        self._made_by = made_by
+        self._passing: tuple[tempfile.TemporaryDirectory[str], OnnxFiles] | None = None
+        self._digests: dict[str, str] = {}
+        self._known: dict[str, Any] = {}
+        self._worker: subprocess.Popen[bytes] | None = None
+        self._errors: IO[bytes]
+        self._one_at_a_time = threading.RLock()  # the worker answers in the order in which it was asked
+        self.computed = 0
+        self.recalled = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Stop the worker."""
+        if self._passing is not None:
+            self._passing[0].cleanup()
+            self._passing = None
+        if self._worker is not None:
+            for stream in (self._worker.stdin, self._worker.stdout):
+                if stream is not None:
+                    with contextlib.suppress(OSError):  # of what a worker that is gone was asked
+                        stream.close()
+            self._worker.wait()
+            self._errors.close()
+            self._worker = None
+
+    def begin(self) -> None:
+        """Start the worker where values are sure to be asked for: it loads torch while something else is done."""
+        self._start()
+
+    def value(self, call: QuantityCall, subject: SubjectSpec) -> object:
+        """The plain value of a quantity for a subject; tensors come as a dict of numpy arrays.
+
+        Raises:
+            FaultError: the quantity could not be computed; names its file and line.
+        """
+        key = self._key(call, subject)
+        with self._one_at_a_time:
+            if key not in self._known:
+                remembered = None if self.recalled or subject.passing else self.memory.read(key)
+                value = self._compute(call, subject, key) if remembered is None else remembered[0]
+                if subject.passing and isinstance(value, dict):  # tensors for one submission: a class has hundreds
+                    return value
+                self._known[key] = value
+            return self._known[key]
+
+    def file(self, subject: SubjectSpec) -> Path:
+        """The ONNX file of a subject, made first where the zoo makes it; external data lies beside it.
+
+        Raises:
+            FaultError: it can't be made.
+        """
+        try:
+            with self._one_at_a_time:
+                return self._files_of(subject).path(subject, plain_subject(subject))
+        except OSError as error:
+            message = f"the file of '{subject.short_name}' can't be had: {error}"
+            raise FaultError(message) from error
+
+    def _files_of(self, subject: SubjectSpec) -> OnnxFiles:
+        if not subject.passing:
+            return self._files
+        if self._passing is None:
+            folder = tempfile.TemporaryDirectory(prefix="labgrade-", ignore_cleanup_errors=True)
+            self._passing = (folder, OnnxFiles(Path(folder.name), self._made_by, self._make))
+        return self._passing[1]
+
+    def _make(self, path: Path, plain: Mapping[str, Any]) -> None:
+        reply = self._ask({"name": path.name, "make": str(path), "subject": plain})
+        if "error" in reply:
+            message = f"'{path.name}' could not be made: {reply['error']}"
+            raise FaultError(message)
+
+    def recall(self, wanted: Iterable[tuple[QuantityCall, SubjectSpec]]) -> None:
+        """Take in what is remembered of these values. From now on nothing is read from disk: students' code may run."""
+        for call, subject in wanted:
+            with contextlib.suppress(OSError):  # of the quantity's source, which is a fault of the check that needs it
+                key = self._key(call, subject)
+                remembered = self.memory.read(key) if key not in self._known else None
+                if remembered is not None:
+                    self._known[key] = remembered[0]
+        self.recalled = True
+
+    def _key(self, call: QuantityCall, subject: SubjectSpec) -> str:
+        entry = self._quantities.get(call.quantity)
+        if call.quantity not in self._digests:
+            own = b"".join(path.read_bytes() for path in models.SOURCES)
+            self._digests[call.quantity] = entry.source_digest() + hashlib.sha256(own).hexdigest()
+        plain: object = plain_subject(subject)
+        if subject.is_onnx:
+            plain = [plain, self._files.key(subject, plain_subject(subject))]
+        meaning = [
+            call.quantity,
+            parameters_of(call, entry, subject),
+            plain,
+            self._digests[call.quantity],
+            self._versions,
+        ]
+        return hashlib.sha256(json.dumps(meaning, sort_keys=True).encode()).hexdigest()
+
+    def _compute(self, call: QuantityCall, subject: SubjectSpec, key: str) -> object:
+        entry = self._quantities.get(call.quantity)
+        self.computed += 1
+        with tempfile.TemporaryDirectory(prefix="labgrade-") as folder:
+            arrays = Path(folder) / "arrays.npz"
+            of = {"artifact": str(self.file(subject))} if subject.is_onnx else {"subject": plain_subject(subject)}
+            reply = self._ask(
+                {
+                    "file": str(entry.file),
+                    "name": entry.name,
+                    "parameters": parameters_of(call, entry, subject),
+                    "arrays": str(arrays),
+                    **of,
+                }
+            )
+            if "error" in reply:
+                where = subject.model or subject.short_name
+                message = f"the quantity '{call.quantity}' failed on '{where}': {reply['error']}"
+                raise FaultError(message)
+            if not reply.get("arrays"):
+                if not subject.passing:
+                    self.memory.write(key, reply["value"])
+                return reply["value"]
+            data = arrays.read_bytes()
+            if not subject.passing:
+                self.memory.write_arrays(key, data)
+            return load_arrays(data)
+
+    def _ask(self, request: dict[str, Any]) -> dict[str, Any]:
+        worker = self._start()
+        try:
+            line = _answer(worker, request)
+        except BaseException:  # such as Ctrl-C: the next request would get the answer to this
+            worker.kill()
+            self.close()
+            raise
+        if not line.endswith(b"\n"):
+            raise FaultError(self._epitaph(worker, request["name"]))
+        reply: dict[str, Any] = json.loads(line)
+        return reply
+
+    def _epitaph(self, worker: subprocess.Popen[bytes], name: str) -> str:
+        """What a worker that died leaves to say: its exit code and the last line that it wrote to stderr."""
+        code = worker.wait()
+        self._errors.seek(0)
+        said = self._errors.read().decode("utf-8", "replace").strip().splitlines()[-1:]
+        self.close()
+        reason = f": {said[0]}" if said else ""
+        return f"the process that computes ground truth ended with code {code} while computing '{name}'{reason}"
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        if self._worker is not None and self._worker.poll() is not None:  # killed while nothing was asked of it
+            self.close()
+        if self._worker is None:
+            self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the worker, closed with it
+            self._worker = subprocess.Popen(  # noqa: S603 - our own
+                process.command("labgrade.truth.worker"),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self._errors,
+                env=process.environment(PYTHONHASHSEED="0"),
+            )
+        return self._worker
+
+
+def _answer(worker: subprocess.Popen[bytes], request: Mapping[str, Any]) -> bytes:
+    """The line that a worker says; one without an end where it is gone."""
+    if worker.stdin is None or worker.stdout is None:  # pragma: no cover - Popen was asked for both
+        message = "the worker has no pipes"
+        raise FaultError(message)
+    try:
+        worker.stdin.write(json.dumps(request).encode() + b"\n")
+        worker.stdin.flush()
+    except BrokenPipeError:
+        return b""
+    return worker.stdout.readline()
+
+
+def parameters_of(call: QuantityCall, entry: Entry, subject: SubjectSpec | None) -> dict[str, Any]:
+    """The parameters of a quantity: the spec's, and the subject's input where it asks for an `input_shape`."""
+    own: dict[str, Any] = {}
+    if subject is not None and "input_shape" in entry.parameters:
+        own["input_shape"] = list(subject.input.shape)
+    return {**own, **call.parameters}

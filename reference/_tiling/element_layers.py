@@ -1,0 +1,347 @@
+"""Which elements of the original's layers are these? Every element compared in full with a column of the weight.
+
+The terms of an element are added up in float64 with the error of each addition known (`_Sums`); it is an element of a
+layer where all its coefficients are those of one column, the rest of the input has none, and the constant is the bias.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .elements import Chunk, Constant, Dot, Pool, Root, factors_of
+from .own_layer import narrow, sources_of
+from .tile_equal import Deviation, Kind
+from .values import Array, Bias, OutsideError, Term
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from .budget import Budget
+    from .layers import Layer
+    from .original import Original
+
+_MOST_AT_ONCE = 1 << 22  # coefficients: 32 MiB of float64
+_SAMPLED = 7
+_BLOCK = 64
+
+
+class _Sums:
+    """Sums in float64 that know whether one was rounded: Knuth's TwoSum."""
+
+    def __init__(self, *shape: int) -> None:
+        self.values = np.zeros(shape)
+        self.is_rounded = np.zeros(shape[-1:], bool)
+
+    def add(self, place: tuple[Array | slice, ...], addend: Array) -> None:
+        """Add to a part of which every element occurs once."""
+        held = self.values[place]
+        both = held + addend
+        if held.any():
+            taken = both - held
+            error = (held - (both - taken)) + (addend - taken)
+            if error.any():
+                self.is_rounded[place[-1]] |= (error != 0).any(axis=0) if error.ndim > 1 else error != 0
+        self.values[place] = both
+
+
+@dataclass(slots=True)
+class _Made:
+    """What some elements are made of: their row of the input, the coefficients of that row, and a constant."""
+
+    rows: Array
+    weights: _Sums
+    constants: _Sums
+    product: Array  # the index of a product of each
+
+
+@dataclass(slots=True)
+class ElementLayers:
+    """Finds elements of layers. An element that was found once is looked up."""
+
+    original: Original
+    pool: Pool
+    budget: Budget
+    own: Layer | None = None  # a layer of the file's own weights that was found, and the last one that was not
+    nearest: Layer | None = None
+    _found: dict[int, int] = field(default_factory=dict)
+    _samples: dict[int, tuple[Array, dict[bytes, list[int]]]] = field(default_factory=dict)
+
+    def resolved(self, ids: Array) -> Array | None:
+        """The same elements, where sums and products are elements of layers; None where one is not."""
+        flat = ids.reshape(-1)
+        there, place = np.unique(flat, return_inverse=True)
+        named = np.where(self.pool.is_leaf(there), there, -1)
+        for at in np.flatnonzero(named < 0):
+            named[at] = self._found.get(int(there[at]), -1)
+        left = np.flatnonzero(named < 0)
+        if left.size:
+            position = np.zeros(there.size, np.int64)
+            position[place] = np.arange(flat.size)
+            left = left[np.argsort(position[left])]
+            columns = position[left] % (ids.shape[-1] if ids.ndim else 1)
+            named[left] = self._as_layers(there[left], columns, ids.shape)
+            if (named < 0).any():
+                return None
+            self._found.update(zip(there[left].tolist(), named[left].tolist(), strict=True))
+        return named[place].reshape(ids.shape)
+
+    def _as_layers(self, targets: Array, hints: Array, shape: tuple[int, ...]) -> Array:
+        """The elements of layers that these are, each -1 where it is none."""
+        chunks = list(self.pool.leaves(targets))
+        found = np.full(targets.size, -1)
+        for layer in self.layers_of(chunks):
+            known = self._with_weights(layer, chunks, targets.size, shape)
+            start, _ = self.pool.start_of(layer.number)
+            for part in self._parts(layer, targets.size):
+                made = self._coefficients(chunks, layer, part)
+                if made is None:
+                    break
+                columns = self._columns(made, known, hints[part])
+                hit = (columns >= 0) & (found[part] < 0)
+                found[part] = np.where(hit, start + made.rows * layer.columns + columns, found[part])
+            if layer.weight is None and known.weight is not None:
+                self.nearest = known
+                self.own = known if (found >= 0).all() else self.own
+        return found
+
+    def layers_of(self, chunks: list[Chunk]) -> list[Layer]:
+        """The layers that the input of these products feeds."""
+        fed: set[int] = set()
+        for chunk in chunks:
+            if isinstance(chunk.block, Root):
+                fed |= {self.original.base(each.root) for each in self._made_by(chunk.block)}
+            if isinstance(chunk.block, Dot):
+                first = chunk.block.rows[chunk.block.rows != 0]
+                block, _ = self.pool.block(int(first[0]))
+                fed |= {block.number} if isinstance(block, Root) else set()
+        return [layer for layer in self.original.layers if self.original.base(layer.root) in fed]
+
+    def _made_by(self, root: Root) -> list[Layer]:
+        """The layer whose result a tensor is, such as one to which its bias is still to be added."""
+        made = (each for each in self.original.layers if self.original.base(each.number) == root.number)
+        return [each for each in made if each.weight is not None][:1]
+
+    def _parts(self, layer: Layer, count: int) -> Iterator[slice]:
+        step = max(1, _MOST_AT_ONCE // layer.depth)
+        for start in range(0, count, step):
+            self.budget.spend(work=layer.depth * min(step, count - start))
+            yield slice(start, min(start + step, count))
+
+    def _coefficients(self, chunks: list[Chunk], layer: Layer, part: slice) -> _Made | None:
+        """What the targets of a part are made of; None where something else than the layer's input is in them."""
+        count = part.stop - part.start
+        made = _Made(np.full(count, -1), _Sums(layer.depth, count), _Sums(count), np.full(count, -1))
+        for chunk in chunks:
+            inside = (chunk.targets >= part.start) & (chunk.targets < part.stop)
+            if not inside.any():
+                continue
+            whole = bool(inside.all())
+            here = chunk if whole else chunk._replace(
+                targets=chunk.targets[inside], offsets=chunk.offsets[inside],
+                factors=None if chunk.factors is None else chunk.factors[inside],
+            )  # fmt: skip
+            here = here._replace(targets=here.targets - part.start)
+            if isinstance(here.block, Constant):
+                values = here.block.values[here.offsets].astype(np.float64)
+                made.constants.add((here.targets,), _exactly(values, here))
+            elif isinstance(here.block, Root):
+                if not self._add_layer(here, here.block, layer, made):
+                    return None
+            elif not isinstance(here.block, Dot) or not self._add_product(here, here.block, layer, made):
+                return None
+        return made
+
+    def _add_layer(self, chunk: Chunk, root: Root, layer: Layer, made: _Made) -> bool:
+        """Elements of a layer's result, as what they are made of."""
+        for before in self._made_by(root):
+            rows, columns = np.divmod(chunk.offsets, before.columns)
+            fits = self.original.base(before.root) == self.original.base(layer.root)
+            if (
+                before.weight is None
+                or not fits
+                or (~np.isin(made.rows[chunk.targets], (-1,)) & (made.rows[chunk.targets] != rows)).any()
+            ):
+                return False
+            made.rows[chunk.targets] = rows
+            taken = before.weight[:, _span(columns)]
+            made.weights.add((slice(None), _span(chunk.targets)), _exactly(taken, chunk))
+            if before.bias is not None:
+                made.constants.add((chunk.targets,), _exactly(before.bias[columns], chunk))
+            return True
+        return False
+
+    def _add_product(self, chunk: Chunk, dot: Dot, layer: Layer, made: _Made) -> bool:
+        start, size = self.pool.start_of(layer.root)
+        for row, places in _by_row(chunk.offsets // dot.weight.shape[1]):
+            taken = dot.rows[row]
+            is_input = (taken >= start) & (taken < start + size)
+            targets, columns = chunk.targets[places], chunk.offsets[places] % dot.weight.shape[1]
+            here = chunk._replace(targets=targets, factors=None if chunk.factors is None else chunk.factors[places])
+            at = taken[is_input] - start
+            rows = np.unique(at // layer.depth)
+            if not self._add_constants(here, dot, taken, is_input, columns, made) or rows.size > 1:
+                return False
+            if not rows.size:
+                continue
+            if (~np.isin(made.rows[targets], (-1, rows[0]))).any():
+                return False
+            made.rows[targets] = rows[0]
+            made.product[targets] = dot.product
+            weight = dot.weight if is_input.all() else dot.weight[is_input]
+            _add_rows(made.weights, at % layer.depth, targets, _exactly(weight[:, _span(columns)], here))
+        return True
+
+    def _add_constants(
+        self, chunk: Chunk, dot: Dot, taken: Array, is_input: Array, columns: Array, made: _Made
+    ) -> bool:
+        """Elements of a product's row that are constants, such as a one that is multiplied with the bias."""
+        for at in np.flatnonzero(~is_input & (taken != 0)):
+            block, start = self.pool.block(int(taken[at]))
+            if not isinstance(block, Constant):
+                return False
+            value = np.float64(block.values[taken[at] - start])
+            made.constants.add((chunk.targets,), _exactly(dot.weight[at, columns].astype(np.float64) * value, chunk))
+            if dot.weight.dtype.itemsize > 4 or block.values.dtype.itemsize > 4:  # noqa: PLR2004 - exact for float32
+                return False
+        return True
+
+    def _columns(self, made: _Made, layer: Layer, hints: Array) -> Array:
+        """The column of the layer that each target is; -1 where it is none."""
+        if layer.weight is None:
+            return np.full(hints.size, -1)
+        bias = np.zeros(layer.columns) if layer.bias is None else layer.bias
+        sampled, known = self._sampled(layer)
+        sound = (made.rows >= 0) & ~made.weights.is_rounded & ~made.constants.is_rounded
+        keys = np.ascontiguousarray(made.weights.values[sampled].T)
+        options = [known.get(keys[i].tobytes(), ()) if sound[i] else () for i in range(hints.size)]
+        found = np.full(hints.size, -1)
+        ordered = [sorted(each, key=lambda n, hint=hint: n != hint) for each, hint in zip(options, hints, strict=True)]
+        for turn in range(max(map(len, ordered), default=0)):
+            open_ = [i for i, each in enumerate(ordered) if len(each) > turn and found[i] < 0]
+            tried = np.asarray([ordered[i][turn] for i in open_], np.int64)
+            if not open_:
+                break
+            self.budget.spend(work=layer.depth * len(open_))
+            same = (made.weights.values[:, open_] == layer.weight[:, tried]).all(axis=0)
+            same &= made.constants.values[open_] == bias[tried]
+            found[open_] = np.where(same, tried, -1)
+        return found
+
+    def _sampled(self, layer: Layer) -> tuple[Array, dict[bytes, list[int]]]:
+        """Some rows of the weight, and the columns that have these numbers there."""
+        weight = layer.weight
+        if weight is None:
+            message = "the layer has no weight yet"
+            raise OutsideError(message)
+        if id(weight) not in self._samples:
+            rows = np.unique(np.linspace(0, layer.depth - 1, _SAMPLED).astype(np.int64))
+            known: dict[bytes, list[int]] = {}
+            keys = np.ascontiguousarray((weight[rows].astype(np.float64) + 0.0).T)
+            for column in range(layer.columns):
+                known.setdefault(keys[column].tobytes(), []).append(column)
+            self._samples[id(weight)] = (rows, known)
+        return self._samples[id(weight)]
+
+    def _with_weights(self, layer: Layer, chunks: list[Chunk], count: int, shape: tuple[int, ...]) -> Layer:
+        """The layer; one of the file's own with the W and the bias that its first row has."""
+        if layer.weight is not None:
+            return layer
+        if shape != (layer.rows, layer.columns) or count != layer.rows * layer.columns:
+            return layer
+        made = self._coefficients(chunks, layer, slice(0, layer.columns))
+        if made is None or (made.rows != 0).any() or not np.isfinite(made.weights.values).all():
+            return layer
+        weight, bias = narrow(made.weights.values), narrow(made.constants.values)
+        tiles = [chunk.block.weight for chunk in chunks if isinstance(chunk.block, Dot)]
+        sources = list(layer.own) if layer.own_only else sources_of(tiles, layer.own)
+        if sources:
+            weight = next((each for each in sources if np.array_equal(each, weight)), sources[0])
+        return replace(layer, weight=weight, bias=bias, own=())
+
+    def deviations(self, ids: Array, layer: Layer) -> list[Deviation]:
+        """Where a tensor of the layer's shape differs from it, in blocks of 64; empty where nothing can be said."""
+        chunks = list(self.pool.leaves(ids.reshape(-1)))
+        found: list[Deviation] = []
+        if layer.weight is None:
+            return []
+        for row in range(layer.rows):
+            for n0 in range(0, layer.columns, _BLOCK):
+                n1 = min(n0 + _BLOCK, layer.columns)
+                self.budget.spend(work=layer.depth * _BLOCK)
+                made = self._coefficients(chunks, layer, slice(row * layer.columns + n0, row * layer.columns + n1))
+                if made is None or not np.isin(made.rows, (-1, row)).all():
+                    return []
+                found += _differences(made, layer, row, n0, n1)
+            if found:
+                break
+        return found
+
+
+def _differences(made: _Made, layer: Layer, row: int, n0: int, n1: int) -> Iterator[Deviation]:
+    weight, bias = layer.weight, layer.bias
+    if weight is None:
+        return
+    for k0 in range(0, layer.depth, _BLOCK):
+        k1 = min(k0 + _BLOCK, layer.depth)
+        held, wanted = made.weights.values[k0:k1], weight[k0:k1, n0:n1]
+        if not np.array_equal(held, wanted):
+            term: Term | None = Term(row, k0, held.astype(np.float32), 1.0, int(made.product.max()))
+            missing = not held.any()
+            kind: Kind = "missing" if missing else "weights"
+            term = None if missing else term
+            yield Deviation(kind=kind, m0=row, m1=row + 1, k0=k0, k1=k1, n0=n0, n1=n1, term=term)
+    expected = np.zeros(n1 - n0) if bias is None else bias[n0:n1]
+    if not np.array_equal(made.constants.values, expected):
+        values = Bias(made.constants.values.astype(np.float32)[None, :], 1.0)
+        yield Deviation(kind="bias", m0=row, m1=row + 1, k0=0, k1=0, n0=n0, n1=n1, biases=(values,))
+
+
+def _exactly(values: Array, chunk: Chunk) -> Array:
+    """Weights of float32 times factors of at most 29 bits: float64 has room for them.
+
+    Raises:
+        OutsideError: the factors have more bits.
+    """
+    wide = values.astype(np.float64)
+    if chunk.scale == 1 and chunk.factors is None:
+        return wide
+    factors = factors_of(chunk)
+    if not np.array_equal(factors.astype(np.float32), factors):
+        message = "its products are multiplied by numbers that are no float32"
+        raise OutsideError(message)
+    product: Array = wide * factors
+    return product
+
+
+def _by_row(rows: Array) -> Iterator[tuple[int, Array | slice]]:
+    if rows.size and rows[0] == rows[-1] and (rows == rows[0]).all():
+        yield int(rows[0]), slice(None)
+        return
+    for row in np.unique(rows):
+        yield int(row), np.flatnonzero(rows == row)
+
+
+def _span(places: Array) -> Array | slice:
+    """Places side by side as a slice, which numpy reads without copying."""
+    first = int(places[0])
+    if places.size == int(places[-1]) - first + 1 and (np.diff(places) == 1).all():
+        return slice(first, first + places.size)
+    return places
+
+
+def _add_rows(sums: _Sums, depths: Array, targets: Array, weight: Array) -> None:
+    """Add rows of weights at their depths; a depth that occurs again is added in another turn."""
+    if np.unique(depths).size == depths.size:
+        _add_once(sums, depths, targets, weight)
+        return
+    for place, depth in enumerate(depths):
+        _add_once(sums, np.asarray([depth]), targets, weight[place : place + 1])
+
+
+def _add_once(sums: _Sums, depths: Array, targets: Array, weight: Array) -> None:
+    down, across = _span(depths), _span(targets)
+    both_listed = not isinstance(down, slice) and not isinstance(across, slice)
+    sums.add((down[:, None], across) if both_listed and not isinstance(down, slice) else (down, across), weight)

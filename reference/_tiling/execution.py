@@ -1,0 +1,159 @@
+"""The second wall: the very file as handed in, executed by a runtime that shares nothing with the proof.
+
+Both files run on one input drawn anew. onnxruntime with its optimizations off runs the submitted file where that is
+cheap; its sessions take time that grows with the square of the number of nodes, so that beyond some thousand nodes
+ONNX's reference implementation runs it, and onnxruntime one node of each kind that occurs (`node_kinds.py`).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+import signal
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import onnx
+
+from .node_kinds import disagreement
+from .runtimes import RefusedError, by_onnxruntime, by_reference, with_products_in_words
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from .prove import Proof
+    from .values import Array
+
+_MOST_NODES = 3_000  # onnxruntime takes 0.2 s for them, and 5 s for three times as many
+_SECONDS = 60.0
+_MOST_BYTES = 3 << 30
+_CLOSE = 2e-4  # of the largest output; float32 in another order of summation stays a hundred times below
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Execution:
+    """What came of it. `refused`: the runtime does not take the file; `unsure`: nothing can be said."""
+
+    outcome: Literal["agrees", "differs", "refused", "unsure"]
+    says: str
+
+
+def execute(
+    submitted: Path, original: Path, proof: Proof, declared: frozenset[str], seconds: float = _SECONDS
+) -> Execution:
+    """Run a submitted file and the original on one random input, and compare their outputs within rounding.
+
+    With weights of the file's own the outputs are compared with the one W and b that the proof found in it.
+    """
+    seed = secrets.randbits(64)
+    try:
+        with _limited(seconds):
+            model = onnx.load(str(submitted))
+            generator = np.random.default_rng(seed)
+            feeds = {name: _drawn(generator, proof, name) for name, _, _ in proof.original.inputs}
+            given = {theirs: feeds[ours] for theirs, ours in proof.inputs.items()}
+            given |= proof.own.draw(generator) if proof.own is not None else {}
+            wanted = by_onnxruntime(str(original), feeds) if proof.own is None else _own_outputs(proof, feeds, given)
+            got = _run(submitted, model, given, declared)
+            return _compared(got, wanted, proof.outputs, seed)
+    except RefusedError as error:
+        return Execution(outcome="refused" if error.is_certain else "unsure", says=str(error))
+    except _TooLongError:
+        return Execution(outcome="unsure", says=f"the run took more than {seconds:g} s and was stopped")
+    except Exception as error:  # noqa: BLE001 - whatever a runtime makes of a file is the file's
+        return Execution(outcome="refused", says=_shortened(f"{type(error).__name__}: {error}"))
+
+
+def _drawn(generator: np.random.Generator, proof: Proof, name: str) -> Array:
+    value = next(value for known, _, value in proof.original.inputs if known == name)
+    return generator.standard_normal(value.shape or ()).astype(np.float32)
+
+
+def _own_outputs(proof: Proof, feeds: Mapping[str, Array], given: Mapping[str, Array]) -> dict[str, Array]:
+    """What the one linear layer that the proof found makes of the input."""
+    layer, own = proof.own_layer, proof.own
+    if layer is None or layer.weight is None or layer.bias is None or own is None:
+        message = "the proof found no layer to run beside the file"
+        raise RefusedError(message, is_certain=False)
+    weight = layer.weight
+    if own.symbols is not None:
+        drawn = given[own.name]
+        weight = drawn if np.array_equal(layer.weight, own.symbols) else drawn.T
+    (data,) = feeds.values()
+    ((name, _),) = proof.original.outputs
+    return {name: (data.astype(np.float64) @ weight + layer.bias).astype(np.float32)}
+
+
+def _run(path: Path, model: onnx.ModelProto, feeds: Mapping[str, Array], declared: frozenset[str]) -> dict[str, Array]:
+    if len(model.graph.node) <= _MOST_NODES:
+        plain = with_products_in_words(model, declared)
+        return by_onnxruntime(str(path) if plain is model else plain.SerializeToString(), feeds)
+    values = by_reference(model, feeds, declared)
+    wrong = disagreement(model, values, declared)
+    if wrong:
+        raise RefusedError(wrong, is_certain=False)
+    return {output.name: values[output.name] for output in model.graph.output}
+
+
+def _compared(got: Mapping[str, Array], wanted: Mapping[str, Array], pairs: Mapping[str, str], seed: int) -> Execution:
+    for theirs, ours in pairs.items():
+        one, other = got[theirs], wanted[ours]
+        if one.shape != other.shape or one.dtype != other.dtype:
+            says = f"the output '{theirs}' is {one.dtype} of shape {list(one.shape)}, the original's is {other.dtype} "
+            return Execution(outcome="differs", says=says + f"of shape {list(other.shape)}")
+        largest = float(np.max(np.abs(other), initial=0.0))
+        off = float(np.max(np.abs(one.astype(np.float64) - other), initial=0.0))
+        if not off <= _CLOSE * largest:
+            says = f"run on a random input, the output '{theirs}' is off by up to {off:.3g} (its largest value is "
+            return Execution(outcome="differs", says=says + f"{largest:.3g}; seed {seed})")
+    return Execution(outcome="agrees", says="run on a random input, the outputs are the original's within rounding")
+
+
+class _TooLongError(Exception):
+    pass
+
+
+@contextlib.contextmanager
+def _limited(seconds: float) -> Iterator[None]:
+    """Stop after this much CPU time, where this is the thread that can be interrupted."""
+
+    def stop(*_: Any) -> None:
+        raise _TooLongError
+
+    try:
+        before = signal.signal(signal.SIGVTALRM, stop)
+    except ValueError:  # another thread than the first
+        yield
+        return
+    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
+    try:
+        with _within(_MOST_BYTES):
+            yield
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
+
+
+@contextlib.contextmanager
+def _within(size: int) -> Iterator[None]:
+    """Refuse this process more memory than so much beyond what it has, where the system can."""
+    try:
+        import resource
+
+        held = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+        soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+        most = held + size if soft == resource.RLIM_INFINITY else min(soft, held + size)
+        resource.setrlimit(resource.RLIMIT_AS, (most, hard))
+    except (ImportError, OSError, ValueError):
+        yield
+        return
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
+
+
+def _shortened(words: str) -> str:
+    return " ".join(words.split())[:400]

@@ -1,0 +1,133 @@
+"""Two runtimes for a file: onnxruntime with its optimizations off, and ONNX's reference implementation."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+import onnx
+from onnx import helper
+
+from .graph import STANDARD
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from .values import Array
+
+_GEMM_WORDS = ("transA", "transB", "alpha", "beta")  # attributes of a declared product that change what it computes
+_MOST_WORDS = 300
+
+
+class RefusedError(Exception):
+    """A runtime does not take a file, in its own words. Not certain where it only lacks an implementation."""
+
+    def __init__(self, says: str, *, is_certain: bool) -> None:
+        super().__init__(says)
+        self.is_certain = is_certain
+
+
+def by_onnxruntime(model: str | bytes, feeds: Mapping[str, Array]) -> dict[str, Array]:
+    """The outputs of a file or a serialized model.
+
+    Raises:
+        RefusedError: onnxruntime does not take it.
+    """
+    import onnxruntime
+    from onnxruntime.capi import onnxruntime_pybind11_state as states
+
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    options.log_severity_level = 4
+    try:
+        session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"], enable_fallback=0)
+        names = [output.name for output in session.get_outputs()]
+        return dict(zip(names, session.run(names, dict(feeds)), strict=True))
+    except Exception as error:  # noqa: BLE001 - it has a type for each kind of refusal, and more to come
+        lacks = isinstance(error, states.NotImplemented)
+        message = f"onnxruntime {'has no implementation' if lacks else 'refuses the file'}: {_said(error)}"
+        raise RefusedError(message, is_certain=not lacks) from None
+
+
+def _said(error: Exception) -> str:
+    words = " ".join(str(error).split())
+    if words.startswith("[ONNXRuntimeError]"):
+        words = words.split(" : ", 3)[-1]  # behind its name, a number and the number's name
+    return words[:_MOST_WORDS]
+
+
+def by_reference(model: onnx.ModelProto, feeds: Mapping[str, Array], declared: frozenset[str]) -> dict[str, Array]:
+    """Every tensor of a model's graph, by ONNX's reference implementation; a declared product is numpy's matmul."""
+    from onnx.reference import ReferenceEvaluator
+
+    used = {(node.domain, node.op_type) for node in nodes_of(model) if is_declared(node, declared)}
+    known = {(function.domain, function.name) for function in model.functions}
+    operators = [_operator(domain, name) for domain, name in sorted(used - known)]
+    evaluator = ReferenceEvaluator(model, new_ops=operators)
+    return cast("dict[str, Array]", evaluator.run(None, dict(feeds), intermediate=True))
+
+
+def is_declared(node: onnx.NodeProto, declared: frozenset[str]) -> bool:
+    """Whether the course declares what a node's operator means."""
+    return node.op_type in declared or f"{node.domain}::{node.op_type}" in declared
+
+
+def nodes_of(model: onnx.ModelProto) -> Iterator[onnx.NodeProto]:
+    """Every node of a model: of its graph, of the graphs inside nodes, of its functions."""
+    waiting = [*model.graph.node, *(node for function in model.functions for node in function.node)]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        for attribute in node.attribute:
+            waiting += attribute.g.node
+            waiting += [inner for graph in attribute.graphs for inner in graph.node]
+
+
+def _operator(domain: str, name: str) -> type:
+    from onnx.reference.op_run import OpRun
+
+    def compute(_: Any, left: Array, right: Array, bias: Array | None = None, **words: Any) -> tuple[Array]:
+        left = left.T if words.get("transA") else left
+        right = right.T if words.get("transB") else right
+        made = np.matmul(left, right) * np.float32(words.get("alpha", 1.0))
+        return (made if bias is None else made + bias * np.float32(words.get("beta", 1.0)),)
+
+    return type(name, (OpRun,), {"op_domain": domain, "_run": compute})
+
+
+def with_products_in_words(model: onnx.ModelProto, declared: frozenset[str]) -> onnx.ModelProto:
+    """The model with declared products as MatMul, Add or Gemm; the same object where it has none."""
+    known = {(function.domain, function.name) for function in model.functions}
+    if not any(is_declared(node, declared) and (node.domain, node.op_type) not in known for node in nodes_of(model)):
+        return model
+    changed = onnx.ModelProto()
+    changed.CopyFrom(model)
+    bodies = [changed.graph.node, *(function.node for function in changed.functions)]
+    while bodies:
+        body = bodies.pop()
+        bodies += [attribute.g.node for node in body for attribute in node.attribute if attribute.HasField("g")]
+        for index in reversed(range(len(body))):
+            if is_declared(body[index], declared) and (body[index].domain, body[index].op_type) not in known:
+                _say(body, index)
+    if not any(each.domain in STANDARD for each in changed.opset_import):
+        changed.opset_import.append(helper.make_opsetid("", 17))
+    return changed
+
+
+def _say(body: Any, index: int) -> None:
+    """One declared product as the operators of ONNX that it means."""
+    node = body[index]
+    words = [attribute for attribute in node.attribute if attribute.name in _GEMM_WORDS]
+    bias = node.input[2] if len(node.input) > 2 else ""  # noqa: PLR2004
+    node.domain, node.op_type = "", "Gemm" if words else "MatMul"
+    kept = [onnx.AttributeProto.FromString(attribute.SerializeToString()) for attribute in words]
+    del node.attribute[:]
+    node.attribute.extend(kept)
+    if bias and not words:
+        out = node.output[0]
+        del node.input[2:]
+        node.output[0] = f"{out} without its bias"
+        body.insert(
+            index + 1, helper.make_node("Add", [node.output[0], bias], [out], name=f"{node.name} with its bias")
+        )

@@ -1,0 +1,128 @@
+"""Mutated documents of every format: whatever is handed in is read in bounded time, as it is in this process.
+
+200 of them; `LABGRADE_SOAK=200` reads 20,000.
+"""
+
+import io
+import os
+import random
+import shutil
+
+import numpy as np
+import pytest
+
+from labgrade.answers.reader.asks import Ask, ask_notes, ask_seen, ask_value
+from labgrade.answers.reader.reader import Reader
+from labgrade.core.results import NoAnswer, Submission
+from labgrade.core.task import CallForm, EntryForm, FileForm, TableOfType, TableType, TextForm
+from labgrade.sandbox.runner import Runner
+
+DOCUMENTS = 100 * int(os.environ.get("LABGRADE_SOAK", "2"))
+TABLE = TableType(row="layer", columns={"macs": "count", "shape": "shape"})
+REPORT = """# HW 2-1
+## 2-1-4 MACs
+**Total MACs**: 1,498.38 M (about 1.5 GMac)
+| Layer | MACs | Shape |
+|---|---:|---|
+| conv1.conv | 118,013,952 | [1, 64, 112, 112] |
+| fc | 1_024_000 | (1, 1000) |
+```
+Conv2d-1            [-1, 64, 112, 112]           9,408
+├─Linear: 2-1       [1, 1000]        1,025,000   1.02
+```
+### 5. ~~wrong~~ [link](https://a.b "5") <!-- 7 --> $x$ 作業 2-1-5：總計 = 6.62 M
+"""
+
+
+def _saved(save, *arrays, **named):
+    data = io.BytesIO()
+    save(data, *arrays, **named)
+    return data.getvalue()
+
+
+SEEDS = {
+    "answers.yaml": b"2-1-4: {total: 6,624,904, mean: 1.5e9}\nrows:\n  - conv1: [1, 64]\n    w: 'x'\n  - |\n   text\n",
+    "answers.json": b'{"2-1-4": {"total": 1498376192, "mean": 1.50e9, "rows": {"conv1": [1, 64], "\\u00e9": null}}}',
+    "report.md": REPORT.encode(),
+    "out.txt": b"Layer: conv1, MACs: 5\nTotal MACs: 5\n{'conv1': 5, 'fc': 7}\nTotal: 12 MB\n" * 3,
+    "table.csv": b'layer,macs,shape\nconv1,118013952,1x64\n"fc, last",1024000,"(1, 1000)"\n',
+    "x.npy": _saved(np.save, np.arange(12, dtype="<f4").reshape(3, 4)),
+    "all.npz": _saved(np.savez_compressed, a=np.zeros((2, 3)), b=np.arange(5)),
+    "hw.py": b"import torch\n\nclass A:\n    def total_macs(self, x):\n        return [y for y in (x, {1: 2})]\n",
+}
+MARKS = b"[ { ( \" ' | # ~~ ` <!-- ]( &a *a !!x , \\ 2-1-4 1e999 \xff\xfe \xe4\xbd \x1b[2J".split(b" ")
+PIECES = (*MARKS, b"- ", b": ", b"```\n", b"\n", b"\t", b"\r", b"\0", b"9" * 400, b"Total MACs")
+SECTION = ("2-1-4",)
+LOOKED_IN_VAIN = [
+    CallForm(file="hw.py", function="total", given=()),
+    EntryForm(path="q"),
+    TextForm(after="q", report=()),
+]
+ASKS = [
+    ask_value("count", EntryForm(path="2-1-4.total")),
+    ask_value("number", EntryForm(path="2-1-4.mean")),
+    ask_value("histogram", EntryForm(path="2-1-4.rows")),
+    ask_value("count", TextForm(after="Total MACs", report=SECTION), "torchvision/resnet18"),
+    ask_value(TABLE, TextForm(report=SECTION)),
+    ask_value("count", TextForm(after="Total MACs", file="out.txt")),
+    ask_value("histogram", TextForm(file="out.txt")),
+    ask_value("bytes", TextForm(after="Total", file="out.txt")),
+    ask_value(TABLE, FileForm(pattern="table.csv")),
+    ask_value("tensor", FileForm(pattern="x.npy")),
+    ask_value(TableOfType(kind="tensor"), FileForm(pattern="all.npz")),
+    ask_notes("count", LOOKED_IN_VAIN),
+    ask_seen("count", TextForm(after="nothing", report=SECTION)),
+    Ask(wanted="passages", kind="count", forms=(TextForm(report=SECTION),)),
+]
+
+
+def mutated(data, rng):
+    found = bytearray(data)
+    for _ in range(rng.choice((1, 1, 2, 3, 8))):
+        at = rng.randrange(len(found) + 1)
+        match rng.randrange(6):
+            case 0:
+                found[at:at] = rng.choice(PIECES) * rng.choice((1, 1, 2, 70, 2_000))
+            case 1:
+                del found[at : at + rng.randrange(1, 9)]
+            case 2:
+                found[at : at + 1] = bytes([rng.randrange(256)])
+            case 3:
+                other = rng.randrange(len(found) + 1)
+                found[at:at] = found[min(at, other) : max(at, other)][:2_000] * rng.choice((1, 2, 20))
+            case 4:
+                del found[at:]
+            case _:
+                other = SEEDS[rng.choice(list(SEEDS))]
+                start = rng.randrange(len(other))
+                found[at:at] = other[start : start + rng.randrange(1, 99)]
+    return bytes(found[:200_000])
+
+
+@pytest.fixture(scope="module")
+def readers():
+    with Runner() as runner:
+        yield Reader(runner), Reader(None)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("batch", range(max(1, DOCUMENTS // 200)))
+def test_mutated_documents_are_read_in_bounded_time_and_as_in_this_process(batch, readers, tmp_path):
+    there, here = readers
+    for number in range(200 // len(SEEDS)):
+        seed = f"{batch}-{number}"
+        rng = random.Random(seed)  # noqa: S311 - the same documents each time
+        folder = tmp_path / seed
+        folder.mkdir()
+        for name, data in SEEDS.items():
+            (folder / name).write_bytes(mutated(data, rng))
+        files = sorted(SEEDS) if rng.random() < 0.5 else sorted(set(SEEDS) - {"answers.yaml"})
+        submission = Submission(name=seed, folder=folder, files=tuple(files))
+        there.expect(submission, ASKS)
+        for ask in ASKS:
+            found = there.ask(submission, ask)
+            reason = found.verdict.reason if isinstance(found, NoAnswer) else ""
+            assert "to read" not in reason, (seed, ask)
+            assert "broke off" not in reason, (seed, ask)
+            assert repr(found) == repr(here.ask(submission, ask)), (seed, ask)
+        shutil.rmtree(folder)

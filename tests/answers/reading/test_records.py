@@ -1,0 +1,107 @@
+"""Listings of nodes as scripts print them."""
+
+from __future__ import annotations
+
+from labgrade.answers.reading.listings import find_records
+from labgrade.core.task import TableType
+
+KIND = TableType(
+    row="node",
+    sparse=True,
+    columns={"channel": "count", "height": "count", "kernel_shape": "shape", "group": "count", "max": "number"},
+)
+PRINTED = """
+Attribute range of all the operators:
+Conv
+  input
+    input
+      shape : (1, 3, 224, 224)
+      memory_size : 602112
+    475
+      shape : (32, 3, 5, 5)
+  output
+    474
+      shape : (1, 32, 112, 112)
+  attribute
+    group : 1
+    kernel_shape : [3, 3]
+Clip
+input
+474
+shape : (1, 32, 112, 112)
+output
+317
+attribute
+max : 6.0
+...
+Gemm
+  input
+    464
+      shape : (1, 1280)
+  attribute
+    transB : 1
+"""
+
+
+def shown(table):
+    return [(row.name, {name: str(cell) for name, cell in row.cells.items() if cell is not None}) for row in table.rows]
+
+
+def test_a_listing_is_read_with_and_without_its_indentation():
+    expected = [
+        ("Conv", {"channel": "3", "height": "224", "group": "1", "kernel_shape": "(3, 3)"}),
+        ("Clip", {"channel": "32", "height": "112", "max": "6.0"}),
+        ("Gemm", {}),
+    ]
+    flat = "\n".join(line.strip() for line in PRINTED.splitlines())
+    for text in (PRINTED, flat):
+        table = find_records(text, KIND)
+        assert shown(table) == expected
+        assert table.abridged
+
+
+def test_without_dots_nothing_was_left_out():
+    assert not find_records(PRINTED.replace("...", ""), KIND).abridged
+
+
+def test_the_sizes_are_those_of_the_first_input_not_of_the_weight():
+    (row, *_) = find_records(PRINTED, KIND).rows
+    assert str(row.cells["height"]) == "224"
+
+
+def test_what_onnx_prints_of_a_node_is_read_and_named_by_the_node():
+    text = """
+input: "x"
+output: "conv1_out"
+name: "conv1"
+op_type: "Conv"
+attribute {
+  name: "group"
+  i: 2
+  type: INT
+}
+attribute {
+  name: "kernel_shape"
+  ints: 5
+  ints: 3
+  type: INTS
+}
+
+input: "conv1_out"
+output: "y"
+op_type: "Clip"
+attribute {
+  name: "max"
+  f: 6
+  type: FLOAT
+}
+"""
+    table = find_records(text, KIND)
+    assert shown(table) == [("conv1", {"group": "2", "kernel_shape": "(5, 3)"}), ("y", {"max": "6"})]
+
+
+def test_prose_and_tables_are_no_listing():
+    assert find_records("Conv layers take most time.\nInput\nis an image", KIND) is None
+    assert find_records("| node | group |\n| Conv_0 | 1 |", KIND) is None
+    assert find_records("", KIND) is None
+    assert find_records("Conv\n" * 50_000, KIND) is None

@@ -1,0 +1,202 @@
+import pytest
+from helpers.linear import takes_linear_time
+
+from labgrade.answers.reading.tables import TableFound, TableProblem, find_tables
+from labgrade.core.task import TableType
+
+LAYERS = TableType(row="layer", columns={"parameters": "count", "output_shape": "shape"})
+MACS = TableType(row="layer", columns={"macs": "count"})
+BY_TYPE = TableType(row="type", columns={"macs": "count"})
+SHAPES = TableType(row="layer", columns={"output_shape": "shape"})
+
+TORCHINFO = """
+==========================================================================================
+Layer (type:depth-idx)                   Param #                   Output Shape
+==========================================================================================
+GoogLeNet                                --                        [1, 1000]
+├─BasicConv2d: 1-1                       --                        [1, 64, 112, 112]
+│    └─Conv2d: 2-1                       9,408                     [1, 64, 112, 112]
+│    └─BatchNorm2d: 2-2                  128                       [1, 64, 112, 112]
+├─MaxPool2d: 1-2                         (recursive)               [1, 64, 56, 56]
+==========================================================================================
+Total params: 6,624,904
+Trainable params: 6,624,904
+Total mult-adds (G): 1.50
+==========================================================================================
+"""
+TORCHSUMMARY = """
+----------------------------------------------------------------
+        Layer (type)               Output Shape         Param #
+================================================================
+            Conv2d-1           [-1, 64, 55, 55]          23,296
+              ReLU-2           [-1, 64, 55, 55]               0
+AdaptiveAvgPool2d-14            [-1, 256, 6, 6]               0
+================================================================
+Total params: 61,100,840
+"""
+WIDE = """
+\tLayer (type (var_name))   Kernel Shape  Input Shape       Output Shape       Param #  Param %  Mult-Adds
+\t========================================================================================================
+\tGoogLeNet (GoogLeNet)     --            [1, 3, 224, 224]  [1, 1000]          --       --       --
+\t├─Conv2d (conv): 1-1      [7, 7]        [1, 3, 224, 224]  [1, 64, 112, 112]  9,408    0.14%    118,013,952
+\t========================================================================================================
+"""
+
+
+def found(text, kind, words=None):
+    return find_tables(text, 0, len(text), kind, words=words)
+
+
+def rows(text, kind, words=None):
+    (table,) = found(text, kind, words)
+    assert isinstance(table, TableFound), table
+    return [(row.name, *(str(cell) for cell in row.cells.values())) for row in table.table.rows]
+
+
+def test_torchinfo():
+    expected = [
+        ("GoogLeNet", "None", "(1, 1000)"),
+        ("BasicConv2d: 1-1", "None", "(1, 64, 112, 112)"),
+        ("Conv2d: 2-1", "9,408", "(1, 64, 112, 112)"),
+        ("BatchNorm2d: 2-2", "128", "(1, 64, 112, 112)"),
+        ("MaxPool2d: 1-2", "None", "(1, 64, 56, 56)"),
+    ]
+    assert rows(TORCHINFO, LAYERS) == expected
+    collapsed = "\n".join(" ".join(line.split()) for line in TORCHINFO.split("\n"))
+    assert rows(collapsed, LAYERS) == expected
+
+
+def test_torchinfo_with_all_its_columns():
+    assert rows(WIDE, LAYERS) == [
+        ("GoogLeNet (GoogLeNet)", "None", "(1, 1000)"),
+        ("Conv2d (conv): 1-1", "9,408", "(1, 64, 112, 112)"),
+    ]
+    assert rows(WIDE, MACS)[1] == ("Conv2d (conv): 1-1", "118,013,952")
+
+
+def test_torchsummary():
+    assert rows(TORCHSUMMARY, LAYERS) == [
+        ("Conv2d-1", "23,296", "(-1, 64, 55, 55)"),
+        ("ReLU-2", "0", "(-1, 64, 55, 55)"),
+        ("AdaptiveAvgPool2d-14", "0", "(-1, 256, 6, 6)"),
+    ]
+
+
+@pytest.mark.parametrize("dots", ["...", "\u2026", "\u22ee", "│ ...", "... (40 layers)", "(omitted)"])
+def test_a_line_of_dots_says_that_rows_are_left_out(dots):
+    (table,) = found(TORCHINFO.replace("├─MaxPool2d", f"{dots}\n├─MaxPool2d"), LAYERS)
+    assert table.table.abridged
+    assert len(table.table.rows) == 5
+    (table,) = found(TORCHINFO, LAYERS)
+    assert not table.table.abridged
+
+
+def test_markdown_with_other_columns_dots_and_a_total():
+    text = (
+        "| Layer | Type | Output Shape | Params |\n|---|---|---|---:|\n"
+        "| conv1.conv | Conv2d | `[1, 64, 112, 112]` | 9,408 |\n| ... | ... | ... | ... |\n"
+        "| **fc** | Linear | 1x1000 | 1.025 M |\n| **Total** | | | 6,624,904 |\n\nend\n"
+    )
+    assert rows(text, LAYERS) == [("conv1.conv", "9,408", "(1, 64, 112, 112)"), ("fc", "1.025 M", "(1, 1000)")]
+    assert found(text, LAYERS)[0].table.abridged
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "layer,macs\nconv1,5000\nfc,6\n",
+        "Layer, MACs\nconv1, 5000\nfc, 6\n",
+        'layer,macs\nconv1,"5,000"\nfc,6\n',
+        "layer\tmacs\nconv1\t5000\nfc\t6\n",
+        "layer MACs\nconv1 5000\nfc 6\n",
+        "Layer    Mult-Adds\nconv1    5000\nfc       6\n",
+        "| name | MACs |\n|---|---|\n| conv1 | 5000 |\n| fc | 6 |\n",
+        "| MACs | name |\n|---|---|\n| 5000 | conv1 |\n| 6 | fc |\n",
+        "| # | layer | MACs |\n|---|---|---|\n| 1 | conv1 | 5000 |\n| 2 | fc | 6 |\n",
+        "name | MACs\n--- | ---\nconv1 | 5000\nfc | 6\n",
+        "+-------+------+\n| layer | MACs |\n+=======+======+\n| conv1 | 5000 |\n+-------+------+\n| fc | 6 |\n+--+\n",
+        "│ layer │ MACs │\n├───────┼──────┤\n│ conv1 │ 5000 │\n│ fc │ 6 │\n",
+        "conv1: 5000\nfc: 6\n",
+        "- conv1 = 5000\n- fc = 6\n",
+        "* **conv1**: 5000 MACs\n* **fc**: 6 MACs\n",
+        "conv1: 5000 MACs (99.9%)\nfc: 6 MACs (0.1%)\nTotal: 5006\n",
+        "conv1 5000\nfc 6\n",
+        "conv1 MACs: 5000\n\nfc MACs: 6\n",
+        "MACs for [ conv1 ] layers is 5000\nMACs for [  fc   ] layers is     6\n",
+        "MACs of conv1 layers: 5000\nMACs of fc layers: 6\n",
+    ],
+)
+def test_one_column_in_every_dress(text):
+    assert [(name, cell.split()[0].replace(",", "")) for name, cell in rows(text, MACS)] == [
+        ("conv1", "5000"),
+        ("fc", "6"),
+    ]
+
+
+def test_a_unit_in_the_header_holds_for_the_column():
+    assert rows("| layer | MACs (M) |\n|---|---|\n| conv1 | 118.01 |\n", MACS) == [("conv1", "118.01 M")]
+
+
+def test_shapes_behind_names():
+    expected = [("conv1.conv", "(1, 64, 112, 112)"), ("conv2.conv", "(1, 64, 56, 56)")]
+    assert (
+        rows("conv1.conv: torch.Size([1, 64, 112, 112])\nconv2.conv torch.Size([1, 64, 56, 56])\n", SHAPES) == expected
+    )
+    assert rows("conv1.conv output shape: [1, 64, 112, 112]\nconv2.conv -> (1, 64, 56, 56)\n", SHAPES) == expected
+
+
+def test_words_name_the_table():
+    text = "MACs by type\nConv2d  1497352192\nLinear  1024000\n\nMACs by layer:\nconv1: 5000\nfc: 6000\n"
+    assert rows(text, BY_TYPE, "MACs by type") == [("Conv2d", "1497352192"), ("Linear", "1024000")]
+    assert rows(text, MACS, "MACs by layer") == [("conv1", "5000"), ("fc", "6000")]
+    assert found(text, MACS, "MACs by block") == []
+
+
+def test_double_names_and_order_are_kept():
+    assert [name for name, _ in rows("layer,macs\nb,1\na,2\nb,3\n", MACS)] == ["b", "a", "b"]
+
+
+def test_a_wrong_cell_is_named_with_row_and_column():
+    (problem,) = found("layer,macs\nconv1,9408\nfc,few\n", MACS)
+    assert problem == TableProblem(
+        position=22,
+        reason="row 'fc', column 'macs': 'few' is not a count (a whole number such as 1,498,376,192 or 1.498 G)",
+    )
+
+
+def test_a_missing_column_is_named():
+    (problem,) = found("| layer | params |\n|---|---|\n| conv1 | 5 |\n", LAYERS)
+    assert problem.reason == "the table has no column 'output_shape'; it has 'layer', 'params'"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "We think that the answer is 5.\nAnd the other 7 layers are good.\n",
+        "for layer in layers:\n    macs[layer] = 5\n    n = 6\n",
+        "Total: 5\nTotal params: 6\n",
+        "conv1: 5\n",
+        "MACs: 5\nMACs: 6\n",
+        "The MACs of a layer depend on its shape\n",
+        "",
+    ],
+)
+def test_prose_and_code_are_no_tables(text):
+    assert found(text, MACS) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("piece", ["a: 1\n", "layer,macs\n", "\n", "| a | b |\n", "layer macs ", "[", "│ └─"])
+def test_hostile_text_takes_linear_time(piece):
+    assert takes_linear_time(lambda size: found(piece * (size // len(piece)), MACS), 4_000_000)
+
+
+HOSTILE = ["x{} y\n", "x{}y: 5\n", "| {} | 5 |\n", "layer macs\n{} 5\n", "x: [{}\n", "({}", "- {}: 5\n"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fill", [" ", "_", "*", "`", "(", "[", "1,", "1 ", "|", "a ", "\t", ",", "\u2502"])
+@pytest.mark.parametrize("text", HOSTILE)
+@pytest.mark.parametrize("kind", [MACS, SHAPES], ids=["numbers", "shapes"])
+def test_a_long_line_takes_linear_time(text, fill, kind):
+    assert takes_linear_time(lambda size: found(text.format(fill * (size // len(fill))) * 3, kind), 80_000)

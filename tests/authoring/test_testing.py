@@ -1,0 +1,279 @@
+"""`labgrade test` on a small course: a good task is good, and each way of being weak shows."""
+
+import json
+import re
+from functools import partial
+
+import pytest
+
+from labgrade.authoring import samples
+from labgrade.authoring.mutants import mutants
+from labgrade.cli import main
+from labgrade.run import grader
+from labgrade.sandbox.runner import Runner
+
+pytestmark = pytest.mark.slow
+
+TASK = """
+id: double
+title: Twice the size
+points: 10
+statement: Twice the first size of the input, and one.
+subject: {model: micro/dilated, input: [2, 3, 32, 40]}
+answers:
+  size:
+    type: number
+    from:
+      - {call: hw.py:size, given: [input_size]}
+      - entry: double.size
+checks:
+  - id: main
+    points: 6
+    answer: size
+    checker: {equal: {digits: 1}}
+    expected: {quantity: twice}
+    misconceptions:
+      - {value: {quantity: once}, says: not doubled, credit: 0.5}
+      - {value: {quantity: twice, with: {more: 0}}, says: one is missing, credit: 0.5}
+  - id: others
+    points: 4
+    hidden: true
+    needs: [main]
+    answer: size
+    checker: {equal: {digits: 1}}
+    expected: {quantity: twice}
+    misconceptions:
+      - {value: {quantity: squared}, says: squared, credit: 0.5}
+    cases:
+      - {input: [7, 3, 32, 40]}
+"""
+REFERENCE = """
+def twice(subject, *, more: int = 1) -> int:
+    '''Twice.'''
+    return 2 * subject.shape[0] + more
+
+def once(subject) -> int:
+    '''Once.'''
+    return subject.shape[0] + 1
+
+def squared(subject) -> int:
+    '''Squared.'''
+    return subject.shape[0] ** 2 + 1
+"""
+EXEMPLAR = "def size(input_size):\n    return 2 * input_size[0] + 1\n"
+
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory):
+    return tmp_path_factory.mktemp("cache")
+
+
+@pytest.fixture(scope="module")
+def servers():
+    with Runner() as runner:
+        yield runner.share()
+
+
+@pytest.fixture
+def course(tmp_path, monkeypatch, cache, servers):
+    monkeypatch.setattr(grader, "Grader", partial(grader.Grader, shared=servers))  # torch is loaded once
+    files = {
+        "specs/lab/lab.yaml": "title: A lab\n",
+        "specs/lab/double.yaml": TASK,
+        "reference/own.py": REFERENCE,
+        "submissions/exemplar/hw.py": EXEMPLAR,
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("LABGRADE_CACHE", str(cache))
+    return tmp_path
+
+
+def change(path, old, new):
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
+
+
+def test_a_good_task_is_good(course, capsys):
+    assert main(["test", "--matrix"]) == 0
+    out = capsys.readouterr().out
+    assert re.search(r"double: good, in [\d.]+ s\n  exemplar: exemplar\n", out)
+    assert "known slips: 3 of 3 are noticed" in out
+    assert re.search(r"mutants: (\d+) of \1 are noticed", out)
+    # At 2, squared and doubled are the same: the hidden case tells them apart.
+    assert "    main\n      others[dilated]\n    x x  not doubled\n    x x  one is missing\n    . x  squared\n" in out
+
+
+def weaken(course):
+    """A task on one subject, whose first size is 2, so that a sum for a product is not noticed."""
+    text = TASK[: TASK.index("  - id: others")].replace("points: 10", "points: 6")
+    (course / "specs/lab/double.yaml").write_text(text)
+    (course / "submissions/exemplar/hw.py").write_text("def size(input_size):\n    return input_size[0] * 2 + 1\n")
+
+
+def test_a_check_on_one_subject_alone_lets_mutants_survive(course, capsys):
+    weaken(course)
+    assert main(["test"]) == 1
+    out = capsys.readouterr().out
+    assert "survived: " in out
+    assert "submissions/exemplar/hw.py:2\n    - return input_size[0] * 2 + 1\n    + return input_size[0] + 2 + 1" in out
+
+
+def test_a_mutant_that_never_ends_is_noticed(course, capsys):
+    lines = "sizes = [s[0]]", "while len(sizes) < 2:", "    sizes.append(s[0])", "return sum(sizes) + 1"
+    (course / "submissions/exemplar/hw.py").write_text("\n    ".join(["def size(s):", *lines]) + "\n")
+    assert main(["test"]) == 0
+    assert re.search(r"mutants: (\d+) of \1 are noticed \(first: ", capsys.readouterr().out)
+
+
+def test_what_comes_right_in_company_is_judged_alone(course, capsys):
+    """A mutant that is wrong in its second call alone: each check calls a process of its own, so that none is."""
+    lines = "CALLS = []", "def size(s):", "    CALLS.append(1)", "    return 2 * s[0] + min(len(CALLS), 1)"
+    (course / "submissions/exemplar/hw.py").write_text("\n".join(lines) + "\n")
+    text = TASK.replace(
+        "      - {input: [7, 3, 32, 40]}", "      - {input: [7, 3, 32, 40]}\n      - {input: [9, 3, 32, 40]}"
+    )
+    (course / "specs/lab/double.yaml").write_text(text)
+    assert main(["test", "--json"]) == 1
+    (told,) = json.loads(capsys.readouterr().out)
+    assert "return 2 * s[0] + min(len(CALLS), 2)" in [each["becomes"] for each in told["survived"]]
+    assert told["wrong"] == []
+
+
+def test_a_mutant_that_is_no_mistake_is_declared_with_its_reason(course, capsys):
+    weaken(course)
+    declared = (
+        "hw.py:\n  - {was: 'return input_size[0] * 2 + 1', becomes: 'return input_size[0] + 2 + 1', because: why not}\n"
+    )
+    (course / "submissions/exemplar.survivors.yaml").write_text(declared)
+    assert main(["test", "--json"]) == 0
+    (told,) = json.loads(capsys.readouterr().out)
+    assert told["survived"] == []
+    assert [each["because"] for each in told["explained"]] == ["why not"]
+
+
+@pytest.mark.parametrize(
+    "entry", ["in: size, because: b", "was: 'return 2 * input_size[0] + 1', because: b, for: [double]"]
+)
+def test_all_mutants_of_a_line_or_a_function_may_be_none(course, entry):
+    found = mutants(EXEMPLAR, {"size"})
+    assert len(found) > 5
+    for said, covered in ((entry, True), (entry.replace("size,", "other,").replace("double", "other"), False)):
+        (course / "submissions/exemplar.survivors.yaml").write_text(f"hw.py: [{{{said}}}]\n")
+        ((declared,),) = [each.explained for each in samples.samples(course / "submissions")]
+        assert {declared.covers("hw.py", mutant, "double") for mutant in found} == {covered}
+        assert not any(declared.covers("hw2.py", mutant, "double") for mutant in found)
+
+
+def test_a_declaration_that_a_check_refutes_is_wrong(course, capsys):
+    (course / "submissions/exemplar.survivors.yaml").write_text(
+        "hw.py:\n  - was: return 2 * input_size[0] + 1\n    becomes: return 2 * input_size[0] - 1\n"
+        "    because: x\n    for: double\n"
+    )
+    assert main(["test"]) == 1
+    assert "notices this mutant: it does not survive" in capsys.readouterr().out
+
+
+def test_an_exemplar_that_is_wrong_shows(course, capsys):
+    change(course / "submissions/exemplar/hw.py", "+ 1", "+ 2")
+    assert main(["test", "--no-mutants"]) == 1
+    assert "the exemplar is INCORRECT at 'main': got 6" in capsys.readouterr().out
+
+
+def test_without_an_exemplar_it_says_where_one_goes(course, capsys):
+    (course / "submissions/exemplar/hw.py").unlink()
+    assert main(["test", "--no-mutants"]) == 1
+    assert "put an exemplar into 'submissions/exemplar'" in capsys.readouterr().out
+
+
+def test_a_misconception_that_never_speaks_shows(course, capsys):
+    change(course / "specs/lab/double.yaml", "value: {quantity: squared}", "value: {quantity: twice}")
+    assert main(["test", "--no-mutants"]) == 1
+    out = capsys.readouterr().out
+    assert "specs/lab/double.yaml:30:9: this value of 'others' never brings up its own hint" in out
+
+
+def test_a_slip_that_no_check_notices_shows(course, capsys):
+    change(course / "specs/lab/double.yaml", "[7, 3, 32, 40]", "[2, 3, 32, 48]")
+    assert main(["test", "--no-mutants"]) == 1
+    assert "no check notices: squared" in capsys.readouterr().out
+
+
+def with_search(course, misconception):
+    check = f"""
+  - id: any
+    points: 0
+    bonus: true
+    answer: size
+    checker: {{equal: {{digits: 1}}}}
+    expected: {{quantity: twice}}
+    misconceptions:
+      - {{value: {{quantity: {misconception}}}, says: told by the search, credit: 0.5}}
+    counterexample: {{among: cnn, tries: 20}}
+"""
+    (course / "specs/lab/double.yaml").write_text(TASK + check.removeprefix("\n"))
+
+
+def test_a_misconception_of_a_search_is_tried_on_random_networks(course, capsys):
+    with_search(course, "squared")  # the same as doubled on the task's own subject, whose first size is 2
+    assert main(["test", "--no-mutants", "--matrix"]) == 0
+    assert "    . x x  squared\n" in capsys.readouterr().out
+
+
+def test_a_misconception_that_a_search_never_meets_shows(course, capsys):
+    with_search(course, "twice")
+    assert main(["test", "--no-mutants"]) == 1
+    assert "this value of 'any' never brings up its own hint" in capsys.readouterr().out
+
+
+def test_a_sample_that_comes_to_something_else_shows(course, capsys):
+    (course / "submissions/half").mkdir()
+    (course / "submissions/half/answers.yaml").write_text("double: {size: 3}\n")
+    expected = course / "submissions/half.expected.yaml"
+    expected.write_text("double: {main: PARTIAL 3, 'others[dilated]': SKIPPED 0}\n")
+    assert main(["test", "--no-mutants"]) == 0
+    expected.write_text("double: {main: CORRECT 6, 'others[dilated]': SKIPPED 0}\n")
+    assert main(["test", "--no-mutants"]) == 1
+    assert "'half' is PARTIAL 3 at 'main', expected CORRECT 6" in capsys.readouterr().out
+
+
+def test_a_sample_may_say_its_outcomes_alone_and_hears_which_it_leaves_out(course, capsys):
+    (course / "submissions/half").mkdir()
+    (course / "submissions/half/answers.yaml").write_text("double: {size: 3}\n")
+    expected = course / "submissions/half.expected.yaml"
+    expected.write_text("double: {main: PARTIAL, 'others[dilated]': SKIPPED}\n")
+    assert main(["test", "--no-mutants"]) == 0
+    expected.write_text("double: {main: CORRECT, mian: SKIPPED}\n")
+    assert main(["test", "--no-mutants"]) == 1
+    said = capsys.readouterr().out
+    assert "'half' is PARTIAL 3 at 'main', expected CORRECT" in said
+    assert "'half' has no check 'mian'; did you mean 'main'?" in said
+    line = "'half' is SKIPPED 0 at 'others[dilated]', of which its file says nothing: add 'others[dilated]: SKIPPED 0'"
+    assert line in said
+
+
+def test_a_sample_whose_folder_was_left_out_is_no_silent_success(course, capsys):
+    (course / "submissions/half.expected.yaml").write_text("double: {main: PARTIAL 3}\n")
+    assert main(["test", "--no-mutants"]) == 2
+    said = capsys.readouterr().err
+    assert "half.expected.yaml:1:1: there is no folder 'half' beside this file" in said
+    assert "add the line '!submissions/half/'" in said
+
+
+def test_a_task_that_pays_for_nothing_shows(course, capsys):
+    change(course / "submissions/exemplar/hw.py", "2 *", "__import__('random').choice([3, 4, 5, 6, 7]) *")
+    assert main(["test", "--no-mutants"]) == 1
+    assert "exemplar is" in capsys.readouterr().out
+
+
+def test_unknown_tasks_and_broken_files_are_told(course, capsys):
+    assert main(["test", "doubel"]) == 2
+    assert "there is no task 'doubel'; did you mean 'double'?" in capsys.readouterr().err
+    (course / "submissions/exemplar.survivors.yaml").write_text("hw.py: [{was: a}]\n")
+    assert main(["test"]) == 2
+    assert "exemplar.survivors.yaml:1:9: say which mutants may survive" in capsys.readouterr().err
+    assert main(["test", "--submissions-dir", "nowhere"]) == 2
+    assert "there is no folder 'nowhere' with fixtures" in capsys.readouterr().err

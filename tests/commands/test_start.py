@@ -1,0 +1,67 @@
+"""A command imports what it needs when it runs. What is imported is checked, and no time."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from labgrade import cli
+
+ROOT = Path(__file__).parents[2]
+PROGRAM = """
+import sys
+try:
+    from labgrade import cli
+    code = cli.main(sys.argv[1:])
+except SystemExit as end:
+    code = end.code
+print(code, *sys.modules, file=sys.stderr)
+"""
+NAMES = [name for name, _, _ in cli._COMMANDS]
+
+
+def imported(*arguments):
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, *arguments], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    code, *modules = done.stderr.splitlines()[-1].split()
+    assert code == "0", done.stderr
+    return set(modules)
+
+
+@pytest.mark.parametrize("flag", ["--help", "--version"])
+def test_help_and_version_import_nothing_of_labgrade_but_the_door(flag):
+    found = imported(flag)
+    assert {name for name in found if name.startswith("labgrade")} == {"labgrade", "labgrade.cli"}
+    assert not found & {"typing", "dataclasses", "json", "pathlib", "rich", "yaml"}
+
+
+@pytest.mark.parametrize("command", [["list", "tasks"], ["validate", "specs"]])
+def test_reading_specs_imports_nothing_that_grades(command):
+    found = imported(*command)
+    assert not found & {"torch", "torchvision", "onnx", "numpy", "jsonschema", "asyncio", "sqlite3", "unittest.mock"}
+    packages = {name.split(".")[1] for name in found if name.startswith("labgrade.")}
+    assert not packages & {"cpp", "diagnosis", "judging", "ledger", "review", "run", "sandbox", "submissions", "truth"}
+
+
+@pytest.mark.parametrize(("name", "module"), [("list", "list"), ("picture", "picture"), ("init", "course")])
+def test_of_the_commands_the_one_that_runs_is_imported(name, module):
+    found = {each for each in imported(name, "--help") if each.startswith("labgrade.commands.")}
+    assert found == {f"labgrade.commands.{module}"}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_command_has_help(name, capsys):
+    with pytest.raises(SystemExit) as end:
+        cli.main([name, "--help"])
+    assert end.value.code == 0
+    assert capsys.readouterr().out.startswith(f"usage: labgrade {name} [-h]")
+
+
+@pytest.mark.parametrize("arguments", [[], ["chek"], ["--wrong"], ["check"], ["--", "chek"]])
+def test_what_is_no_command_ends_with_2_and_the_usage(arguments, capsys):
+    with pytest.raises(SystemExit) as end:
+        cli.main(arguments)
+    assert end.value.code == 2
+    assert capsys.readouterr().err.startswith("usage: labgrade")

@@ -1,0 +1,34 @@
+"""A report as the ledger of a folder of results, for tests of what reads one."""
+
+import json
+
+from labgrade.core import serialise
+from labgrade.ledger import rows
+from labgrade.ledger.database import Ledger, dump
+from labgrade.review import handed_in_times
+
+
+def write(folder, report):
+    """Let the folder hold this report and no other, as if it had been graded."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with Ledger(folder, write=True) as ledger:
+        run = rows.begin(ledger, {})
+        with ledger.transaction():
+            ledger.write("DELETE FROM graded")
+            ledger.write("DELETE FROM submission")
+            for each in report.submissions:
+                ledger.write("INSERT INTO submission VALUES (?, ?, ?, ?)", each.name, "", dump(each.remarks), run)
+                for task in each.tasks:
+                    for number, check in enumerate(task.checks):
+                        standing = rows.CheckRow(
+                            place=number,
+                            title=task.title,
+                            points=str(task.points),
+                            judged=None,
+                            at=rows.now(),
+                            plain=serialise.plain(check),
+                        )
+                        rows.stand(ledger, each.name, (task.lab, task.id, check.id), standing, run)
+        rows.end(ledger, run, report.notes)
+    moments = {each.name: {"at": each.handed_in, "by": each.handed_in_by, "remarks": []} for each in report.submissions}
+    (folder / handed_in_times.FILE).write_text(json.dumps(moments))

@@ -1,0 +1,30 @@
+"""Whether work on a text grows as the text does: a ratio of computing times, which a busy machine does not change."""
+
+import os
+import time
+from collections.abc import Callable
+
+_NOISE = 0.05  # seconds below which times say nothing
+_WHOLE = "LABGRADE_SOAK" in os.environ
+
+
+def takes_linear_time(work: Callable[[int], object], size: int) -> bool:
+    """Whether work of four times the size computes less than 12 times as long; quadratic work takes 16 times.
+
+    The smallest parts of `size` are compared whose times say something; all of it is done in `make soak`.
+    """
+    sizes = [size // 4, size] if _WHOLE else [size // 64, size // 16, size // 4, size]
+    work(size // 256)  # what is made once
+    before = _seconds(work, sizes[0])
+    for larger in sizes[1:]:
+        now = _seconds(work, larger)
+        if before >= _NOISE or larger == size:
+            return now < 12 * max(before, _NOISE)
+        before = now
+    return False
+
+
+def _seconds(work: Callable[[int], object], size: int) -> float:
+    start = time.process_time()
+    work(size)
+    return time.process_time() - start

@@ -1,0 +1,101 @@
+"""What a person who marks by hand is shown: the text, and the student's numbers next to the right ones."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+from helpers.handed_in import read
+
+from labgrade.reports.summary import facts as facts_of
+from labgrade.run.grader import Grader
+from labgrade.spec import course, load
+from labgrade.verdict import Outcome
+
+pytestmark = pytest.mark.slow
+
+TASK = """
+id: task
+title: A task
+points: 2
+statement: Compare.
+subject: {model: micro/dilated, input: [1, 3, 16, 16]}
+answers:
+  text: {type: text, from: [{report: under 2}]}
+  weights: {type: count, from: [{call: hw.py:total, given: [model]}, {entry: own}]}
+  other: {type: count, from: [{entry: other}]}
+checks:
+  - id: conclusion
+    points: 2
+    answer: text
+    by_hand: [{points: 2, for: compares}]
+    beside:
+      - {says: of the task, answer: weights, expected: {quantity: parameters}}
+      - {says: of another, answer: weights, model: micro/uneven_kernel, expected: {quantity: parameters}}
+      - {says: written down, answer: other, expected: 14336}
+      - {says: broken, answer: other, expected: {quantity: breaks}}
+"""
+REFERENCE = "def breaks(subject) -> int:\n    '''Breaks.'''\n    raise RuntimeError('no')\n"
+COMPARISON = "2-4-4-comparison"
+HW = "def total(model):\n    return sum(p.numel() for p in model.parameters()) + 1\n"
+
+
+@pytest.fixture
+def grade(tmp_path, monkeypatch):
+    monkeypatch.setenv("LABGRADE_CACHE", str(tmp_path / "cache"))
+
+    def graded(**files):
+        all_files = {"specs/lab/task.yaml": TASK, "reference/own.py": REFERENCE}
+        all_files |= {f"work/{name}": text for name, text in files.items()}
+        for path, text in all_files.items():
+            (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / path).write_text(text)
+        found = course.find(tmp_path)
+        task = load.read(tmp_path / "specs/lab/task.yaml", found)
+        with Grader(found) as grader:
+            (report,) = grader.grade([task], read(tmp_path / "work", "work")).tasks
+        return report.checks[0].verdict
+
+    return graded
+
+
+def test_numbers_stand_beside_what_is_right_each_of_its_own_subject(grade):
+    verdict = grade(**{"hw.py": HW, "report.md": "# 1\nno\n# 2\nIt is so.\n"})
+    assert verdict.outcome is Outcome.MANUAL
+    facts = dict(facts_of(verdict))
+    assert facts.pop("broken").startswith("got nothing (MISSING); expected unknown: the quantity 'breaks' failed")
+    assert facts == {
+        "handed in": "It is so.",
+        "of the task": "got 2,383 (from hw.py:total); expected 2,382",
+        "of another": "got 2,335 (from hw.py:total); expected 2,334",
+        "written down": "got nothing (MISSING); expected 14,336",
+    }
+
+
+def test_nothing_is_shown_where_nothing_waits(grade):
+    verdict = grade(**{"hw.py": HW})
+    assert verdict.outcome is Outcome.MISSING
+    assert "of the task" not in facts_of(verdict)
+
+
+def test_numbers_are_shown_where_two_reports_differ_and_a_person_looks(grade):
+    verdict = grade(**{"hw.py": HW, "report.md": "# 2\nIt is.\n", "report.txt": "# 2\nIt is not.\n"})
+    assert verdict.outcome is Outcome.MANUAL
+    assert facts_of(verdict)["of the task"] == "got 2,383 (from hw.py:total); expected 2,382"
+
+
+@pytest.mark.parametrize(
+    ("beside", "task"),
+    [
+        ("googlenet_weights", "2-1-2-weight-bytes"),
+        ("googlenet_macs", "2-1-4-macs"),
+        ("mobilenet_traffic", "2-2-2-bandwidth"),
+        ("mobilenet_activations", "2-2-3-activation-memory"),
+        ("alexnet_weights", "2-4-1-weight-bytes"),
+        ("alexnet_activations", "2-4-2-activation-bytes"),
+        ("alexnet_macs", "2-4-3-macs"),
+    ],
+)
+def test_who_marks_lab_2_sees_every_number_that_its_task_takes(beside, task):
+    folder = Path(__file__).parents[2] / "specs/acal-lab2"
+    comparison, graded = (yaml.safe_load((folder / f"{name}.yaml").read_text("utf-8")) for name in (COMPARISON, task))
+    assert comparison["answers"][beside]["from"] == graded["answers"]["total"]["from"]

@@ -1,0 +1,209 @@
+"""The order of the language: right, also right, misconceptions, partly; and never two claims."""
+
+from fractions import Fraction
+
+import pytest
+
+from labgrade.core.task import Alternative, Check, LiteralValue, RangeCredit
+from labgrade.judging.judge import judge, with_parameters
+from labgrade.values import Number, Table
+from labgrade.verdict import Outcome, correct, incorrect, partial
+
+
+def number(value, half_unit=0, digits=None):
+    return Number(value=Fraction(value), half_unit=Fraction(half_unit), digits=digits)
+
+
+def judging(answer, expected):
+    off = abs(answer.value - expected.value)
+    if off > answer.half_unit:
+        return incorrect(f"off by {off}")
+    if answer.digits is not None and answer.digits < 3:
+        return partial(0.5, "too few digits", agrees=True)
+    return correct()
+
+
+def expect(source):
+    return number(source.value)
+
+
+def known(value, says="mistake", credit=0):
+    return Alternative(source=LiteralValue(value=value), says=says, credit=Fraction(credit))
+
+
+def verdict(answer, **parts):
+    check = Check(id="c", points=Fraction(10), answer="a", expected=LiteralValue(value=1000), **parts)
+    return judge(check, answer, judging, expect)
+
+
+def test_right_is_right_even_where_a_misconception_has_the_same_value():
+    found = verdict(number(1000), misconceptions=(known(1000),))
+    assert found.outcome is Outcome.CORRECT
+    assert not found.hint
+
+
+def test_another_convention_is_right_and_says_which():
+    found = verdict(number(1010), also_right=(known(1010, "with the bias", 1),))
+    assert found.outcome is Outcome.CORRECT
+    assert found.reason == "right: with the bias"
+
+
+def test_a_misconception_speaks_and_gives_its_credit():
+    found = verdict(number(2000), misconceptions=(known(2000, "these are FLOPs", Fraction(4, 5)), known(3000)))
+    assert found.outcome is Outcome.PARTIAL
+    assert found.credit == Fraction(4, 5)
+    assert found.hint == "these are FLOPs"
+    assert found.reason == "off by 1000"
+
+
+def tolerant(answer, expected):
+    return correct() if abs(answer.value - expected.value) <= Fraction(1, 10) else incorrect("no")
+
+
+@pytest.mark.parametrize(
+    ("printed", "fits"),
+    [
+        (number("0.3"), True),
+        (number(Fraction(0.3)), True),  # computed in floating point
+        (number("0.300", Fraction(1, 2000), 3), True),
+        (number("0.400", Fraction(1, 2000), 3), False),  # within the checker's tolerance of it, and another number
+        (number("0.31"), False),
+        (number("0.3", Fraction(1, 20), 1), False),  # one digit agrees with too much
+    ],
+)
+def test_a_misconception_is_matched_as_printed_and_never_by_the_tolerance_of_right_values(printed, fits):
+    check = Check(
+        id="c",
+        points=Fraction(10),
+        answer="a",
+        expected=LiteralValue(value=30),
+        misconceptions=(known("0.3", "a share, not per cent", Fraction(4, 5)),),
+    )
+    found = judge(check, printed, tolerant, expect)
+    assert (found.hint, found.credit) == (("a share, not per cent", Fraction(4, 5)) if fits else ("", 0))
+
+
+def test_a_whole_number_is_no_mistake_that_is_one_off():
+    assert verdict(number(2000001), misconceptions=(known(2000000, "FLOPs", 0),)).hint == ""
+
+
+def test_values_that_were_written_down_are_of_other_files_than_what_a_function_computed():
+    written = {"also_right": (known(105, "of another export", 1),), "misconceptions": (known(170, "a slip"),)}
+    check = Check(id="c", points=Fraction(10), answer="a", expected=LiteralValue(value=1000), **written)
+    for value, read, computed in ((105, Outcome.CORRECT, Outcome.INCORRECT), (1000, Outcome.CORRECT, Outcome.CORRECT)):
+        assert judge(check, number(value), judging, expect).outcome is read
+        assert judge(check, number(value), judging, expect, computed=True).outcome is computed
+    assert judge(check, number(170), judging, expect).hint == "a slip"
+    assert judge(check, number(170), judging, expect, computed=True).hint == ""
+
+
+def test_a_misconception_without_credit_is_incorrect():
+    assert verdict(number(2000), misconceptions=(known(2000),)).outcome is Outcome.INCORRECT
+
+
+def test_a_near_miss_of_a_misconception_claims_nothing():
+    found = verdict(number(2001), misconceptions=(known(2000),))
+    assert found.hint == ""
+    assert found.outcome is Outcome.INCORRECT
+
+
+def test_where_two_misconceptions_fit_neither_is_claimed():
+    found = verdict(number(2000), misconceptions=(known(2000, "one", 1), known(2000, "two", 1)))
+    assert found.hint == ""
+    assert found.credit == 0
+    assert found.fits == ("one", "two")
+
+
+@pytest.mark.parametrize(("digits", "hint"), [(1, ""), (2, ""), (3, "mistake")])
+def test_a_number_with_few_digits_claims_no_misconception(digits, hint):
+    found = verdict(number(2000, 40, digits), misconceptions=(known(2010),))
+    assert found.hint == hint
+
+
+def test_a_table_with_few_digits_claims_no_misconception():
+    def rough(answer, expected):
+        return partial(0.5, "too few digits", agrees=True) if expected.value == 2000 else incorrect("wrong")
+
+    check = Check(
+        id="c", points=Fraction(10), answer="a", expected=LiteralValue(value=1000), misconceptions=(known(2000),)
+    )
+    assert judge(check, Table(), rough, expect).hint == ""
+    assert judge(check, number(2000), rough, expect).hint == "mistake"
+
+
+def test_too_few_digits_of_the_right_value_is_not_a_misconception():
+    found = verdict(number(1000, 500, 1), misconceptions=(known(1200, "wrong", 0),))
+    assert found.outcome is Outcome.PARTIAL
+    assert found.reason == "too few digits"
+
+
+def test_too_few_digits_that_fit_another_convention_better_stay_partial():
+    found = verdict(number(1000, 500, 1), also_right=(known(1300, "other", 1),))
+    assert found.reason == "too few digits"
+
+
+@pytest.mark.parametrize(("value", "credit"), [(1001, Fraction(3, 5)), (1500, Fraction(3, 5)), (1501, 0), (999, 0)])
+def test_partly_has_bounds(value, credit):
+    bounds = RangeCredit(above=Fraction(1000), at_most=Fraction(1500), credit=Fraction(3, 5), says="valid, but more")
+    found = verdict(number(value), partly=(bounds,))
+    assert found.credit == credit
+
+
+def test_a_misconception_comes_before_the_range_that_it_lies_in():
+    bounds = RangeCredit(at_least=Fraction(1500), below=Fraction(1600), credit=Fraction(1, 2), says="more than needed")
+    found = verdict(number(1500), partly=(bounds,), misconceptions=(known(1500, "mistake", Fraction(1, 4)),))
+    assert (found.hint, found.credit) == ("mistake", Fraction(1, 4))
+    found = verdict(number(1501), partly=(bounds,), misconceptions=(known(1500),))
+    assert (found.reason, found.credit) == ("more than needed", Fraction(1, 2))
+
+
+def test_where_two_misconceptions_fit_the_range_speaks():
+    bounds = RangeCredit(at_least=Fraction(1500), credit=Fraction(1, 2), says="more than needed")
+    found = verdict(number(1500), partly=(bounds,), misconceptions=(known(1500, "one"), known(1500, "two")))
+    assert found.reason == "more than needed"
+    assert found.fits == ("one", "two")
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "outcome"),
+    [
+        ("1,000 K", 1_000_000, Outcome.MANUAL),
+        ("1,010 K", 1_010_000, Outcome.MANUAL),
+        ("1,001 K", 1_001_000, Outcome.INCORRECT),
+        ("1,000,000", 1_000_000, Outcome.INCORRECT),
+        ("1000 K", 1_000_000, Outcome.INCORRECT),
+    ],
+)
+def test_a_decimal_comma_that_would_make_it_right_waits_for_a_person(text, value, outcome):
+    answer = Number(value=Fraction(value), half_unit=Fraction(500), digits=4, text=text)
+    found = verdict(answer, also_right=(known(1010),))
+    assert found.outcome is outcome
+    if outcome is Outcome.MANUAL:
+        assert found.reason.endswith(f"with a decimal comma, as '{text.replace(',', '.')}', it would be right")
+        assert found.hint == "write decimals with a point"
+
+
+def test_what_a_checker_raises_is_not_swallowed():
+    def broken(answer, expected):
+        raise ZeroDivisionError
+
+    check = Check(id="c", points=Fraction(1), answer="a", expected=LiteralValue(value=1))
+    with pytest.raises(ZeroDivisionError):
+        judge(check, number(1), broken, expect)
+
+
+@pytest.mark.parametrize(
+    ("kind", "parameters", "digits"), [("count", {}, 4), ("bytes", {}, 3), ("count", {"digits": 2}, 2)]
+)
+def test_four_digits_are_wanted_of_a_count(kind, parameters, digits):
+    def checker(answer, expected, *, digits=3):
+        return correct(str(digits))
+
+    assert with_parameters(checker, {"digits": None}, parameters, kind)(None, None).reason == str(digits)
+
+
+def test_a_checker_without_digits_is_given_none():
+    def checker(answer, expected):
+        return correct("ok")
+
+    assert with_parameters(checker, {}, {}, "count")(None, None).reason == "ok"

@@ -1,0 +1,137 @@
+"""The second wall: a proof alone is no verdict. A proof of another file stands in for one that is wrong."""
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, numpy_helper
+
+from reference._tiling import execution
+from reference._tiling.execution import execute
+from reference._tiling.node_kinds import disagreement
+from reference._tiling.prove import prove
+from reference._tiling.report import findings_of
+from reference._tiling.runtimes import by_reference
+from tests.reference.tiling.conftest import DECLARED
+from tests.reference.tiling.networks import mlp, save
+from tests.reference.tiling.right_ways import WAYS
+from tests.reference.tiling.tilings import Way, tiled
+
+NAMES = frozenset(DECLARED)
+
+
+@pytest.fixture(params=["onnxruntime", "the reference implementation"])
+def either(request, monkeypatch):
+    """Both ways of running a file."""
+    if request.param != "onnxruntime":
+        monkeypatch.setattr(execution, "_MOST_NODES", 0)
+
+
+@pytest.fixture
+def original():
+    return mlp([100, 70, 9], batch=2, seed=4)
+
+
+@pytest.fixture
+def found(tmp_path, original):
+    """What is said of a file of which a right one's proof is believed."""
+
+    def of(submitted, way=None):
+        right = save(tiled(original, way or Way()), tmp_path / "right.onnx")
+        reference = save(original, tmp_path / "o.onnx")
+        proof = prove(right, reference, declared=DECLARED)
+        assert proof.is_proved
+        path = tmp_path / "s.onnx"
+        path.write_bytes(submitted.SerializeToString())
+        return findings_of(proof, path, reference, 64, NAMES)
+
+    return of
+
+
+@pytest.mark.usefixtures("either")
+def test_what_agrees_is_right(found, original):
+    assert found(tiled(original, Way())) == []
+
+
+@pytest.mark.usefixtures("either")
+@pytest.mark.parametrize("name", ["product custom", "product custom with transB", "product custom in ONNX's domain"])
+def test_declared_products_run(tmp_path, original, name):
+    path, reference = save(WAYS[name](original), tmp_path / "s.onnx"), save(original, tmp_path / "o.onnx")
+    done = execute(path, reference, prove(path, reference, declared=DECLARED), NAMES)
+    assert done.outcome == "agrees", done.says
+
+
+@pytest.mark.usefixtures("either")
+def test_a_run_that_differs_is_a_fault_with_what_it_takes_to_run_it_again(found, original):
+    submitted = tiled(original, Way())
+    weight = max(submitted.graph.initializer, key=lambda each: len(each.raw_data))
+    weight.CopyFrom(numpy_helper.from_array(numpy_helper.to_array(weight) * np.float32(1.1), weight.name))
+    (finding,) = found(submitted)
+    assert (finding["kind"], finding["certain"]) == ("fault", False)
+    assert "is off by up to" in finding["says"]
+    assert "seed " in finding["says"]
+
+
+def test_a_file_that_the_runtime_refuses_is_invalid_in_its_words(found, original):
+    submitted = tiled(original, Way())
+    submitted.graph.output[0].type.tensor_type.elem_type = TensorProto.DOUBLE
+    (finding,) = found(submitted)
+    assert (finding["kind"], finding["certain"]) == ("invalid", True)
+    assert finding["says"].startswith("the file does not run: onnxruntime refuses the file: ")
+    assert "tensor(double)" in finding["says"]
+
+
+def values_of(model, feeds):
+    return by_reference(model, feeds, NAMES)
+
+
+def test_a_kind_of_node_that_onnxruntime_refuses_is_named(original):
+    submitted = tiled(original, Way())
+    values = values_of(submitted, {"x": np.ones((2, 100), np.float32)})
+    weight = next(each.name for each in submitted.graph.initializer if len(each.dims) == 2)
+    values[weight] = values[weight].astype(np.float64)
+    assert "onnxruntime refuses the file" in disagreement(submitted, values, NAMES)
+
+
+def test_a_kind_of_node_that_onnxruntime_computes_otherwise_is_named(original):
+    submitted = tiled(original, Way())
+    values = values_of(submitted, {"x": np.ones((2, 100), np.float32)})
+    product = next(node for node in submitted.graph.node if node.op_type == "MatMul")
+    values[product.output[0]] = values[product.output[0]] + 1
+    said = disagreement(submitted, values, NAMES)
+    assert said == f"onnxruntime computes node '{product.name}' otherwise than the reference implementation"
+
+
+@pytest.mark.usefixtures("either")
+def test_operands_of_two_types_do_not_run(found, original):
+    submitted = tiled(original, Way())
+    weight = next(each for each in submitted.graph.initializer if len(each.dims) == 2)
+    weight.CopyFrom(numpy_helper.from_array(numpy_helper.to_array(weight).astype(np.float64), weight.name))
+    (finding,) = found(submitted)
+    assert (finding["kind"], finding["certain"]) == ("invalid", True)
+
+
+def test_two_nodes_of_one_name_are_named(original):
+    submitted = tiled(original, Way())
+    submitted.graph.node[1].name = submitted.graph.node[0].name
+    feeds = {"x": np.ones((2, 100), np.float32)}
+    assert disagreement(submitted, values_of(submitted, feeds), NAMES).startswith("two nodes have the name")
+
+
+def test_each_kind_of_node_is_run_once(original):
+    submitted = tiled(original, Way(total="chain"))
+    feeds = {"x": np.random.default_rng(1).standard_normal((2, 100)).astype(np.float32)}
+    assert disagreement(submitted, values_of(submitted, feeds), NAMES) == ""
+
+
+def test_a_run_that_takes_too_long_is_stopped(tmp_path, original):
+    path, reference = save(tiled(original, Way()), tmp_path / "s.onnx"), save(original, tmp_path / "o.onnx")
+    done = execute(path, reference, prove(path, reference), NAMES, seconds=1e-6)
+    assert done.outcome in ("unsure", "agrees")  # it may be done before it is interrupted
+
+
+def test_files_stay_as_they_are(tmp_path, original):
+    path, reference = save(WAYS["product custom"](original), tmp_path / "s.onnx"), save(original, tmp_path / "o.onnx")
+    before = path.read_bytes()
+    execute(path, reference, prove(path, reference, declared=DECLARED), NAMES)
+    assert path.read_bytes() == before
+    assert onnx.load(path).graph.node

@@ -1,0 +1,104 @@
+"""Names kept back: the same pseudonym each time, nothing left that tells the name, back after release."""
+
+from __future__ import annotations
+
+import json
+import stat
+from dataclasses import replace
+
+import pytest
+from helpers.class_sample import CLASS, report, student
+
+from labgrade.core.errors import UsageError
+from labgrade.core.results import Deduction
+from labgrade.reports import json as as_json
+from labgrade.review import pseudonyms
+from labgrade.review.pseudonyms import Pseudonyms, anonymised
+
+KEY, OTHER = b"k" * 32, b"o" * 32
+NAMES = ["ann", "bob", "王小明"]
+
+
+def test_pseudonyms_are_stable_and_need_the_key():
+    found = Pseudonyms(KEY, NAMES)
+    assert [found.name(found.of(name)) for name in NAMES] == NAMES
+    assert found.of("ann") == Pseudonyms(KEY, [*NAMES, "eve"]).of("ann")
+    assert found.of("ann") != Pseudonyms(OTHER, NAMES).of("ann")
+    assert len({found.of(name) for name in NAMES}) == 3
+    assert found.of("nobody") == found.name("nobody") == "nobody"
+    assert Pseudonyms(KEY, NAMES, ["ann"]).of("ann") == "ann"
+    assert Pseudonyms(KEY, NAMES, ["ann"]).of("bob") == found.of("bob")
+
+
+def test_two_of_one_pseudonym_are_told_apart(monkeypatch):
+    monkeypatch.setattr(pseudonyms, "_digest", lambda _, name: "aaaaaaaa" + name)
+    assert Pseudonyms(KEY, ["x1", "x2"]).of("x1") == "student-aaaaaaaax1"
+
+
+def test_a_thousand_students_have_a_thousand_pseudonyms():
+    names = [f"b{number:09}" for number in range(1000)]
+    found = Pseudonyms(KEY, names)
+    assert len({found.of(name) for name in names}) == 1000
+
+
+def test_nothing_of_a_name_is_left_in_what_labgrade_says():
+    late = Deduction(lab="lab2", points=2, why="handed in 2026-11-22 00:59")
+    ann = replace(
+        CLASS.submissions[0],
+        members=("m-one", "m-two"),
+        handed_in="2026-11-22T00:59:00+08:00",
+        handed_in_by="its last commit",
+        deductions=(late,),
+        remarks=("'ann' of m-one counts, and 'joann' is no name of ours",),
+    )
+    whole = replace(report(ann, *CLASS.submissions[1:]), notes=("nobody knows when: 'ann', '王小明'",))
+    found = anonymised(whole, KEY)
+    text = as_json.render(found) + repr(found)
+    for told in ("'ann'", "bob", "王小明", "m-one", "m-two", "2026-11-22", "00:59"):
+        assert told not in text
+    who = Pseudonyms(KEY, NAMES).of("ann")
+    (seen,) = [each for each in found.submissions if each.name == who]
+    assert seen.remarks == (f"'{who}' of {who} counts, and 'joann' is no name of ours",)
+    assert (seen.deductions[0].points, seen.deductions[0].why) == (2, pseudonyms.WHEN)
+    assert seen.tasks == ann.tasks
+
+
+def test_the_order_tells_nothing():
+    names = [f"b{number:03}" for number in range(40)]
+    found = anonymised(report(*(student(name) for name in names)), KEY)
+    order = [Pseudonyms(KEY, names).name(each.name) for each in found.submissions]
+    assert sorted(order) == names != order
+    assert anonymised(report(*(student(name) for name in reversed(names))), KEY) == found
+
+
+def test_a_name_comes_back_with_release():
+    found = anonymised(CLASS, KEY, {"bob"})
+    assert next(each.name for each in found.submissions) == "bob"
+    assert "ann" not in json.dumps([each.name for each in found.submissions])
+    assert anonymised(CLASS, KEY, set(NAMES)) == CLASS
+
+
+def test_what_a_student_wrote_is_left_alone():
+    named = report(student("Max", "I, Max, say: max pooling"))
+    (found,) = anonymised(named, KEY).submissions
+    assert found.tasks == named.submissions[0].tasks
+
+
+def test_the_key_is_the_owner_s_alone_and_made_once(tmp_path):
+    assert pseudonyms.key_of(tmp_path) is None
+    key = pseudonyms.make_key(tmp_path)
+    assert len(key) == 32
+    assert pseudonyms.make_key(tmp_path) == pseudonyms.key_of(tmp_path) == key
+    assert stat.S_IMODE((tmp_path / pseudonyms.FILE).stat().st_mode) == 0o600
+    pseudonyms.put_aside(tmp_path)
+    assert pseudonyms.key_of(tmp_path) is None
+    assert pseudonyms.make_key(tmp_path) == key
+    pseudonyms.put_aside(tmp_path / "nowhere")
+
+
+@pytest.mark.parametrize(("text", "says"), [("xyz", "can't be read"), ("ab" * 31, "is no key"), ("é", "can't be read")])
+def test_a_broken_key_is_said(tmp_path, text, says):
+    (tmp_path / pseudonyms.FILE).write_text(text)
+    with pytest.raises(UsageError, match=says):
+        pseudonyms.make_key(tmp_path)
+    assert (tmp_path / pseudonyms.FILE).read_text() == text

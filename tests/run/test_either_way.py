@@ -1,0 +1,36 @@
+"""`labgrade grade` and pytest keep the same of a class: how each check stands, and what the run was asked for."""
+
+import re
+import subprocess
+import sys
+
+import pytest
+from helpers import classroom
+
+from labgrade.ledger import read
+
+pytestmark = pytest.mark.slow
+
+
+def kept(folder):
+    """How each check stands, without how long it took."""
+    return re.sub(r"seconds=[^,)]*", "seconds=0", repr(read.report_of(folder).submissions))
+
+
+@pytest.mark.parametrize("workers", [[], ["-n", "2"]])
+def test_the_command_and_pytest_keep_the_same(tmp_path, monkeypatch, workers):
+    monkeypatch.setenv("LABGRADE_CACHE", str(tmp_path / "cache"))
+    room = classroom.Classroom(tmp_path)
+    room.grade(root=tmp_path)
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--submission=all", "-q", *workers]
+    done = subprocess.run(
+        [*command, "--submissions-dir=handed in", "--results=by pytest"],
+        cwd=tmp_path,
+        env=room.environment(),
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    assert kept(tmp_path / "by pytest") == kept(room.results), done.stdout + done.stderr
+    asked = [classroom.rows(folder, "SELECT asked FROM run") for folder in (room.results, tmp_path / "by pytest")]
+    assert asked[0] == asked[1]

@@ -1,0 +1,97 @@
+"""The sample submissions get the verdicts that stand beside them."""
+
+import os
+import shutil
+
+import pytest
+import yaml
+from helpers import samples
+from helpers.soak import sampled
+
+from labgrade.reports.summary import facts
+from labgrade.run.grader import Grader
+from labgrade.spec import course, load
+from labgrade.submissions import find
+
+ROOT, SAMPLES = samples.ROOT, samples.FOLDER
+# Each tiles AlexNet: minutes for all. `test_tiling_tasks.py` grades them on small networks every day.
+ON_REQUEST = ["tiling-dense", "tiling-exemplar", "tiling-invalid", "tiling-many", "tiling-ragged", "tiling-swapped"]
+
+# Built first, which takes half a minute for each the first time.
+BUILT = ["cpp-broken", "cpp-exemplar", "cpp-wrong"]
+TOOLS = ("cmake", "g++", "make")
+
+
+def beside(name):
+    return yaml.safe_load((SAMPLES / f"{name}.expected.yaml").read_text(encoding="utf-8"))
+
+
+EXPECTED = {name: beside(name) for name in samples.EVERY_DAY}
+
+
+@pytest.fixture(scope="module")
+def reports(tmp_path_factory):
+    return {each.name: each for each in samples.report(tmp_path_factory).submissions}
+
+
+def graded(report, tasks):
+    """Of these tasks alone: a course's own tasks lie beside them."""
+    return {
+        task.id: {check.id: f"{check.verdict.outcome} {float(check.earned):g}" for check in task.checks}
+        for task in report.tasks
+        if task.id in tasks
+    }
+
+
+@pytest.mark.slow
+@pytest.mark.skipif("LABGRADE_ALEXNET" not in os.environ, reason="takes minutes; LABGRADE_ALEXNET=1 asks for it")
+@pytest.mark.parametrize("name", ON_REQUEST)
+def test_a_tiled_alexnet_gets_the_verdicts_beside_it(name, tmp_path):
+    found = course.find(ROOT)
+    tasks = [load.read(path, found) for path in load.files(found.specs) if path.stem in beside(name)]
+    (who,) = find.find(SAMPLES, [name], tmp_path).submissions
+    with Grader(found) as grader:
+        assert graded(grader.grade(tasks, who), beside(name)) == beside(name)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not all(map(shutil.which, TOOLS)), reason="needs cmake, g++ and make: apt install cmake g++ make")
+@pytest.mark.parametrize("name", sampled(BUILT[::-1], 3))
+def test_a_sample_in_cpp_gets_the_verdicts_beside_it(name, tmp_path):
+    found = course.find(ROOT)
+    tasks = [load.read(path, found) for path in load.files(found.specs) if path.stem in beside(name)]
+    (who,) = find.find(SAMPLES, [name], tmp_path).submissions
+    with Grader(found) as grader:
+        report = grader.grade(tasks, who)
+    assert graded(report, beside(name)) == beside(name)
+    if name == "cpp-exemplar":
+        shown = facts(report.tasks[-1].checks[0].verdict)
+        assert shown["2-4-3, MACs of AlexNet"].startswith("got 714,188,480 (from analyze")
+        assert shown["2-1-4, MACs of GoogLeNet"].endswith("expected 1,498,376,192")
+
+
+def test_every_sample_has_its_expected_verdicts_beside_it():
+    names = sorted([*samples.EVERY_DAY, *ON_REQUEST, *BUILT])
+    assert sorted(path.name.removesuffix(".expected.yaml") for path in SAMPLES.glob("*.expected.yaml")) == names
+    assert all((SAMPLES / name).is_dir() for name in names)
+
+
+def test_every_sample_names_the_same_tasks():
+    assert len({tuple(expected) for expected in EXPECTED.values()}) == 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", samples.EVERY_DAY)
+def test_a_sample_gets_the_verdicts_beside_it(reports, name):
+    report = reports[name]
+    assert graded(report, EXPECTED[name]) == EXPECTED[name]
+    checks = {task.id: task.checks for task in report.tasks}
+    if name == "student42":  # the mistake is named
+        verdict = checks["2-1-4-macs"][0].verdict
+        assert "ceil_mode" in verdict.hint
+        assert verdict.reason == "got 1,356,857,600, which is 9.4 % less than expected"
+    if name == "scripts":  # they are run once, and nothing of it is left
+        assert checks["2-1-1-parameters"][0].answer_from == "python hw.py: hw2-1-1-output.txt:2"
+        (note,) = checks["2-1-4-macs"][0].verdict.notes
+        assert note.startswith("the trained weights of 'googlenet' can't be downloaded here")
+        assert sorted(path.name for path in (SAMPLES / "scripts").rglob("*") if path.is_file()) == ["hw.py", "util.py"]

@@ -1,0 +1,201 @@
+"""Models of students' own: analysed in a process of its own, what is wrong with them told to the student."""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx
+import pytest
+from helpers.handed_in import read
+from onnx import TensorProto, helper, numpy_helper
+
+from labgrade.core.task import Limits, QuantityCall
+from labgrade.reports.summary import reason
+from labgrade.run.grader import Grader
+from labgrade.sandbox.requests import InspectRequest
+from labgrade.spec import course, load
+from labgrade.subjects import onnx_small
+from labgrade.subjects.files import beside
+from labgrade.values import Artifact
+from labgrade.verdict import Outcome
+
+pytestmark = pytest.mark.slow
+
+TASK = """
+id: task
+title: A task
+points: 8
+statement: Which model is yours?
+subject: {handed_in: 'own*.onnx', input: [1, 3, 12, 12]}
+answers:
+  traffic: {type: bytes, from: [{call: hw.py:traffic, given: [model_path]}, {entry: task.traffic}]}
+  graph: {type: onnx, from: [{file: made.onnx}]}
+checks:
+  - id: traffic
+    points: 2
+    answer: traffic
+    checker: equal
+    expected: {quantity: onnx_traffic_bytes}
+    misconceptions: [{value: {quantity: onnx_traffic_without_weights}, says: weights move too}]
+  - {id: macs, points: 2, answer: graph, measured: {quantity: onnx_macs}, checker: equal, expected: 200}
+  - id: counts
+    points: 2
+    answer: graph
+    measured: {quantity: onnx_operator_counts}
+    checker: equal
+    expected: {literal: {MatMul: 2, DequantizeLinear: 1, Mul: 1}}
+  - id: same
+    points: 2
+    answer: graph
+    measured: {quantity: onnx_macs}
+    checker: equal
+    expected: {quantity: onnx_macs}
+"""
+
+
+@pytest.fixture(scope="module")
+def grader():
+    with Grader(course.find()) as own:
+        yield own
+
+
+@pytest.fixture
+def grade(tmp_path, grader):
+    (tmp_path / "specs").mkdir()
+    (tmp_path / "specs" / "task.yaml").write_text(TASK, encoding="utf-8")
+    task = load.read(tmp_path / "specs" / "task.yaml", grader.course)
+    folder = tmp_path / "someone"
+    folder.mkdir()
+
+    def graded(**files):
+        for name, content in files.items():
+            (folder / name.replace("_DOT_", ".")).write_bytes(content)
+        grader.reader.forget()  # a hand-in in the store never changes, and is read once
+        report = grader.grade([task], read(folder, "someone")).tasks[0]
+        return {check.id: check.verdict for check in report.checks}
+
+    graded.folder = folder
+    return graded
+
+
+def test_the_student_s_own_model_is_what_the_answer_is_compared_with(grade):
+    onnx_small.make("shape_chain", grade.folder / "own_model.onnx")
+    said = grade(answers_DOT_yaml=b"task: {traffic: 9644}")["traffic"]
+    expected = int(said.facts["expected"].replace(",", ""))
+    verdict = grade(answers_DOT_yaml=f"task: {{traffic: {expected}}}".encode())["traffic"]
+    assert verdict.outcome is Outcome.CORRECT
+    assert said.outcome is not Outcome.CORRECT
+
+
+def test_what_was_measured_of_one_content_is_not_measured_again(grade, grader, monkeypatch):
+    onnx_small.make("shape_chain", grade.folder / "own.onnx")
+    onnx_small.make("int4", grade.folder / "made.onnx")
+    first, asked = grade(), []
+    monkeypatch.setattr(grader.runner, "inspect", asked.append)
+    onnx_small.make("int4", grade.folder / "made.onnx")  # another file with the same bytes
+    assert grade()["macs"] == first["macs"]
+    assert first["macs"].outcome is Outcome.INCORRECT
+    assert not asked
+
+
+def test_several_files_are_measured_by_one_process_up_to_the_first_that_cannot_be(tmp_path, grader, monkeypatch):
+    asked, inspect = [], grader.runner.inspect
+    monkeypatch.setattr(grader.runner, "inspect", lambda request: [asked.append(request), inspect(request)][1])
+    several = []
+    for place, name in enumerate(["external_data", "dynamic_batch", "", "int8_float16"]):
+        path = tmp_path / str(place) / "made.onnx"
+        path.parent.mkdir()
+        onnx_small.make(name, path) if name else path.write_bytes(b"no model")
+        several.append((Artifact(path=path, name="made"), None, None))
+    call, limits = QuantityCall(quantity="onnx_operator_total"), Limits(seconds=20)
+    values = grader.measurer.values(call, several, limits)
+    assert (len(values), len(asked)) == (2, 1)
+    assert values == [grader.measurer.value(call, file, None, limits) for file, _, _ in several[:2]]
+    assert len(asked) == 1
+
+
+def test_a_function_is_called_with_the_student_s_own_model(grade):
+    onnx_small.make("external_data", grade.folder / "own.onnx")
+    code = b"import onnx\ndef traffic(path):\n    return len(onnx.load(path).graph.initializer)\n"
+    verdict = grade(hw_DOT_py=code)["traffic"]
+    assert verdict.facts["got"] == "5"  # external data came along
+
+
+def test_a_misconception_is_recognised_on_the_student_s_own_model(grade):
+    onnx_small.make("external_data", grade.folder / "own.onnx")
+    verdict = grade(answers_DOT_yaml=b"task: {traffic: 3868}")["traffic"]
+    assert verdict.hint == "weights move too"
+
+
+def test_no_model_is_missing_and_two_wait_for_a_person(grade):
+    missing = grade(answers_DOT_yaml=b"task: {traffic: 1}")["traffic"]
+    assert reason(missing) == "no model was handed in; looked for own*.onnx"
+    onnx_small.make("int4", grade.folder / "own1.onnx")
+    onnx_small.make("int4", grade.folder / "own2.onnx")
+    verdict = grade()["traffic"]
+    assert (verdict.outcome, verdict.reason) == (Outcome.MANUAL, "2 files match own*.onnx: 'own1.onnx', 'own2.onnx'")
+
+
+def custom():
+    node = helper.make_node("Fused\x1b[2J", ["x"], ["y"], name="f", domain="com.acme")
+    infos = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, 3, 12, 12]) for name in "xy"]
+    return helper.make_model(helper.make_graph([node], "g", infos[:1], infos[1:])).SerializeToString()
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"not a model", "'own.onnx': this is not an ONNX model"),
+        (b"\x3a\xff\xff\x07abc", "'own.onnx': the file is truncated or damaged"),
+        (custom(), r"of the domain 'com.acme', which ONNX does not define"),
+    ],
+)
+def test_what_is_wrong_with_a_student_s_file_is_the_student_s(grade, content, words):
+    verdict = grade(own_DOT_onnx=content, answers_DOT_yaml=b"task: {traffic: 1}")["traffic"]
+    assert verdict.outcome is Outcome.INCORRECT
+    assert words in verdict.reason
+    assert "\x1b" not in verdict.reason
+
+
+def test_a_file_that_a_student_made_is_measured(grade):
+    onnx_small.make("int4", grade.folder / "made.onnx")
+    verdicts = grade()
+    assert verdicts["macs"].reason == "got 100, which is 50 % less than expected"
+    assert verdicts["counts"].outcome is Outcome.CORRECT
+    assert verdicts["same"].outcome is Outcome.MISSING  # there is no own model to compare it with
+    onnx_small.make("int4", grade.folder / "own.onnx")
+    assert grade()["same"].outcome is Outcome.CORRECT
+
+
+def test_a_made_file_that_is_no_model_says_so(grade):
+    verdict = grade(made_DOT_onnx=b"<html>")["macs"]
+    assert verdict.outcome is Outcome.INCORRECT
+    assert "'made.onnx': this is not an ONNX model: it is a web page" in verdict.reason
+
+
+def test_a_small_weight_outside_the_file_still_shapes_a_reshape(grader, tmp_path):
+    shape = numpy_helper.from_array(np.array([0, -1], dtype=np.int64), "wanted")
+    infos = [helper.make_tensor_value_info("x", TensorProto.FLOAT, [2, 3, 4]), onnx.ValueInfoProto(name="y")]
+    graph = helper.make_graph([helper.make_node("Reshape", ["x", "wanted"], ["y"])], "g", infos[:1], infos[1:], [shape])
+    path = tmp_path / "m.onnx"
+    onnx.save(helper.make_model(graph), path, save_as_external_data=True, location="m.data", size_threshold=0)
+    assert not onnx.load(path, load_external_data=False).graph.initializer[0].raw_data
+    quantities = course.find().quantities
+    entry = quantities.get("onnx_activation_bytes")
+    done = grader.runner.inspect(
+        InspectRequest(file=entry.file, function=entry.name, artifact=path, beside=beside(path))
+    )
+    assert (done.status, done.value) == ("returned", 96)
+
+
+def test_large_external_data_is_no_way_out_of_the_folder(tmp_path, grader):
+    weight = numpy_helper.from_array(np.ones((1200, 1200), dtype=np.float32), "w")  # more than a jail copies
+    infos = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [2, 1200]) for name in "xy"]
+    graph = helper.make_graph([helper.make_node("MatMul", ["x", "w"], ["y"])], "g", infos[:1], infos[1:], [weight])
+    path = tmp_path / "m.onnx"
+    onnx.save(helper.make_model(graph), path, save_as_external_data=True, location="m.data", size_threshold=0)
+    entry = course.find().quantities.get("onnx_macs")
+    request = InspectRequest(
+        file=entry.file, function=entry.name, artifact=path, beside={"m.data": tmp_path / "m.data"}
+    )
+    done = grader.runner.inspect(request)
+    assert (done.status, done.value) == ("returned", 2 * 1200 * 1200), done.reason

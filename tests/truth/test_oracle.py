@@ -1,0 +1,302 @@
+"""The oracle on small quantities of its own, which need no torch."""
+
+import hashlib
+import json
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+from labgrade.core.errors import FaultError
+from labgrade.core.task import InputSpec, QuantityCall, SubjectSpec
+from labgrade.spec import registry
+from labgrade.truth.oracle import Oracle
+
+pytestmark = pytest.mark.slow
+
+SOURCE = """
+import os
+import numpy as np
+
+def size(subject, *, times: int = 1) -> int:
+    print("noise on stdout")
+    return subject.shape[0] * times
+
+def broken(subject):
+    raise ZeroDivisionError("by zero")
+
+def dies(subject):
+    os.write(2, b"first\\nlast words\\n")
+    os._exit(7)
+
+def arrays(subject):
+    return {"a.b": np.arange(6, dtype=np.float32).reshape(2, 3), "c": np.zeros(1, np.int64)}
+
+def nothing(subject):
+    return 0
+
+def waits(subject):
+    __import__("time").sleep(1)
+    return "late"
+
+def breaks_off(subject):
+    os.write(max(int(name) for name in os.listdir("/proc/self/fd") if name.isdigit() and pipe(name)), b'{"value": 1')
+    os._exit(7)
+
+def pipe(name):
+    try:
+        return os.readlink("/proc/self/fd/" + name).startswith("pipe:")
+    except OSError:
+        return False
+"""
+SUBJECT = SubjectSpec(model="torchvision/alexnet", input=InputSpec(shape=(3, 4)))
+
+
+@pytest.fixture
+def folder(tmp_path):
+    source = tmp_path / "reference"
+    source.mkdir()
+    (source / "own.py").write_text(SOURCE)
+    return tmp_path
+
+
+def oracle(folder):
+    return Oracle(registry.read("quantity", (folder / "reference",)), folder / "cache")
+
+
+def ask(folder, name, subject=SUBJECT, **parameters):
+    with oracle(folder) as own:
+        return own.value(QuantityCall(quantity=name, parameters=parameters), subject), own.computed
+
+
+def test_a_value_is_computed_once_and_then_remembered(folder):
+    assert ask(folder, "size", times=5) == (15, 1)
+    assert ask(folder, "size", times=5) == (15, 0)
+
+
+def test_several_threads_each_get_their_own_value(folder):
+    with oracle(folder) as own, ThreadPoolExecutor(8) as pool:
+        calls = [QuantityCall(quantity="size", parameters={"times": times}) for times in range(60)]
+        assert list(pool.map(lambda call: own.value(call, SUBJECT), calls)) == [3 * times for times in range(60)]
+        assert own.computed == 60
+
+
+def test_a_value_of_zero_is_remembered_too(folder):
+    assert ask(folder, "nothing") == (0, 1)
+    assert ask(folder, "nothing") == (0, 0)
+
+
+def test_parameters_subject_and_source_are_the_key(folder):
+    ask(folder, "size")
+    assert ask(folder, "size", times=2) == (6, 1)
+    assert ask(folder, "size", SubjectSpec(model=SUBJECT.model, input=InputSpec(shape=(7,)))) == (7, 1)
+    assert ask(folder, "size", SubjectSpec(model=SUBJECT.model, input=SUBJECT.input, seed=1))[1] == 1
+    assert ask(folder, "size", SubjectSpec(model=SUBJECT.model, input=InputSpec(shape=(3, 4), seed=1)))[1] == 1
+    path = folder / "reference" / "own.py"
+    path.write_text(SOURCE.replace("* times", "* times + 1"))
+    assert ask(folder, "size") == (4, 1)
+
+
+def test_the_library_versions_are_part_of_the_key(folder):
+    first, second = oracle(folder), oracle(folder)
+    second._versions["torch"] = "0.0"
+    call = QuantityCall(quantity="size")
+    assert first._key(call, SUBJECT) != second._key(call, SUBJECT)
+
+
+def test_arrays_come_back_as_they_were(folder):
+    for computed in (1, 0):
+        value, times = ask(folder, "arrays")
+        assert times == computed
+        assert sorted(value) == ["a.b", "c"]
+        assert value["a.b"].dtype == np.float32
+        np.testing.assert_array_equal(value["a.b"], np.arange(6).reshape(2, 3))
+
+
+def test_a_damaged_memory_is_computed_again(folder):
+    ask(folder, "arrays")
+    ask(folder, "size")
+    for path in (folder / "cache").glob("**/*.*"):
+        path.write_bytes(b"{")
+    assert ask(folder, "size") == (3, 1)
+    assert ask(folder, "arrays")[1] == 1
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        b"[]",
+        b"7",
+        b"",
+        b"{}",
+        b"\xff",
+        b'{"value": "x"}',
+        b'{"value": 4, "digest": "x"}',
+        b'{"value": 4, "digest": 7}',
+        b'{"arrays": true}',
+        b'{"arrays": "x"}',
+        b"[" * 100_000,
+    ],
+)
+@pytest.mark.parametrize("name", ["size", "arrays"])
+def test_whatever_is_damaged_is_computed_again(folder, name, damage):
+    first, _ = ask(folder, name)
+    for path in (folder / "cache").glob("**/*.json"):
+        path.write_bytes(damage)
+    again, computed = ask(folder, name)
+    assert computed == 1
+    assert repr(again) == repr(first)
+    assert ask(folder, name)[1] == 0
+
+
+def test_arrays_that_are_cut_or_changed_are_computed_again(folder):
+    ask(folder, "arrays")
+    (path,) = (folder / "cache").glob("**/*.npz")
+    whole = path.read_bytes()
+    for damaged in (whole[:-40], whole[:100], b"", whole.replace(b"\x80?", b"\x81?")):
+        assert damaged != whole
+        path.write_bytes(damaged)
+        assert ask(folder, "arrays")[1] == 1
+        assert path.read_bytes() == whole
+
+
+def poison(folder, value):
+    """What a student's code without a jail can do: write an entry that looks as ours do."""
+    for path in (folder / "cache").glob("**/*.json"):
+        path.write_text(json.dumps({"value": value, "digest": hashlib.sha256(json.dumps(value).encode()).hexdigest()}))
+
+
+SIZE = QuantityCall(quantity="size")
+
+
+def test_what_is_written_over_an_entry_after_it_was_recalled_has_no_effect(folder):
+    ask(folder, "size")
+    with oracle(folder) as own:
+        own.memory.watch()
+        own.recall([(SIZE, SUBJECT), (QuantityCall(quantity="size", parameters={"times": 2}), SUBJECT)])
+        poison(folder, 42)
+        assert own.value(SIZE, SUBJECT) == 3
+        (entry,) = (folder / "cache").glob("**/*.json")
+        twice = QuantityCall(quantity="size", parameters={"times": 2})
+        assert (own.value(twice, SUBJECT), own.computed) == (6, 1)
+        poison(folder, 42)
+        assert own.value(twice, SUBJECT) == 6
+        assert len(own.memory.discard_changes(own.memory.written)) == 2
+        assert not entry.exists()
+    assert ask(folder, "size") == (3, 1)
+
+
+def test_an_entry_that_was_not_there_in_the_beginning_is_not_believed_later(folder):
+    with oracle(folder) as own:
+        own.recall([(SIZE, SUBJECT)])
+        path = own.memory._path(own._key(SIZE, SUBJECT), ".json")
+        path.parent.mkdir(parents=True)
+        path.write_text(json.dumps({"value": 42, "digest": hashlib.sha256(b"42").hexdigest()}))
+        assert (own.value(SIZE, SUBJECT), own.computed) == (3, 1)
+    assert ask(folder, "size") == (3, 0)
+
+
+def test_in_the_end_only_what_others_changed_is_deleted(folder):
+    ask(folder, "size")
+    ask(folder, "arrays")
+    kept = {path.name for path in (folder / "cache").glob("**/*.*")}
+    with oracle(folder) as own:
+        own.memory.watch()
+        own.recall([])
+        own.value(QuantityCall(quantity="nothing"), SUBJECT)
+        (folder / "cache/expected/zz").mkdir()
+        (folder / "cache/expected/zz/more.json").write_text("{}")
+        (folder / "cache/expected/link").symlink_to(folder / "reference")
+        assert sorted(own.memory.discard_changes(own.memory.written)) == ["link", "zz/more.json"]
+    after = {path.name for path in (folder / "cache").glob("**/*.*")}
+    assert kept < after
+    assert len(after) == len(kept) + 1
+    assert (folder / "reference/own.py").exists()
+
+
+def test_without_a_watch_nothing_is_deleted(folder):
+    ask(folder, "size")
+    with oracle(folder) as own:
+        poison(folder, 42)
+        assert own.memory.discard_changes({}) == []
+        assert own.value(SIZE, SUBJECT) == 42  # the very attack, where nothing was recalled before
+
+
+def test_a_memory_that_cannot_be_written_costs_only_time(folder):
+    (folder / "cache").write_text("a file where the folder should be")
+    assert ask(folder, "size") == (3, 1)
+
+
+def test_a_quantity_that_raises_is_a_fault_with_its_place(folder):
+    with pytest.raises(FaultError) as caught:
+        ask(folder, "broken")
+    message = str(caught.value)
+    assert "the quantity 'broken' failed on 'torchvision/alexnet': ZeroDivisionError: by zero" in message
+    assert f"{folder}/reference/own.py:10" in message
+
+
+def test_a_worker_that_dies_is_a_fault_and_the_next_value_is_computed(folder):
+    with oracle(folder) as own:
+        with pytest.raises(FaultError, match="ended with code 7 while computing 'dies': last words"):
+            own.value(QuantityCall(quantity="dies"), SUBJECT)
+        assert own.value(QuantityCall(quantity="size"), SUBJECT) == 3
+
+
+def test_a_worker_that_is_killed_while_it_waits_is_started_again(folder):
+    with oracle(folder) as own:
+        assert own.value(QuantityCall(quantity="size"), SUBJECT) == 3
+        own._worker.kill()
+        own._worker.wait()
+        assert own.value(QuantityCall(quantity="size", parameters={"times": 2}), SUBJECT) == 6
+
+
+def test_a_worker_that_ends_before_it_has_read_is_a_fault_and_the_next_value_is_computed(folder, monkeypatch):
+    with oracle(folder) as own:
+        own.begin()
+        own._worker.kill()
+        own._worker.wait()
+        with monkeypatch.context() as patched:
+            patched.setattr(own, "_start", lambda worker=own._worker: worker)
+            with pytest.raises(FaultError, match="ended with code -9 while computing 'size'"):
+                own.value(QuantityCall(quantity="size"), SUBJECT)
+        assert own.value(QuantityCall(quantity="size"), SUBJECT) == 3
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the quantity finds its pipe in /proc")
+def test_half_an_answer_is_a_fault(folder):
+    with oracle(folder) as own:
+        with pytest.raises(FaultError, match="ended with code 7 while computing 'breaks_off'"):
+            own.value(QuantityCall(quantity="breaks_off"), SUBJECT)
+        assert own.value(QuantityCall(quantity="size"), SUBJECT) == 3
+
+
+def test_who_stops_waiting_for_an_answer_leaves_it_to_nobody(folder):
+    with oracle(folder) as own:
+        own.value(QuantityCall(quantity="size"), SUBJECT)
+        own._worker.stdout = Interrupted(own._worker.stdout)
+        with pytest.raises(KeyboardInterrupt):
+            own.value(QuantityCall(quantity="waits"), SUBJECT)
+        assert own.value(QuantityCall(quantity="size", parameters={"times": 2}), SUBJECT) == 6
+    assert ask(folder, "size", times=2) == (6, 0)
+
+
+class Interrupted:
+    """A stream at whose first line Ctrl-C comes."""
+
+    def __init__(self, stream):
+        self._stream = stream
+        self._came = False
+        self.close = stream.close
+
+    def readline(self):
+        if self._came:
+            return self._stream.readline()
+        self._came = True
+        raise KeyboardInterrupt
+
+
+def test_what_is_remembered_is_plain_json(folder):
+    ask(folder, "size")
+    (path,) = (folder / "cache").glob("**/*.json")
+    assert json.loads(path.read_text()) == {"value": 3, "digest": hashlib.sha256(b"3").hexdigest()}
