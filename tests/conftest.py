@@ -1,4 +1,13 @@
-"""How the tests are shared among workers: a file stays with one, and the files with slow tests come first."""
+"""How the tests are shared among workers (a file stays with one, the files with slow tests come first) and drawn."""
+
+import os
+
+from hypothesis import settings
+
+# The same examples each time, so that a change alone turns a test red; `make soak` draws new ones. A slow machine is no
+# failure, so that no example has a deadline.
+settings.register_profile("steady", derandomize="LABGRADE_SOAK" not in os.environ, deadline=None)
+settings.load_profile("steady")
 
 
 def pytest_configure(config):

@@ -160,7 +160,7 @@ def test_a_subject_is_built_once_for_all_graders(runner, tmp_path):
         assert fork_server._is_there(line), "who used it did not end it"
     before = len(family(os.getpid()))
     assert call(runner, tmp_path / "third", COUNTS).value == 4
-    assert len(family(os.getpid())) <= before
+    assert _wait_for(lambda: len(family(os.getpid())) <= before), "the job and its keeper are gone"
 
 
 def test_what_is_ready_for_others_is_bounded_by_its_weights(runner, tmp_path, monkeypatch):
