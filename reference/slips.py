@@ -1,32 +1,149 @@
 """Wrong values on purpose, so that a wrong answer can be recognised and explained. None of these is ever right.
 
-Each says how the value comes about. One that a model gives no occasion for raises ValueError.
+`<quantity>_slips` gives what each slip of a library makes of a quantity, and what products of slips make of it; the
+others are such values under a name of their own, for specs. One that a model gives no occasion for raises ValueError.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from torch import nn
 
 from ._counting.calls import chosen
-from ._counting.engine import analyse
 from ._counting.values import run
-from ._counting.wrong import AsIf, same_as_zero, square, without_ceil_mode, without_dilation
+from ._counting.wrong import AsIf, without_ceil_mode
+from ._slips import counts, held, tables
+from ._slips.compose import Wanted, answered, plain
+from ._slips.kinds import kinds
 from .layers import layer_shapes, module_output_shapes, module_outputs
 from .macs import macs, macs_by_layer, macs_by_type
-from .state import buffers, parameters, weight_bytes
+from .state import buffers, parameters
 
 if TYPE_CHECKING:
     import torch
 
     from ._counting.engine import Subject
+    from ._slips.compose import Composition
 
-_MIB, _MB = 2**20, 10**6
-_MULTIPLYING = [f"Conv{kind}{n}d" for kind in ("", "Transpose") for n in (1, 2, 3)] + ["Linear"]
 _NORMS = (nn.modules.batchnorm._BatchNorm, nn.LayerNorm, nn.GroupNorm)  # noqa: SLF001 - has no public name
 _ACTIVATIONS = ("ReLU", "ReLU6", "GELU", "SiLU", "Hardswish", "LeakyReLU", "ELU", "Sigmoid", "Hardsigmoid")
+
+
+# ---- all slips of a quantity, and their products -----------------------------------------------------------------
+
+
+def parameters_slips(
+    subject: Subject,
+    *,
+    which: Literal["all", "trainable", "frozen"] = "all",
+    most: int = 1,
+    among: list[str] | None = None,
+    between: list[str] | None = None,
+) -> dict[str, Any]:
+    """What slips make of `parameters`."""
+    return _totals(held.composition(subject, which=which), Wanted(most=most, among=among, between=between))
+
+
+def weight_bytes_slips(
+    subject: Subject,
+    *,
+    buffers: bool = False,
+    most: int = 1,
+    among: list[str] | None = None,
+    between: list[str] | None = None,
+) -> dict[str, Any]:
+    """What slips make of `weight_bytes`."""
+    found = held.composition(subject, as_bytes=True, buffers=buffers)
+    return _totals(found, Wanted(most=most, among=among, between=between))
+
+
+def macs_slips(
+    subject: Subject,
+    *,
+    layers: list[str] | None = None,
+    bias: bool = False,
+    per: Literal["batch", "sample"] = "batch",
+    most: int = 1,
+    among: list[str] | None = None,
+    between: list[str] | None = None,
+) -> dict[str, Any]:
+    """What slips make of `macs`."""
+    found = counts.composition(subject, counts.by_layer, layers=layers, bias=bias, per_sample=per == "sample")
+    return _totals(found, Wanted(most=most, among=among, between=between))
+
+
+def macs_by_layer_slips(
+    subject: Subject,
+    *,
+    layers: list[str] | None = None,
+    bias: bool = False,
+    most: int = 1,
+    among: list[str] | None = None,
+) -> dict[str, Any]:
+    """What slips make of `macs_by_layer`; `kinds` says what is out of the ordinary about each layer."""
+    found = counts.composition(subject, counts.by_layer, layers=layers, bias=bias)
+    values = (
+        (names, [{"layer": layer, "macs": count} for layer, count in rows.items()])
+        for names, rows in found.tables(Wanted(most=most, among=among))
+    )
+    return {**answered(found.library, values), "kinds": kinds(found.parts(()) or ())}
+
+
+def macs_by_type_slips(
+    subject: Subject,
+    *,
+    layers: list[str] | None = None,
+    bias: bool = False,
+    most: int = 1,
+    among: list[str] | None = None,
+) -> dict[str, Any]:
+    """What slips make of `macs_by_type`."""
+    found = counts.composition(subject, lambda _, operation: operation.call.type, layers=layers, bias=bias)
+    return answered(found.library, found.tables(Wanted(most=most, among=among)))
+
+
+def layer_shapes_slips(subject: Subject, *, most: int = 1, among: list[str] | None = None) -> dict[str, Any]:
+    """What slips make of `layer_shapes`."""
+    found = tables.composition(subject, tables.with_held(layer_shapes), tables.LAYERS)
+    return answered(found.library, tables.tables(found, Wanted(most=most, among=among)))
+
+
+def module_output_shapes_slips(
+    subject: Subject, *, layers: list[str], most: int = 1, among: list[str] | None = None
+) -> dict[str, Any]:
+    """What slips make of `module_output_shapes`."""
+    found = _output_shapes(subject, layers)
+    return answered(found.library, tables.tables(found, Wanted(most=most, among=among)))
+
+
+def _output_shapes(subject: Subject, layers: list[str]) -> Composition:
+    return tables.composition(subject, lambda of: module_output_shapes(of, layers=layers), tables.SHAPES)
+
+
+def _totals(found: Composition, wanted: Wanted) -> dict[str, Any]:
+    return answered(found.library, found.totals(wanted))
+
+
+def _one(found: Composition, slip: str) -> int | float:
+    """The value that one slip makes.
+
+    Raises:
+        ValueError: the subject gives no occasion for it.
+    """
+    for _, total in found.totals(Wanted(among=[slip])):
+        return plain(total)
+    found.changed((slip,))  # says why
+    message = f"there is no occasion for the slip '{slip}'"
+    raise ValueError(message)
+
+
+def _rows(found: Composition, slip: str) -> list[dict[str, Any]]:
+    return next(rows for _, rows in tables.tables(found, Wanted(among=[slip])))
+
+
+# ---- parameters and bytes ----------------------------------------------------------------------------------------
 
 
 def parameters_with_auxiliary_heads(subject: Subject) -> int:
@@ -51,7 +168,7 @@ def parameters_trainable_only(subject: Subject) -> int:
 
     Comes of `if p.requires_grad` where all parameters are asked for; right by chance while nothing is frozen.
     """
-    return parameters(subject, which="trainable")
+    return int(_one(held.composition(subject), "frozen"))
 
 
 def weight_count_as_bytes(subject: Subject) -> int:
@@ -59,12 +176,12 @@ def weight_count_as_bytes(subject: Subject) -> int:
 
     Comes of leaving out the size of an element.
     """
-    return parameters(subject)
+    return int(_one(held.composition(subject, as_bytes=True), "elements"))
 
 
 def weight_bits(subject: Subject) -> int:
     """The bits of the parameters, given as bytes."""
-    return weight_bytes(subject) * 8
+    return int(_one(held.composition(subject, as_bytes=True), "bits"))
 
 
 def weight_bytes_at_eight(subject: Subject) -> int:
@@ -72,39 +189,30 @@ def weight_bytes_at_eight(subject: Subject) -> int:
 
     Comes of taking float32 for Python's float, which has eight bytes.
     """
-    return parameters(subject) * 8
+    return int(_one(held.composition(subject, as_bytes=True), "eight"))
 
 
 def weight_mib_as_mb(subject: Subject) -> float:
     """Mebibytes, printed as megabytes: bytes / 2**20, read as millions of bytes."""
-    return weight_bytes(subject) / _MIB * _MB
+    return _one(held.composition(subject, as_bytes=True), "mib_as_mb")
 
 
 def weight_mb_as_mib(subject: Subject) -> float:
     """Megabytes, printed as mebibytes: bytes / 10**6, read as units of 2**20 bytes."""
-    return weight_bytes(subject) / _MB * _MIB
+    return _one(held.composition(subject, as_bytes=True), "mb_as_mib")
+
+
+# ---- tables of layers --------------------------------------------------------------------------------------------
 
 
 def layer_shapes_batch_unknown(subject: Subject) -> list[dict[str, Any]]:
     """The layer table with -1 for the batch, as Keras and torchsummary print it."""
-    return _batch_unknown(layer_shapes(subject))
+    return _rows(tables.composition(subject, layer_shapes, tables.SHAPES), "batch_unknown")
 
 
 def layer_shapes_without_batch(subject: Subject) -> list[dict[str, Any]]:
     """The layer table with shapes that leave out the batch, the first dimension."""
-    return _without_batch(layer_shapes(subject))
-
-
-def layer_shapes_to_depth(subject: Subject, *, depth: int = 3) -> list[dict[str, Any]]:
-    """The layer table down to a depth: what lies deeper is missing, and its container stands for it.
-
-    Comes of torchinfo's `depth`, which is 3 unless it is set.
-    """
-    rows = [row for row in layer_shapes(subject) if _depth(row) <= depth]
-    for row in rows:
-        if _depth(row) == depth and row["output_shape"] is not None:
-            row["optional"], row["also_right"] = False, {}
-    return rows
+    return _rows(tables.composition(subject, layer_shapes, tables.SHAPES), "without_batch")
 
 
 def layer_shapes_once(subject: Subject) -> list[dict[str, Any]]:
@@ -112,12 +220,44 @@ def layer_shapes_once(subject: Subject) -> list[dict[str, Any]]:
 
     Comes of hooks that keep one row a module, or of walking over `named_modules()`.
     """
-    return [row for row in layer_shapes(subject) if "#" not in row["layer"]]
+    return _rows(tables.composition(subject, layer_shapes, tables.SHAPES), "once")
 
 
 def layer_shapes_without_ceil_mode(subject: Subject) -> list[dict[str, Any]]:
     """The layer table with every pool's size rounded down, where `ceil_mode=True` rounds up."""
-    return layer_shapes(AsIf(subject, without_ceil_mode))
+    return _rows(tables.composition(subject, layer_shapes, tables.SHAPES), "ceil_mode")
+
+
+def module_output_shapes_without_ceil_mode(subject: Subject, *, layers: list[str]) -> list[dict[str, Any]]:
+    """The output shapes of the sizes that come out when every pool rounds down."""
+    return _rows(
+        tables.composition(subject, lambda of: module_output_shapes(of, layers=layers), tables.SHAPES), "ceil_mode"
+    )
+
+
+def module_output_shapes_batch_unknown(subject: Subject, *, layers: list[str]) -> list[dict[str, Any]]:
+    """The output shapes with -1 or None for the batch, as Keras and torchsummary print it."""
+    return _rows(
+        tables.composition(subject, lambda of: module_output_shapes(of, layers=layers), tables.SHAPES), "batch_unknown"
+    )
+
+
+def module_output_shapes_without_batch(subject: Subject, *, layers: list[str]) -> list[dict[str, Any]]:
+    """The output shapes without the batch, the first dimension."""
+    return _rows(
+        tables.composition(subject, lambda of: module_output_shapes(of, layers=layers), tables.SHAPES), "without_batch"
+    )
+
+
+def layer_shapes_to_depth(subject: Subject, *, depth: int = 3) -> list[dict[str, Any]]:
+    """The layer table down to a depth: what lies deeper is missing, and its container stands for it.
+
+    Comes of torchinfo's `depth`, which is 3 unless it is set.
+    """
+    return tables.to_depth(depth)(layer_shapes(subject))
+
+
+# ---- MACs --------------------------------------------------------------------------------------------------------
 
 
 def macs_without_ceil_mode(subject: Subject, *, layers: list[str] | None = None, bias: bool = False) -> int:
@@ -125,7 +265,33 @@ def macs_without_ceil_mode(subject: Subject, *, layers: list[str] | None = None,
 
     Comes of computing output sizes by hand as floor((n + 2 p - k) / s) + 1.
     """
-    return macs(AsIf(subject, without_ceil_mode), layers=layers, bias=bias)
+    return int(_one(counts.composition(subject, counts.by_layer, layers=layers, bias=bias), "ceil_mode"))
+
+
+def macs_square_kernels(subject: Subject, *, layers: list[str] | None = None, bias: bool = False) -> int:
+    """The MACs with the first number of each kernel, stride and padding taken for both.
+
+    Comes of `kernel_size[0] * kernel_size[0]`: 1x7 becomes 1x1.
+    """
+    return int(_one(counts.composition(subject, counts.by_layer, layers=layers, bias=bias), "square"))
+
+
+def macs_ignoring_dilation(subject: Subject, *, layers: list[str] | None = None, bias: bool = False) -> int:
+    """The MACs of the sizes that come out when dilation is forgotten."""
+    return int(_one(counts.composition(subject, counts.by_layer, layers=layers, bias=bias), "dilation"))
+
+
+def macs_same_padding_as_zero(subject: Subject, *, layers: list[str] | None = None, bias: bool = False) -> int:
+    """The MACs of the sizes that come out when padding='same' is read as no padding."""
+    return int(_one(counts.composition(subject, counts.by_layer, layers=layers, bias=bias), "same_padding"))
+
+
+def macs_ignoring_groups(subject: Subject, *, layers: list[str] | None = None, bias: bool = False) -> int:
+    """The MACs with in_channels for in_channels / groups.
+
+    Comes of the formula for a dense convolution; a depthwise one is then counted as many times as it has channels.
+    """
+    return int(_one(counts.composition(subject, counts.by_layer, layers=layers, bias=bias), "groups"))
 
 
 def macs_by_layer_without_ceil_mode(
@@ -142,56 +308,12 @@ def macs_by_type_without_ceil_mode(
     return macs_by_type(AsIf(subject, without_ceil_mode), layers=layers, bias=bias)
 
 
-def module_output_shapes_without_ceil_mode(subject: Subject, *, layers: list[str]) -> list[dict[str, Any]]:
-    """The output shapes of the sizes that come out when every pool rounds down."""
-    return module_output_shapes(AsIf(subject, without_ceil_mode), layers=layers)
-
-
-def module_output_shapes_batch_unknown(subject: Subject, *, layers: list[str]) -> list[dict[str, Any]]:
-    """The output shapes with -1 or None for the batch, as Keras and torchsummary print it."""
-    return _batch_unknown(module_output_shapes(subject, layers=layers))
-
-
-def module_output_shapes_without_batch(subject: Subject, *, layers: list[str]) -> list[dict[str, Any]]:
-    """The output shapes without the batch, the first dimension."""
-    return _without_batch(module_output_shapes(subject, layers=layers))
-
-
-def macs_square_kernels(subject: Subject, *, layers: list[str] | None = None, bias: bool = False) -> int:
-    """The MACs with the first number of each kernel, stride and padding taken for both.
-
-    Comes of `kernel_size[0] * kernel_size[0]`: 1x7 becomes 1x1.
-    """
-    return macs(AsIf(subject, square), layers=layers, bias=bias)
-
-
-def macs_ignoring_dilation(subject: Subject, *, layers: list[str] | None = None, bias: bool = False) -> int:
-    """The MACs of the sizes that come out when dilation is forgotten."""
-    return macs(AsIf(subject, without_dilation), layers=layers, bias=bias)
-
-
-def macs_same_padding_as_zero(subject: Subject, *, layers: list[str] | None = None, bias: bool = False) -> int:
-    """The MACs of the sizes that come out when padding='same' is read as no padding."""
-    return macs(AsIf(subject, same_as_zero), layers=layers, bias=bias)
-
-
-def macs_ignoring_groups(subject: Subject, *, layers: list[str] | None = None, bias: bool = False) -> int:
-    """The MACs with in_channels for in_channels / groups.
-
-    Comes of the formula for a dense convolution; a depthwise one is then counted as many times as it has channels.
-    """
-    trace = analyse(subject)
-    wanted = chosen(trace.root, layers)
-    operations = [operation for operation in trace.operations if wanted(operation.call.module)]
-    return sum(o.macs * o.groups + (o.bias if bias else 0) for o in operations)
-
-
 def macs_modules_only(subject: Subject) -> int:
     """The MACs that convolution and linear modules do when they are called.
 
     Comes of counting with module hooks: products inside an attention, and functional calls, are no modules.
     """
-    return macs(subject, layers=_MULTIPLYING)
+    return macs(subject, layers=list(counts.MULTIPLYING))
 
 
 def macs_divided_by_batch(subject: Subject, *, layers: list[str] | None = None) -> float:
@@ -202,6 +324,9 @@ def macs_divided_by_batch(subject: Subject, *, layers: list[str] | None = None) 
 def macs_times_batch(subject: Subject, *, layers: list[str] | None = None) -> int:
     """The MACs of the whole batch, multiplied by the batch size once more."""
     return macs(subject, layers=layers) * _batch(subject)
+
+
+# ---- tensors -----------------------------------------------------------------------------------------------------
 
 
 def module_outputs_after_norm(subject: Subject, *, layers: list[str]) -> dict[str, torch.Tensor]:
@@ -256,19 +381,6 @@ def _outputs_behind(subject: Subject, layers: list[str], *, activated: bool) -> 
     return {name: output.clone() for name, output in outputs.items()}
 
 
-def _depth(row: dict[str, Any]) -> int:
-    """How many modules there are around a row's; only the root has none."""
-    return 0 if "" in row["also_named"] else row["layer"].count(".") + 1
-
-
 def _batch(subject: Subject) -> int:
     _, x = subject.on_meta()
     return x.shape[0]
-
-
-def _batch_unknown(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return [row | {"output_shape": [-1, *row["output_shape"][1:]]} if row["output_shape"] else row for row in rows]
-
-
-def _without_batch(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return [row | {"output_shape": row["output_shape"][1:]} if row["output_shape"] else row for row in rows]

@@ -75,3 +75,42 @@ def square(module: nn.Module) -> None:
 def _fit(module: nn.Linear, args: tuple[Any, ...]) -> tuple[Any, ...]:
     x = args[0]
     return (x if x.shape[-1] == module.in_features else x.new_empty((*x.shape[:-1], module.in_features)),)
+
+
+def without_padding(module: nn.Module) -> None:
+    """Nothing is padded."""
+    if isinstance(module, _ConvNd | _MaxPoolNd | _AvgPoolNd) and module.padding != "same":
+        module.padding = (0,) * len(module.padding) if isinstance(module.padding, tuple) else 0
+
+
+def padding_once(module: nn.Module) -> None:
+    """A convolution is padded on one side of each dimension."""
+    if isinstance(module, _ConvNd) and isinstance(module.padding, tuple) and any(module.padding):
+        module.register_forward_pre_hook(_one_side(module.padding))
+        module.padding = (0,) * len(module.padding)
+
+
+def without_stride(module: nn.Module) -> None:
+    """A convolution stands at each position."""
+    if isinstance(module, _ConvNd):
+        module.stride = (1,) * len(module.stride)
+
+
+def without_pools(module: nn.Module) -> None:
+    """Pools keep the size."""
+    if isinstance(module, _AvgPoolNd | _MaxPoolNd | nn.AdaptiveAvgPool2d | nn.AdaptiveMaxPool2d):
+        module.forward = _as_it_is  # type: ignore[method-assign]
+
+
+def _as_it_is(x: torch.Tensor) -> torch.Tensor:
+    return x
+
+
+def _one_side(padding: tuple[int, ...]) -> Callable[[nn.Module, tuple[Any, ...]], tuple[Any, ...]]:
+    def grow(_: nn.Module, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        x = args[0]
+        dims = len(padding)
+        sizes = [size + p for size, p in zip(x.shape[-dims:], padding, strict=True)]
+        return (x.new_empty((*x.shape[:-dims], *sizes)),)
+
+    return grow

@@ -1,0 +1,293 @@
+"""Slips in counting what a model holds: parameters, buffers, and their bytes."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from torch import nn
+
+from .._counting.wrong import AsIf
+from .compose import (
+    BYTE_UNITS,
+    UNITS,
+    Composition,
+    Library,
+    Part,
+    Slip,
+    also,
+    first_left_out,
+    last_left_out,
+    ratio,
+    times,
+    without,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    import torch
+
+    from .._counting.engine import Subject
+
+_NORMS = (nn.modules.batchnorm._BatchNorm, nn.LayerNorm, nn.GroupNorm)  # noqa: SLF001 - has no public name
+_BUFFER, _COUNTER, _SHARED, _NO_BIAS = "buffer", "counter", "shared", "no bias"
+_HELD = ("", _SHARED)
+
+
+class Held:
+    """A tensor of a module: `depth` is the number of modules around it, the root aside."""
+
+    __slots__ = ("depth", "module", "name", "tensor")
+
+    def __init__(self, module: nn.Module, name: str, tensor: torch.Tensor, depth: int) -> None:
+        self.module: Any = module
+        self.name, self.tensor, self.depth = name, tensor, depth
+
+
+def composition(subject: Subject, *, which: str = "all", as_bytes: bool = False, buffers: bool = False) -> Composition:
+    """The tensors of a subject, and what slips make of them; a row a module."""
+
+    def make(changes: Sequence[Callable[[nn.Module], None]]) -> list[Part]:
+        changed: Any = subject
+        for change in changes:
+            changed = AsIf(changed, change)
+        module, _ = changed.on_meta()
+        return list(_parts(module, which, as_bytes=as_bytes, buffers=buffers))
+
+    return Composition(library=BYTES if as_bytes else LIBRARY, make=make)
+
+
+def _parts(root: nn.Module, which: str, *, as_bytes: bool, buffers: bool) -> Iterator[Part]:
+    wanted = {"all": (True, False), "trainable": (True,), "frozen": (False,)}[which]
+    seen: set[int] = set()
+    for path, module in root.named_modules():
+        depth = path.count(".") + 1 if path else 0
+        for name, tensor in module.named_parameters(recurse=False):
+            again, held = id(tensor) in seen, Held(module, name, tensor, depth)
+            seen.add(id(tensor))
+            count = tensor.nbytes if as_bytes else tensor.numel()
+            counted = tensor.requires_grad in wanted and not again
+            yield Part(row=path, count=count, source=held, kind=_SHARED if again else "", counted=counted)
+        for name, tensor in module.named_buffers(recurse=False):
+            kind = _BUFFER if tensor.is_floating_point() else _COUNTER
+            count = tensor.nbytes if as_bytes else tensor.numel()
+            yield Part(row=path, count=count, source=Held(module, name, tensor, depth), kind=kind, counted=buffers)
+        if getattr(module, "bias", 0) is None and hasattr(module, "weight"):
+            held = Held(module, "bias", module.weight, depth)
+            size = module.weight.element_size() if as_bytes else 1
+            yield Part(row=path, count=module.weight.shape[0] * size, source=held, kind=_NO_BIAS, counted=False)
+
+
+# ---- what a tensor is ---------------------------------------------------------------------------------------------
+
+
+def _is_bias(held: Held) -> bool:
+    return held.name.endswith("bias")
+
+
+def _is_kernel(held: Held) -> bool:
+    return isinstance(held.module, nn.modules.conv._ConvNd) and held.name == "weight"  # noqa: SLF001
+
+
+def _of_kernel(factor: Callable[[Held], int | Fraction]) -> Any:
+    return times(lambda held: factor(held) if _is_kernel(held) else 1)
+
+
+def _counted_if(test: Callable[[Held, bool], bool]) -> Any:
+    def change(parts: Sequence[Part]) -> list[Part]:
+        return [
+            Part(row=part.row, count=part.count, source=part.source, counted=test(part.source, part.counted))
+            if part.kind == ""
+            else part
+            for part in parts
+        ]
+
+    return change
+
+
+def _tensors(parts: Sequence[Part]) -> list[Part]:
+    return [Part(row=p.row, count=1, source=p.source, kind=p.kind, counted=p.counted) for p in parts]
+
+
+def _buffers(parts: Sequence[Part]) -> Any:
+    return also(_COUNTER)(also(_BUFFER)(parts))
+
+
+def _alone(test: Callable[[Held], bool]) -> Any:
+    return without(lambda held: not test(held))
+
+
+LIBRARY: Library = {
+    "biases": Slip(
+        of="left out",
+        change=without(_is_bias, _HELD),
+        says="Biases are left out. They are parameters, too: sum over parameters(), not over weights.",
+    ),
+    "vectors": Slip(
+        of="left out",
+        change=without(lambda held: held.tensor.dim() < 2, _HELD),  # noqa: PLR2004 - a vector has one dimension
+        says="Parameters of one dimension are left out: biases, and the weights of batch and layer norm. They are "
+        "parameters, too: sum over parameters().",
+    ),
+    "norms": Slip(
+        of="left out",
+        change=without(lambda held: isinstance(held.module, _NORMS), _HELD),
+        says="Batch and layer norm are left out. Their weights and biases are parameters, too.",
+    ),
+    "named_otherwise": Slip(
+        of="left out",
+        change=without(lambda held: held.name not in ("weight", "bias"), _HELD),
+        says="Parameters that are called neither weight nor bias are left out, such as in_proj_weight of an "
+        "attention. Sum "
+        "over parameters().",
+    ),
+    "not_in_leaves": Slip(
+        of="left out",
+        change=without(lambda held: any(True for _ in held.module.children()), _HELD),
+        says="Parameters that a module with children holds itself are left out. Sum over model.parameters().",
+    ),
+    "linear": Slip(
+        of="left out",
+        change=without(lambda held: isinstance(held.module, nn.Linear), _HELD),
+        says="Linear layers are left out. Their weights and biases are parameters, too.",
+    ),
+    "convolutions": Slip(
+        of="left out",
+        change=without(lambda held: isinstance(held.module, nn.modules.conv._ConvNd), _HELD),  # noqa: SLF001
+        says="Convolutions are left out. Their weights and biases are parameters, too.",
+    ),
+    "last_layer": Slip(
+        of="left out",
+        change=last_left_out,
+        says="The last layer with parameters is left out. Look at where your loop ends.",
+    ),
+    "first_layer": Slip(
+        of="left out",
+        change=first_left_out,
+        says="The first layer with parameters is left out. Look at where your loop begins.",
+    ),
+    "frozen": Slip(
+        of="which",
+        change=_counted_if(lambda held, counted: counted and held.tensor.requires_grad),
+        says="Only parameters that require a gradient are counted, where the task asks for all.",
+    ),
+    "all": Slip(
+        of="which",
+        change=_counted_if(lambda _held, _counted: True),
+        says="All parameters are counted. Trainable are those with requires_grad, non-trainable the others.",
+    ),
+    "swapped": Slip(
+        of="which",
+        change=_counted_if(lambda _, counted: not counted),
+        says="Trainable and non-trainable are swapped. Trainable are the parameters with requires_grad.",
+    ),
+    "shared": Slip(
+        of="extra",
+        change=also(_SHARED),
+        says="A parameter that two modules share is counted twice. model.parameters() gives it once.",
+    ),
+    "buffers": Slip(
+        of="extra",
+        change=_buffers,
+        says="Buffers are counted: the running statistics and counters of batch norm are state, not parameters. Sum "
+        "over "
+        "parameters(), not over state_dict().",
+    ),
+    "running_statistics": Slip(
+        of="extra",
+        change=also(_BUFFER),
+        says="The running statistics of batch norm are counted. They are buffers, which nothing trains: leave them "
+        "out.",
+    ),
+    "assumed_biases": Slip(
+        of="extra",
+        change=also(_NO_BIAS),
+        says="A bias is counted for layers that have none (bias=False). Look whether layer.bias is None.",
+    ),
+    "buffers_alone": Slip(
+        of="which",
+        change=lambda parts: _buffers([part for part in parts if part.kind in (_BUFFER, _COUNTER)]),
+        says="These are buffers, the running statistics and counters of batch norm. A non-trainable parameter is a "
+        "parameter with requires_grad=False.",
+    ),
+    "containers": Slip(
+        of="factor",
+        change=times(lambda held: max(held.depth, 1), _HELD),
+        says="What lies in a container is counted again for each container around it. Sum over model.parameters(), "
+        "or over "
+        "modules with parameters(recurse=False).",
+    ),
+    "containers_and_root": Slip(
+        of="factor",
+        change=times(lambda held: held.depth + 1, _HELD),
+        says="What lies in a container is counted again for each container around it, the model itself among them. "
+        "Sum over "
+        "model.parameters(), or over modules with parameters(recurse=False).",
+    ),
+    "direct": Slip(
+        of="left out",
+        change=without(lambda held: held.depth > 1, _HELD),
+        says="Only the model's own children are looked at; what lies deeper is left out. Use modules(), not "
+        "children().",
+    ),
+    "tensors": Slip(
+        of="factor",
+        change=_tensors,
+        says="Tensors are counted, not their elements. Add up numel().",
+    ),
+    "groups": Slip(
+        of="factor",
+        change=_of_kernel(lambda held: int(held.module.groups)),
+        says="Groups are ignored. A grouped convolution has in_channels / groups x out_channels kernels.",
+    ),
+    "square": Slip(
+        of="factor",
+        change=_of_kernel(lambda held: ratio([held.tensor.shape[2]] * 2, held.tensor.shape[2:4])),
+        says="Kernels are taken to be square. kernel_size has a height and a width, and they may differ.",
+    ),
+    "kernel_side": Slip(
+        of="factor",
+        change=_of_kernel(lambda held: ratio([1], held.tensor.shape[3:])),
+        says="Only one side of the kernel is counted. Multiply by its height and by its width.",
+    ),
+    "kernel": Slip(
+        of="factor",
+        change=_of_kernel(lambda held: ratio([1], held.tensor.shape[2:])),
+        says="The kernel's height and width are left out of a convolution's weights.",
+    ),
+    "in_channels": Slip(
+        of="factor",
+        change=_of_kernel(lambda held: Fraction(1, held.tensor.shape[1])),
+        says="The input channels are left out of a convolution's weights.",
+    ),
+    **UNITS,
+    "float32": Slip(
+        of="unit", change=lambda value: 4 * value, says="These are bytes. The task asks for the number of parameters."
+    ),
+}
+
+
+def _per_element(size: int) -> Any:
+    return times(lambda held: Fraction(size, held.tensor.element_size()), ("", _SHARED, _BUFFER, _COUNTER, _NO_BIAS))
+
+
+BYTES: Library = {
+    **{name: slip for name, slip in LIBRARY.items() if name not in ("tensors", "float32", *UNITS)},
+    "elements": Slip(
+        of="size of an element",
+        change=_per_element(1),
+        says="This is the number of parameters. Each takes four bytes in 32-bit floating point (element_size()).",
+    ),
+    "eight": Slip(
+        of="size of an element",
+        change=_per_element(8),
+        says="This is eight bytes an element, as for 64-bit floating point; these weights are 32-bit.",
+    ),
+    "two": Slip(
+        of="size of an element",
+        change=_per_element(2),
+        says="This is two bytes an element, as for 16-bit floating point; these weights are 32-bit.",
+    ),
+    **{name: unit for name, unit in BYTE_UNITS.items() if name not in ("twice", "half")},
+}

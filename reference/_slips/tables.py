@@ -1,0 +1,196 @@
+"""Slips in tables of layers: which rows there are, and what stands in their cells."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .._counting import wrong
+from .._counting.wrong import AsIf
+from .compose import Composition, Library, Names, Slip, Wanted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from torch import nn
+
+    from .._counting.engine import Subject
+
+Rows = list[dict[str, Any]]
+SHAPE = "output_shape"
+_ASIDE = ("biases", "buffers")  # what slips look at, and no table has
+
+
+def with_held(rows: Callable[[Any], Rows]) -> Callable[[Any], Rows]:
+    """The rows with what of each module's parameters are biases, and what its buffers hold."""
+
+    def found(subject: Subject) -> Rows:
+        module, _ = subject.on_meta()
+        inside = dict(module.named_modules())
+        return [row | _held(inside.get(row["layer"].partition("#")[0], module)) for row in rows(subject)]
+
+    return found
+
+
+def _held(module: nn.Module) -> dict[str, int]:
+    biases = sum(each.numel() for name, each in module.named_parameters() if name.endswith("bias"))
+    return {"biases": biases, "buffers": sum(each.numel() for each in module.buffers())}
+
+
+def composition(subject: Subject, rows: Callable[[Any], Rows], library: Library) -> Composition:
+    """The rows of a table, and what slips make of them."""
+
+    def make(changes: Sequence[Callable[[nn.Module], None]]) -> Any:
+        changed: Any = subject
+        for change in changes:
+            changed = AsIf(changed, change)
+        return rows(changed)
+
+    return Composition(library=library, make=make)
+
+
+def tables(found: Composition, wanted: Wanted) -> Iterator[tuple[Names, Rows]]:
+    """Each hypothesis with its rows."""
+    for names in wanted.sets(found.library):
+        ordered = tuple(sorted(names, key=lambda name: found.library[name].of != "size"))
+        rows: Any = found.parts(ordered)
+        if rows is not None:
+            yield names, [{key: value for key, value in row.items() if key not in _ASIDE} for row in rows]
+
+
+def shaped(change: Callable[[list[int]], list[int]]) -> Callable[[Rows], Rows]:
+    """Change the shape in each row that has one."""
+    return lambda rows: [row | {SHAPE: change(row[SHAPE])} if row[SHAPE] else row for row in rows]
+
+
+def depth(row: dict[str, Any]) -> int:
+    """How many modules there are around a row's; only the root has none."""
+    return 0 if "" in row["also_named"] else row["layer"].count(".") + 1
+
+
+def to_depth(most: int) -> Callable[[Rows], Rows]:
+    """Leave out what lies deeper; a container at the end stands for what is in it."""
+
+    def change(rows: Rows) -> Rows:
+        kept = [dict(row) for row in rows if depth(row) <= most]
+        for row in kept:
+            if depth(row) == most and row[SHAPE] is not None:
+                row["optional"], row["also_right"] = False, {}
+        return kept
+
+    return change
+
+
+def once(rows: Rows) -> Rows:
+    """Leave out the second and later calls of a module."""
+    return [row for row in rows if "#" not in row["layer"]]
+
+
+def _channels_last(shape: list[int]) -> list[int]:
+    return [shape[0], *shape[2:], shape[1]] if len(shape) > 2 else shape  # noqa: PLR2004 - batch and channels
+
+
+def _swapped(shape: list[int]) -> list[int]:
+    return [*shape[:2], *reversed(shape[2:])]
+
+
+def _batch_one(shape: list[int]) -> list[int]:
+    return [1, *shape[1:]]
+
+
+SHAPES: Library = {
+    "ceil_mode": Slip(
+        of="size",
+        change=wrong.without_ceil_mode,
+        says="Sizes are rounded down behind every pool, where ceil_mode=True rounds up. Take the rounding from each "
+        "pool's "
+        "ceil_mode, or read the size from a forward hook.",
+    ),
+    "dilation": Slip(
+        of="size",
+        change=wrong.without_dilation,
+        says="Dilation is ignored. A dilated kernel covers dilation * (kernel_size - 1) + 1 pixels; or read the size "
+        "from a "
+        "forward hook.",
+    ),
+    "padding": Slip(
+        of="size",
+        change=wrong.without_padding,
+        says="Padding is ignored. It adds 2 * padding to the size before the kernel is subtracted; or read the size "
+        "from a "
+        "forward hook.",
+    ),
+    "stride": Slip(
+        of="size",
+        change=wrong.without_stride,
+        says="The stride of convolutions is ignored. Divide by it, or read the size from a forward hook.",
+    ),
+    "same_padding": Slip(
+        of="size",
+        change=wrong.same_as_zero,
+        says="padding='same' is taken for no padding. It keeps the size of the input.",
+    ),
+    "batch_unknown": Slip(
+        of="batch",
+        change=shaped(lambda shape: [-1, *shape[1:]]),
+        says="The batch is given as -1 or None, as Keras and torchsummary print it. Give its size.",
+    ),
+    "without_batch": Slip(
+        of="batch",
+        change=shaped(lambda shape: shape[1:]),
+        says="Shapes are given without the batch, which is their first dimension. Give the whole shape.",
+    ),
+    "batch_one": Slip(
+        of="batch",
+        change=shaped(_batch_one),
+        says="The batch is 1 whatever the input is. Run the model on an input of the size that is given.",
+    ),
+    "channels_last": Slip(
+        of="order",
+        change=shaped(_channels_last),
+        says="Channels stand last. PyTorch has them second: batch, channels, height, width.",
+    ),
+    "sizes_swapped": Slip(
+        of="order",
+        change=shaped(_swapped),
+        says="Height and width are swapped. PyTorch has batch, channels, height, width.",
+    ),
+    "once": Slip(
+        of="rows",
+        change=once,
+        says="A module that is called several times is listed once. List each call: a dict keyed by the module or "
+        "its name "
+        "keeps only one.",
+    ),
+}
+
+
+def _parameters(change: Callable[[dict[str, Any]], int]) -> Callable[[Rows], Rows]:
+    return lambda rows: [row | {"parameters": change(row), "also_right": {}} for row in rows]
+
+
+LAYERS: Library = {
+    **SHAPES,
+    **{
+        f"depth_{most}": Slip(
+            of="rows",
+            change=to_depth(most),
+            says=f"The table ends at depth {most}; what lies deeper is missing. torchinfo has `depth=`: set it higher.",
+        )
+        for most in (1, 2, 3)
+    },
+    "no_parameters": Slip(
+        of="parameters",
+        change=_parameters(lambda _: 0),
+        says="Each row says 0 parameters. Add up p.numel() over the module's parameters().",
+    ),
+    "biases": Slip(
+        of="parameters",
+        change=_parameters(lambda row: row["parameters"] - row["biases"]),
+        says="Biases are left out of the rows. They are parameters, too: sum over module.parameters().",
+    ),
+    "buffers": Slip(
+        of="parameters",
+        change=_parameters(lambda row: row["parameters"] + row["buffers"]),
+        says="Buffers are counted in the rows: the running statistics of batch norm are state, not parameters.",
+    ),
+}
