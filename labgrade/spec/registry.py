@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from labgrade.core.task import Schema
 
+SLIPS = "_slips"  # beside `macs` stands `macs_slips`: what each slip makes of it, which is no value for a spec
 _SIMPLE: Mapping[str, Schema] = {
     "int": {"type": "integer"},
     "float": {"type": "number"},

@@ -34,6 +34,7 @@ from labgrade.core.task import (
 from labgrade.spec.kinds import ID, KINDS, SHAPE, TEXT
 from labgrade.spec.lab import DUE, LATE
 from labgrade.spec.language import properties, required
+from labgrade.spec.registry import SLIPS
 
 if TYPE_CHECKING:
     from labgrade.core.task import Schema
@@ -243,7 +244,7 @@ def _parameters(title: str, entries: Registry, name: str) -> Schema:
 
 
 def _quantity(entries: Registry) -> Schema:
-    names = sorted(entries.entries)
+    names = sorted(name for name in entries.entries if not name.endswith(SLIPS))
     return {
         **_object("a quantity", QuantityCall, quantity={"title": "quantity", "enum": list(names)}),
         "allOf": [
