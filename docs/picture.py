@@ -14,7 +14,7 @@ from rich.console import Console
 
 from labgrade.core import points
 from labgrade.core.results import Report
-from labgrade.reports import terminal
+from labgrade.reports import own_work
 from labgrade.run.grader import Grader
 from labgrade.spec import course, load
 from labgrade.submissions import find
@@ -32,7 +32,7 @@ def main() -> None:
         who = find.take(ROOT / "submissions" / "student42", "student42", Path(store))
         report = points.for_student(Report(submissions=(grader.grade(tasks, who),)))
     console = Console(record=True, width=80, file=io.StringIO(), force_terminal=True, highlight=False)
-    terminal.render(report, console=console, staff=False)
+    own_work.render(report, console=console)
     picture = console.export_svg(title=COMMAND)
     picture = re.sub(r"@font-face \{.*?\}\n", "", picture, flags=re.DOTALL)
     (ROOT / "docs" / "grade.svg").write_text(picture, encoding="utf-8")

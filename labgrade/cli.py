@@ -7,7 +7,6 @@ Exit codes: 0 all right, 1 something is not, 2 usage or a broken spec, 3 a fault
 
 from __future__ import annotations
 
-import argparse
 import errno
 import importlib
 import os
@@ -15,38 +14,65 @@ import sys
 
 from labgrade import __version__
 
+TYPE_CHECKING = False  # `typing` itself takes longer to import than all that `--help` needs
+if TYPE_CHECKING:
+    import argparse
+    from typing import NoReturn
+
 USAGE, FAULT = 2, 3
 _NOT_WRITTEN = {errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG}
-# Each command, the module of `labgrade.commands` whose `add_<command>` gives its arguments, and what it is for.
-_COMMANDS = (
-    ("check", "check", "check your own work: what is right, what is not, and why"),
-    ("grade", "grade", "grade a class into a results folder; goes on where it was interrupted"),
-    ("regrade", "grade", "grade again what changed since, and show before, after and why"),
-    ("explain", "explain", "the whole story of a verdict: answer, expected, judged how, on what, before"),
-    ("compute", "compute", "compute a quantity of a model: the ground truth"),
-    ("list", "list", "show the quantities, checkers, subjects or tasks that there are"),
-    ("doctor", "doctor", "try what this machine offers, and say what to do about what is missing"),
-    ("validate", "specs", "check specs: every finding at file:line:column"),
-    ("subject", "course", "write the ONNX file that a task is about"),
-    ("counterexample", "counterexample", "find the smallest network on which your function is wrong"),
-    ("export", "export", "make every format of a report, without grading again"),
-    ("picture", "picture", "draw an ONNX graph, a tiled one with its tile counts"),
-    ("init", "course", "make a course of your own: a folder that uses labgrade as it is installed"),
-    ("new", "new", "write a new task: asks a few questions"),
-    ("kit", "course", "make what students are given: public checks, subjects, templates"),
-    ("test", "test", "try every task by its own fixtures: what it lets through, what it notices"),
-    ("schema", "specs", "print the JSON Schema of a task, for editors"),
-    ("mark", "review", "mark what waits for a person: the text, the rubric, the points"),
-    ("override", "review", "decide about a check yourself; labgrade's verdict stays beside it"),
-    ("release", "review", "let students see their results, with all that people decided"),
-    ("standing", "review", "what still waits for a person"),
-    ("anonymous", "review", "show pseudonyms for names until results are released"),
+# By who needs them: each command, the module of `labgrade.commands` whose `add_<command>` gives its arguments, and
+# what it is for.
+_GROUPS = (
+    (
+        "your own work",
+        (
+            ("check", "check", "check your own work: what is right, what is not, and why"),
+            ("counterexample", "counterexample", "find the smallest network on which your function is wrong"),
+            ("compute", "compute", "compute a quantity of a model: the ground truth"),
+            ("subject", "course", "write the ONNX file that a task is about"),
+            ("picture", "picture", "draw an ONNX graph, a tiled one with its tile counts"),
+            ("list", "list", "show the quantities, checkers, subjects, models or tasks that there are"),
+            ("doctor", "doctor", "try what this machine offers, and say what to do about what is missing"),
+        ),
+    ),
+    (
+        "marking a class",
+        (
+            ("grade", "grade", "grade a class into a results folder; goes on where it was interrupted"),
+            ("regrade", "grade", "grade again what changed since, and show before, after and why"),
+            ("explain", "explain", "the whole story of a verdict: answer, expected, judged how, on what, before"),
+            ("standing", "review", "what still waits for a person"),
+            ("mark", "review", "mark what waits for a person: the text, the rubric, the points"),
+            ("override", "review", "decide about a check yourself; labgrade's verdict stays beside it"),
+            ("anonymous", "review", "show pseudonyms for names until results are released"),
+            ("release", "review", "let students see their results, with all that people decided"),
+            ("export", "export", "make every format of a report, without grading again"),
+        ),
+    ),
+    (
+        "writing tasks",
+        (
+            ("init", "course", "make a course of your own: a folder that uses labgrade as it is installed"),
+            ("new", "new", "write a new task: asks a few questions"),
+            ("validate", "specs", "check specs: every finding at file:line:column"),
+            ("test", "test", "try every task by its own fixtures: what it lets through, what it notices"),
+            ("kit", "course", "make what students are given: public checks, subjects, templates"),
+            ("schema", "specs", "print the JSON Schema of a task, for editors"),
+        ),
+    ),
 )
+_COMMANDS = tuple(command for _, commands in _GROUPS for command in commands)
+_WIDTH = max(len(name) for name, _, _ in _COMMANDS)
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one command and return its exit code."""
-    options = parsed(sys.argv[1:] if arguments is None else arguments)
+    try:
+        options = parsed(sys.argv[1:] if arguments is None else arguments)
+    except BrokenPipeError:  # `labgrade | head`
+        sys.stderr.close()
+        return 0
     from labgrade.core.errors import FaultError, SpecError, UsageError
 
     try:
@@ -78,22 +104,44 @@ def _complain(message: str) -> None:
     print(for_terminal(message), file=sys.stderr)  # noqa: T201
 
 
+def overview() -> str:
+    """What can be done, grouped by who does it."""
+    lines = ["usage: labgrade COMMAND ...; labgrade COMMAND --help says what it takes"]
+    for who, commands in _GROUPS:
+        lines += ["", f"{who}:", *(f"    {name:<{_WIDTH}}  {purpose}" for name, _, purpose in commands)]
+    return "\n".join([*lines, "", "labgrade --version prints the version."])
+
+
 def parsed(arguments: list[str]) -> argparse.Namespace:
     """The options of a command line; `run` is the function that does what the command is for.
 
     Raises:
         SystemExit: it asks for help or the version, or it is none that labgrade understands.
     """
-    parser = argparse.ArgumentParser(prog="labgrade", description="Grade deep-learning model-analysis labs.")
-    parser.add_argument("--version", action="version", version=f"labgrade {__version__}")
-    # With `prog`, argparse makes no formatter before there is something to format.
-    commands = parser.add_subparsers(required=True, metavar="COMMAND", prog="labgrade")
-    chosen = next((each for each in arguments if not each.startswith("-")), "")
-    for name, module, purpose in _COMMANDS:
-        command = commands.add_parser(name, help=purpose)
-        if name == chosen:
-            getattr(importlib.import_module(f"labgrade.commands.{module}"), f"add_{name}")(command)
-    return parser.parse_args(arguments)
+    name, *others = arguments or ["--help"]
+    if name in ("-h", "--help") or arguments == ["list"]:
+        print(overview(), flush=True)  # noqa: T201
+        sys.exit(0)
+    if name == "--version":
+        print(f"labgrade {__version__}")  # noqa: T201
+        sys.exit(0)
+    module = next((module for each, module, _ in _COMMANDS if each == name), None)
+    if module is None:
+        _refuse(name)
+    import argparse
+
+    parser = argparse.ArgumentParser(prog=f"labgrade {name}")
+    getattr(importlib.import_module(f"labgrade.commands.{module}"), f"add_{name}")(parser)
+    return parser.parse_args(others)
+
+
+def _refuse(name: str) -> NoReturn:
+    """End because of a word that is no command."""
+    from labgrade.core.errors import did_you_mean
+
+    near = did_you_mean(name, [each for each, _, _ in _COMMANDS]) or "; labgrade --help lists them"
+    _complain(f"usage: labgrade COMMAND ...\nlabgrade: there is no command '{name}'{near}")
+    sys.exit(USAGE)
 
 
 if __name__ == "__main__":

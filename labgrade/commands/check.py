@@ -80,10 +80,12 @@ def _said(check: list[Any]) -> str:
 
 def add_check(parser: argparse.ArgumentParser) -> None:
     """The arguments of `check`."""
-    parser.add_argument("path", type=Path, help="the folder with the work, or an archive of it (.zip, .tar.gz)")
+    said = "the folder with the work, or an archive of it (.zip, .tar.gz); this folder where none is named"
+    parser.add_argument("path", type=Path, nargs="?", default=Path(), help=said)
     parser.add_argument("--lab", help="only this lab")
     parser.add_argument("--course", type=Path, metavar="DIR", help="the course whose specs and code judge; trusted")
-    parser.add_argument("--task", action="append", metavar="ID", help="only this task (may be given again)")
+    parser.add_argument("--task", action="append", metavar="ID", help="only this task, or all that begin so: 2-1")
+    parser.add_argument("--all", action="store_true", help="print all that is known of each check")
     parser.add_argument("--json", metavar="FILE", help="write the report as JSON; `-` is stdout")
     parser.add_argument("--html", metavar="FILE", help="write the report as a page for a browser")
     parser.add_argument("--torch-home", type=Path, metavar="DIR", help=weights.HELP)
@@ -109,9 +111,11 @@ def check(options: argparse.Namespace) -> int:
     ):
         who = find.take(options.path, find.name_of(options.path), Path(store))
         graded = grader.grade(tasks, who)
-        notes = (*grader.runner.protection.lines, *_by_whose_specs(found, options))
+        # To say what protects starts a server that nothing else may need, and here the code is one's own.
+        asked = options.all or options.json or options.html
+        notes = (*(grader.runner.protection.lines if asked else ()), *_by_whose_specs(found, options))
         report = points.for_student(Report(submissions=(graded,), notes=notes))
-    _print(report, options.json)
+    _print(report, options.json, whole=options.all)
     if options.html:
         from labgrade.reports.html import student
 
@@ -140,16 +144,20 @@ def _public(task: Task) -> Task:
     return replace(task, checks=checks, points=sum((check.points for check in checks if not check.bonus), Fraction(0)))
 
 
-def _print(report: Report, target: str | None) -> None:
+def _print(report: Report, target: str | None, *, whole: bool) -> None:
     from rich.console import Console
 
     from labgrade.reports import json as as_json
-    from labgrade.reports import terminal
+    from labgrade.reports import own_work, terminal
 
     if target == "-":
         print(as_json.render(report))  # noqa: T201
         return
-    terminal.render(report, console=Console(highlight=False), staff=False)
+    console = Console(highlight=False)
+    if whole:
+        terminal.render(report, console=console, staff=False)
+    else:
+        own_work.render(report, console=console)
     if target:
         output.write(target, as_json.render(report))
 

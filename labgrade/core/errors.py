@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
@@ -13,6 +12,7 @@ T = TypeVar("T")
 
 # What a command exits with. NOT_RIGHT: something is wrong, is open, or was held back; FAULT: labgrade's own failure.
 OK, NOT_RIGHT, USAGE, FAULT = 0, 1, 2, 3
+_PART = 3  # characters from which a part of a name says which is meant
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -60,13 +60,21 @@ class FaultError(LabgradeError):
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """The tail of a message that offers the closest known word, or nothing.
+    """The tail of a message that offers the closest known word, or else the shortest with this one as its end or start.
 
     >>> did_you_mean("equals", ["equal", "close"])
     "; did you mean 'equal'?"
+    >>> did_you_mean("resnet18", ["micro/lenet", "torchvision/resnet18"])
+    "; did you mean 'torchvision/resnet18'?"
     """
-    close = difflib.get_close_matches(word, sorted(known), n=1, cutoff=0.6)
-    return f"; did you mean '{close[0]}'?" if close else ""
+    import difflib  # only where something is mistyped
+
+    names, said = sorted(known), word.lower()
+    parts = names if len(word) >= _PART else []
+    ends = [name for name in parts if name.lower().endswith((f"/{said}", f"-{said}"))]
+    starts = [name for name in parts if name.lower().rpartition("/")[2].startswith(said)]
+    close = ends or difflib.get_close_matches(word, names, n=1, cutoff=0.6) or starts
+    return f"; did you mean '{min(close, key=len)}'?" if close else ""
 
 
 def offer(word: str, known: Iterable[str], most: int = 8) -> str:

@@ -44,6 +44,7 @@ LONGEST_ADVICE = 240
 MOST_REMARKS = 5
 LONG_REASON = 60  # characters from which a reason is worth saying only once
 REPEATED = frozenset({Outcome.INCORRECT, Outcome.CRASHED})
+BROKEN = frozenset({Outcome.CRASHED, Outcome.TIMEOUT, Outcome.MEMORY, Outcome.OUTPUT, Outcome.FAULT})
 _NONE = Fraction(0)
 ORDINARY_FACTS = frozenset({"got", "expected", "off", "allowed"})
 
@@ -64,18 +65,7 @@ def render(report: Report, *, console: Console, staff: bool) -> None:
 
 def _submission(page: Page, submission: SubmissionReport, *, staff: bool) -> None:
     total = settled(submission)
-    page.blank()
-    page.line((submission.name, "bold"), right=(f"{_range(total)} points", "bold"))
-    page.rule()
-    if submission.members and submission.members != (submission.name,):
-        page.paragraph(", ".join(submission.members), indent=2, label="of: ")
-    if submission.handed_in:
-        by = f" ({submission.handed_in_by})" if submission.handed_in_by else ""
-        page.paragraph(f"{summary.moment(submission.handed_in)}{by}", indent=2, label="handed in: ")
-    for remark in submission.remarks[:MOST_REMARKS]:
-        page.paragraph(remark, indent=2, label="left out: ")
-    if len(submission.remarks) > MOST_REMARKS:
-        page.paragraph(f"and {len(submission.remarks) - MOST_REMARKS:,} more", indent=2, label="left out: ")
+    heading(page, submission)
     said: dict[str, tuple[str, str]] = {}
     alone, short = len(submission.tasks) == 1, False
     for task in submission.tasks:
@@ -87,20 +77,42 @@ def _submission(page: Page, submission: SubmissionReport, *, staff: bool) -> Non
         short = nothing is not None
     page.blank()
     page.rule()
-    _left(page, submission, Outcome.MISSING, "missing: ")
-    _left(page, submission, Outcome.MANUAL, "waits to be marked by a person: ")
-    _left(page, submission, Outcome.FAULT, "failed on our side, waits for a person: ")
+    left(page, submission, Outcome.MISSING, "missing: ")
+    left(page, submission, Outcome.MANUAL, "waits to be marked by a person: ")
+    left(page, submission, Outcome.FAULT, "failed on our side, waits for a person: ")
     if not staff:
         page.paragraph(_advice(submission, total), indent=0, label="do first: ")
+    total_line(page, submission)
+
+
+def total_line(page: Page, submission: SubmissionReport) -> None:
+    """What it comes to, after what late rules take."""
+    total = settled(submission)
     _deductions(page, submission, total)
-    page.line(("total", "bold"), right=(f"{_range(total)} points", "bold"))
+    page.line(("total", "bold"), right=(f"{spread(total)} points", "bold"))
+
+
+def heading(page: Page, submission: SubmissionReport) -> None:
+    """Whose report it is, what it comes to, and what was left out of the hand-in."""
+    page.blank()
+    page.line((submission.name, "bold"), right=(f"{spread(settled(submission))} points", "bold"))
+    page.rule()
+    if submission.members and submission.members != (submission.name,):
+        page.paragraph(", ".join(submission.members), indent=2, label="of: ")
+    if submission.handed_in:
+        by = f" ({submission.handed_in_by})" if submission.handed_in_by else ""
+        page.paragraph(f"{summary.moment(submission.handed_in)}{by}", indent=2, label="handed in: ")
+    for remark in submission.remarks[:MOST_REMARKS]:
+        page.paragraph(remark, indent=2, label="left out: ")
+    if len(submission.remarks) > MOST_REMARKS:
+        page.paragraph(f"and {len(submission.remarks) - MOST_REMARKS:,} more", indent=2, label="left out: ")
 
 
 def _deductions(page: Page, submission: SubmissionReport, total: Totals) -> None:
     """What was earned, and what late rules take of it."""
     if not submission.deductions:
         return
-    page.line(("earned", ""), right=(f"{_range(replace(total, deducted=_NONE, most_deducted=_NONE))} points", ""))
+    page.line(("earned", ""), right=(f"{spread(replace(total, deducted=_NONE, most_deducted=_NONE))} points", ""))
     for deduction in submission.deductions:
         page.line(
             ("late: ", "yellow"), (deduction.why, ""), right=(f"-{_points(deduction.points)} points", "yellow"), hang=6
@@ -109,10 +121,10 @@ def _deductions(page: Page, submission: SubmissionReport, total: Totals) -> None
 
 def _task(page: Page, task: TaskReport, *, staff: bool) -> None:
     page.blank()
-    page.line((f"{task.id}  ", "bold"), (task.title, ""), right=(_range(totals(task.checks)), "bold"), hang=4)
+    page.line((f"{task.id}  ", "bold"), (task.title, ""), right=(spread(totals(task.checks)), "bold"), hang=4)
     said: set[str] = set()
-    for check in _folded(task.checks):
-        _check(page, check, staff=staff, said=said)
+    for check in folded(task.checks):
+        check_lines(page, check, staff=staff, said=said)
 
 
 def _missing_task(page: Page, task: TaskReport, nothing: MissingTask, *, first: bool) -> None:
@@ -122,7 +134,7 @@ def _missing_task(page: Page, task: TaskReport, nothing: MissingTask, *, first: 
     kinds = " (bonus)" if all(check.bonus for check in task.checks) else ""
     symbol, _, style = LOOKS[Outcome.MISSING]
     page.line(
-        (f"{task.id}  ", "bold"), (task.title, ""), (kinds, "dim"), right=(_range(totals(task.checks)), "bold"), hang=4
+        (f"{task.id}  ", "bold"), (task.title, ""), (kinds, "dim"), right=(spread(totals(task.checks)), "bold"), hang=4
     )
     page.line((f"  {symbol} {Outcome.MISSING:<{WORD}}  ", style), (nothing.sentence, "dim"), hang=BODY)
 
@@ -143,7 +155,7 @@ def _said_once(task: TaskReport, said: dict[str, tuple[str, str]]) -> TaskReport
     return replace(task, checks=tuple(checks))
 
 
-def _folded(checks: Iterable[Graded]) -> Iterator[Graded]:
+def folded(checks: Iterable[Graded]) -> Iterator[Graded]:
     """The checks; neighbouring cases of one that say the same are on one line: `other-models[resnet18, vgg11]`."""
     for (name, *_), same in itertools.groupby(checks, _what_is_said):
         cases = list(same)
@@ -169,7 +181,7 @@ def _what_is_said(check: Graded) -> tuple[str, ...]:
     )
 
 
-def _check(page: Page, check: Graded, *, staff: bool, said: set[str]) -> None:
+def check_lines(page: Page, check: Graded, *, staff: bool, said: set[str]) -> None:
     """One check. `said`: the notes of this task that were shown before, and need not be again."""
     verdict = check.verdict
     symbol, plain, style = LOOKS[verdict.outcome]
@@ -216,12 +228,12 @@ def _facts(page: Page, verdict: Verdict) -> None:
             page.paragraph(fact, indent=BODY, label=f"{key}: ", style="dim")
 
 
-def _left(page: Page, submission: SubmissionReport, outcome: Outcome, label: str) -> None:
+def left(page: Page, submission: SubmissionReport, outcome: Outcome, label: str) -> None:
     """One line that names all checks with this outcome; a bonus that nobody handed in is not missed."""
     tasks = []
     for task in submission.tasks:
         left = [check for check in task.checks if check.verdict.outcome is outcome]
-        names = [check.id for check in _folded(left) if not (check.bonus and outcome is Outcome.MISSING)]
+        names = [check.id for check in folded(left) if not (check.bonus and outcome is Outcome.MISSING)]
         whole = outcome is Outcome.MISSING and missing_task(task) is not None
         if names:
             tasks.append(task.id if whole else f"{task.id} ({', '.join(names)})")
@@ -242,7 +254,7 @@ def _advice(submission: SubmissionReport, total: Totals) -> str:
     return f"{first.task.id} {names}, worth {worth} more" + (f": {said}" if said else "")
 
 
-def _range(total: Totals) -> str:
+def spread(total: Totals) -> str:
     """`86.4 / 100`, or `80 to 86.4 / 100` while something is pending."""
     low, high = _points(total.final), _points(total.final_at_most)
     return f"{low if low == high else f'{low} to {high}'} / {_points(total.points)}"

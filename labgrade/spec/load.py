@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -65,13 +66,24 @@ def lab_files(course: Course, lab: str) -> list[Path]:
 def chosen(course: Course, lab: str | None = None, names: Sequence[str] = ()) -> list[Path]:
     """The files of some tasks: of a lab where one is named, and of these names where there are any.
 
+    A name that is no task's stands for all that begin so: `2-1` for `2-1-1-parameters`, and not for `2-10-x`.
+
     Raises:
         UsageError: there is no such lab or task; the message offers the closest.
     """
     paths = lab_files(course, lab) if lab is not None else files(course.specs)
+    known = {path.stem: path for path in paths}
+    wanted: set[str] = set()
     for name in names:
-        look_up(name, {path.stem: path for path in paths}, "task")
-    return [path for path in paths if not names or path.stem in names]
+        wanted |= (
+            {name} & known.keys() or set(filter(partial(_begins, name), known)) or {look_up(name, known, "task").stem}
+        )
+    return [path for path in paths if not names or path.stem in wanted]
+
+
+def _begins(start: str, name: str) -> bool:
+    """Whether a name begins so, and not in the middle of a number."""
+    return bool(start) and name.startswith(start) and not name[len(start) - 1 : len(start) + 1].isdigit()
 
 
 def folder_findings(paths: Iterable[Path]) -> list[SpecFinding]:

@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from labgrade import cli
+from labgrade.core.errors import UsageError
+from labgrade.spec import course, load
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = """
@@ -59,9 +61,37 @@ def test_each_command_has_help(name, capsys):
     assert capsys.readouterr().out.startswith(f"usage: labgrade {name} [-h]")
 
 
-@pytest.mark.parametrize("arguments", [[], ["chek"], ["--wrong"], ["check"], ["--", "chek"]])
+@pytest.mark.parametrize("arguments", [[], ["list"], ["--help"]])
+def test_what_can_be_done_is_grouped_by_who_does_it(arguments, capsys):
+    with pytest.raises(SystemExit) as end:
+        cli.main(arguments)
+    assert end.value.code == 0
+    said = capsys.readouterr().out
+    places = [
+        said.index(text)
+        for text in ("your own work:", "check ", "marking a class:", " grade ", "writing tasks:", " new ")
+    ]
+    assert places == sorted(places)
+    assert "argparse" not in imported("--help")
+
+
+@pytest.mark.parametrize("arguments", [["chek"], ["--wrong"], ["compute"], ["--", "chek"]])
 def test_what_is_no_command_ends_with_2_and_the_usage(arguments, capsys):
     with pytest.raises(SystemExit) as end:
         cli.main(arguments)
     assert end.value.code == 2
     assert capsys.readouterr().err.startswith("usage: labgrade")
+
+
+def test_a_start_of_a_name_takes_all_that_begin_so_and_no_longer_number(tmp_path):
+    for name in ("2-1-1-a", "2-1-2-b", "2-10-c", "2-1"):
+        (tmp_path / "specs/lab").mkdir(parents=True, exist_ok=True)
+        (tmp_path / f"specs/lab/{name}.yaml").write_text("")
+    found = course.find(tmp_path)
+    assert [path.stem for path in load.chosen(found, None, ["2-1-"])] == ["2-1-1-a", "2-1-2-b"]
+    assert [path.stem for path in load.chosen(found, None, ["2-1"])] == ["2-1"]
+    (tmp_path / "specs/lab/2-1.yaml").unlink()
+    assert [path.stem for path in load.chosen(found, None, ["2-1", "2-10-c"])] == ["2-1-1-a", "2-1-2-b", "2-10-c"]
+    for name in ("2-1-3", ""):
+        with pytest.raises(UsageError, match="there is no task"):
+            load.chosen(found, None, [name])

@@ -1,0 +1,298 @@
+"""The report for a terminal of whoever checks their own work: what is wrong and worth most first, and on one screen.
+
+What is right takes a line each, what is missing a line a part of the lab; `terminal` prints everything.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections import defaultdict
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import partial
+from typing import TYPE_CHECKING, TypeAlias
+
+from rich.cells import cell_len, set_cell_size
+from rich.console import Console
+
+from labgrade.core.points import totals
+from labgrade.reports import summary, terminal
+from labgrade.reports.page import Page
+from labgrade.reports.summary import full_reason, hint, missing_task
+from labgrade.reports.terminal import BODY, BROKEN, LONG_REASON, LOOKS, WORD
+from labgrade.values import show
+from labgrade.verdict import Outcome
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from labgrade.core.results import Graded, Report, SubmissionReport, TaskReport
+
+    Place: TypeAlias = tuple[TaskReport, Graded]
+
+_LINES = 40  # of a report, where so many are enough
+_LEAST = 12  # lines for what is wrong, however much is right
+_MOST_NAMES = 6
+_MOST_NOTES = 3
+_NOT_WRONG = frozenset({Outcome.CORRECT, Outcome.MISSING, Outcome.SKIPPED, Outcome.MANUAL})
+_PART = re.compile(r"(?:[a-z]+-?)?\d+(?:-\d+)?(?=-|$)", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cause:
+    """Checks that are wrong for one reason: of any tasks where a text says so, else of one task."""
+
+    checks: tuple[Place, ...]
+
+    @property
+    def tasks(self) -> tuple[TaskReport, ...]:
+        """The tasks in which it shows."""
+        return tuple({(task.lab, task.id): task for task, _ in self.checks}.values())
+
+    @property
+    def points(self) -> Fraction:
+        """What it may cost: a bonus that is not there costs nothing."""
+        return sum((check.points - check.earned for _, check in self.checks if not check.bonus), Fraction(0))
+
+
+def render(report: Report, *, console: Console) -> None:
+    """Print the report of one's own work on about a screen."""
+    page = Page(console)
+    for note in report.notes:
+        page.paragraph(note, indent=0, label="note: ")
+    for submission in report.submissions:
+        tasks = submission.tasks
+        if len(tasks) == 1:
+            terminal.render(replace(report, notes=(), submissions=(submission,)), console=console, staff=False)
+        else:
+            _show(page, submission)
+
+
+def _show(page: Page, submission: SubmissionReport) -> None:
+    terminal.heading(page, submission)
+    found = causes(submission.tasks)
+    below = _height(page, lambda dry: _below(dry, submission, shortened=bool(found)))
+    room = max(_LEAST, _LINES - below - _height(page, lambda dry: terminal.heading(dry, submission)))
+    shortened = _wrong(page, found, room)
+    _below(page, submission, shortened=shortened)
+
+
+def causes(tasks: Sequence[TaskReport]) -> list[Cause]:
+    """Why checks are wrong, what costs most first, bonus checks last; what labgrade failed at is told, too."""
+    found: defaultdict[tuple[str, ...], list[Place]] = defaultdict(list)
+    for task in tasks:
+        for check in terminal.folded(task.checks):
+            if check.verdict.outcome not in _NOT_WRONG:
+                found[_key(task, check)].append((task, check))
+    order = [Cause(checks=tuple(sorted(each, key=_weight))) for each in _one_crash(found)]
+    return sorted(order, key=lambda cause: (all(check.bonus for _, check in cause.checks), -cause.points))
+
+
+def _weight(each: Place) -> tuple[bool, Fraction]:
+    return each[1].bonus, each[1].earned - each[1].points
+
+
+def _key(task: TaskReport, check: Graded) -> tuple[str, ...]:
+    verdict, kind = check.verdict, "bonus" if check.bonus else ""
+    reason = full_reason(verdict)
+    if verdict.outcome not in BROKEN and hint(verdict):
+        return (task.lab, task.id, kind, hint(verdict))
+    if verdict.outcome in BROKEN or len(reason) >= LONG_REASON:
+        return (verdict.outcome, reason)
+    return (task.lab, task.id, kind, "", check.id)
+
+
+def _one_crash(found: dict[tuple[str, ...], list[Place]]) -> list[list[Place]]:
+    """The causes, with a crash that a search came upon at that which showed it without one."""
+    crashes = [key for key in found if key[0] == Outcome.CRASHED]
+    for key in crashes:
+        first = found[key][0][1].verdict.reason
+        same = [other for other in crashes if other != key and other in found and first.endswith(f": {other[1]}")]
+        if same:
+            found[same[0]] += found.pop(key)
+    return list(found.values())
+
+
+def _wrong(page: Page, found: Sequence[Cause], room: int) -> bool:
+    """What is wrong: in full as far as there is room, then in a line each; whether any was shortened."""
+    shortened = False
+    last = ""
+    for number, cause in enumerate(found):
+        later = [each for each in found[number + 1 :] if each.points]
+        reserved = len(later) + (len(later) < len(found) - number - 1)
+        write, height = _fitting(page, cause, last, room - reserved)
+        if number == 0 or (height + reserved <= room and not shortened):
+            last = cause.tasks[-1].id if len(cause.tasks) == 1 else ""
+        elif room > 1 or number == len(found) - 1:
+            write, height, shortened = partial(_in_a_line, cause=cause), 1, True
+        else:
+            rest = sum((each.points for each in found[number:]), Fraction(0))
+            worth = f"worth {_points(rest)} points" if rest else "all of them bonus checks"
+            page.line((f"  and {len(found) - number} more, {worth}", "dim"))
+            return True
+        write(page)
+        room -= height
+    return shortened
+
+
+def _fitting(page: Page, cause: Cause, last: str, room: int) -> tuple[Callable[[Page], None], int]:
+    """How to write a cause, and in how many lines: where they are too many, its first check alone is told in full."""
+    whole = partial(_cause, cause=cause, last=last, whole=True)
+    height = _height(page, whole)
+    if height <= room:
+        return whole, height
+    short = partial(_cause, cause=cause, last=last, whole=False)
+    return short, _height(page, short)
+
+
+def _cause(page: Page, cause: Cause, last: str, *, whole: bool) -> None:
+    (task, first), *others = cause.checks
+    if len(cause.tasks) > 1 or (others and first.verdict.outcome in BROKEN):
+        _shared(page, cause)
+        return
+    if task.id != last:
+        page.blank()
+        points = terminal.spread(totals(task.checks))
+        page.line((f"{task.id}  ", "bold"), (task.title, ""), right=(points, "bold"), hang=4)
+    terminal.check_lines(page, first, staff=False, said=set())
+    if others and not whole:
+        _in_a_line(page, Cause(checks=tuple(others)))
+        return
+    for _, check in others:
+        short = replace(check.verdict, reason=summary.first_line(check.verdict)[0], lines=(), picture=(), notes=())
+        short = replace(short, hint="", suggestions=())
+        terminal.check_lines(page, replace(check, verdict=short, answer_from=""), staff=False, said=set())
+
+
+def _shared(page: Page, cause: Cause) -> None:
+    """One reason for several checks: it, and what depends on it."""
+    check = cause.checks[0][1]
+    page.blank()
+    names = sorted(task.id for task in cause.tasks)
+    more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+    lost = "no points are lost" if check.verdict.outcome is Outcome.FAULT else f"{_worth(cause.points)} on it"
+    page.line(_mark(page, check), (lost, "bold"))
+    page.paragraph(full_reason(check.verdict), indent=BODY)
+    page.paragraph(", ".join(names[:_MOST_NAMES]) + more, indent=BODY, label="in: ", style="dim")
+    if hint(check.verdict):
+        page.paragraph(hint(check.verdict), indent=BODY, label="hint: ")
+
+
+def _worth(points: Fraction) -> str:
+    return f"{_points(points)} {'point depends' if points == 1 else 'points depend'}"
+
+
+def _in_a_line(page: Page, cause: Cause) -> None:
+    """What is wrong, as much of it as a line holds."""
+    task, check = cause.checks[0]
+    names = ", ".join(each.id for each in cause.tasks)
+    if len(cause.tasks) == 1:
+        names = f"{task.id} {', '.join(each.id for _, each in cause.checks)}"
+    earned = sum((each.earned for _, each in cause.checks), Fraction(0))
+    right = f"{_points(earned)} / {_points(sum((each.points for _, each in cause.checks), Fraction(0)))}"
+    kind = " (bonus)" if check.bonus else ""
+    reason = summary.first_line(check.verdict)[0]
+    _clipped_line(page, _mark(page, check), f"{names}{kind}: {reason}", right)
+
+
+def _clipped_line(page: Page, mark: tuple[str, str], text: str, right: str) -> None:
+    shown = page.visible(text)
+    room = page.width - cell_len(mark[0]) - len(right) - 2
+    page.line(
+        mark,
+        (set_cell_size(shown, room - 3).rstrip() + "..." if cell_len(shown) > room else shown, ""),
+        right=(right, mark[1]),
+    )
+
+
+def _mark(page: Page, check: Graded) -> tuple[str, str]:
+    outcome = check.verdict.outcome
+    symbol, plain, style = LOOKS[outcome]
+    return f"  {symbol if page.can_show(symbol) else plain} {outcome:<{WORD}}  ", style
+
+
+def _below(page: Page, submission: SubmissionReport, *, shortened: bool) -> None:
+    """What is right, what is missing, what waits, and what it comes to."""
+    right = [task for task in submission.tasks if any(_is_right(check) for check in task.checks)]
+    if right:
+        page.blank()
+    for task in right:
+        _right(page, task)
+    notes = dict.fromkeys(note for task in right for check in task.checks for note in check.verdict.notes)
+    for note in list(notes)[:_MOST_NOTES]:
+        page.paragraph(note, indent=2, label="note: ")
+    part = _missing(page, submission)
+    page.blank()
+    page.rule()
+    began = [task for task in submission.tasks if missing_task(task) is None]
+    terminal.left(page, replace(submission, tasks=tuple(began)), Outcome.SKIPPED, "waits for other checks: ")
+    terminal.left(page, submission, Outcome.MANUAL, "waits to be marked by a person: ")
+    if part or shortened:
+        options = "--all" + (f", or --task {part}" if part else "")
+        page.paragraph(f"{options}, says all of it", indent=0, label="more: ", style="dim")
+    terminal.total_line(page, submission)
+
+
+def _is_right(check: Graded) -> bool:
+    return check.verdict.outcome is Outcome.CORRECT
+
+
+def _right(page: Page, task: TaskReport) -> None:
+    """What of a task is right: all of it, or the names."""
+    good = [check for check in task.checks if _is_right(check)]
+    whole = len(good) == len([check for check in task.checks if not check.bonus or check in good])
+    got, worth = (totals(good).earned, totals(good).points)
+    names = "" if whole else f"  {', '.join(check.id for check in terminal.folded(good))}"
+    right = f"{_points(got)} / {_points(worth)}"
+    text = f"{task.id}  {task.title}" if whole else f"{task.id}{names}"
+    symbol, plain, style = LOOKS[Outcome.CORRECT]
+    mark = (f"  {symbol if page.can_show(symbol) else plain} ", style)
+    _clipped_line(page, mark, text, right)
+
+
+def _missing(page: Page, submission: SubmissionReport) -> str:
+    """A line for each part of the lab of which something is missing; the first such part, which can be asked for."""
+    parts: defaultdict[str, list[tuple[TaskReport, list[Graded]]]] = defaultdict(list)
+    for task in submission.tasks:
+        missed = [check for check in task.checks if check.verdict.outcome is Outcome.MISSING]
+        if missed and (missing_task(task) is not None or not all(check.bonus for check in missed)):
+            parts[part_of(task.id)].append((task, missed))
+    if parts:
+        page.blank()
+    symbol, _, style = LOOKS[Outcome.MISSING]
+    for name, tasks in parts.items():
+        said, points = _missed(tasks)
+        _clipped_line(page, (f"  {symbol} ", style), f"{name}  missing: {said}", f"0 / {_points(points)}")
+    return next(iter(parts), "")
+
+
+def _missed(tasks: Sequence[tuple[TaskReport, list[Graded]]]) -> tuple[str, Fraction]:
+    """What is missing of a part of the lab, and what it is worth."""
+    whole = [task for task, _ in tasks if missing_task(task) is not None]
+    some = [f"{task.id} ({', '.join(each.id for each in missed)})" for task, missed in tasks if task not in whole]
+    counted = f"nothing of {len(whole)} tasks" if len(whole) > 1 else "".join(task.title for task in whole)
+    checks = (check for task, missed in tasks for check in (task.checks if task in whole else missed))
+    points = sum((check.points for check in checks if not check.bonus), Fraction(0))
+    return "; ".join(filter(None, (counted, *some))), points
+
+
+def part_of(task: str) -> str:
+    """The part of a lab that a task belongs to, by its name.
+
+    >>> [part_of(name) for name in ("2-1-4-macs", "lab-2-3-1-conv-inputs", "hw3-sizes", "macs")]
+    ['2-1', 'lab-2-3', 'hw3', 'macs']
+    """
+    found = _PART.match(task)
+    return found[0] if found else task
+
+
+def _points(points: Fraction) -> str:
+    return show(round(points, 2))
+
+
+def _height(page: Page, write: Callable[[Page], object]) -> int:
+    """How many lines something takes."""
+    file = io.StringIO()
+    write(Page(Console(file=file, width=page.width)))
+    return len(file.getvalue().splitlines())
