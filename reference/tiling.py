@@ -68,7 +68,8 @@ def tile_count(
     """How many products of matrices the outputs of a file depend on, outside what it shares with the original.
 
     A product is a MatMul, a Gemm, or an operator that the course declares in `products`, and is counted once for each
-    call of the function that it stands in. Dead products are not counted.
+    call of the function that it stands in; one of stacks of matrices is as many as it stacks. Dead products are not
+    counted.
 
     Raises:
         ValueError: the file is no valid model.
@@ -86,7 +87,7 @@ def largest_product(
     products: list[str] | None = None,
     weights: Literal["same", "own"] = "same",
 ) -> int:
-    """The largest of m, k and n of all products that `tile_count` counts. A node that does many at once has their sum.
+    """The largest of m, k and n of all products that `tile_count` counts.
 
     Raises:
         ValueError: the file is no valid model, or the sizes of a product can't be followed.
@@ -96,7 +97,7 @@ def largest_product(
     if found.unsized:
         message = f"the sizes of {found.unsized:,} products can't be followed"
         raise ValueError(message)
-    return max((product.largest * product.batch for product in found.products), default=0)
+    return max((product.largest for product in found.products), default=0)
 
 
 def tiles_needed(artifact: Path, *, input_shape: list[int] | None = None, limit: int = 64) -> int:

@@ -19,25 +19,19 @@ class MatrixProducts(Protocol):
     """What counts products and makes them of elements."""
 
     def ids(self, value: Value) -> Array: ...
-    def matrix_product(self, rows: Array, weight: Array, node: str, kind: str, batch: int = 1) -> Array: ...
+    def stacked_product(self, data: Array, weight: Array, node: str, kind: str) -> Array: ...
 
 
 def einsum_as_product(ops: MatrixProducts, operands: list[Value], attributes: Mapping[str, Any], node: str) -> Value:
     """Einsum of activations and one constant: labels of both that are left out of the result are summed over.
 
+    Labels of both that stay stack products.
+
     Raises:
-        OutsideError: an ellipsis, a label twice, other operands, or many products at once.
+        OutsideError: an ellipsis, a label twice, other operands, or a sum over one operand alone.
         WrongError: sizes do not fit.
     """
-    equation = attributes["equation"].decode().replace(" ", "")
-    taken, arrow, out = equation.partition("->")
-    labels = taken.split(",")
-    if not arrow:
-        every = "".join(labels)
-        out = "".join(sorted(label for label in set(every) if every.count(label) == 1))
-    if "." in equation or len(labels) != len(operands) or any(len(set(each)) != len(each) for each in (*labels, out)):
-        message = f"its equation is {equation}"
-        raise OutsideError(message)
+    labels, out = _equation(attributes["equation"].decode().replace(" ", ""), len(operands))
     if len(operands) == 1:
         return _summed(ops.ids(operands[0]), labels[0], out)
     constants = [place for place, operand in enumerate(operands) if isinstance(operand, np.ndarray)]
@@ -47,29 +41,33 @@ def einsum_as_product(ops: MatrixProducts, operands: list[Value], attributes: Ma
     weight, data = np.asarray(operands[constants[0]]), ops.ids(operands[1 - constants[0]])
     of_weight, of_data = labels[constants[0]], labels[1 - constants[0]]
     sizes = _sizes(((of_weight, weight.shape), (of_data, data.shape)))
-    both = [label for label in of_data if label in of_weight]
-    batch = [label for label in both if label in out]
-    lost = [label for label in of_data + of_weight if label not in out and label not in both]
-    if any(sizes[label] > 1 for label in (*batch, *lost)):
-        message = "it does many products at once" if batch else "it sums over a dimension of one operand alone"
+    stacked = [label for label in of_data if label in of_weight and label in out]
+    summed = [label for label in of_data if label in of_weight and label not in out]
+    rows = [label for label in of_data if label not in of_weight]
+    columns = [label for label in of_weight if label not in of_data]
+    if any(sizes[label] > 1 for label in (*rows, *columns) if label not in out):
+        message = "it sums over a dimension of one operand alone"
         raise OutsideError(message)
-    summed = [label for label in both if label not in batch]
-    rows = [label for label in of_data if label in out and label not in batch]
-    columns = [label for label in of_weight if label in out and label not in batch]
-    matrix = data.transpose([of_data.index(label) for label in (*batch, *lost_of(lost, of_data), *rows, *summed)])
-    tile = weight.transpose(
-        [of_weight.index(label) for label in (*batch, *lost_of(lost, of_weight), *summed, *columns)]
-    )
-    depth = int(np.prod([sizes[label] for label in summed], dtype=object))
-    made = ops.matrix_product(matrix.reshape(-1, depth), tile.reshape(depth, -1), node, "Einsum")
-    ordered = [*batch, *rows, *columns]
+    count, depth = (int(np.prod([sizes[label] for label in group], dtype=object)) for group in (stacked, summed))
+    matrix = data.transpose([of_data.index(label) for label in (*stacked, *rows, *summed)])
+    tile = weight.transpose([of_weight.index(label) for label in (*stacked, *summed, *columns)])
+    made = ops.stacked_product(matrix.reshape(count, -1, depth), tile.reshape(count, depth, -1), node, "Einsum")
+    ordered = [label for label in (*stacked, *rows, *columns) if label in out]
     made = made.reshape([sizes[label] for label in ordered])
     return Elements(made.transpose([ordered.index(label) for label in out]))
 
 
-def lost_of(lost: list[str], labels: str) -> list[str]:
-    """The labels of size one that an operand has and the result has not."""
-    return [label for label in lost if label in labels]
+def _equation(equation: str, operands: int) -> tuple[list[str], str]:
+    """The labels of each operand, and those of the result."""
+    taken, arrow, out = equation.partition("->")
+    labels = taken.split(",")
+    if not arrow:
+        every = "".join(labels)
+        out = "".join(sorted(label for label in set(every) if every.count(label) == 1))
+    if "." in equation or len(labels) != operands or any(len(set(each)) != len(each) for each in (*labels, out)):
+        message = f"its equation is {equation}"
+        raise OutsideError(message)
+    return labels, out
 
 
 def _sizes(operands: tuple[tuple[str, tuple[int, ...]], ...]) -> dict[str, int]:
@@ -94,23 +92,36 @@ def _summed(data: Array, labels: str, out: str) -> Value:
 
 
 def conv_as_product(ops: MatrixProducts, operands: list[Value], attributes: Mapping[str, Any], node: str) -> Value:
-    """Conv of one group: every place of the kernel is a row of the input, [places, channels * kernel].
+    """Conv: every place of the kernel is a row of the input, [places, channels * kernel]; one product for each group.
 
     The bias is left to the caller: a Conv with one is a Conv and an Add.
 
     Raises:
-        OutsideError: more groups, padding that is not given as numbers, no constant kernel.
+        OutsideError: padding that is not given as numbers, no constant kernel.
+        WrongError: sizes do not fit.
     """
-    kernel, data = operands[1], ops.ids(operands[0])
-    named = attributes.get("auto_pad", b"NOTSET")
-    if not isinstance(kernel, np.ndarray) or kernel.ndim < 3 or attributes.get("group", 1) != 1:  # noqa: PLR2004
-        message = "it is no Conv of one group with a constant kernel"
+    kernel, data, groups = operands[1], ops.ids(operands[0]), attributes.get("group", 1)
+    if not isinstance(kernel, np.ndarray) or kernel.ndim < 3:  # noqa: PLR2004 - channels, and one dimension
+        message = "it is no Conv with a constant kernel"
         raise OutsideError(message)
-    axes = kernel.ndim - 2
-    if data.ndim != kernel.ndim or data.shape[1] != kernel.shape[1]:
-        message = f"its input is {list(data.shape)}, its kernel {list(kernel.shape)}"
+    if data.ndim != kernel.ndim or data.shape[1] != kernel.shape[1] * groups or kernel.shape[0] % groups:
+        message = f"its input is {list(data.shape)}, its kernel {list(kernel.shape)}, its groups {groups}"
         raise WrongError(message)
+    windows = _windows(data, kernel, attributes)
+    batch, counts = data.shape[0], windows.shape[3:]
+    grouped = windows.reshape(batch, groups, kernel.shape[1], windows.shape[2], -1)
+    rows = grouped.transpose(1, 0, 4, 2, 3).reshape(groups, -1, kernel[0].size)  # group, batch and places, depth
+    weight = kernel.reshape(groups, -1, kernel[0].size).swapaxes(1, 2)
+    made = ops.stacked_product(rows, weight, node, "Conv")  # group, batch and places, channels
+    shaped = made.reshape(groups, batch, -1, weight.shape[2]).transpose(1, 0, 3, 2)
+    return Elements(shaped.reshape(batch, kernel.shape[0], *counts))
+
+
+def _windows(data: Array, kernel: Array, attributes: Mapping[str, Any]) -> Array:
+    """What the kernel sees: [batch, channels, places in the kernel, places of the result...]."""
+    axes = kernel.ndim - 2
     pads = list(attributes.get("pads", [0] * 2 * axes))
+    named = attributes.get("auto_pad", b"NOTSET")
     if named not in (b"NOTSET", b"VALID") or min(pads, default=0) < 0 or max(pads, default=0) > max(kernel.shape[2:]):
         message = "its padding"
         raise OutsideError(message)
@@ -130,10 +141,4 @@ def conv_as_product(ops: MatrixProducts, operands: list[Value], attributes: Mapp
             for at, dilation, stride, count in zip(place, dilations, strides, counts, strict=True)
         ]
         windows.append(wide[(slice(None), slice(None), *cut)])
-    stacked = np.stack(windows, axis=2)  # batch, channels, kernel, places
-    rows = np.moveaxis(stacked.reshape(*stacked.shape[:3], -1), 3, 1)  # batch, places, channels, kernel
-    depth = rows.shape[2] * rows.shape[3]
-    weight = kernel.reshape(kernel.shape[0], depth).T
-    made = ops.matrix_product(rows.reshape(-1, depth), weight, node, "Conv")
-    shaped = made.reshape(rows.shape[0], rows.shape[1], kernel.shape[0])
-    return Elements(np.moveaxis(shaped, 2, 1).reshape(rows.shape[0], kernel.shape[0], *counts))
+    return np.stack(windows, axis=2)

@@ -91,20 +91,26 @@ class ElementLayers:
     def _as_layers(self, targets: Array, hints: Array, shape: tuple[int, ...]) -> Array:
         """The elements of layers that these are, each -1 where it is none."""
         chunks = list(self.pool.leaves(targets))
-        found = np.full(targets.size, -1)
+        found: Array = np.full(targets.size, -1)
         for layer in self.layers_of(chunks):
             known = self._with_weights(layer, chunks, targets.size, shape)
-            start, _ = self.pool.start_of(layer.number)
-            for part in self._parts(layer, targets.size):
-                made = self._coefficients(chunks, layer, part)
-                if made is None:
-                    break
-                columns = self._columns(made, known, hints[part])
-                hit = (columns >= 0) & (found[part] < 0)
-                found[part] = np.where(hit, start + made.rows * layer.columns + columns, found[part])
+            here = self._of_layer(known, chunks, targets.size, hints)
             if layer.weight is None and known.weight is not None:
                 self.nearest = known
-                self.own = known if (found >= 0).all() else self.own
+                self.own = known if (here >= 0).all() else self.own
+            # Where the bias is zero, an element is one of the layer without its bias, too: all of one layer is meant.
+            found = here if (here >= 0).all() else np.where(found < 0, here, found)
+        return found
+
+    def _of_layer(self, layer: Layer, chunks: list[Chunk], count: int, hints: Array) -> Array:
+        found = np.full(count, -1)
+        start, _ = self.pool.start_of(layer.number)
+        for part in self._parts(layer, count):
+            made = self._coefficients(chunks, layer, part)
+            if made is None:
+                break
+            columns = self._columns(made, layer, hints[part])
+            found[part] = np.where(columns >= 0, start + made.rows * layer.columns + columns, -1)
         return found
 
     def layers_of(self, chunks: list[Chunk]) -> list[Layer]:

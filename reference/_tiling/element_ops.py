@@ -87,14 +87,28 @@ class ElementOps:
             raise WrongError(message)
         return total
 
-    def matrix_product(self, rows: Array, weight: Array, node: str, kind: str, batch: int = 1) -> Array:
+    def matrix_product(self, rows: Array, weight: Array, node: str, kind: str) -> Array:
         """Elements [M, K] times a weight [K, N], as one product of the graph."""
         if weight.dtype.itemsize > _NARROW and not np.array_equal(weight.astype(np.float32), weight):
             message = f"it multiplies with a weight of type {weight.dtype}"
             raise OutsideError(message)
         self._budget.spend(products=1)
-        self._products.all.append(Product(node, kind, rows.shape[0], rows.shape[1], weight.shape[1], batch=batch))
+        self._products.all.append(Product(node, kind, rows.shape[0], rows.shape[1], weight.shape[1]))
         return self._pool.product(rows, weight.astype(np.float32, copy=False), len(self._products.all) - 1)
+
+    def stacked_product(self, data: Array, weight: Array, node: str, kind: str) -> Array:
+        """Stacks of elements [S, M, K] times weights [S, K, N] or [1, K, N]: as many products of the graph.
+
+        Rows that share one weight are one product, where that fits the limit.
+        """
+        count, rows, depth = data.shape
+        shared = weight.shape[0] == 1
+        if shared and (count == 1 or count * rows <= self._products.limit):
+            made = self.matrix_product(data.reshape(-1, depth), weight[0], node, kind)
+            return made.reshape(count, rows, -1)
+        self._budget.spend(bytes=8 * data.size + 8 * count * rows * weight.shape[-1])
+        pairs = ((each, weight[0 if shared else place]) for place, each in enumerate(data))
+        return np.stack([self.matrix_product(*pair, node, kind) for pair in pairs])
 
     def ids(self, value: Value) -> Array:
         """The elements of a value."""
@@ -128,19 +142,13 @@ class ElementOps:
     def _by_constant(self, data: Array, weight: Array, batch: Shape, node: str, kind: str) -> Array:
         count = int(np.prod(batch, dtype=object))
         rows, columns = data.shape[-2], weight.shape[-1]
-        if np.prod(weight.shape[:-2], dtype=object) == 1 and count > 1 and np.prod(data.shape[:-2], dtype=object) > 1:
-            # one weight for many stacked rows: a single product of all of them
-            made = self.matrix_product(data.reshape(-1, data.shape[-1]), weight.reshape(weight.shape[-2:]), node, kind)
-            return made.reshape(*batch, rows, columns)
-        self._budget.spend(bytes=8 * count * (rows * data.shape[-1] + rows * columns))
+        self._budget.spend(bytes=8 * count * rows * data.shape[-1])
         data = np.broadcast_to(data, (*batch, *data.shape[-2:])).reshape(count, rows, -1)
-        weight = np.broadcast_to(weight, (*batch, *weight.shape[-2:])).reshape(count, *weight.shape[-2:])
-        if count == 1:
-            return self.matrix_product(data[0], weight[0], node, kind).reshape(*batch, rows, columns)
-        first = len(self._products.all)
-        made = np.stack([self.matrix_product(*pair, node, kind) for pair in zip(data, weight, strict=True)])
-        self._products.all[first:] = [Product(node, kind, rows, data.shape[-1], columns, batch=count)] * count
-        return made.reshape(*batch, rows, columns)
+        if np.prod(weight.shape[:-2], dtype=object) == 1:
+            weight = weight.reshape(1, *weight.shape[-2:])
+        else:
+            weight = np.broadcast_to(weight, (*batch, *weight.shape[-2:])).reshape(count, *weight.shape[-2:])
+        return self.stacked_product(data, weight, node, kind).reshape(*batch, rows, columns)
 
     def _moved(
         self, op: str, operands: list[Value], attributes: Mapping[str, Any], outputs: int, version: int

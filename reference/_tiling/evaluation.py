@@ -45,11 +45,11 @@ _KEEP_ZERO = frozenset({"Relu", "LeakyRelu", "Tanh", "Elu", "Gelu", "HardSwish"}
 class Evaluation:
     """The operators, for one submitted graph. `findings` is added to."""
 
-    def __init__(self, original: Original, budget: Budget, findings: list[Finding]) -> None:
+    def __init__(self, original: Original, budget: Budget, findings: list[Finding], limit: int) -> None:
         self._original = original
         self._budget = budget
         self._findings = findings
-        self.products = Products(budget)
+        self.products = Products(budget, limit)
         self.settlement = Settlement(original, self.products, budget)
         self._pool = self.settlement.pool
         self._ops = ElementOps(self._pool, self.products, budget)

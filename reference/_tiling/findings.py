@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 Kind = Literal[
-    "file", "signature", "invalid", "rest", "too big", "batched", "dead", "tile", "unfinished", "output", "outside",
+    "file", "signature", "invalid", "rest", "too big", "dead", "tile", "unfinished", "output", "outside",
     "too large",
 ]  # fmt: skip
 _FIRST = (
@@ -18,7 +18,6 @@ _FIRST = (
     "output",
     "rest",
     "too big",
-    "batched",
     "dead",
     "outside",
     "too large",

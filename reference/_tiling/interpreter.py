@@ -48,7 +48,7 @@ class Interpreter:
         self._declared = declared
         self.budget = Budget(original.layers.products(limit))
         self.budget.has_symbols = has_symbols
-        self.evaluation = Evaluation(original, self.budget, self.findings)
+        self.evaluation = Evaluation(original, self.budget, self.findings, limit)
         self.products = self.evaluation.products
         self.settlement = self.evaluation.settlement
         self._bodies: dict[int, list[onnx.NodeProto]] = {}

@@ -33,14 +33,13 @@ _WIDEST = 4  # bytes of a weight: two float32 multiply exactly in float64, on wh
 
 @dataclass(frozen=True, slots=True)
 class Product:
-    """A live product of the graph and its sizes; `batch` is how many it does at once."""
+    """A live product of two matrices and its sizes. A node that multiplies stacks of matrices does several."""
 
     node: str
     op: str
     m: int
     k: int
     n: int
-    batch: int = 1
 
     @property
     def largest(self) -> int:
@@ -51,8 +50,9 @@ class Product:
 class Products:
     """The products that were met, in order, and what is made of their operands."""
 
-    def __init__(self, budget: Budget) -> None:
+    def __init__(self, budget: Budget, limit: int) -> None:
         self.all: list[Product] = []
+        self.limit = limit
         self._budget = budget
 
     def matmul(self, left: Value, right: Value, node: str, op: str) -> Value:
@@ -64,7 +64,8 @@ class Products:
         """
         left, right = as_affine(left), as_affine(right)
         if isinstance(left, Stack) or isinstance(right, Stack):
-            raise self._batched(left, right, node, op)
+            message = "it multiplies stacks of matrices"
+            raise OutsideError(message)
         if isinstance(left, Affine) and isinstance(right, np.ndarray):
             return self._by_constant(left, right, node, op)
         if isinstance(left, np.ndarray) and isinstance(right, Affine) and left.ndim <= len(right.dims):
@@ -130,13 +131,6 @@ class Products:
             Piece(r0, r1, 0, weight.shape[1], None, tuple(_terms(left.pieces, r0, r1, weight, index)))
             for r0, r1 in pairwise(bounds)
         )
-
-    def _batched(self, left: Value, right: Value, node: str, op: str) -> OutsideError:
-        stack = left if isinstance(left, Stack) else right
-        if isinstance(stack, Stack):
-            part = stack.parts[0]
-            self.all.append(Product(node, op, part.rows, part.columns, 0, batch=len(stack.parts)))
-        return OutsideError("it does many products at once")
 
 
 def _terms(pieces: tuple[Piece, ...], r0: int, r1: int, weight: Array, index: int) -> list[Term]:

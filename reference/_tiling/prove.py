@@ -225,10 +225,7 @@ def _oversized(products: Iterable[Product], limit: int) -> list[Finding]:
     found = []
     for product in dict.fromkeys(products):
         sizes = f"{product.m}x{product.k}x{product.n}"
-        if product.batch > 1:
-            says = f"node '{product.node}' ({product.op}) does {product.batch} products at once; the hardware does one"
-            found.append(Finding(kind="batched", says=says, node=product.node))
-        elif product.largest > limit:
+        if product.largest > limit:
             says = f"node '{product.node}' ({product.op}) is a product of {sizes}: the limit is {limit}x{limit}x{limit}"
             found.append(Finding(kind="too big", says=says, node=product.node))
     return found

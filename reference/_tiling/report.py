@@ -10,6 +10,7 @@ from .picture import grid, picture
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from .execution import Execution
     from .findings import Finding
     from .layers import Layer
     from .prove import Proof
@@ -27,7 +28,8 @@ def findings_of(
     if any(finding.kind == "too large" for finding in proof.findings):
         return _plain(proof, limit, "not run, as it is too large")
     if proof.findings:
-        return _plain(proof, limit, execute(submitted, original, proof, declared, _EVIDENCE_SECONDS).says)
+        done = execute(submitted, original, proof, declared, _EVIDENCE_SECONDS)
+        return [*_counterexample(proof, done), *_plain(proof, limit, done.says)]
     done = execute(submitted, original, proof, declared)
     match done.outcome:
         case "agrees":
@@ -39,6 +41,16 @@ def findings_of(
             return [{"kind": "fault", "says": says, "certain": False}]
     says = f"the file is proved the same function, but could not be run: {done.says}"
     return [{"kind": "outside", "says": says, "certain": False}]
+
+
+def _counterexample(proof: Proof, done: Execution) -> list[dict[str, Any]]:
+    """A file that can't be followed is wrong all the same where a run shows that it computes something else."""
+    if not done.is_counterexample:
+        return []
+    node = next((finding.node for finding in proof.findings if finding.node), "")
+    place = f" beyond '{node}'" if node else ""
+    says = f"{done.says}: it does not compute what the original does. Where is not known: it can't be followed{place}"
+    return [{"kind": "output", "says": says, "certain": True}]
 
 
 def _plain(proof: Proof, limit: int, opinion: str) -> list[dict[str, Any]]:

@@ -527,9 +527,11 @@ def dead_tiles_hidden_conv(t):
 
 @mutant
 def dead_tiles_batched_product(t):
-    weight = _without_tiles(t, "y")[:90].reshape(2, 45, 11)
-    shape = t.add_weight(np.asarray([t.batch, 2, 45], np.int64))
-    t.graph.node.append(helper.make_node("Reshape", ["h", shape], ["blocks"], name="blocks"))
+    """Two products at once, each too deep; the second is of zeros."""
+    weight = np.stack([_without_tiles(t, "y"), np.zeros((90, 11), np.float32)])
+    shape = t.add_weight(np.asarray([t.batch, 2, 90], np.int64))
+    t.graph.node.append(helper.make_node("Concat", ["h", "h"], ["both"], name="both", axis=1))
+    t.graph.node.append(helper.make_node("Reshape", ["both", shape], ["blocks"], name="blocks"))
     t.graph.node.append(helper.make_node("Transpose", ["blocks"], ["turned"], name="turn", perm=[1, 0, 2]))
     t.graph.node.append(helper.make_node("MatMul", ["turned", t.add_weight(weight)], ["many"], name="many"))
     axes = t.add_weight(np.asarray([0], np.int64))

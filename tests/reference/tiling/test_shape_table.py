@@ -182,7 +182,7 @@ def of_the_proof(node, x, constants, position):
     flat = original.numbers.of(("shape", number, (1, max(x.size, 1))), "flat", (1, x.size))
     original.layers.add(Layer(name="l", number=flat, root=flat, rows=1, depth=x.size, columns=1, weight=None))
     findings = []
-    evaluation = Evaluation(original, Budget(1000), findings)
+    evaluation = Evaluation(original, Budget(1000), findings, 64)
     operands = list(constants)
     operands.insert(position, Opaque(number, x.shape))
     attributes = {each.name: helper.get_attribute_value(each) for each in node.attribute}

@@ -39,7 +39,7 @@ def start(rng, x):
     budget = Budget(1000)
     value = whole(Opaque(0, x.shape))
     if rng.integers(3):
-        products = Products(budget)
+        products = Products(budget, 64)
         halves = []
         for start_, stop in ((0, 5), (5, x.shape[1])):
             part = MOVES["Slice"](value, [None, ints(start_), ints(stop), ints(1)], {}, budget)
@@ -158,6 +158,6 @@ def test_a_product_follows_the_rows_of_each_part_of_its_operand():
     upper, lower = split(right, [None, ints(4, 4)], {"axis": 0}, 2, 17)
     mixed = concat([left, concat([lower, upper], 0, budget)], 1, budget)
     weight = rng.standard_normal((6, 5)).astype(np.float32)
-    made = Products(budget).matmul(mixed, weight, "p", "MatMul")
+    made = Products(budget, 64).matmul(mixed, weight, "p", "MatMul")
     wanted = np.concatenate([x[:, :3], np.concatenate([x[4:, 3:], x[:4, 3:]])], axis=1) @ weight
     np.testing.assert_allclose(concrete(made, x), wanted, rtol=1e-6)

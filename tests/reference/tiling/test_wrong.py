@@ -60,7 +60,7 @@ SENTENCES = {
     "conv_shifted": "has pads = [0, 0, 2, 2], the original has [1, 1, 1, 1]",
     "output_is_constant": "the output 'y' is a constant, not the original's 'classifier.2'",
     "dead_tiles_hidden_matmul": "node 'hidden_product' (MatMul) is a product of 3x90x11: the limit is 64x64x64",
-    "dead_tiles_batched_product": "does 2 products at once; the hardware does one",
+    "dead_tiles_batched_product": "node 'many' (MatMul) is a product of 3x90x11: the limit is 64x64x64",
     "one_dead_matmul": "1 product is dead: no output depends on them (1 MatMul)",
     "matmul_redefined": "the function 'MatMul' redefines an operator of ONNX",
     "sum_becomes_max": "(Max of 3x64, 3x64, 3x64) is outside what can be proved",

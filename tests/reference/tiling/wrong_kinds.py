@@ -520,11 +520,11 @@ def large(w, layer, how):
     return y if layer.bias is None else w("Add", y, w.f(layer.bias))
 
 
-def _batched(w, x, a, at):
-    depth = -(-at.depth // T) * T
+def _batched(w, x, a, at, deep=2 * T):
+    depth = -(-at.depth // deep) * deep
     data = w("Pad", x, w.i(0, 0, 0, depth - at.depth))
-    cube = w("Transpose", w("Reshape", data, w.i(0, depth // T, T)), perm=[1, 0, 2])
-    weight = np.pad(a, ((0, depth - at.depth), (0, 0))).reshape(depth // T, T, -1)
+    cube = w("Transpose", w("Reshape", data, w.i(0, depth // deep, deep)), perm=[1, 0, 2])
+    weight = np.pad(a, ((0, depth - at.depth), (0, 0))).reshape(depth // deep, deep, -1)
     return w("ReduceSum", w("MatMul", cube, w.f(weight)), w.i(0), keepdims=0)
 
 
