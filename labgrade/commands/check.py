@@ -3,31 +3,25 @@
 from __future__ import annotations
 
 import contextlib
-import tempfile
-from dataclasses import replace
+import sys
 from datetime import UTC, datetime
-from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from labgrade.core import points
 from labgrade.core.errors import FAULT, NOT_RIGHT, OK, SpecError
-from labgrade.core.results import Report
 from labgrade.files import output
 from labgrade.files.cache import Cache, cache_folder, key_of
-from labgrade.reports import html
-from labgrade.run.grader import Grader
-from labgrade.spec import course, load
+from labgrade.run.remembered import Memory
 from labgrade.subjects import weights
-from labgrade.submissions import find
 from labgrade.verdict import Outcome
 
 if TYPE_CHECKING:
     import argparse
 
-    from labgrade.core.task import Task
-    from labgrade.spec.course import Course
+    from labgrade.core.errors import SpecFinding
+    from labgrade.core.results import Report
 
+_INTERRUPTED = 130
 _LONGEST = 8  # changes named one by one
 _FORM = 1
 
@@ -101,47 +95,38 @@ def check(options: argparse.Namespace) -> int:
         output.refuse_unwritable(options.json, "--json")
     if options.html:
         output.refuse_unwritable(options.html, "--html")
+        from labgrade.reports import html
+
         html.refuse_without()
-    found = course.of_work(options.path, options.course)
-    specs = load.read_all(load.chosen(found, options.lab, options.task or ()), found)
-    tasks = [_public(read.task) for read in specs if read.task is not None]
-    with (
-        tempfile.TemporaryDirectory(prefix="labgrade-store-", ignore_cleanup_errors=True) as store,
-        Grader(found, torch_home=weights.find(options.torch_home)) as grader,
-    ):
-        who = find.take(options.path, find.name_of(options.path), Path(store))
-        graded = grader.grade(tasks, who)
-        # To say what protects starts a server that nothing else may need, and here the code is one's own.
-        asked = options.all or options.json or options.html
-        notes = (*(grader.runner.protection.lines if asked else ()), *_by_whose_specs(found, options))
-        report = points.for_student(Report(submissions=(graded,), notes=notes))
+    memory = Memory(
+        options.path,
+        course=options.course,
+        lab=options.lab,
+        tasks=options.task or (),
+        torch_home=options.torch_home,
+    )
+    # What is drawn on a page is not remembered, and what JSON says of the protection is of this run.
+    report = memory.report() if not (options.json or options.html) else None
+    broken: list[SpecFinding] = []
+    stopped = False
+    if report is None:
+        from labgrade.commands.check_run import run
+
+        report, broken, stopped = run(options, memory)
     _print(report, options.json, whole=options.all)
     if options.html:
         from labgrade.reports.html import student
 
         output.write(options.html, student.render(report))
+    if stopped:
+        print("stopped: what was not reached is not shown", file=sys.stderr)  # noqa: T201
+        return _INTERRUPTED
     lines = since_last(options.path, report, compare=options.json != "-")
     if lines:
         print("since your last run: " + "\n  ".join(lines))  # noqa: T201
-    broken = [finding for read in specs for finding in read.findings]
     if broken:
         raise SpecError(broken)
     return _exit_code(report)
-
-
-def _by_whose_specs(found: Course, options: argparse.Namespace) -> tuple[str, ...]:
-    """A warning where somebody else's folder brought what it is judged by."""
-    own = Path.cwd().resolve().is_relative_to(options.path.resolve())
-    if own or options.course is not None or found.root != options.path:
-        return ()
-    where = f"in '{options.path}' itself, which whoever made it may have changed"
-    return (f"judged by the specs {where}; name others: --course",)
-
-
-def _public(task: Task) -> Task:
-    """The task without its hidden checks, which are neither run nor counted for a student."""
-    checks = tuple(check for check in task.checks if not check.hidden)
-    return replace(task, checks=checks, points=sum((check.points for check in checks if not check.bonus), Fraction(0)))
 
 
 def _print(report: Report, target: str | None, *, whole: bool) -> None:

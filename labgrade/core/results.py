@@ -14,6 +14,14 @@ if TYPE_CHECKING:
     from labgrade.values import Value
     from labgrade.verdict import ComparedRow, TileGrid, Verdict
 
+# What tools leave in a folder, and nobody hands in.
+CLUTTER = frozenset(
+    {
+        *(".git", ".gitkeep", ".hg", ".svn", ".venv", "venv", "__pycache__", "node_modules", ".ipynb_checkpoints"),
+        *("__MACOSX", ".DS_Store", "Thumbs.db", "desktop.ini", ".pytest_cache", ".mypy_cache", ".hypothesis"),
+    }
+)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Submission:

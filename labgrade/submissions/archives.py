@@ -19,7 +19,7 @@ from datetime import UTC
 from datetime import datetime
 from typing import TypeAlias
 from labgrade.submissions import names
-from labgrade.submissions.store import CLUTTER
+from labgrade.core.results import CLUTTER
 
 if TYPE_CHECKING:
     from typing import Self

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from labgrade.submissions import names
-from labgrade.submissions.store import CLUTTER
+from labgrade.core.results import CLUTTER
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

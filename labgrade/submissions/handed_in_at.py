@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING
 from labgrade.submissions import archives
 from labgrade.submissions import names as platforms
 from labgrade.submissions import git
-from labgrade.submissions.store import CLUTTER, DamagedError
+from labgrade.submissions.store import DamagedError
+from labgrade.core.results import CLUTTER
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -8,6 +8,7 @@ import unicodedata
 from typing import TYPE_CHECKING
 
 from labgrade.core.errors import UsageError
+from labgrade.core.results import CLUTTER
 from labgrade.submissions import names
 
 if TYPE_CHECKING:
@@ -19,12 +20,6 @@ ALL_BYTES = 512 << 20
 MOST_FILES = 5_000
 MOST_NAMED = 50
 _CHUNK = 1 << 20
-CLUTTER = frozenset(
-    {
-        *(".git", ".gitkeep", ".hg", ".svn", ".venv", "venv", "__pycache__", "node_modules", ".ipynb_checkpoints"),
-        *("__MACOSX", ".DS_Store", "Thumbs.db", "desktop.ini", ".pytest_cache", ".mypy_cache", ".hypothesis"),
-    }
-)
 
 
 # Not there, or no file that has any content: whatever reads it, there is nothing to read.

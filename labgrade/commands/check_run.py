@@ -1,0 +1,144 @@
+"""What `labgrade check` does where nothing is remembered: it grades task by task, and shows how far it is."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+from rich.console import Console
+
+from labgrade.core import points
+from labgrade.core.results import Report, SubmissionReport
+from labgrade.core.text import for_terminal
+from labgrade.reports import terminal
+from labgrade.run.grader import Grader
+from labgrade.run.task import TaskGrading
+from labgrade.spec import course, load
+from labgrade.subjects import weights
+from labgrade.submissions import find
+
+if TYPE_CHECKING:
+    import argparse
+    from types import TracebackType
+
+    from labgrade.core.errors import SpecFinding
+    from labgrade.core.results import Submission, TaskReport
+    from labgrade.core.task import Task
+    from labgrade.run.remembered import Memory
+    from labgrade.spec.course import Course
+
+_SHORT = 1.0  # seconds below which nobody wonders what is going on
+
+
+def run(options: argparse.Namespace, memory: Memory) -> tuple[Report, list[SpecFinding], bool]:
+    """The student's report, what is wrong with specs, and whether Ctrl-C ended it: then it has what is known."""
+    state = memory.state()
+    found = course.of_work(options.path, options.course)
+    specs = load.read_all(load.chosen(found, options.lab, options.task or ()), found)
+    tasks = [_public(read.task) for read in specs if read.task is not None]
+    broken = [finding for read in specs for finding in read.findings]
+    fresh = bool(options.json or options.html)
+    with (
+        tempfile.TemporaryDirectory(prefix="labgrade-store-", ignore_cleanup_errors=True) as store,
+        Grader(found, torch_home=weights.find(options.torch_home)) as grader,
+        Shown() as shown,
+    ):
+        who = find.take(options.path, find.name_of(options.path), Path(store))
+        each = _Each(grader, who, memory, shown, fresh=fresh)
+        stopped = each.all(tasks)
+        # To say what protects starts a server that nothing else may need, and here the code is one's own.
+        notes = (*(grader.runner.protection.lines if fresh and not stopped else ()), *_by_whose_specs(found, options))
+    graded = SubmissionReport(name=who.name, tasks=tuple(each.reports), remarks=who.refused)
+    report = points.for_student(Report(submissions=(graded,), notes=notes))
+    if not (fresh or broken or stopped):
+        memory.keep(report, state)
+    return report, broken, stopped
+
+
+@dataclass
+class _Each:
+    """The tasks of a hand-in, one after another: those that are remembered, and the others."""
+
+    grader: Grader
+    who: Submission
+    memory: Memory
+    shown: Shown
+    fresh: bool
+    reports: list[TaskReport] = field(default_factory=list)
+
+    def all(self, tasks: list[Task]) -> bool:
+        """Grade each; whether Ctrl-C came before the end."""
+        try:
+            known = {} if self.fresh else {task.id: self.memory.task(task, self.who) for task in tasks}
+            self.grader.prepare([task for task in tasks if known.get(task.id) is None])
+            for task in tasks:
+                report = known.get(task.id)
+                if report is None:
+                    report = self._graded(task)
+                    if not self.fresh:
+                        self.memory.keep_task(task, self.who, report)
+                self.reports.append(report)
+        except KeyboardInterrupt:
+            return True
+        return False
+
+    def _graded(self, task: Task) -> TaskReport:
+        grading = TaskGrading(self.grader, task, self.who)
+        for name in grading.items:
+            self.shown.runs(f"{task.id} {name}")
+            grading.graded(name)
+        seen = points.for_student(Report(submissions=(SubmissionReport(name="", tasks=(grading.report(),)),)))
+        report = seen.submissions[0].tasks[0] if not self.fresh and seen.submissions[0].tasks else grading.report()
+        self.shown.done(report)
+        return report
+
+
+class Shown:
+    """What is going on, on stderr: on a terminal what runs and since when, and each task as soon as it is done."""
+
+    def __init__(self) -> None:
+        self._console = Console(stderr=True, highlight=False)
+        self._status = self._console.status(self, spinner="dots")
+        self._what = ""
+        self._since = time.monotonic()
+
+    def __enter__(self) -> Self:
+        if self._console.is_terminal:
+            self._status.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._status.stop()
+
+    def __rich__(self) -> str:
+        """What runs, and since when."""
+        seconds = time.monotonic() - self._since
+        return f"{self._what}{f', {seconds:.0f} s' if seconds >= _SHORT else ''}".replace("[", r"\[")
+
+    def runs(self, what: str) -> None:
+        """A check begins."""
+        self._what, self._since = what, time.monotonic()
+
+    def done(self, task: TaskReport) -> None:
+        """A task is done."""
+        line = f"{task.id}  {terminal.spread(points.totals(task.checks))}"
+        self._console.print(for_terminal(line), markup=False, style="dim")
+
+
+def _by_whose_specs(found: Course, options: argparse.Namespace) -> tuple[str, ...]:
+    """A warning where somebody else's folder brought what it is judged by."""
+    own = Path.cwd().resolve().is_relative_to(options.path.resolve())
+    if own or options.course is not None or found.root != options.path:
+        return ()
+    where = f"in '{options.path}' itself, which whoever made it may have changed"
+    return (f"judged by the specs {where}; name others: --course",)
+
+
+def _public(task: Task) -> Task:
+    """The task without its hidden checks, which are neither run nor counted for a student."""
+    checks = tuple(check for check in task.checks if not check.hidden)
+    return replace(task, checks=checks, points=sum((check.points for check in checks if not check.bonus), Fraction(0)))

@@ -1,0 +1,225 @@
+"""A student's own reports, remembered on their machine by the digest of all that they follow from.
+
+A digest covers files as they lie there: the hand-in, the course, labgrade itself; the packages that are installed; what
+protects on this machine; the options. It is taken before the engine is imported, and again when all is graded. Each
+folder has one report, and each of its tasks one, so that nothing piles up. What failed at labgrade's side, or ran out
+of time or memory, is never remembered. Staff's runs have the ledger, which knows more.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import shutil
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from labgrade.core.results import CLUTTER, Report, TaskReport
+from labgrade.core.serialise import from_plain, plain
+from labgrade.files.cache import Cache, cache_folder, key_of
+from labgrade.verdict import Outcome
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from labgrade.core.results import Submission
+    from labgrade.core.task import Task
+
+T = TypeVar("T", Report, TaskReport)
+
+_FORM = 1
+_HOME = Path(__file__).resolve().parents[1]
+_TRUSTED = ("specs", "checkers", "reference", "models", "course.key")
+_READ = 4 << 20  # bytes of a file up to which its content is read; a larger one is known by its state
+_PASSING = frozenset({Outcome.FAULT, Outcome.TIMEOUT, Outcome.MEMORY})
+_ABSENT = frozenset({Outcome.MISSING})
+# Where a machine says what may protect one process from another.
+_PROTECTION = (
+    "/proc/sys/kernel/unprivileged_userns_clone",
+    "/proc/sys/user/max_user_namespaces",
+    "/proc/sys/kernel/apparmor_restrict_unprivileged_userns",
+    "/sys/fs/cgroup/cgroup.controllers",
+    "/proc/self/cgroup",
+)
+_OF_PROCESS = ("CapEff", "Seccomp", "NoNewPrivs", "Uid")
+_TOOLS = ("cmake", "make", "c++", "bwrap")
+# By these words a program may read a module of the hand-in, or another program, without an import that can be seen.
+_READS_MORE = re.compile(
+    r"\b(?:importlib|__import__|open|runpy|inspect|linecache|subprocess|popen|glob|rglob|listdir|scandir|iterdir|walk|exec"
+    r"|read_text|read_bytes|zipimport|pkgutil|ctypes|execfile)\b|(?<!\.)\b(?:eval|compile)\s*\(|\bsys\s*\.\s*(?:path|modules)"
+    r"|\bfrom\s+(?:sys|os|builtins)\b|\bbuiltins\b|\bos\s*\.\s*(?!path\.(?:join|exists))|\.py\b"
+)
+
+
+class Memory:
+    """What is remembered of one folder's or archive's checks, with these options."""
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        course: Path | None = None,
+        lab: str | None = None,
+        tasks: Sequence[str] = (),
+        torch_home: Path | None = None,
+    ) -> None:
+        self._path = path
+        self._cache = Cache(cache_folder() / "checks")
+        self._options = [str(course), lab, str(torch_home)]
+        self._whole = key_of(_FORM, str(path.resolve()), self._options, sorted(tasks))
+        self._around = _around(course, torch_home)
+
+    def state(self) -> str:
+        """The digest of all that a report of the folder follows from, now."""
+        return key_of(self._around, list(_tree(self._path, ())))
+
+    def report(self) -> Report | None:
+        """The report of the folder as it is, where that is remembered."""
+        return self._read(self._whole, self.state(), Report)
+
+    def keep(self, report: Report, state: str) -> None:
+        """Remember a report of what was in this state, unless some of it may come out otherwise next time."""
+        checks = [check for who in report.submissions for task in who.tasks for check in task.checks]
+        if not any(check.verdict.outcome in _PASSING for check in checks) and state == self.state():
+            self._cache.write(self._whole, {"state": state, "report": plain(report)})
+
+    def task(self, task: Task, submission: Submission) -> TaskReport | None:
+        """The report of a task, where nothing changed that it follows from."""
+        return self._read(self._place(task), self._state_of(task, submission), TaskReport)
+
+    def keep_task(self, task: Task, submission: Submission, report: TaskReport) -> None:
+        """Remember what a task came to. What is missing is looked for in all files, and is not remembered."""
+        if not any(check.verdict.outcome in _PASSING | _ABSENT for check in report.checks):
+            state = self._state_of(task, submission)
+            self._cache.write(self._place(task), {"state": state, "report": plain(report)})
+
+    def _read(self, key: str, state: str, kind: type[T]) -> T | None:
+        found = self._cache.read(key)
+        try:
+            kept: Any = found[0] if found else {}
+            return from_plain(kept["report"], kind) if kept["state"] == state else None
+        except (KeyError, TypeError, ValueError, AttributeError):
+            return None
+
+    def _place(self, task: Task) -> str:
+        return key_of(_FORM, str(self._path.resolve()), self._options, task.lab, task.id)
+
+    def _state_of(self, task: Task, submission: Submission) -> str:
+        files = _followed(task, submission)
+        read = {name: _content(submission.folder / name) for name in files}
+        return key_of(self._around, read, submission.files, submission.refused, submission.unread)
+
+
+def _followed(task: Task, submission: Submission) -> Iterable[str]:
+    """The files of a hand-in that a task's report may follow from.
+
+    All, but for programs that nothing imports which the task calls: a hand-in of several parts has one a part.
+    """
+    from labgrade.core.task import BuildForm, CallForm, RunForm
+
+    forms = [form for answer in task.answers.values() for form in answer.forms]
+    called = [form.file for form in forms if isinstance(form, CallForm)]
+    if any(isinstance(form, RunForm | BuildForm) for form in forms) or not {*called} <= {*submission.files}:
+        return submission.files
+    programs = {name for name in submission.files if name.endswith(".py")}
+    found: set[str] = set()
+    waiting = called
+    while waiting:
+        name = waiting.pop()
+        if name in found:
+            continue
+        found.add(name)
+        text = (submission.folder / name).read_text(encoding="utf-8", errors="replace")
+        if _READS_MORE.search(text):
+            return submission.files
+        waiting += _imported(text, programs)
+    return [name for name in submission.files if name not in programs or name in found]
+
+
+def _imported(text: str, programs: set[str]) -> list[str]:
+    """The programs of a hand-in that one may import: any whose path has a name that stands anywhere in its text."""
+    words = set(re.findall(r"\w+", text))
+    return [path for path in programs if words & set(path.removesuffix(".py").split("/"))]
+
+
+def _around(course: Path | None, torch_home: Path | None) -> str:
+    """The digest of what a report follows from beside the hand-in."""
+    here = Path.cwd()
+    courses = [
+        _HOME.parent,
+        *([here] if (here / "specs").is_dir() else []),
+        *([course] if course else []),
+    ]
+    trees = [list(_tree(_HOME, (".pyc", ".pyi")))]
+    trees += [list(_tree(each / name, (".pyc",))) for each in courses for name in _TRUSTED]
+    variables = {name: text for name, text in os.environ.items() if name.startswith(("LABGRADE_", "PYTHON"))}
+    weights = torch_home or os.environ.get("LABGRADE_TORCH_HOME")
+    offered = list(_tree(Path(weights), ())) if weights else []
+    return key_of(str(here), sys.version, sys.executable, trees, variables, offered, _packages(), _protection())
+
+
+def _packages() -> list[Any]:
+    """What is installed, by the names and times of what tells its versions; the compilers, as they lie there."""
+    found: list[Any] = []
+    for folder in sys.path:
+        if folder and os.path.isdir(folder):  # noqa: PTH112 - thousands of entries
+            entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+            found += [[each.name, each.stat().st_mtime_ns if "-info" in each.name else 0] for each in entries]
+    for name in _TOOLS:
+        where = shutil.which(name)
+        found.append([name, where and [where, Path(where).stat().st_mtime_ns]])
+    return found
+
+
+def _protection() -> list[str]:
+    """What this machine and process say about what can protect from a student's code."""
+    texts = [" ".join(os.uname()) if hasattr(os, "uname") else sys.platform]
+    for name in _PROTECTION:
+        try:
+            texts.append(Path(name).read_text(encoding="utf-8"))
+        except OSError:
+            texts.append("absent")
+    try:
+        status = Path("/proc/self/status").read_text(encoding="utf-8").splitlines()
+        texts += [line for line in status if line.startswith(_OF_PROCESS)]
+    except OSError:
+        texts.append("absent")
+    return texts
+
+
+def _tree(path: Path, without: tuple[str, ...]) -> Iterator[list[str]]:
+    """Every entry of a folder, or the file itself, with what tells its content; links as the texts they hold."""
+    if not path.is_dir():
+        yield [str(path), _content(path)]
+        return
+    waiting = [str(path)]
+    while waiting:
+        folder = waiting.pop()
+        try:
+            entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+        except OSError:
+            yield [folder, "unreadable"]
+            continue
+        for entry in entries:
+            if entry.name in CLUTTER or entry.name.endswith(without or "\0"):
+                continue
+            if entry.is_dir(follow_symlinks=False):
+                yield [entry.path, "folder"]
+                waiting.append(entry.path)
+            else:
+                yield [entry.path, _content(Path(entry.path))]
+
+
+def _content(path: Path) -> str:
+    try:
+        if path.is_symlink():
+            return f"link to {path.readlink()}"
+        state = path.stat()
+        if state.st_size > _READ or not path.is_file():
+            return json.dumps([state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns, state.st_mode])
+        return f"{state.st_mode} {hashlib.sha256(path.read_bytes()).hexdigest()}"
+    except OSError:
+        return "unreadable"
