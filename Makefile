@@ -9,6 +9,9 @@ SUBMISSIONS_DIR ?= submissions
 BIN = $(VENV)/bin
 STAMP = $(VENV)/.installed
 
+# Compiled once for all processes that a run starts: compiling labgrade takes half a second each time.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: grade test lint docs setup tools bench bench-macs bench-onnx bench-sandbox bench-class golden proof soak mutation schema clean
 
 # pytest ends with 1 where a check is not right: the submission was graded all the same. Where a task can't be read it

@@ -8,7 +8,6 @@ it imports, and `weights`, those that are offered. Some checks have more: `tools
 
 from __future__ import annotations
 
-import ast
 import hashlib
 import importlib.metadata
 import importlib.util
@@ -46,6 +45,8 @@ _BEGINNINGS = (
     "truth/worker.py",
     *(file.relative_to(_HOME).as_posix() for file in (_HOME / "sandbox").rglob("*.py")),
 )
+_FROM_OR_IMPORT = re.compile(rb"^ *(?:from ([\w.]+) import (\([^)]*\)|[^\n]*)|import ([^\n#]+))", re.MULTILINE)
+_NAMES = re.compile(rb"\w+")
 
 
 @cache
@@ -71,18 +72,14 @@ def digest(path: Path) -> str:
 
 
 def _imported(path: Path) -> Iterator[Path]:
-    for node in ast.walk(ast.parse(path.read_bytes())):
-        if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom) and not node.level and node.module:
-            names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
-        else:
-            continue
-        for name in names:
-            first, *rest = name.split(".")
+    """The modules of labgrade that one of its files imports. By pattern: parsing all files takes a second a command."""
+    for module, names, plain in _FROM_OR_IMPORT.findall(path.read_bytes()):
+        places = [module, *(module + b"." + name for name in _NAMES.findall(names))] if module else plain.split(b",")
+        for place in places:
+            first, *rest = place.decode().split(" as ")[0].strip().split(".")
             if first == _NAME and rest:
-                place = _HOME.joinpath(*rest)
-                yield from (each for each in (place.with_suffix(".py"), place / "__init__.py") if each.is_file())
+                found = _HOME.joinpath(*rest)
+                yield from (each for each in (found.with_suffix(".py"), found / "__init__.py") if each.is_file())
 
 
 def meaning(task: Task, item: Item) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """What is found again, and what is not: by all that a verdict depends on."""
 
+import ast
 import importlib.metadata
 import time
 from dataclasses import replace
@@ -232,6 +233,20 @@ def test_the_engine_is_what_grading_imports(task):
     found = set(depends.engine())
     assert found >= _NEEDED
     assert not found & _NOT_NEEDED
+
+
+def test_every_import_of_the_engine_is_seen():
+    home = Path(depends.__file__).parents[2]
+    for path in (home / "labgrade").rglob("*.py"):
+        names = set()
+        for node in ast.walk(ast.parse(path.read_bytes())):
+            if isinstance(node, ast.Import):
+                names |= {alias.name for alias in node.names}
+            elif isinstance(node, ast.ImportFrom):
+                names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+        files = {home / f"{name.replace('.', '/')}{end}" for name in names for end in (".py", "/__init__.py")}
+        ours = {each for each in files if each.is_file() and each.parent != home}
+        assert ours - {home / "labgrade/__init__.py"} <= set(depends._imported(path)), path
 
 
 def test_a_function_that_is_only_shown_beside_a_text_is_students_code_too(task):
