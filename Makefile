@@ -12,14 +12,14 @@ STAMP = $(VENV)/.installed
 # Compiled once for all processes that a run starts: compiling labgrade takes half a second each time.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: grade test lint docs setup tools bench bench-macs bench-onnx bench-sandbox bench-class golden proof soak mutation schema clean
+.PHONY: grade test lint docs setup tools test-tools bench bench-macs bench-onnx bench-sandbox bench-class golden proof soak mutation schema clean
 
 # pytest ends with 1 where a check is not right: the submission was graded all the same. Where a task can't be read it
 # ends with 2, and so does make.
 grade: setup
 	$(BIN)/python -m pytest --submission="$(SUBMISSION)" --submissions-dir="$(SUBMISSIONS_DIR)" || test $$? -eq 1
 
-test: setup
+test: setup test-tools
 	$(BIN)/python -m pytest -n auto -rs
 
 lint: setup
@@ -76,13 +76,20 @@ setup: $(STAMP) tools
 
 # What builds students' C++ programs. Without it those tasks alone are FAULT, so that nothing fails here.
 tools:
-	@for tool in cmake g++ make; do command -v $$tool >/dev/null || missing="$$missing $$tool"; done; \
+	@$(call programs,cmake g++ make,cmake g++ make,build students' C++ programs)
+
+# What some tests need beside: without it these are skipped, each with its reason.
+test-tools:
+	@$(call programs,chromium dot bwrap newuidmap,chromium graphviz bubblewrap uidmap,serve some of the tests)
+
+# Install packages where one of the programs is missing: programs, their packages, what they are for.
+programs = missing=; for tool in $(1); do command -v $$tool >/dev/null || missing="$$missing $$tool"; done; \
 	test -z "$$missing" || if test "$$(id -u)" = 0 && command -v apt-get >/dev/null; then \
-		echo "installing$$missing, which build students' C++ programs"; \
-		{ apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq $$missing >/dev/null; } || \
-		echo "that failed; C++ programs can't be built until it is done: apt install$$missing"; \
+		echo "installing what is missing of$$missing, which $(3)"; \
+		{ apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq $(2) >/dev/null; } || \
+		echo "that failed; by hand: apt install $(2)"; \
 	else \
-		echo "C++ programs can't be built here; on Debian and Ubuntu: sudo apt install$$missing"; \
+		echo "not here:$$missing, which $(3); on Debian and Ubuntu: sudo apt install $(2)"; \
 	fi
 
 # torch is installed first and pinned by constraints.txt, so that no other package pulls a build for another device.
