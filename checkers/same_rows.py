@@ -13,6 +13,7 @@ from labgrade.verdict import Verdict, correct, incorrect, partial
 
 from ._compared import compared, left_out
 from ._names import bare, folded, is_total, without_prefix
+from ._numbered import numbered
 from ._wording import shown, tally
 from .equal import equal
 
@@ -159,11 +160,11 @@ def _pairs(answer: Sequence[Row], expected: Sequence[Row]) -> dict[int, int]:
     """Which row of the answer stands for which expected row, by their places; in order of the expected rows.
 
     Names as they are come before names without spaces and case, and those before bare ones (`Conv2d` for `nn.Conv2d`);
-    a row's own name comes before its other names. Rows of the same name are taken in order.
+    a row's own name comes before its other names. Rows of the same name are taken in order. Names of a type and
+    a number are looked at together, before all others.
     """
     given = without_prefix([row.name.strip() for row in answer], {name for row in expected for name in _names(row)})
-    pairs: dict[int, int] = {}
-    taken: set[int] = set()
+    pairs, taken = numbered(given, expected)
     for key in (str.strip, folded, bare):
         waiting: defaultdict[str, deque[int]] = defaultdict(deque)
         for place, name in enumerate(given):

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from ._onnx.attributes import floats_of
 from ._onnx.load import load, nodes_of
-from ._onnx.naive import sizes_by_inference
+from ._onnx.naive import has_open_input, sizes_by_inference
 from ._onnx.run import run
 from .onnx_memory import onnx_activation_bytes, onnx_node_inputs, onnx_tensors, onnx_traffic_bytes
 from .onnx_nodes import onnx_attributes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from ._onnx.tensors import Tensor
@@ -125,16 +125,40 @@ def onnx_traffic_scalars_free(artifact: Path, *, input_shape: list[int] | None =
     return _moved(artifact, input_shape, lambda each: each.size if each.shaped() else 0)
 
 
+def onnx_traffic_divided_by_batch(artifact: Path, *, input_shape: list[int] | None = None) -> int | None:
+    """The traffic with 1 for the batch that the file gives; None where it gives none, or 1.
+
+    Comes of setting every input's first dimension to 1, whatever it was.
+    """
+    sizes = _sizes_of_one(artifact, input_shape)
+    return None if sizes is None else _moved(artifact, input_shape, lambda each: sizes.get(each.name, 0))
+
+
 def onnx_traffic_unknown_as_zero(
     artifact: Path, *, input_shape: list[int] | None = None, batch_set: bool = False
-) -> int:
+) -> int | None:
     """The traffic with nothing for a tensor whose shape onnx's own inference leaves open.
 
     Comes of `dim_value`, which is 0 for a dimension without a size. With `batch_set` the input's size was set first,
-    and only what inference can't follow (Reshape behind Shape, Gather, Concat) is missing.
+    and only what inference can't follow (Reshape behind Shape, Gather, Concat) is missing. None without it where the
+    file gives the size of its inputs: nobody can have forgotten to set one there.
     """
+    if not (batch_set or has_open_input(artifact)):
+        return None
     sizes = sizes_by_inference(artifact, input_shape if batch_set else None)
     return _moved(artifact, input_shape, lambda each: sizes.get(each.name, 0))
+
+
+def onnx_traffic_unknown_as_one(
+    artifact: Path, *, input_shape: list[int] | None = None, batch_set: bool = False, constants: bool = False
+) -> int:
+    """The traffic with 1 for each dimension that onnx's own inference leaves open.
+
+    Comes of `dim_value or 1`, which is right for the batch and wrong for what inference can't follow. With `batch_set`
+    the input's size was set first, and what the file says of its outputs was dropped.
+    """
+    sizes = sizes_by_inference(artifact, input_shape if batch_set else None, unknown=1)
+    return _moved(artifact, input_shape, lambda each: sizes.get(each.name, 0), constants=constants)
 
 
 def onnx_activation_elements(artifact: Path, *, input_shape: list[int] | None = None) -> int:
@@ -162,14 +186,33 @@ def onnx_activation_scalars_free(artifact: Path, *, input_shape: list[int] | Non
     return _written(artifact, input_shape, lambda each: each.size if each.shaped() else 0)
 
 
+def onnx_activation_divided_by_batch(artifact: Path, *, input_shape: list[int] | None = None) -> int | None:
+    """The activations with 1 for the batch that the file gives; None where it gives none, or 1."""
+    sizes = _sizes_of_one(artifact, input_shape)
+    return None if sizes is None else _written(artifact, input_shape, lambda each: sizes.get(each.name, 0))
+
+
 def onnx_activation_unknown_as_zero(
     artifact: Path, *, input_shape: list[int] | None = None, batch_set: bool = False
-) -> int:
+) -> int | None:
     """The activations with nothing for a tensor whose shape onnx's own inference leaves open.
 
-    As for `onnx_traffic_unknown_as_zero`.
+    As for `onnx_traffic_unknown_as_zero`, also where it is None.
     """
+    if not (batch_set or has_open_input(artifact)):
+        return None
     sizes = sizes_by_inference(artifact, input_shape if batch_set else None)
+    return _written(artifact, input_shape, lambda each: sizes.get(each.name, 0))
+
+
+def onnx_activation_unknown_as_one(
+    artifact: Path, *, input_shape: list[int] | None = None, batch_set: bool = False
+) -> int:
+    """The activations with 1 for each dimension that onnx's own inference leaves open.
+
+    As for `onnx_traffic_unknown_as_one`.
+    """
+    sizes = sizes_by_inference(artifact, input_shape if batch_set else None, unknown=1)
     return _written(artifact, input_shape, lambda each: sizes.get(each.name, 0))
 
 
@@ -179,11 +222,20 @@ def onnx_activation_largest_output(artifact: Path, *, input_shape: list[int] | N
     return max((each.size for step in steps for each in step.outputs), default=0)
 
 
-def _moved(artifact: Path, input_shape: list[int] | None, size: Callable[[Tensor], int]) -> int:
-    """Per node, what all inputs and outputs come to by another measure. What Constant nodes hold is left out."""
+def _sizes_of_one(artifact: Path, input_shape: list[int] | None) -> Mapping[str, int] | None:
+    if has_open_input(artifact) or not input_shape or input_shape[0] == 1:
+        return None
+    return sizes_by_inference(artifact, [1, *input_shape[1:]])
+
+
+def _moved(
+    artifact: Path, input_shape: list[int] | None, size: Callable[[Tensor], int], *, constants: bool = False
+) -> int:
+    """Per node, what all inputs and outputs come to by another measure; what Constant nodes hold by choice."""
     steps = run(artifact, input_shape).whole().steps
     tensors = [each for step in steps for each in (*step.inputs, *step.outputs) if each is not None]
-    return sum(size(each) for each in tensors if each.kind != "constant")
+    written = {each.name: each for each in tensors if each.kind == "constant"}.values() if constants else ()
+    return sum(size(each) for each in (*tensors, *written) if constants or each.kind != "constant")
 
 
 def _written(artifact: Path, input_shape: list[int] | None, size: Callable[[Tensor], int]) -> int:

@@ -1,7 +1,7 @@
 """Wrong values on purpose, so that a wrong answer can be recognised and explained. None of these is ever right.
 
 `<quantity>_slips` gives what each slip of a library makes of a quantity, and what products of slips make of it; the
-others are such values under a name of their own, for specs. One that a model gives no occasion for raises ValueError.
+others are such values under a name of their own, for specs. One that a subject gives no occasion for is None there.
 """
 
 from __future__ import annotations
@@ -314,6 +314,25 @@ def macs_modules_only(subject: Subject) -> int:
     Comes of counting with module hooks: products inside an attention, and functional calls, are no modules.
     """
     return macs(subject, layers=list(counts.MULTIPLYING))
+
+
+def macs_without_attention_projections(subject: Subject) -> int | None:
+    """The MACs without what attention modules project: queries, keys and values in, heads out.
+
+    Comes of adding the two products of attention to what module hooks see. None where no attention is a module.
+    """
+    return _without_part_of_attention(subject, projections=True)
+
+
+def macs_without_attention_products(subject: Subject) -> int | None:
+    """The MACs without queries by keys, and weights by values, of attention modules; None where there are none."""
+    return _without_part_of_attention(subject, projections=False)
+
+
+def _without_part_of_attention(subject: Subject, *, projections: bool) -> int | None:
+    of_attention = [each for each in analyse(subject).operations if isinstance(each.call.module, nn.MultiheadAttention)]
+    left_out = sum(each.macs for each in of_attention if (each.name == "linear") is projections)
+    return macs(subject) - left_out if of_attention else None
 
 
 def macs_divided_by_batch(subject: Subject, *, layers: list[str] | None = None) -> float:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from labgrade.answers.reading.typed import WrongTypeError, as_value
-from labgrade.core.errors import FaultError, Mark, SpecFinding
+from labgrade.core.errors import FaultError, Mark, NoSuchSlipError, SpecFinding
 from labgrade.core.task import LiteralValue, QuantityCall
+from labgrade.judging.items import depends_on_input
 from labgrade.verdict import Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
-    from labgrade.core.task import Check, Source, SubjectSpec, Task
+    from labgrade.core.task import Check, InputSpec, Source, SubjectSpec, Task
+    from labgrade.judging.judge import Expect, Judging
     from labgrade.run.grader import Grader
 
 _FORWARD = QuantityCall(quantity="layer_shapes")  # needs nothing but a model that is built and runs on its input
@@ -40,6 +44,41 @@ def findings(task: Task, grader: Grader) -> Iterator[SpecFinding]:
                 yield from _published(task, check, grader, task.subject)
             if not check.counterexample:  # it is judged on other networks than this
                 yield from _judged(task, check, grader)
+            for subject in subjects if depends_on_input(task, check) else ():
+                if subject is not None:
+                    yield from _indifferent(task, check, grader, subject)
+
+
+def _indifferent(task: Task, check: Check, grader: Grader, subject: SubjectSpec) -> Iterator[SpecFinding]:
+    """An expected tensor for each name that a wrong input changes too little of: on it, anything would be right."""
+    judging, expect = grader.judging_of(task, check, subject)
+    source = check.expected
+    if source is None:
+        return
+    right = expect(source)
+    for says, changed in _WRONG_INPUTS.items():
+        other = replace(subject, input=replace(subject.input, **changed(subject.input)), passing=True)
+        wrong = grader.judging_of(task, check, other)[1](source)
+        pairs: list[tuple[Any, Any]] = [(wrong, right)]
+        if isinstance(right, Mapping) and isinstance(wrong, Mapping):
+            pairs = [({name: wrong[name]}, {name: right[name]}) for name in right if name in wrong]
+        same = sum(judging(one, other).outcome is Outcome.CORRECT for one, other in pairs)
+        if same > len(pairs) * (1 - _CHANGED):
+            message = (
+                f"with {says} in place of the input, {same} of {len(pairs)} values stay within the tolerance, so a "
+                f"wrong input would earn points; {_CHANGED:.0%} have to change: choose another model or input, or a "
+                "smaller tolerance"
+            )
+            yield SpecFinding(subject.mark or check.mark or _start(task), message)
+
+
+_CHANGED = 0.9  # of the tensors, for every wrong input
+_WRONG_INPUTS: dict[str, Callable[[InputSpec], dict[str, Any]]] = {
+    "zeros": lambda _: {"fill": "zeros"},
+    "ones": lambda _: {"fill": "ones"},
+    "an input drawn from another seed": lambda own: {"seed": own.seed + 1},
+    "an input of another distribution": lambda own: {"fill": "uniform" if own.fill == "normal" else "normal"},
+}
 
 
 def _start(task: Task) -> Mark:
@@ -65,6 +104,8 @@ def _uncomputable(task: Task, check: Check, grader: Grader, subject: SubjectSpec
         try:
             expect(source)
         except FaultError as error:
+            if isinstance(error, NoSuchSlipError) and source is not check.expected:
+                continue
             broken = "" if subject.is_config else _broken(grader, subject)
             if broken and broken in str(error):
                 what = f"'{subject.model}' can't be built or does not run on an input of {list(subject.input.shape)}"
@@ -100,6 +141,14 @@ def _judged(task: Task, check: Check, grader: Grader) -> Iterator[SpecFinding]:
         yield SpecFinding(check.mark or _start(task), f"the checker '{name}' failed: {type(error).__name__}: {error}")
 
 
+def _same(one: Source, other: Source, judging: Judging, expect: Expect) -> bool | None:
+    """Whether two sources are one value; None where one of them is a slip that can't be made on the subject."""
+    try:
+        return judging(expect(one), expect(other)).outcome is Outcome.CORRECT
+    except NoSuchSlipError:
+        return None
+
+
 def _coinciding(task: Task, check: Check, grader: Grader) -> Iterator[SpecFinding]:
     """Misconceptions that are right, and pairs of them that no subject tells apart: then neither is ever claimed."""
     means = [grader.judging_of(task, check, subject) for subject in check.cases or (task.subject,)]
@@ -107,15 +156,19 @@ def _coinciding(task: Task, check: Check, grader: Grader) -> Iterator[SpecFindin
         return
 
     def same(one: Source, other: Source) -> bool:
-        return all(judging(expect(one), expect(other)).outcome is Outcome.CORRECT for judging, expect in means)
+        """On all subjects on which both can be."""
+        found = [_same(one, other, *each) for each in means]
+        return any(found) and False not in found
 
     where = "in every case" if check.cases else "on the task's own subject"
     for known in check.misconceptions:
         if same(known.source, check.expected):
             yield SpecFinding(known.mark or _start(task), f"this misconception gives the right value {where}")
+        if all(_same(known.source, known.source, *each) is None for each in means):
+            yield SpecFinding(known.mark or _start(task), f"this misconception has no value {where}")
     for index, known in enumerate(check.misconceptions):
         for other in check.misconceptions[:index]:
-            if same(known.source, other.source):
+            if known.says != other.says and same(known.source, other.source):
                 line = other.mark.line if other.mark else "?"
                 value = f"the same value as the one on line {line}{' in every case' if check.cases else ''}"
                 message = f"this misconception gives {value}, so neither is ever claimed"

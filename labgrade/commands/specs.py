@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from labgrade.authoring import check_values
+from labgrade.authoring import check_values, lazy
 from labgrade.core.errors import SpecError, UsageError
 from labgrade.spec import course, load
 
@@ -47,7 +47,11 @@ def validate(options: argparse.Namespace) -> int:
                     findings += check_values.findings(read.task, grader)
     if findings:
         raise SpecError(findings)
-    print(f"{len(specs)} spec{'s' if len(specs) != 1 else ''}, nothing wrong")  # noqa: T201
+    warnings = [finding for read in specs if read.task for finding in lazy.never_called_again(read.task)]
+    for warning in warnings:
+        print(f"{warning.mark}: warning: {warning.message}")  # noqa: T201
+    count = f", {len(warnings)} warning{'s' if len(warnings) > 1 else ''}" if warnings else ""
+    print(f"{len(specs)} spec{'s' if len(specs) != 1 else ''}, nothing wrong{count}")  # noqa: T201
     return 0
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from labgrade.authoring import mutation, samples
+from labgrade.authoring.lazy import LazySolutions, never_called_again
 from labgrade.authoring.slips import Slips, asked
 from labgrade.authoring.trial import (
     exemplar_of,
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Mapping
 
+    from labgrade.authoring.lazy import LazySolution
     from labgrade.authoring.mutants import Mutant
     from labgrade.authoring.mutation import Tried
     from labgrade.authoring.samples import Explained
@@ -54,6 +56,7 @@ class TaskTrial:
     exemplar: str = ""
     problems: list[str] = field(default_factory=list)
     slips: list[Slip] = field(default_factory=list)
+    lazy: list[LazySolution] = field(default_factory=list)
     tried: list[Tried] = field(default_factory=list)
     explained: list[tuple[Tried, Explained]] = field(default_factory=list)
     seconds: float = 0.0
@@ -63,6 +66,12 @@ class TaskTrial:
         """Mutants that no check noticed and nobody explained."""
         explained = [tried for tried, _ in self.explained]
         return [tried for tried in self.tried if not tried.noticed_by and tried not in explained]
+
+    @property
+    def weak(self) -> bool:
+        """Whether something is wrong with the task, or something wrong passes it."""
+        passed = any(not each.noticed_by for each in self.lazy)
+        return bool(self.problems or self.survivors or self.unnoticed or passed)
 
     @property
     def unnoticed(self) -> list[Slip]:
@@ -103,7 +112,7 @@ def run(options: argparse.Namespace) -> int:
                 _show(trial, folder, matrix=options.matrix)
     if options.json:
         print(json.dumps([_plain(trial) for trial in done], indent=1, ensure_ascii=False))  # noqa: T201
-    return WEAK if any(trial.problems or trial.survivors or trial.unnoticed for trial in done) else OK
+    return WEAK if any(trial.weak for trial in done) else OK
 
 
 def _chosen(found: Course, names: list[str]) -> list[Task]:
@@ -144,6 +153,9 @@ class Trier:
         slips = Slips(grader, task, who)
         trial.problems += slips.own_hints()
         trial.slips = slips.all()
+        trial.problems += [finding.message for finding in never_called_again(task)]
+        if trial.exemplar:
+            trial.lazy = list(LazySolutions(grader, task, who).tried())
         if self._mutants and trial.exemplar:
             self._try_mutants(trial, who, _seconds(task, report, first, second))
         trial.seconds = time.monotonic() - begin
@@ -194,23 +206,15 @@ def _sort_out(trial: TaskTrial, tried: list[Tried], explained: tuple[Explained, 
 
 def _show(trial: TaskTrial, folder: Path, *, matrix: bool) -> None:
     say: Callable[[str], None] = print
-    killed = sum(bool(each.noticed_by) for each in trial.tried)
-    weak = trial.problems or trial.survivors or trial.unnoticed
-    say(f"{trial.task.id}: {'weak' if weak else 'good'}, in {trial.seconds:.1f} s")
+    say(f"{trial.task.id}: {'weak' if trial.weak else 'good'}, in {trial.seconds:.1f} s")
     if trial.exemplar:
         say(f"  exemplar: {trial.exemplar}")
-    if trial.slips:
-        noticed = len(trial.slips) - len(trial.unnoticed)
-        say(f"  known slips: {noticed} of {len(trial.slips)} are noticed")
-    if trial.tried:
-        by = ", ".join(
-            f"{count} by {name}" for name, count in Counter(e.noticed_by for e in trial.tried if e.noticed_by).items()
-        )
-        explained = f", {len(trial.explained)} explained" if trial.explained else ""
-        first = f" (first: {by})" if by else ""
-        say(f"  mutants: {killed} of {len(trial.tried)} are noticed{explained}{first}")
+    _show_noticed(trial, say, matrix=matrix)
     for problem in trial.problems:
         say(f"  wrong: {problem}")
+    for lazy in trial.lazy:
+        if not lazy.noticed_by:
+            say(f"  passes every check of '{lazy.answer}': a function that {lazy.says}")
     for slip in trial.unnoticed:
         say(f"  no check notices: {slip.says}")
     for each in trial.survivors:
@@ -222,6 +226,26 @@ def _show(trial: TaskTrial, folder: Path, *, matrix: bool) -> None:
         _matrix(trial, say)
 
 
+def _show_noticed(trial: TaskTrial, say: Callable[[str], None], *, matrix: bool) -> None:
+    """How much is noticed of what is wrong; without a matrix, the check that notices each slip first."""
+    if trial.slips:
+        noticed = len(trial.slips) - len(trial.unnoticed)
+        say(f"  known slips: {noticed} of {len(trial.slips)} are noticed{'' if matrix else ', first by'}")
+        for slip in trial.slips if not matrix else ():
+            first = next((name for name, seen in slip.noticed.items() if seen), "none")
+            say(f"    {first}: {_short(slip.says)}")
+    if trial.lazy:
+        say(f"  lazy solutions: {sum(bool(each.noticed_by) for each in trial.lazy)} of {len(trial.lazy)} are noticed")
+    if trial.tried:
+        killed = sum(bool(each.noticed_by) for each in trial.tried)
+        by = ", ".join(
+            f"{count} by {name}" for name, count in Counter(e.noticed_by for e in trial.tried if e.noticed_by).items()
+        )
+        explained = f", {len(trial.explained)} explained" if trial.explained else ""
+        first = f" (first: {by})" if by else ""
+        say(f"  mutants: {killed} of {len(trial.tried)} are noticed{explained}{first}")
+
+
 def _matrix(trial: TaskTrial, say: Callable[[str], None]) -> None:
     """A row a slip, a column a check: x it notices the slip, . it does not, blank where the two do not meet."""
     names = list(dict.fromkeys(name for slip in trial.slips for name in slip.noticed))
@@ -230,8 +254,12 @@ def _matrix(trial: TaskTrial, say: Callable[[str], None]) -> None:
     marks = {True: "x", False: ".", None: "?"}
     for slip in trial.slips:
         row = " ".join(marks[slip.noticed[name]] if name in slip.noticed else " " for name in names)
-        said = " ".join(slip.says.split())
-        say(f"    {row}  {said[:_LONGEST_SAID]}{'...' if len(said) > _LONGEST_SAID else ''}")
+        say(f"    {row}  {_short(slip.says)}")
+
+
+def _short(says: str) -> str:
+    said = " ".join(says.split())
+    return f"{said[:_LONGEST_SAID]}{'...' if len(said) > _LONGEST_SAID else ''}"
 
 
 def _plain(trial: TaskTrial) -> dict[str, Any]:
@@ -241,6 +269,7 @@ def _plain(trial: TaskTrial) -> dict[str, Any]:
         "seconds": round(trial.seconds, 2),
         "wrong": trial.problems,
         "slips": [{"says": slip.says, "noticed_by": dict(slip.noticed)} for slip in trial.slips],
+        "lazy": [{"answer": each.answer, "does": each.says, "noticed_by": each.noticed_by} for each in trial.lazy],
         "mutants": len(trial.tried),
         "explained": [_mutant(tried) | {"because": why.because} for tried, why in trial.explained],
         "survived": [_mutant(tried) for tried in trial.survivors],

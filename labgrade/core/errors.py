@@ -59,6 +59,10 @@ class FaultError(LabgradeError):
     """A failure of labgrade's (a checker, a quantity, the sandbox): never costs a student a point."""
 
 
+class NoSuchSlipError(FaultError):
+    """The quantity is None: its slip can't be made on this subject. A fault anywhere but among misconceptions."""
+
+
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """The tail of a message that offers the closest known word, or else the shortest with this one as its end or start.
 

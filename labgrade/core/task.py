@@ -127,11 +127,16 @@ Form: TypeAlias = CallForm | EntryForm | TextForm | FileForm | RunForm | BuildFo
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerSpec:
-    """An answer that a task asks for, and the forms in which it may be handed in, best first."""
+    """An answer that a task asks for, and the forms in which it may be handed in, best first.
+
+    `constant_is_fine`: why no check has it computed of another subject than the task's own.
+    """
 
     name: str
     type: AnswerType
     forms: tuple[Form, ...]
+    constant_is_fine: str = ""
+    mark: Mark | None = field(default=None, repr=False, compare=False)
 
 
 Plain: TypeAlias = "bool | int | float | str | list[Plain] | dict[str, Plain] | None"

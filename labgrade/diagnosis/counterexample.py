@@ -184,12 +184,15 @@ def misconception(check: Check, found: SearchResult[Trial]) -> Alternative | Non
 
 
 def _looked_at(found: SearchResult[Trial]) -> list[tuple[SubjectSpec, Trial, str]]:
-    """Some of what was tried, to try misconceptions on: the smallest, the last that were wrong, the first right."""
+    """Some of what was tried, to try misconceptions on: the smallest, wrong ones, the first right."""
     valued = [each for each in found.tried if each[1].value is not None]
     wrong = [each for each in valued if each[2]]
     smallest = [each for each in wrong if found.smallest and each[1] is found.smallest[1]]
     others = [each for each in wrong if each not in smallest]
-    return [*smallest, *others[-_LOOKED_AT:], *[each for each in valued if not each[2]][:_LOOKED_AT]]
+    # The last are almost as small as the smallest, and on those many slips come to the same; the first are not.
+    half = _LOOKED_AT // 2
+    some = others if len(others) <= _LOOKED_AT else [*others[:half], *others[-half:]]
+    return [*smallest, *some, *[each for each in valued if not each[2]][:_LOOKED_AT]]
 
 
 def _follows(trial: Trial, known: Alternative, *, right: bool = False) -> bool:

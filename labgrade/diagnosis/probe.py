@@ -11,7 +11,7 @@ from labgrade.answers.call import obtain_each, present, write_each, writes
 from labgrade.answers.question import Question, Running
 from labgrade.answers.reading.documents import locate, read_bytes
 from labgrade.answers.reading.typed import WrongTypeError, as_value, natural
-from labgrade.core.errors import FaultError
+from labgrade.core.errors import FaultError, NoSuchSlipError
 from labgrade.core.results import NoAnswer
 from labgrade.core.task import CallForm
 from labgrade.judging.judge import judge
@@ -220,8 +220,12 @@ def typed(plain: object, kind: AnswerType | None) -> Value:
     """A value of labgrade's in its answer's type; where something is measured, in the type that it has by itself.
 
     Raises:
+        NoSuchSlipError: it is None.
         FaultError: it has another type.
     """
+    if plain is None:
+        message = "there is no such value of this subject"
+        raise NoSuchSlipError(message)
     try:
         return as_value(plain, kind, trusted=True) if kind is not None else natural(plain)
     except WrongTypeError as error:

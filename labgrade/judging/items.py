@@ -75,15 +75,20 @@ def fresh_subject(task: Task, item: Item, submission: str, key: bytes) -> Subjec
     The input of a task can be drawn again from its seed, which is public, and its tensors could be written down. The
     seed of this one follows from the course's key, the task, the item and the submission: the same at every regrade.
     """
-    wanted, subject = task.answers[item.check.answer], item.subject
-    calls = any(isinstance(form, CallForm) and "input" in form.given for form in wanted.forms)
-    if subject is None or subject.input.fill not in _DRAWN or not calls or not isinstance(wanted.type, TableOfType):
-        return None
-    if item.check.measured is not None or not isinstance(item.check.expected, QuantityCall):
+    subject = item.subject
+    if subject is None or subject.input.fill not in _DRAWN or not depends_on_input(task, item.check):
         return None
     meant = json.dumps([task.lab, task.id, item.id, submission]).encode()
     seed = int.from_bytes(hmac.new(key, meant, hashlib.sha256).digest()[:6], "big")
     return replace(subject, input=replace(subject.input, seed=seed + 1), passing=True)
+
+
+def depends_on_input(task: Task, check: Check) -> bool:
+    """Whether the answer is tensors that a function computes of the input that it is handed."""
+    wanted = task.answers[check.answer]
+    calls = any(isinstance(form, CallForm) and "input" in form.given for form in wanted.forms)
+    tensors = wanted.type == "tensor" or isinstance(wanted.type, TableOfType)
+    return calls and tensors and check.measured is None and isinstance(check.expected, QuantityCall)
 
 
 def with_fresh(verdict: Verdict, fresh: Verdict) -> Verdict:

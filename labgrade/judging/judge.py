@@ -1,7 +1,7 @@
 """(check, answer, expected) -> Verdict. Pure: what is right, then what is known to be wrong, in the language's order.
 
 Right is tried first, then `also_right`, then the misconceptions, then `partly`: recognising a value says more than a
-range it lies in. Where two misconceptions fit, neither is claimed.
+range it lies in. Where misconceptions fit that say different things, none is claimed.
 """
 
 from __future__ import annotations
@@ -11,15 +11,16 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, TypeAlias
 
+from labgrade.core.errors import NoSuchSlipError
 from labgrade.core.task import LiteralValue
-from labgrade.values import Number
+from labgrade.values import Number, Table
 from labgrade.verdict import Outcome, Verdict, correct, partial, without_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from labgrade.core.task import Alternative, Check, Plain, RangeCredit, Source
-    from labgrade.values import Value
+    from labgrade.values import Row, Value
 
 Judging: TypeAlias = "Callable[[Value, Value | None], Verdict]"
 Expect: TypeAlias = "Callable[[Source], Value]"
@@ -51,9 +52,9 @@ def judge(check: Check, answer: Value, judging: Judging, expect: Expect, *, comp
         reason = f"{verdict.reason}; with a decimal comma, as {meant}, it would be right"
         return replace(without_value(Outcome.MANUAL, reason, hint="write decimals with a point"), facts=verdict.facts)
     known = _that_hold(check.misconceptions, computed=computed)
-    fitting = [each for each in known if _fits(answer, expect(each.source), judging)]
-    if len(fitting) == 1:
-        return _speak(fitting[0], verdict, right=False)
+    fitting = [each for each in known if follows(answer, each.source, expected, judging, expect)]
+    if fitting and len({each.says for each in fitting}) == 1:
+        return _speak(min(fitting, key=lambda each: each.credit), verdict, right=False)
     if fitting:
         verdict = replace(verdict, fits=tuple(known.says for known in fitting))
     for bounds in check.partly:
@@ -75,6 +76,46 @@ def _with_decimal_comma(check: Check, answer: Value, judging: Judging, expect: E
 
 def _that_hold(known: Sequence[Alternative], *, computed: bool) -> list[Alternative]:
     return [each for each in known if not (computed and isinstance(each.source, LiteralValue))]
+
+
+def follows(
+    answer: Value,
+    source: Source,
+    expected: Value | None,
+    judging: Judging,
+    expect: Expect,
+    *,
+    where_absent: bool = False,
+) -> bool:
+    """Whether an answer is a slip's value, and the slip explains all that is wrong with it.
+
+    A slip that can't be made on the subject explains nothing there (`where_absent`).
+    """
+    try:
+        known = expect(source)
+    except NoSuchSlipError:
+        return where_absent
+    return _fits(answer, known, judging) and _explains_all(answer, known, expected, judging)
+
+
+def _explains_all(answer: Value, known: Value, expected: Value | None, judging: Judging) -> bool:
+    """Whether cells of a table of which the slip says nothing are right, or left open."""
+    if not isinstance(known, Table) or not isinstance(expected, Table):
+        return True
+    right = {row.name: row for row in expected.rows}
+    rows = tuple(_completed(row, right[row.name]) if row.name in right else row for row in known.rows)
+    if rows == known.rows:
+        return True
+    found = judging(answer, Table(rows=rows))
+    return found.credit == 1 or not any(cell.got_text and not cell.right for cell in found.rows)
+
+
+def _completed(row: Row, right: Row) -> Row:
+    """The row with the right cells where it has none."""
+    silent = [column for column, cell in right.cells.items() if cell is not None and row.cells.get(column) is None]
+    cells = {**row.cells, **{column: right.cells[column] for column in silent}}
+    also_right = {**row.also_right, **{column: right.also_right.get(column, ()) for column in silent}}
+    return replace(row, cells=cells, also_right=also_right) if silent else row
 
 
 def _fits(answer: Value, known: Value, judging: Judging) -> bool:

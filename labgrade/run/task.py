@@ -13,6 +13,7 @@ from labgrade.answers.question import Question, about
 from labgrade.answers.reader.asks import Ask, without_files
 from labgrade.core.errors import FaultError
 from labgrade.core.results import Answer, NoAnswer, TaskReport
+from labgrade.core.task import QuantityCall
 from labgrade.core.text import encodable
 from labgrade.diagnosis.counterexample import judged, memory, plan_of
 from labgrade.diagnosis.explain import with_explanation
@@ -20,18 +21,18 @@ from labgrade.diagnosis.probe import ProbeGrader, Trials, judged_value, typed
 from labgrade.judging import by_hand
 from labgrade.judging.graded import Judged, fault, graded_so_far, waiting, with_points
 from labgrade.judging.items import fresh_subject, items, with_fresh
-from labgrade.judging.judge import judge
+from labgrade.judging.judge import follows, judge
 from labgrade.judging.needs import resolve
 from labgrade.spec import course
 from labgrade.truth.measure import UnfitError, files_given
 from labgrade.verdict import Outcome, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from fractions import Fraction
 
     from labgrade.core.results import Answered, Graded, Submission
-    from labgrade.core.task import Check, Counterexample, Limits, Source, SubjectSpec, Task
+    from labgrade.core.task import Alternative, Check, Counterexample, Limits, Source, SubjectSpec, Task
     from labgrade.judging.graded import Book
     from labgrade.judging.items import Item
     from labgrade.values import Value
@@ -146,7 +147,7 @@ class TaskGrading:
         check = item.check
         if check.counterexample:
             verdict, origin = self._searched(check)
-            return Judged(verdict=verdict, origin=origin)
+            return Judged(verdict=self._uncontradicted(verdict, item), origin=origin)
         answer = self._answer(check.answer, item.subject if check.cases else None)
         verdict, shown, basis = self._verdict(item, answer), None, ""
         if answer.remarks or answer.notes:
@@ -168,9 +169,43 @@ class TaskGrading:
         call = check.measured
         value = judged_value(grader, self.task, call, item.subject, answer) if call else answer.value
         verdict = self._on_fresh_input(judge(check, value, judging, expect, computed=answer.computed), item, answer)
+        if answer.computed:
+            verdict = self._uncontradicted(verdict, item)
         if not self._explains:
             return verdict
         return with_explanation(verdict, value, item, grader.oracle, grader.course.quantities)
+
+    def _uncontradicted(self, verdict: Verdict, item: Item) -> Verdict:
+        """The verdict without the hint of a slip that the same function does not make elsewhere in this task.
+
+        Elsewhere is where the same is asked of another subject, under the same conditions: other cases, the task's own.
+        """
+        known = [each for each in item.check.misconceptions if verdict.hint and each.says == verdict.hint]
+        if not known or any(all(self._made_on(each, slip) for each in self._alike(item)) for slip in known):
+            return verdict
+        return replace(verdict, hint="")
+
+    def _alike(self, item: Item) -> Iterator[Item]:
+        """The items that ask the same of other subjects, and need nothing that this one does not."""
+        for other in self.items.values():
+            check = other.check
+            same = check.answer == item.check.answer and _same_source(check.expected, item.check.expected)
+            needs_more = set(check.needs) - set(item.check.needs)
+            if same and other is not item and not (needs_more or check.counterexample or check.measured):
+                yield other
+
+    def _made_on(self, item: Item, slip: Alternative) -> bool:
+        """Whether the function makes a slip on an item's subject, as far as that can be told."""
+        check, subject = item.check, item.subject
+        answer = self._answer(check.answer, subject if check.cases else None)
+        if not isinstance(answer, Answer) or not answer.computed:
+            return True
+        judging, expect = self._grader.judging_of(self.task, check, subject, self.submission)
+        expected = expect(check.expected) if check.expected is not None else None
+        try:
+            return follows(answer.value, slip.source, expected, judging, expect, where_absent=True)
+        except FaultError:
+            return True
 
     def _on_fresh_input(self, verdict: Verdict, item: Item, answer: Answer) -> Verdict:
         """The verdict, with the function that earned it called on another input where its tensors depend on one."""
@@ -219,6 +254,13 @@ class TaskGrading:
             )
             self._answers[key] = obtain.obtain(question, self._grader)
         return self._answers[key]
+
+
+def _same_source(one: Source | None, other: Source | None) -> bool:
+    """Whether two checks ask for the same; a published figure is that of one subject."""
+    if isinstance(one, QuantityCall) and isinstance(other, QuantityCall):
+        return (one.quantity, one.parameters) == (other.quantity, other.parameters)
+    return False
 
 
 def _key(name: str, case: SubjectSpec | None, *, live_only: bool = True) -> tuple[str, str]:

@@ -166,6 +166,12 @@ WORDS: Mapping[type | str, tuple[Word, ...]] = {
             required=True,
         ),
         Word("from", OTHERS, "The ways of handing it in; the first that is there is judged.", required=True),
+        Word(
+            "constant_is_fine",
+            TEXT,
+            "Why no check calls it on another subject than the task's own, where a constant would be right, too.",
+            for_people=True,
+        ),
     ),
     "type": (
         Word("table", OTHERS, "Rows with typed columns."),

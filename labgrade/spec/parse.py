@@ -136,7 +136,11 @@ class _Parser:
             subject=self._subject(main, {}, ("subject",)) if main else None,
             answers={
                 name: AnswerSpec(
-                    name=name, type=_type(answer["type"]), forms=tuple(form(f, self.path) for f in answer["from"])
+                    name=name,
+                    type=_type(answer["type"]),
+                    forms=tuple(form(f, self.path) for f in answer["from"]),
+                    mark=self.loaded.key_mark(("answers", name)),
+                    **language.fields(AnswerSpec, answer),
                 )
                 for name, answer in data["answers"].items()
             },

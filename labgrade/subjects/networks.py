@@ -27,9 +27,11 @@ MICRO: Mapping[str, Mapping[str, Any]] = {
     "micro/same_padding": {"kernel_size": (3, 5), "padding": "same"},
     "micro/uneven_kernel": {"kernel_size": (1, 7), "stride": (2, 1), "padding": (0, 3)},
     "micro/wide_dilated": {"kernel_size": 3, "dilation": 2, "stride": (1, 2)},
+    "micro/wide_norm": {"kernel_size": 3, "padding": 1},
     "micro/wide_uneven": {"kernel_size": (1, 7), "stride": (4, 2), "padding": (0, 3)},
 }
 _ATTENTION = "micro/attention"
+_NORM = "micro/wide_norm"  # whose buffers are no weights
 _WIDE = "micro/wide_"  # of which megabytes are left when they are printed with two decimals
 LAYERS = frozenset(
     {"AdaptiveAvgPool2d", "AvgPool2d", "BatchNorm2d", "Conv2d", "Flatten", "GELU", "LayerNorm", "Linear", "MaxPool2d"}
@@ -97,8 +99,9 @@ def micro(name: str) -> torch.nn.Module:
     wide = name.startswith(_WIDE)
     first, second = (256, 384) if wide else (8, 12)
     head, body = nn.Conv2d(3, first, **MICRO[name]), nn.Conv2d(first, second, 3, groups=4)
+    norm = [nn.BatchNorm2d(first)] if name == _NORM else []
     tail = nn.AdaptiveAvgPool2d(4), nn.Flatten(), nn.Linear(16 * second, 10)
-    return nn.Sequential(head, nn.ReLU(inplace=wide), body, *tail)
+    return nn.Sequential(head, *norm, nn.ReLU(inplace=wide), body, *tail)
 
 
 def generated(program: object) -> torch.nn.Module:

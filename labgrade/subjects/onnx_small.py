@@ -200,6 +200,20 @@ def pools() -> onnx.ModelProto:
     return graph.model(17)
 
 
+def batch_skip() -> onnx.ModelProto:
+    """A batch of three that the file gives, and a tensor that two later nodes do not read, but a third does."""
+    graph = _Graph([("x", [3, 4, 8, 8])], [("y", [3, 5])])
+    graph.conv("x", "kept", 4, 16, pads=[1, 1, 1, 1])
+    graph.conv("kept", "wide", 16, 24, kernel=[1, 1])
+    graph.add("Relu", ["wide"], "r")
+    graph.conv("r", "back", 24, 16, pads=[1, 1, 1, 1], group=2)
+    graph.add("Add", ["back", "kept"], "s")
+    graph.add("GlobalAveragePool", ["s"], "g")
+    graph.add("Flatten", ["g"], "f")
+    graph.gemm("f", "y", 16, 5)
+    return graph.model(13)
+
+
 def functions() -> onnx.ModelProto:
     """A model-local function, called twice with another attribute each time."""
     from onnx import AttributeProto, helper
@@ -292,6 +306,6 @@ FILES: Mapping[str, Callable[[], onnx.ModelProto]] = {
     each.__name__: each
     for each in (
         dynamic_batch, shape_chain, int8_float16, int4, external_data, branch_and_loop, functions,
-        lenet, ends_early, pools,
+        lenet, ends_early, pools, batch_skip,
     )
 }  # fmt: skip

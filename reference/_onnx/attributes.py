@@ -12,21 +12,12 @@ from .load import nodes_of
 if TYPE_CHECKING:
     from .run import Run
 
+# What tasks name: of a convolution of another kind (QLinearConv, DeformConv) nobody is asked for sizes.
 WINDOWED = frozenset(
-    [
-        "Conv",
-        "ConvInteger",
-        "ConvTranspose",
-        "DeformConv",
-        "QLinearConv",
-        "AveragePool",
-        "MaxPool",
-        "LpPool",
-        "MaxUnpool",
-        "GlobalAveragePool",
-        "GlobalMaxPool",
-        "GlobalLpPool",
-    ]
+    (
+        *("Conv", "ConvTranspose", "AveragePool", "MaxPool", "LpPool"),
+        *("GlobalAveragePool", "GlobalMaxPool", "GlobalLpPool"),
+    )
 )
 _AXES = ("depth", "height", "width")
 

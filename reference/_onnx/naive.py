@@ -15,10 +15,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def sizes_by_inference(path: Path, input_shape: Sequence[int] | None) -> Mapping[str, int]:
-    """The bytes of each tensor that onnx's inference finds, an open dimension counting as 0.
+def sizes_by_inference(path: Path, input_shape: Sequence[int] | None, *, unknown: int = 0) -> Mapping[str, int]:
+    """The bytes of each tensor that onnx's inference finds, an open dimension counting as `unknown`.
 
-    `input_shape` is written into the graph's input first, where one is given.
+    A shape that inference leaves out altogether is read as that of a scalar. `input_shape` is written into the
+    graph's input first, where one is given.
     """
     model = load(path)
     weights = {tensor.name for tensor in model.graph.initializer}
@@ -34,7 +35,16 @@ def sizes_by_inference(path: Path, input_shape: Sequence[int] | None) -> Mapping
     sizes = {tensor.name: size_of(tensor.data_type, tuple(tensor.dims)) or 0 for tensor in graph.initializer}
     for each in (*graph.input, *graph.value_info, *graph.output):
         kind = each.type.tensor_type
-        if each.name not in sizes and kind.HasField("shape"):
-            elements = math.prod(dim.dim_value for dim in kind.shape.dim)
+        if each.name not in sizes:  # one without a shape has one element, as a product over no dimensions
+            elements = math.prod(dim.dim_value or unknown for dim in kind.shape.dim)
             sizes[each.name] = (size_of(kind.elem_type, (elements,)) or 0) if elements else 0
     return sizes
+
+
+def has_open_input(path: Path) -> bool:
+    """Whether a dimension of an input has no size: `dim_value` is 0 there."""
+    graph = load(path).graph
+    weights = {tensor.name for tensor in graph.initializer}
+    return any(
+        not dim.dim_value for each in graph.input if each.name not in weights for dim in each.type.tensor_type.shape.dim
+    )

@@ -277,3 +277,66 @@ def test_unknown_tasks_and_broken_files_are_told(course, capsys):
     assert "exemplar.survivors.yaml:1:9: say which mutants may survive" in capsys.readouterr().err
     assert main(["test", "--submissions-dir", "nowhere"]) == 2
     assert "there is no folder 'nowhere' with fixtures" in capsys.readouterr().err
+
+
+def test_an_answer_that_is_never_computed_of_another_subject_lets_a_constant_pass(course, capsys):
+    weaken(course)
+    assert main(["validate"]) == 0
+    out = capsys.readouterr().out
+    assert "specs/lab/double.yaml:8:3: warning: 'size' is computed of the task's own subject alone" in out
+    assert "nothing wrong, 1 warning" in out
+    assert main(["test", "--no-mutants"]) == 1
+    out = capsys.readouterr().out
+    assert "passes every check of 'size': a function that returns for every subject what is right for" in out
+    change(course / "specs/lab/double.yaml", "  size:\n", "  size:\n    constant_is_fine: it is about this one alone\n")
+    assert main(["validate"]) == 0
+    assert "nothing wrong\n" in capsys.readouterr().out
+    assert main(["test", "--no-mutants"]) == 0
+
+
+NAMES = """
+id: double
+title: Layers
+points: 2
+statement: Which layers are large?
+subject: {model: micro/dilated, input: [2, 3, 32, 40]}
+answers:
+  rows:
+    type: {table: {row: layer, columns: {size: count}}}
+    from: [{call: 'hw.py:rows', given: [input_size]}]
+checks:
+  - {id: main, points: 1, answer: rows, checker: same_rows, expected: {quantity: rows}}
+  - id: others
+    points: 1
+    hidden: true
+    answer: rows
+    checker: same_rows
+    expected: {quantity: rows}
+    cases: [{input: [3, 3, 32, 40]}]
+"""
+ROWS = """
+def rows({given}) -> list:
+    '''Two layers a block.'''
+    blocks = {size}
+    names = [f"b{{i}}.{{kind}}" for i in range(blocks) for kind in ({kinds})]
+    return [{{"layer": name, "size": {cell}}} for place, name in enumerate(names)]
+"""
+
+
+@pytest.mark.parametrize(
+    ("kinds", "cell", "says"),
+    [
+        ("('conv', 'fc')", "place + 1", "chooses layers by how their names end in the task's own subject"),
+        ("('conv', 'fc') if blocks == 2 else ('conv', 'head')", "5", "gives each row the cells of the first"),
+        ("('conv', 'fc') if blocks == 2 else ('conv', 'head')", "place + 1", ""),
+    ],
+)
+def test_lazy_tables_are_noticed_or_told(course, capsys, kinds, cell, says):
+    (course / "specs/lab/double.yaml").write_text(NAMES)
+    own, handed_in = course / "reference/own.py", course / "submissions/exemplar/hw.py"
+    own.write_text(ROWS.format(given="subject", size="subject.shape[0]", kinds=kinds, cell=cell))
+    handed_in.write_text(ROWS.format(given="input_size", size="input_size[0]", kinds=kinds, cell=cell))
+    assert main(["test", "--no-mutants"]) == bool(says)
+    out = capsys.readouterr().out
+    told = [line.partition("a function that ")[2] for line in out.splitlines() if "passes every check" in line]
+    assert told == ([says] if says else [])

@@ -412,3 +412,54 @@ def test_large_tables_take_linear_time(named):
         same_rows(table(*(row(f"{named}{place if named else ''}", 1) for place in range(size))), expected)
 
     assert takes_linear_time(work, 4_000)
+
+
+# torchsummary numbers all rows, a student may number the rows of each type; ONNX has both, from 0 on.
+NUMBERED = table(
+    row("conv1", 100, also_named=("Conv2d-1",)),
+    row("conv2", 200, also_named=("Conv2d-5",)),
+    row("conv3", 300, also_named=("Conv2d-8",)),
+    row("fc", 400, also_named=("Linear-12",)),
+)
+NODES = table(
+    row("/features/Conv", 100, also_named=("c0", "Conv_0", "Conv")),
+    row("/features/Conv_1", 200, also_named=("c1", "Conv_2", "Conv_1", "Conv")),
+    row("/features/Conv_2", 300, also_named=("c2", "Conv_4", "Conv_2", "Conv")),
+)
+
+
+def named(*pairs):
+    return table(*(row(name, macs) for name, macs in pairs))
+
+
+@pytest.mark.parametrize(
+    ("expected", "names"),
+    [
+        (NUMBERED, ("Conv2d-1", "Conv2d-5", "Conv2d-8", "Linear-12")),
+        (NUMBERED, ("Conv2d-1", "Conv2d-2", "Conv2d-3", "Linear-1")),
+        (NUMBERED, ("Conv2d_0", "Conv2d_1", "Conv2d_2", "fc")),
+        (NODES, ("Conv_0", "Conv_2", "Conv_4")),
+        (NODES, ("Conv_0", "Conv_1", "Conv_2")),
+        (NODES, ("Conv_1", "Conv_2", "Conv_3")),
+        (NODES, ("/features/Conv", "/features/Conv_1", "/features/Conv_2")),
+    ],
+)
+def test_rows_that_are_numbered_by_type_are_found_whatever_numbers_them(expected, names):
+    answer = named(*zip(names, (100, 200, 300, 400), strict=False))
+    assert same_rows(answer, expected).outcome is Outcome.CORRECT
+
+
+@pytest.mark.parametrize(
+    ("expected", "rows", "credit"),
+    [
+        (NUMBERED, (("Conv2d-5", 200), ("Conv2d-8", 300)), Fraction(2, 4)),
+        (NUMBERED, (("Conv2d-1", 100), ("Conv2d-2", 200)), Fraction(0)),  # by a count of one's own, and not all
+        (NODES, (("Conv_2", 200), ("Conv_4", 300)), Fraction(2, 3)),
+        (NODES, (("Conv_0", 100), ("Conv_1", 200)), Fraction(2, 3)),
+    ],
+)
+def test_of_numbered_rows_that_are_not_all_there_no_value_is_blamed_for_a_name(expected, rows, credit):
+    verdict = same_rows(named(*rows), expected)
+    if credit:
+        assert verdict.credit == credit
+    assert "macs: got" not in verdict.reason

@@ -4,9 +4,11 @@ from fractions import Fraction
 
 import pytest
 
+from checkers.same_rows import same_rows
+from labgrade.core.errors import NoSuchSlipError
 from labgrade.core.task import Alternative, Check, LiteralValue, RangeCredit
 from labgrade.judging.judge import judge, with_parameters
-from labgrade.values import Number, Table
+from labgrade.values import Number, Row, Table
 from labgrade.verdict import Outcome, correct, incorrect, partial
 
 
@@ -207,3 +209,69 @@ def test_a_checker_without_digits_is_given_none():
         return correct("ok")
 
     assert with_parameters(checker, {}, {}, "count")(None, None).reason == "ok"
+
+
+def test_several_misconceptions_that_say_the_same_are_one_cause_with_the_smallest_credit():
+    same = (known(2000, "shapes are unknown", Fraction(1, 2)), known(2000, "shapes are unknown", Fraction(2, 5)))
+    found = verdict(number(2000), misconceptions=same)
+    assert (found.hint, found.credit, found.fits) == ("shapes are unknown", Fraction(2, 5), ())
+    found = verdict(number(2000), misconceptions=(*same, known(2000, "twice")))
+    assert (found.hint, found.outcome) == ("", Outcome.INCORRECT)
+
+
+def test_a_slip_that_cannot_be_made_on_the_subject_is_no_candidate():
+    def expect_or_nothing(source):
+        if source.value == "none here":
+            message = "there is no such value"
+            raise NoSuchSlipError(message)
+        return number(source.value)
+
+    check = Check(
+        id="c",
+        points=Fraction(10),
+        answer="a",
+        expected=LiteralValue(value=1000),
+        misconceptions=(known("none here", "the batch"), known(2000, "twice")),
+    )
+    assert judge(check, number(2000), judging, expect_or_nothing).hint == "twice"
+
+
+def cells(**values):
+    return {name: None if value is None else number(value) for name, value in values.items()}
+
+
+def attributes(*rows):
+    return Table(rows=tuple(Row(name=name, cells=cells(**values)) for name, values in rows))
+
+
+# What is right, and the slip: floats are 0, and nothing is said of sizes.
+RIGHT = attributes(("conv", {"group": 1, "height": 224, "width": 112}), ("gemm", {"alpha": 3, "height": None}))
+ZEROS = attributes(("conv", {"group": 1}), ("gemm", {"alpha": 0}))
+NO_FLOATS = attributes(("conv", {"group": 1, "height": 224, "width": 112}))
+NO_FLOATS_EITHER = attributes(("conv", {"group": 1}))
+
+
+@pytest.mark.parametrize(
+    ("answer", "right", "slip", "claimed"),
+    [
+        (attributes(("conv", {"group": 1}), ("gemm", {"alpha": 0})), RIGHT, ZEROS, True),
+        (attributes(("conv", {"group": 1, "height": 224, "width": 112}), ("gemm", {"alpha": 0})), RIGHT, ZEROS, True),
+        (attributes(("conv", {"group": 1, "height": 112, "width": 224}), ("gemm", {"alpha": 0})), RIGHT, ZEROS, False),
+        (attributes(("conv", {"group": 1, "height": 112, "width": 224})), NO_FLOATS, NO_FLOATS_EITHER, False),
+        (attributes(("conv", {"group": 1, "height": 112})), NO_FLOATS, NO_FLOATS_EITHER, False),
+        (attributes(("conv", {"group": 1})), NO_FLOATS, NO_FLOATS_EITHER, True),
+        (attributes(("conv", {"group": 2})), NO_FLOATS, NO_FLOATS_EITHER, False),
+    ],
+)
+def test_a_slip_is_claimed_only_where_it_explains_all_that_is_wrong(answer, right, slip, claimed):
+    check = Check(
+        id="c",
+        points=Fraction(10),
+        answer="a",
+        expected=LiteralValue(value="right"),
+        misconceptions=(Alternative(source=LiteralValue(value="slip"), says="floats are 0", credit=Fraction(1, 2)),),
+    )
+    tables = {"right": right, "slip": slip}
+    checker = with_parameters(same_rows, {}, {"left_open": "wrong"}, None)
+    found = judge(check, answer, checker, lambda source: tables[source.value])
+    assert (found.hint == "floats are 0") is claimed

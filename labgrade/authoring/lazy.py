@@ -1,0 +1,186 @@
+"""Lazy solutions that nobody wrote: a constant, rows chosen by name, an input of one's own. Each has to be noticed.
+
+They are made of what the exemplar's functions return, and judged as it is; no code is written for them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from labgrade.answers import obtain
+from labgrade.answers.question import Question
+from labgrade.answers.reading.typed import WrongTypeError, as_value
+from labgrade.core.errors import FaultError, SpecFinding
+from labgrade.core.results import Answer
+from labgrade.core.task import BuildForm, CallForm, RunForm
+from labgrade.diagnosis.probe import judged_value
+from labgrade.judging.items import items
+from labgrade.judging.judge import judge
+from labgrade.truth.measure import UnfitError, files_given
+from labgrade.values import Artifact, Table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from labgrade.core.results import Submission
+    from labgrade.core.task import AnswerSpec, InputSpec, SubjectSpec, Task
+    from labgrade.judging.items import Item
+    from labgrade.run.grader import Grader
+    from labgrade.values import Value
+
+_FEW_ENDINGS = 0.5  # of the rows: with more, names say nothing of types
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LazySolution:
+    """What a lazy function of an answer does, and the first item that notices it; "" where none does."""
+
+    answer: str
+    says: str
+    noticed_by: str
+
+
+def never_called_again(task: Task) -> list[SpecFinding]:
+    """The answers that are computed of the task's own subject alone, so that a constant would do."""
+    found = []
+    for wanted in task.answers.values():
+        checks = [check for check in task.checks if check.answer == wanted.name and check.checker is not None]
+        elsewhere = any(check.cases or check.counterexample for check in checks)
+        if checks and _is_computed(wanted) and not (elsewhere or wanted.constant_is_fine) and wanted.mark is not None:
+            message = (
+                f"'{wanted.name}' is computed of the task's own subject alone, so a constant passes: give a check of "
+                "it 'cases', or say why not with 'constant_is_fine'"
+            )
+            found.append(SpecFinding(wanted.mark, message))
+    return found
+
+
+def _is_computed(wanted: AnswerSpec) -> bool:
+    return any(
+        isinstance(form, CallForm) or (isinstance(form, RunForm | BuildForm) and form.varies) for form in wanted.forms
+    )
+
+
+class LazySolutions:
+    """The lazy solutions of a task, made of what `who` hands in."""
+
+    def __init__(self, grader: Grader, task: Task, who: Submission) -> None:
+        self._grader, self._task, self._who = grader, task, who
+
+    def tried(self) -> Iterator[LazySolution]:
+        """Each, with what notices it."""
+        for wanted in self._task.answers.values():
+            judged = [
+                item
+                for item in items(self._task)
+                if item.check.answer == wanted.name and item.check.checker and not item.check.counterexample
+            ]
+            own = self._value(wanted, self._task.subject) if judged and _is_computed(wanted) else None
+            if own is not None:
+                for says, made in self._solutions(wanted, own):
+                    if not (wanted.constant_is_fine and says in _ALL_ALIKE_ON_ONE_SUBJECT):
+                        yield LazySolution(answer=wanted.name, says=says, noticed_by=self._noticed(judged, made))
+
+    def _solutions(self, wanted: AnswerSpec, own: Value) -> Iterator[tuple[str, Callable[[Item], Value | None]]]:
+        yield _CONSTANT, lambda _: own
+        given = {word for form in wanted.forms if isinstance(form, CallForm) for word in form.given}
+        if isinstance(own, Table) and len(own.rows) > 1:
+            yield "gives each row the cells of the first", lambda item: _all_alike(self._of(wanted, item))
+            endings = {_ending(row.name) for row in own.rows}
+            if len(endings) <= _FEW_ENDINGS * len(own.rows):
+                yield (
+                    _BY_NAME,
+                    lambda item: _by_ending(self._of(wanted, item), endings),
+                )
+        if "input" in given:
+            for says, changed in _OTHER_INPUTS.items():
+                yield f"computes on {says} in place of its input", self._on(wanted, changed)
+        if {"input", "input_size"} & given and self._task.subject is not None:
+            own_input = self._task.subject.input
+            yield _ONE_SIZE, self._on(wanted, lambda _: own_input)
+        yield "returns what it was given", lambda item: self._echo(wanted, given, item)
+
+    def _on(self, wanted: AnswerSpec, changed: Callable[[InputSpec], InputSpec]) -> Callable[[Item], Value | None]:
+        def made(item: Item) -> Value | None:
+            subject = item.subject
+            if subject is None:
+                return None
+            return self._value(wanted, replace(subject, input=changed(subject.input), passing=True))
+
+        return made
+
+    def _of(self, wanted: AnswerSpec, item: Item) -> Value | None:
+        return self._value(wanted, item.subject)
+
+    def _value(self, wanted: AnswerSpec, subject: SubjectSpec | None) -> Value | None:
+        """What the exemplar computes of a subject; None where it computes nothing."""
+        try:
+            question = Question(
+                wanted=wanted,
+                submission=self._who,
+                subject=subject,
+                model=files_given(self._grader.oracle, wanted, subject, self._who),
+                live_only=True,
+                limits=self._task.limits,
+            )
+            found = obtain.obtain(question, self._grader)
+        except (FaultError, UnfitError):
+            return None
+        return found.value if isinstance(found, Answer) and found.computed else None
+
+    def _echo(self, wanted: AnswerSpec, given: set[str], item: Item) -> Value | None:
+        subject = item.subject
+        if subject is None:
+            return None
+        if {"model_path", "save_to"} <= given:
+            path = self._grader.oracle.file(subject)
+            return Artifact(path=path, name=path.name)
+        try:
+            return as_value(list(subject.input.shape), wanted.type)
+        except WrongTypeError:
+            return None
+
+    def _noticed(self, judged: Sequence[Item], made: Callable[[Item], Value | None]) -> str:
+        """The first item at which the solution is not right."""
+        return next((item.id for item in judged if not self._passes(item, made(item))), "")
+
+    def _passes(self, item: Item, value: Value | None) -> bool:
+        grader, check = self._grader, item.check
+        if value is None:
+            return False
+        try:
+            judging, expect = grader.judging_of(self._task, check, item.subject, self._who)
+            if check.measured is not None:
+                answer = Answer(value=value, origin="")
+                value = judged_value(grader, self._task, check.measured, item.subject, answer)
+            return judge(check, value, judging, expect, computed=True).credit == 1
+        except (FaultError, UnfitError):
+            return False
+
+
+_CONSTANT = "returns for every subject what is right for the task's own"
+_BY_NAME = "chooses layers by how their names end in the task's own subject"
+_ONE_SIZE = "takes every input to be as large as the task's own"
+_ALL_ALIKE_ON_ONE_SUBJECT = (_CONSTANT, _BY_NAME, _ONE_SIZE)
+_OTHER_INPUTS: dict[str, Callable[[InputSpec], InputSpec]] = {
+    "zeros": lambda own: replace(own, fill="zeros"),
+    "ones": lambda own: replace(own, fill="ones"),
+    "one that it draws itself": lambda own: replace(own, seed=own.seed + 1),
+}
+
+
+def _all_alike(table: Value | None) -> Value | None:
+    if not isinstance(table, Table) or not table.rows:
+        return None
+    return replace(table, rows=tuple(replace(row, cells=table.rows[0].cells) for row in table.rows))
+
+
+def _by_ending(table: Value | None, endings: set[str]) -> Value | None:
+    if not isinstance(table, Table):
+        return None
+    return replace(table, rows=tuple(row for row in table.rows if _ending(row.name) in endings))
+
+
+def _ending(name: str) -> str:
+    return name.rpartition(".")[2]
