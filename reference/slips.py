@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from torch import nn
 
 from ._counting.calls import chosen
+from ._counting.engine import analyse
 from ._counting.values import run
 from ._counting.wrong import AsIf, without_ceil_mode
 from ._slips import counts, held, tables
@@ -316,22 +317,14 @@ def macs_modules_only(subject: Subject) -> int:
     return macs(subject, layers=list(counts.MULTIPLYING))
 
 
-def macs_without_attention_projections(subject: Subject) -> int | None:
-    """The MACs without what attention modules project: queries, keys and values in, heads out.
+def macs_without_attention(subject: Subject, *, part: Literal["projections", "products"]) -> int | None:
+    """The MACs without a part of what attention modules do; None where no attention is a module.
 
-    Comes of adding the two products of attention to what module hooks see. None where no attention is a module.
+    `projections`: of queries, keys and values, and of the output; comes of adding the products alone to what module
+    hooks see. `products`: queries by keys, and weights by values.
     """
-    return _without_part_of_attention(subject, projections=True)
-
-
-def macs_without_attention_products(subject: Subject) -> int | None:
-    """The MACs without queries by keys, and weights by values, of attention modules; None where there are none."""
-    return _without_part_of_attention(subject, projections=False)
-
-
-def _without_part_of_attention(subject: Subject, *, projections: bool) -> int | None:
     of_attention = [each for each in analyse(subject).operations if isinstance(each.call.module, nn.MultiheadAttention)]
-    left_out = sum(each.macs for each in of_attention if (each.name == "linear") is projections)
+    left_out = sum(each.macs for each in of_attention if (each.name == "linear") is (part == "projections"))
     return macs(subject) - left_out if of_attention else None
 
 
