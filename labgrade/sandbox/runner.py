@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from labgrade.core.task import SubjectSpec
     from labgrade.sandbox.host.child import Ending
     from labgrade.sandbox.host.protection import Protection
+    from labgrade.sandbox.patience import Patience
     from labgrade.sandbox.requests import CallRequest, InspectRequest, ProgramRequest, ReadRequest, ScriptRequest
 
 ZOO = Path(__file__).parent.parent / "subjects/models.py"
@@ -47,7 +48,7 @@ class Runner:
     the clock stops a job after 4 times its CPU limit, and no earlier than this many seconds after it: a busy machine
     fails nobody. `secret` are folders that no job may see. `layers` are left out by tests alone. `torch_home` holds
     downloaded weights (`hub/checkpoints/*.pth`) that students' code may read. `shared`: what another grader's `share`
-    returned.
+    returned. `patience`: what functions get that do not end; None, as for a class, is each call's whole limit.
     """
 
     def __init__(
@@ -66,6 +67,7 @@ class Runner:
         offered = (self._torch_home,) if torch_home else ()
         self._servers = Servers(zoo=zoo, fresh=asked, layers=layers, secret=secret, offered=offered, shared=shared)
         self._spare_seconds = spare_seconds
+        self.patience: Patience | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -125,6 +127,22 @@ class Runner:
         given: Mapping[str, Mapping[str, Path]],
     ) -> Execution:
         """Run a job that calls functions; `given` are files by the folder in which they are given."""
+        if self.patience is None:
+            return self._called(request, kind, arguments, wanted, given)
+        if len(given) > 1 or "each" in (wanted or ()):  # several at once, which is to save time
+            slow = self.patience.known(request)
+            late = Execution(status="timeout", reason="")
+            return late if slow else self._called(request, kind, arguments, wanted, given)
+        return self.patience.call(request, lambda own: self._called(own, kind, arguments, wanted, given))
+
+    def _called(
+        self,
+        request: CallRequest,
+        kind: str,
+        arguments: Mapping[str, object],
+        wanted: Mapping[str, Any] | None,
+        given: Mapping[str, Mapping[str, Path]],
+    ) -> Execution:
         left_out: list[str] = []
 
         def lay(folder: Path) -> None:

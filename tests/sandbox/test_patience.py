@@ -1,0 +1,80 @@
+"""One loop is enough for whoever waits for it; a class is graded with whole limits."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from labgrade.core.results import Execution
+from labgrade.core.task import Limits
+from labgrade.sandbox.patience import Patience
+from labgrade.sandbox.requests import CallRequest
+from labgrade.sandbox.runner import Runner
+
+REQUEST = CallRequest(folder=Path(), file="hw.py", function="f", given=(), subject=None, limits=Limits(seconds=60))
+OTHER = replace(REQUEST, function="g")
+
+
+class Calls:
+    """Functions of which some never end: what each call was given, and a clock that it moves on."""
+
+    def __init__(self, monkeypatch, endless=("f", "g")):
+        self.given, self.now, self.endless = [], 0.0, endless
+        monkeypatch.setattr("time.monotonic", lambda: self.now)
+
+    def __call__(self, request):
+        self.given.append(request.limits.seconds)
+        if request.function in self.endless:
+            self.now += request.limits.seconds
+            return Execution(status="timeout", reason=f"{request.function} used more than {request.limits.seconds:g} s")
+        self.now += 1
+        return Execution(status="returned", value=1)
+
+
+def test_only_after_a_function_did_not_end_it_is_given_less(monkeypatch):
+    calls = Calls(monkeypatch, endless=("f",))
+    patience = Patience()
+    first = patience.call(REQUEST, calls)
+    later = [patience.call(REQUEST, calls) for _ in range(3)]
+    assert patience.call(OTHER, calls).status == "returned"
+    assert calls.given == [60, 5, 5, 5, 60]
+    assert first.reason == "f used more than 60 s"
+    little = "f did not end in the little time that it was given here, because it did not end before"
+    assert {each.reason for each in later} == {little}
+
+
+def test_a_large_limit_leaves_more(monkeypatch):
+    calls = Calls(monkeypatch)
+    patience, long = Patience(), replace(REQUEST, limits=Limits(seconds=120))
+    patience.call(long, calls)
+    patience.call(long, calls)
+    assert calls.given == [120, 10]
+
+
+def test_what_ends_has_its_whole_limit_each_time(monkeypatch):
+    calls, patience = Calls(monkeypatch, endless=()), Patience()
+    assert {patience.call(REQUEST, calls).status for _ in range(200)} == {"returned"}
+    assert set(calls.given) == {60}
+
+
+def test_a_task_takes_at_most_twice_its_limit_after_the_first_that_did_not_end(monkeypatch):
+    calls, patience = Calls(monkeypatch, endless=[f"f{n}" for n in range(9)]), Patience()
+    done = [patience.call(replace(REQUEST, function=f"f{n}"), calls) for n in range(9)]
+    assert calls.given == [60, 60, 60, 5, 5, 5, 5, 5, 5]
+    assert done[-1].reason.endswith("little time that it was given here, because other calls of this task did not end")
+    patience.task()
+    assert patience.call(OTHER, calls).status == "returned"
+    assert calls.given[-1] == 60
+
+
+@pytest.mark.slow
+def test_a_loop_in_a_real_process(tmp_path):
+    (tmp_path / "hw.py").write_text("def f():\n    while True:\n        pass\n\ndef g():\n    return 1\n")
+    with Runner() as runner:
+        runner.patience = Patience()
+        request = replace(REQUEST, folder=tmp_path, limits=Limits(seconds=3))
+        first, second = runner.run(request), runner.run(request)
+        assert (first.status, second.status) == ("timeout", "timeout")
+        assert "little time" in second.reason
+        assert runner.run_each(request, []) == []
+        assert runner.run(replace(request, function="g")).value == 1
