@@ -44,6 +44,7 @@ _GROUPS = (
             ("explain", "explain", "the whole story of a verdict: answer, expected, judged how, on what, before"),
             ("standing", "review", "what still waits for a person"),
             ("mark", "review", "mark what waits for a person: the text, the rubric, the points"),
+            ("desk", "review", "mark in a browser on this machine: question by question, equal answers at once"),
             ("override", "review", "decide about a check yourself; labgrade's verdict stays beside it"),
             ("anonymous", "review", "show pseudonyms for names until results are released"),
             ("release", "review", "let students see their results, with all that people decided"),

@@ -1,10 +1,11 @@
-"""The commands for what people decide: `labgrade mark`, `override`, `release`, `standing`, `anonymous`."""
+"""The commands for what people decide: `labgrade mark`, `desk`, `override`, `release`, `standing`, `anonymous`."""
 
 from __future__ import annotations
 
 import getpass
 import os
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -182,6 +183,16 @@ def add_mark(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(run=mark)
 
 
+def add_desk(parser: argparse.ArgumentParser) -> None:
+    """The arguments of `desk`."""
+    _results(parser)
+    parser.add_argument(
+        "--as", dest="by", default="", metavar="NAME", help="who marks (default: as for --by of `mark`)"
+    )
+    parser.add_argument("--port", type=int, default=0, metavar="N", help="default: one that is free")
+    parser.set_defaults(run=desk)
+
+
 def add_override(parser: argparse.ArgumentParser) -> None:
     """The arguments of `override`."""
     _results(parser, more=True)
@@ -255,6 +266,37 @@ def _refuse_task(found: Whole, task: str) -> None:
     if task:
         there = {each.id: each for submission in found.machine.submissions for each in submission.tasks}
         look_up(task, there, "task", "these results")
+
+
+_DESK = {
+    "starlette": "Starlette",
+    "uvicorn": "uvicorn",
+    "jinja2": "Jinja2",
+    "markdown_it": "markdown-it-py",
+    "nh3": "nh3",
+}
+
+
+def desk(options: argparse.Namespace) -> int:
+    """Serve the marker's page until Ctrl-C."""
+    missing = [name for name in _DESK if find_spec(name) is None]
+    if missing:
+        message = f"the desk needs what is not installed ({', '.join(missing)}): python -m pip install 'labgrade[desk]'"
+        raise UsageError(message)
+    from labgrade.desk.serve import HOST, serve
+
+    by = who(options)
+
+    def say_where(link: str, port: int, left: int) -> None:
+        tell(
+            f"{left:,} {'answer waits' if left == 1 else 'answers wait'} for a mark by {by}",
+            "only this machine's browser opens the link below; from another machine, run there first: "
+            f"ssh -L {port}:{HOST}:{port} THIS-MACHINE",
+        )
+        print(link, flush=True)  # noqa: T201 - in one piece, to be clicked
+
+    serve(options.results, options.roster, by, options.port, say_where)
+    return OK
 
 
 # ---- override --------------------------------------------------------------------------------------------------

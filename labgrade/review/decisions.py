@@ -86,6 +86,10 @@ class Decisions:
         """The decision that holds: the last one that was not taken back."""
         return _in_force(self._histories.get(place, ()))
 
+    def with_rows(self, rulings: Iterable[Ruling]) -> Decisions:
+        """These and the rows that came after them."""
+        return Decisions((*(row for rows in self._histories.values() for row in rows), *rulings))
+
     def last(self, place: Place) -> int:
         """The number of the last row about a check; 0 where there is none."""
         return max((ruling.number for ruling in self._histories.get(place, ())), default=0)
@@ -107,6 +111,16 @@ def read(results: Path) -> Decisions:
         return Decisions()
     with Ledger(results) as ledger:
         return Decisions(_rows(ledger, ""))
+
+
+def since(results: Path, number: int) -> tuple[Ruling, ...]:
+    """The rows that were added behind a number, oldest first.
+
+    Raises:
+        UsageError: they can't be read.
+    """
+    with Ledger(results) as ledger:
+        return tuple(_rows(ledger, "WHERE number > ?", (number,)))
 
 
 def add(results: Path, rulings: Iterable[tuple[Ruling, int]]) -> None:
@@ -139,19 +153,40 @@ def undo(results: Path, place: Place, *, by: str, reason: str) -> tuple[Ruling, 
         if found is None:
             message = f"nobody decided anything about '{place}', so there is nothing to take back"
             raise UsageError(message)
-        row = Ruling(
-            place=place,
-            kind="undo",
-            basis=found.basis,
-            worth=found.worth,
-            credit=found.credit,
-            reason=reason,
-            by=by,
-            machine=found.machine,
-            undoes=found.number,
-        )
+        row = _undoing(found, by, reason)
         _insert(ledger, row)
         return found, _in_force((*history, row))
+
+
+def take_back(results: Path, rulings: Iterable[Ruling], *, by: str, reason: str) -> None:
+    """Take back these decisions, all or none: each has to be in force still.
+
+    Raises:
+        UsageError: one of them is not, or nothing could be written.
+    """
+    with database.deciding(results) as ledger:
+        for ruling in rulings:
+            found = _in_force(_history(ledger, ruling.place))
+            if found is None or found.number != ruling.number:
+                now = f"now holds: {say(found)}" if found is not None else "it was taken back already"
+                message = f"'{ruling.place}' was decided meanwhile; {now}; nothing was taken back"
+                raise UsageError(message)
+            _insert(ledger, _undoing(ruling, by, reason))
+
+
+def _undoing(ruling: Ruling, by: str, reason: str) -> Ruling:
+    """The row that takes back a decision."""
+    return Ruling(
+        place=ruling.place,
+        kind="undo",
+        basis=ruling.basis,
+        worth=ruling.worth,
+        credit=ruling.credit,
+        reason=reason,
+        by=by,
+        machine=ruling.machine,
+        undoes=ruling.number,
+    )
 
 
 def say(ruling: Ruling) -> str:
@@ -174,7 +209,7 @@ def _history(ledger: Ledger, place: Place) -> tuple[Ruling, ...]:
     return tuple(_rows(ledger, where, (place.submission, place.lab, place.task, place.check)))
 
 
-def _rows(ledger: Ledger, where: str, values: tuple[str, ...] = ()) -> Iterator[Ruling]:
+def _rows(ledger: Ledger, where: str, values: tuple[str | int, ...] = ()) -> Iterator[Ruling]:
     query = f"SELECT {_COLUMNS} FROM decisions {where} ORDER BY number"  # noqa: S608 - both are ours
     for row in ledger.rows(query, *values):
         number, kind, submission, lab, task, check, basis, worth, credit, lines, reason, by, at, machine, undoes = row

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from labgrade.answers import entry, file, near_miss, printed, text
+from labgrade.answers import entry, file, near_miss, printed, shown, text
 from labgrade.core.task import BuildForm, EntryForm, FileForm, RunForm, TextForm
 
 if TYPE_CHECKING:
@@ -13,10 +13,11 @@ if TYPE_CHECKING:
     from labgrade.answers.text import Seen
     from labgrade.core.results import Answered, Submission
     from labgrade.core.task import AnswerType, Form
+    from labgrade.values import Array
 
-    Reply: TypeAlias = Answered | Seen | tuple[Note, ...] | tuple[str, ...] | None
+    Reply: TypeAlias = Answered | Seen | tuple[Note, ...] | tuple[str, ...] | str | Array | None
 
-Wanted: TypeAlias = Literal["value", "printed", "notes", "seen", "passages"]
+Wanted: TypeAlias = Literal["value", "printed", "notes", "seen", "passages", "markdown", "picture"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,14 +25,17 @@ class Ask:
     """One thing to be read of a hand-in.
 
     `value`: the answer of the only form; `printed`: the same of what a program printed; `notes`: what lies where the
-    forms look in vain; `seen`: what a text holds instead of a value; `passages`: the texts in which forms look.
-    `about`: the model in question, or "".
+    forms look in vain; `seen`: what a text holds instead of a value; `passages`: the texts in which forms look;
+    `markdown`, `picture`: what a person is shown, of a text or of a file.
+    `about`: the model in question, the text or the file that is shown, or "". `line`: of the text, where a value
+    was read.
     """
 
     wanted: Wanted
     kind: AnswerType
     forms: tuple[Form, ...]
     about: str = ""
+    line: int = 0
 
     @property
     def place(self) -> str:
@@ -69,6 +73,16 @@ def ask_seen(kind: AnswerType, form: TextForm) -> Ask:
     return Ask(wanted="seen", kind=kind, forms=(form,))
 
 
+def ask_markdown(said: str, line: int = 0) -> Ask:
+    """For a text as HTML, in which the block around `line` is marked."""
+    return Ask(wanted="markdown", kind="text", forms=(), about=said, line=line)
+
+
+def ask_picture(path: str) -> Ask:
+    """For a file of the hand-in as pixels."""
+    return Ask(wanted="picture", kind="text", forms=(), about=path)
+
+
 def perform(ask: Ask, submission: Submission) -> Reply:
     """The reply to one ask."""
     match ask.wanted, ask.forms[0] if ask.forms else None:
@@ -87,5 +101,9 @@ def perform(ask: Ask, submission: Submission) -> Reply:
         case "passages", _:
             forms = (form.reads if isinstance(form, RunForm) else form for form in ask.forms)
             return text.passages([form for form in forms if isinstance(form, TextForm)], submission)
+        case "markdown", _:
+            return shown.as_html(ask.about, ask.line)
+        case "picture", _:
+            return shown.as_pixels(submission, ask.about)
     message = f"nothing is read for {ask}"
     raise ValueError(message)

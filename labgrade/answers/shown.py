@@ -1,0 +1,111 @@
+"""What a person is shown of a hand-in: its Markdown as HTML, its pictures as pixels. Runs in the reader's jail.
+
+Libraries that parse such things have had holes, and take long on what was made for it: both stay in the jail. What
+comes out is sanitised again by who shows it (`labgrade.desk.shown`).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from labgrade.answers.reading.documents import Unreadable, read_bytes
+from labgrade.core.text import escaped
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from labgrade.core.results import Submission
+    from labgrade.values import Array
+
+READ_HERE = "read-here"  # the class of the block in which a value was read
+LONGEST_SIDE = 1600  # pixels
+_LARGEST_FILE = 32 << 20
+_MOST_PIXELS = 40_000_000
+_FORMATS = ("PNG", "JPEG", "GIF", "BMP", "WEBP", "TIFF")
+_FIRST_LEVEL = 4  # the page's own headings come above
+_HEADING = re.compile(r"h([1-6])")
+
+
+def as_html(text: str, line: int = 0) -> str:
+    """Markdown as HTML: tables, code and emphasis; HTML in it stays text, and nothing is linked or loaded.
+
+    `line`, counted from 1, is where a value was read: the smallest block around it has the class `READ_HERE`.
+    """
+    from markdown_it import MarkdownIt
+
+    parser = MarkdownIt("commonmark", {"html": False, "maxNesting": 40}).enable(["table", "strikethrough"])
+    for name, rule in (("image", _image), ("link_open", _nothing), ("link_close", _address)):
+        parser.add_render_rule(name, rule)
+    tokens = parser.parse(escaped(text))
+    addresses: list[str] = []
+    for token in tokens:
+        _lower(token)
+        for child in token.children or ():
+            if child.type == "link_open":
+                addresses.append(str(child.attrs.get("href", "")))
+            elif child.type == "link_close":
+                child.meta = {"address": addresses.pop() if addresses else ""}
+    _mark(tokens, line)
+    return str(parser.renderer.render(tokens, parser.options, {}))
+
+
+def _lower(token: Any) -> None:
+    """Put a heading below those of the page that shows it."""
+    level = _HEADING.fullmatch(token.tag)
+    if level:
+        token.tag = f"h{min(6, int(level[1]) + _FIRST_LEVEL - 1)}"
+
+
+def _mark(tokens: Sequence[Any], line: int) -> None:
+    around = [
+        token
+        for token in tokens
+        if line and token.map and token.map[0] < line <= token.map[1] and token.nesting >= 0 and token.tag
+    ]
+    if around:
+        min(reversed(around), key=lambda token: token.map[1] - token.map[0]).attrSet("class", READ_HERE)
+
+
+def _image(renderer: Any, tokens: Any, index: int, *_: Any) -> str:
+    from markdown_it.common.utils import escapeHtml
+
+    token = tokens[index]
+    name = renderer.renderInlineAsText(token.children or [], renderer, {}) if token.children else ""
+    where = str(token.attrs.get("src", ""))
+    return f"<em>[picture: {escapeHtml(' '.join(filter(None, (name, f'({where})'))))}]</em>"
+
+
+def _nothing(*_: Any) -> str:
+    return ""
+
+
+def _address(_renderer: Any, tokens: Any, index: int, *_: Any) -> str:
+    from markdown_it.common.utils import escapeHtml
+
+    address = tokens[index].meta.get("address", "")
+    return f" <em>({escapeHtml(address)})</em>" if address else ""
+
+
+def as_pixels(submission: Submission, path: str) -> Array | str:
+    """A picture of a hand-in, at most `LONGEST_SIDE` wide and high: rows of red, green, blue, opacity; or why not."""
+    import io
+    import warnings
+
+    import numpy as np
+    from PIL import Image
+
+    data = read_bytes(submission, path, _LARGEST_FILE)
+    if isinstance(data, Unreadable):
+        return data.reason
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            with Image.open(io.BytesIO(data), formats=_FORMATS) as picture:
+                if picture.width * picture.height > _MOST_PIXELS:
+                    return f"it has {picture.width:,} x {picture.height:,} pixels, which is more than is shown"
+                picture.draft("RGB", (LONGEST_SIDE, LONGEST_SIDE))
+                picture.thumbnail((LONGEST_SIDE, LONGEST_SIDE))
+                return np.asarray(picture.convert("RGBA"), dtype=np.uint8)
+    except Exception as error:  # noqa: BLE001 - what a file makes of a decoder is the file's
+        return f"it is no picture that can be shown ({type(error).__name__})"

@@ -1,0 +1,1 @@
+"""The marker's page in a browser: what a person must look at, question by question."""

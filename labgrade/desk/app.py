@@ -1,0 +1,143 @@
+"""The desk as a web application: its pages and what their forms do. `Door` stands before all of it."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.middleware import Middleware
+from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+from labgrade.core.errors import UsageError
+from labgrade.desk import door
+from labgrade.desk.deciding import Mark, OutdatedError
+from labgrade.desk.pages import NotHereError, link, question_of
+from labgrade.desk.queue import QuestionId
+from labgrade.review.marking import NoPointsError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from starlette.requests import Request
+
+    from labgrade.desk.pages import Pages
+
+_STATIC = {"desk.js": "text/javascript", "desk.css": "text/css", "icon.svg": "image/svg+xml"}
+_CONFLICT, _WRONG, _FAILED = 409, 422, 503
+
+
+def application(pages: Pages, *, port: int, token: str) -> Starlette:
+    """The application; `port` is where it will be reached, `token` opens it."""
+    forms = _Forms(pages, token)
+    reading: dict[str, Callable[[Mapping[str, str]], str]] = {
+        "/": pages.queue,
+        "/question": pages.question,
+        "/answer": pages.answer,
+        "/all": pages.all_suggested,
+    }
+    routes = [Route(path, _page(made), methods=["GET"]) for path, made in reading.items()]
+    routes += [
+        Route("/decide", forms.decide, methods=["POST"]),
+        Route("/undo", forms.undo, methods=["POST"]),
+        *(Route(f"/static/{name}", _static(name, kind), methods=["GET"]) for name, kind in _STATIC.items()),
+    ]
+    return Starlette(routes=routes, middleware=[Middleware(door.Door, port=port, token=token)])
+
+
+def _page(made: Callable[[Mapping[str, str]], str]) -> Callable[[Request], Any]:
+    async def answer(request: Request) -> Response:
+        try:
+            return HTMLResponse(await run_in_threadpool(made, dict(request.query_params)))
+        except NotHereError as gone:
+            return RedirectResponse(str(gone), status_code=303)
+        except UsageError as error:
+            return PlainTextResponse(str(error), status_code=_FAILED)
+
+    return answer
+
+
+def _static(name: str, kind: str) -> Callable[[Request], Response]:
+    own = files("labgrade.desk").joinpath("static", name).read_text(encoding="utf-8")
+    if name.endswith(".css"):  # one style for reports and the desk
+        own = files("labgrade.reports.html").joinpath("templates", "style.css").read_text(encoding="utf-8") + own
+
+    def answer(_: Request) -> Response:
+        return Response(own, media_type=kind)
+
+    return answer
+
+
+class _Forms:
+    """What is written: each form is decided whole, and its row kept, before the next page is sent."""
+
+    def __init__(self, pages: Pages, token: str) -> None:
+        self._pages, self._token = pages, token
+
+    async def decide(self, request: Request) -> Response:
+        return await self._handled(request, self._decide)
+
+    async def undo(self, request: Request) -> Response:
+        return await self._handled(request, self._undo)
+
+    async def _handled(self, request: Request, done: Callable[[Mapping[str, list[str]]], Response]) -> Response:
+        try:
+            sent = await door.fields(request, self._token)
+        except door.RefusedError as refused:
+            return PlainTextResponse(str(refused), status_code=403)
+        return await run_in_threadpool(done, sent)
+
+    def _decide(self, sent: Mapping[str, list[str]]) -> Response:
+        question = question_of({name: values[0] for name, values in sent.items()})
+        who = sent.get("who", [""])[0]
+        try:
+            marks = [Mark.from_json(row) for row in sent["row"]] if "row" in sent else [_mark(sent)]
+        except ValueError:
+            return PlainTextResponse("This is no form of the desk's; nothing was saved.", status_code=_WRONG)
+        following = self._pages.following(question, who)
+        try:
+            self._pages.decider.decide(question, marks)
+        except (OutdatedError, NoPointsError, UsageError) as error:
+            return self._again(question, who, error, marks)
+        return RedirectResponse(following, status_code=303)
+
+    def _again(self, question: QuestionId, who: str, error: Exception, marks: list[Mark]) -> Response:
+        status = (
+            _CONFLICT if isinstance(error, OutdatedError) else _WRONG if isinstance(error, NoPointsError) else _FAILED
+        )
+        typed = marks[0] if len(marks) == 1 and not isinstance(error, OutdatedError) else None
+        lost = marks[0].comment if marks and isinstance(error, OutdatedError) else ""
+        more = f". Your comment was: {lost}" if lost else ""
+        query = {"lab": question.lab, "task": question.task, "check": question.check, "who": who}
+        try:
+            page = self._pages.answer(query, problem=f"{error}{more}", typed=typed)
+        except NotHereError:
+            page = self._pages.queue({}, problem=f"{error}{more}")
+        return HTMLResponse(page, status_code=status)
+
+    def _undo(self, sent: Mapping[str, list[str]]) -> Response:
+        try:
+            numbers = [int(number) for number in sent.get("number", [])]
+        except ValueError:
+            numbers = []
+        try:
+            taken = self._pages.decider.undo(numbers)
+        except (OutdatedError, UsageError) as error:
+            return HTMLResponse(self._pages.queue({}, problem=str(error)), status_code=_CONFLICT)
+        place = taken[0].place
+        question = QuestionId(place.lab, place.task, place.check)
+        return RedirectResponse(link("/answer", question, who=self._pages.called(place)), status_code=303)
+
+
+def _mark(sent: Mapping[str, list[str]]) -> Mark:
+    """The mark of the form of one page.
+
+    Raises:
+        ValueError: it is no such form.
+    """
+    who, seen = tuple(sent.get("answer", ())), tuple(sent.get("seen", ()))
+    if not who or len(who) != len(seen):
+        raise ValueError(who)
+    return Mark(who=who, seen=seen, points=tuple(sent.get("points", ())), comment=sent.get("comment", [""])[0])

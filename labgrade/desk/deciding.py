@@ -1,0 +1,194 @@
+"""What a form decides: checked against what holds now, kept as rows of the decisions, taken back."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import threading
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from labgrade.core.errors import UsageError
+from labgrade.review import decisions
+from labgrade.review.decisions import Place, points, say
+from labgrade.review.marking import NoPointsError, given, mark
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from fractions import Fraction
+
+    from labgrade.desk.live import LiveResults, Snapshot
+    from labgrade.desk.queue import QuestionId
+    from labgrade.review.decisions import Ruling
+    from labgrade.review.marking import ToDecide
+
+TAKEN_BACK = "taken back at the desk"
+
+
+class OutdatedError(Exception):
+    """A page showed what holds no longer; nothing was saved. The message says what holds."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mark:
+    """What a form gives to some answers: their names and versions as the page showed them, the points, a comment."""
+
+    who: tuple[str, ...]
+    seen: tuple[str, ...]
+    points: tuple[str, ...]
+    comment: str
+
+    @classmethod
+    def from_json(cls, text: str) -> Mark:
+        """What `as_json` made.
+
+        Raises:
+            ValueError: it is something else.
+        """
+        plain = json.loads(text)
+        try:
+            who, seen, given_points = (tuple(map(str, plain[name])) for name in ("who", "seen", "points"))
+            return cls(who=who, seen=seen, points=given_points, comment=str(plain["comment"]))
+        except (TypeError, KeyError) as error:
+            raise ValueError(str(error)) from error
+
+    def as_json(self) -> str:
+        """The mark as the value of a field."""
+        return json.dumps(
+            {"who": self.who, "seen": self.seen, "points": self.points, "comment": self.comment}, ensure_ascii=True
+        )
+
+
+def version(each: ToDecide, last: int) -> str:
+    """What a mark is about, and the last decision that was seen: another one by now, and the page is outdated."""
+    about = repr((each.graded.basis, str(each.graded.points), each.rubric))
+    return f"{hashlib.sha256(about.encode('utf-8', 'surrogatepass')).hexdigest()[:16]}.{last}"
+
+
+class Decider:
+    """Keeps the marks of one person."""
+
+    def __init__(self, live: LiveResults, by: str) -> None:
+        self._live = live
+        self.by = by
+        self._lock = threading.Lock()
+        self._trail: list[tuple[int, ...]] = []  # the numbers that each form made, for undo
+
+    def decide(self, question: QuestionId, marks: Sequence[Mark]) -> int:
+        """Keep marks, all or none; how many answers they are about.
+
+        Raises:
+            OutdatedError: something changed since the page was made.
+            NoPointsError: points that can't be given.
+            UsageError: nothing could be written.
+        """
+        now = self._live.snapshot()
+        made: list[tuple[Ruling, int]] = []
+        for each in marks:
+            made += self._rulings(now, question, each)
+        if not made:
+            message = "no answer was chosen"
+            raise NoPointsError(message)
+        try:
+            decisions.add(self._live.folder, made)
+        except UsageError as error:
+            after = self._live.snapshot()
+            for ruling, seen in made:
+                if after.decisions.last(ruling.place) != seen:
+                    raise OutdatedError(_meanwhile(after, ruling.place)) from error
+            raise
+        after = self._live.snapshot()
+        numbers = tuple(after.decisions.last(ruling.place) for ruling, _ in made)
+        with self._lock:
+            self._trail.append(numbers)
+        return len(made)
+
+    def _rulings(self, now: Snapshot, question: QuestionId, asked: Mark) -> Iterable[tuple[Ruling, int]]:
+        at = ""
+        for shown, seen in zip(asked.who, asked.seen, strict=True):
+            place = place_of(now, question, shown)
+            each = now.checks.get(place)
+            last = now.decisions.last(place)
+            if each is None:
+                message = f"{shown} waits no longer for a mark here, after it was graded again; nothing was saved"
+                raise OutdatedError(message)
+            if version(each, last) != seen:
+                raise OutdatedError(_meanwhile(now, place) if not seen.endswith(f".{last}") else _changed(shown))
+            ruling = mark(place, each.graded, shares(asked.points, each), by=self.by, comment=asked.comment)
+            at = at or ruling.at
+            yield replace(ruling, at=at), last
+
+    def last(self) -> tuple[Ruling, ...]:
+        """The rows of this person's last form that are all in force still; after a restart, of the last moment."""
+        now = self._live.snapshot()
+        own = {
+            ruling.number: ruling
+            for place in now.checks
+            if (ruling := now.in_force(place)) is not None and ruling.by == self.by and ruling.kind == "mark"
+        }
+        if not own:
+            return ()
+        newest = own[max(own)]
+        with self._lock:
+            while self._trail and not own.keys() >= set(self._trail[-1]):
+                self._trail.pop()
+            known = self._trail[-1] if self._trail else ()
+        if newest.number in known:
+            return tuple(own[number] for number in known)
+        return (newest,)
+
+    def undo(self, numbers: Sequence[int]) -> tuple[Ruling, ...]:
+        """Take back this person's last form, of which the page showed these numbers.
+
+        Raises:
+            OutdatedError: it is no longer what holds.
+            UsageError: nothing could be written.
+        """
+        rows = self.last()
+        if tuple(row.number for row in rows) != tuple(numbers):
+            message = "your last mark is another one by now; nothing was taken back"
+            raise OutdatedError(message)
+        decisions.take_back(self._live.folder, rows, by=self.by, reason=TAKEN_BACK)
+        return rows
+
+
+def place_of(now: Snapshot, question: QuestionId, shown: str) -> Place:
+    """The answer to a question of who is called so."""
+    return Place(submission=now.names.name(shown), lab=question.lab, task=question.task, check=question.check)
+
+
+def shares(typed: Sequence[str], each: ToDecide) -> tuple[Fraction, ...]:
+    """The share of each line of the rubric; a line that was left open gets nothing, if another was not.
+
+    Raises:
+        NoPointsError: nothing was typed, or something that is no number of points.
+    """
+    if len(typed) != len(each.rubric):
+        message = "the rubric has other lines by now; nothing was saved"
+        raise OutdatedError(message)
+    if not any(text.strip() for text in typed):
+        message = "nothing is given yet: press a number for a line, f for all points, 0 for none"
+        raise NoPointsError(message)
+    return tuple(
+        given(text if text.strip() else "0" if worth else "none", worth)
+        for text, (worth, _) in zip(typed, each.rubric, strict=True)
+    )
+
+
+def _meanwhile(now: Snapshot, place: Place) -> str:
+    """What was decided since the page was made, in words that tell no name that is kept back."""
+    history = now.decisions.history(place)
+    said = f": {say(history[-1])}" if history else ""
+    return f"{now.names.of(place.submission)} was decided meanwhile{said}; nothing was saved: this is what holds now"
+
+
+def _changed(shown: str) -> str:
+    return (
+        f"what {shown} handed in, or what it is worth, changed since this page was made; nothing was saved: this is "
+        "what there is now"
+    )
+
+
+def worth(ruling: Ruling) -> str:
+    """The points of a decision: `3 of 4`."""
+    return f"{points(ruling.worth * ruling.credit)} of {points(ruling.worth)}"

@@ -1,0 +1,355 @@
+"""What the desk shows: the queue, one answer, all answers with a suggestion. Each is made of a snapshot."""
+
+from __future__ import annotations
+
+import functools
+import threading
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from labgrade.core.text import escaped
+from labgrade.desk import queue
+from labgrade.desk.deciding import Mark, place_of, version, worth
+from labgrade.desk.queue import QuestionId
+from labgrade.reports import summary
+from labgrade.review.decisions import points
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from labgrade.desk.deciding import Decider
+    from labgrade.desk.live import LiveResults, Snapshot
+    from labgrade.desk.queue import AnswerGroup, Question, Suggestion
+    from labgrade.desk.shown import Renderer, ShownPassage
+    from labgrade.review.decisions import Place
+    from labgrade.review.marking import ToDecide
+    from labgrade.verdict import Verdict
+
+_TOP = "/"
+_AHEAD = 3  # answers that are rendered before somebody asks for them
+
+
+class NotHereError(Exception):
+    """There is no such page; the message is the address of the one to go to."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuestionRow:
+    """A question in the queue. `minutes`: how long what is left takes at the pace so far; None before it is known."""
+
+    question: Question
+    left: int
+    of: int
+    suggested: int
+    minutes: float | None
+    href: str
+
+
+def question_of(query: Mapping[str, str]) -> QuestionId:
+    """The question that a link or a form is about."""
+    return QuestionId(query.get("lab", ""), query.get("task", ""), query.get("check", ""))
+
+
+def link(path: str, question: QuestionId, **more: str) -> str:
+    """The address of a page about a question."""
+    query = {"lab": question.lab, "task": question.task, "check": question.check, **more}
+    return f"{path}?{urlencode(query)}"
+
+
+class Pages:
+    """The pages for one person."""
+
+    def __init__(self, live: LiveResults, renderer: Renderer, decider: Decider, key: str) -> None:
+        self._live, self._renderer, self.decider = live, renderer, decider
+        self._key = key
+        self._lock = threading.Lock()
+        self._known: tuple[frozenset[Place], int, dict[QuestionId, Question]] | None = None
+
+    # ---- pages -------------------------------------------------------------------------------------------------
+
+    def queue(self, _: Mapping[str, str], problem: str = "") -> str:
+        """The questions with how many answers are left, the most of them first."""
+        now = self._live.snapshot()
+        found = [self._row(each, now) for each in self._questions(now).values()]
+        found.sort(key=lambda row: (row.left == 0, -row.left, row.question.id))
+        left = sum(row.left for row in found)
+        return self._render("queue.html", now, rows=found, left=left, problem=problem)
+
+    def question(self, query: Mapping[str, str]) -> str:
+        """The first answer to a question that waits.
+
+        Raises:
+            NotHereError: always; the page is the answer's.
+        """
+        now = self._live.snapshot()
+        question = self._questions(now).get(question_of(query))
+        raise NotHereError(self._first(question, now) if question is not None else "/")
+
+    def answer(self, query: Mapping[str, str], problem: str = "", typed: Mark | None = None) -> str:
+        """One answer, or equal ones, with all that it takes to mark it.
+
+        Raises:
+            NotHereError: it is not to be marked here.
+        """
+        now = self._live.snapshot()
+        question, group, place = self._found(query, now)
+        row = self._row(question, now)
+        suggested = queue.suggestion(question, group, now)
+        ruling = now.in_force(place)
+        given = queue.shares_of(ruling, group.first) if ruling is not None else None
+        self._render_ahead(question, group, now)
+        return self._render(
+            "answer.html",
+            now,
+            problem=problem,
+            question=question,
+            row=row,
+            group=group,
+            names=[now.names.of(each.place.submission) for each in group.answers],
+            who=now.names.of(place.submission),
+            seen=[version(each, now.decisions.last(each.place)) for each in group.answers],
+            passages=self._passages(group.first),
+            verdict=group.first.graded.verdict,
+            lines=_lines(group.first, given, typed),
+            suggestion=suggested,
+            accept=self._accepted(group, suggested, now) if suggested is not None else None,
+            ruling=ruling,
+            earlier=group.first.earlier if place in now.waiting else "",
+            comment=typed.comment if typed is not None else ruling.reason if ruling is not None else "",
+            offered=list(queue.comments(question.id, now)),
+            near=self._near(question, group, now),
+            following=self._after(question, place, now),
+            before=self._before(question, place, now),
+        )
+
+    def all_suggested(self, query: Mapping[str, str]) -> str:
+        """Every answer to a question that labgrade suggests a mark for, whole, to be accepted at once.
+
+        Raises:
+            NotHereError: there is none.
+        """
+        now = self._live.snapshot()
+        question = self._questions(now).get(question_of(query))
+        found = self._suggested(question, now) if question is not None else []
+        if question is None or not found:
+            raise NotHereError(link("/question", question_of(query)))
+        shown = [
+            {
+                "names": [now.names.of(each.place.submission) for each in group.answers],
+                "suggestion": made,
+                "worth": _worth(group.first, made),
+                "passages": self._passages(group.first),
+                "verdict": group.first.graded.verdict,
+                "row": self._accepted(group, made, now).as_json(),
+            }
+            for group, made in found
+        ]
+        count = sum(len(group.answers) for group, _ in found)
+        return self._render("all.html", now, problem="", question=question, shown=shown, count=count)
+
+    # ---- where to go -------------------------------------------------------------------------------------------
+
+    def following(self, question: QuestionId, who: str) -> str:
+        """Where to go when this answer is decided."""
+        now = self._live.snapshot()
+        found = self._questions(now).get(question)
+        if found is None:
+            return "/"
+        return self._after(found, place_of(now, question, who), now) or "/"
+
+    def called(self, place: Place) -> str:
+        """How staff call who handed in an answer."""
+        return self._live.snapshot().names.of(place.submission)
+
+    def _after(self, question: Question, place: Place, now: Snapshot) -> str:
+        """The next answer that waits: near ones first, then in order, round to the first; "" where there is none."""
+        groups = question.groups
+        at = next((n for n, group in enumerate(groups) if any(e.place == place for e in group.answers)), -1)
+        later = [group for group in (*groups[at + 1 :], *groups[: max(at, 0)]) if _waits(group, now)]
+        if not later:
+            return ""
+        near = [group for group in later if at >= 0 and group.cluster == groups[at].cluster]
+        return self._href(question, (near or later)[0], now)
+
+    def _before(self, question: Question, place: Place, now: Snapshot) -> str:
+        """The answer that this person marked last before this one, or else the one that stands before it."""
+        own = sorted(
+            (ruling.number, each.place)
+            for group in question.groups
+            for each in group.answers
+            if (ruling := now.in_force(each.place)) is not None and ruling.by == self.decider.by
+        )
+        ruling = now.in_force(place)
+        earlier = [p for number, p in own if ruling is None or number < ruling.number]
+        if earlier:
+            return link("/answer", question.id, who=now.names.of(earlier[-1].submission))
+        groups = question.groups
+        at = next((n for n, group in enumerate(groups) if any(e.place == place for e in group.answers)), 0)
+        return self._href(question, groups[at - 1], now) if at else ""
+
+    def _first(self, question: Question, now: Snapshot) -> str:
+        group = next((group for group in question.groups if _waits(group, now)), None)
+        return self._href(question, group, now) if group is not None else "/"
+
+    def _href(self, question: Question, group: AnswerGroup, now: Snapshot) -> str:
+        each = next((each for each in group.answers if each.place in now.waiting), group.first)
+        return link("/answer", question.id, who=now.names.of(each.place.submission))
+
+    # ---- what is found -----------------------------------------------------------------------------------------
+
+    def _questions(self, now: Snapshot) -> dict[QuestionId, Question]:
+        """Sorted once for the answers that there are: deciding changes neither their order nor which are equal."""
+        stamp = hash(frozenset((place, each.graded.basis, each.graded.to_mark) for place, each in now.checks.items()))
+        with self._lock:
+            if self._known is None or self._known[1] != stamp:
+                self._known = (frozenset(), stamp, queue.questions(now))
+            return self._known[2]
+
+    def _found(self, query: Mapping[str, str], now: Snapshot) -> tuple[Question, AnswerGroup, Place]:
+        name = question_of(query)
+        question = self._questions(now).get(name)
+        if question is None:
+            raise NotHereError(_TOP)
+        place = place_of(now, name, query.get("who", ""))
+        group = question.group_of(place)
+        if group is None:
+            raise NotHereError(self._first(question, now))
+        waits = tuple(each for each in group.answers if each.place in now.waiting)
+        own = tuple(each for each in group.answers if each.place == place)
+        chosen = waits if place in now.waiting else own  # what was marked is marked anew alone
+        return (
+            question,
+            queue.AnswerGroup(answers=(*own, *(e for e in chosen if e not in own)), cluster=group.cluster),
+            place,
+        )
+
+    def _row(self, question: Question, now: Snapshot) -> QuestionRow:
+        places = [each.place for group in question.groups for each in group.answers]
+        left = sum(place in now.waiting for place in places)
+        marked = [ruling for place in places if (ruling := now.in_force(place)) is not None]
+        pace = queue.seconds_each(marked)
+        waiting = sum(_waits(group, now) for group in question.groups)
+        return QuestionRow(
+            question=question,
+            left=left,
+            of=len(places),
+            suggested=sum(len(group.answers) for group, _ in self._suggested(question, now)),
+            minutes=pace * waiting / 60 if pace is not None else None,
+            href=self._first(question, now) if left else self._href(question, question.groups[0], now),
+        )
+
+    def _suggested(self, question: Question, now: Snapshot) -> list[tuple[AnswerGroup, Suggestion]]:
+        found = []
+        for group in question.groups:
+            open_answers = tuple(each for each in group.answers if each.place in now.waiting)
+            made = queue.suggestion(question, group, now) if open_answers else None
+            if made is not None:
+                found.append((queue.AnswerGroup(answers=open_answers, cluster=group.cluster), made))
+        return found
+
+    def _passages(self, each: ToDecide) -> Sequence[ShownPassage]:
+        text = each.graded.to_mark.text if each.graded.to_mark is not None else ""
+        return self._renderer.passages(text, each.graded.answer_from) if text.strip() else ()
+
+    def _near(self, question: Question, group: AnswerGroup, now: Snapshot) -> int:
+        return sum(
+            len(other.answers)
+            for other in question.groups
+            if other.cluster == group.cluster and other.first.place != group.first.place and _waits(other, now)
+        )
+
+    def _accepted(self, group: AnswerGroup, made: Suggestion, now: Snapshot) -> Mark:
+        return Mark(
+            who=tuple(now.names.of(each.place.submission) for each in group.answers),
+            seen=tuple(version(each, now.decisions.last(each.place)) for each in group.answers),
+            points=tuple(_typed(w, share) for (w, _), share in zip(group.first.rubric, made.shares, strict=True)),
+            comment=made.comment,
+        )
+
+    def _render_ahead(self, question: Question, group: AnswerGroup, now: Snapshot) -> None:
+        """Have the next answers ready when they are asked for."""
+        places = [each.place for each in group.answers]
+        at = next((n for n, own in enumerate(question.groups) if own.answers[0].place in places), 0)
+        coming = [own.first for own in question.groups[at + 1 :] if _waits(own, now)][:_AHEAD]
+        texts = [(e.graded.to_mark.text, e.graded.answer_from) for e in coming if e.graded.to_mark is not None]
+        self._renderer.ahead(texts)
+
+    def _render(self, template: str, now: Snapshot, **values: Any) -> str:
+        last = self.decider.last()
+        return (
+            _environment()
+            .get_template(template)
+            .render(
+                key=self._key,
+                by=self.decider.by,
+                anonymous=now.anonymous,
+                folder=str(self._live.folder),
+                last=last,
+                last_who=[now.names.of(each.place.submission) for each in last],
+                link=link,
+                **values,
+            )
+        )
+
+
+def _visible(value: object) -> object:
+    """A text as a person sees it, and all of it: fields of a form come back as they went out."""
+    return escaped(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+def _reason(verdict: Verdict) -> str:
+    """What labgrade found, without the rubric, which stands beside it."""
+    return summary.full_reason(replace(verdict, rubric=()))
+
+
+def _waits(group: AnswerGroup, now: Snapshot) -> bool:
+    return any(each.place in now.waiting for each in group.answers)
+
+
+def _lines(each: ToDecide, given: Sequence[Fraction] | None, typed: Mark | None) -> list[dict[str, str]]:
+    """The rubric with what stands in each field: what was typed, or else what was given."""
+    found = []
+    for number, (line_worth, what) in enumerate(each.rubric):
+        value = _typed(line_worth, given[number]) if given is not None else ""
+        if typed is not None and number < len(typed.points):
+            value = typed.points[number]
+        full, none = (_typed(line_worth, Fraction(share)) for share in (1, 0))
+        found.append({"what": what, "worth": points(line_worth), "full": full, "none": none, "value": value})
+    return found
+
+
+def _worth(each: ToDecide, made: Suggestion) -> str:
+    got = sum((own * share for (own, _), share in zip(each.rubric, made.shares, strict=True)), Fraction(0))
+    return f"{points(got)} of {points(each.graded.points)}"
+
+
+def _typed(line_worth: Fraction, share: Fraction) -> str:
+    """A share of a line as a person types it."""
+    return points(line_worth * share) if line_worth else "full" if share == 1 else "none"
+
+
+@functools.cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("labgrade.desk", "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=_visible,
+    )
+    environment.filters |= {
+        "points": points,
+        "reason": _reason,
+        "hint": summary.hint,
+        "facts": summary.facts,
+        "compared": summary.compared,
+        "moment": summary.moment,
+        "worth": worth,
+    }
+    return environment

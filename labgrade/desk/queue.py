@@ -1,0 +1,209 @@
+"""The queue: questions, the answers to each with equal ones as one, near ones together, and what to give them."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import re
+import statistics
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from labgrade.desk.shown import split
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from fractions import Fraction
+
+    from labgrade.desk.live import Snapshot
+    from labgrade.review.decisions import Place, Ruling
+    from labgrade.review.marking import ToDecide
+
+_PICTURE = re.compile(r"!\[|<img", re.IGNORECASE)
+_WORD = re.compile(r"\w+")
+_NEAR = 0.6  # of the pairs of words that either text has
+_MOST_COMPARED = 400  # answers of one question; more are shown in the order of their length
+_LONGEST_PAUSE = 600  # seconds between two marks that are not a break
+_FEWEST_PAUSES = 3
+_MOST_COMMENTS = 9
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class QuestionId:
+    """A check of a task, whoever answered it."""
+
+    lab: str
+    task: str
+    check: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerGroup:
+    """Answers that are marked at once, because they say the same. `cluster`: near ones have the same number."""
+
+    answers: tuple[ToDecide, ...]
+    cluster: int
+
+    @property
+    def first(self) -> ToDecide:
+        """The one that is shown."""
+        return self.answers[0]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Suggestion:
+    """What labgrade would give, and why: points for each line of the rubric."""
+
+    shares: tuple[Fraction, ...]
+    comment: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """All answers to one question, in the order in which they are shown."""
+
+    id: QuestionId
+    title: str
+    groups: tuple[AnswerGroup, ...]
+
+    def group_of(self, place: Place) -> AnswerGroup | None:
+        """The group that an answer is in."""
+        return next((group for group in self.groups if any(each.place == place for each in group.answers)), None)
+
+
+def questions(snapshot: Snapshot) -> dict[QuestionId, Question]:
+    """All that can be marked, by question. Answers near to one another stand together, the most of them first."""
+    found: defaultdict[QuestionId, list[ToDecide]] = defaultdict(list)
+    for place, each in snapshot.checks.items():
+        found[QuestionId(place.lab, place.task, place.check)].append(each)
+    return {name: _question(name, rows, snapshot) for name, rows in sorted(found.items())}
+
+
+def _question(name: QuestionId, rows: Sequence[ToDecide], snapshot: Snapshot) -> Question:
+    equal: defaultdict[str, list[ToDecide]] = defaultdict(list)
+    for each in sorted(rows, key=lambda row: snapshot.names.of(row.place.submission)):
+        equal[_same(each)].append(each)
+    groups = list(equal.values())
+    clusters = _clusters([_said(own[0]) for own in groups])
+    sizes = Counter(number for number, own in zip(clusters, groups, strict=True) for _ in own)
+    made = [AnswerGroup(answers=tuple(own), cluster=number) for number, own in zip(clusters, groups, strict=True)]
+    made.sort(key=lambda group: (-sizes[group.cluster], group.cluster, -len(group.answers)))
+    return Question(id=name, title=rows[0].title, groups=tuple(made))
+
+
+def _same(each: ToDecide) -> str:
+    """What two answers have in common that one mark does for; their pictures and files can't be compared here."""
+    said, graded = _said(each), each.graded
+    alone = not said.strip() or _PICTURE.search(said) is not None or graded.to_mark is None
+    parts = (
+        str(each.place) if alone else " ".join(said.split()),
+        str(graded.points),
+        repr(each.rubric),
+        repr(graded.verdict.comparisons),
+        repr((graded.verdict.outcome, graded.verdict.reason)),
+        each.earlier,
+    )
+    return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _said(each: ToDecide) -> str:
+    """The words of an answer, without where in the report they stand."""
+    text = each.graded.to_mark.text if each.graded.to_mark is not None else ""
+    return "\n".join(part for _, _, part in split(text))
+
+
+def _clusters(texts: Sequence[str]) -> list[int]:
+    """A number for each text; those with the same number share most pairs of neighbouring words with one of them."""
+    pairs = [_pairs(text) for text in texts]
+    root = list(range(len(texts)))
+
+    def top(place: int) -> int:
+        while root[place] != place:
+            place = root[place]
+        return place
+
+    if len(texts) <= _MOST_COMPARED:
+        for one, own in enumerate(pairs):
+            for other in range(one):
+                if top(one) != top(other) and _near(own, pairs[other]):
+                    root[top(one)] = top(other)
+    return [top(place) for place in range(len(texts))]
+
+
+def _pairs(text: str) -> frozenset[tuple[str, str]]:
+    words = [word.casefold() for word in _WORD.findall(text)]
+    return frozenset(itertools.pairwise(words))
+
+
+def _near(one: frozenset[tuple[str, str]], other: frozenset[tuple[str, str]]) -> bool:
+    small, large = sorted((len(one), len(other)))
+    return small > 0 and small >= _NEAR * large and len(one & other) >= _NEAR * len(one | other)
+
+
+# ---- what is suggested -----------------------------------------------------------------------------------------
+
+
+def suggestion(question: Question, group: AnswerGroup, snapshot: Snapshot) -> Suggestion | None:
+    """What was given to the same answer, to this one before it changed, or to a near one; None where nobody knows."""
+    for each in group.answers:
+        ruling = snapshot.in_force(each.place)
+        if ruling is not None and any(other.place in snapshot.waiting for other in group.answers):
+            who = snapshot.names.of(each.place.submission)
+            return _as_before(ruling, group.first, f"the same answer of {who} was marked so by {ruling.by}")
+    earlier = snapshot.decisions.in_force(group.first.place) if group.first.place in snapshot.waiting else None
+    if earlier is not None:
+        return _as_before(earlier, group.first, f"{earlier.by} gave this before it changed: compare what is new")
+    for other in question.groups:
+        if other.cluster == group.cluster and other is not group:
+            ruling = snapshot.in_force(other.first.place)
+            if ruling is not None:
+                who = snapshot.names.of(other.first.place.submission)
+                return _as_before(ruling, group.first, f"an answer in nearly the same words ({who}) was marked so")
+    return None
+
+
+def shares_of(ruling: Ruling, each: ToDecide) -> tuple[Fraction, ...] | None:
+    """What a decision gave for each line of the rubric; None where the rubric is another one by now."""
+    if not ruling.lines:
+        return (ruling.credit,) if len(each.rubric) == 1 else None
+    if [(line.worth, line.what) for line in ruling.lines] != list(each.rubric):
+        return None
+    return tuple(line.points / line.worth if line.worth else ruling.credit for line in ruling.lines)
+
+
+def _as_before(ruling: Ruling, each: ToDecide, why: str) -> Suggestion | None:
+    shares = shares_of(ruling, each)
+    return Suggestion(shares=shares, comment=ruling.reason, why=why) if shares is not None else None
+
+
+# ---- how long it takes, and what was said ----------------------------------------------------------------------
+
+
+def seconds_each(rulings: Iterable[Ruling]) -> float | None:
+    """The median time between marks, breaks left out; None before there are enough."""
+    moments: defaultdict[str, set[datetime]] = defaultdict(set)
+    for each in rulings:
+        if each.kind == "mark":
+            moments[each.by].add(datetime.fromisoformat(each.at))
+    pauses = [
+        (later - earlier).total_seconds()
+        for own in moments.values()
+        for earlier, later in itertools.pairwise(sorted(own))
+    ]
+    pauses = [each for each in pauses if each <= _LONGEST_PAUSE]
+    return statistics.median(pauses) if len(pauses) >= _FEWEST_PAUSES else None
+
+
+def comments(question: QuestionId, snapshot: Snapshot) -> Mapping[str, tuple[Place, ...]]:
+    """The comments in force at a question with where they stand, the most used first."""
+    found: defaultdict[str, list[Place]] = defaultdict(list)
+    for place in snapshot.checks:
+        if QuestionId(place.lab, place.task, place.check) == question:
+            ruling = snapshot.in_force(place)
+            if ruling is not None and ruling.reason:
+                found[ruling.reason].append(place)
+    most = sorted(found.items(), key=lambda row: -len(row[1]))[:_MOST_COMMENTS]
+    return {text: tuple(places) for text, places in most}

@@ -1,0 +1,73 @@
+"""Serves the desk on this machine until Ctrl-C: the socket, the link, the process that renders."""
+
+from __future__ import annotations
+
+import socket
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import uvicorn
+
+from labgrade.core.errors import UsageError
+from labgrade.desk import door
+from labgrade.desk.app import application
+from labgrade.desk.deciding import Decider
+from labgrade.desk.live import LiveResults
+from labgrade.desk.pages import Pages
+from labgrade.desk.shown import Renderer
+from labgrade.sandbox.runner import Runner
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+HOST = "127.0.0.1"
+
+
+def serve(results: Path, roster: Path | None, by: str, port: int, tell: Callable[[str, int, int], None]) -> None:
+    """Serve the results of a class to one person. `tell` is given the link, the port, and how many answers wait.
+
+    Raises:
+        UsageError: there are no results, or the port is taken.
+    """
+    live = LiveResults(results, roster)
+    left = len(live.snapshot().waiting)
+    token = door.new_token()
+    with bound(port) as listening, Runner() as runner, tempfile.TemporaryDirectory() as scratch:
+        port = listening.getsockname()[1]
+        renderer = Renderer(runner, Path(scratch))
+        pages = Pages(live, renderer, Decider(live, by), door.form_key(token))
+        server = uvicorn.Server(
+            uvicorn.Config(
+                application(pages, port=port, token=token),
+                log_level="warning",
+                access_log=False,  # the token stands in an address
+                server_header=False,
+                lifespan="off",
+                timeout_graceful_shutdown=2,
+            )
+        )
+        renderer.ahead([("*ready*", "")])  # starts the reader while the person opens the link
+        tell(f"http://{HOST}:{port}/?{door.TOKEN}={token}", port, left)
+        try:
+            server.run(sockets=[listening])
+        finally:
+            renderer.close()
+
+
+def bound(port: int) -> socket.socket:
+    """A socket at this port of this machine alone; 0 is any that is free.
+
+    Raises:
+        UsageError: it is taken, or is no port.
+    """
+    listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind((HOST, port))
+    except (OSError, OverflowError) as error:
+        listening.close()
+        why = getattr(error, "strerror", None) or error
+        message = f"port {port} can't be used ({why}); leave --port out, or name another"
+        raise UsageError(message) from error
+    return listening

@@ -1,0 +1,153 @@
+"""What students wrote as it may stand on a page: rendered in the reader's jail, sanitised here, kept for a while."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections import OrderedDict
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, Any
+
+import nh3
+from markupsafe import Markup
+
+from labgrade.answers.reader.asks import ask_markdown
+from labgrade.answers.reader.replies import GarbledError, decode, encode
+from labgrade.answers.shown import READ_HERE
+from labgrade.core.task import Limits
+from labgrade.core.text import for_html
+from labgrade.sandbox.requests import ReadRequest
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from labgrade.answers.reader.asks import Ask
+    from labgrade.sandbox.runner import Runner
+
+_LIMITS = Limits(seconds=3, memory=512 << 20)
+_REMEMBERED = 400
+_TAGS = {
+    *("p", "br", "hr", "em", "strong", "s", "blockquote", "pre", "code", "ul", "ol", "li"),
+    *("h4", "h5", "h6", "table", "thead", "tbody", "tr", "th", "td"),
+}
+_PASSAGE = re.compile(r"^\[([^\n]{1,400}):(\d{1,9})\]$", re.MULTILINE)
+_ORIGIN = re.compile(r"(?P<path>[^\n]+?):(?P<line>\d{1,9})(?:,|$)")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownPassage:
+    """A part of a hand-in: where it stands, its HTML, and the very line in which a value was read, or ""."""
+
+    place: str
+    html: Markup
+    read_line: str = ""
+
+
+class Renderer:
+    """Renders what students wrote. Without a `runner`, or where its jail fails, text is shown as it was typed."""
+
+    def __init__(self, runner: Runner | None, scratch: Path) -> None:
+        self._runner = runner
+        self._empty = scratch
+        self._lock = threading.Lock()
+        self._known: OrderedDict[tuple[str, int], Markup] = OrderedDict()
+        self._later = ThreadPoolExecutor(max_workers=1)
+
+    def passages(self, text: str, answer_from: str) -> tuple[ShownPassage, ...]:
+        """The parts of what a person reads, each rendered, with the line at which labgrade read a value."""
+        found = _ORIGIN.match(answer_from)
+        path, at = (found["path"], int(found["line"])) if found else ("", 0)
+        shown = []
+        for place, first, part in split(text):
+            lines = part.splitlines()
+            inside = bool(at) and path == place and first <= at < first + len(lines)
+            line = at - first + 1 if inside else 0
+            read = lines[line - 1].strip() if line else ""
+            html = self.html(part, line)
+            where = f"{place}, line {first}" if place else ""
+            shown.append(ShownPassage(place=where, html=html, read_line=read))
+        return tuple(shown)
+
+    def ahead(self, texts: Sequence[tuple[str, str]]) -> None:
+        """Render these, and where they come from, while nobody waits for it."""
+        for text, answer_from in texts:
+            self._later.submit(self.passages, text, answer_from)
+
+    def close(self) -> None:
+        """Wait for what is being rendered, and render no more ahead."""
+        self._later.shutdown(cancel_futures=True)
+
+    def html(self, text: str, line: int = 0) -> Markup:
+        """A text as HTML, safe to stand on a page."""
+        with self._lock:
+            if (known := self._known.get((text, line))) is not None:
+                self._known.move_to_end((text, line))
+                return known
+        made = self._render(text, line)
+        with self._lock:
+            self._known[text, line] = made
+            while len(self._known) > _REMEMBERED:
+                self._known.popitem(last=False)
+        return made
+
+    def _render(self, text: str, line: int) -> Markup:
+        reply = in_jail(self._runner, self._empty, (), ask_markdown(text, line)) if self._runner is not None else None
+        return sanitised(reply) if isinstance(reply, str) else as_typed(text)
+
+
+def split(text: str) -> list[tuple[str, int, str]]:
+    """The passages of a report with their file and first line; a text that is an answer itself has neither."""
+    heads = list(_PASSAGE.finditer(text))
+    if not heads or heads[0].start():
+        return [("", 1, text)]
+    ends = [*(head.start() for head in heads[1:]), len(text)]
+    return [
+        (head[1], int(head[2]), text[head.end() + 1 : end].rstrip("\n"))
+        for head, end in zip(heads, ends, strict=True)
+        if PurePosixPath(head[1]).name
+    ]
+
+
+def in_jail(runner: Runner, folder: Path, files: Sequence[str], ask: Ask) -> Any:
+    """The reply to an ask about a hand-in, from the reader's jail; None where there is none."""
+    request = ReadRequest(folder=folder, files=tuple(files), asks=(encode(ask)[0].decode(),), limits=_LIMITS)
+    done = runner.read(request)
+    frames = done.value if isinstance(done.value, list) else []
+    try:
+        match frames:
+            case [{"event": "read", "data": data, "arrays": list(parts)}]:
+                from labgrade.answers.reader.replies import array
+
+                arrays = [array(dtype, shape, raw.tobytes()) for dtype, shape, raw in parts]
+                return decode(data.tobytes(), arrays)
+    except (GarbledError, ValueError, AttributeError):
+        pass
+    return None
+
+
+def sanitised(html: str) -> Markup:
+    """HTML with nothing in it that acts, loads or links, whatever made it."""
+    clean = nh3.clean(
+        html,
+        tags=_TAGS,
+        clean_content_tags={"script", "style"},
+        attributes={tag: {"class"} for tag in _TAGS} | {"ol": {"start", "class"}},
+        attribute_filter=_only_ours,
+        url_schemes=set(),
+        link_rel=None,
+    )
+    return Markup(clean)  # noqa: S704 - sanitised
+
+
+def _only_ours(_tag: str, name: str, value: str) -> str | None:
+    if name == "class":
+        return READ_HERE if value == READ_HERE else None
+    return value if value.isascii() and value.isdigit() else None
+
+
+def as_typed(text: str) -> Markup:
+    """A text as it was typed."""
+    return Markup(f'<pre class="typed">{for_html(text)}</pre>')  # noqa: S704 - escaped

@@ -1,0 +1,94 @@
+"""A desk as a browser sees it, in this process and without a jail; and classes whose answers wait to be marked."""
+
+from __future__ import annotations
+
+import html
+import re
+from urllib.parse import urlencode
+
+from helpers import ledger_of
+from helpers.class_sample import essay, report, submission
+from starlette.testclient import TestClient
+
+from labgrade.answers import shown as in_the_jail
+from labgrade.desk import door
+from labgrade.desk.app import application
+from labgrade.desk.deciding import Decider
+from labgrade.desk.live import LiveResults
+from labgrade.desk.pages import Pages
+from labgrade.desk.shown import Renderer, sanitised
+from labgrade.review import decisions, results
+
+PORT = 8765
+HOME = f"http://127.0.0.1:{PORT}"
+QUESTION = {"lab": "lab2", "task": "macs", "check": "essay"}
+
+
+class Direct(Renderer):
+    """Renders as the jail does, in this process."""
+
+    def _render(self, text, line):
+        return sanitised(in_the_jail.as_html(text, line))
+
+    def ahead(self, texts):
+        pass
+
+
+class Opened:
+    """A desk of one person, as their browser sees it."""
+
+    def __init__(self, folder, by="ann"):
+        self.folder, self.token = folder, door.new_token()
+        self.live = LiveResults(folder)
+        self.pages = Pages(self.live, Direct(None, folder), Decider(self.live, by), door.form_key(self.token))
+        self.app = application(self.pages, port=PORT, token=self.token)
+        self.client = TestClient(self.app, base_url=HOME, follow_redirects=True)
+        self.client.get(f"/?token={self.token}")
+
+    def page(self, who, **more):
+        return self.client.get("/answer", params={**QUESTION, "who": who, **more})
+
+    def send(self, page, form="mark", origin=HOME, **fields):
+        """Send a form of a page with these fields filled in."""
+        return self.client.post(
+            "/undo" if form == "undo" else "/decide",
+            content=encoded(form_of(page.text, form), fields),
+            headers={"origin": origin, "content-type": "application/x-www-form-urlencoded"},
+        )
+
+
+def form_of(page, name):
+    """The fields of a form as a browser sends them."""
+    found = re.search(rf'<form[^>]* id="{name}".*?</form>', page, re.DOTALL)
+    assert found, page
+    pairs = []
+    for tag in re.findall(r"<input[^>]*>", found[0]):
+        attributes = dict(re.findall(r'(\w+)="([^"]*)"', tag))
+        pairs.append((attributes["name"], html.unescape(attributes.get("value", ""))))
+    return [*pairs, ("comment", "")] if name == "mark" else pairs
+
+
+def encoded(pairs, fields):
+    left = {name: list(value) if isinstance(value, list | tuple) else [value] for name, value in fields.items()}
+    made = []
+    for name, value in pairs:
+        own = left.get(name)
+        made.append((name, own.pop(0) if own else value))
+    return urlencode(made)
+
+
+def write_class(folder, texts, **more):
+    """A class of students s00, s01, ... with these texts."""
+    rows = [submission(f"s{n:02}", essay(text=text, **more)) for n, text in enumerate(texts)]
+    ledger_of.write(folder, report(*rows))
+
+
+def points(folder):
+    """What everybody has for the essay, as reports show it; None while it waits."""
+    found = results.read(folder).staff.submissions
+    rows = {each.name: check for each in found for task in each.tasks for check in task.checks if check.id == "essay"}
+    return {name: float(check.earned) if check.decision else None for name, check in rows.items()}
+
+
+def rulings(folder):
+    return decisions.since(folder, 0)

@@ -1,0 +1,171 @@
+"""The desk in Debian's Chromium: a session by keyboard alone, and hostile hand-ins of which nothing runs."""
+
+from __future__ import annotations
+
+import shutil
+import threading
+import time
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+import uvicorn
+from desk.opened import Direct, Opened, points, write_class
+from helpers import ledger_of
+from helpers.class_sample import essay, report, submission
+
+from labgrade.core.results import MarkingText
+from labgrade.core.text import encodable, one_line
+from labgrade.desk import door
+from labgrade.desk.app import application
+from labgrade.desk.deciding import Decider
+from labgrade.desk.live import LiveResults
+from labgrade.desk.pages import Pages
+from labgrade.desk.serve import bound
+from labgrade.verdict import ComparedNumber, Outcome, without_value
+from tests.reports.gallery import PAYLOADS
+
+playwright = pytest.importorskip("playwright.sync_api", reason="playwright drives the browser; it is not installed")
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here; on Debian: apt-get install chromium"),
+]
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with playwright.sync_playwright() as running:
+        opened = running.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield opened
+        opened.close()
+
+
+class Served:
+    """A desk that a browser reaches: its link, and what the browser complained of."""
+
+    def __init__(self, folder, by):
+        self.listening, token = bound(0), door.new_token()
+        port = self.listening.getsockname()[1]
+        live = LiveResults(folder)
+        pages = Pages(live, Direct(None, folder), Decider(live, by), door.form_key(token))
+        app = application(pages, port=port, token=token)
+        self.server = uvicorn.Server(uvicorn.Config(app, log_level="error", lifespan="off"))
+        self.thread = threading.Thread(target=self.server.run, kwargs={"sockets": [self.listening]}, daemon=True)
+        self.thread.start()
+        while not self.server.started:
+            time.sleep(0.01)
+        self.link = f"http://127.0.0.1:{port}/?token={token}"
+
+    def close(self):
+        self.server.should_exit = True
+        self.thread.join()
+        self.listening.close()
+
+
+@pytest.fixture
+def serve():
+    opened = []
+
+    def served(folder, by="ann"):
+        opened.append(Served(folder, by))
+        return opened[-1].link
+
+    yield served
+    for each in opened:
+        each.close()
+
+
+def watched(browser, link, **more):
+    """A page on the desk, and everything that should not happen on it."""
+    page = browser.new_context(**more).new_page()
+    seen = []
+    page.on("dialog", lambda dialog: (seen.append(dialog.message), dialog.dismiss()))
+    page.on("pageerror", lambda error: seen.append(str(error)))
+    page.on("console", lambda said: seen.append(said.text) if said.type in {"error", "warning"} else None)
+    page.on("request", lambda asked: None if asked.url.startswith(link[:20]) else seen.append(asked.url))
+    page.goto(link)
+    return page, seen
+
+
+def press(page, *keys):
+    """Press keys of which the last one leads to another page."""
+    for key in keys[:-1]:
+        page.keyboard.press(key)
+    with page.expect_navigation():
+        page.keyboard.press(keys[-1])
+
+
+SAID = "the first layer is bound by memory because its weights are read once for each row of the output"
+
+
+def test_sixty_answers_are_marked_by_keyboard_alone(browser, serve, course):
+    folder = course / "results"
+    texts = (
+        [SAID] * 30 + [f"{SAID} and number {n}" for n in range(20)] + [f"answer {n}" + f" {n}" * n for n in range(10)]
+    )
+    write_class(folder, texts)
+    page, seen = watched(browser, serve(folder))
+    press(page, "1")
+    assert "and 29 equal answers" in page.content()
+    for key in ("1", "c"):
+        page.keyboard.press(key)
+    page.keyboard.type("2 names no number, c")  # keys of the desk are letters here
+    page.keyboard.press("Escape")
+    press(page, "Enter")
+    for _ in range(20):
+        press(page, "a")
+    press(page, "f", "Enter")
+    press(page, "u")
+    press(page, "0", "Enter")
+    for _ in range(9):
+        press(page, "2", "Shift+Digit1", "Enter")
+    assert "Nothing waits for a mark" in page.content()
+    found = points(folder)
+    assert [found[f"s{n:02}"] for n in range(50)] == [3.0] * 50
+    assert sorted(found[f"s{n:02}"] for n in range(50, 60)) == [0.0] + [1.0] * 9
+    assert seen == []
+
+
+def test_nothing_of_a_hostile_hand_in_runs_or_loads(browser, serve, course):
+    folder = course / "results"
+    rows = []
+    payloads = [encodable(each) for each in PAYLOADS]  # as the ledger has them
+    for number, payload in enumerate(payloads):
+        waits = replace(
+            without_value(Outcome.MANUAL, payload, hint=payload, got=payload, expected=payload),
+            comparisons=(ComparedNumber(name=payload, got=payload, expected=payload),),
+        )
+        more = "![x](javascript:alert(1)) [x](javascript:alert(2)) <img src=x onerror=alert(3)> <svg onload=alert(4)>"
+        text = MarkingText(rubric=((Fraction(4), payload),), text=f"[{payload[:40]}:3]\n{payload}\n\n{more}")
+        answer = replace(essay(), verdict=waits, to_mark=text, answer_from=payload, basis=f"text:{number}")
+        rows.append(submission(f"{one_line(payload)}{number}", answer))
+    ledger_of.write(folder, report(*rows))
+    page, seen = watched(browser, serve(folder, by=PAYLOADS[0]))
+    press(page, "1")
+    for number, payload in enumerate(payloads):
+        assert page.locator("script").count() == 1
+        assert page.locator("main svg, main img, main iframe, main style, main a:not([href^='/'])").count() == 0
+        page.keyboard.press("f")
+        page.locator("#comment").fill(payload)
+        page.keyboard.press("Escape")
+        press(page, "Enter")
+        assert number + 1 == sum(value is not None for value in points(folder).values())
+    assert "Nothing waits" in page.content()
+    assert seen == []
+
+
+def test_a_page_is_as_wide_as_the_window_and_keys_do_nothing_twice(browser, serve, course):
+    folder = course / "results"
+    write_class(folder, ["| a | b |\n|---|---|\n| 1 | 2 |\n\n" + "x" * 400, "other"])
+    for width in (420, 1600):
+        page, seen = watched(browser, serve(folder), viewport={"width": width, "height": 900})
+        press(page, "1")
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        assert seen == []
+    page.evaluate("document.querySelector('#mark').addEventListener('submit', e => e.preventDefault())")
+    press_count = "() => { for (let n = 0; n < 5; n++) document.querySelector('#mark').requestSubmit(); }"
+    page.keyboard.press("f")
+    page.evaluate(press_count)
+    assert set(points(folder).values()) == {None}
+    assert Opened(folder).page("s00").status_code == 200

@@ -1,0 +1,239 @@
+"""Marking at the desk: what a form keeps, what an outdated page may not, and what stands on the pages."""
+
+from __future__ import annotations
+
+import html
+import re
+from fractions import Fraction
+
+import pytest
+from desk.opened import QUESTION, Opened, points, rulings, write_class
+from helpers import ledger_of
+from helpers.class_sample import CLASS, essay, report, submission
+
+from labgrade.review import decisions, pseudonyms
+from labgrade.review.decisions import Place
+from labgrade.review.marking import mark
+
+ANN = Place(submission="ann", lab="lab2", task="macs", check="essay")
+
+
+def test_the_queue_has_a_question_with_what_is_left(desk):
+    page = desk.client.get("/").text
+    assert "3 answers wait for a mark" in page
+    assert "<b>3</b> of 3 left" in page
+    assert "check=essay&amp;who=ann" in page
+
+
+def test_a_page_has_all_that_it_takes_to_mark(desk):
+    page = desk.page("ann").text
+    for said in ("because of memory", "names the bottleneck", "gives a number", "of 3", "of 1"):
+        assert said in page
+    assert "<script src" in page
+    assert page.count("<script") == 1
+
+
+def test_a_mark_is_the_row_that_the_terminal_would_write(desk, folder):
+    after = desk.send(desk.page("ann"), points=["2.5", ""], comment="say why")
+    assert after.url.params["who"] == "bob"
+    (row,) = rulings(folder)
+    assert (row.place, row.kind, row.by, row.reason) == (ANN, "mark", "ann", "say why")
+    assert row.credit == Fraction(5, 8)
+    assert [(line.what, line.points) for line in row.lines] == [
+        ("names the bottleneck", Fraction(5, 2)),
+        ("gives a number", 0),
+    ]
+    assert row.machine == "MANUAL 0"
+    assert points(folder) == {"ann": 2.5, "bob": None, "王小明": None}
+    assert "2.5 of 4" in after.text
+
+
+def test_all_are_marked_and_the_queue_is_empty(desk, folder):
+    page = desk.page("ann")
+    for _ in range(3):
+        page = desk.send(page, points=["3", "1"])
+    assert page.url.path == "/"
+    assert "Nothing waits for a mark" in page.text
+    assert set(points(folder).values()) == {4.0}
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        (["", ""], "nothing is given yet"),
+        (["4", "0"], "more than the 3"),
+        (["1,5", ""], "a point, no comma"),
+        (["x", "1"], "no number"),
+    ],
+)
+def test_points_that_cant_be_given_are_refused_and_stay_typed(desk, folder, typed, said):
+    page = desk.send(desk.page("ann"), points=typed, comment="kept")
+    assert page.status_code == 422
+    assert said in page.text
+    assert f'value="{typed[0]}"' in page.text
+    assert rulings(folder) == ()
+
+
+def test_of_two_tabs_the_second_is_told_of_the_first(desk, folder):
+    one, other = desk.page("ann"), desk.page("ann")
+    desk.send(one, points=["3", "1"])
+    late = desk.send(other, points=["0", "0"], comment="my comment")
+    assert late.status_code == 409
+    assert "ann was decided meanwhile: 4 of 4 by ann" in late.text
+    assert "my comment" in late.text
+    assert len(rulings(folder)) == 1
+    assert points(folder)["ann"] == 4
+
+
+def test_a_mark_of_the_terminal_counts_before_an_open_tab(desk, folder):
+    page = desk.page("ann")
+    live = desk.live.snapshot().checks[ANN]
+    decisions.add(folder, [(mark(ANN, live.graded, [Fraction(0), Fraction(1)], by="bob", comment=""), 0)])
+    late = desk.send(page, points=["3", "1"])
+    assert late.status_code == 409
+    assert "1 of 4 by bob" in late.text
+    assert points(folder)["ann"] == 1
+
+
+def test_an_old_tab_after_a_regrade_saves_nothing(desk, folder):
+    page = desk.page("ann")
+    ledger_of.write(folder, report(submission("ann", essay(text="something else", basis="text:2"))))
+    late = desk.send(page, points=["3", "1"])
+    assert late.status_code == 409
+    assert "changed since this page was made" in late.text
+    assert "something else" in late.text
+    assert rulings(folder) == ()
+
+
+def test_an_answer_that_is_gone_after_a_regrade_is_said_so(desk, folder):
+    page = desk.page("ann")
+    ledger_of.write(folder, report(submission("bob", essay())))
+    late = desk.send(page, points=["3", "1"])
+    assert late.status_code == 409
+    assert "ann waits no longer" in late.text
+
+
+def test_the_back_button_shows_the_mark_and_marks_anew_without_double_points(desk, folder):
+    desk.send(desk.page("ann"), points=["3", "1"])
+    again = desk.page("ann")
+    assert "Marked: <b>4 of 4</b> by ann" in again.text
+    desk.send(again, points=["3", ""])
+    assert points(folder)["ann"] == 3
+    assert len(rulings(folder)) == 2
+
+
+def test_undo_takes_back_the_last_mark_once(desk, folder):
+    after = desk.send(desk.page("ann"), points=["3", "1"])
+    back = desk.send(after, "undo")
+    assert back.url.params["who"] == "ann"
+    assert points(folder)["ann"] is None
+    twice = desk.send(after, "undo")
+    assert twice.status_code == 409
+    assert "nothing was taken back" in twice.text
+    assert [row.kind for row in rulings(folder)] == ["mark", "undo"]
+
+
+def test_undo_works_after_the_desk_was_killed_and_started_again(desk, folder):
+    desk.send(desk.page("ann"), points=["3", "1"])
+    again = Opened(folder)
+    again.send(again.client.get("/"), "undo")
+    assert points(folder)["ann"] is None
+
+
+def test_nobody_undoes_what_another_person_marked(desk, folder):
+    desk.send(desk.page("ann"), points=["3", "1"])
+    assert 'id="undo"' not in Opened(folder, by="bob").client.get("/").text
+
+
+def test_equal_answers_are_marked_once_and_undone_together(course):
+    folder = course / "results"
+    write_class(folder, ["Same  words\nhere", "other", "Same words here", "Same words\nhere"], basis="")
+    desk = Opened(folder)
+    page = desk.page("s02")
+    assert "and 2 equal answers: s00, s03" in page.text
+    after = desk.send(page, points=["3", "0"], comment="yes")
+    assert points(folder) == {"s00": 3, "s01": None, "s02": 3, "s03": 3}
+    desk.send(after, "undo")
+    assert set(points(folder).values()) == {None}
+
+
+def test_one_of_equal_answers_that_was_decided_elsewhere_refuses_all(course):
+    folder = course / "results"
+    write_class(folder, ["same", "same"])
+    one, other = Opened(folder), Opened(folder, by="bob")
+    page = one.page("s00")
+    bob = other.page("s01")
+    other.send(bob, points=["0", "1"])
+    late = one.send(page, points=["3", "1"])
+    assert late.status_code == 409
+    assert set(points(folder).values()) == {1}
+
+
+def test_texts_with_pictures_are_never_equal(course):
+    folder = course / "results"
+    write_class(folder, ["see ![plot](a.png)"] * 2)
+    assert "equal" not in Opened(folder).page("s00").text
+
+
+NEAR = "the first layer is bound by memory because its weights are read once and used once for each of the rows"
+
+
+def test_near_answers_stand_together_and_suggest_one_another(course):
+    folder = course / "results"
+    write_class(folder, [NEAR, "something else altogether", f"{NEAR} only", f"{NEAR} alone"])
+    desk = Opened(folder)
+    after = desk.send(desk.page("s00"), points=["3", "1"], comment="well")
+    assert after.url.params["who"] == "s02"
+    assert "an answer in nearly the same words (s00) was marked so" in after.text
+    listed = desk.client.get("/all", params=QUESTION)
+    assert "2 answers with a suggestion" in listed.text
+    assert f"{NEAR} alone" in listed.text
+    accepted = desk.send(after, "accept")
+    assert points(folder) == {"s00": 4, "s01": None, "s02": 4, "s03": None}
+    assert accepted.url.params["who"] == "s03"
+    assert [row.reason for row in rulings(folder)] == ["well", "well"]
+
+
+def test_all_with_a_suggestion_are_accepted_but_those_that_were_left_out(course):
+    folder = course / "results"
+    write_class(folder, [NEAR, f"{NEAR} a", f"{NEAR} b", f"{NEAR} c"])
+    desk = Opened(folder)
+    desk.send(desk.page("s00"), points=["2", "1"])
+    page = desk.client.get("/all", params=QUESTION).text
+    rows = [html.unescape(row) for row in re.findall(r'name="row" value="([^"]*)"', page)]
+    assert len(rows) == 3
+    key = re.search(r'name="key" value="(\w+)"', page)[1]
+    data = {**QUESTION, "key": key, "who": "", "row": rows[:2]}
+    desk.client.post("/decide", data=data, headers={"origin": "http://127.0.0.1:8765"})
+    assert sorted(points(folder).values(), key=str) == [3.0, 3.0, 3.0, None]
+
+
+def test_a_comment_is_offered_again(desk):
+    after = desk.send(desk.page("ann"), points=["3", "1"], comment="name the <b>level</b>")
+    assert "name the &lt;b&gt;level&lt;/b&gt;" in after.text
+    assert "<b>level" not in after.text
+
+
+def test_names_that_are_kept_back_stand_nowhere(folder):
+    pseudonyms.make_key(folder)
+    desk = Opened(folder, by="ta")
+    shown = desk.live.snapshot().names.of("bob")
+    page = desk.page(shown)
+    after = desk.send(page, points=["3", "1"])
+    late = desk.send(page, points=["0", "0"])
+    assert late.status_code == 409
+    assert f"{shown} was decided meanwhile" in late.text
+    for each in (desk.client.get("/"), page, after, late):
+        assert "bob" not in each.text.replace("because", "")
+        assert "王小明" not in each.text
+    assert points(folder)["bob"] == 4
+
+
+def test_a_decision_that_no_longer_holds_is_suggested_with_a_warning(desk, folder):
+    desk.send(desk.page("ann"), points=["3", "0"], comment="fine")
+    ledger_of.write(
+        folder, report(submission("ann", essay(text="because of a memory", basis="text:9")), *CLASS.submissions[1:])
+    )
+    page = desk.page("ann").text
+    assert "changed since: 3 of 4 by ann" in page
+    assert "before it changed: compare what is new" in page

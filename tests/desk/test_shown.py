@@ -1,0 +1,103 @@
+"""What students wrote as it stands on a page: rendered in the jail, sanitised, the block that was read marked."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from labgrade.answers.reader.asks import ask_picture
+from labgrade.answers.shown import as_html, as_pixels
+from labgrade.core.results import Submission
+from labgrade.core.task import Limits
+from labgrade.desk.shown import Renderer, in_jail, sanitised, split
+from labgrade.sandbox.runner import Runner
+
+REPORT = "[a/report.md:10]\n# Title\n\n| a | b |\n|---|---|\n| 1 | 2 |\n| 3 | 4 |\n\n[report.txt:1]\nOther *words*"
+PNG = (
+    b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\x02\0\0\0\x90wS\xde"
+    b"\0\0\0\x0cIDATx\x9cc\xf8\xcf\xc0\0\0\x03\x01\x01\0\xc9\xfe\x92\xef\0\0\0\0IEND\xaeB`\x82"
+)
+
+
+def test_a_report_is_shown_part_by_part_with_the_line_that_was_read(tmp_path):
+    class Direct(Renderer):
+        def _render(self, text, line):
+            return sanitised(as_html(text, line))
+
+    one, other = Direct(None, tmp_path).passages(REPORT, "a/report.md:14, under 2-1")
+    assert (one.place, one.read_line) == ("a/report.md, line 10", "| 1 | 2 |")
+    assert '<tr class="read-here">\n<td>1</td>' in one.html
+    assert one.html.count("read-here") == 1
+    assert (other.place, other.read_line, other.html) == ("report.txt, line 1", "", "<p>Other <em>words</em></p>\n")
+
+
+def test_a_text_without_places_is_one_part():
+    assert split("words [x.md:5]\n[a.md:7]\nmore") == [("", 1, "words [x.md:5]\n[a.md:7]\nmore")]
+
+
+@pytest.mark.parametrize(
+    ("typed", "shown"),
+    [
+        ("<b>x</b><script>y</script>", "<p>&lt;b&gt;x&lt;/b&gt;&lt;script&gt;y&lt;/script&gt;</p>"),
+        ("[x](javascript:alert(1))", "<p>[x](javascript:alert(1))</p>"),
+        ("[x](http://e.example/?a=1&b)", "<p>x <em>(http://e.example/?a=1&amp;b)</em></p>"),
+        ("![p<q](http://e.example/x.png)", "<p><em>[picture: p&lt;q (http://e.example/x.png)]</em></p>"),
+        ("a\u202eb", "<p>a\\u202eb</p>"),
+        ("# one\n## two", "<h4>one</h4>\n<h5>two</h5>"),
+    ],
+)
+def test_nothing_in_markdown_acts_loads_or_leads_away(typed, shown):
+    assert sanitised(as_html(typed)).strip() == shown
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        '<a href="http://e.example">x</a>',
+        "<script>alert(1)</script>",
+        "<img src=x onerror=alert(1)>",
+        '<p style="color:red" onclick="x()" id="mark">x</p>',
+        '<ol start="javascript:1"><li class="card">x</li></ol>',
+        "<form action=/decide><input name=key></form>",
+        "<svg><style>@import url(//e.example)</style></svg>",
+    ],
+)
+def test_whatever_comes_out_of_the_jail_only_harmless_elements_stay(html):
+    made = sanitised(html)
+    for bad in ("<a", "<script", "alert", "<img", "style", "onclick", "id=", "start", 'class="card"', "<form", "<svg"):
+        assert bad not in made
+
+
+@pytest.mark.slow
+def test_the_jail_renders_text_and_pictures_and_what_takes_too_long_stays_as_typed(tmp_path, monkeypatch):
+    (tmp_path / "dot.png").write_bytes(PNG)
+    (tmp_path / "bad.png").write_bytes(PNG[:20])
+    (tmp_path / "x.svg").write_text("<svg onload='x()'/>")
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    with Runner() as runner:
+        shown = Renderer(runner, empty)
+        assert shown.html("**x**") == "<p><strong>x</strong></p>\n"
+        monkeypatch.setattr("labgrade.desk.shown._LIMITS", Limits(seconds=0.5, memory=512 << 20))
+        endless = shown.html("![](x" * 100_000)  # takes the square of its length: minutes
+        monkeypatch.undo()
+        assert endless.startswith('<pre class="typed">![](x![](x')
+        files = ("bad.png", "dot.png", "x.svg")
+        bad, pixels, drawing = (in_jail(runner, tmp_path, files, ask_picture(name)) for name in files)
+        shown.close()
+    assert isinstance(pixels, np.ndarray)
+    assert (pixels.shape, pixels.dtype) == ((1, 1, 4), np.uint8)
+    assert "no picture" in bad
+    assert "no picture" in drawing
+
+
+def test_a_picture_of_too_many_pixels_is_not_opened(tmp_path):
+    import io
+
+    from PIL import Image
+
+    data = io.BytesIO()
+    Image.new("1", (9000, 9000)).save(data, "PNG")
+    (tmp_path / "bomb.png").write_bytes(data.getvalue())
+    found = as_pixels(Submission(name="s", folder=tmp_path, files=("bomb.png",)), "bomb.png")
+    assert found == "it has 9,000 x 9,000 pixels, which is more than is shown"
