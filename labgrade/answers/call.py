@@ -2,34 +2,32 @@
 
 from __future__ import annotations
 
-import ast
 import contextlib
-import os
+import tempfile
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from labgrade.answers import advice, call_files
-from labgrade.answers.reading import code
+from labgrade.answers.reader.asks import Ask, ask_present
 from labgrade.answers.reading.documents import Unreadable, locate
 from labgrade.answers.reading.plain_values import is_array, what
-from labgrade.answers.reading.tables import TableFound, find_tables
 from labgrade.answers.reading.typed import WrongTypeError, as_value
-from labgrade.core.results import Answer, NoAnswer
-from labgrade.core.task import TableType
+from labgrade.answers.source import RETURNED
+from labgrade.core.results import Answer, NoAnswer, Submission
 from labgrade.sandbox.requests import CallRequest
 from labgrade.subjects import linear
 from labgrade.verdict import Outcome, without_value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
+    from collections.abc import Mapping, Sequence
 
     from labgrade.answers.question import Question, Running
-    from labgrade.core.results import Answered, Execution, Submission
+    from labgrade.answers.reader.reader import Reader
+    from labgrade.core.results import Answered, Execution
     from labgrade.core.task import AnswerType, CallForm, SubjectSpec
     from labgrade.sandbox.runner import Runner
     from labgrade.values import Artifact, Value
 
-_SOURCE_BYTES = 2 << 20
 OUTCOMES = {
     "missing": Outcome.MISSING,
     "crashed": Outcome.CRASHED,
@@ -39,23 +37,6 @@ OUTCOMES = {
     "refused": Outcome.INCORRECT,
     "fault": Outcome.FAULT,
 }
-_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
-
-
-def present(submission: Submission, found: str, function: str) -> bool:
-    """Whether the file binds the function's name at its top level, as far as its source tells.
-
-    A file with a star import may bind any name, and what cannot be parsed is the student's attempt all the same: both
-    are present, and calling the function tells the rest.
-    """
-    try:
-        tree = code.parse(_read(submission.folder / found))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return True
-    except OSError:
-        return False
-    names = set(_bound(tree))
-    return function in names or "*" in names
 
 
 def obtain(question: Question, form: CallForm, running: Running) -> Answered | None:
@@ -68,7 +49,7 @@ def obtain(question: Question, form: CallForm, running: Running) -> Answered | N
     file = locate(submission, form.file)
     if isinstance(file, Unreadable):
         return NoAnswer(verdict=without_value(Outcome.INCORRECT, file.reason), origin=file.path)
-    if file is None or not present(submission, file, form.function):
+    if file is None or not present(form, submission, running.reader):
         return None
     remarks = () if file == form.file else (f"read '{file}' for '{form.file}'",)
     execution = _run(question, form, file, running.runner)
@@ -84,10 +65,15 @@ def obtain(question: Question, form: CallForm, running: Running) -> Answered | N
                 return NoAnswer(verdict=verdict, origin=origin, remarks=remarks)
             value: Value = call_files.keep(execution.value, form, running.store)
         else:
-            value, note = _value(execution.value, question.wanted.type, form)
+            value, note = _value(execution.value, question.wanted.type, form, running.reader)
     except WrongTypeError as error:
         return _none(origin, execution, Outcome.INCORRECT, f"{form.function} returned {error}", remarks)
     return _some(value, origin, execution, (*remarks, *note))
+
+
+def present(form: CallForm, submission: Submission, reader: Reader) -> bool:
+    """Whether the function's file binds its name, as far as its source tells."""
+    return reader.ask(submission, ask_present(form)) is True
 
 
 def returns(form: CallForm) -> bool:
@@ -109,7 +95,7 @@ def obtain_each(questions: Sequence[Question], form: CallForm, running: Running)
     first = questions[0]
     submission = first.submission
     file = locate(submission, form.file)
-    if not returns(form) or not isinstance(file, str) or not present(submission, file, form.function):
+    if not returns(form) or not isinstance(file, str) or not present(form, submission, running.reader):
         return "", []
     request = CallRequest(
         folder=submission.folder, file=file, function=form.function, given=form.given, subject=None, limits=first.limits
@@ -117,7 +103,7 @@ def obtain_each(questions: Sequence[Question], form: CallForm, running: Running)
     values: list[Value] = []
     for said in running.runner.run_each(request, _subjects(questions)):
         try:
-            values.append(_value(said, first.wanted.type, form)[0])
+            values.append(_value(said, first.wanted.type, form, running.reader)[0])
         except WrongTypeError:
             break
     return f"{file}:{form.function}", values
@@ -131,7 +117,7 @@ def write_each(questions: Sequence[Question], form: CallForm, running: Running) 
     first = questions[0]
     submission = first.submission
     file = locate(submission, form.file)
-    if not isinstance(file, str) or not present(submission, file, form.function):
+    if not isinstance(file, str) or not present(form, submission, running.reader):
         return "", []
     contents = call_files.run_each(
         form, file, submission, _subjects(questions), limits=first.limits, runner=running.runner
@@ -167,7 +153,7 @@ def _run(question: Question, form: CallForm, file: str, runner: Runner) -> Execu
     )
 
 
-def _value(said: object, kind: AnswerType, form: CallForm) -> tuple[Value, tuple[str, ...]]:
+def _value(said: object, kind: AnswerType, form: CallForm, reader: Reader) -> tuple[Value, tuple[str, ...]]:
     """What was returned, in the answer's type, with a note where it was read in spite of its form.
 
     Raises:
@@ -176,7 +162,23 @@ def _value(said: object, kind: AnswerType, form: CallForm) -> tuple[Value, tuple
     if call_files.verifies(form):
         return as_value(call_files.rows(said, linear.numbered_tilings()), kind), ()
     plain, note = _alone(said, kind)
-    return (_printed(plain, kind) if isinstance(plain, str) else as_value(plain, kind)), note
+    return (_read(plain, kind, reader) if isinstance(plain, str) and kind != "text" else as_value(plain, kind)), note
+
+
+def _read(text: str, kind: AnswerType, reader: Reader) -> Value:
+    """A text that was returned, read as one that was printed.
+
+    Raises:
+        WrongTypeError: it is no value of the kind.
+        FaultError: the sandbox failed.
+    """
+    with tempfile.TemporaryDirectory(prefix="labgrade-returned-") as name:
+        Path(name, RETURNED).write_text(text, encoding="utf-8", errors="backslashreplace", newline="")
+        held = Submission(name="", folder=Path(name), files=(RETURNED,))
+        found = reader.once(held, Ask(wanted="returned", kind=kind, forms=()))
+    if not isinstance(found, Answer):
+        raise WrongTypeError(found.verdict.reason)
+    return found.value
 
 
 def _some(value: Value, origin: str, execution: Execution, remarks: tuple[str, ...]) -> Answer:
@@ -205,61 +207,3 @@ def _alone(plain: object, kind: AnswerType) -> tuple[object, tuple[str, ...]]:
     if not alone or (is_array(plain) and not cast("Any", plain).ndim):
         return plain, ()
     return cast("list[object]", elements)[0], (f"{what(plain)} was returned; the only value in it was read",)
-
-
-def _printed(text: str, kind: AnswerType) -> Value:
-    """A text that was returned: read as one that was printed where it holds a table.
-
-    Raises:
-        WrongTypeError: it is no value of the kind.
-    """
-    if not isinstance(kind, TableType):
-        return as_value(text, kind)
-    found = find_tables(text, 0, len(text), kind)
-    tables = [each.table for each in found if isinstance(each, TableFound)]
-    problem = next((each.reason for each in found if not isinstance(each, TableFound)), "")
-    if not tables and problem:
-        message = f"a text: {problem}"
-        raise WrongTypeError(message)
-    return max(tables, key=lambda table: len(table.rows)) if tables else as_value(text, kind)
-
-
-def _read(path: Path) -> bytes:
-    """The source.
-
-    Raises:
-        ValueError: it is larger than any program by hand.
-        OSError: it cannot be read, or became a link since it was listed.
-    """
-    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0))
-    with open(descriptor, "rb") as file:  # noqa: PTH123 - a descriptor, for O_NOFOLLOW
-        source = file.read(_SOURCE_BYTES + 1)
-    if len(source) > _SOURCE_BYTES:
-        message = "too large to be parsed"
-        raise ValueError(message)
-    return source
-
-
-def _is_stub(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> bool:
-    """A template that nobody filled in: a docstring at most, then `raise NotImplementedError`."""
-    *before, last = node.body
-    raised = last.exc if isinstance(last, ast.Raise) else None
-    named = raised.func if isinstance(raised, ast.Call) else raised
-    only = all(isinstance(each, ast.Expr) and isinstance(each.value, ast.Constant) for each in before)
-    return only and isinstance(named, ast.Name) and named.id == "NotImplementedError"
-
-
-def _bound(tree: ast.Module) -> Iterator[str]:
-    """Every name bound at the top level, also within `if`, `try`, `with` and loops; `*` for a star import."""
-    nodes: list[ast.AST] = list(tree.body)
-    while nodes:
-        node = nodes.pop()
-        if isinstance(node, _SCOPES):
-            if not isinstance(node, ast.Lambda) and not _is_stub(node):
-                yield node.name
-            continue
-        if isinstance(node, ast.alias):
-            yield (node.asname or node.name).partition(".")[0]
-        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            yield node.id
-        nodes.extend(ast.iter_child_nodes(node))

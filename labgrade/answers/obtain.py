@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from labgrade.answers import call, run
-from labgrade.answers.reader.asks import ask_notes, ask_seen, ask_value
+from labgrade.answers.reader.asks import ask_notes, ask_present, ask_seen, ask_value
 from labgrade.core.results import Answer, NoAnswer
 from labgrade.core.task import BuildForm, CallForm, EntryForm, FileForm, RunForm, TextForm
 from labgrade.values import Number
@@ -72,6 +72,7 @@ def asks(wanted: AnswerSpec, about: str) -> list[Ask]:
     read = [form for form in wanted.forms if _is_read(form)]
     texts = [form for form in wanted.forms if isinstance(form, TextForm)]
     return [
+        *(ask_present(form) for form in wanted.forms if isinstance(form, CallForm)),
         *(ask_value(wanted.type, form, about) for form in read),
         ask_notes(wanted.type, list(wanted.forms)),
         *(ask_seen(wanted.type, form) for form in texts),

@@ -50,7 +50,7 @@ def run(options: argparse.Namespace, memory: Memory) -> tuple[Report, list[SpecF
         Grader(found, torch_home=weights.find(options.torch_home)) as grader,
         Shown() as shown,
     ):
-        who = find.take(options.path, find.name_of(options.path), Path(store))
+        who = find.take(options.path, find.name_of(options.path), Path(store), opening=grader.runner.open)
         each = _Each(grader, who, memory, shown, fresh=fresh)
         stopped = each.all(tasks)
         # To say what protects starts a server that nothing else may need, and here the code is one's own.

@@ -58,8 +58,8 @@ def run(options: argparse.Namespace) -> int:
     task, check = _meant(found, Path(file).name, function, options)
     with tempfile.TemporaryDirectory(prefix="labgrade-store-", ignore_cleanup_errors=True) as store:
         folder = Path(file).parent
-        who = find.take(folder, find.name_of(folder.resolve()), Path(store))
         with Grader(found, torch_home=weights.find(None)) as grader:
+            who = find.take(folder, find.name_of(folder.resolve()), Path(store), opening=grader.runner.open)
             grader.oracle.begin()
             trials = Trials(grader, _called(task, check, Path(file).name), check, who)
             fresh = options.seed == "fresh"

@@ -18,6 +18,7 @@ from labgrade.review.results import read
 from labgrade.run import class_run
 from labgrade.run.class_run import Asked
 from labgrade.run.regrade import Again, Plans, plans
+from labgrade.sandbox.runner import Runner
 from labgrade.spec import course, load
 from labgrade.spec.load import chosen
 from labgrade.subjects import weights
@@ -121,7 +122,9 @@ def _go(wanted: Plans) -> int:
             with Shown(errors) as shown:
                 came.append(class_run.grade(each.asked, each.choose, shown.hear))
             specs, _ = course.folders(each.asked.root or Path.cwd())
-            handed_in_times.note(results, each.asked.source, came[-1].names, load.deadlines(specs))
+            deadlines = load.deadlines(specs)
+            with Runner(secret=(results,)) as runner:
+                handed_in_times.note(results, each.asked.source, came[-1].names, deadlines, opening=runner.open)
     except KeyboardInterrupt:
         errors.print("stopped; what was graded is kept: say the same again to go on", markup=False)
         return _INTERRUPTED

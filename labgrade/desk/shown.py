@@ -121,7 +121,7 @@ def in_jail(runner: Runner, folder: Path, files: Sequence[str], ask: Ask) -> Any
             case [{"event": "read", "data": data, "arrays": list(parts)}]:
                 from labgrade.answers.reader.replies import array
 
-                arrays = [array(dtype, shape, raw.tobytes()) for dtype, shape, raw in parts]
+                arrays = [array(dtype, shape, raw) for dtype, shape, raw in parts]
                 return decode(data.tobytes(), arrays)
     except (GarbledError, ValueError, AttributeError):
         pass

@@ -116,7 +116,7 @@ class Trials:
             if not isinstance(form, CallForm):
                 continue
             file = locate(self._submission, form.file)
-            if file is not None and (not isinstance(file, str) or present(self._submission, file, form.function)):
+            if file is not None and (not isinstance(file, str) or present(form, self._submission, self._grader.reader)):
                 return None
         answer = obtain.obtain(replace(self._question(called, None), subject=self.task.subject), self._grader)
         return answer.verdict if isinstance(answer, NoAnswer) else None

@@ -15,6 +15,7 @@ from labgrade.core.errors import UsageError, did_you_mean
 from labgrade.core.results import Submission
 from labgrade.files import output
 from labgrade.reports import html
+from labgrade.sandbox.runner import Runner
 from labgrade.spec import load
 from labgrade.submissions import find
 
@@ -94,7 +95,8 @@ def submissions(config: pytest.Config) -> find.Taken:
     folder = source(config)
     store = tempfile.TemporaryDirectory(prefix="labgrade-store-", ignore_cleanup_errors=True)
     config.add_cleanup(store.cleanup)
-    taken = find.find(folder, names, Path(store.name), grader=config.rootpath.resolve())
+    with Runner() as runner:
+        taken = find.find(folder, names, Path(store.name), opening=runner.open, grader=config.rootpath.resolve())
     if not taken.submissions:
         message = f"there is no submission in '{folder}'"
         raise UsageError(message)

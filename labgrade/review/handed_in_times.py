@@ -18,20 +18,23 @@ if TYPE_CHECKING:
 
     from labgrade.core.results import Report, SubmissionReport
     from labgrade.spec.lab import Deadline
+    from labgrade.submissions.records import Opening
 
 FILE = "handed_in.json"
 
 
-def note(results: Path, source: Path, names: Iterable[str], deadlines: Mapping[str, Deadline]) -> None:
+def note(
+    results: Path, source: Path, names: Iterable[str], deadlines: Mapping[str, Deadline], *, opening: Opening
+) -> None:
     """Find out when submissions were handed in (`intake.moments`), and keep it in the folder of results.
 
     What is said without a time zone is read in that of the first deadline, or else in the grader's own. What was noted
-    before stays where nothing tells any more.
+    before stays where nothing tells any more. `opening` opens what is packed.
 
     Raises:
         UsageError: it can't be written.
     """
-    found = handed_in_at.moments(source, names, zone=_zone(deadlines))
+    found = handed_in_at.moments(source, names, opening=opening, zone=_zone(deadlines))
     plain = _read(results)
     for name, moment in found.items():
         at = "" if moment.at is None else moment.at.isoformat()

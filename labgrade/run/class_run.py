@@ -24,6 +24,7 @@ from labgrade.run.events import RunFailed, Started, SubmissionDone, SubmissionFa
 from labgrade.run.grader import Grader
 from labgrade.run.pool import Pool
 from labgrade.run.worker import Plan, work
+from labgrade.sandbox.runner import Runner
 from labgrade.spec import course, load
 from labgrade.submissions import find
 
@@ -103,7 +104,10 @@ def grade(asked: Asked, choose: Callable[[course.Course], list[Path]], tell: Cal
         database.held(asked.results),
         tempfile.TemporaryDirectory(prefix="labgrade-store-", ignore_cleanup_errors=True) as store,
     ):
-        offered = find.offer(asked.source, asked.names or ("all",), Path(store), grader=found.root.resolve())
+        with Runner() as runner:
+            offered = find.offer(
+                asked.source, asked.names or ("all",), Path(store), opening=runner.open, grader=found.root.resolve()
+            )
         if not offered.names:
             message = f"there is no submission in '{asked.source}'"
             raise UsageError(message)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from labgrade.core.errors import UsageError
 from labgrade.core.text import encodable
 from labgrade.ledger import read
+from labgrade.sandbox.runner import Runner
 from labgrade.spec import load
 from labgrade.submissions import find
 
@@ -53,7 +54,8 @@ def plans(ledger: Ledger, how: Asked) -> Plans:
     missing: dict[str, str] = {}
     for number, plain in asked.items():
         try:
-            there = find.names_in(Path(plain["source"]), plain["names"])
+            with Runner() as runner:
+                there = find.names_in(Path(plain["source"]), plain["names"], opening=runner.open)
         except UsageError as error:
             missing.setdefault(plain["source"], str(error))
             continue

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from labgrade.core.errors import UsageError
+from labgrade.core.errors import FaultError, UsageError
 from labgrade.judging.items import items
 from labgrade.ledger.book import Rules, SubmissionBook
 from labgrade.ledger.database import Ledger, LedgerError
@@ -19,6 +19,9 @@ from labgrade.run.events import RunFailed, SubmissionDone, SubmissionFailed
 from labgrade.run.task import TaskGrading
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import IO
+
     from labgrade.core.task import Task
     from labgrade.ledger.depends import Parts
     from labgrade.run.pool import Conversation
@@ -79,8 +82,9 @@ class Worker:
         with contextlib.ExitStack() as stack:
             try:
                 folder = tempfile.TemporaryDirectory(prefix="labgrade-store-", ignore_cleanup_errors=True)
-                submission = self._plan.offered.take(name, Path(stack.enter_context(folder)) / "0")
-            except (UsageError, OSError) as error:  # of our own disk: what can't be read of a student's is no error
+                submission = self._plan.offered.take(name, Path(stack.enter_context(folder)) / "0", self._open)
+            # Of our own disk or sandbox: what can't be read of a student's is no error.
+            except (UsageError, FaultError, OSError) as error:
                 self._conversation.tell(SubmissionFailed(name, str(error)))
                 return
             book = SubmissionBook(self._ledger, self._plan.known, submission, self._rules)
@@ -91,6 +95,11 @@ class Worker:
             book.finish(lambda place: place in asked or place[:2] in self._plan.elsewhere)
         self._grader.forget()
         self._conversation.tell(SubmissionDone(submission.name, self._grader.oracle.memory.written))
+
+    def _open(self, kind: str, source: Path, take: Callable[[IO[bytes]], None], arguments: Mapping[str, object]) -> str:
+        """As `Runner.open`, by the servers of our parent."""
+        self._join()
+        return self._grader.runner.open(kind, source, take, arguments)
 
     def _join(self) -> None:
         """Before the first student's code runs: our parent has the servers, and looked after the expected values."""

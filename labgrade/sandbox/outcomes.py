@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-from labgrade.core.errors import did_you_mean
+from labgrade.core.errors import FaultError, did_you_mean
 from labgrade.core.results import Execution
 from labgrade.core.text import decoded, excerpt
 from labgrade.sandbox.child import wire
@@ -114,12 +114,34 @@ def replies(ending: Ending, request: ReadRequest) -> Execution:
     printed = decoded(bytes(ending.child.output.data))
     status, reason, _ = what_happened(ending, "reading", request.limits, printed)
     try:
-        found = unpack_each(bytes(ending.child.result.data[len(UP) :]), len(request.asks))
+        found = unpack_each(memoryview(ending.child.result.data)[len(UP) :], len(request.asks))
     except RefusedError as error:
         return Execution(status="crashed", reason=f"a reply is no plain data: {error}")
     whole = len(found) == len(request.asks) and status != "fault"
     broken: ExecutionStatus = "crashed" if status == "going" else status
     return Execution(status="returned" if whole else broken, value=found, reason=excerpt(reason, REASON_CHARS))
+
+
+def opened(ending: Ending, limits: Limits) -> str:
+    """Why opening something a student packed ended before its end, or nothing.
+
+    Raises:
+        FaultError: the sandbox failed.
+    """
+    printed = decoded(bytes(ending.child.output.data))
+    if ending.fault or not ending.up:
+        message = f"the sandbox could not prepare the reading: {ending.fault or printed[-REASON_CHARS:]}"
+        raise FaultError(message)
+    end = ending.exit
+    if end is None:
+        return "what reads it was lost"
+    code_of_cpu = -getattr(signal, "SIGXCPU", 0)
+    match ending.stopped or end.why or ("cpu" if end.code == code_of_cpu else ""):
+        case "memory":
+            return f"it takes more than {limits.memory >> 20} MiB of memory to read"
+        case "":
+            return "" if end.code == 0 else "what reads it broke off"
+    return f"it takes more than {limits.seconds:.0f} s of computing to read"
 
 
 def what_happened(

@@ -10,7 +10,7 @@ from labgrade.core.task import Limits
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
-    from typing import Any
+    from typing import IO, Any
 
     from labgrade.core.results import ExecutionStatus
     from labgrade.core.task import SubjectSpec
@@ -131,7 +131,7 @@ class Job:
 
     `lay` puts the working copy into a folder that is not there yet; `server` is the kind of server that is asked;
     `wanted` are values of a subject; `errors`: what is printed to stderr comes back by itself; `wall` as in a
-    ProgramRequest.
+    ProgramRequest; `take` reads the result as it comes.
     """
 
     kind: str
@@ -142,6 +142,7 @@ class Job:
     wanted: Mapping[str, Any] | None = None
     errors: bool = False
     wall: float = 0.0
+    take: Callable[[IO[bytes]], None] | None = None
 
 
 def plain_subject(subject: SubjectSpec) -> dict[str, Any]:

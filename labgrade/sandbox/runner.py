@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import os
 import shutil
-from functools import partial
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import IO, TYPE_CHECKING, Any, Self, TypeVar
 
 from labgrade.core.arguments import GIVEN, GIVEN_FOLDER
 from labgrade.core.errors import FaultError
 from labgrade.core.results import Execution
+from labgrade.core.task import Limits
 from labgrade.sandbox import outcomes
 from labgrade.sandbox.child.subject import needs_values
 from labgrade.sandbox.host import working_copy
@@ -23,6 +23,7 @@ from labgrade.sandbox.host.servers import LIGHT, READER, STUDENTS, Servers
 from labgrade.sandbox.jail.layers import ALL
 from labgrade.sandbox.requests import Job, ProgramRun, plain_subject
 from labgrade.subjects.networks import GENERATED
+from labgrade.submissions.records import OPENED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -37,6 +38,7 @@ ZOO = Path(__file__).parent.parent / "subjects/models.py"
 Result = TypeVar("Result", Execution, ProgramRun)
 MOST_BYTES = 247 << 20  # of a file that a function writes: what fits into one frame
 SAVED_AS = "answer.onnx"
+_OPEN_SECONDS, _OPENED_BYTES_A_SECOND, _OPEN_MEMORY = 10, 20 << 20, 512 << 20
 _WALL_FACTOR = 4.0
 _WALL_SPARE = 20.0
 
@@ -271,14 +273,41 @@ class Runner:
         The value is a list of replies in the order of the asks. Where reading ended before the last one, `status` says
         why: `timeout`, `memory`, `crashed`; `fault` where the sandbox failed.
         """
+
+        def lay(folder: Path) -> None:
+            link = self._servers.may_link(READER)
+            working_copy.copy(request.folder, folder, link=link)
+
         job = Job(
             kind="read",
             server=READER,
-            lay=partial(working_copy.copy, request.folder),
+            lay=lay,
             limits=request.limits,
             arguments={"files": list(request.files), "asks": list(request.asks)},
         )
         return self._result(job, lambda ending: outcomes.replies(ending, request), Execution)
+
+    def open(self, kind: str, source: Path, take: Callable[[IO[bytes]], None], arguments: Mapping[str, object]) -> str:
+        """Have `take` read the records of an `archive` or a `repository`, in a jail in which no student's code runs.
+
+        Returns why they ended before their end, or nothing (`submissions.records.Opening`).
+
+        Raises:
+            FaultError: the sandbox can't be used.
+        """
+        size = source.stat().st_size if source.is_file() else 0
+        limits = Limits(seconds=_OPEN_SECONDS + size / _OPENED_BYTES_A_SECOND, memory=_OPEN_MEMORY)
+
+        def lay(folder: Path) -> None:
+            link = self._servers.may_link(READER)
+            if source.is_file():
+                working_copy.make_folders(folder)
+                working_copy.lend(source, folder / OPENED, link=link)
+            else:
+                working_copy.copy(source, folder, link=link)
+
+        job = Job(kind=kind, server=READER, lay=lay, limits=limits, arguments=arguments, take=take)
+        return outcomes.opened(self._run(job), limits)
 
     def _result(self, job: Job, read: Callable[[Ending], Result], kind: type[Result]) -> Result:
         """What `read` makes of a job's end; where jobs share a user id, what fails beside others runs once more, alone.
@@ -334,9 +363,11 @@ class Runner:
                 if isinstance(server, Warm):
                     ready = _worth_preparing(job.wanted)
                     own = {"job": folder.name, "user": user, **allowed}
-                    child = server.start(own, limits.output, errors=job.errors, subject=ready, entries=group.entries)
+                    child = server.start(
+                        own, limits.output, errors=job.errors, subject=ready, entries=group.entries, take=job.take
+                    )
                 else:
-                    child = server.start({"folder": str(folder), **allowed}, limits.output)
+                    child = server.start({"folder": str(folder), **allowed}, limits.output, job.take)
             except LostError:
                 self._servers.drop(job.server)
                 return None

@@ -1,31 +1,26 @@
 """Finds submissions and takes them into a store of labgrade's. Reads, never runs, and follows no link."""
 
 from __future__ import annotations
-from pathlib import PurePosixPath
-from labgrade.submissions import archives
-from labgrade.submissions import folders
-from typing import TYPE_CHECKING
 
 import contextlib
 import os
 import unicodedata
 from dataclasses import dataclass, field
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from labgrade.core.errors import UsageError, did_you_mean
-from labgrade.submissions import archives
-from labgrade.submissions.names import bare, owner
-from labgrade.submissions import folders
-from labgrade.submissions import names
-from labgrade.submissions.store import DamagedError, Store
 from labgrade.core.results import Submission
 from labgrade.core.text import encodable
+from labgrade.submissions import archives, folders, names
+from labgrade.submissions.names import bare, owner
+from labgrade.submissions.store import DamagedError, Store
 
 if TYPE_CHECKING:
-    from pathlib import Path
-    from labgrade.submissions.store import Store
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
+
+    from labgrade.submissions.records import Opening
 
 _MOST_NAMED = 8
 
@@ -38,17 +33,17 @@ class Taken:
     left_out: tuple[str, ...] = ()
 
 
-def find(source: Path, asked: Sequence[str], store: Path, *, grader: Path | None = None) -> Taken:
+def find(source: Path, asked: Sequence[str], store: Path, *, opening: Opening, grader: Path | None = None) -> Taken:
     """Take the submissions called `asked` into the folder `store`, in that order, each once; `all` is all, sorted.
 
     `source` is a folder of submissions (folders, archives, or what a learning platform handed out), or an archive of
-    them. `grader` must lie in none of them.
+    them. `grader` must lie in none of them. `opening` opens archives.
 
     Raises:
         UsageError: there is no such source or submission; the message offers the closest name.
     """
     there = _from_folder(source) if source.is_dir() else {}
-    known = sorted(there) if source.is_dir() else _from_archive(source)
+    known = sorted(there) if source.is_dir() else _from_archive(source, opening)
     wanted = [name for each in asked for name in (known if each == "all" else [_match(source, each, known)])]
     stores = {name: Store(store / str(number)) for number, name in enumerate(dict.fromkeys(wanted))}
     nobodys = Store(store / "nobody")
@@ -57,9 +52,9 @@ def find(source: Path, asked: Sequence[str], store: Path, *, grader: Path | None
         for name, own in stores.items():
             _take_all(there[name], own)
     else:
-        _unpack(source, stores, nobodys)
+        _unpack(source, stores, nobodys, opening)
     for own in stores.values():
-        expand(own)
+        expand(own, opening)
     return Taken(submissions=tuple(_submission(name, own) for name, own in stores.items()), left_out=nobodys.refused)
 
 
@@ -72,24 +67,24 @@ class Offered:
     folders: Mapping[str, _Sources] = field(default_factory=dict)
     unpacked: Mapping[str, Submission] = field(default_factory=dict)
 
-    def take(self, name: str, store: Path) -> Submission:
+    def take(self, name: str, store: Path, opening: Opening) -> Submission:
         """Take one of `names` into the folder `store`, which is not there yet."""
         if name in self.unpacked:
             return self.unpacked[name]
         own = Store(store)
         _take_all(self.folders[name], own)
-        expand(own)
+        expand(own, opening)
         return _submission(name, own)
 
 
-def offer(source: Path, asked: Sequence[str], store: Path, *, grader: Path | None = None) -> Offered:
+def offer(source: Path, asked: Sequence[str], store: Path, *, opening: Opening, grader: Path | None = None) -> Offered:
     """The submissions called `asked`, as `find` has them, not taken yet. `store` is where an archive is unpacked.
 
     Raises:
         UsageError: there is no such source or submission; the message offers the closest name.
     """
     if not source.is_dir():
-        taken = find(source, asked, store)
+        taken = find(source, asked, store, opening=opening)
         there = {each.name: each for each in taken.submissions}
         return Offered(names=tuple(there), left_out=taken.left_out, unpacked=there)
     folders = _from_folder(source)
@@ -100,13 +95,13 @@ def offer(source: Path, asked: Sequence[str], store: Path, *, grader: Path | Non
     return Offered(names=names, folders={name: folders[name] for name in names})
 
 
-def names_in(source: Path, asked: Sequence[str] = ()) -> list[str]:
+def names_in(source: Path, asked: Sequence[str] = (), *, opening: Opening) -> list[str]:
     """What the submissions of a folder or an archive are called; of those `asked` for, the ones that are there.
 
     Raises:
         UsageError: there is no such source.
     """
-    there = sorted(_from_folder(source)) if source.is_dir() else _from_archive(source)
+    there = sorted(_from_folder(source)) if source.is_dir() else _from_archive(source, opening)
     found = []
     for each in asked:
         with contextlib.suppress(UsageError):
@@ -114,19 +109,19 @@ def names_in(source: Path, asked: Sequence[str] = ()) -> list[str]:
     return found if asked else there
 
 
-def take(source: Path, name: str, store: Path) -> Submission:
+def take(source: Path, name: str, store: Path, *, opening: Opening) -> Submission:
     """Take one submission, a folder or an archive, into the folder `store`.
 
     Raises:
         UsageError: there is no such folder or archive.
     """
-    if not source.is_dir() and not (source.is_file() and archives.ending(source.name)):
-        known = ", ".join(archives.ENDINGS)
+    if not source.is_dir() and not (source.is_file() and names.ending(source.name)):
+        known = ", ".join(names.ARCHIVES)
         message = f"'{source}' is no folder, and no archive that can be unpacked ({known})"
         raise UsageError(message if source.exists() else f"there is no folder '{source}'")
     own = Store(store / "0")
     try:
-        unpack(source, own)
+        unpack(source, own, opening)
     except OSError as error:
         message = f"'{source}' can't be read: {error.strerror}"
         raise UsageError(message) from error
@@ -136,7 +131,7 @@ def take(source: Path, name: str, store: Path) -> Submission:
 def name_of(source: Path) -> str:
     """What a folder or an archive is called as a submission."""
     name = source.absolute().name
-    packed = "" if source.is_dir() else archives.ending(name)
+    packed = "" if source.is_dir() else names.ending(name)
     return name[: -len(packed)] if packed else name
 
 
@@ -213,29 +208,29 @@ def _refuse_grader(there: dict[str, _Sources], wanted: Sequence[str], grader: Pa
 # ---- an archive of submissions ---------------------------------------------------------------------------------
 
 
-def _from_archive(source: Path) -> list[str]:
+def _from_archive(source: Path, opening: Opening) -> list[str]:
     if not source.is_file():
         message = f"there is no folder '{source}' to take submissions from; name the one that they lie in"
         raise UsageError(message)
-    if not archives.ending(source.name):
-        message = f"'{source}' is no archive that can be unpacked ({', '.join(archives.ENDINGS)})"
+    if not names.ending(source.name):
+        message = f"'{source}' is no archive that can be unpacked ({', '.join(names.ARCHIVES)})"
         raise UsageError(message)
     try:
-        owned = [owner(parts, is_file=is_file) for parts, is_file in archives.members(source)]
+        owned = [owner(parts, is_file=is_file) for parts, is_file in archives.members(source, opening)]
     except (DamagedError, OSError) as error:
         message = f"'{source}' can't be read: {error}"
         raise UsageError(message) from error
     return sorted({each[0] for each in owned if each is not None and not each[0].startswith(".")})
 
 
-def _unpack(source: Path, stores: dict[str, Store], nobodys: Store) -> None:
+def _unpack(source: Path, stores: dict[str, Store], nobodys: Store, opening: Opening) -> None:
     def route(parts: tuple[str, ...]) -> tuple[Store, tuple[str, ...]] | None:
         owned = owner(parts, is_file=True)
         if owned is None or owned[0] not in stores or not owned[1]:
             return None
         return stores[owned[0]], owned[1]
 
-    archives.unpack(source, route, nobodys.refuse, called=source.name)
+    archives.unpack(source, route, nobodys.refuse, called=source.name, opening=opening, owners=list(stores))
 
 
 # ---- names -----------------------------------------------------------------------------------------------------
@@ -267,7 +262,7 @@ _DEEPEST = 3  # archives within archives
 _PAPERS = (".pdf", ".md", ".txt", ".html", ".htm", ".doc", ".docx", ".odt", ".rtf", ".png", ".jpg", ".jpeg")
 
 
-def unpack(source: Path, store: Store) -> None:
+def unpack(source: Path, store: Store, opening: Opening) -> None:
     """Copy a folder, or an archive's content, or a single file; then unpack what was handed in packed.
 
     Raises:
@@ -277,15 +272,15 @@ def unpack(source: Path, store: Store) -> None:
         folders.take(source, store)
     else:
         folders.take_file(source, store, (source.name,))
-    expand(store)
+    expand(store, opening)
 
 
-def expand(store: Store) -> None:
+def expand(store: Store, opening: Opening) -> None:
     """Unpack archives where they are the work: where nothing but papers lies beside them. So are those within."""
     for _ in range(_DEEPEST):
         packed = _packed_work(store)
         for path in packed:
-            _expand_one(store, path)
+            _expand_one(store, path, opening)
         if not packed:
             return
     for path in _packed_work(store):
@@ -295,8 +290,8 @@ def expand(store: Store) -> None:
 
 def _packed_work(store: Store) -> list[str]:
     """The archives that are to be unpacked. Those of other kinds, which can't be, are left out."""
-    packed = [path for path in store.files if archives.ending(path)]
-    foreign = [path for path in store.files if not archives.ending(path) and path.lower().endswith(archives.OTHERS)]
+    packed = [path for path in store.files if names.ending(path)]
+    foreign = [path for path in store.files if not names.ending(path) and path.lower().endswith(names.OTHER_ARCHIVES)]
     papers = [path for path in store.files if PurePosixPath(path).suffix.lower() in _PAPERS]
     if len(packed) + len(foreign) + len(papers) < len(store.files):
         return []
@@ -307,12 +302,12 @@ def _packed_work(store: Store) -> list[str]:
     return packed
 
 
-def _expand_one(store: Store, path: str) -> None:
+def _expand_one(store: Store, path: str, opening: Opening) -> None:
     """Set the archive aside, so that a file within may have its name, and unpack it in its place."""
-    archive = store.folder.parent / f"{store.folder.name}.packed{archives.ending(path)}"
+    archive = store.folder.parent / f"{store.folder.name}.packed{names.ending(path)}"
     folder = PurePosixPath(path).parent.parts
     store.move(path, archive)
     try:
-        archives.unpack(archive, lambda parts: (store, (*folder, *parts)), store.refuse, called=path)
+        archives.unpack(archive, lambda parts: (store, (*folder, *parts)), store.refuse, called=path, opening=opening)
     finally:
         archive.unlink()

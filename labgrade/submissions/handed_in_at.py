@@ -9,21 +9,20 @@ from __future__ import annotations
 import os
 import re
 import stat
-import tarfile
-import zipfile
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from labgrade.submissions import archives
-from labgrade.submissions import names as platforms
-from labgrade.submissions import git
-from labgrade.submissions.store import DamagedError
 from labgrade.core.results import CLUTTER
+from labgrade.core.text import one_line
+from labgrade.submissions import archives, git
+from labgrade.submissions import names as platforms
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+
+    from labgrade.submissions.records import Opening
 
 GRADESCOPE = "submission_metadata.yml"
 UNSURE = "the time of its newest file, which copying may have changed"
@@ -35,6 +34,7 @@ _ATTEMPT = re.compile(r"_attempt_(\d{4}-\d\d-\d\d)-(\d\d)-(\d\d)-(\d\d)(?!\d)")
 _LATE = re.compile(r"^[^_]+_LATE_\d+_\d+_")
 _LARGEST_RECORD = 64 << 20
 _MOST_FILES = 100_000
+_MOST_ARCHIVES = 8
 _OLDEST = datetime(1990, 1, 1, tzinfo=UTC)  # what is older is a clock that was never set
 _A_WHILE = timedelta(days=1)
 
@@ -48,48 +48,86 @@ class Moment:
     remarks: tuple[str, ...] = ()
 
 
-def moments(source: Path, names: Iterable[str], *, zone: tzinfo, now: datetime | None = None) -> dict[str, Moment]:
+def moments(
+    source: Path, names: Iterable[str], *, opening: Opening, zone: tzinfo, now: datetime | None = None
+) -> dict[str, Moment]:
     """The moment of each submission in a folder, or an archive, of submissions (`submission.find`).
 
     `zone` is that of times that name none: those in a zip archive, or in a file's name. What lies more than a day
-    after `now` is not believed, nor what is older than 1990.
+    after `now` is not believed, nor what is older than 1990. `opening` opens archives and repositories.
     """
     latest = (now or datetime.now(UTC)) + _A_WHILE
     if not source.is_dir():
-        packed = _in_archive(source, zone)
+        evidence = _Evidence(opening, zone, {})
+        packed = evidence.of_each(source)
         by = f"its newest file in '{source.name}'"
-        return {name: _first([(packed.get(name), by)], latest, []) for name in names}
+        return {name: _first([(packed.get(name), by)], latest, evidence.remarks) for name in names}
     entries, recorded = _entries(source), _gradescope(source / GRADESCOPE)
-    return {
-        name: _first(_told(name, entries.get(name, []), recorded, zone), latest, entries.get(name, []))
-        for name in names
-    }
+    return {name: _Evidence(opening, zone, recorded).moment(name, entries.get(name, []), latest) for name in names}
 
 
-def moment(source: Path, *, zone: tzinfo, now: datetime | None = None) -> Moment:
+def moment(source: Path, *, opening: Opening, zone: tzinfo, now: datetime | None = None) -> Moment:
     """The moment of one hand-in by itself, a folder or an archive."""
-    told = _told(source.name, [source], {}, zone)
-    return _first(told, (now or datetime.now(UTC)) + _A_WHILE, [source])
+    return _Evidence(opening, zone, {}).moment(source.name, [source], (now or datetime.now(UTC)) + _A_WHILE)
 
 
-def _told(
-    name: str, own: list[Path], recorded: dict[str, datetime], zone: tzinfo
-) -> Iterator[tuple[datetime | None, str]]:
-    """What tells the moment, best first. Nothing is read before it is asked for."""
-    folders = [entry for entry in own if entry.is_dir() and not entry.is_symlink()]
-    yield recorded.get(name), "Gradescope's record"
-    yield _newest(_in_name(each, zone) for each in (name, *(entry.name for entry in own))), "the platform's name for it"
-    yield _newest(git.own(folder) for folder in folders), "its last commit"
-    yield _newest(git.around(entry) for entry in own), "the last commit that touches it"
-    packed = [file for entry in own for file in _archives_in(entry)]
-    yield _newest(_newest_within(file, zone) for file in packed), "the newest file in its archive"
-    yield _newest(_files(own)), UNSURE
+class _Evidence:
+    """What tells when one was handed in, and what of it could not be read: `remarks`."""
+
+    def __init__(self, opening: Opening, zone: tzinfo, recorded: dict[str, datetime]) -> None:
+        self._opening, self._zone, self._recorded = opening, zone, recorded
+        self.remarks: list[str] = []
+
+    def moment(self, name: str, own: list[Path], latest: datetime) -> Moment:
+        """The moment of a submission, of which these entries are the own."""
+        if any(_LATE.match(entry.name) for entry in own):
+            self.remarks.append("Canvas calls it late")
+        return _first(self._told(name, own), latest, self.remarks)
+
+    def _told(self, name: str, own: list[Path]) -> Iterator[tuple[datetime | None, str]]:
+        """What tells the moment, best first. Nothing is read before it is asked for."""
+        folders = [entry for entry in own if entry.is_dir() and not entry.is_symlink()]
+        yield self._recorded.get(name), "Gradescope's record"
+        written = (name, *(entry.name for entry in own))
+        yield _newest(_in_name(each, self._zone) for each in written), "the platform's name for it"
+        yield _newest(self._committed(folder) for folder in folders), "its last commit"
+        yield _newest(git.around(entry) for entry in own), "the last commit that touches it"
+        packed = [file for entry in own for file in _archives_in(entry)]
+        yield (
+            _newest(at for file in packed[:_MOST_ARCHIVES] for _, at in self._dated(file)),
+            "the newest file in its archive",
+        )
+        yield _newest(_files(own)), UNSURE
+
+    def _committed(self, folder: Path) -> datetime | None:
+        commit = git.own(folder, self._opening)
+        if commit.why:
+            self.remarks.append(f"the repository in it tells no date: {commit.why}")
+        return commit.at
+
+    def of_each(self, source: Path) -> dict[str, datetime]:
+        """The newest file of each submission in an archive of a class."""
+        found: dict[str, datetime] = {}
+        for parts, at in self._dated(source):
+            owned = platforms.owner(parts, is_file=True)
+            if owned is not None:
+                found[owned[0]] = max(found.get(owned[0], at), at)
+        return found
+
+    def _dated(self, path: Path) -> Iterator[tuple[tuple[str, ...], datetime]]:
+        """Each file of an archive with its time; as far as it can be read."""
+        try:
+            found, why = archives.times(path, self._opening)
+        except OSError as error:
+            found, why = [], (error.strerror or str(error)).lower()
+        if why:
+            self.remarks.append(f"'{one_line(path.name)}' may tell too early a date: {why}")
+        for parts, at in found:
+            if not _is_clutter(parts):
+                yield parts, at if at.tzinfo is not None else at.replace(tzinfo=self._zone)
 
 
-def _first(told: Iterable[tuple[datetime | None, str]], latest: datetime, own: list[Path]) -> Moment:
-    remarks = []
-    if any(_LATE.match(entry.name) for entry in own):
-        remarks.append("Canvas calls it late")
+def _first(told: Iterable[tuple[datetime | None, str]], latest: datetime, remarks: list[str]) -> Moment:
     for at, by in told:
         if at is None or at < _OLDEST:
             continue
@@ -156,31 +194,7 @@ def _archives_in(entry: Path) -> list[Path]:
         there = sorted(entry.iterdir()) if entry.is_dir() else [entry]
     except OSError:  # what can't be read tells nothing, and stops nobody's evidence but its own
         return []
-    return [file for file in there if archives.ending(file.name) and _regular(file) is not None]
-
-
-def _newest_within(path: Path, zone: tzinfo) -> datetime | None:
-    return _newest(at for _, at in _dated(path, zone))
-
-
-def _in_archive(source: Path, zone: tzinfo) -> dict[str, datetime]:
-    """The newest file of each submission in an archive of a class."""
-    found: dict[str, datetime] = {}
-    for parts, at in _dated(source, zone):
-        owned = platforms.owner(parts, is_file=True)
-        if owned is not None:
-            found[owned[0]] = max(found.get(owned[0], at), at)
-    return found
-
-
-def _dated(path: Path, zone: tzinfo) -> Iterator[tuple[tuple[str, ...], datetime]]:
-    """Each file of an archive with its time; as far as it can be read."""
-    try:
-        for parts, at in archives.times(path):
-            if not _is_clutter(parts):
-                yield parts, at if at.tzinfo is not None else at.replace(tzinfo=zone)
-    except (DamagedError, OSError, tarfile.TarError, zipfile.BadZipFile):
-        return
+    return [file for file in there if platforms.ending(file.name) and _regular(file) is not None]
 
 
 def _files(own: list[Path]) -> Iterator[datetime]:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import re
 import unicodedata
-from labgrade.core.text import excerpt
-from labgrade.core.text import one_line
-from labgrade.submissions import archives
+
+from labgrade.core.text import excerpt, one_line
 
 DEPTH = 16
+ARCHIVES = (".tar.gz", ".tgz", ".tar", ".zip")
+OTHER_ARCHIVES = (".rar", ".7z", ".tar.xz", ".tar.bz2", ".txz", ".tbz2", ".gz", ".xz", ".bz2", ".zst")
 _NAME_BYTES = 255
 _PATH_BYTES = 1000
 _SHOWN_CHARS = 120
@@ -45,6 +46,11 @@ def _problem(part: str) -> str:
     if os.name == "nt" and _FOREIGN.search(part):
         return "its name means something else to Windows"
     return "" if len(part.encode()) <= _NAME_BYTES else "its name is too long"
+
+
+def ending(name: str) -> str:
+    """`.zip` of `hw2.ZIP`; nothing where it is no archive that can be unpacked."""
+    return next((known for known in ARCHIVES if name.lower().endswith(known)), "")
 
 
 def decoded(raw: bytes, otherwise: str) -> str:
@@ -99,7 +105,7 @@ def owner(parts: tuple[str, ...], *, is_file: bool) -> tuple[str, tuple[str, ...
     canvas = _CANVAS.match(first)
     if canvas:
         return f"{canvas['name']}_{canvas['user']}", (canvas["rest"],)
-    packed = archives.ending(first)
+    packed = ending(first)
     return (first[: -len(packed)], (first,)) if packed else None
 
 

@@ -3,7 +3,8 @@
 import pytest
 from helpers.handed_in import read
 
-from labgrade.answers.call import present
+from labgrade.answers.source import present
+from labgrade.core.task import CallForm
 
 
 @pytest.mark.parametrize(
@@ -20,10 +21,10 @@ from labgrade.answers.call import present
 )
 def test_a_function_that_only_raises_not_implemented_is_a_template(tmp_path, body, there):
     (tmp_path / "hw.py").write_text(f"def f(model):\n{body}", encoding="utf-8")
-    assert present(read(tmp_path, "someone"), "hw.py", "f") is there
+    assert present(CallForm(file="hw.py", function="f", given=()), read(tmp_path, "someone")) is there
 
 
 def test_a_template_below_which_the_function_stands_is_filled_in(tmp_path):
     text = "def f(model):\n    raise NotImplementedError\n\ndef f(model):\n    return 1\n"
     (tmp_path / "hw.py").write_text(text, encoding="utf-8")
-    assert present(read(tmp_path, "someone"), "hw.py", "f")
+    assert present(CallForm(file="hw.py", function="f", given=()), read(tmp_path, "someone"))

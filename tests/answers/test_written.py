@@ -6,6 +6,7 @@ import numpy as np
 
 from labgrade.answers.call import write_each
 from labgrade.answers.question import Question
+from labgrade.answers.reader.reader import Reader
 from labgrade.core.task import AnswerSpec, CallForm, InputSpec, Limits, SubjectSpec
 
 FORM = CallForm(file="hw.py", function="f", given=("save_to",))
@@ -26,7 +27,8 @@ def kept(hand_in, store, *contents):
     submission = hand_in({"hw.py": "def f(path): pass"})
     wanted = AnswerSpec(name="file", type="onnx", forms=(FORM,))
     question = Question(wanted=wanted, submission=submission, subject=SUBJECT, limits=Limits(seconds=1.0))
-    return write_each([question] * 2, FORM, SimpleNamespace(runner=Says(*contents), store=store))[1]
+    running = SimpleNamespace(runner=Says(*contents), reader=Reader(None), store=store)
+    return write_each([question] * 2, FORM, running)[1]
 
 
 def data(text):

@@ -6,6 +6,7 @@ import shutil
 import pytest
 import yaml
 from helpers import samples
+from helpers.opened import here
 from helpers.soak import sampled
 
 from labgrade.reports.summary import facts
@@ -49,7 +50,7 @@ def graded(report, tasks):
 def test_a_tiled_alexnet_gets_the_verdicts_beside_it(name, tmp_path):
     found = course.find(ROOT)
     tasks = [load.read(path, found) for path in load.files(found.specs) if path.stem in beside(name)]
-    (who,) = find.find(SAMPLES, [name], tmp_path).submissions
+    (who,) = find.find(SAMPLES, [name], tmp_path, opening=here).submissions
     with Grader(found) as grader:
         assert graded(grader.grade(tasks, who), beside(name)) == beside(name)
 
@@ -60,7 +61,7 @@ def test_a_tiled_alexnet_gets_the_verdicts_beside_it(name, tmp_path):
 def test_a_sample_in_cpp_gets_the_verdicts_beside_it(name, tmp_path):
     found = course.find(ROOT)
     tasks = [load.read(path, found) for path in load.files(found.specs) if path.stem in beside(name)]
-    (who,) = find.find(SAMPLES, [name], tmp_path).submissions
+    (who,) = find.find(SAMPLES, [name], tmp_path, opening=here).submissions
     with Grader(found) as grader:
         report = grader.grade(tasks, who)
     assert graded(report, beside(name)) == beside(name)

@@ -8,8 +8,9 @@ import pytest
 from helpers.handed_in import read
 
 from labgrade.answers import call
-from labgrade.answers.call import present
 from labgrade.answers.question import Question
+from labgrade.answers.reader.reader import Reader
+from labgrade.answers.source import present
 from labgrade.core.results import Answer, Execution, NoAnswer
 from labgrade.core.task import AnswerSpec, CallForm, InputSpec, Limits, SubjectSpec, TableType
 from labgrade.values import Number
@@ -24,7 +25,7 @@ def obtain(submission, runner, kind="count"):
     """The answer of a function that writes no file: nothing is kept."""
     wanted = AnswerSpec(name="total", type=kind, forms=(FORM,))
     question = Question(wanted=wanted, submission=submission, subject=SUBJECT, limits=Limits(seconds=3))
-    return call.obtain(question, FORM, SimpleNamespace(runner=runner, store=Path("nowhere")))
+    return call.obtain(question, FORM, SimpleNamespace(runner=runner, reader=Reader(None), store=Path("nowhere")))
 
 
 class Canned:
@@ -69,7 +70,7 @@ def submission(folder, source):
     ],
 )
 def test_present(tmp_path, source):
-    assert present(submission(tmp_path, source), FORM.file, FORM.function)
+    assert present(FORM, submission(tmp_path, source))
 
 
 @pytest.mark.parametrize(
@@ -90,7 +91,7 @@ def test_present(tmp_path, source):
 )
 def test_not_present(tmp_path, source):
     found = submission(tmp_path, source)
-    assert not present(found, FORM.file, FORM.function)
+    assert not present(FORM, found)
     runner = Canned(None)
     assert obtain(found, runner) is None
     assert runner.requests == []
@@ -98,12 +99,12 @@ def test_not_present(tmp_path, source):
 
 def test_not_present_without_the_file_or_through_a_link(tmp_path):
     (tmp_path / "s").mkdir()
-    assert not present(read(tmp_path / "s", "s"), FORM.file, FORM.function)
+    assert not present(FORM, read(tmp_path / "s", "s"))
     (tmp_path / "other.py").write_text("def total_macs(): pass")
     found = submission(tmp_path / "s", "def total_macs(): pass")
     (tmp_path / "s/hw2_1.py").unlink()
     (tmp_path / "s/hw2_1.py").symlink_to(tmp_path / "other.py")
-    assert not present(found, FORM.file, FORM.function)
+    assert not present(FORM, found)
 
 
 def asked(execution, kind="count"):

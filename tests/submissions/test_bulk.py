@@ -5,6 +5,7 @@ import tarfile
 import zipfile
 
 import pytest
+from helpers.opened import here
 from helpers import small_course
 from helpers.pytest_run import run
 
@@ -109,11 +110,11 @@ def unpacked(path, entries):
 )
 def test_each_student_s_own_files(tmp_path, kind, entries, files):
     source = unpacked(tmp_path / kind, entries) if kind == "class" else pack(tmp_path / kind, entries)
-    found = find.find(source, ["all"], tmp_path / "store")
+    found = find.find(source, ["all"], tmp_path / "store", opening=here)
     assert {who.name: who.files for who in found.submissions} == files
     assert all(not who.refused for who in found.submissions)
     one = min(files)
-    (only,) = find.find(source, [bare(one)], tmp_path / "other").submissions
+    (only,) = find.find(source, [bare(one)], tmp_path / "other", opening=here).submissions
     assert (only.name, only.files) == (one, files[one])
 
 
@@ -129,7 +130,7 @@ def test_a_student_s_traps_cost_nobody_else(tmp_path):
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in entries.items():
             archive.writestr(name, content)
-    found = find.find(path, ["all"], tmp_path / "store")
+    found = find.find(path, ["all"], tmp_path / "store", opening=here)
     assert {who.name: who.files for who in found.submissions} == {"anna": ("ok.py",), "bo": ("ok.py",)}
     assert found.submissions[1].refused == ("'bomb.txt', because it would unpack to more than 200 times its size",)
     assert found.left_out == (
@@ -140,13 +141,13 @@ def test_a_student_s_traps_cost_nobody_else(tmp_path):
 
 def test_an_archive_of_no_class_and_no_archive(tmp_path):
     path = pack(tmp_path / "hw.zip", {"hw2_1.py": "x"})
-    assert find.find(path, ["all"], tmp_path / "store").submissions == ()
+    assert find.find(path, ["all"], tmp_path / "store", opening=here).submissions == ()
     path.write_bytes(b"PK but no more")
     with pytest.raises(UsageError, match="can't be read: it is no zip archive"):
-        find.find(path, ["all"], tmp_path / "store")
+        find.find(path, ["all"], tmp_path / "store", opening=here)
     (tmp_path / "hw.rar").write_bytes(b"x")
     with pytest.raises(UsageError, match=r"is no archive that can be unpacked \(.tar.gz, .tgz, .tar, .zip\)"):
-        find.find(tmp_path / "hw.rar", ["all"], tmp_path / "store")
+        find.find(tmp_path / "hw.rar", ["all"], tmp_path / "store", opening=here)
 
 
 @pytest.mark.parametrize("workers", [(), ("-n", "2")])

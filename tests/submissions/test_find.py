@@ -2,6 +2,7 @@ import os
 import sys
 
 import pytest
+from helpers.opened import here
 
 from labgrade.submissions import find as submission
 from labgrade.core.errors import UsageError
@@ -18,12 +19,14 @@ def folder(tmp_path):
 
 @pytest.fixture
 def find(tmp_path_factory):
-    return lambda source, asked, **other: submission.find(source, asked, tmp_path_factory.mktemp("store"), **other)
+    return lambda source, asked, **other: submission.find(
+        source, asked, tmp_path_factory.mktemp("store"), opening=here, **other
+    )
 
 
 @pytest.fixture
 def take(tmp_path_factory):
-    return lambda source, name="x": submission.take(source, name, tmp_path_factory.mktemp("store"))
+    return lambda source, name="x": submission.take(source, name, tmp_path_factory.mktemp("store"), opening=here)
 
 
 def names(found):
@@ -120,7 +123,7 @@ def test_two_that_are_printed_alike_are_refused(tmp_path, asked):
         os.makedirs(os.fsencode(tmp_path) + b"/class/" + name)  # noqa: PTH103 - a name of bytes
     for take in (submission.find, submission.offer):
         with pytest.raises(UsageError, match="two submissions are called 'lab"):
-            take(tmp_path / "class", [asked], tmp_path / "store")
+            take(tmp_path / "class", [asked], tmp_path / "store", opening=here)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems refuse such names")
@@ -129,10 +132,10 @@ def test_names_that_are_not_utf_8_can_be_printed_and_asked_for(tmp_path):
     os.makedirs(raw)  # noqa: PTH103 - a name of bytes
     os.symlink(b"/nowhere", raw + b"/link\xfe")  # noqa: PTH211
     for number, asked in enumerate(("all", "lab\\xff", "lab\udcff")):
-        (found,) = submission.find(tmp_path / "class", [asked], tmp_path / str(number)).submissions
+        (found,) = submission.find(tmp_path / "class", [asked], tmp_path / str(number), opening=here).submissions
         assert found.name == "lab\\xff"
         assert len(found.refused) == 1
         found.refused[0].encode()
     with pytest.raises(UsageError) as caught:
-        submission.find(tmp_path / "class", ["other"], tmp_path / "none")
+        submission.find(tmp_path / "class", ["other"], tmp_path / "none", opening=here)
     str(caught.value).encode()

@@ -15,10 +15,11 @@ import warnings
 import zipfile
 
 import pytest
+from helpers.opened import here
 
 from labgrade.submissions import find
 from labgrade.core.errors import UsageError
-from labgrade.submissions import store
+from labgrade.submissions import packed, store
 
 pytestmark = pytest.mark.slow
 
@@ -33,7 +34,7 @@ def take(tmp_path):
 
     def taken(source, name="x"):
         before = {path for path in tmp_path.rglob("*") if tmp_path / "store" not in path.parents}
-        found = find.take(source, name, tmp_path / "store")
+        found = find.take(source, name, tmp_path / "store", opening=here)
         after = {path for path in tmp_path.rglob("*") if tmp_path / "store" not in path.parents}
         assert after - before <= {tmp_path / "store"}
         there = [path for path in (tmp_path / "store").rglob("*") if not path.is_dir() or path.is_symlink()]
@@ -97,7 +98,7 @@ def test_a_folder_that_becomes_a_link_while_it_is_read(tmp_path, take, monkeypat
         return accepts(self, path, size)
 
     monkeypatch.setattr(store.Store, "accepts", swapped)
-    found = find.take(tmp_path / "work", "x", tmp_path / "store")
+    found = find.take(tmp_path / "work", "x", tmp_path / "store", opening=here)
     assert found.files == ()
     assert found.refused == ("'sub/a.txt', because it can't be read (Not a directory)",)
 
@@ -114,7 +115,7 @@ def test_a_file_that_is_swapped_for_another(tmp_path, monkeypatch):
         return accepts(self, path, size)
 
     monkeypatch.setattr(store.Store, "accepts", swapped)
-    found = find.take(work, "x", tmp_path / "store")
+    found = find.take(work, "x", tmp_path / "store", opening=here)
     assert found.refused == ("'a.txt', because it changed while it was read",)
 
 
@@ -335,7 +336,10 @@ def test_the_work_in_an_archive_within_an_archive_is_unpacked(zipped, take):
 
 @pytest.mark.parametrize(
     ("depth", "files", "refused"),
-    [(3, ("hw.py",), ()), (4, (), ("'a.zip', because archives within archives are unpacked to a depth of 3; hand in one",))],
+    [
+        (3, ("hw.py",), ()),
+        (4, (), ("'a.zip', because archives within archives are unpacked to a depth of 3; hand in one",)),
+    ],
 )
 def test_archives_are_unpacked_to_a_depth_of_three(zipped, take, depth, files, refused):
     entry = ("hw.py", "x")
@@ -349,7 +353,7 @@ def test_archives_are_unpacked_to_a_depth_of_three(zipped, take, depth, files, r
 def test_what_is_unpacked_in_vain_is_bounded_too(zipped, take, monkeypatch):
     """Entries that turn out to be damaged at their end, each of which is nearly as large as all may be."""
     monkeypatch.setattr(store, "ALL_BYTES", 100_000)
-    monkeypatch.setattr(store, "_CHUNK", 10_000)
+    monkeypatch.setattr(packed, "_PIECE", 10_000)
     damaged = zipped(*[(f"{number}.bin", "x" * 80_000) for number in range(30)])
     content = bytearray(damaged.read_bytes())
     for listed in re.finditer(b"PK\x01\x02", bytes(content)):
@@ -547,7 +551,7 @@ def test_noise_is_never_a_crash(tmp_path):
             data[dice.randrange(len(data))] = dice.randrange(256)
         bad = tmp_path / f"bad{number}{good.suffix}"
         bad.write_bytes(data)
-        found = find.take(bad, "x", tmp_path / "stores" / str(number))
+        found = find.take(bad, "x", tmp_path / "stores" / str(number), opening=here)
         assert all(not (found.folder / path).is_symlink() for path in found.files)
         bad.unlink()
 
@@ -585,7 +589,7 @@ def test_what_is_no_archive_at_all_is_a_usage_error(tmp_path):
     (tmp_path / "hw.py").write_text("")
     for name, message in (("hw.py", "is no folder, and no archive that can be unpacked"), ("no", "there is no folder")):
         with pytest.raises(UsageError, match=message):
-            find.take(tmp_path / name, "x", tmp_path / "store")
+            find.take(tmp_path / name, "x", tmp_path / "store", opening=here)
 
 
 def test_our_own_full_disk_is_nobody_s_hand_in(tmp_path, monkeypatch):
@@ -598,4 +602,4 @@ def test_our_own_full_disk_is_nobody_s_hand_in(tmp_path, monkeypatch):
     fill = store.Store._fill
     monkeypatch.setattr(store.Store, "_fill", lambda self, _, read: fill(self, full, read))
     with pytest.raises(UsageError, match=r"no more can be stored in .*: No space left on device"):
-        find.take(tmp_path / "work", "x", tmp_path / "store")
+        find.take(tmp_path / "work", "x", tmp_path / "store", opening=here)

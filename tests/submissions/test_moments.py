@@ -16,8 +16,10 @@ from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
+from helpers.opened import here
 
-from labgrade.submissions.git import around, own
+from labgrade.sandbox.runner import Runner
+from labgrade.submissions.git import Commit, around, own
 from labgrade.submissions.handed_in_at import GRADESCOPE, moment, moments
 
 TAIPEI = timezone(timedelta(hours=8))
@@ -34,7 +36,7 @@ def write(path, text="x", at=NOON):
 
 
 def found(source, *names):
-    return moments(source, names, zone=TAIPEI, now=NOW)
+    return moments(source, names, opening=here, zone=TAIPEI, now=NOW)
 
 
 def run_git(folder, *arguments, at=NOON, authored=None, **env):
@@ -79,7 +81,7 @@ def test_files_are_the_last_resort_and_said_to_be(tmp_path):
         NOON + timedelta(hours=1),
         "the time of its newest file, which copying may have changed",
     )
-    assert moment(tmp_path / "ann", zone=TAIPEI, now=NOW).at == ann.at
+    assert moment(tmp_path / "ann", opening=here, zone=TAIPEI, now=NOW).at == ann.at
 
 
 @pytest.mark.skipif(not hasattr(os, "seteuid"), reason="Windows has no such permissions")
@@ -211,6 +213,17 @@ def test_the_future_is_not_believed(tmp_path):
     )
 
 
+@pytest.fixture(scope="module")
+def runner():
+    with Runner() as started:
+        yield started
+
+
+@pytest.fixture(params=["in a jail", "here"])
+def opening(request):
+    return here if request.param == "here" else request.getfixturevalue("runner").open
+
+
 @pytest.fixture
 def repository(tmp_path):
     folder = tmp_path / "all/ann"
@@ -222,37 +235,37 @@ def repository(tmp_path):
 
 
 @git
-def test_the_committer_s_date_of_the_last_commit_counts(repository):
+def test_the_committer_s_date_of_the_last_commit_counts(repository, opening):
     (told,) = found(repository.parent, "ann").values()
     assert (told.at, told.by) == (NOON, "its last commit")
     run_git(repository, "commit", "-q", "--amend", "--no-edit", at=NOON + timedelta(hours=2))
-    assert own(repository) == NOON + timedelta(hours=2)  # though the author's date is what it was
+    assert own(repository, opening).at == NOON + timedelta(hours=2)  # though the author's date is what it was
 
 
 @git
-def test_a_commit_that_changes_nothing_is_none(repository):
+def test_a_commit_that_changes_nothing_is_none(repository, opening):
     run_git(repository, "commit", "-q", "--allow-empty", "-m", "empty", at=NOON + timedelta(hours=2))
-    assert own(repository) == NOON
+    assert own(repository, opening).at == NOON
 
 
 @git
-def test_packed_and_detached_repositories_are_read(repository):
+def test_packed_and_detached_repositories_are_read(repository, opening):
     run_git(repository, "gc", "-q")
     run_git(repository, "pack-refs", "--all")
-    assert own(repository) == NOON
+    assert own(repository, opening).at == NOON
     run_git(repository, "checkout", "-q", "--detach")
-    assert own(repository) == NOON
+    assert own(repository, opening).at == NOON
 
 
 @git
-def test_a_shallow_clone_is_read(repository, tmp_path):
+def test_a_shallow_clone_is_read(repository, tmp_path, opening):
     run_git(repository, "commit", "-q", "--allow-empty", "-m", "empty", at=NOON + timedelta(hours=2))
     run_git(tmp_path, "clone", "-q", "--depth=1", f"file://{repository}", "shallow")
-    assert own(tmp_path / "shallow") == NOON + timedelta(hours=2)  # all that it has
+    assert own(tmp_path / "shallow", opening).at == NOON + timedelta(hours=2)  # all that it has
 
 
 @git
-def test_a_student_s_configuration_runs_nothing(repository, tmp_path):
+def test_a_student_s_configuration_runs_nothing(repository, tmp_path, opening):
     trap = write(tmp_path / "trap", f"#!/bin/sh\ntouch {tmp_path}/sprung\n")
     trap.chmod(0o755)
     keys = (
@@ -267,7 +280,7 @@ def test_a_student_s_configuration_runs_nothing(repository, tmp_path):
         run_git(repository, "config", key, str(trap))
     run_git(repository, "config", "log.showSignature", "true")
     run_git(repository, "config", "core.repositoryFormatVersion", "7")  # which git itself would refuse
-    assert own(repository) == NOON
+    assert own(repository, opening).at == NOON
     assert not (tmp_path / "sprung").exists()
 
 
@@ -294,35 +307,38 @@ def huge_commit(repository, size):
 
 
 @git
-@pytest.mark.skipif(sys.platform == "win32", reason="there are no such limits")
-def test_a_commit_that_inflates_to_more_than_memory_tells_nothing(repository):
+@pytest.mark.skipif(sys.platform != "linux", reason="there is no jail")
+def test_a_commit_that_inflates_to_more_than_memory_tells_why(repository, runner):
     huge_commit(repository, 8 << 20)
-    assert own(repository) == datetime.fromtimestamp(1_800_000_000, UTC)
+    assert own(repository, runner.open) == Commit(datetime.fromtimestamp(1_800_000_000, UTC))
     huge_commit(repository, 600 << 20)
-    assert own(repository) is None
+    (told,) = moments(repository.parent, ["ann"], opening=runner.open, zone=TAIPEI, now=NOW).values()
+    assert told.by.startswith("the time of its newest file")
+    (remark,) = told.remarks
+    assert remark.startswith("the repository in it tells no date: it takes more than ")
 
 
 @git
-def test_a_link_for_a_repository_is_not_followed(repository, tmp_path):
+def test_a_link_for_a_repository_is_not_followed(repository, tmp_path, opening):
     other = tmp_path / "all/eve"
     write(other / "hw.py")
     (other / ".git").symlink_to(repository / ".git")
-    assert own(other) is None
+    assert own(other, opening).at is None
     (other / ".git").unlink()
     (other / ".git").write_text(f"gitdir: {repository}/.git\n")
-    assert own(other) is None
+    assert own(other, opening).at is None
     (other / ".git").unlink()
     (other / ".git").mkdir()
     (other / ".git/objects").symlink_to(repository / ".git/objects")
     (other / ".git/HEAD").write_text("ref: refs/heads/../../../../ann/.git/refs/heads/main\n")
-    assert own(other) is None
+    assert own(other, opening).at is None
 
 
 @git
 @pytest.mark.parametrize("head", ["", "ref: refs/heads/none\n", "0" * 40, "x" * 40, "ref: refs/heads/a b"])
-def test_a_broken_repository_tells_nothing(repository, head):
+def test_a_broken_repository_tells_nothing(repository, head, opening):
     (repository / ".git/HEAD").write_text(head)
-    assert own(repository) is None
+    assert own(repository, opening).at is None
 
 
 @git

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from labgrade.answers import entry, file, near_miss, printed, shown, text
-from labgrade.core.task import BuildForm, EntryForm, FileForm, RunForm, TextForm
+from labgrade.answers import entry, file, near_miss, printed, shown, source, text
+from labgrade.core.task import BuildForm, CallForm, EntryForm, FileForm, RunForm, TextForm
 
 if TYPE_CHECKING:
     from labgrade.answers.near_miss import Note
@@ -15,9 +15,11 @@ if TYPE_CHECKING:
     from labgrade.core.task import AnswerType, Form
     from labgrade.values import Array
 
-    Reply: TypeAlias = Answered | Seen | tuple[Note, ...] | tuple[str, ...] | str | Array | None
+    Reply: TypeAlias = Answered | Seen | tuple[Note, ...] | tuple[str, ...] | str | bool | Array | None
 
-Wanted: TypeAlias = Literal["value", "printed", "notes", "seen", "passages", "markdown", "picture"]
+Wanted: TypeAlias = Literal[
+    "value", "printed", "notes", "seen", "passages", "present", "returned", "markdown", "picture"
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,6 +28,7 @@ class Ask:
 
     `value`: the answer of the only form; `printed`: the same of what a program printed; `notes`: what lies where the
     forms look in vain; `seen`: what a text holds instead of a value; `passages`: the texts in which forms look;
+    `present`: whether a file has the function of the only form; `returned`: what a text that it returned stands for;
     `markdown`, `picture`: what a person is shown, of a text or of a file.
     `about`: the model in question, the text or the file that is shown, or "". `line`: of the text, where a value
     was read.
@@ -40,10 +43,14 @@ class Ask:
     @property
     def place(self) -> str:
         """What is read for it: where this can't be read for one ask, it can't for others."""
-        if self.wanted not in {"value", "seen"}:
+        if self.wanted == "returned":
+            return "the text that was returned"
+        if self.wanted not in {"value", "seen", "present"}:
             return self.wanted
         form = self.forms[0]
         match form:
+            case CallForm():
+                return f"'{form.file}'"
             case EntryForm():
                 return "the file of entries"
             case FileForm():
@@ -56,6 +63,11 @@ class Ask:
 def ask_value(kind: AnswerType, form: Form, about: str = "") -> Ask:
     """For the answer in a form; what names no model takes none, so that it is read once for all."""
     return Ask(wanted="value", kind=kind, forms=(form,), about=about if isinstance(form, TextForm) else "")
+
+
+def ask_present(form: CallForm) -> Ask:
+    """For whether the file has the function."""
+    return Ask(wanted="present", kind="text", forms=(form,))
 
 
 def ask_notes(kind: AnswerType, forms: list[Form]) -> Ask:
@@ -92,10 +104,10 @@ def perform(ask: Ask, submission: Submission) -> Reply:
             return file.obtain(ask.kind, form, submission)
         case "value", TextForm() as form:
             return text.obtain(ask.kind, form, submission, about=ask.about)
-        case "printed", EntryForm() as form:
-            return printed.obtain(ask.kind, form, submission)
         case "seen", TextForm() as form:
             return text.seen_instead(ask.kind, form, submission)
+        case (("printed" | "returned" | "present"), _):
+            return _of_code(ask, submission)
         case "notes", _:
             return tuple(near_miss.notes(list(ask.forms), ask.kind, submission))
         case "passages", _:
@@ -105,5 +117,20 @@ def perform(ask: Ask, submission: Submission) -> Reply:
             return shown.as_html(ask.about, ask.line)
         case "picture", _:
             return shown.as_pixels(submission, ask.about)
-    message = f"nothing is read for {ask}"
-    raise ValueError(message)
+    raise _nothing(ask)
+
+
+def _of_code(ask: Ask, submission: Submission) -> Reply:
+    """The reply to an ask about a student's code, or about what came of it."""
+    match ask.wanted, ask.forms[0] if ask.forms else None:
+        case "printed", EntryForm() as form:
+            return printed.obtain(ask.kind, form, submission)
+        case "present", CallForm() as form:
+            return source.present(form, submission)
+        case "returned", None:
+            return source.returned(ask.kind, submission)
+    raise _nothing(ask)
+
+
+def _nothing(ask: Ask) -> ValueError:
+    return ValueError(f"nothing is read for {ask}")

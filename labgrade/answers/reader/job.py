@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from labgrade.answers.reader.asks import perform
-from labgrade.answers.reader.replies import decode, encode
+from labgrade.answers.reader.replies import MOST_BYTES, decode, encode
 from labgrade.core.results import Submission
 from labgrade.sandbox.child import jobs
-from labgrade.sandbox.child.wire import RawArray, pack
+from labgrade.sandbox.child.wire import FRAME_BYTES, HEADER_BYTES, RawArray, pack, pack_in_parts
+from labgrade.submissions import packed, repository
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -19,31 +20,41 @@ if TYPE_CHECKING:
 _REASON_CHARS = 500
 
 
-def read(job: Mapping[str, Any], folder: Path) -> Iterator[bytes]:
+def read(job: Mapping[str, Any], folder: Path) -> Iterator[bytes | memoryview]:
     """A frame for each ask, as soon as it is done: what ends this process costs only the ask at which it ends."""
     submission = Submission(name="", folder=folder, files=tuple(job["files"]))
     for each in job["asks"]:
         try:
             data, arrays = encode(perform(decode(each.encode()), submission))
         except (MemoryError, RecursionError):
-            yield pack({"event": "starved"}, _refuse)
+            yield _STARVED
         except Exception as error:  # noqa: BLE001 - whatever it is, it is labgrade's: a FAULT, and the next ask goes on
             yield pack({"event": "broke", "problem": f"{type(error).__name__}: {error}"[:_REASON_CHARS]}, _refuse)
         else:
-            yield pack({"event": "read", "data": _raw(data), "arrays": [_array(each) for each in arrays]}, _refuse)
+            size = len(data) + sum(each.nbytes for each in arrays)
+            if len(data) > MOST_BYTES or size > FRAME_BYTES - HEADER_BYTES:
+                yield pack({"event": "large", "bytes": size}, _refuse)
+                continue
+            event = {"event": "read", "data": _raw(data), "arrays": [_array(each) for each in arrays]}
+            yield from pack_in_parts(event, _refuse)
 
 
-def _raw(data: bytes) -> RawArray:
+def _raw(data: bytes | memoryview) -> RawArray:
     return RawArray("|u1", (len(data),), data)
 
 
 def _array(value: Any) -> list[object]:
     found = np.ascontiguousarray(value)
-    return [found.dtype.str, list(value.shape), _raw(found.tobytes())]
+    return [found.dtype.str, list(value.shape), _raw(found.reshape(-1).view(np.uint8).data)]
 
 
 def _refuse(item: object) -> object:
     raise TypeError(type(item).__name__)
 
 
+_STARVED = pack({"event": "starved"}, _refuse)
+
+
 jobs.add("read", read)
+jobs.add("archive", packed.tell)
+jobs.add("repository", repository.tell)

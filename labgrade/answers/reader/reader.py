@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from labgrade.answers.reader.asks import perform
 from labgrade.answers.reader.replies import GarbledError, array, decode, encode
+from labgrade.answers.text import Seen
 from labgrade.core.errors import FaultError
-from labgrade.core.results import NoAnswer
+from labgrade.core.results import Answer, NoAnswer
 from labgrade.core.task import Limits, TextForm
 from labgrade.sandbox.requests import ReadRequest
 from labgrade.verdict import Outcome, without_value
@@ -30,6 +31,16 @@ _WHY = {
 }
 _STARVED = "it is nested too deeply, or takes more memory than there is"
 _BROKE = "what reads it broke off"
+_FORGED = "what read it sent no reply"
+_NONE = type(None)
+_REPLIES: dict[str, tuple[type, ...]] = {
+    **dict.fromkeys(("value", "printed", "returned"), (Answer, NoAnswer, _NONE)),
+    **dict.fromkeys(("notes", "passages"), (tuple,)),
+    "seen": (Seen, _NONE),
+    "present": (bool,),
+    "markdown": (str, NoAnswer),
+    "picture": (object,),  # an array, of a type that is not loaded here
+}
 _Key: TypeAlias = "tuple[str, tuple[str, ...]]"
 
 
@@ -78,6 +89,15 @@ class Reader:
                 replies = _Reading(self._runner, submission, wanted).replies()
                 known.replies |= {repr(each): reply for each, reply in zip(wanted, replies, strict=True)}
             reply = known.replies[name]
+        if isinstance(reply, FaultError):
+            raise reply
+        return reply
+
+    def once(self, submission: Submission, ask: Ask) -> Any:
+        """The reply, of what nobody asks again. As `ask`."""
+        if self._runner is None:
+            return perform(ask, submission)
+        (reply,) = _Reading(self._runner, submission, [ask]).replies()
         if isinstance(reply, FaultError):
             raise reply
         return reply
@@ -131,15 +151,18 @@ class _Reading:
         try:
             match frame:
                 case {"event": "read", "data": data, "arrays": list(parts)}:
-                    arrays = [array(dtype, shape, raw.tobytes()) for dtype, shape, raw in parts]
-                    return decode(data.tobytes(), arrays, self._submission.folder, self._submission.files)
+                    arrays = [array(dtype, shape, raw) for dtype, shape, raw in parts]
+                    reply = decode(data.tobytes(), arrays, self._submission.folder, self._submission.files)
+                    return reply if isinstance(reply, _REPLIES[ask.wanted]) else FaultError(_FORGED)
                 case {"event": "broke", "problem": str(problem)}:
                     return FaultError(f"reading it failed: {problem}")
                 case {"event": "starved"}:
                     return _unread(ask, _STARVED)
+                case {"event": "large", "bytes": int(size)}:
+                    return _unread(ask, f"what was read in it takes {size / 1e6:,.0f} MB; hand in less")
         except (GarbledError, ValueError, AttributeError) as error:
-            return FaultError(f"what read it sent no reply: {error}")
-        return FaultError("what read it sent no reply")
+            return FaultError(f"{_FORGED}: {error}")
+        return FaultError(_FORGED)
 
     def _give_up(self, ended_at: int, why: str, *, everywhere: bool) -> None:
         """On all that is read at the same place, or on the hand-in."""
@@ -155,7 +178,9 @@ def _unread(ask: Ask, why: str) -> object:
         return ()
     if ask.wanted == "seen":
         return None
-    form = ask.forms[0]
+    if ask.wanted == "present":
+        return True  # calling it tells the rest
+    form = ask.forms[0] if ask.forms else None
     if isinstance(form, TextForm) and form.find is not None:  # the author's pattern may be what takes so long
         return FaultError(f"'{form.find}' was not found in {ask.place}: {why}")
     return NoAnswer(verdict=without_value(Outcome.INCORRECT, f"{ask.place} can't be read: {why}"), origin=ask.place)

@@ -29,6 +29,7 @@ _CLASSES: dict[str, Any] = {
 }
 _TUPLE, _LIST, _MAP, _FRACTION, _OUTCOME, _ARRAY, _ARTIFACT = "()", "[]", "{}", "/", "Outcome", "#", "Artifact"
 _NUMBERS = "biufc"
+MOST_BYTES = 32 << 20  # of a reply without its arrays
 
 
 class GarbledError(Exception):
@@ -66,6 +67,8 @@ def decode(data: bytes, arrays: Sequence[Array] = (), folder: Path | None = None
     Raises:
         GarbledError: it is no such value.
     """
+    if len(data) > MOST_BYTES:
+        raise GarbledError(str(len(data)))
     try:
         return _Decoder(arrays, folder, files).value(json.loads(data))
     except (ValueError, TypeError, IndexError, RecursionError, ZeroDivisionError) as error:
@@ -78,7 +81,7 @@ class _Decoder:
 
     def value(self, plain: Any) -> Any:
         if not isinstance(plain, list):
-            return plain
+            return _leaf(plain)
         tag, *parts = plain
         if tag in _CLASSES:
             made = _CLASSES[tag]
@@ -101,8 +104,15 @@ class _Decoder:
         raise ValueError(tag)
 
 
-def array(dtype: str, shape: Sequence[int], data: bytes) -> Array:
-    """An array of numbers out of its parts.
+def _leaf(plain: object) -> object:
+    if isinstance(plain, dict):
+        message = "a map"
+        raise TypeError(message)
+    return plain
+
+
+def array(dtype: str, shape: Sequence[int], data: Array) -> Array:
+    """An array of numbers out of its parts. `data`: its bytes.
 
     Raises:
         GarbledError: they don't fit one another.
@@ -111,8 +121,8 @@ def array(dtype: str, shape: Sequence[int], data: bytes) -> Array:
 
     try:
         kind = np.dtype(dtype)
-        if kind.kind not in _NUMBERS or math.prod(shape) * kind.itemsize != len(data):
+        if kind.kind not in _NUMBERS or math.prod(shape) * kind.itemsize != data.nbytes:
             raise GarbledError(dtype)
-        return np.frombuffer(data, kind).reshape(tuple(shape)).copy()
+        return data.view(kind).reshape(tuple(shape))
     except (TypeError, ValueError) as error:
         raise GarbledError(str(error)[:200]) from None

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 LARGEST = 256_000_000
 _MOST_ARRAYS = 2_000
 _UNPACKED = 512_000_000
+_HEADER_BYTES = 1 << 17
 
 
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
@@ -89,16 +90,16 @@ def _array(data: bytes) -> Array:
     """The array in the bytes of a .npy file, once its header promises no more than there is."""
     import numpy as np
 
-    file = io.BytesIO(data)
-    shape, dtype = _header(file)
+    file = io.BytesIO(data[:_HEADER_BYTES])
+    shape, in_columns, dtype = _header(file)
     if dtype.kind not in "biufc":
         message = f"holds {dtype} values; save an array of numbers (nothing is unpickled)"
         raise _NpyError(message)
     if any(size < 0 for size in shape) or math.prod(shape) * dtype.itemsize > len(data) - file.tell():
         message = f"promises an array of shape {list(shape)[:16]}, but is too short for it"
         raise _NpyError(message)
-    file.seek(0)
-    return np.load(file, allow_pickle=False)  # type: ignore[no-any-return]
+    found = np.frombuffer(data, dtype, math.prod(shape), file.tell())  # a copy may be too much for the reader
+    return found.reshape(shape, order="F" if in_columns else "C")
 
 
 def _said(error: Exception) -> str:
@@ -106,16 +107,15 @@ def _said(error: Exception) -> str:
     return _ADDRESS.sub("", str(error).partition("\n")[0])[:120] or "bad header"
 
 
-def _header(file: io.BytesIO) -> tuple[tuple[int, ...], np.dtype[np.generic]]:
-    """The shape and type that the header promises; leaves the file at the first value."""
+def _header(file: io.BytesIO) -> tuple[tuple[int, ...], bool, np.dtype[np.generic]]:
+    """The shape that the header promises, whether columns come first, and the type; then the first value is next."""
     import numpy as np
 
     readers = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
     try:
         version = np.lib.format.read_magic(file)
         if version in readers:
-            shape, _, dtype = readers[version](file)
-            return shape, dtype
+            return readers[version](file)
     except Exception as error:  # noqa: BLE001 - what numpy's reader raises on a hostile header has no common base
         message = f"is no .npy file that can be read: {_said(error)}"
         raise _NpyError(message) from None

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 _MOST_ROWS = _LONGEST_TEXT = 100_000
 _MOST_DIMENSIONS = 64
+_MOST_NUMBERS = 1 << 24
+_LONGEST_NUMBER = 1_000  # characters: what is longer is no number that anybody wrote
 _ASKED = {
     "count": "a count",
     "bytes": "a number of bytes",
@@ -75,6 +77,9 @@ def _number(plain: object, kind: str) -> Number:
     if isinstance(plain, Number):
         return plain
     if isinstance(plain, str):
+        if len(plain) > _LONGEST_NUMBER:
+            message = f"a text of {len(plain):,} characters, but {_ASKED[kind]} is asked for"
+            raise WrongTypeError(message)
         found = explain_number(plain, kind)
         if found.number is None:
             raise WrongTypeError(found.problem)
@@ -114,7 +119,7 @@ def _text(plain: object) -> str:
 
 def _shape(plain: object) -> tuple[int, ...]:
     if isinstance(plain, str):
-        shape = read_shape(plain)
+        shape = read_shape(plain) if len(plain) <= _LONGEST_NUMBER else None
         if shape is None:
             message = f"'{cut(plain)}' is not a shape (such as [1, 64, 112, 112])"
             raise WrongTypeError(message)
@@ -176,6 +181,8 @@ def _tensor(plain: object) -> Array:
         plain, int | float | list | tuple | np.ndarray | np.generic
     ):
         raise _wrong(plain, "tensor")
+    if isinstance(plain, list | tuple):
+        _check_numbers(plain)
     try:
         array = np.asarray(plain)
     except (ValueError, OverflowError, RecursionError):
@@ -185,6 +192,28 @@ def _tensor(plain: object) -> Array:
         message = f"an array of {array.dtype} values, but an array of numbers is asked for"
         raise WrongTypeError(message)
     return array
+
+
+def _check_numbers(plain: Sequence[object]) -> None:
+    """Look through nested lists before numpy does, which makes room for the longest text in each place.
+
+    Raises:
+        WrongTypeError: there is something else than numbers in them, or there are too many.
+    """
+    waiting: list[Any] = [plain]
+    numbers = 0
+    while waiting:
+        for item in waiting.pop():
+            if isinstance(item, list | tuple):
+                waiting.append(item)
+            elif isinstance(item, str | bytes | Mapping | None):
+                message = f"{what(item)} in a list, but an array of numbers is asked for"
+                raise WrongTypeError(message)
+            else:
+                numbers += cast("Any", item).size if is_array(item) else 1
+    if numbers > _MOST_NUMBERS:
+        message = f"{numbers:,} numbers in lists; {_MOST_NUMBERS:,} are read, more in one array"
+        raise WrongTypeError(message)
 
 
 # ---- tables ----------------------------------------------------------------------------------------------------

@@ -54,15 +54,15 @@ KINDS: Mapping[str, Callable[[Arguments, Mapping[str, Any], Path], bytes]] = {
 }
 
 
-_trusted: dict[str, Callable[[Arguments, Path], Iterable[bytes]]] = {}
+_trusted: dict[str, Callable[[Arguments, Path], Iterable[bytes | memoryview]]] = {}
 
 
-def add(name: str, function: Callable[[Arguments, Path], Iterable[bytes]]) -> None:
+def add(name: str, function: Callable[[Arguments, Path], Iterable[bytes | memoryview]]) -> None:
     """Let children of this server do one more thing, by trusted code alone, that makes a frame after the other."""
     _trusted[name] = function
 
 
-def do(job: Arguments, values: Mapping[str, object], folder: Path) -> Iterable[bytes]:
+def do(job: Arguments, values: Mapping[str, object], folder: Path) -> Iterable[bytes | memoryview]:
     """The frames that tell what came of a job on the copy of a hand-in in `folder`: one, but of trusted code."""
     trusted = _trusted.get(job["kind"])
     return trusted(job, folder) if trusted is not None else (KINDS[job["kind"]](job, values, folder),)

@@ -110,7 +110,7 @@ def _read_exactly(pipe: int, size: int) -> bytes:
     return data
 
 
-def _write_all(pipe: int, data: bytes) -> None:
+def _write_all(pipe: int, data: bytes | memoryview) -> None:
     view = memoryview(data)
     while view:
         view = view[_write(pipe, view) :]

@@ -161,7 +161,7 @@ def _main_serve() -> NoReturn:
         importlib.import_module(name)
     shown = places.find(tuple(told["secret"]), tuple(told["trusted"]), tuple(told["offered"]))
     _forget_project()
-    jail = Jail(shown, told["jobs"], told["user"], set(told["layers"]))
+    jail = Jail(shown, told["jobs"], told["user"], set(told["layers"]), reads=told["reads"])
     jail.enter()
     if told["libraries"]:
         zoo.import_torchvision()

@@ -52,7 +52,7 @@ class RawArray:
 
     dtype: str
     shape: tuple[int, ...]
-    data: bytes
+    data: bytes | memoryview
 
 
 def pack(value: object, convert: Callable[[object], object]) -> bytes:
@@ -61,12 +61,18 @@ def pack(value: object, convert: Callable[[object], object]) -> bytes:
     Raises:
         RefusedError: the value is not plain data, is too large, or is nested too deep.
     """
+    return b"".join(pack_in_parts(value, convert))
+
+
+def pack_in_parts(value: object, convert: Callable[[object], object]) -> list[bytes | memoryview]:
+    """The frame of `pack` in parts, of which the arrays are no copies."""
     packer = _Packer(convert)
     packer.add(value, 0)
     shapes = ",".join(f"[{_quote(array.dtype)},{list(array.shape)}]" for array in packer.arrays)
     header = f'{{"value":{"".join(packer.parts)},"arrays":[{shapes}]}}'.encode("ascii")
-    data = b"".join(array.data for array in packer.arrays)
-    return _PREFIX.pack(_PREFIX.size + len(header) + len(data), len(header)) + header + data
+    size = sum(len(array.data) for array in packer.arrays)
+    prefix = _PREFIX.pack(_PREFIX.size + len(header) + size, len(header))
+    return [prefix + header, *(array.data for array in packer.arrays)]
 
 
 class _Packer:
@@ -178,7 +184,7 @@ def _float_text(number: float) -> str:
 # ---- the other side --------------------------------------------------------------------------------------------
 
 
-def unpack(frame: bytes) -> object:
+def unpack(frame: bytes | memoryview) -> object:
     """The plain data of exactly one frame: None, bool, int, float, str, list, dict, numpy arrays (of their own).
 
     Raises:
@@ -194,12 +200,12 @@ def unpack(frame: bytes) -> object:
     if len(frame) > whole:
         refuse("more than one result")
     start = _PREFIX.size + header_size
-    header = _read_header(frame[_PREFIX.size : start])
+    header = _read_header(bytes(frame[_PREFIX.size : start]))
     arrays = _read_arrays(memoryview(frame)[start:], header["arrays"])
     return _restore(header["value"], arrays, 0)
 
 
-def unpack_each(frames: bytes, most: int) -> list[object]:
+def unpack_each(frames: bytes | memoryview, most: int) -> list[object]:
     """The plain data of the frames, at most so many, that are there as a whole.
 
     Raises:
@@ -232,12 +238,12 @@ def _bounded_int(digits: str) -> int:
     return int(digits)
 
 
-def _read_arrays(data: memoryview, shapes: list[Any]) -> list[NDArray[generic]]:
+def _read_arrays(data: memoryview, shapes: list[Any]) -> list[NDArray[generic] | None]:
     if not shapes and not data:
         return []
     import numpy as np
 
-    arrays = []
+    arrays: list[NDArray[generic] | None] = []
     for entry in shapes:
         match entry:
             case [str(dtype), list(shape)] if dtype in DTYPES and len(shape) <= _MOST_AXES and _are_sizes(shape):
@@ -261,7 +267,7 @@ def _are_sizes(shape: list[Any]) -> bool:
     return all(type(size) is int and 0 <= size <= FRAME_BYTES for size in shape)
 
 
-def _restore(node: Any, arrays: list[NDArray[generic]], depth: int) -> object:
+def _restore(node: Any, arrays: list[NDArray[generic] | None], depth: int) -> object:
     if depth > DEPTH:
         refuse("a value nested too deep")
     match node:
@@ -276,7 +282,8 @@ def _restore(node: Any, arrays: list[NDArray[generic]], depth: int) -> object:
                 str(_restore(key, arrays, depth + 1)): _restore(item, arrays, depth + 1) for key, item in items.items()
             }
         case {"array": int(index), **rest} if not rest and type(index) is int and 0 <= index < len(arrays):
-            return arrays[index]
+            found, arrays[index] = arrays[index], None  # once: a thousand names for one array are a thousand arrays
+            return refuse("one array in two places") if found is None else found
         case _:
             raise RefusedError(_GARBLED)
 

@@ -12,7 +12,7 @@ import threading
 import time
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import IO, TYPE_CHECKING, Any, TypeAlias
 
 from labgrade.sandbox.child import wire
 from labgrade.sandbox.child.main import UP, message
@@ -20,6 +20,8 @@ from labgrade.sandbox.host.start import START_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    Take: TypeAlias = Callable[[IO[bytes]], None]
 
 END_SECONDS = 5.0
 _CHUNK = 1 << 16
@@ -36,14 +38,25 @@ class Exit:
 
 
 class Collector(threading.Thread):
-    """Reads a pipe to its end and keeps its first bytes; beyond `most` it only counts."""
+    """Reads a pipe to its end and keeps its first bytes; beyond `most` it only counts.
 
-    def __init__(self, pipe: int, most: int, on_first: Callable[[], None], on_over: Callable[[], None]) -> None:
+    `take` reads what comes behind the first byte instead, as it comes.
+    """
+
+    def __init__(
+        self,
+        pipe: int,
+        most: int,
+        on_first: Callable[[], None],
+        on_over: Callable[[], None],
+        take: Take | None = None,
+    ) -> None:
         super().__init__(daemon=True)
         self._pipe = pipe
         self._most = most
         self._on_first = on_first
         self._on_over = on_over
+        self._take = take
         self.data = bytearray()
         self.over = False
         self.start()
@@ -51,6 +64,11 @@ class Collector(threading.Thread):
     def run(self) -> None:
         """Read until the pipe's other end is closed."""
         with contextlib.suppress(OSError), open(self._pipe, "rb", buffering=0) as pipe:  # noqa: PTH123 - a descriptor
+            if self._take is not None:
+                self.data += pipe.read(1)
+                if self.data:
+                    self._on_first()
+                self._take(pipe)
             while chunk := pipe.read(_CHUNK):
                 if not self.data:
                     self._on_first()
@@ -62,14 +80,19 @@ class Collector(threading.Thread):
 
 
 class Child:
-    """One started child. `pipes`: its job to be written, result, output and errors to be read; errors may be -1."""
+    """One started child. `pipes`: its job to be written, result, output and errors to be read; errors may be -1.
 
-    def __init__(self, pipes: tuple[int, int, int, int], most: int, kill: Callable[[], None]) -> None:
+    `take` reads the result as it comes.
+    """
+
+    def __init__(
+        self, pipes: tuple[int, int, int, int], most: int, kill: Callable[[], None], take: Take | None = None
+    ) -> None:
         self.events: Events = SimpleQueue()
         self._job_pipe, result, output, errors = pipes
         self.kill = kill
         frame = wire.FRAME_BYTES + len(UP) + 1
-        self.result = Collector(result, frame, lambda: self.events.put(("up", None)), _nothing)
+        self.result = Collector(result, frame, lambda: self.events.put(("up", None)), _nothing, take)
         over = lambda: self.events.put(("over", None))  # noqa: E731 - twice the same
         self.output = Collector(output, most, _nothing, over)
         self.errors = None if errors < 0 else Collector(errors, most, _nothing, over)

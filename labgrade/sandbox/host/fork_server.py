@@ -22,6 +22,8 @@ from labgrade.sandbox.jail.layers import NAMESPACES
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
+    from labgrade.sandbox.host.child import Take
+
 _MESSAGE_BYTES = 1 << 16
 _BRANCHES = 2
 _LENT_BYTES = 2 << 30  # of weights in branches that several graders share
@@ -32,8 +34,9 @@ class Settings:
     """What a server is told once.
 
     `libraries`: it has torch loaded, `readers`: onnx and onnxruntime too. `trusted`: folders of quantities that it
-    shows. `imports`: modules of labgrade's that it loads. `jobs`: the grader's folder of jobs; `secret`: folders never
-    to be shown; `offered`: folders to be shown, read-only; `user`: whom root becomes.
+    shows. `imports`: modules of labgrade's that it loads; `reads`: its jobs change nothing that they are given. `jobs`:
+    the grader's folder of jobs; `secret`: folders never to be shown; `offered`: folders to be shown, read-only;
+    `user`: whom root becomes.
     """
 
     zoo: str
@@ -44,6 +47,7 @@ class Settings:
     readers: bool = True
     trusted: tuple[str, ...] = ()
     imports: tuple[str, ...] = ()
+    reads: bool = False
     secret: tuple[str, ...] = ()
     offered: tuple[str, ...] = ()
 
@@ -110,10 +114,11 @@ class Warm:
         errors: bool = False,
         subject: object = None,
         entries: tuple[int, ...] = (),
+        take: Take | None = None,
     ) -> Child:
         """Ask for a child, of a branch that has `subject` ready where there is one. A lost server is told by an event.
 
-        `entries`: descriptors by which it enters a control group before it is up.
+        `entries`: descriptors by which it enters a control group before it is up; `take` reads its result.
 
         Raises:
             OSError: there is no descriptor left.
@@ -134,7 +139,7 @@ class Warm:
         for descriptor in (job_read, *(writer for _, writer in readers)):
             os.close(descriptor)
         result, output, *rest = (reader for reader, _ in readers)
-        child = Child((job_write, result, output, rest[0] if rest else -1), most, lambda: _hang_up(ours))
+        child = Child((job_write, result, output, rest[0] if rest else -1), most, lambda: _hang_up(ours), take)
         threading.Thread(target=_listen, args=(ours, child), daemon=True).start()
         return child
 

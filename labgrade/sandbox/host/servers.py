@@ -119,6 +119,14 @@ class Servers:
         apart = isinstance(server, Fresh) or server.state.get("users")
         return None if apart else Gate(self._folder("gate"))
 
+    def may_link(self, kind: str) -> bool:
+        """Whether jobs of a server may have files of the grader's as they are: these are read, and never changed.
+
+        Raises:
+            FaultError: the server does not come up.
+        """
+        return self.get(kind).private
+
     def group(self, memory: int) -> AbstractContextManager[Group]:
         """The control group of one job; one that cannot be entered where this machine lets none be made."""
         with self._lock:
@@ -225,6 +233,7 @@ class Servers:
                 offered=self._offered_to(kind),
                 trusted=trusted,
                 imports=_IMPORTS.get(kind, ()),
+                reads=kind == READER,
                 libraries=libraries,
                 readers=libraries and self._readers,
             )

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from pathlib import Path
 
+    from labgrade.sandbox.host.child import Take
+
 _POLL_SECONDS = 0.05
 
 
@@ -37,8 +39,8 @@ class Fresh:
         """All jobs are this user."""
         return contextlib.nullcontext(0)
 
-    def start(self, setup: Mapping[str, Any], most: int) -> Child:
-        """Start a child.
+    def start(self, setup: Mapping[str, Any], most: int, take: Take | None = None) -> Child:
+        """Start a child. `take` reads its result.
 
         Raises:
             OSError: no process can be started.
@@ -46,7 +48,7 @@ class Fresh:
         pipes = (subprocess.PIPE, subprocess.PIPE, subprocess.PIPE)
         process = start(["once", str(self._zoo), *self._imports], self._home, pipes)
         stdin, stdout, stderr = (_own(pipe) for pipe in (process.stdin, process.stdout, process.stderr))
-        child = Child((stdin, stdout, stderr, -1), most, kill=lambda: _end_group(process))
+        child = Child((stdin, stdout, stderr, -1), most, kill=lambda: _end_group(process), take=take)
         child.give(setup)
 
         def wait() -> None:

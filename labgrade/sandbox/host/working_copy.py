@@ -19,19 +19,24 @@ _FOLDER_MODE, _PROGRAM_MODE, _FILE_MODE = 0o755, 0o755, 0o644
 _LEFT_OUT = frozenset({".git", ".venv", "venv", "__pycache__", "node_modules", ".ipynb_checkpoints", "__MACOSX"})
 
 
-def copy(source: Path, target: Path) -> list[str]:
+def copy(source: Path, target: Path, *, link: bool = False) -> list[str]:
     """Copy the regular files of a submission, smallest first; what had to be left out, by name.
 
     Links, devices and pipes are left out in silence (the submission's own listing names them), as are the folders of
-    tools (.git, .venv, ...).
+    tools (.git, .venv, ...). `link`: a second name will do for a file that everybody may read; it takes no room.
     """
     target.mkdir(parents=True)
     target.chmod(_FOLDER_MODE)
     room = COPY_BYTES
     left_out = []
     for count, (size, relative) in enumerate(sorted(_files(source))):
+        if count >= _MOST_FILES:
+            left_out.append(relative)
+            continue
+        if link and _link(source / relative, target / relative):
+            continue
         room -= size
-        if room < 0 or count >= _MOST_FILES:
+        if room < 0:
             left_out.append(relative)
             continue
         try:
@@ -52,6 +57,30 @@ def place(files: Mapping[str, Path], target: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.unlink(missing_ok=True)
         shutil.copyfile(source, path)
+
+
+def lend(source: Path, target: Path, *, link: bool) -> None:
+    """Put one file into a folder, whatever its size: by a second name where that will do.
+
+    Raises:
+        OSError: it can't be read.
+    """
+    if not (link and _link(source, target)):
+        shutil.copyfile(source, target)
+        target.chmod(_FILE_MODE)
+
+
+def _link(source: Path, target: Path) -> bool:
+    """Give a regular file that everybody may read a second name; whether that went well."""
+    try:
+        mode = source.lstat().st_mode
+        if not (stat.S_ISREG(mode) and mode & stat.S_IROTH):
+            return False
+        make_folders(target.parent)
+        os.link(source, target, follow_symlinks=False)
+    except OSError:
+        return False
+    return True
 
 
 def discard(folder: Path) -> None:

@@ -40,12 +40,14 @@ class Jail:
     """One server's jail. `layers`: what is in force; `missing`: what is not, with the reason.
 
     `jobs` is the grader's folder of jobs, `user` whom root becomes, `own` the ids that jobs have, each its own.
+    `reads`: jobs only read their hand-in, and get no copy to write to.
     """
 
     places: places.Places
     jobs: str
     user: int
     layers: set[str]
+    reads: bool = False
     missing: dict[str, str] = field(default_factory=dict)
     own: users.Users | None = None
     _calls: bytes = b""
@@ -155,7 +157,8 @@ class Jail:
         """
         folder = self.folder(job)
         if self.private:
-            _cut_off(job, user if USERS in self.layers else None, ours=bool(self.places.trusted))
+            own = user if USERS in self.layers else None
+            _cut_off(job, own, ours=bool(self.places.trusted), reads=self.reads)
         elif OUTER in self.layers:
             folder.mkdir(mode=0o700)
             (folder / "tmp").mkdir()
@@ -227,7 +230,7 @@ def _become(user: int) -> None:
         raise PermissionError(message)
 
 
-def _cut_off(job: str, user: int | None, *, ours: bool = False) -> None:
+def _cut_off(job: str, user: int | None, *, ours: bool = False, reads: bool = False) -> None:
     """Mounts of this job's own: its hand-in, a scratch of limited size, its processes; and a nested user namespace.
 
     From here on the job is `user`, the number of one of the `users`, where there are any.
@@ -244,7 +247,9 @@ def _cut_off(job: str, user: int | None, *, ours: bool = False) -> None:
     if user is not None:
         users.become(user)
     Path(root.SCRATCH, "tmp").mkdir()
-    if job:
+    if job and reads:
+        Path(root.SCRATCH, "handin").symlink_to(root.HANDIN)
+    elif job:
         _lay(Path(root.HANDIN), Path(root.SCRATCH, "handin"), _bound, ours=ours)
     linux.unshare(linux.NEW_USER)
     linux.map_user(USER, owner, owner)
