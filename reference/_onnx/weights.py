@@ -119,7 +119,7 @@ def _dtype(tensor: onnx.TensorProto) -> np.dtype[np.generic]:
         dtype = helper.tensor_dtype_to_np_dtype(tensor.data_type)
     except KeyError:
         dtype = np.dtype(object)
-    if dtype.kind not in "iufb":
+    if dtype.kind not in "iufb" and dtype.name != "bfloat16":
         message = f"the tensor '{tensor.name}' is of a type that numpy does not have"
         raise ModelError(message)
     return dtype

@@ -6,7 +6,7 @@ import time
 
 from .values import OutsideError
 
-_LARGEST = 1 << 29
+LARGEST = 1 << 29  # bytes of one tensor
 _TOO_LARGE = "bytes for one tensor"
 _TOO_LONG = "time"
 _LOOK = 64  # calls between two looks at the clock
@@ -59,7 +59,7 @@ class Budget:
         Raises:
             OutsideError: no honest tiling has a tensor of that size, or so many.
         """
-        if size > _LARGEST:
+        if size > LARGEST:
             raise OverBudgetError(_TOO_LARGE)
         self.spend(bytes=max(size, 0))
 

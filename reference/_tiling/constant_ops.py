@@ -174,6 +174,41 @@ def _cumulated(operands: list[Any], attributes: Attributes, _: Budget) -> Array:
     return np.cumsum(data, axis=int(np.asarray(axis).reshape(-1)[0]), dtype=data.dtype)
 
 
+def _dequantized(operands: list[Any], attributes: Attributes, budget: Budget) -> Array:
+    """(data - zero) * scale: one rounding an element."""
+    data, scale, zero = [*operands, None][:3]
+    if data.dtype.kind not in "iu" or scale.dtype != np.float32 or attributes.get("block_size"):
+        message = f"it dequantizes {data.dtype} by {scale.dtype}, or in blocks"
+        raise OutsideError(message)
+    budget.room(8 * data.size)
+    shift = 0 if zero is None else _along(zero, data, attributes).astype(np.int64)
+    return np.asarray((data.astype(np.int64) - shift).astype(np.float32) * _along(scale, data, attributes))
+
+
+def _quantized(operands: list[Any], attributes: Attributes, budget: Budget) -> Array:
+    """Divide by the scale, rounded to even, plus zero, kept within the type."""
+    data, scale, zero = [*operands, None][:3]
+    if zero is None or zero.dtype.kind not in "iu" or data.dtype != np.float32 or attributes.get("block_size"):
+        message = "it quantizes to a type that no zero point says, or in blocks"
+        raise OutsideError(message)
+    budget.room(8 * data.size)
+    limits = np.iinfo(zero.dtype)
+    steps = np.rint(data / _along(scale, data, attributes)).astype(np.float64)
+    made: Array = np.clip(steps + _along(zero, data, attributes), limits.min, limits.max).astype(zero.dtype)
+    return made
+
+
+def _along(given: Array, data: Array, attributes: Attributes) -> Array:
+    """One number for all, or one for each place of a dimension."""
+    if given.size == 1:
+        return given.reshape(())
+    axis = axis_of(attributes.get("axis", 1), data.ndim)
+    if given.shape != (data.shape[axis],):
+        message = f"it has {given.size} scales for a dimension of {data.shape[axis]}"
+        raise WrongError(message)
+    return given.reshape([-1 if place == axis else 1 for place in range(data.ndim)])
+
+
 def _size(operands: list[Any], _: Attributes, __: Budget) -> Array:
     return np.asarray(operands[0].size, np.int64)
 
@@ -214,5 +249,7 @@ _COMPUTED: Mapping[str, Compute] = {
     "OneHot": _one_hot,
     "EyeLike": _eye_like,
     "CumSum": _cumulated,
+    "DequantizeLinear": _dequantized,
+    "QuantizeLinear": _quantized,
     "Size": _size,
 }

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from .values import Array
 
 Attributes: TypeAlias = "Mapping[str, Any]"
+_NARROW_FLOATS = {"bfloat16": "f"}  # of a kind that numpy has no letter for
 
 
 def sizes(value: object, what: str) -> list[int]:
@@ -205,7 +206,8 @@ def _cast(operands: list[Any], attributes: Attributes, _: int, budget: Budget) -
 
     data: Array = operands[0]
     target = tensor_dtype_to_np_dtype(attributes["to"])
-    if data.dtype.kind not in "biuf" or target.kind not in "biuf" or (data.dtype.kind == "f" and target.kind != "f"):
+    before, after = (_NARROW_FLOATS.get(each.name, each.kind) for each in (data.dtype, target))
+    if before not in "biuf" or after not in "biuf" or (before == "f" and after != "f"):
         # A weight that became an index would let a graph look at the values that the proof only moves.
         message = f"it casts {data.dtype} to {target}"
         raise OutsideError(message)

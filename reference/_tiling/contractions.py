@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 from .values import Elements, OutsideError, Value, WrongError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from .values import Array
 
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 class MatrixProducts(Protocol):
     """What counts products and makes them of elements."""
 
+    @property
+    def limit(self) -> int: ...
     def ids(self, value: Value) -> Array: ...
     def stacked_product(self, data: Array, weight: Array, node: str, kind: str) -> Array: ...
 
@@ -25,7 +28,7 @@ class MatrixProducts(Protocol):
 def einsum_as_product(ops: MatrixProducts, operands: list[Value], attributes: Mapping[str, Any], node: str) -> Value:
     """Einsum of activations and one constant: labels of both that are left out of the result are summed over.
 
-    Labels of both that stay stack products.
+    Labels of both that stay stack products, and so do labels of one before its last where the product is too large.
 
     Raises:
         OutsideError: an ellipsis, a label twice, other operands, or a sum over one operand alone.
@@ -48,13 +51,27 @@ def einsum_as_product(ops: MatrixProducts, operands: list[Value], attributes: Ma
     if any(sizes[label] > 1 for label in (*rows, *columns) if label not in out):
         message = "it sums over a dimension of one operand alone"
         raise OutsideError(message)
-    count, depth = (int(np.prod([sizes[label] for label in group], dtype=object)) for group in (stacked, summed))
-    matrix = data.transpose([of_data.index(label) for label in (*stacked, *rows, *summed)])
-    tile = weight.transpose([of_weight.index(label) for label in (*stacked, *summed, *columns)])
-    made = ops.stacked_product(matrix.reshape(count, -1, depth), tile.reshape(count, depth, -1), node, "Einsum")
-    ordered = [label for label in (*stacked, *rows, *columns) if label in out]
+    lines, down = _cut(rows, sizes, ops.limit)
+    blocks, across = _cut(columns, sizes, ops.limit)
+    count, p, m, q, n, depth = (_size(group, sizes) for group in (stacked, lines, down, blocks, across, summed))
+    matrix = data.transpose([of_data.index(label) for label in (*stacked, *lines, *down, *summed)])
+    tile = weight.transpose([of_weight.index(label) for label in (*stacked, *blocks, *summed, *across)])
+    matrices = np.broadcast_to(matrix.reshape(count, p, 1, m, depth), (count, p, q, m, depth)).reshape(-1, m, depth)
+    tiles = tile.reshape(count, 1, q, depth, n)
+    tiles = np.broadcast_to(tiles, (count, p if count * q > 1 else 1, q, depth, n)).reshape(-1, depth, n)
+    made = ops.stacked_product(matrices, tiles, node, "Einsum")
+    ordered = [label for label in (*stacked, *lines, *blocks, *down, *across) if label in out]
     made = made.reshape([sizes[label] for label in ordered])
     return Elements(made.transpose([ordered.index(label) for label in out]))
+
+
+def _size(labels: Sequence[str], sizes: Mapping[str, int]) -> int:
+    return math.prod(sizes[label] for label in labels)
+
+
+def _cut(labels: list[str], sizes: Mapping[str, int], limit: int) -> tuple[list[str], list[str]]:
+    """The labels that stack products, and those of one product; none stack where all fit."""
+    return ([], labels) if _size(labels, sizes) <= limit else (labels[:-1], labels[-1:])
 
 
 def _equation(equation: str, operands: int) -> tuple[list[str], str]:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 _MOST_AT_ONCE = 1 << 22  # coefficients: 32 MiB of float64
 _SAMPLED = 7
 _BLOCK = 64
+_FINE, _LARGE = 1 << 10, 1 << 30  # factors between that are added up without rounding
 
 
 class _Sums:
@@ -91,7 +92,9 @@ class ElementLayers:
     def _as_layers(self, targets: Array, hints: Array, shape: tuple[int, ...]) -> Array:
         """The elements of layers that these are, each -1 where it is none."""
         chunks = list(self.pool.leaves(targets))
-        found: Array = np.full(targets.size, -1)
+        found = self._as_leaves(chunks, targets.size)
+        if (found >= 0).all():
+            return found
         for layer in self.layers_of(chunks):
             known = self._with_weights(layer, chunks, targets.size, shape)
             here = self._of_layer(known, chunks, targets.size, hints)
@@ -100,6 +103,28 @@ class ElementLayers:
                 self.own = known if (here >= 0).all() else self.own
             # Where the bias is zero, an element is one of the layer without its bias, too: all of one layer is meant.
             found = here if (here >= 0).all() else np.where(found < 0, here, found)
+        return found
+
+    def _as_leaves(self, chunks: list[Chunk], count: int) -> Array:
+        """The single element of a tensor that is left where others cancel each other out; -1 where none is."""
+        found: Array = np.full(count, -1)
+        roots = [chunk for chunk in chunks if isinstance(chunk.block, Root)]
+        if not roots:
+            return found
+        targets = np.concatenate([chunk.targets for chunk in roots])
+        taken = [self.pool.start_of(chunk.block.number)[0] + chunk.offsets for chunk in roots]  # type: ignore[union-attr]
+        factors = np.concatenate([factors_of(chunk) for chunk in roots])
+        if (np.abs(factors) >= _LARGE).any() or (np.mod(factors * _FINE, 1) != 0).any():
+            return found
+        pairs, place = np.unique(np.stack([targets, np.concatenate(taken)]), axis=1, return_inverse=True)
+        total = np.bincount(place.reshape(-1), weights=factors)
+        targets, left = pairs[:, total != 0]
+        only = np.bincount(targets, minlength=count) == 1
+        for chunk in chunks:
+            if not isinstance(chunk.block, Root):
+                only[chunk.targets] = False
+        mine = only[targets] & (total[total != 0] == 1)
+        found[targets[mine]] = left[mine]
         return found
 
     def _of_layer(self, layer: Layer, chunks: list[Chunk], count: int, hints: Array) -> Array:

@@ -54,6 +54,8 @@ class ElementOps:
                 return [self._times(operands)]
             case "Div":
                 return [self._divided(operands)]
+            case "CumSum":
+                return [self._running(operands, attributes)]
             case "ReduceSum" | "ReduceMean":
                 return [self._reduced(op, operands, attributes)]
         return None
@@ -87,6 +89,11 @@ class ElementOps:
             raise WrongError(message)
         return total
 
+    @property
+    def limit(self) -> int:
+        """How large a product may be."""
+        return self._products.limit
+
     def matrix_product(self, rows: Array, weight: Array, node: str, kind: str) -> Array:
         """Elements [M, K] times a weight [K, N], as one product of the graph."""
         if weight.dtype.itemsize > _NARROW and not np.array_equal(weight.astype(np.float32), weight):
@@ -103,7 +110,7 @@ class ElementOps:
         """
         count, rows, depth = data.shape
         shared = weight.shape[0] == 1
-        if shared and (count == 1 or count * rows <= self._products.limit):
+        if shared and (count == 1 or count * rows <= self.limit):
             made = self.matrix_product(data.reshape(-1, depth), weight[0], node, kind)
             return made.reshape(count, rows, -1)
         self._budget.spend(bytes=8 * data.size + 8 * count * rows * weight.shape[-1])
@@ -215,6 +222,20 @@ class ElementOps:
             raise OutsideError(message)
         shape = _broadcast([shape_of(value), by.shape])
         return Elements(self._pool.total([Addend(1 / factor, None, self._pool.of(value))], shape))
+
+    def _running(self, operands: list[Value], attributes: Mapping[str, Any]) -> Value:
+        """CumSum: each place along a dimension is the sum of those before it and itself."""
+        data = self._pool.of(operands[0])
+        (axis,) = sizes(operands[1], "axis")
+        front = np.moveaxis(data, axis_of(axis, data.ndim), 0)
+        front = front[::-1] if attributes.get("reverse") else front
+        self._budget.spend(bytes=16 * data.size)
+        sums = [np.zeros(front.shape[1:], np.int64)]
+        for each in front:
+            sums.append(self._pool.total([_plain(sums[-1]), _plain(each)], each.shape))
+        made = np.stack(sums[:-1] if attributes.get("exclusive") else sums[1:])
+        made = made[::-1] if attributes.get("reverse") else made
+        return Elements(np.moveaxis(made, 0, axis_of(axis, data.ndim)))
 
     def _reduced(self, op: str, operands: list[Value], attributes: Mapping[str, Any]) -> Value:
         data = self._pool.of(operands[0])

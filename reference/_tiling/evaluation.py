@@ -5,6 +5,7 @@ Values become the original's tensors again where something other than tiles uses
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +13,7 @@ import numpy as np
 from .budget import Budget, OverBudgetError
 from .constants import sizes
 from .element_ops import ElementOps, is_followed
+from .elements import Addend
 from .graph import kind_of, name_of
 from .move_ops import MOVES, concat, split
 from .numbers import operator_key
@@ -19,9 +21,23 @@ from .other_differences import of_the_rest
 from .products import Products
 from .rewrites import rewritten
 from .settlement import Settlement
+from .signs import compared, parts_of
 from .sums import add, reduce_sum, scaled, subtract, times
 from .trivial_ops import simple
-from .values import UNKNOWN, Affine, Elements, Opaque, OutsideError, Stack, Unknown, Value, WrongError, as_affine
+from .values import (
+    UNKNOWN,
+    Affine,
+    Elements,
+    Opaque,
+    OutsideError,
+    Sign,
+    Stack,
+    Unknown,
+    Value,
+    WrongError,
+    as_affine,
+    shape_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -52,6 +68,7 @@ class Evaluation:
         self.products = Products(budget, limit)
         self.settlement = Settlement(original, self.products, budget)
         self._pool = self.settlement.pool
+        self._named: dict[int, tuple[Value, Value]] = {}  # a value by its id (kept, so that it stays so), and its names
         self._ops = ElementOps(self._pool, self.products, budget)
 
     def declared_product(
@@ -91,15 +108,19 @@ class Evaluation:
     def _computed(
         self, node: _Named, op: str, operands: list[Value], attributes: Mapping[str, Any], outputs: int
     ) -> Sequence[Value]:
+        operands = [self._named[id(each)][1] if id(each) in self._named else each for each in operands]
         settled = [self.settlement.settled(operand) for operand in operands]
         known = self._known(op, settled, attributes, node.version, outputs)
         if known is not None:
             return known
+        by_sign = self._by_sign(op, settled, node.version)
+        if by_sign is not None:
+            return by_sign
         # A layer without its bias is still a sum of tiles to which the bias may come.
-        operands = operands if op in _SUMS else settled
+        is_free = any(isinstance(operand, Elements) for operand in operands)
+        operands = operands if op in _SUMS and not is_free else settled
         before = len(self.products.all)
         try:
-            is_free = any(isinstance(operand, Elements) for operand in operands)
             made = None if is_free else self._of_rectangles(op, operands, attributes, outputs, node)
         except OverBudgetError:
             raise
@@ -115,6 +136,34 @@ class Evaluation:
         if made is None:
             return self._opaque(node, op, settled, attributes, outputs)
         return [self.settlement.compact(value) for value in made]
+
+    def _by_sign(self, op: str, operands: list[Value], version: int) -> Sequence[Value] | None:
+        """Comparisons with zero, and what uses them; None for other operators."""
+        if not any(is_followed(operand) or isinstance(operand, Sign) for operand in operands):
+            return None
+        sign = compared(op, operands)
+        if sign is not None:
+            return [sign]
+        parts = parts_of(op, operands, self.same)
+        if parts is None:
+            return None
+        ids = self.settlement.resolved(parts.value)
+        factor = 1
+        if ids is None:  # it may be the negative of a tensor: Relu(-x) is Relu(x) - x
+            negative = Addend(Fraction(-1), None, self._pool.of(parts.value))
+            ids, factor = (
+                self.settlement.resolved(Elements(self._pool.total([negative], shape_of(parts.value) or ()))),
+                -1,
+            )
+        made = None if ids is None else self._elementwise("Relu", [Elements(ids)], {}, version)
+        if ids is None or made is None:
+            return None
+        if factor > 0:
+            self._named[id(parts.value)] = (parts.value, Elements(ids))  # what it is added to next, it cancels by name
+        own = parts.own if factor > 0 else -parts.own - parts.positive
+        (positive,) = made
+        addends = [Addend(Fraction(own), None, ids), Addend(Fraction(parts.positive), None, self._pool.of(positive))]
+        return [self.settlement.compact(Elements(self._pool.total(addends, ids.shape)))]
 
     def _instead(
         self,
@@ -277,7 +326,9 @@ class Evaluation:
             return None
         whole = [self.settlement.plain(operand) for operand in operands]
         first = next((o.number for o in whole if isinstance(o, Opaque)), -1)
-        if (op, first) not in self._original.starts or any(isinstance(o, (Affine, Stack, Elements)) for o in whole):
+        if (op, first) not in self._original.starts or any(
+            isinstance(o, (Affine, Stack, Elements, Sign)) for o in whole
+        ):
             return None
         numbers = tuple(self.settlement.number(operand) for operand in whole)
         key = operator_key(op, version, attributes, numbers, outputs)

@@ -24,7 +24,7 @@ Key: TypeAlias = "tuple[Hashable, ...]"
 # Operators that have meant the same since this version of the default opset, for float32.
 _SAME_SINCE: Mapping[str, int] = {
     "Relu": 6, "LeakyRelu": 6, "Sigmoid": 6, "Tanh": 6, "HardSigmoid": 6, "HardSwish": 14, "Elu": 6,
-    "Conv": 1, "MaxPool": 8, "AveragePool": 7, "GlobalAveragePool": 1, "GlobalMaxPool": 1, "LRN": 1,
+    "Conv": 1, "MaxPool": 1, "AveragePool": 7, "GlobalAveragePool": 1, "GlobalMaxPool": 1, "LRN": 1,
     "BatchNormalization": 9, "Softmax": 13, "Add": 7, "Sub": 7, "Mul": 7, "Div": 7, "MatMul": 1, "Gemm": 7,
     "Sum": 8, "Concat": 4, "Transpose": 1, "Flatten": 1, "Identity": 1, "Reshape": 5, "Squeeze": 13, "Unsqueeze": 13,
     "Clip": 11, "Slice": 10, "Split": 13, "Pad": 11, "Gather": 1, "ReduceMean": 18,
@@ -78,7 +78,8 @@ class Numbers:
         return self._shapes.get(number)
 
     def of_constant(self, constant: Array) -> int:
-        """The number of a constant, by its type, shape and content."""
+        """The number of a constant, by its type, shape and content; -0 is 0."""
+        constant = constant + constant.dtype.type(0) if constant.dtype.kind == "f" else constant
         content = hashlib.blake2b(np.ascontiguousarray(constant).data, digest_size=16).digest()
         return self.of(("constant", constant.dtype.str, constant.shape, content))
 

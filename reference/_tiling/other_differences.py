@@ -27,12 +27,12 @@ def of_the_rest(
     """
     same = [each for each in original.operations if each.op == op]
     fed = [number for number in operands if number not in constants]
-    for each in same:
+    for each in same if constants else ():
         activations = [number for number in each.operands if number not in each.constants]
         if activations == fed and dict(each.attributes) == dict(attributes) and len(each.operands) == len(operands):
             return _certain(name, f"node '{name}' ({op}) holds other weights than the original's '{each.name}'")
     for each in same:
-        if tuple(operands) == each.operands:
+        if tuple(operands) == each.operands and dict(each.attributes) != dict(attributes):
             return _certain(name, f"node '{name}' ({op}) {_differing(attributes, each)} ('{each.name}')")
     for each in same:
         if constants and tuple(constants) == each.constants:
@@ -53,12 +53,7 @@ def _certain(name: str, says: str) -> Finding:
 
 
 def _differing(attributes: Mapping[str, Any], other: Operation) -> str:
-    names = sorted(
-        name for name in {*attributes, *other.attributes} if attributes.get(name) != other.attributes.get(name)
-    )
-    if not names:
-        return "puts out other tensors than the original's"
-    first = names[0]
+    first = min(name for name in {*attributes, *other.attributes} if attributes.get(name) != other.attributes.get(name))
     return f"has {first} = {_shown(attributes.get(first))}, the original has {_shown(other.attributes.get(first))}"
 
 

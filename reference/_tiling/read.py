@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from .._onnx.problems import ModelError
 from .._onnx.weights import Weights
+from .budget import LARGEST
 from .graph import STANDARD
+from .values import OutsideError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -36,6 +41,7 @@ class Model:
     opset: int
     inputs: tuple[Input, ...]
     initializers: Mapping[str, onnx.TensorProto]
+    sparse: Mapping[str, onnx.SparseTensorProto]
     weights: Weights
     _read: dict[str, Array] = field(default_factory=dict)
 
@@ -44,12 +50,16 @@ class Model:
 
         Raises:
             ModelError: it can't be read.
+            OutsideError: it is sparse, and too large to be filled in.
         """
         if name not in self._read:
             tensor = self.initializers.get(name)
-            if tensor is None:
+            if tensor is not None:
+                self._read[name] = self.weights.array(tensor)
+            elif name in self.sparse:
+                self._read[name] = self.dense(self.sparse[name])
+            else:
                 return None
-            self._read[name] = self.weights.array(tensor)
         return self._read[name]
 
     def array(self, tensor: onnx.TensorProto) -> Array:
@@ -60,6 +70,27 @@ class Model:
         """
         return self.weights.array(tensor)
 
+    def dense(self, sparse: onnx.SparseTensorProto) -> Array:
+        """A sparse tensor with its zeros; indices count elements, or are one for each dimension.
+
+        Raises:
+            ModelError: it can't be read, or its indices lie outside.
+            OutsideError: it is too large to be filled in.
+        """
+        values, places = self.weights.array(sparse.values), self.weights.array(sparse.indices)
+        shape = tuple(sparse.dims)
+        size = math.prod(shape)
+        if not 0 <= size * values.itemsize <= LARGEST:
+            message = f"its sparse tensor '{sparse.values.name}' is too large"
+            raise OutsideError(message)
+        made = np.zeros(size, values.dtype)
+        try:
+            made[places if places.ndim == 1 else np.ravel_multi_index(tuple(places.T), shape)] = values
+        except (IndexError, ValueError) as error:
+            message = f"the sparse tensor '{sparse.values.name}' can't be read: {error}"
+            raise ModelError(message) from None
+        return made.reshape(shape)
+
 
 def read(path: Path) -> Model:
     """Read a file.
@@ -69,11 +100,10 @@ def read(path: Path) -> Model:
     """
     weights = Weights(path)
     graph = weights.model.graph
-    if graph.sparse_initializer:
-        message = f"the initializer '{graph.sparse_initializer[0].values.name}' is sparse"
-        raise ModelError(message)
     initializers = {tensor.name: tensor for tensor in graph.initializer}
-    if len(initializers) != len(graph.initializer):
+    sparse = {each.values.name: each for each in graph.sparse_initializer}
+    given = {*initializers, *sparse}
+    if len(given) != len(graph.initializer) + len(graph.sparse_initializer):
         message = "two initializers have the same name"
         raise ModelError(message)
     opsets = {each.domain: each.version for each in weights.model.opset_import}
@@ -81,8 +111,9 @@ def read(path: Path) -> Model:
         graph=graph,
         functions=_functions(weights.model),
         opset=opsets.get("", opsets.get("ai.onnx", 0)),
-        inputs=tuple(_input(each) for each in graph.input if each.name not in initializers),
+        inputs=tuple(_input(each) for each in graph.input if each.name not in given),
         initializers=initializers,
+        sparse=sparse,
         weights=weights,
     )
 

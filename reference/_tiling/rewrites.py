@@ -22,6 +22,8 @@ def rewritten(op: str, operands: list[Value], attributes: Mapping[str, Any]) -> 
         return "Relu", [next(operand for operand in operands if not isinstance(operand, np.ndarray))], {}
     if op == "Cast" and attributes.get("to") in _FLOATS and operands and not isinstance(operands[0], np.ndarray):
         return "Identity", operands, {}
+    if _changes_nothing(op, operands, attributes):
+        return "Identity", operands[:1], {}
     if op == "Sum" and len(operands) == 2:  # noqa: PLR2004 - an Add by another name
         return "Add", operands, attributes
     if op == "Einsum" and len(operands) == 2:  # noqa: PLR2004 - of two matrices it is a product
@@ -31,12 +33,21 @@ def rewritten(op: str, operands: list[Value], attributes: Mapping[str, Any]) -> 
     return op, operands, attributes
 
 
+def _changes_nothing(op: str, operands: Sequence[Value], attributes: Mapping[str, Any]) -> bool:
+    """Whether it is a Clip without bounds, or a power of one."""
+    if not operands or isinstance(operands[0], np.ndarray):
+        return False
+    if op == "Clip":
+        return not {"min", "max"} & set(attributes) and all(bound is None for bound in operands[1:])
+    return op == "Pow" and len(operands) == 2 and is_all(operands[1], 1, operands[0])  # noqa: PLR2004 - its exponent
+
+
 def _is_relu(op: str, operands: Sequence[Value], attributes: Mapping[str, Any]) -> bool:
     others = [operand for operand in operands if not isinstance(operand, np.ndarray) and operand is not None]
     if len(others) != 1:
         return False
     if op == "Max":
-        return len(operands) == 2 and _is_zero(_constant_beside(operands), others[0])  # noqa: PLR2004
+        return len(operands) == 2 and is_all(_constant_beside(operands), 0, others[0])  # noqa: PLR2004
     if op == "Clip":
         low, high = [*operands[1:], None, None][:2]
         low = attributes.get("min", low)
@@ -45,7 +56,7 @@ def _is_relu(op: str, operands: Sequence[Value], attributes: Mapping[str, Any]) 
             low is not None and not np.any(low) and (high is None or bool(np.all(np.asarray(high) >= _LARGEST_FLOAT)))
         )
     if op == "PRelu":
-        return len(operands) == 2 and _is_zero(operands[1], others[0])  # noqa: PLR2004
+        return len(operands) == 2 and is_all(operands[1], 0, others[0])  # noqa: PLR2004
     defaults = {"LeakyRelu": 0.01, "Elu": 1.0, "ThresholdedRelu": 1.0}
     return op in defaults and attributes.get("alpha", defaults[op]) == 0.0
 
@@ -66,9 +77,9 @@ def _constant_beside(operands: Sequence[Value]) -> Value:
     return next((operand for operand in operands if isinstance(operand, np.ndarray)), None)
 
 
-def _is_zero(value: Value, beside: Value) -> bool:
-    """Whether a constant is zero throughout and makes nothing larger."""
-    if not isinstance(value, np.ndarray) or value.dtype.kind != "f" or value.any():
+def is_all(value: Value, number: int, beside: Value) -> bool:
+    """Whether a constant is this number throughout and makes nothing larger."""
+    if not isinstance(value, np.ndarray) or value.dtype.kind not in "if" or (value != number).any():
         return False
     shape = shape_of(beside)
     if shape is None:

@@ -14,7 +14,21 @@ from .explain import sentence
 from .findings import Finding
 from .own_layer import filled, is_finite
 from .tile_equal import Deviation, deviations
-from .values import PLAIN, UNKNOWN, Affine, Array, Elements, Opaque, OutsideError, Piece, Shape, Stack, Value, whole
+from .values import (
+    PLAIN,
+    UNKNOWN,
+    Affine,
+    Array,
+    Elements,
+    Opaque,
+    OutsideError,
+    Piece,
+    Shape,
+    Sign,
+    Stack,
+    Value,
+    whole,
+)
 
 if TYPE_CHECKING:
     from .budget import Budget
@@ -120,6 +134,9 @@ class Settlement:
     def demanded(self, value: Value, user: str) -> tuple[Value, list[Finding]]:
         """The value as a tensor of the original, which something other than tiles needs; or what is wrong with it."""
         value = self.plain(value)
+        if isinstance(value, Sign):
+            says = f"'{user}' uses where a tensor is above zero: outside what can be proved"
+            return UNKNOWN, [Finding(kind="outside", says=says, certain=False, node=user)]
         if not isinstance(value, (Affine, Stack, Elements)):
             return value, []
         compared = self._compare(value) if isinstance(value, Affine) and value.dims == PLAIN else None

@@ -28,11 +28,13 @@ def constant_of(protos: Mapping[str, onnx.AttributeProto], attributes: Mapping[s
     """What a Constant node holds.
 
     Raises:
-        OutsideError: a string or a sparse tensor.
+        OutsideError: a string, or a sparse tensor that is too large.
     """
     ((name, value),) = attributes.items() if len(attributes) == 1 else (("", None),)
     if name == "value":
         return model.array(protos["value"].t)
+    if name == "sparse_value":
+        return model.dense(protos["sparse_value"].sparse_tensor)
     if name in ("value_float", "value_floats"):
         return np.asarray(value, np.float32)
     if name in ("value_int", "value_ints"):
@@ -78,8 +80,12 @@ def simple(
 
 def _is_neutral(operands: list[Value], version: int) -> bool:
     training = operands[2] if len(operands) > 2 else None  # noqa: PLR2004 - data, ratio, training_mode
-    told = training is not None and not (isinstance(training, np.ndarray) and not training.any())
-    return version < _INFERENCE_ONLY_BEFORE or not told
+    told = training is not None and not _is_zero(training)
+    return version < _INFERENCE_ONLY_BEFORE or not told or (len(operands) > 1 and _is_zero(operands[1]))
+
+
+def _is_zero(value: Value) -> bool:
+    return isinstance(value, np.ndarray) and not value.any()
 
 
 def _reshaped(

@@ -51,12 +51,19 @@ def _without_weights(graph: onnx.GraphProto) -> None:
     for tensor in graph.initializer:
         if tensor.name not in known:
             graph.input.append(onnx.helper.make_tensor_value_info(tensor.name, tensor.data_type, tensor.dims))
+    for sparse in graph.sparse_initializer:
+        if sparse.values.name not in known:
+            info = onnx.helper.make_tensor_value_info(sparse.values.name, sparse.values.data_type, sparse.dims)
+            graph.input.append(info)
     del graph.initializer[:]
+    del graph.sparse_initializer[:]
 
 
 def _without_payload(node: onnx.NodeProto) -> None:
     """A Constant whose payload was left out of the message holds one element instead."""
     for attribute in node.attribute:
-        tensor = attribute.t
-        if attribute.HasField("t") and tensor.data_location == onnx.TensorProto.EXTERNAL:
-            tensor.CopyFrom(onnx.helper.make_tensor(tensor.name, onnx.TensorProto.FLOAT, [1], [0.0]))
+        sparse = attribute.sparse_tensor
+        for tensor in (attribute.t, sparse.values, sparse.indices):
+            if tensor.data_location == onnx.TensorProto.EXTERNAL:
+                attribute.CopyFrom(onnx.helper.make_attribute("value", onnx.helper.make_tensor("", 1, [1], [0.0])))
+                break

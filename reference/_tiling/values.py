@@ -149,6 +149,14 @@ class Elements:
         return self.ids.shape
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Sign:
+    """Where a tensor is above zero (or, not `above`, below), as truth or as ones and zeros."""
+
+    of: Value
+    above: bool
+
+
 @dataclass(frozen=True, slots=True)
 class Sequence:
     """ONNX's list of tensors."""
@@ -162,7 +170,7 @@ class Unknown:
 
 
 UNKNOWN = Unknown()
-Value: TypeAlias = "Array | Opaque | Affine | Stack | Elements | Sequence | Unknown | None"
+Value: TypeAlias = "Array | Opaque | Affine | Stack | Elements | Sign | Sequence | Unknown | None"
 
 
 class OutsideError(Exception):
@@ -195,7 +203,7 @@ def shape_of(value: Value) -> Shape | None:
         return value.shape
     if isinstance(value, (Opaque, Affine, Stack, Elements)):
         return value.shape
-    return None
+    return shape_of(value.of) if isinstance(value, Sign) else None
 
 
 def axis_of(axis: int, rank: int) -> int:

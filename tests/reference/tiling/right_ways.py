@@ -235,11 +235,45 @@ def x_in_blocks_of_four_dimensions(w, layer):
     return whole if layer.bias is None else w("Add", whole, w.f(layer.bias))
 
 
-@way
-def w_in_blocks_of_four_dimensions(w, layer):
+def _blocks_of(layer):
+    """W in blocks of 64, [K/64, N/64, 64, 64], zeros behind it."""
     depth, columns = ceil_to(layer.depth), ceil_to(layer.columns)
     padded = np.pad(layer.weight, ((0, depth - layer.depth), (0, columns - layer.columns)))
-    cube = w.f(padded.reshape(depth // T, T, columns // T, T).transpose(0, 2, 1, 3))
+    return padded.reshape(depth // T, T, columns // T, T).transpose(0, 2, 1, 3)
+
+
+def stacked(w, layer, how):
+    """All products of a layer by one node, their sums by another; x: [M/64, K/64, 64, 64]."""
+    rows, depth = ceil_to(layer.rows), ceil_to(layer.depth)
+    x = w("Pad", layer.taken, w.i(0, 0, rows - layer.rows, depth - layer.depth))
+    cube = w("Transpose", w("Reshape", x, w.i(rows // T, T, depth // T, T)), perm=[0, 2, 1, 3])
+    made = how(w, cube, _blocks_of(layer))  # [M/64, N/64, 64, 64]
+    flat = w("Reshape", w("Transpose", made, perm=[0, 2, 1, 3]), w.i(rows, ceil_to(layer.columns)))
+    whole = w("Slice", flat, w.i(0, 0), w.i(layer.rows, layer.columns))
+    return whole if layer.bias is None else w("Add", whole, w.f(layer.bias))
+
+
+several(
+    {
+        "matmul": lambda w, x, b: w(
+            "ReduceSum", w("MatMul", w("Unsqueeze", x, w.i(2)), w.f(b)), w.i(1), keepdims=0),
+        "matmul of the same ranks": lambda w, x, b: w(
+            "ReduceSum", w("MatMul", w("Unsqueeze", x, w.i(2)), w.f(b[None])), w.i(1), keepdims=0),
+        "from the left": lambda w, x, b: w("Transpose", w("ReduceSum", w(
+            "MatMul", w.f(b.transpose(0, 1, 3, 2)), w("Transpose", w("Unsqueeze", x, w.i(2)), perm=[0, 1, 2, 4, 3])),
+            w.i(1), keepdims=0), perm=[0, 1, 3, 2]),
+        "einsum, then sums": lambda w, x, b: w("ReduceSum", w("Einsum", x, w.f(b), equation="pkmi,kqin->kpqmn"), w.i(0), keepdims=0),
+        "by columns": lambda w, x, b: w("Concat", *(
+            w("Unsqueeze", w("ReduceSum", w("MatMul", x, w.f(b[:, j])), w.i(1), keepdims=0), w.i(1))
+            for j in range(b.shape[1])), axis=1),
+    },
+    stacked,
+)  # fmt: skip
+
+
+@way
+def w_in_blocks_of_four_dimensions(w, layer):
+    cube = w.f(_blocks_of(layer))
 
     def tile(w, _, k0, k1, n0, n1):
         block = w(
@@ -365,6 +399,11 @@ several(
         "sequence": lambda w, p: w("ReduceSum", w("ConcatFromSequence", w("SequenceConstruct", *p), axis=0, new_axis=1), w.i(0), keepdims=0),
         "doubled and halved": lambda w, p: w("Div", w("Add", w.sum(p), w.sum(p)), w.f(2.0)),
         "plus one and less one": lambda w, p: w("Sub", w("Add", w.sum(p), w.f(1.0)), w.f(1.0)),
+        "running, the last": lambda w, p: w("Gather", w("CumSum", _stacked(w, p), w.scalar(0)), w.scalar(-1), axis=0),
+        "running backwards": lambda w, p: w("Gather", w("CumSum", _stacked(w, p, 1), w.scalar(1), reverse=1), w.scalar(0), axis=1),
+        "and a Dropout of nothing": lambda w, p: w("Dropout", w.sum(p), w.f(0.0), w.const(np.asarray(True))),
+        "and a Clip without bounds": lambda w, p: w("Clip", w.sum(p)),
+        "to the power of one": lambda w, p: w("Pow", w.sum(p), w.f(1.0)),
         "in pairs": lambda w, p: w.sum([w.sum(p[i : i + 2]) for i in range(0, len(p), 2)]),
         "einsum of a stack": lambda w, p: w("Einsum", _stacked(w, p), w.f(np.ones(len(p))), equation="kmn,k->mn") if False else w.sum(p),
         "scatter that adds": lambda w, p: p[0] if len(p) == 1 else w("ScatterND", w.sum(p[:-1]), w("Unsqueeze", w("Range", w.scalar(0), w("Squeeze", _rows_here(w, p[0])), w.scalar(1)), w.i(1)), p[-1], reduction="add"),

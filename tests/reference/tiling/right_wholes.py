@@ -254,6 +254,15 @@ RELUS = {
     "prelu by nothing": lambda w, x: w("PRelu", x, w.f([0.0])),
     "thresholded": lambda w, x: w("ThresholdedRelu", x, alpha=0.0),
     "twice": lambda w, x: w("Relu", w("Relu", x)),
+    "where above zero": lambda w, x: w("Where", w("Greater", x, w.f(0.0)), x, w.f(0.0)),
+    "where not below zero": lambda w, x: w("Where", w("Not", w("Less", x, w.f([0.0]))), x, w.f(0.0)),
+    "zero where at most zero": lambda w, x: w("Where", w("LessOrEqual", x, w.f(0.0)), w.f(0.0), x),
+    "where zero is below": lambda w, x: w("Where", w("Less", w.f(0.0), x), x, w.f([[0.0]])),
+    "times where above zero": lambda w, x: w("Mul", x, w("Cast", w("Greater", x, w.f(0.0)), to=TensorProto.FLOAT)),
+    "where at least zero, times": lambda w, x: w("Mul", w("Cast", w("GreaterOrEqual", x, w.f(0.0)), to=TensorProto.FLOAT), x),
+    "half of it and its size": lambda w, x: w("Div", w("Add", x, w("Abs", x)), w.f(2.0)),
+    "half of its size and it": lambda w, x: w("Mul", w.f(0.5), w("Add", w("Abs", x), x)),
+    "without what is below": lambda w, x: w("Sub", x, w("Min", x, w.f(0.0))),
     "between casts": lambda w, x: w("Cast", w("Relu", w("Cast", x, to=TensorProto.FLOAT)), to=TensorProto.FLOAT),
     "of what zero was added to": lambda w, x: w("Relu", w("Add", x, w.f(0.0))),
     "in another shape": lambda w, x: w("Reshape", w("Relu", w("Reshape", x, w.i(-1))), w("Shape", x)),
@@ -389,6 +398,33 @@ def _constants(model):
     kept = list(model.graph.node)
     del model.graph.initializer[:], model.graph.node[:]
     model.graph.node.extend([*nodes, *kept])
+
+
+def _sparse(model, first=0):
+    """The weights with what is not zero, from the first or a later one on."""
+    found = []
+    for tensor in [w for w in model.graph.initializer if w.data_type == TensorProto.FLOAT and w.dims]:
+        array = numpy_helper.to_array(tensor)
+        places = np.flatnonzero(array)[first:].astype(np.int64)
+        values = numpy_helper.from_array(array.reshape(-1)[places], tensor.name)
+        found.append(
+            helper.make_sparse_tensor(values, numpy_helper.from_array(places, f"{tensor.name} at"), array.shape)
+        )
+        model.graph.initializer.remove(tensor)
+    return found
+
+
+@rest("sparse weights")
+def _sparse_weights(model):
+    model.graph.sparse_initializer.extend(_sparse(model))
+
+
+@rest("sparse Constants")
+def _sparse_constants(model):
+    nodes = [helper.make_node("Constant", [], [each.values.name], sparse_value=each) for each in _sparse(model)]
+    nodes += model.graph.node
+    del model.graph.node[:]
+    model.graph.node.extend(nodes)
 
 
 @rest("a batch with a name")

@@ -3,7 +3,7 @@
 import numpy as np
 import onnx
 import pytest
-from onnx import TensorProto, numpy_helper
+from onnx import TensorProto, helper, numpy_helper
 
 from reference._tiling import execution
 from reference._tiling.execution import execute
@@ -69,6 +69,48 @@ def test_a_run_that_differs_is_a_fault_with_what_it_takes_to_run_it_again(found,
     assert (finding["kind"], finding["certain"]) == ("fault", False)
     assert "is off by up to" in finding["says"]
     assert "seed " in finding["says"]
+
+
+@pytest.fixture
+def said_of(tmp_path, original):
+    """What is said of a file in which each sum is computed by an operator that the proof has no words for."""
+
+    def of(op, **attributes):
+        submitted = tiled(original, Way())
+        for node in [node for node in submitted.graph.node if node.op_type == "Sum"]:
+            (made,) = node.output
+            node.output[0] = f"{made} before"
+            submitted.graph.node.insert(
+                list(submitted.graph.node).index(node) + 1,
+                helper.make_node(op, [f"{made} before"], [made], **attributes),
+            )
+        path, reference = save(submitted, tmp_path / "s.onnx"), save(original, tmp_path / "o.onnx")
+        return findings_of(prove(path, reference), path, reference, 64, NAMES)
+
+    return of
+
+
+@pytest.mark.usefixtures("either")
+def test_what_can_t_be_followed_is_wrong_where_a_run_is_far_off(said_of):
+    first, *others = said_of("Tanh")
+    assert first["certain"]
+    assert "it does not compute what the original does" in first["says"]
+    assert not any(each["certain"] for each in others)
+
+
+@pytest.mark.usefixtures("either")
+@pytest.mark.parametrize(
+    ("op", "attributes"),
+    [
+        ("Celu", {"alpha": 1e20}),  # the same but for rounding
+        ("LeakyRelu", {"alpha": 0.999}),  # a little off: nobody is told that it is certain
+        ("RandomNormalLike", {}),  # two runtimes draw different numbers
+    ],
+)
+def test_what_can_t_be_followed_waits_where_no_run_shows_it_wrong(said_of, op, attributes):
+    found = said_of(op, **attributes)
+    assert found
+    assert not any(each["certain"] for each in found)
 
 
 def test_a_file_that_the_runtime_refuses_is_invalid_in_its_words(found, original):

@@ -11,6 +11,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from reference._tiling.budget import Budget
+from reference._tiling.constant_ops import folded
 from reference._tiling.elements import Constant, Dot, Root, factors_of
 from reference._tiling.evaluation import Evaluation
 from reference._tiling.layers import Layer
@@ -59,6 +60,10 @@ def sums():
         for axes, keep in itertools.product([(0,), (-1,), (0, -1)], [0, 1]):
             yield "ReduceSum", x, [ints(*axes)], {"keepdims": keep}, 0
             yield "ReduceMean", x, [ints(*axes)], {"keepdims": keep}, 0
+        for axis, way in itertools.product(
+            [0, -1], [{}, {"exclusive": 1}, {"reverse": 1}, {"exclusive": 1, "reverse": 1}]
+        ):
+            yield "CumSum", x, [np.asarray(axis)], way, 0
         yield "ReduceSum", x, [], {}, 0
         yield "Neg", x, [], {}, 0
         yield "Mean", x, [floats(x, 7)], {}, 0
@@ -157,12 +162,13 @@ def contractions():
         ("mk,kn->mn", (2, 3), (3, 4)), ("mk,nk->mn", (2, 3), (4, 3)), ("ij,jk", (2, 3), (3, 4)), ("km,kn->nm", (3, 2), (3, 4)),
         ("bmk,kn->bmn", (1, 2, 3), (3, 4)), ("bmk,kn->bmn", (2, 2, 3), (3, 4)), ("mk,k->m", (2, 3), (3,)), ("mkj,kjn->mn", (2, 3, 2), (3, 2, 4)),
         ("mk,jn->mn", (2, 3), (3, 4)), ("mk,kn->m", (2, 3), (3, 1)), ("k,kn->n", (3,), (3, 4)), ("mk,kn->nmk", (2, 3), (3, 4)), ("bmk,bkn->bmn", (1, 2, 3), (1, 3, 2)),
+        ("bmk,bkn->bmn", (2, 2, 3), (2, 3, 2)), ("mbk,bkn->mn", (2, 2, 3), (2, 3, 2)), ("bmk,ckn->bcmn", (2, 2, 3), (2, 3, 2)),
     ]:  # fmt: skip
         yield "Einsum", x, [floats(w, 14)], {"equation": equation}, 0
     for x, w, attributes in [
         ((2, 3, 1, 1), (4, 3, 1, 1), {}), ((1, 3, 4, 4), (2, 3, 3, 3), {}), ((1, 3, 4, 4), (2, 3, 3, 3), {"pads": [1, 1, 1, 1]}),
         ((1, 3, 5, 4), (2, 3, 2, 1), {"strides": [2, 1]}), ((1, 3, 5, 5), (2, 3, 2, 2), {"dilations": [2, 2]}), ((2, 3, 5), (4, 3, 1), {}),
-        ((2, 3, 5), (4, 3, 2), {"pads": [0, 1]}), ((1, 4, 3, 3), (2, 2, 1, 1), {"group": 2}), ((1, 3, 2, 2), (2, 3, 3, 3), {}),
+        ((2, 3, 5), (4, 3, 2), {"pads": [0, 1]}), ((1, 4, 3, 3), (2, 2, 1, 1), {"group": 2}), ((2, 6, 4, 3), (4, 3, 2, 1), {"group": 2, "pads": [1, 0, 0, 1]}), ((1, 3, 2, 2), (2, 3, 3, 3), {}),
         ((1, 3, 4, 4), (2, 3, 3, 3), {"auto_pad": "SAME_UPPER"}), ((1, 3, 4, 4), (2, 3, 2, 2), {"auto_pad": "SAME_LOWER", "strides": [2, 2]}),
     ]:  # fmt: skip
         yield "Conv", x, [floats(w, 15)], attributes, 0
@@ -261,3 +267,27 @@ def test_the_table_agrees_with_onnxruntime(group):
         for one, other in zip(got, wanted, strict=True):
             np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-5, err_msg=str(case))
     assert compared > 5 * left  # the rest has no words: a person looks
+
+
+@pytest.mark.parametrize(("axis", "scales"), [(1, 1), (0, 4), (1, 6), (-1, 6)])
+@pytest.mark.parametrize(("dtype", "zero"), [(np.int8, 0), (np.int8, 3), (np.uint8, 128)])
+def test_quantized_weights_are_what_onnxruntime_makes_of_them(dtype, zero, axis, scales):
+    """Values that fall between two steps, on a step, and outside of the type."""
+    data = (np.random.default_rng(1).integers(-900, 900, (4, 6)) / 8).astype(np.float32)
+    scale = (np.arange(1, scales + 1) / 8).astype(np.float32).reshape(() if scales == 1 else -1)
+    zeros = np.full(scale.shape, zero, dtype)
+    pair = [helper.make_node(f"{word}Linear", ["d" if word == "Quantize" else "q", "s", "z"],
+                             ["q" if word == "Quantize" else "y"], axis=axis) for word in ("Quantize", "Dequantize")]  # fmt: skip
+    wanted = run_by_onnxruntime(pair, data, {"s": scale, "z": zeros})
+    budget = Budget(10)
+    (steps,) = folded("QuantizeLinear", [data, scale, zeros], {"axis": axis}, OPSET, budget, 1)
+    (made,) = folded("DequantizeLinear", [steps, scale, zeros], {"axis": axis}, OPSET, budget, 1)
+    np.testing.assert_array_equal(made, wanted)
+
+
+def run_by_onnxruntime(nodes, data, constants):
+    weights = [numpy_helper.from_array(value, name) for name, value in constants.items()]
+    infos = [helper.make_tensor_value_info(name, TensorProto.FLOAT, data.shape) for name in ("d", "y")]
+    graph = helper.make_graph(nodes, "g", infos[:1], infos[1:], weights)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=9)
+    return by_onnxruntime(model.SerializeToString(), {"d": data})["y"]

@@ -9,7 +9,8 @@ from __future__ import annotations
 import numpy as np
 from onnx import TensorProto, helper, numpy_helper
 
-from tests.reference.tiling.right_wholes import _with_relus
+from tests.reference.tiling.right_ways import stacked
+from tests.reference.tiling.right_wholes import _sparse, _with_relus
 from tests.reference.tiling.written import T, Writer, blocks, usual
 
 KINDS = {}
@@ -166,6 +167,12 @@ several(
         "the last left out": lambda w, p: w.sum(p[:-1]),
         "the first twice": lambda w, p: w.sum([*p, p[0]]),
         "maximum": lambda w, p: w("Max", *p),
+        "running without the last": lambda w, p: w("Gather", w("CumSum", _stacked(w, p), w.scalar(0), exclusive=1), w.scalar(-1), axis=0),
+        "running backwards, the last": lambda w, p: w("Gather", w("CumSum", _stacked(w, p), w.scalar(0), reverse=1), w.scalar(-1), axis=0),
+        "running over the rows": lambda w, p: w("ReduceSum", w("CumSum", _stacked(w, p), w.scalar(2)), w.i(0), keepdims=0),
+        "and a Dropout of little": lambda w, p: w("Dropout", w.sum(p), w.f(0.01), w.const(np.asarray(True))),
+        "and a Clip at two": lambda w, p: w("Clip", w.sum(p), w.f(-2.0), w.f(2.0)),
+        "to the power of three": lambda w, p: w("Pow", w.sum(p), w.f(3.0)),
         "mean": lambda w, p: w("Mean", *p),
         "mean times one too many": lambda w, p: w("Mul", w("Mean", *p), w.f(len(p) + 1.0)),
         "product": lambda w, p: w("Mul", p[0], p[1]),
@@ -289,6 +296,18 @@ RELUS = {
     "of what was shifted": lambda w, x: w("Relu", w("Add", x, w.f(1e-3))),
     "doubled": lambda w, x: w("Mul", w("Relu", x), w.f(2.0)),
     "where positive, else little": lambda w, x: w("Where", w("Greater", x, w.f(0.0)), x, w.f(1e-5)),
+    "where below zero": lambda w, x: w("Where", w("Less", x, w.f(0.0)), x, w.f(0.0)),
+    "where above a little": lambda w, x: w("Where", w("Greater", x, w.f(1e-5)), x, w.f(0.0)),
+    "where the negative is above": lambda w, x: w("Where", w("Greater", w("Neg", x), w.f(0.0)), x, w.f(0.0)),
+    "times where above a tenth": lambda w, x: w("Mul", x, w("Cast", w("Greater", x, w.f(0.1)), to=TensorProto.FLOAT)),
+    "times where not above": lambda w, x: w("Mul", x, w("Cast", w("Not", w("Greater", x, w.f(0.0))), to=TensorProto.FLOAT)),
+    "only where above": lambda w, x: w("Cast", w("Greater", x, w.f(0.0)), to=TensorProto.FLOAT),
+    "times where another is above": lambda w, x: w("Mul", x, w("Cast", w("Greater", w(
+        "Slice", x, w.i(-1), w.i(-1000), w.i(1), w.i(-1)), w.f(0.0)), to=TensorProto.FLOAT)),
+    "it and its size": lambda w, x: w("Add", x, w("Abs", x)),
+    "half of it without its size": lambda w, x: w("Div", w("Sub", x, w("Abs", x)), w.f(2.0)),
+    "nearly half of its size": lambda w, x: w("Add", w("Mul", x, w.f(0.5)), w("Mul", w("Abs", x), w.f(0.4999))),
+    "with what is below": lambda w, x: w("Add", x, w("Min", x, w.f(0.0))),
     "of half the columns": lambda w, x: w("Concat", w("Relu", w("Slice", x, w.i(0), w.i(3), w.i(-1))), w("Slice", x, w.i(3), w.i(1 << 30), w.i(-1)), axis=-1),
     "chosen wrongly": lambda w, x: w(
         "If", w.const(np.asarray(False)),
@@ -304,7 +323,14 @@ RELUS = {
 for word, relu in RELUS.items():
     KINDS[f"relu {word}"] = lambda original, relu=relu: _with_relus(original, relu)
 ALWAYS.update(
-    {"relu leaky by 1e-7", "relu max with a little", "relu where positive, else little", "relu through float16"}
+    {
+        "relu where above a little",
+        "relu nearly half of its size",
+        "relu leaky by 1e-7",
+        "relu max with a little",
+        "relu where positive, else little",
+        "relu through float16",
+    }
 )
 
 
@@ -509,6 +535,30 @@ for kind in list(KINDS):
         ("rest two", "rest a_declared", "rest mixed", "rest gemm", "rest an_", "rest sum_of", "rest a_node")
     ):
         ALWAYS.add(kind)
+
+
+def stacks(w, layer, how):
+    return stacked(w, layer, how)
+
+
+several(
+    {
+        "blocks of W turned": lambda w, x, b: w(
+            "ReduceSum", w("MatMul", w("Unsqueeze", x, w.i(2)), w.f(b.transpose(0, 1, 3, 2))), w.i(1), keepdims=0),
+        "blocks of W in another order": lambda w, x, b: w(
+            "ReduceSum", w("MatMul", w("Unsqueeze", x, w.i(2)), w.f(b[::-1, ::-1])), w.i(1), keepdims=0),
+        "the first block for all": lambda w, x, b: w(
+            "ReduceSum", w("MatMul", w("Unsqueeze", x, w.i(2)), w.f(b[:1])), w.i(1), keepdims=0),
+        "mean over the blocks": lambda w, x, b: w(
+            "ReduceMean", w("MatMul", w("Unsqueeze", x, w.i(2)), w.f(b)), w.i(1), keepdims=0),
+    },
+    stacks,
+)  # fmt: skip
+
+
+@changed
+def _sparse_weights_of_which_one_is_left_out(model):
+    model.graph.sparse_initializer.extend(_sparse(model, first=1))
 
 
 # ---- against the rules ----------------------------------------------------------------------------------------------
