@@ -73,6 +73,21 @@ class ComparedNumber:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Suggestion:
+    """What labgrade would say of a check that waits for a person, who may accept it; by itself it never counts.
+
+    `why` is for staff, `place` where it stands in the hand-in, `kind` how it was read: one of a kind may be accepted
+    together.
+    """
+
+    outcome: Outcome
+    credit: Fraction
+    why: str
+    place: str = ""
+    kind: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
     """What a check came to, and why.
 
@@ -85,7 +100,7 @@ class Verdict:
     holds beside the verdict, such as weights that stood in for others. `rows` and `grids` can be drawn.
 
     For staff alone: `facts` (got, expected, off, ...), `fits`, the misconceptions that fit the value equally well,
-    `comparisons`, and `remarks` on how the answer was found.
+    `comparisons`, `remarks` on how the answer was found, and the `suggestion` where a person decides.
     """
 
     outcome: Outcome
@@ -106,6 +121,7 @@ class Verdict:
     fits: tuple[str, ...] = ()
     comparisons: tuple[ComparedNumber, ...] = ()
     remarks: tuple[str, ...] = ()
+    suggestion: Suggestion | None = None
 
     def __post_init__(self) -> None:
         if not 0 <= self.credit <= 1:

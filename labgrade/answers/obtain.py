@@ -51,7 +51,8 @@ def obtain(question: Question, running: Running) -> Answered:
             return _compared(found, question, forms[position + 1 :], running.reader)
     if failed is not None and not (submission.unread and failed.verdict.outcome is Outcome.MISSING):
         return failed
-    return NoAnswer(verdict=_missing(forms, question, running.reader))
+    verdict = _missing(forms, question, running.reader)
+    return NoAnswer(verdict=verdict, free=verdict.outcome in (Outcome.MISSING, Outcome.MANUAL))
 
 
 def _is_live(form: Form) -> bool:

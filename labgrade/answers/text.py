@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from labgrade.answers.reading.claims import stands_out
 from labgrade.answers.reading.documents import Document, Unreadable, read_document
+from labgrade.answers.reading.lines import read_lines
 from labgrade.answers.reading.listings import find_records
 from labgrade.answers.reading.numbers import find_numbers, finest_of
 from labgrade.answers.reading.phrases import Candidate, candidates
@@ -26,6 +27,7 @@ from labgrade.verdict import Outcome, without_value
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from labgrade.answers.reading.lines import Line
     from labgrade.core.results import Answered, Submission
     from labgrade.core.task import AnswerType, TextForm
     from labgrade.values import Value
@@ -54,11 +56,11 @@ class _Place:
 
     def answer(self, value: Value, position: int | None, *remarks: str) -> Answer:
         remarks = (*self.document.remarks, *remarks)
-        return Answer(value=value, origin=self.origin(position), remarks=remarks)
+        return Answer(value=value, origin=self.origin(position), remarks=remarks, free=True)
 
     def no_answer(self, outcome: Outcome, reason: str, position: int | None = None, *, hint: str = "") -> NoAnswer:
         verdict = without_value(outcome, reason, hint=hint)
-        return NoAnswer(verdict=verdict, origin=self.origin(position), remarks=self.document.remarks)
+        return NoAnswer(verdict=verdict, origin=self.origin(position), remarks=self.document.remarks, free=True)
 
 
 def obtain(kind: AnswerType, form: TextForm, submission: Submission, *, about: str = "") -> Answered | None:
@@ -120,6 +122,16 @@ def passages(forms: Sequence[TextForm], submission: Submission) -> tuple[str, ..
                 if part:
                     found.setdefault(part, f"[{document.path}:{document.line(span.start)}]\n{part}")
     return tuple(found.values())
+
+
+def lines(form: TextForm, submission: Submission, about: str) -> tuple[Line, ...]:
+    """The lines in which a form looks, as typed pieces."""
+    found: list[Line] = []
+    for path in (form.file,) if form.file is not None else find_reports(submission):
+        document = read_document(submission, path)
+        if isinstance(document, Document):
+            found += read_lines(document, sections(document, form.report or ()), about)
+    return tuple(found)
 
 
 def _seen(place: _Place, words: str, kind: str) -> Seen | None:

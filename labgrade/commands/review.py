@@ -179,6 +179,12 @@ def add_mark(parser: argparse.ArgumentParser) -> None:
     how.add_argument("--next", action="store_true", help="only the next one")
     how.add_argument("--export", metavar="FILE", help="write what waits as a table; `-` is stdout")
     how.add_argument("--import", dest="take", type=Path, metavar="FILE", help="take in a table that was filled in")
+    how.add_argument(
+        "--accept",
+        metavar="WHAT",
+        help="accept what labgrade suggests: of a check (`total`, `2-1-4-macs total`), of a kind (`labelled value`), "
+        "or `all`",
+    )
     by(parser)
     parser.set_defaults(run=mark)
 
@@ -229,9 +235,26 @@ def mark(options: argparse.Namespace) -> int:
     if not waiting:
         tell("nothing waits to be marked")
         return OK
+    if options.accept:
+        return _accept(options, found, waiting)
     desk = interview.Desk(console(), input, options.results, by=who(options), called=found.names.of)
     desk.work(waiting[:1] if options.next else waiting, of=len(waiting))
     left = marking.waiting(read(options.results, options.roster).staff, options.task)
+    return NOT_RIGHT if left else OK
+
+
+def _accept(options: argparse.Namespace, found: Whole, waiting: list[marking.ToDecide]) -> int:
+    """Take suggestions as they are; each is kept as a mark, which `override --undo` takes back."""
+    chosen = marking.suggested(waiting, options.accept)
+    if not chosen:
+        kinds = sorted({each.kind for row in waiting if (each := row.graded.verdict.suggestion) is not None})
+        there = f"there are kinds {', '.join(map(repr, kinds))}" if kinds else "nothing that waits has one"
+        message = f"no suggestion is of '{options.accept}'; {there}"
+        raise UsageError(message)
+    by = who(options)
+    decisions.add(options.results, [(marking.accepted(each, by), found.decisions.last(each.place)) for each in chosen])
+    left = len(marking.waiting(read(options.results, options.roster).staff, options.task))
+    tell(f"{len(chosen):,} suggestions accepted; {left:,} left to be marked")
     return NOT_RIGHT if left else OK
 
 

@@ -128,7 +128,7 @@ def _shown(check: Graded) -> Graded:
     """Without the facts, without the machine's own verdict where a person decided, without rows that stay secret."""
     return replace(
         check,
-        verdict=(seen := replace(check.verdict, facts={}, fits=(), comparisons=(), remarks=())),
+        verdict=(seen := replace(check.verdict, facts={}, fits=(), comparisons=(), remarks=(), suggestion=None)),
         decision=check.decision and replace(check.decision, by=STAFF, machine=seen),
         rows=check.rows if check.revealed else (),
         basis="",

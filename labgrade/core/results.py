@@ -72,7 +72,8 @@ class Answer:
     """The value that a submission gives, where it was found, and what staff should know about other forms of it.
 
     `notes` are for the student, too: what holds for the value although nothing is wrong with it. `printed` is what the
-    code behind it wrote, cut. `computed`: by the student's code, of a subject that labgrade handed to it.
+    code behind it wrote, cut. `computed`: by the student's code, of a subject that labgrade handed to it. `free`: it
+    was read in free text, of which other readings may be possible.
     """
 
     value: Value
@@ -81,17 +82,22 @@ class Answer:
     notes: tuple[str, ...] = ()
     printed: str = ""
     computed: bool = False
+    free: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoAnswer:
-    """Why there is no value to judge: nothing handed in, a crash, a value of the wrong type."""
+    """Why there is no value to judge: nothing handed in, a crash, a value of the wrong type.
+
+    `free`: free text may hold one all the same.
+    """
 
     verdict: Verdict
     origin: str = ""
     remarks: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     printed: str = ""
+    free: bool = False
 
 
 Answered: TypeAlias = Answer | NoAnswer

@@ -16,7 +16,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from labgrade.core.results import Decision, Deduction, Graded, MarkingText, Report, SubmissionReport, TaskReport
-from labgrade.verdict import ComparedNumber, ComparedRow, TileGrid, Verdict
+from labgrade.verdict import ComparedNumber, ComparedRow, Suggestion, TileGrid, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -32,7 +32,9 @@ _LEFT_OUT: Mapping[Any, set[str]] = {Verdict: {"rows", "grids"}}
 # Written even where they are empty, as they always were: the digest of what was released covers this text.
 _VERDICT = {"outcome", "credit", "reason", "hint", "facts", "agrees", "notes"}
 # What the modules of these types import for their annotations alone.
-_NAMES = {each.__name__: each for each in (ComparedNumber, ComparedRow, Fraction, Mapping, TileGrid, Verdict)}
+_NAMES = {
+    each.__name__: each for each in (ComparedNumber, ComparedRow, Fraction, Mapping, Suggestion, TileGrid, Verdict)
+}
 
 
 def plain(value: Any) -> Any:

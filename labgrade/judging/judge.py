@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from labgrade.core.errors import NoSuchSlipError
 from labgrade.core.task import LiteralValue
 from labgrade.values import Number, Table
-from labgrade.verdict import Outcome, Verdict, correct, partial, without_value
+from labgrade.verdict import Outcome, Suggestion, Verdict, correct, partial, without_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -27,6 +27,7 @@ Expect: TypeAlias = "Callable[[Source], Value]"
 
 _ONE_COMMA = re.compile(r"-?\d{1,3},\d{3}(?![\d,.])")
 _FLOAT_NOISE = Fraction(1, 10**6)  # between two ways of computing the same in floating point
+_MOST_ALIKE = 3
 _CLAIMABLE_DIGITS = 3  # a number printed with fewer agrees with too much to say which mistake it came from
 
 
@@ -50,13 +51,15 @@ def judge(check: Check, answer: Value, judging: Judging, expect: Expect, *, comp
         return verdict
     if meant := _with_decimal_comma(check, answer, judging, expect):
         reason = f"{verdict.reason}; with a decimal comma, as {meant}, it would be right"
-        return replace(without_value(Outcome.MANUAL, reason, hint="write decimals with a point"), facts=verdict.facts)
+        waits = without_value(Outcome.MANUAL, reason, hint="write decimals with a point")
+        said = Suggestion(outcome=Outcome.CORRECT, credit=Fraction(1), why=f"{meant} is right", kind="decimal comma")
+        return replace(waits, facts=verdict.facts, suggestion=said)
     known = _that_hold(check.misconceptions, computed=computed)
     fitting = [each for each in known if follows(answer, each.source, expected, judging, expect)]
     if fitting and len({each.says for each in fitting}) == 1:
         return _speak(min(fitting, key=lambda each: each.credit), verdict, right=False)
     if fitting:
-        verdict = replace(verdict, fits=tuple(known.says for known in fitting))
+        verdict = _one_of(fitting, answer, replace(verdict, fits=tuple(known.says for known in fitting)))
     for bounds in check.partly:
         if isinstance(answer, Number) and _within(answer.value, bounds):
             return replace(partial(bounds.credit, bounds.says), facts=verdict.facts, fits=verdict.fits)
@@ -137,6 +140,16 @@ def _speak(known: Alternative, verdict: Verdict, *, right: bool) -> Verdict:
         return replace(correct(f"right: {known.says}", **verdict.facts), rows=verdict.rows)
     made = partial(max(known.credit, verdict.credit), verdict.reason)
     return replace(verdict, outcome=made.outcome, credit=made.credit, agrees=made.agrees, hint=known.says)
+
+
+def _one_of(fitting: Sequence[Alternative], answer: Value, verdict: Verdict) -> Verdict:
+    """The verdict where several known mistakes fit a rounded number: the least that one of them earns."""
+    if not isinstance(answer, Number) or answer.digits is None or len(fitting) > _MOST_ALIKE:
+        return verdict
+    made = partial(max(verdict.credit, min(each.credit for each in fitting)), verdict.reason)
+    either = " Or: ".join(dict.fromkeys(each.says for each in fitting))
+    hint = f"Print all digits: so few of them don't tell which of these it is. {either}"
+    return replace(verdict, outcome=made.outcome, credit=made.credit, agrees=made.agrees, hint=hint)
 
 
 def _within(value: Fraction, bounds: RangeCredit) -> bool:

@@ -112,6 +112,12 @@ def _parts(said: dict[str, Plain], verdict: Verdict) -> dict[str, Plain]:
         parts["rubric"] = [{"points": _number(worth), "for": what} for worth, what in verdict.rubric]
     if verdict.comparisons:
         parts["comparisons"] = [asdict(each) for each in verdict.comparisons]
+    if (suggested := verdict.suggestion) is not None:
+        parts["suggestion"] = {
+            **asdict(suggested),
+            "outcome": suggested.outcome.value,
+            "credit": _number(suggested.credit),
+        }
     alone: dict[str, Plain] = {"reason": verdict.reason, "hint": verdict.hint, "facts": dict(verdict.facts)}
     return {"parts": {**alone, **parts}} if parts or any(said[name] != alone[name] for name in alone) else {}
 

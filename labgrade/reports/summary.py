@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from labgrade.core.points import Totals
     from labgrade.core.results import Graded, SubmissionReport, TaskReport
-    from labgrade.verdict import ComparedNumber, Verdict
+    from labgrade.verdict import ComparedNumber, Suggestion, Verdict
 
 
 def checks(submission: SubmissionReport) -> Iterator[Graded]:
@@ -104,7 +104,15 @@ def facts(verdict: Verdict) -> dict[str, str]:
     if verdict.fits:
         found["fits several misconceptions"] = " / ".join(verdict.fits)
     found |= {each.name: compared(each) for each in verdict.comparisons}
+    if verdict.suggestion is not None:
+        found["suggestion"] = suggested(verdict.suggestion)
     return found | ({"remarks": "; ".join(verdict.remarks)} if verdict.remarks else {})
+
+
+def suggested(suggestion: Suggestion) -> str:
+    """What labgrade would say, for staff: `CORRECT, 100 % (labelled value): 5 stands on report.md:3: ...`."""
+    share = f"{float(100 * suggestion.credit):g} %"
+    return f"{suggestion.outcome}, {share} ({suggestion.kind}): {suggestion.why}"
 
 
 def compared(number: ComparedNumber) -> str:

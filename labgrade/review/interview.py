@@ -10,7 +10,7 @@ from labgrade.reports import summary
 from labgrade.reports.page import Page
 from labgrade.review import decisions
 from labgrade.review.decisions import points, say
-from labgrade.review.marking import FULL, NONE, NoPointsError, given, mark
+from labgrade.review.marking import FULL, NONE, NoPointsError, accepted, given, mark, suggested
 from labgrade.verdict import Outcome
 
 if TYPE_CHECKING:
@@ -25,7 +25,13 @@ if TYPE_CHECKING:
 
 _SLICE = 1_000  # characters that are made visible at a time
 SKIP, BACK, STOP = "s", "b", "q"
+TAKE, TAKE_CHECK, TAKE_KIND = "a", "c", "k"
 _HELP = f"points, '{FULL}' or '{NONE}'; {SKIP}: skip this one, {BACK}: take back the last mark, {STOP}: stop"
+_TAKE_HELP = f"{TAKE}: accept the suggestion, {TAKE_CHECK}: and all others of this check, {TAKE_KIND}: all of its kind"
+
+
+_KEYS = frozenset({SKIP, BACK, STOP})
+_ACCEPTING = frozenset({TAKE, TAKE_CHECK, TAKE_KIND})
 
 
 class _LeftError(Exception):
@@ -73,9 +79,13 @@ class Desk:
                 if left.key == BACK:
                     place = self._back(waiting, kept, place)
                     continue
+                if left.key in _ACCEPTING:
+                    kept += self._accept(waiting, place, left.key, kept)
             else:
                 kept.append(place)
             place += 1
+            while place in kept:
+                place += 1
         left_over = of - len(kept)
         self._page.line((f"{len(kept):,} marked, {left_over:,} wait" + ("s" if left_over == 1 else ""), "bold"))
         return len(kept)
@@ -98,6 +108,9 @@ class Desk:
             page.paragraph(each.earlier, indent=0, label="before: ", style="yellow")
         for worth, what in each.rubric:
             page.line((f"{points(worth):>6}  ", "cyan"), (what, ""), hang=8)
+        if (suggestion := each.graded.verdict.suggestion) is not None:
+            page.paragraph(summary.suggested(suggestion), indent=0, label="labgrade suggests: ", style="cyan")
+            page.line((_TAKE_HELP, "dim"))
         page.line((_HELP, "dim"))
 
     def _text(self, text: str) -> None:
@@ -110,17 +123,31 @@ class Desk:
                 self._console.print(Text("  ") + part, soft_wrap=True, highlight=False)
 
     def _mark(self, each: ToDecide) -> None:
-        shares = [self._points(worth, what) for worth, what in each.rubric]
+        keys = _KEYS | (_ACCEPTING if each.graded.verdict.suggestion is not None else frozenset())
+        shares = [self._points(worth, what, keys) for worth, what in each.rubric]
         comment = self._typed("comment for the student (enter for none): ")
         ruling = mark(each.place, each.graded, shares, by=self._by, comment=comment)
         decisions.add(self._results, [(ruling, self._seen[each.place])])
         self._learn(each.place)
         self._page.line((f"kept: {points(ruling.credit * ruling.worth)} of {points(ruling.worth)}", "green"))
 
-    def _points(self, worth: Fraction, what: str) -> Fraction:
+    def _accept(self, waiting: Sequence[ToDecide], place: int, key: str, kept: Sequence[int]) -> list[int]:
+        """Take a suggestion as it is, or those of all that are left of its check or of its kind; which they were."""
+        each = waiting[place]
+        suggestion = each.graded.verdict.suggestion
+        what = {TAKE_KIND: suggestion.kind if suggestion else "", TAKE_CHECK: f"{each.place.task} {each.place.check}"}
+        chosen = [each] if key == TAKE else suggested(waiting[place:], what[key])
+        taken = [number for number in range(place, len(waiting)) if waiting[number] in chosen and number not in kept]
+        decisions.add(self._results, [(accepted(waiting[at], self._by), self._seen[waiting[at].place]) for at in taken])
+        for at in taken:
+            self._learn(waiting[at].place)
+        self._page.line((f"accepted: {len(taken):,}", "green"))
+        return taken
+
+    def _points(self, worth: Fraction, what: str, keys: frozenset[str]) -> Fraction:
         while True:
             typed = self._typed(f"{what} (0 to {points(worth)}): ")
-            if typed.strip().lower() in {SKIP, BACK, STOP}:
+            if typed.strip().lower() in keys:
                 raise _LeftError(typed.strip().lower())
             try:
                 return given(typed, worth)

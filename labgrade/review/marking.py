@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from labgrade.core.results import Graded, Report
 
 WHOLE = "the whole check"
-FULL, NONE = "full", "none"
+FULL, NONE, ACCEPT = "full", "none", "accept"
+ALL = "all"
 _POINTS = re.compile(r"\d{1,7}(?:\.\d{1,2})?|\.\d{1,2}")
 
 
@@ -34,6 +35,32 @@ class ToDecide:
     def earlier(self) -> str:
         """A decision that holds no longer, in words; "" where there was none."""
         return self.graded.verdict.facts.get(EARLIER, "")
+
+
+def suggested(waiting: Sequence[ToDecide], what: str) -> list[ToDecide]:
+    """Those with a suggestion, of `what`: a check (`total`, `2-1-4-macs total`), a kind of suggestion, or `all`."""
+    found = [(each, each.graded.verdict.suggestion) for each in waiting]
+    return [
+        each
+        for each, suggestion in found
+        if suggestion is not None
+        and what in (ALL, suggestion.kind, each.place.check, f"{each.place.task} {each.place.check}")
+    ]
+
+
+def accepted(each: ToDecide, by: str) -> Ruling:
+    """The decision that gives what labgrade suggests.
+
+    Raises:
+        NoPointsError: there is no suggestion.
+    """
+    suggestion = each.graded.verdict.suggestion
+    if suggestion is None:
+        message = "there is no suggestion to accept"
+        raise NoPointsError(message)
+    shares = [suggestion.credit] * len(each.rubric)
+    place = f"read on {suggestion.place}" if suggestion.place else ""
+    return mark(each.place, each.graded, shares, by=by, comment=place)
 
 
 class NoPointsError(ValueError):

@@ -15,7 +15,7 @@ from labgrade.core.errors import UsageError, did_you_mean
 from labgrade.core.text import escaped, guarded, unguarded
 from labgrade.reports import summary
 from labgrade.review.decisions import Place, points
-from labgrade.review.marking import NoPointsError, ToDecide, given, is_open, mark, rubric
+from labgrade.review.marking import ACCEPT, NoPointsError, ToDecide, given, is_open, mark, rubric
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from labgrade.review.decisions import Decisions, Ruling
     from labgrade.review.pseudonyms import Pseudonyms
 
-HEADS = ("submission", "lab", "task", "check", "line", "worth", "points", "comment", "text", "version")
+HEADS = ("submission", "lab", "task", "check", "line", "worth", "points", "comment", "text", "version", "suggestion")
+_NEEDED = HEADS[:-1]
 _LONGEST_CELL = 30_000  # Excel takes 32,767 characters
 _MOST_SAID = 30
 _MARK = "\ufeff"
@@ -51,6 +52,7 @@ def render(rows: Iterable[ToDecide], decisions: Decisions, names: Pseudonyms) ->
             cells = (
                 *(names.of(place.submission), place.lab, place.task, place.check, what, points(worth), "", ""),
                 *(shown(each.graded) if number == 0 else "", _version(each.graded, decisions.last(place))),
+                summary.suggested(suggestion) if (suggestion := each.graded.verdict.suggestion) is not None else "",
             )
             writer.writerow([guarded(cell) for cell in cells])
     return _MARK + out.getvalue()
@@ -121,7 +123,7 @@ def _rows(data: bytes) -> list[_SheetRow]:
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=between, strict=True)
     try:
         heads = [head.strip() for head in next(reader, [])]
-        missing = [head for head in HEADS if head not in heads]
+        missing = [head for head in _NEEDED if head not in heads]
         if missing:
             message = f"line 1: there is no column '{missing[0]}'; --export writes {', '.join(HEADS)}"
             raise UsageError(message)
@@ -176,8 +178,10 @@ def _check(
         elif not text.strip():
             found.append(f"line {row.line}: no points are given for '{what}', but for other lines of '{place}'")
         else:
+            suggestion = check.verdict.suggestion
             try:
-                shares[what] = given(text, worth)
+                taken = suggestion is not None and text.strip().lower() == ACCEPT
+                shares[what] = suggestion.credit if suggestion is not None and taken else given(text, worth)
             except NoPointsError as error:
                 found.append(f"line {row.line}: {error}")
     named = {row.cells["line"] for row in rows}

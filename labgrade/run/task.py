@@ -23,6 +23,7 @@ from labgrade.judging.graded import Judged, fault, graded_so_far, waiting, with_
 from labgrade.judging.items import fresh_subject, items, with_fresh
 from labgrade.judging.judge import follows, judge
 from labgrade.judging.needs import resolve
+from labgrade.run.free_text import FreeText
 from labgrade.spec import course
 from labgrade.truth.measure import UnfitError, files_given
 from labgrade.verdict import Outcome, Verdict
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
     from labgrade.core.results import Answered, Graded, Submission
     from labgrade.core.task import Alternative, Check, Counterexample, Limits, Source, SubjectSpec, Task
+    from labgrade.judging.choose import Choice
     from labgrade.judging.graded import Book
     from labgrade.judging.items import Item
     from labgrade.values import Value
@@ -150,13 +152,26 @@ class TaskGrading:
             return Judged(verdict=self._uncontradicted(verdict, item), origin=origin)
         answer = self._answer(check.answer, item.subject if check.cases else None)
         verdict, shown, basis = self._verdict(item, answer), None, ""
+        origin = answer.origin
+        if answer.free and not (check.by_hand or check.cases or check.measured):
+            chosen = self._in_free_text(item, answer, verdict)
+            verdict, origin = chosen.verdict, chosen.place
         if answer.remarks or answer.notes:
             verdict = replace(verdict, remarks=answer.remarks, notes=(*verdict.notes, *answer.notes))
-        if check.by_hand or isinstance(answer, NoAnswer):
-            shown = by_hand.to_mark(answer, partial(self._passages, check.answer))
+        if check.by_hand or isinstance(answer, NoAnswer) or verdict.outcome is Outcome.MANUAL:
+            waits = NoAnswer(verdict=verdict) if verdict.outcome is Outcome.MANUAL and not check.by_hand else answer
+            shown = by_hand.to_mark(waits, partial(self._passages, check.answer))
         if isinstance(answer, Answer) and isinstance(answer.value, str):
             basis = by_hand.text_digest(answer.value)
-        return Judged(verdict=verdict, origin=answer.origin, basis=basis, to_mark=shown)
+        return Judged(verdict=verdict, origin=origin, basis=basis, to_mark=shown)
+
+    def _in_free_text(self, item: Item, answer: Answered, verdict: Verdict) -> Choice:
+        """The verdict, or a better one where the text holds what the spec's words did not lead to."""
+        check, grader = item.check, self._grader
+        judging, expect = grader.judging_of(self.task, check, item.subject, self.submission)
+        judged = partial(judge, check, judging=judging, expect=expect)
+        text = FreeText(grader.reader, self.task, self.submission, about(item.subject), check, judged, expect)
+        return text.verdict(answer, verdict)
 
     def _verdict(self, item: Item, answer: Answered) -> Verdict:
         check, grader = item.check, self._grader

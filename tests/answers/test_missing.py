@@ -75,10 +75,10 @@ def test_what_lies_there_is_named(found, files, hint):
     ("line", "hint"),
     [
         (
-            "Total: 26,50 M",
-            "line 3 of report.md, behind 'Total', stands '26,50 M', which can't be read: write decimals with a point",
+            "Total: 26,50",
+            "line 3 of report.md, behind 'Total', stands '26,50', which can't be read: write decimals with a point",
         ),
-        ("Total: 1,4983 G", "stands '1,4983 G', which can't be read: write decimals with a point"),
+        ("Total: 1,4983", "stands '1,4983', which can't be read: write decimals with a point"),
     ],
 )
 def test_a_number_that_cannot_be_read_waits_for_a_person(found, line, hint):

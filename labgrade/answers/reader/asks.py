@@ -10,15 +10,18 @@ from labgrade.core.task import BuildForm, CallForm, EntryForm, FileForm, RunForm
 
 if TYPE_CHECKING:
     from labgrade.answers.near_miss import Note
+    from labgrade.answers.reading.lines import Line
     from labgrade.answers.text import Seen
     from labgrade.core.results import Answered, Submission
     from labgrade.core.task import AnswerType, Form
     from labgrade.values import Array
 
-    Reply: TypeAlias = Answered | Seen | tuple[Note, ...] | tuple[str, ...] | str | bool | Array | None
+    Reply: TypeAlias = (
+        Answered | Seen | tuple[Note, ...] | tuple[str, ...] | tuple[Line, ...] | str | bool | Array | None
+    )
 
 Wanted: TypeAlias = Literal[
-    "value", "printed", "notes", "seen", "passages", "present", "returned", "markdown", "picture"
+    "value", "printed", "notes", "seen", "passages", "lines", "present", "returned", "markdown", "picture"
 ]
 
 
@@ -28,6 +31,7 @@ class Ask:
 
     `value`: the answer of the only form; `printed`: the same of what a program printed; `notes`: what lies where the
     forms look in vain; `seen`: what a text holds instead of a value; `passages`: the texts in which forms look;
+    `lines`: the lines in which a form looks, as typed pieces;
     `present`: whether a file has the function of the only form; `returned`: what a text that it returned stands for;
     `markdown`, `picture`: what a person is shown, of a text or of a file.
     `about`: the model in question, the text or the file that is shown, or "". `line`: of the text, where a value
@@ -95,6 +99,11 @@ def ask_picture(path: str) -> Ask:
     return Ask(wanted="picture", kind="text", forms=(), about=path)
 
 
+def ask_lines(form: TextForm, about: str = "") -> Ask:
+    """For the lines in which a form looks, whatever its words are."""
+    return Ask(wanted="lines", kind="text", forms=(replace(form, after=None, find=None),), about=about)
+
+
 def perform(ask: Ask, submission: Submission) -> Reply:
     """The reply to one ask."""
     match ask.wanted, ask.forms[0] if ask.forms else None:
@@ -104,10 +113,18 @@ def perform(ask: Ask, submission: Submission) -> Reply:
             return file.obtain(ask.kind, form, submission)
         case "value", TextForm() as form:
             return text.obtain(ask.kind, form, submission, about=ask.about)
-        case "seen", TextForm() as form:
-            return text.seen_instead(ask.kind, form, submission)
         case (("printed" | "returned" | "present"), _):
             return _of_code(ask, submission)
+    return _beside(ask, submission)
+
+
+def _beside(ask: Ask, submission: Submission) -> Reply:
+    """What is read beside the answers themselves."""
+    match ask.wanted, ask.forms[0] if ask.forms else None:
+        case "seen", TextForm() as form:
+            return text.seen_instead(ask.kind, form, submission)
+        case "lines", TextForm() as form:
+            return text.lines(form, submission, ask.about)
         case "notes", _:
             return tuple(near_miss.notes(list(ask.forms), ask.kind, submission))
         case "passages", _:

@@ -174,7 +174,7 @@ class _Reading:
 
 def _unread(ask: Ask, why: str) -> object:
     """The reply where a place can't be read."""
-    if ask.wanted in {"notes", "passages"}:
+    if ask.wanted in {"notes", "passages", "lines"}:
         return ()
     if ask.wanted == "seen":
         return None

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from labgrade.answers.near_miss import Note
 from labgrade.answers.reader.asks import Ask
+from labgrade.answers.reading.lines import Line, Piece
 from labgrade.answers.text import Seen
 from labgrade.core.results import Answer, NoAnswer
 from labgrade.core.task import BuildForm, CallForm, EntryForm, FileForm, RunForm, TableOfType, TableType, TextForm
 from labgrade.values import Artifact, Number, Row, Table
-from labgrade.verdict import Outcome, Verdict
+from labgrade.verdict import Outcome, Suggestion, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -25,7 +26,25 @@ if TYPE_CHECKING:
 _FORMS = (BuildForm, CallForm, EntryForm, FileForm, RunForm, TextForm)
 _CLASSES: dict[str, Any] = {
     each.__name__: each
-    for each in (Answer, Ask, NoAnswer, Note, Number, Row, Seen, Table, TableOfType, TableType, Verdict, *_FORMS)
+    for each in (
+        *(
+            Answer,
+            Ask,
+            Line,
+            NoAnswer,
+            Note,
+            Number,
+            Piece,
+            Row,
+            Seen,
+            Suggestion,
+            Table,
+            TableOfType,
+            TableType,
+            Verdict,
+        ),
+        *_FORMS,
+    )
 }
 _TUPLE, _LIST, _MAP, _FRACTION, _OUTCOME, _ARRAY, _ARTIFACT = "()", "[]", "{}", "/", "Outcome", "#", "Artifact"
 _NUMBERS = "biufc"

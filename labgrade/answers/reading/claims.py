@@ -8,7 +8,8 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from labgrade.answers.reading.numbers import Found, find_numbers, label_unit
+from labgrade.answers.reading.numbers import Found, find_numbers
+from labgrade.answers.reading.units import label_unit
 from labgrade.values import Number
 
 if TYPE_CHECKING:
@@ -80,6 +81,7 @@ _SENTENCE_END = re.compile(r"(?<!approx)(?<!\bca)(?<!\bno)(?<!\be\.g)(?<!\bi\.e)
 _SIGNS = r"(?:[*/x\u00d7·÷+-]|\\times|\\cdot|\\div|\\ast)"
 _ADDED_NEXT = re.compile(rf"\s*{_SIGNS}\s*[\d(]|\s*(?:\([^()\n]{{0,60}}\)|\w{{1,20}})?\s*\+\s*\S")
 _ADDED_BEFORE = re.compile(r"(?:[\d)]\s*(?:[*/x\u00d7·÷-]|\\times|\\cdot|\\div|\\ast)|\+)\s*$")
+_ONE_TIMES = re.compile(r"(?<![\w.,])1\s*[*x\u00d7·]\s*$")
 _EITHER = re.compile(r"\s*[/-]\s*")
 _NOT_FINITE = re.compile(r"[-+]?(?:nan|inf|infinity)\b", re.IGNORECASE)
 _NONE = re.compile(r"(?:none|zero|nil|零|無|无|沒有|没有)(?=[\s*_`|]*(?:[.,;)\u3002\uff0c\uff1b]|$))", re.IGNORECASE)
@@ -175,11 +177,13 @@ def _without_terms(rest: str, found: list[Found], *, paired: bool) -> list[Found
         both = stands_out(rest, one) and stands_out(rest, other)
         if between and "=" not in rest[other.end :] and (both or paired):
             apart |= {one.start, other.start}
-    return [each for each in found if each.start in apart or not _is_term(rest, each)]
+    return [each for each in found if each.start in apart or not is_term(rest, each)]
 
 
-def _is_term(rest: str, found: Found) -> bool:
-    return bool(_ADDED_NEXT.match(rest, found.end) or _ADDED_BEFORE.search(rest[: found.start]))
+def is_term(rest: str, found: Found) -> bool:
+    """Whether a number is one of a sum or a product, and not what these come to."""
+    before = rest[: found.start]
+    return bool(_ADDED_NEXT.match(rest, found.end) or (_ADDED_BEFORE.search(before) and not _ONE_TIMES.search(before)))
 
 
 def _beside(rest: str, first: Found, fitting: list[Found], kind: str) -> Iterator[Found]:

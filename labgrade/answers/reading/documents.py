@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from labgrade.answers.reading.markup import plain_markup
 from labgrade.core.text import ZERO_WIDTH, without_colours, without_invisible
 
 if TYPE_CHECKING:
@@ -153,7 +154,8 @@ def _document(data: bytes, path: str) -> Document | Unreadable:
     text, encoding = decoded
     text = without_invisible(without_colours(text)).replace("\r\n", "\n").replace("\r", "\n")
     remarks = (f"'{path}' is not UTF-8: read as {encoding}",) if encoding else ()
-    return Document(path=path, text=text if path.lower().endswith(_AS_THEY_ARE) else visible(text), remarks=remarks)
+    text = text if path.lower().endswith(_AS_THEY_ARE) else plain_markup(visible(text))
+    return Document(path=path, text=text, remarks=remarks)
 
 
 def locate(submission: Submission, relative: str) -> str | Unreadable | None:

@@ -11,145 +11,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from labgrade.answers.reading.units import WORDS, Unit, label_unit, spelled, unit_at
 from labgrade.values import Number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-
-_LETTERS = {"k": 1, "m": 2, "g": 3, "t": 4, "p": 5}
-_WORDS = {
-    "thousand": 10**3,
-    "million": 10**6,
-    "billion": 10**9,
-    "trillion": 10**12,
-    "kilo": 10**3,
-    "mega": 10**6,
-    "giga": 10**9,
-    "tera": 10**12,
-    "kibi": 2**10,
-    "mebi": 2**20,
-    "gibi": 2**30,
-    "tebi": 2**40,
-    "千": 10**3,
-    "萬": 10**4,
-    "万": 10**4,
-    "百萬": 10**6,
-    "百万": 10**6,
-    "千萬": 10**7,
-    "千万": 10**7,
-    "億": 10**8,
-    "亿": 10**8,
-    "十億": 10**9,
-    "十亿": 10**9,
-}
-_NOUNS = {
-    "MACs": r"macs?|madds?|mult(?:i|iply|s)?[- ]?(?:adds?|accumulates?|accs?)(?:\ operations?)?",
-    "FLOPs": r"flops?",
-    "parameters": r"param(?:eter)?s?|weights?",
-    "": r"operations?|ops?|elements?|multiplications?|次|個|个",
-}
-_COUNTED = "|".join(_NOUNS.values())
-_UNIT = re.compile(
-    rf"""
-    (?: (?P<word>{"|".join(sorted(_WORDS, key=len, reverse=True))}) s? [-\ ]?
-      | (?P<letter>[kmgtp]) (?P<binary>i?) [\ ]?
-      | (?P<short_billion>B) [\ ]? (?={_COUNTED})
-    )?
-    (?: (?P<count>{_COUNTED})
-      | (?P<bits>bits?|位元(?!組)|比特)
-      | (?P<bytes>bytes?|b|(?<=[kmgti])bs|octets?|(?-i:(?<=[kMG])o|(?<=[KMG]i)o)|位元組|字節|字节)
-      | (?P<percent>%)
-    )?
-    (?![A-Za-z0-9])
-    """,
-    re.VERBOSE | re.IGNORECASE,
-)
-_KNOWN = {noun: written for noun, written in _NOUNS.items() if noun}
-_NAMED = re.compile(
-    rf"(?<![A-Za-z])[kmgt]?(?:{'|'.join(f'({written})' for written in _KNOWN.values())})(?![a-z])", re.IGNORECASE
-)
-_POWER = re.compile(
-    r"(?:[x\u00d7*]\s?)?10(?:\s?(?:\^|\*\*)\s?\{?(?P<caret>\d{1,2})\}?|(?P<raised>[⁰¹²³⁴⁵⁶⁷⁸⁹]{1,2}))|1e(?P<e>\d{1,2})"
-)
-_RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
-_UNIT_WORDS = re.compile(
-    r"(?:in|units?|單位|单位)\s*[:=]?\s+|\s*(?:per|/)\s*(?:image|inference|sample|batch)\s*$", re.IGNORECASE
-)
-_PER_SECOND = re.compile(r"\s?/\s?s(?:ec(?:ond)?)?\b|\s?per\ssec|ps\b")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Unit:
-    """A unit as it was written: how many base units it stands for, and of what (`count`, `bytes`, `percent`, ``).
-
-    `noun`: what is counted (`MACs`, `FLOPs`, `parameters`), or "" where it doesn't say.
-    """
-
-    text: str = ""
-    scale: Fraction = Fraction(1)
-    measures: str = ""
-    noun: str = ""
-    prefixed: bool = False
-
-
-def unit_at(text: str, position: int, *, attached: bool) -> Unit | None:
-    """The unit that starts at `position`, or None. `attached`: it stands directly behind the digits.
-
-    Decimal prefixes are powers of 1000 (k, K, M, G, T), binary ones of 1024 (Ki, Mi, Gi). A lower-case letter alone
-    (`6.62m`) is a prefix only where it is attached. Bits are eighths of a byte.
-    """
-    match = _UNIT.match(text, position)
-    if match is None or not match[0].strip():
-        return None
-    scale, prefixed, measured = _prefix(match), _has_prefix(match), _measured(match)
-    lonely = match["letter"] is not None and not measured and not match["binary"]
-    if lonely and match["letter"] in "mgtp" and not attached:
-        return None
-    if _PER_SECOND.match(text, match.end()):
-        measured = "rate"
-    if match["bits"]:
-        scale /= 8
-    noun = noun_in(match["count"] or "")
-    return Unit(text=match[0].rstrip(), scale=scale, measures=measured, noun=noun, prefixed=prefixed)
-
-
-def label_unit(label: str) -> Unit | None:
-    """The unit that a label names as a whole: the `G` of `Total MACs (G)`; None where the label is something else.
-
-    Also `in G`, `in billions`, `x 10^9`.
-    """
-    plain = _UNIT_WORDS.sub("", label.strip())
-    power = _POWER.fullmatch(plain)
-    if power is not None:
-        exponent = int((power["caret"] or power["raised"] or power["e"]).translate(_RAISED))
-        return Unit(text=plain, scale=Fraction(10) ** exponent, prefixed=True)
-    unit = unit_at(plain, 0, attached=False)
-    return unit if unit is not None and unit.text == plain else None
-
-
-def noun_in(words: str) -> str:
-    """What words count: `MACs` of `Total mult-adds`; "" where they say nothing of it."""
-    match = _NAMED.search(words)
-    return list(_KNOWN)[match.lastindex - 1] if match and match.lastindex else ""
-
-
-def _prefix(match: re.Match[str]) -> Fraction:
-    if match["word"]:
-        return Fraction(_WORDS[match["word"].lower()])
-    if match["letter"]:
-        return Fraction(1024 if match["binary"] else 1000) ** _LETTERS[match["letter"].lower()]
-    return Fraction(10**9 if match["short_billion"] else 1)
-
-
-def _has_prefix(match: re.Match[str]) -> bool:
-    return any(match[group] for group in ("word", "letter", "short_billion"))
-
-
-def _measured(match: re.Match[str]) -> str:
-    if match["bits"] or match["bytes"]:
-        return "bytes"
-    return "count" if match["count"] else "percent" if match["percent"] else ""
-
 
 LIMIT = 10**30
 _LONGEST = 80
@@ -163,6 +29,12 @@ _AS_ASCII = str.maketrans(
 )
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻", "0123456789+-")
 
+# A decimal comma has one reading only where a scale follows (`1,4984 Milliarden`, `26,5 MB`) and no group of three.
+_SCALED = (
+    r"[\x20\u00a0]?(?:[kKMGT]i?\x20?(?:MACs?|Macs?|FLOPs?|B(?:ytes?)?|bytes?|iB|o)(?![A-Za-z])|[kMGT](?![A-Za-z])|(?i:"
+    + "|".join(spelled(word) for word, scale in WORDS.items() if scale >= 1000)  # noqa: PLR2004 - a thousand
+    + "))"
+)
 _NUMBER = re.compile(
     r"""
     (?<![A-Za-z0-9])(?<![A-Za-z0-9]_)(?<!\d[.,:/^-])(?<![A-Za-z][.-])
@@ -172,14 +44,16 @@ _NUMBER = re.compile(
                     | (?:\\[,;]\s?\d{3}){1,10} | (?:\{,\}\d{3}){1,10} | (?:,\\!\d{3}){1,10}
                     | (?:\.\d{3}){2,10}(?!\.\d) ) (?!\d)
         | \d++ (?> (?:_\d++)* ) )
-      (?:\.\d++)?
+      (?:\.\d++ | (?P<comma>,(?=(?:\d{1,2}|\d{4,20})
+          (?: [\x20\u00a0]?(?:[\u00d7xX*\u00b7]|\\times|\\cdot)[\x20\u00a0]?1[0e] | {SCALED} )) \d++))?
     | \.\d++ )
     (?P<power> [eE][+-]?\d++
+      | [ \u00a0]? (?:[\u00d7xX*\u00b7]|\\times|\\cdot) [ \u00a0]? 1(?:\.0)?[eE]\+?(?P<times>\d++)
       | [ \u00a0]? (?:[\u00d7xX*\u00b7]|\\times|\\cdot) [ \u00a0]? 10 [ ]?
         (?: (?:\^|\*\*) [ ]? [{(]? (?P<caret>[+-]?\d++) [)}]? | (?P<raised>[⁺⁻]?[⁰¹²³⁴⁵⁶⁷⁸⁹]++)
           | <sup>[ ]?(?P<sup>[+-]?\d++)[ ]?</sup> )
     )?
-    """,
+    """.replace("{SCALED}", _SCALED),
     re.VERBOSE,
 )
 _GAP = re.compile(r"(?:[ \t\u00a0~*`$_]|\\[,;: ]){0,4}(?:\\(?:text|mathrm|textrm|rm)\s?\{\s?)?")
@@ -194,7 +68,7 @@ _BEFORE = re.compile(
 class Found:
     """A number in a text at [start, end), or why what stands there is not a value of the kind asked for.
 
-    `noun`: what its unit says that it counts, as in `Unit`.
+    `noun` and `measures`: what its unit says that it counts, as in `Unit`.
     """
 
     start: int
@@ -202,6 +76,7 @@ class Found:
     number: Number | None = None
     problem: str = ""
     noun: str = ""
+    measures: str = ""
 
 
 def as_ascii(text: str) -> str:
@@ -212,7 +87,8 @@ def as_ascii(text: str) -> str:
 def find_numbers(text: str, kind: str, *, unit: str = "") -> Iterator[Found]:
     """Every number in the text, in order. `unit` (`G`, `MB`) holds for those that have none of their own.
 
-    `kind` is `count`, `bytes` or `number`. A `number` is taken as printed, in whatever unit stands behind it.
+    `kind` is `count`, `bytes`, `number` or `any`. A `number` is taken as printed, in whatever unit stands behind it;
+    of `any` number the unit's scale is applied, whatever it measures.
     """
     plain = as_ascii(text)
     stated = label_unit(as_ascii(unit)) if unit else None
@@ -257,10 +133,13 @@ _KINDS = {
     "count": "a count (a whole number such as 1,498,376,192 or 1.498 G)",
     "bytes": "a number of bytes (such as 26,499,616, 26.5 MB or 25.27 MiB)",
     "number": "a number",
+    "any": "a number",
 }
 
 
 def _found(text: str, plain: str, match: re.Match[str], kind: str, stated: Unit | None) -> Found | None:
+    if (parted := _in_myriads(plain, match.start())) is not None:
+        return parted
     gap = _GAP.match(plain, match.end())
     start = gap.end() if gap else match.end()
     unit = unit_at(plain, start, attached=start == match.end())
@@ -281,7 +160,25 @@ def _found(text: str, plain: str, match: re.Match[str], kind: str, stated: Unit 
     number = _number(match, unit if kind != "number" else Unit(), written)
     if abs(number.value) > LIMIT:
         return Found(start=match.start(), end=end, problem=f"{_quoted(written)} is too large to be {_KINDS[kind]}")
-    return Found(start=match.start(), end=end, number=number, noun=unit.noun)
+    return Found(start=match.start(), end=end, number=number, noun=unit.noun, measures=unit.measures)
+
+
+# As East Asian texts print large numbers: 14億9837萬6192, 14억 9,837만 6,192.
+_MYRIADS = re.compile(
+    r"(?:(?P<oku>\d{1,5})\s?[億亿억]\s?)?(?:(?P<man>\d{1,4}|\d,\d{3})\s?[萬万만]\s?)?(?P<one>\d,\d{3}|\d{1,4})?(?![\d.,]\d|\d)"
+)
+
+
+def _in_myriads(plain: str, start: int) -> Found | None:
+    """A number of several parts, each with its own scale; None where there are no two of them."""
+    match = _MYRIADS.match(plain, start)
+    parts = {name: digits for name, digits in match.groupdict().items() if digits} if match else {}
+    if match is None or len(parts) < 2:  # noqa: PLR2004 - a single scale is a unit
+        return None
+    scales = {"oku": 10**8, "man": 10**4, "one": 1}
+    value = sum(int(digits.replace(",", "")) * scales[name] for name, digits in parts.items())
+    end = match.end()
+    return Found(start=start, end=end, number=Number(value=Fraction(value), text=match[0].strip()))
 
 
 def _is_short(match: re.Match[str]) -> bool:
@@ -290,7 +187,7 @@ def _is_short(match: re.Match[str]) -> bool:
 
 
 def _wrong_unit(unit: Unit, kind: str, written: str) -> str:
-    if kind == "number" or unit.measures in ("", kind):
+    if kind in ("number", "any") or unit.measures in ("", kind):
         return ""
     asked = "a count is asked for" if kind == "count" else "bytes are asked for"
     what = {"bytes": "in bytes or bits", "count": "a count", "percent": "a percentage", "rate": "a rate"}[unit.measures]
@@ -307,12 +204,26 @@ def _exponent(match: re.Match[str]) -> int:
     power = match["power"]
     if not power:
         return 0
-    digits = match["caret"] or match["sup"] or (match["raised"] or "").translate(_SUPERSCRIPTS) or power[1:]
+    digits = (
+        match["caret"]
+        or match["sup"]
+        or match["times"]
+        or (match["raised"] or "").translate(_SUPERSCRIPTS)
+        or power[1:]
+    )
     return int(digits) if len(digits.lstrip("+-0")) <= len(str(_LARGEST_EXPONENT)) else 10 * _LARGEST_EXPONENT
 
 
+_COMMA_LANGUAGES = ("tausend", "tsd", "mio", "millionen", "mrd", "milliard")  # where 1,498 is less than two
+_ONE_COMMA = re.compile(r"\d{1,3},\d{3}")
+
+
 def _number(match: re.Match[str], unit: Unit, written: str) -> Number:
-    digits = re.sub(r"[^\d.]", "", match["digits"])
+    digits = re.sub(
+        r"[^\d.]", "", match["digits"].replace(match["comma"] or ",", (match["comma"] or "").replace(",", "."))
+    )
+    if unit.text.lower().startswith(_COMMA_LANGUAGES) and _ONE_COMMA.fullmatch(match["digits"]):
+        digits = match["digits"].replace(",", ".")
     whole, point, places = (digits.replace(".", "") if digits.count(".") > 1 else digits).partition(".")
     exponent = _exponent(match)
     scale = unit.scale * Fraction(10) ** exponent

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 from labgrade.answers.reading.claims import REMARK, Claim, Wanted, claims, doubt_about, other_model, stands_out
 from labgrade.answers.reading.code import is_code, is_comment, starts_a_variable
 from labgrade.answers.reading.headers import unit_of_header
-from labgrade.answers.reading.numbers import as_ascii, explain_number, find_numbers, label_unit, noun_in
+from labgrade.answers.reading.numbers import as_ascii, explain_number, find_numbers
 from labgrade.answers.reading.plain_values import find_shape, read_shape
+from labgrade.answers.reading.units import label_unit, noun_in
 
 if TYPE_CHECKING:
     from labgrade.values import Value
@@ -39,6 +40,7 @@ _PAIRED = re.compile(
     r"\s*(?:/|&|and|和|與|与)\s*(?:total\s|the\s)?[A-Za-z][\w-]{1,20}\s*(?:\([^()\n]{0,20}\)\s*)?(?=[:=|])",
     re.IGNORECASE,
 )
+_COUNTS = re.compile(r"\d[\d.,]*\s?[kKMGT]?$")  # the words are the unit of this number, and head nothing
 _UNIT_OF = re.compile(r"[\s*_`$]*(?:are|is|were)?[\s*_`$]*")
 _IN_ALL = re.compile(
     r"\b(?:total|in all|altogether|overall|sum|needs?|requires?|takes?|costs?)\b|總|总|共|需要|合計|合计", re.IGNORECASE
@@ -150,6 +152,8 @@ def _behind(text: str, match: re.Match[str], before: str, rest: str, end: int, a
     asked = replace(asked, unit=stated or asked.unit)
     if position < len(plain):
         return _on_line(label, plain, position, asked, match.end(), paired=paired is not None)
+    if _COUNTS.search(before):
+        return []
     return _next_line(label, below, asked, line_end)
 
 

@@ -20,11 +20,21 @@ if TYPE_CHECKING:
 _MOST_LINES = 100_000
 _REMEMBERED, _REMEMBERED_TEXTS = 32, 4
 _PREFIX = (
-    r"(?:(?:hw|homework|lab|problem|prob|question|task|part|section|exercise|ex|q|p|ans(?:wers?)?(?:\ (?:to|for|of))?"
-    r"|solution(?:\ (?:to|for|of))?|作業|題目|題|第)[\ \t._#-]{0,3}){0,2}"
+    r"(?:(?:hw|homework|lab|problem|prob|question|task|part|section|exercise|ex|q|p"
+    r"|(?:my\ )?ans(?:wers?)?(?:\ (?:to|for|of))?|solution(?:\ (?:to|for|of))?|results?(?:\ (?:of|for))?"
+    r"|hausaufgabe|aufgabe|teilaufgabe|übung|teil|frage|abschnitt|kapitel|lösung(?:\ (?:zu|für))?"
+    r"|antwort(?:\ (?:zu|auf))?|zu|ejercicio|pregunta|tarea|parte|sección|apartado|respuesta|problema"
+    r"|exercício|questão|exercice|partie|devoir|réponse|作業|作业|題目|题目|題|题|第|課題|问题|問題"
+    r"|練習|练习|實驗|实验|解答|回答|答案|答|問|小題|과제|문제|답안?|실습|숙제|設問"
+    r")[\ \t.:\uff1a#_-]{0,3}){0,3}"
 )
 _JOINT = r"\\?[-.\u2010-\u2014\uff0d\uff0e_]"
 _NUMBERING = rf"\d{{1,2}}(?:{_JOINT}\d{{1,2}}){{0,5}}(?:[-.]\{{\d{{1,2}}(?:[,_\ ]{{1,2}}\d{{1,2}}){{0,5}}\}})?"
+# A task's number that is nothing else: behind a word of any language it makes a heading.
+_ALONE = r"(?=\d{1,2}-\d{1,2}-\d{1,2}[ \t*_]{0,3}(?:[:\uff1a)]|$))"
+_WITHIN = re.compile(
+    r"(?<![\w.\u2013-])\d{1,2}(?:-\d{1,2}){1,4}(?![\w-]|\.\d)|(?<![\w.-])\d{1,2}(?:\.\d{1,2}){2,4}(?![\w-]|\.\d)"
+)
 _STRUCTURE = re.compile(
     rf"""^[\ \t>]{{0,12}}+(?=\S)(?:
         (?P<fence>`{{3,}}|~{{3,}}) [^\n`]{{0,80}}$
@@ -34,7 +44,7 @@ _STRUCTURE = re.compile(
         (?P<tagged>[^\n]{{1,200}})
       | \\(?P<sub>(?:sub){{0,2}})section\*?\{{ (?P<latex>[^\n{{}}]{{1,200}}) \}}
       | (?P<bracket>[\[\u3010]) (?P<marked>{_PREFIX}{_NUMBERING}[^\n\]\u3011]{{0,40}}[\]\u3011][^\n]{{0,160}}) $
-      | (?P<plain>{_PREFIX}\d{{1,2}}{_JOINT}[^\n]{{0,160}}) $
+      | (?P<plain>(?:{_PREFIX}\d{{1,2}}{_JOINT}|[^\W\d_]{{1,20}}[\ \t]{{1,2}}{_ALONE})[^\n]{{0,160}}) $
       | [-*+] [\ \t]+ (?P<item>[*_]{{0,3}}{_PREFIX}{_NUMBERING}(?:[.:\uff1a\u3001)*_]|[\ \t]*$)[^\n]{{0,160}}) $
       | (?P<rule>={{3,}}|-{{3,}}) [\ \t]* $
     )""",
@@ -265,8 +275,12 @@ def _numbers(title: str) -> tuple[str, ...]:
     plain = _MARKUP.sub(" ", _TAG.sub(" ", as_ascii(title).replace("\\", "")))
     begin = _NOT_A_WORD.match(plain)
     match = _NUMBER.match(plain, begin.end() if begin else 0)
+    within = [_canonical(found) for found in _WITHIN.findall(plain)]
     if match is None:
-        return ()
+        return (max(within, key=lambda number: number.count("-")),) if within else ()
+    longer = [number for number in within if number.startswith(f"{_canonical(match['number'])}-")]
+    if longer and "{" not in match["number"]:
+        return tuple(longer[:1])
     stem, brace, last = match["number"].partition("{")
     if not brace:
         return _up_to(_canonical(stem), title)

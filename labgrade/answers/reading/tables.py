@@ -13,6 +13,7 @@ from labgrade.answers.reading.code import is_code
 from labgrade.answers.reading.headers import column_meant, could_head, is_about, names_rows, plain_word, unit_of_header
 from labgrade.answers.reading.listings import find_listings, find_printed
 from labgrade.answers.reading.phrases import PIPES, TOTAL, words_pattern
+from labgrade.answers.reading.trees import is_tensor, tree_below
 from labgrade.answers.reading.typed import WrongTypeError
 from labgrade.values import Table
 
@@ -209,17 +210,19 @@ def _read(
     """The rows below a header, and the number of the line behind them."""
     rows: list[Row] = []
     abridged, first = False, number - 1
+    tree = tree_below(lines[first])
     while number < len(lines):
         line = lines[number][:_LONGEST_LINE]
         if _LEFT_OUT.match(line):
             abridged = True
         elif _ends(line, header, begun=bool(rows or abridged)):
             break
-        elif line.strip() and not _RULE.match(line):
+        elif line.strip() and not _RULE.match(line) and not is_tensor(line):
             pieces = _pieces(line, header)
             if pieces is None:
                 break
             name = row_name(pieces[header.name_at])
+            name = tree.name(line, name, abridged=abridged) if tree is not None else name
             if not TOTAL.match(name):
                 try:
                     rows.append(row_of(name, _cells(pieces, header), dict(kind.columns), header.units))

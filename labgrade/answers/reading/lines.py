@@ -1,0 +1,184 @@
+"""The lines of a text as typed pieces: words, numbers and shapes, and what labels each number."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from labgrade.answers.reading.claims import doubt_about, is_term, stands_out
+from labgrade.answers.reading.code import is_code
+from labgrade.answers.reading.headers import unit_of_header
+from labgrade.answers.reading.numbers import as_ascii, find_numbers
+from labgrade.answers.reading.phrases import PIPES
+from labgrade.answers.reading.plain_values import find_shape
+from labgrade.answers.reading.vocabulary import concepts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from labgrade.answers.reading.documents import Document
+    from labgrade.answers.reading.numbers import Found
+    from labgrade.answers.reading.sections import Span
+    from labgrade.values import Number
+
+_MOST_LINES = 4_000
+_LONGEST_LINE = 600
+_MOST_PIECES = 60
+_LARGEST_SIZE = 100_000  # of a shape without brackets: 1 x 119445696 is a product
+_WORD = re.compile(r"/?[^\W\d_][\w./:#-]*[\w]|[^\W\d_]")
+_QUOTE = re.compile(r"[ \t]*>")
+_LEFT_OUT = re.compile(r"[\s|*`]*(?:\.\.\.|\u2026|\u22ee|\(omitted|\(\u7565)[^\n]{0,40}$")
+_RULE = re.compile(r"[\s|+:=\-_*`~\u2500-\u257f]+$")
+_CLAUSE_END = re.compile(r"[;|,\uff0c\u3002\uff1b\u3001]|[.!?](?=\s|$)")
+_CLAUSE_START = re.compile(r"[;|\u3002\uff1b]|[.!?](?=\s)|,(?=\s)")
+_NOUNS = {"MACs": "macs", "FLOPs": "flops", "parameters": "parameters"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Piece:
+    """A word, a number or a shape. `said` are the concepts that label a number, `measures` what its unit measures.
+
+    `doubt`: what makes one doubt that a number is claimed. `small`: it may stand there in passing.
+    """
+
+    value: str | Number | tuple[int, ...]
+    said: tuple[str, ...] = ()
+    measures: str = ""
+    doubt: str = ""
+    small: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """A line with its pieces in order. `dots`: it stands for what was left out."""
+
+    place: str
+    number: int
+    pieces: tuple[Piece, ...] = ()
+    code: bool = False
+    quoted: bool = False
+    dots: bool = False
+
+
+@dataclass(slots=True)
+class _Above:
+    """What stands above a line: the last line of words alone, and the header of the table that it is in."""
+
+    words: frozenset[str] = frozenset()
+    age: int = 0
+    header: tuple[str, ...] = ()
+
+
+def read_lines(document: Document, spans: tuple[Span, ...], about: str = "") -> tuple[Line, ...]:
+    """The lines that are not blank, at most 4,000 of them; `about`: the model in question."""
+    found: list[Line] = []
+    for span in spans:
+        number = document.line(span.start)
+        above = _Above()
+        for whole in document.text[span.start : span.end].split("\n"):
+            if len(found) == _MOST_LINES:
+                return tuple(found)
+            line = _line(whole[:_LONGEST_LINE], above, document.path, number, about)
+            if line is not None:
+                found.append(line)
+            number += 1
+    return tuple(found)
+
+
+def _line(whole: str, above: _Above, path: str, number: int, about: str) -> Line | None:
+    place = f"{path}:{number}"
+    if not whole.strip():
+        above.header = ()
+        return None
+    if _LEFT_OUT.match(whole):
+        return Line(place=place, number=number, dots=True)
+    if _RULE.match(whole):
+        return None
+    plain = as_ascii(whole).translate(PIPES)
+    pieces = sorted(_pieces(plain, above, about), key=lambda each: each[0])[:_MOST_PIECES]
+    values = any(not isinstance(piece.value, str) for _, piece in pieces)
+    if "|" in plain and not values:
+        above.header = tuple(plain.split("|"))
+    if not values:
+        above.words, above.age = concepts(plain), 0
+    else:
+        above.age += 1
+    return Line(
+        place=place,
+        number=number,
+        pieces=tuple(piece for _, piece in pieces),
+        code=is_code(whole),
+        quoted=bool(_QUOTE.match(whole)),
+    )
+
+
+def _pieces(plain: str, above: _Above, about: str) -> Iterator[tuple[int, Piece]]:
+    taken: list[tuple[int, int]] = []
+    position = 0
+    while (shape := find_shape(plain, position)) is not None:
+        position = shape[2]
+        bracketed = plain[shape[1]] in "[("
+        if bracketed or (len(shape[0]) > 1 and max(shape[0]) < _LARGEST_SIZE):
+            taken.append((shape[1], shape[2]))
+            yield shape[1], Piece(value=shape[0])
+    numbers = [each for each in _numbers(plain, above) if not _covered(taken, each.start)]
+    taken += [(each.start, each.end) for each in numbers]
+    claimed = [each for each in numbers if not is_term(plain, each)]
+    leads = bool(claimed and concepts(plain[: claimed[0].start]) - {"total"})
+    for place, found in enumerate(claimed):
+        start = claimed[place - 1].end if place else 0
+        end = claimed[place + 1].start if place + 1 < len(claimed) else len(plain)
+        yield found.start, _number(plain, found, (start, end), above, about, leads=leads)
+    for match in _WORD.finditer(plain):
+        if not _covered(taken, match.start()):
+            yield match.start(), Piece(value=match[0][:80])
+
+
+def _covered(taken: list[tuple[int, int]], position: int) -> bool:
+    return any(start <= position < end for start, end in taken)
+
+
+def _numbers(plain: str, above: _Above) -> Iterator[Found]:
+    """The numbers of a line; in a row of a table, with the unit that its column's header says."""
+    if not above.header or "|" not in plain:
+        yield from (each for each in find_numbers(plain, "any") if each.number is not None)
+        return
+    offset = 0
+    for place, cell in enumerate(plain.split("|")):
+        header = above.header[place] if place < len(above.header) else ""
+        for each in find_numbers(cell, "any", unit=unit_of_header(header.strip())):
+            if each.number is not None:
+                yield _moved(each, offset)
+        offset += len(cell) + 1
+
+
+def _moved(found: Found, offset: int) -> Found:
+    return replace(found, start=found.start + offset, end=found.end + offset)
+
+
+def _number(plain: str, found: Found, around: tuple[int, int], above: _Above, about: str, *, leads: bool) -> Piece:
+    """A number and what labels it: words before it, or behind it where the line begins with a number."""
+    before, after = plain[around[0] : found.start], plain[found.end : around[1]]
+    ahead = concepts(_CLAUSE_START.split(before)[-1] if "|" not in before else before)
+    behind = concepts(_CLAUSE_END.split(after)[0])
+    own = ahead if leads else behind | (ahead & {"total"})
+    if not own - {"total"}:
+        own |= behind if leads else (ahead if around[0] == 0 else frozenset())
+    if "|" in plain and above.header:
+        column = plain.count("|", 0, found.start)
+        own |= concepts(above.header[column]) if column < len(above.header) else frozenset()
+        own |= concepts(next((cell for cell in plain.split("|") if cell.strip()), ""))
+    if found.noun:
+        own = (own - frozenset(_NOUNS.values())) | {_NOUNS[found.noun]}
+    if found.measures == "bytes":
+        own |= {"memory"}
+    if not own - {"total", "memory"} and above.age <= 1 and "|" not in plain:
+        own |= above.words
+    return Piece(
+        value=found.number or "",
+        said=tuple(sorted(own)),
+        measures=found.measures,
+        doubt=doubt_about(plain[: around[0]][-200:], before, after, about),
+        small=not stands_out(plain, found),
+    )

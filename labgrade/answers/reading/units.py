@@ -1,0 +1,174 @@
+"""Units as people write them behind numbers: `GMac`, `MiB`, `Milliarden`, `億`, and what they measure."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from fractions import Fraction
+
+_LETTERS = {"k": 1, "m": 2, "g": 3, "t": 4, "p": 5}
+WORDS = {
+    "thousand": 10**3,
+    "million": 10**6,
+    "billion": 10**9,
+    "trillion": 10**12,
+    "kilo": 10**3,
+    "mega": 10**6,
+    "giga": 10**9,
+    "tera": 10**12,
+    "kibi": 2**10,
+    "mebi": 2**20,
+    "gibi": 2**30,
+    "tebi": 2**40,
+    "千": 10**3,
+    "萬": 10**4,
+    "万": 10**4,
+    "百萬": 10**6,
+    "百万": 10**6,
+    "千萬": 10**7,
+    "千万": 10**7,
+    "億": 10**8,
+    "亿": 10**8,
+    "十億": 10**9,
+    "十亿": 10**9,
+    "만": 10**4,
+    "백만": 10**6,
+    "천만": 10**7,
+    "억": 10**8,
+    "십억": 10**9,
+    "조": 10**12,
+    "tausend": 10**3,
+    "tsd.": 10**3,
+    "millionen": 10**6,
+    "millone": 10**6,
+    "millón": 10**6,
+    "milhõe": 10**6,
+    "mio.": 10**6,
+    "mio": 10**6,
+    "milliarden": 10**9,
+    "milliarde": 10**9,
+    "milliard": 10**9,
+    "miliardi": 10**9,
+    "mrd.": 10**9,
+    "mrd": 10**9,
+    "mil millone": 10**9,
+    "mil milhõe": 10**9,
+    "bilhõe": 10**9,
+    "billionen": 10**12,
+    "billone": 10**12,
+    "bn": 10**9,
+}
+_NOUNS = {
+    "MACs": r"macs?|madds?|mult(?:i|iply|s)?[- ]?(?:adds?|accumulates?|accs?)(?:\ operations?)?",
+    "FLOPs": r"flops?",
+    "parameters": r"param(?:eter)?s?|param[eè]tr[eio]s?|par[áâ]metros?|weights?|參數|参数|매개변수|파라미터",
+    "": r"operations?|ops?|elements?|multiplications?|次|個|个|回|개|회|번",
+}
+_COUNTED = "|".join(_NOUNS.values())
+
+
+def spelled(word: str) -> str:
+    """A word in a pattern: `BN` is batch norm, no billion."""
+    return "(?-i:bn)" if word == "bn" else re.escape(word)
+
+
+_UNIT = re.compile(
+    rf"""
+    (?: (?P<word>{"|".join(map(spelled, sorted(WORDS, key=len, reverse=True)))}) s? [-\ ]?
+      | (?P<letter>[kmgtp]) (?P<binary>i?) [\ ]?
+      | (?P<short_billion>B) [\ ]? (?={_COUNTED})
+    )?
+    (?: (?P<count>{_COUNTED})
+      | (?P<bits>bits?|位元(?!組)|比特)
+      | (?P<bytes>bytes?|b|(?<=[kmgti])bs|octets?|(?-i:(?<=[kMG])o|(?<=[KMG]i)o)|位元組|字節|字节|바이트|バイト)
+      | (?P<percent>%)
+    )?
+    (?![A-Za-z0-9])
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_KNOWN = {noun: written for noun, written in _NOUNS.items() if noun}
+_NAMED = re.compile(
+    rf"(?<![A-Za-z])[kmgt]?(?:{'|'.join(f'({written})' for written in _KNOWN.values())})(?![a-z])", re.IGNORECASE
+)
+_POWER = re.compile(
+    r"(?:[x\u00d7*]\s?)?10(?:\s?(?:\^|\*\*)\s?\{?(?P<caret>\d{1,2})\}?|(?P<raised>[⁰¹²³⁴⁵⁶⁷⁸⁹]{1,2}))|1e(?P<e>\d{1,2})"
+)
+_RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
+_UNITWORDS = re.compile(
+    r"(?:in|units?|單位|单位)\s*[:=]?\s+|\s*(?:per|/)\s*(?:image|inference|sample|batch)\s*$", re.IGNORECASE
+)
+_PER_SECOND = re.compile(r"\s?/\s?s(?:ec(?:ond)?)?\b|\s?per\ssec|ps\b")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unit:
+    """A unit as it was written: how many base units it stands for, and of what (`count`, `bytes`, `percent`, ``).
+
+    `noun`: what is counted (`MACs`, `FLOPs`, `parameters`), or "" where it doesn't say.
+    """
+
+    text: str = ""
+    scale: Fraction = Fraction(1)
+    measures: str = ""
+    noun: str = ""
+    prefixed: bool = False
+
+
+def unit_at(text: str, position: int, *, attached: bool) -> Unit | None:
+    """The unit that starts at `position`, or None. `attached`: it stands directly behind the digits.
+
+    Decimal prefixes are powers of 1000 (k, K, M, G, T), binary ones of 1024 (Ki, Mi, Gi). A lower-case letter alone
+    (`6.62m`) is a prefix only where it is attached. Bits are eighths of a byte.
+    """
+    match = _UNIT.match(text, position)
+    if match is None or not match[0].strip():
+        return None
+    scale, prefixed, measured = _prefix(match), _has_prefix(match), _measured(match)
+    lonely = match["letter"] is not None and not measured and not match["binary"]
+    if lonely and match["letter"] in "mgtp" and not attached:
+        return None
+    if _PER_SECOND.match(text, match.end()):
+        measured = "rate"
+    if match["bits"]:
+        scale /= 8
+    noun = noun_in(match["count"] or "")
+    return Unit(text=match[0].rstrip(), scale=scale, measures=measured, noun=noun, prefixed=prefixed)
+
+
+def label_unit(label: str) -> Unit | None:
+    """The unit that a label names as a whole: the `G` of `Total MACs (G)`; None where the label is something else.
+
+    Also `in G`, `in billions`, `x 10^9`.
+    """
+    plain = _UNITWORDS.sub("", label.strip())
+    power = _POWER.fullmatch(plain)
+    if power is not None:
+        exponent = int((power["caret"] or power["raised"] or power["e"]).translate(_RAISED))
+        return Unit(text=plain, scale=Fraction(10) ** exponent, prefixed=True)
+    unit = unit_at(plain, 0, attached=False)
+    return unit if unit is not None and unit.text == plain else None
+
+
+def noun_in(words: str) -> str:
+    """What words count: `MACs` of `Total mult-adds`; "" where they say nothing of it."""
+    match = _NAMED.search(words)
+    return list(_KNOWN)[match.lastindex - 1] if match and match.lastindex else ""
+
+
+def _prefix(match: re.Match[str]) -> Fraction:
+    if match["word"]:
+        return Fraction(WORDS[match["word"].lower()])
+    if match["letter"]:
+        return Fraction(1024 if match["binary"] else 1000) ** _LETTERS[match["letter"].lower()]
+    return Fraction(10**9 if match["short_billion"] else 1)
+
+
+def _has_prefix(match: re.Match[str]) -> bool:
+    return any(match[group] for group in ("word", "letter", "short_billion"))
+
+
+def _measured(match: re.Match[str]) -> str:
+    if match["bits"] or match["bytes"]:
+        return "bytes"
+    return "count" if match["count"] else "percent" if match["percent"] else ""

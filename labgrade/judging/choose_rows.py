@@ -1,0 +1,202 @@
+"""Which lines of a free text are the rows of a table: those that bear an expected name; no text is parsed here.
+
+What stands before the names of most such lines is learnt; a line of the same form that bears no expected name is a row
+that nobody expected. Time is linear in the length of the text.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+from labgrade.values import Number, Row, Table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from labgrade.answers.reading.lines import Line, Piece
+    from labgrade.core.task import TableType
+    from labgrade.values import Scalar
+
+_PREFIXES = ("model.", "module.", "net.", "self.", "nn.", "torch.nn.")
+_SLOTS = (0, -1, 1, -2, 2)
+_MOST_BELOW = 4  # lines between a name and its value
+_NUMBERS = frozenset({"count", "bytes", "number"})
+_Form: TypeAlias = "tuple[tuple[str, ...], int, int]"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowsFound:
+    """A table out of lines. `sure`: all of them have one form, and one value a column, so that nothing was chosen."""
+
+    table: Table
+    place: str
+    sure: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Record:
+    """A name with the values that stand with it. `form`: what stands before the name, and how many values of a kind."""
+
+    name: str
+    line: Line
+    values: tuple[Piece, ...]
+    form: _Form
+
+
+def rows_by_name(kind: TableType, expected: Table, lines: Sequence[Line]) -> RowsFound | None:
+    """The table of lines that bear expected names; None where fewer than half of the names are there."""
+    columns = {name: of for name, of in kind.columns.items() if of in _NUMBERS or of == "shape"}
+    if len(columns) != len(kind.columns) or sum(of in _NUMBERS for of in columns.values()) > 1:
+        return None
+    names = _names(expected)
+    records = list(_records(lines, names, columns))
+    if not records:
+        return None
+    usual = Counter(each.form for each in records).most_common(1)[0][0]
+    in_form = [each for each in records if each.form == usual]
+    seen = {each.name for each in in_form}
+    others = [each for each in records if each.form != usual and each.name not in seen]
+    used = [*in_form, *others]
+    required = [row.name for row in expected.rows if not row.optional]
+    dots = any(line.dots for line in lines)
+    if 2 * len({each.name for each in used}) < len(required) and not (dots and len(seen) > 1):
+        return None
+    slots = {column: _slot(column, of, used, expected) for column, of in columns.items()}
+    extra = list(_strangers(lines, names, usual, in_form)) if usual[0] or len(in_form) > 1 else []
+    ordered = sorted([*used, *extra], key=lambda each: each.line.number)
+    rows = tuple(_row(each, columns, slots) for each in ordered)
+    alone = all(len(_of_kind(each.values, of)) == 1 for each in used for of in columns.values())
+    return RowsFound(table=Table(rows=rows, abridged=dots), place=ordered[0].line.place, sure=alone and not others)
+
+
+def _names(expected: Table) -> Mapping[str, str]:
+    """Each name that an expected row goes by, in plain form."""
+    found: dict[str, str] = {}
+    for own in (True, False):
+        for row in expected.rows:
+            for name in (row.name,) if own else row.also_named:
+                found.setdefault(_plain(name), row.name)
+    return found
+
+
+def _plain(name: str) -> str:
+    plain = name.strip().lower()
+    for prefix in _PREFIXES:
+        plain = plain.removeprefix(prefix)
+    return plain
+
+
+def _of_kind(values: Sequence[Piece], kind: str) -> list[Scalar]:
+    if kind == "shape":
+        return [each.value for each in values if isinstance(each.value, tuple)]
+    return [
+        each.value
+        for each in values
+        if isinstance(each.value, Number) and (kind == "number" or each.measures in ("", kind))
+    ]
+
+
+def _form(line: Line, at: int) -> _Form:
+    before = tuple(piece.value.lower() for piece in line.pieces[:at] if isinstance(piece.value, str))
+    numbers = sum(isinstance(piece.value, Number) for piece in line.pieces)
+    return before, numbers, sum(isinstance(piece.value, tuple) for piece in line.pieces)
+
+
+def _records(lines: Sequence[Line], names: Mapping[str, str], columns: Mapping[str, str]) -> Iterator[_Record]:
+    waiting: list[tuple[int, str, Line]] = []
+    below = 0
+    for line in lines:
+        if line.code or line.quoted:
+            continue
+        at = [
+            (place, names[_plain(piece.value)])
+            for place, piece in enumerate(line.pieces)
+            if isinstance(piece.value, str) and _plain(piece.value) in names
+        ]
+        values = [piece for piece in line.pieces if not isinstance(piece.value, str)]
+        fit = [each for each in values if any(_of_kind([each], of) for of in columns.values())]
+        if at and fit:
+            yield from _on_line(line, at)
+            waiting = []
+        elif at:
+            waiting, below = [(place, name, line) for place, name in at], 0
+        elif waiting and fit:
+            yield from _below(line, waiting, fit)
+            below += 1
+            waiting = waiting if len(waiting) == 1 and below < _MOST_BELOW and len(columns) > 1 else []
+        elif waiting:
+            below += 1
+            waiting = waiting if below < _MOST_BELOW else []
+
+
+def _on_line(line: Line, at: Sequence[tuple[int, str]]) -> Iterator[_Record]:
+    """Of a line with one name all values; with several, those behind each name, or before it where a value leads."""
+    if len({name for _, name in at}) == 1:
+        values = tuple(piece for piece in line.pieces if not isinstance(piece.value, str))
+        yield _Record(name=at[0][1], line=line, values=values, form=_form(line, at[0][0]))
+        return
+    leads = next((place for place, piece in enumerate(line.pieces) if not isinstance(piece.value, str)), 0) < at[0][0]
+    places = [place for place, _ in at]
+    bounds = [-1, *places] if leads else [*places, len(line.pieces)]
+    for number, (_, name) in enumerate(at):
+        between = line.pieces[bounds[number] + 1 : bounds[number + 1]]
+        values = tuple(piece for piece in between if not isinstance(piece.value, str))
+        if values:
+            yield _Record(name=name, line=line, values=values, form=((), len(values), -1))
+
+
+def _below(line: Line, waiting: Sequence[tuple[int, str, Line]], values: Sequence[Piece]) -> Iterator[_Record]:
+    """The values below a name, or below a row of names as many as they are."""
+    if len(waiting) == 1:
+        place, name, above = waiting[0]
+        yield _Record(name=name, line=line, values=tuple(values), form=(_form(above, place)[0], len(values), -2))
+    elif len(waiting) == len(values):
+        for (_, name, _above), value in zip(waiting, values, strict=True):
+            yield _Record(name=name, line=line, values=(value,), form=((), 1, -3))
+
+
+def _slot(column: str, kind: str, records: Sequence[_Record], expected: Table) -> int:
+    """Which of several values on a line is the column's: the one that agrees with what is expected most often."""
+    right = {row.name: row.cells.get(column) for row in expected.rows}
+    hits: Counter[int] = Counter()
+    for each in records:
+        found = _of_kind(each.values, kind)
+        for slot in _SLOTS:
+            if -len(found) <= slot < len(found) and _same(found[slot], right.get(each.name)):
+                hits[slot] += 1
+    return max(_SLOTS, key=lambda slot: (hits[slot], -_SLOTS.index(slot)))
+
+
+def _same(one: Scalar, other: Scalar | None) -> bool:
+    if isinstance(one, Number) and isinstance(other, Number):
+        return abs(one.value - other.value) <= one.half_unit + other.half_unit
+    return one == other
+
+
+def _row(record: _Record, columns: Mapping[str, str], slots: Mapping[str, int]) -> Row:
+    cells: dict[str, Scalar | None] = {}
+    for column, kind in columns.items():
+        found = _of_kind(record.values, kind)
+        slot = slots[column]
+        cells[column] = found[slot] if -len(found) <= slot < len(found) else None
+    return Row(name=record.name, cells=cells)
+
+
+def _strangers(
+    lines: Sequence[Line], names: Mapping[str, str], usual: _Form, in_form: Sequence[_Record]
+) -> Iterator[_Record]:
+    """The lines of the usual form whose name nobody expected, where it is written as the expected ones are."""
+    dotted = all("." in each.name or any(map(str.isdigit, each.name)) for each in in_form)
+    for line in lines:
+        if line.code or line.quoted or usual[2] < 0:
+            continue
+        words = [(place, piece.value) for place, piece in enumerate(line.pieces) if isinstance(piece.value, str)]
+        if len(words) <= len(usual[0]) or any(_plain(word) in names for _, word in words):
+            continue
+        place, name = words[len(usual[0])]
+        like = ("." in name or any(map(str.isdigit, name))) if dotted else name[:1].isupper() and not name.isupper()
+        if like and _form(line, place) == usual:
+            values = tuple(piece for piece in line.pieces if not isinstance(piece.value, str))
+            yield _Record(name=name, line=line, values=values, form=usual)

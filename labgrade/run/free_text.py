@@ -1,0 +1,225 @@
+"""What a free text says where no value was read in it, or a wrong one: asked of the reader, chosen by what is right."""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from labgrade.answers.reader.asks import ask_lines, ask_value
+from labgrade.core.errors import NoSuchSlipError
+from labgrade.core.results import Answer, NoAnswer
+from labgrade.core.task import EntryForm, FileForm, TableType, TextForm
+from labgrade.judging.choose import NUMBERS, Choice, Wanted, choose_number
+from labgrade.judging.choose_rows import rows_by_name
+from labgrade.values import Number, Table
+from labgrade.verdict import Outcome, Suggestion, Verdict, without_value
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from fractions import Fraction
+
+    from labgrade.answers.reader.reader import Reader
+    from labgrade.answers.reading.lines import Line
+    from labgrade.core.results import Answered, Submission
+    from labgrade.core.task import AnswerSpec, Check, Source, Task
+    from labgrade.values import Value
+
+_BEYOND_DOUBT = ("total among parts", "labelled value")
+_TEXTS = (".txt", ".md", ".log")
+_HISTOGRAM = TableType(row="name", columns={"count": "count"})
+
+
+class FreeText:
+    """One answer of one submission in free text, and the check that is judged by it.
+
+    `about`: the model in question. `judged` is the verdict on a value, `expect` a source's value.
+    """
+
+    def __init__(
+        self,
+        reader: Reader,
+        task: Task,
+        submission: Submission,
+        about: str,
+        check: Check,
+        judged: Callable[[Value], Verdict],
+        expect: Callable[[Source], Value],
+    ) -> None:
+        self._reader, self._task, self._submission, self._about = reader, task, submission, about
+        self._check, self._judged, self._expect = check, judged, expect
+        self._wanted = task.answers[check.answer]
+
+    def verdict(self, answer: Answered, verdict: Verdict) -> Choice:
+        """The verdict, and where the answer stands; `verdict` itself where the text says nothing better."""
+        as_it_is = Choice(verdict=verdict, place=answer.origin)
+        if not answer.free or verdict.credit == 1 or self._check.expected is None:
+            return as_it_is
+        lines = self._lines()
+        if not any(line.pieces for line in lines):
+            return as_it_is
+        if isinstance(self._wanted.type, str) and self._wanted.type in NUMBERS:
+            return self._number(answer, as_it_is, lines)
+        if isinstance(self._wanted.type, TableType) or self._wanted.type == "histogram":
+            return self._rows(answer, as_it_is, lines)
+        return as_it_is
+
+    def _made(self, source: Source) -> Iterator[Value]:
+        """The value of a known mistake, if it can be made on this subject."""
+        with contextlib.suppress(NoSuchSlipError):
+            yield self._expect(source)
+
+    def _forms(self, wanted: AnswerSpec) -> list[TextForm]:
+        """The forms that look in a text; a text file without any words is one, too."""
+        texts = [form for form in wanted.forms if isinstance(form, FileForm) and form.pattern.endswith(_TEXTS)]
+        return [
+            *(form for form in wanted.forms if isinstance(form, TextForm)),
+            *(TextForm(file=form.pattern) for form in texts),
+        ]
+
+    def _lines(self) -> tuple[Line, ...]:
+        """The lines of every place in which the answer is looked for."""
+        asks = {repr(ask): ask for ask in (ask_lines(form, self._about) for form in self._forms(self._wanted))}
+        found: dict[tuple[str, int], Line] = {}
+        for ask in asks.values():
+            lines: tuple[Line, ...] = self._reader.ask(self._submission, ask)
+            found |= {(line.place, line.number): line for line in lines}
+        return tuple(found.values())
+
+    def _number(self, answer: Answered, as_it_is: Choice, lines: tuple[Line, ...]) -> Choice:
+        known = [value for each in self._check.misconceptions for value in self._made(each.source)]
+        sources = [self._check.expected, *(each.source for each in self._check.also_right)]
+        wanted = Wanted(
+            kind=str(self._wanted.type),
+            words=tuple(form.after for form in self._forms(self._wanted) if form.after),
+            right=tuple(self._expect(each) for each in sources if each is not None),
+            known=tuple(known),
+            judged=self._judged,
+            taken=self._taken(),
+        )
+        found = choose_number(wanted, lines)
+        if found is None or (self._check.bonus and found.verdict.outcome is Outcome.MANUAL):
+            return as_it_is
+        if isinstance(answer, NoAnswer):
+            return _merged(as_it_is, found)
+        # Words led to a wrong value: only a right one that is labelled as well is reason to ask a person.
+        suggested = found.verdict.suggestion
+        better = found.verdict.outcome is Outcome.CORRECT or (
+            suggested is not None and suggested.outcome is Outcome.CORRECT and suggested.kind in _BEYOND_DOUBT
+        )
+        if as_it_is.verdict.credit or not better:
+            return as_it_is
+        return _doubted(as_it_is, found)
+
+    def _rows(self, answer: Answered, as_it_is: Choice, lines: tuple[Line, ...]) -> Choice:
+        source = self._check.expected
+        expected = _table(self._expect(source)) if source is not None else None
+        kind = self._wanted.type if isinstance(self._wanted.type, TableType) else _HISTOGRAM
+        found = rows_by_name(kind, expected, lines) if expected is not None else None
+        if found is None:
+            return self._no_rows(answer, as_it_is, lines)
+        value: Value = found.table
+        if self._wanted.type == "histogram":
+            value = {row.name: count for row in found.table.rows if isinstance(count := row.cells["count"], Number)}
+        verdict = self._judged(value)
+        if verdict.credit <= as_it_is.verdict.credit and isinstance(answer, Answer):
+            return as_it_is
+        if found.sure and (verdict.credit == 1 or isinstance(answer, NoAnswer)):
+            note = f"the rows were found by their names, from {found.place} on"
+            return Choice(verdict=replace(verdict, notes=(*verdict.notes, note)), place=found.place)
+        if not verdict.credit:
+            return self._no_rows(answer, as_it_is, lines)
+        why = f"rows by their names, from {found.place} on: {verdict.reason or 'all are right'}"
+        suggestion = Suggestion(
+            outcome=verdict.outcome, credit=verdict.credit, why=why, place=found.place, kind="rows by their names"
+        )
+        waits = without_value(Outcome.MANUAL, "the table could not be read for certain", hint=_TABLE_HINT)
+        waits = replace(waits, suggestion=suggestion, rows=verdict.rows)
+        return _merged(as_it_is, Choice(verdict=waits, place=found.place))
+
+    def _no_rows(self, answer: Answered, as_it_is: Choice, lines: tuple[Line, ...]) -> Choice:
+        """MANUAL where two lines with values of the table's kinds are nobody's."""
+        if self._check.bonus or isinstance(answer, Answer) or as_it_is.verdict.outcome is Outcome.MANUAL:
+            return as_it_is
+        kind = self._wanted.type if isinstance(self._wanted.type, TableType) else _HISTOGRAM
+        shapes, taken = "shape" in kind.columns.values(), self._taken()
+        left = [line for line in lines if _holds(line, taken, shapes=shapes)]
+        if len(left) < 2:  # noqa: PLR2004 - two lines may be a table
+            return as_it_is
+        reason = f"no table could be read; values stand on {left[0].place} and {len(left) - 1:,} other lines"
+        waits = Choice(verdict=without_value(Outcome.MANUAL, reason, hint=_TABLE_HINT), place=left[0].place)
+        return _merged(as_it_is, waits)
+
+    def _taken(self) -> frozenset[Fraction]:
+        """The numbers that other answers of the task have read in the same text."""
+        return frozenset(
+            number
+            for name, other in self._task.answers.items()
+            if name != self._check.answer
+            for form in other.forms
+            if isinstance(form, EntryForm | FileForm | TextForm)
+            for number in _numbers(self._reader.ask(self._submission, ask_value(other.type, form, self._about)))
+        )
+
+
+_TABLE_HINT = "print one line a row: its name, then its values, under a header that names the columns"
+
+
+def _holds(line: Line, taken: frozenset[Fraction], *, shapes: bool) -> bool:
+    """Whether a line holds a value that no other answer took; with `shapes`, arrays that were printed hold some."""
+    if line.code or line.quoted:
+        return False
+    return any(
+        (shapes and isinstance(piece.value, tuple) and len(piece.value) > 1)
+        or (
+            isinstance(piece.value, Number)
+            and not piece.small
+            and not piece.measures
+            and piece.value.value not in taken
+        )
+        for piece in line.pieces
+    )
+
+
+def _numbers(answer: Answered | None) -> Iterator[Fraction]:
+    value = answer.value if isinstance(answer, Answer) else None
+    if isinstance(value, Number):
+        yield value.value
+    elif isinstance(value, Table):
+        yield from (cell.value for row in value.rows for cell in row.cells.values() if isinstance(cell, Number))
+
+
+def _table(value: Value) -> Table | None:
+    if isinstance(value, Table):
+        return value
+    if isinstance(value, dict):
+        from labgrade.values import Row
+
+        return Table(rows=tuple(Row(name=name, cells={"count": count}) for name, count in value.items()))
+    return None
+
+
+def _merged(as_it_is: Choice, found: Choice) -> Choice:
+    """What was found, with what had been said of where to look, if a person has to."""
+    before = as_it_is.verdict
+    if found.verdict.outcome is not Outcome.MANUAL:
+        return found
+    kept = replace(found.verdict, looked_for=before.looked_for, suggestions=before.suggestions)
+    if before.outcome is Outcome.MANUAL:
+        kept = replace(kept, reason=before.reason, hint=before.hint)
+    elif before.suggestions:
+        kept = replace(kept, hint="")
+    return Choice(verdict=kept, place=found.place or as_it_is.place)
+
+
+def _doubted(as_it_is: Choice, found: Choice) -> Choice:
+    """MANUAL where words led to a wrong value, and another that is right is labelled, too."""
+    suggestion = found.verdict.suggestion or Suggestion(
+        outcome=found.verdict.outcome,
+        credit=found.verdict.credit,
+        why=f"a right value stands on {found.place}",
+        place=found.place,
+        kind="another value",
+    )
+    waits = without_value(Outcome.MANUAL, f"{as_it_is.verdict.reason}; another value stands on {found.place}")
+    return Choice(verdict=replace(waits, suggestion=suggestion, facts=as_it_is.verdict.facts), place=as_it_is.place)
