@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING, TypeGuard
@@ -25,7 +26,8 @@ def equal(answer: Scalar | Mapping[str, Number], expected: Value, *, digits: int
     Works for counts, bytes, numbers, texts, shapes and histograms. A number that was printed rounded is right where
     the expected value rounds to it; with fewer significant digits than `digits` it gets half the credit, with a single
     one none, and one that was cut where it had to be rounded gets half. A histogram gets the share of its names that
-    are right; a name with the number 0 is the same as no name.
+    are right; a name with the number 0 is the same as no name. A text may list names with or without spaces, brackets
+    and quotes.
     """
     match answer, expected:
         case Number(), Number():
@@ -34,6 +36,8 @@ def equal(answer: Scalar | Mapping[str, Number], expected: Value, *, digits: int
             return _shape(answer, expected)
         case str(), str():
             return _text(answer, expected)
+    if isinstance(answer, str) and isinstance(expected, Number | tuple):
+        return incorrect(f"got {shown(answer)}, which is no {'number' if isinstance(expected, Number) else 'shape'}")
     if _is_histogram(answer) and _is_histogram(expected):
         return _histogram(answer, expected, digits)
     return incorrect(f"got {shown(answer)}, which cannot be compared with what is expected")
@@ -87,9 +91,17 @@ def _text(answer: str, expected: str) -> Verdict:
     got, wanted = " ".join(answer.split()), " ".join(expected.split())
     if got == wanted:
         return correct(**facts)
+    if _names(got) == _names(wanted):
+        return correct(**facts)
     if got.casefold() == wanted.casefold():
         return incorrect(f"got {shown(answer)}, which differs in upper and lower case only", **facts)
     return incorrect(f"got {shown(answer)}, which is not what is expected", **facts)
+
+
+def _names(text: str) -> list[str]:
+    """The names that a text lists, whatever joins, quotes or brackets them."""
+    pieces = re.split(r"[,;]", text.strip("[](){} "))
+    return [name for piece in pieces if (name := piece.strip(" '\"`"))]
 
 
 def _is_histogram(value: Value) -> TypeGuard[Mapping[str, Number]]:

@@ -24,6 +24,8 @@ def hint(execution: Execution | ProgramRun) -> str:
         return f"hand in '{found[1]}', too, and open it by a path relative to your program's folder"
     if "EOFError: EOF when reading a line" in execution.reason:
         return "nobody types while your work is graded: take what you need as a constant, not by input()"
+    if execution.status == "memory":
+        return "a loop that keeps what it makes and does not end takes all memory, too: look for one"
     return ""
 
 

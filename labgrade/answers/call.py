@@ -199,9 +199,12 @@ def _none(origin: str, execution: Execution, outcome: Outcome, reason: str, rema
 
 
 def _alone(plain: object, kind: AnswerType) -> tuple[object, tuple[str, ...]]:
-    """The only element of a list or an array where one scalar is asked for, with a note that it was one."""
+    """The only element of a list, an array or a mapping where one scalar is asked for, with a note that it was one."""
     if kind not in ("count", "bytes", "number", "text"):
         return plain, ()
+    if isinstance(plain, dict) and len(plain) == 1:
+        inner, _ = _alone(next(iter(plain.values())), kind)
+        return inner, (f"{what(plain)} was returned; the only value in it was read",)
     elements = cast("Any", plain).ravel().tolist() if is_array(plain) and cast("Any", plain).size == 1 else plain
     alone = isinstance(elements, list) and len(elements) == 1 and not isinstance(elements[0], list)
     if not alone or (is_array(plain) and not cast("Any", plain).ndim):

@@ -21,6 +21,7 @@ _CMAKE = re.compile(
 )
 _LINKER = re.compile(r"^(?:[^\n]{0,300}: )?(?P<said>undefined reference to [^\n]{1,300})", re.MULTILINE)
 _OF_TORCH = re.compile(r"\b(?:torch|c10|at|caffe2)::")
+_CONFIGURED = re.compile(r"^-- (?:Configuring done|Build files have been written)", re.MULTILINE)
 _OF_MAIN = re.compile(r"[`']main'")
 _CUDA = re.compile(r"cannot find -l(?:torch_cuda|c10_cuda|cuda|nvrtc)")
 _LIBRARY = re.compile(r"ld: (?P<said>cannot find [^\n]{1,200})")
@@ -71,7 +72,7 @@ def remedy(log: str) -> str:
         return "hand in the file that is included, and include it by a path within your folder: no other is there"
     if found := _LINKER.search(log):
         if _OF_TORCH.search(found["said"].partition("(")[0]):
-            return 'link LibTorch: target_link_libraries(... "${TORCH_LIBRARIES}"); or -ltorch -ltorch_cpu -lc10'
+            return _unlinked(log)
         if _OF_MAIN.search(found["said"]):
             return "no file that is built has a main(): name the one that has in add_executable(...)"
         return (
@@ -80,6 +81,18 @@ def remedy(log: str) -> str:
     if _CUDA.search(log):
         return "PyTorch is the CPU's here: link \"${TORCH_LIBRARIES}\", and no library of CUDA's by its name"
     return ""
+
+
+def _unlinked(log: str) -> str:
+    """What is missing where LibTorch is not linked: what finds it, or what links it, as far as the log tells."""
+    if not _CONFIGURED.search(log):
+        return "link LibTorch: -ltorch -ltorch_cpu -lc10, behind the files that use it"
+    if "Found Torch" not in log:
+        return (
+            "LibTorch is not looked for: find_package(Torch REQUIRED) has to stand before target_link_libraries(...), "
+            "or ${TORCH_LIBRARIES} is empty"
+        )
+    return 'link LibTorch behind find_package(Torch REQUIRED): target_link_libraries(... "${TORCH_LIBRARIES}")'
 
 
 def _compiled(found: re.Match[str], log: str) -> str:

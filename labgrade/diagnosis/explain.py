@@ -37,9 +37,9 @@ _MOST_LAYERS = 500  # with more, pairs take too long
 _SCALES: tuple[tuple[Fraction, str], ...] = (
     (Fraction(2), "twice {}"),
     (Fraction(1, 2), "half of {}"),
-    (Fraction(4), "four times {}, such as the bytes of so many float32"),
+    (Fraction(4), "four times {}"),
     (Fraction(1, 4), "a quarter of {}"),
-    (Fraction(8), "eight times {}, such as the bits of so many bytes"),
+    (Fraction(8), "eight times {}"),
     (Fraction(1, 8), "an eighth of {}"),
     (Fraction(1, 10**3), "{}, in thousands"),
     (Fraction(1, 10**6), "{}, in millions"),

@@ -236,7 +236,6 @@ def test_a_histogram_of_numbers_with_too_few_digits_agrees():
 @pytest.mark.parametrize(
     ("got", "shown"),
     [
-        ("57", "'57'"),
         ((57,), "57"),
         (None, "nothing"),
         ({"a": exact(57)}, "a dict"),
@@ -253,3 +252,14 @@ def test_another_kind_of_value_is_wrong(got, shown):
 def test_named_tensors_are_no_histogram():
     named = {"a": np.ones(2)}
     assert equal(named, named).credit == 0
+
+
+@pytest.mark.parametrize("listed", ["x, w, b", "x,w,b", "['x', 'w', 'b']", "(x; w; b)", "x , w,b,"])
+def test_names_in_a_text_are_the_same_whatever_joins_them(listed):
+    assert equal(listed, "x, w, b").outcome is Outcome.CORRECT
+    assert equal(listed, "x, b, w").outcome is Outcome.INCORRECT
+
+
+def test_a_text_in_place_of_a_number_or_a_shape_is_quoted():
+    assert equal("few", exact(57)).reason == "got 'few', which is no number"
+    assert equal("few", (1, 2)).reason == "got 'few', which is no shape"

@@ -56,7 +56,10 @@ def test_what_to_do():
     outside = "a.cpp:1:10: fatal error: /home/me/x.h: No such file or directory"
     assert remedy(outside).startswith("hand in the file that is included")
     unlinked = "undefined reference to `torch::jit::load(...)'"
-    assert "target_link_libraries" in remedy(unlinked)
+    assert remedy(unlinked).startswith("link LibTorch: -ltorch")
+    configured = "-- Configuring done (1.2s)\n-- Build files have been written to: /x\n" + unlinked
+    assert remedy(configured).startswith("LibTorch is not looked for: find_package(Torch REQUIRED)")
+    assert "target_link_libraries(... " in remedy("-- Found Torch: /x/libtorch.so\n" + configured)
     own = "g++ -I/venv/torch/include\n/usr/bin/ld: a.o: undefined reference to `count(torch::jit::Module&)'\n"
     assert remedy(own).startswith("it is declared and used, but no file that is built defines it")
     assert remedy("crt1.o: undefined reference to `main'").startswith("no file that is built has a main()")

@@ -55,7 +55,7 @@ def googlenet():
         (SMALL.total - 110_010, "the expected value without its Conv2d layers"),
         (2 * SMALL.total, "twice the expected value"),
         (Fraction(SMALL.total, 2), "half of the expected value"),
-        (8 * SMALL.total, "eight times the expected value, such as the bits of so many bytes"),
+        (8 * SMALL.total, "eight times the expected value"),
         (Fraction(SMALL.total, 1024), "the expected value, in units of 2^10"),
         (Fraction(SMALL.total - 10_007, 1000), "the expected value without layer second, in thousands"),
         (2 * (SMALL.total - 10_007), "twice the expected value without layer second"),

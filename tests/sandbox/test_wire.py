@@ -4,7 +4,7 @@ import json
 import struct
 from collections import deque
 from decimal import Decimal
-from enum import IntEnum
+from enum import Enum, IntEnum
 from fractions import Fraction
 
 import numpy as np
@@ -92,7 +92,8 @@ class Nameless(type):
     [
         (10**400, "an integer of about 401 digits; 400 are the most"),
         (-(10**400), "an integer of about 401 digits; 400 are the most"),
-        ({1: 2}, "a dict with a key of type int; keys must be text (str)"),
+        ({None: 2}, "a dict with a key of type NoneType; keys must be text (str)"),
+        ({(1, 2): 2}, "a dict with a key of type tuple; keys must be text (str)"),
         ([0, {"a b": {1, 2}}], "a set, which has no order; return a list, or its length (at [1]['a b'])"),
         (b"x", "a bytes, which is not plain data; return numbers, text, lists, dicts or tensors"),
         (1j, "a complex, which is not plain data; return numbers, text, lists, dicts or tensors"),
@@ -127,9 +128,14 @@ def test_numbers_with_a_type_of_their_own_cross_as_plain_ones():
     assert [type(value) for value in crossed(values[:4])] == [int, float, int, int]
 
 
-def test_an_enumeration_is_refused_with_what_to_return():
-    with pytest.raises(RefusedError, match=r"Size, which is not plain data; return int\(...\) of it"):
-        pack(IntEnum("Size", {"SMALL": 3}).SMALL, convert)
+def test_a_member_of_an_enumeration_is_its_value():
+    assert crossed(IntEnum("Size", {"SMALL": 3}).SMALL) == 3
+    assert crossed([Enum("Kind", {"CONV": "Conv2d"}).CONV]) == ["Conv2d"]
+
+
+def test_keys_are_text_also_where_they_were_numbers_members_or_classes():
+    kind = Enum("Kind", {"CONV": "Conv2d"})
+    assert crossed({0: 1, np.int64(1): 2, kind.CONV: 3, dict: 4}) == {"0": 1, "1": 2, "Conv2d": 3, "dict": 4}
 
 
 def test_what_is_lazy_is_listed():

@@ -19,8 +19,12 @@ _CLASS = re.compile(
 _MARKUP = "*_` \t\n\u00a0\u3000"
 
 
-def row_of(name: str, cells: dict[str, str], kinds: dict[str, str], units: dict[str, str]) -> Row:
+def row_of(
+    name: str, cells: dict[str, str], kinds: dict[str, str], units: dict[str, str], *, as_text: bool = False
+) -> Row:
     """A row from its cells as they were printed. `units`: what the header says of a column (`M`, `MB`).
+
+    `as_text`: a cell that is no value of its column stays there as text, and is wrong by itself alone.
 
     Raises:
         WrongTypeError: a cell is no value of its column; names row and column.
@@ -30,6 +34,9 @@ def row_of(name: str, cells: dict[str, str], kinds: dict[str, str], units: dict[
         try:
             typed[column] = cell_value(cells.get(column, ""), kind, units.get(column, ""))
         except WrongTypeError as error:
+            if as_text:
+                typed[column] = cut(cells[column])
+                continue
             message = f"row '{cut(name)}', column '{column}': {error}"
             raise WrongTypeError(message) from None
     return Row(name=name, cells=typed)

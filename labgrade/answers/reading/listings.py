@@ -258,6 +258,9 @@ def _take(record: _Record, line: str, kind: TableType) -> None:
         record.names.append(line.strip())
     elif record.heading == "attribute":
         _cell(record.cells, pair[1], pair[2], kind)
+    elif record.heading == "input" and pair[1].strip().lower() in _AXES:
+        if record.cells.get(pair[1].strip().lower()) is None:  # the node's first tensor, not a weight behind it
+            _cell(record.cells, pair[1], pair[2], kind)
     elif record.heading == "input" and not record.shaped and pair[1].strip().lower() in ("shape", "dims"):
         record.shaped = True
         shape = find_shape(line)

@@ -33,6 +33,14 @@ def cut(text: str) -> str:
     return f"{line[:59]}…" if len(line) > 60 else line  # noqa: PLR2004 - as long as a message can bear
 
 
+def named(plain: object) -> list[tuple[str, object]]:
+    """What a mapping, or a list of pairs, holds by name; nothing of anything else."""
+    pairs: list[Any] = list(plain.items()) if isinstance(plain, dict) else []
+    pairs = list(plain) if isinstance(plain, list | tuple) else pairs
+    whole = all(isinstance(pair, list | tuple) and len(pair) == 2 and isinstance(pair[0], str) for pair in pairs)  # noqa: PLR2004
+    return [(name, part) for name, part in pairs] if whole else []
+
+
 def is_array(plain: object) -> bool:
     """Whether it is a numpy array; numpy is not imported for the question."""
     numpy = sys.modules.get("numpy")
@@ -58,6 +66,7 @@ _BRACKETED = (
 _SHAPE = re.compile(rf"{_BRACKETED}|(?<![\w.,-])(?P<bare>{_DIMENSION}(?:{_TIMES}{_DIMENSION}){{1,15}})(?![\w,]|\.\d)")
 _LISTED = re.compile(rf"\s*{_DIMENSION}(?:{_COMMA}{_DIMENSION}){{0,15}}\s*,?\s*")
 _PIECE = re.compile(_DIMENSION)
+_SPACED = re.compile(rf"[\[(]?\s{{0,3}}{_DIMENSION}(?:[ \t;|]{{1,6}}{_DIMENSION}){{1,15}}\s{{0,3}}[\])]?")
 _WRAPPING = re.compile(r"(?:torch\.)?Size|tuple|list|shape", re.IGNORECASE)
 UNKNOWN = -1
 
@@ -68,6 +77,8 @@ def read_shape(text: str) -> tuple[int, ...] | None:
     if _LISTED.fullmatch(plain):
         return _dimensions(plain)
     inner = _WRAPPING.sub("", plain).strip()
+    if _SPACED.fullmatch(inner):  # as numpy prints it, and as a CSV without quotes holds it
+        return _dimensions(inner)
     while inner.startswith(("([", "((", "[[", "[(")) and inner.endswith((")", "]")):
         inner = inner[1:-1].strip()
     match = _SHAPE.fullmatch(inner)

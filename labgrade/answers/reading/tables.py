@@ -225,16 +225,31 @@ def _read(
             name = tree.name(line, name, abridged=abridged) if tree is not None else name
             if not TOTAL.match(name):
                 try:
-                    rows.append(row_of(name, _cells(pieces, header), dict(kind.columns), header.units))
+                    row = _row(name, _cells(pieces, header), kind, header, begun=bool(rows))
                 except WrongTypeError as error:
-                    if header.delimited or not rows:
-                        return TableProblem(position=starts[number], reason=str(error)), number + 1
+                    return TableProblem(position=starts[number], reason=str(error)), number + 1
+                if row is None:
                     break
+                rows.append(row)
         number += 1
     if not rows:
         return None, max(number, first + 1)
     table = Table(rows=tuple(rows), abridged=abridged)
     return TableFound(table=table, position=starts[first], about=header.about), number
+
+
+def _row(name: str, cells: dict[str, str], kind: TableType, header: _Header, *, begun: bool) -> Row | None:
+    """A row; None where the table has ended. A cell that can't be read is text in a table that signs delimit.
+
+    Raises:
+        WrongTypeError: a cell of the first row can't be read.
+    """
+    try:
+        return row_of(name, cells, dict(kind.columns), header.units)
+    except WrongTypeError:
+        if not begun:
+            raise
+        return row_of(name, cells, dict(kind.columns), header.units, as_text=True) if header.delimited else None
 
 
 def _ends(line: str, header: _Header, *, begun: bool) -> bool:

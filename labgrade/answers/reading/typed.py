@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from labgrade.answers.reading.headers import column_meant, names_rows, told_apart
 from labgrade.answers.reading.numbers import LIMIT, explain_number
-from labgrade.answers.reading.plain_values import cut, is_array, read_shape, what, without_numpy
+from labgrade.answers.reading.plain_values import cut, is_array, named, read_shape, what, without_numpy
 from labgrade.core.errors import FaultError
 from labgrade.core.task import TableOfType, TableType
 from labgrade.core.text import excerpt
@@ -24,6 +24,8 @@ _MOST_ROWS = _LONGEST_TEXT = 100_000
 _MOST_DIMENSIONS = 64
 _MOST_NUMBERS = 1 << 24
 _LONGEST_NUMBER = 1_000  # characters: what is longer is no number that anybody wrote
+_UNREADABLE = 0.5  # of the rows: with more, the table is of another kind
+_NUMBERS = ("count", "bytes", "number")
 _ASKED = {
     "count": "a count",
     "bytes": "a number of bytes",
@@ -60,10 +62,10 @@ def as_value(plain: object, kind: AnswerType, *, trusted: bool = False) -> Value
     return as_scalar(plain, kind)
 
 
-def as_scalar(plain: object, kind: str) -> Scalar:
+def as_scalar(plain: Any, kind: str) -> Scalar:
     """As `as_value`, for the types that fit in a cell of a table: count, bytes, number, text, shape."""
-    plain = without_numpy(plain)
-    if kind in ("count", "bytes", "number"):
+    plain = without_numpy(plain.reshape(()) if is_array(plain) and plain.size == 1 and kind in _NUMBERS else plain)
+    if kind in _NUMBERS:
         return _number(plain, kind)
     if kind == "text":
         return _text(plain)
@@ -105,6 +107,8 @@ def _magnitude(plain: float | Fraction) -> str:
 def _text(plain: object) -> str:
     if isinstance(plain, Number):
         return str(plain)
+    if isinstance(plain, list | tuple) and all(isinstance(each, str | int) for each in plain):
+        return ", ".join(map(_text, plain))
     if isinstance(plain, bool) or not isinstance(plain, str | int | float):
         raise _wrong(plain, "text")
     if isinstance(plain, int) and abs(plain) > LIMIT:
@@ -229,37 +233,51 @@ def _table(plain: object, kind: TableType, *, trusted: bool) -> Table:
         message = f"a table of {len(plain):,} rows is too long; {_MOST_ROWS:,} are read"
         raise WrongTypeError(message)
     if isinstance(plain, Mapping):
-        return Table(rows=tuple(_row(str(name), cells, kind, trusted=trusted) for name, cells in plain.items()))
-    return Table(rows=tuple(_listed_row(place, row, kind, trusted=trusted) for place, row in enumerate(plain, 1)))
+        named = [(str(name), cells) for name, cells in plain.items()]
+    else:
+        named = [_listed_row(place, row, kind) for place, row in enumerate(plain, 1)]
+    read = [_row(name, cells, kind) for name, cells in named]
+    problems = [problem for _, problem in read if problem]
+    if problems and (trusted or len(problems) > len(read) * _UNREADABLE):
+        raise WrongTypeError(problems[0])
+    if trusted:
+        return Table(rows=tuple(_annotated(row, cells, kind) for (row, _), (_, cells) in zip(read, named, strict=True)))
+    return Table(rows=tuple(row for row, _ in read))
 
 
-def _listed_row(place: int, row: object, kind: TableType, *, trusted: bool) -> Row:
-    """A row of a list: a mapping that names itself, or a list that begins with its name."""
+def _listed_row(place: int, row: object, kind: TableType) -> tuple[str, object]:
+    """The name and the cells of a row of a list: a mapping that names itself, or a list that begins with its name."""
     if isinstance(row, list | tuple) and row and isinstance(row[0], str):
-        return _row(row[0], list(row[1:]), kind, trusted=trusted)
+        return row[0], list(row[1:])
     if isinstance(row, Mapping):
         keys = [kind.row] if kind.row in row else [key for key in row if names_rows(str(key), kind.row)]
         if keys:
-            return _row(_text(row[keys[0]]), row, kind, trusted=trusted)
+            return _text(row[keys[0]]), row
     message = f"row {place} has no '{kind.row}': a table is {_example(kind)}"
     raise WrongTypeError(message)
 
 
-def _row(name: str, cells: object, kind: TableType, *, trusted: bool) -> Row:
-    given = _cells(name, cells, kind)
+def _row(name: str, cells: object, kind: TableType) -> tuple[Row, str]:
+    """A row, and what is wrong with the first cell that can't be read, which then stands there as text."""
     typed: dict[str, Scalar | None] = {}
+    problem = ""
+    try:
+        given = _cells(name, cells, kind)
+    except WrongTypeError as error:
+        return Row(name=name, cells=dict.fromkeys(kind.columns, what(cells))), str(error)
     for column, cell_kind in kind.columns.items():
         try:
             typed[column] = None if given.get(column) is None else as_scalar(given[column], cell_kind)
         except WrongTypeError as error:
-            message = f"row '{cut(name)}', column '{column}': {error}"
-            raise WrongTypeError(message) from None
-    row = Row(name=name, cells=typed)
-    return _annotated(row, cells, kind) if trusted and isinstance(cells, Mapping) else row
+            problem = problem or f"row '{cut(name)}', column '{column}': {error}"
+            typed[column] = what(given[column])
+    return Row(name=name, cells=typed), problem
 
 
-def _annotated(row: Row, cells: Mapping[Any, Any], kind: TableType) -> Row:
+def _annotated(row: Row, cells: object, kind: TableType) -> Row:
     """An expected row with what it says of itself beside its cells."""
+    if not isinstance(cells, Mapping):
+        return row
     also_right = {
         column: tuple(as_scalar(other, kind.columns[column]) for other in others)
         for column, others in cells.get("also_right", {}).items()
@@ -308,6 +326,10 @@ def _cells_by_name(name: str, cells: Mapping[Any, object], kind: TableType) -> d
         meant = column_meant(str(key), columns)
         if meant is not None and (meant not in found or key == meant):
             found[meant] = cell
+    parts = [part for key, cell in cells.items() if column_meant(str(key), columns) is None for part in named(cell)]
+    for key, cell in parts:
+        if (meant := column_meant(key, columns)) is not None:
+            found.setdefault(meant, cell)
     missing = [column for column in columns if column not in found]
     if missing and not kind.sparse:
         has = ", ".join(f"'{cut(str(key))}'" for key in list(cells)[:8]) or "nothing"

@@ -1,6 +1,6 @@
 """What of torch, numpy and the standard library counts as plain data: known by identity, never by `isinstance`.
 
-Of a student's own types only those count whose parts have names: named tuples and dataclasses.
+Of a student's own types only those count whose parts have names: named tuples, dataclasses and enumerations.
 """
 
 from __future__ import annotations
@@ -78,14 +78,17 @@ def _from_numbers(item: Any) -> object:
 
 
 def _from_named_parts(item: Any) -> object:
-    """A named tuple or a dataclass as a dict."""
+    """A named tuple or a dataclass as a dict, a member of an enumeration as its value."""
     kind = type(item)
     own = vars(kind)
     fields = own.get("_fields")
     if kind.__bases__ == (tuple,) and type(fields) is tuple:
         return dict(zip(fields, tuple.__iter__(item), strict=False))
     fields = own.get("__dataclass_fields__")
-    return {name: getattr(item, name) for name in fields} if type(fields) is dict else None
+    if type(fields) is dict:
+        return {name: getattr(item, name) for name in fields}
+    enum = sys.modules.get("enum")
+    return item.value if enum is not None and enum.Enum in kind.__mro__ else None
 
 
 def _from_numpy(item: Any) -> object:

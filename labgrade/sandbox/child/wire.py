@@ -27,6 +27,7 @@ FRAME_BYTES = 256 << 20
 HEADER_BYTES = 8 << 20
 DEPTH = 64
 INT_DIGITS = 400
+_LARGEST_KEY = 10**18
 DTYPES = frozenset({"|b1", "|i1", "|u1", "<i2", "<u2", "<i4", "<u4", "<i8", "<u8", "<f2", "<f4", "<f8"})
 _PREFIX = struct.Struct("<QI")
 _INT_BITS = int(INT_DIGITS / math.log10(2))
@@ -128,10 +129,7 @@ class _Packer:
     def add_dict(self, items: dict[object, object], depth: int) -> None:
         self.put('{"map":{')
         for index, (name, item) in enumerate(items.items()):
-            key = self.convert(name) if type(name) is type else name  # a class stands for its name
-            if type(key) is not str:
-                problem = f"a dict with a key of type {type_name(key)}; keys must be text (str)"
-                raise RefusedError(problem)
+            key = self.key(name)
             self.put("," if index else "")
             self.put(_quote(key[: self.header_left + 1]) + ":")
             try:
@@ -139,6 +137,19 @@ class _Packer:
             except RefusedError as error:
                 raise _inside(error, f"[{key[:40]!r}]") from None
         self.put("}}")
+
+    def key(self, name: object) -> str:
+        """A dict's key as text: a class stands for its name, an enumeration's member for its value."""
+        try:
+            key = name if type(name) in (str, int) else self.convert(name)
+        except RefusedError:
+            key = name
+        if type(key) is int and abs(key) < _LARGEST_KEY:
+            return str(key)
+        if type(key) is not str:
+            problem = f"a dict with a key of type {type_name(key)}; keys must be text (str)"
+            raise RefusedError(problem)
+        return key
 
     def add_array(self, array: RawArray) -> None:
         self.frame_left -= len(array.data)

@@ -156,12 +156,15 @@ def test_double_names_and_order_are_kept():
     assert [name for name, _ in rows("layer,macs\nb,1\na,2\nb,3\n", MACS)] == ["b", "a", "b"]
 
 
-def test_a_wrong_cell_is_named_with_row_and_column():
-    (problem,) = found("layer,macs\nconv1,9408\nfc,few\n", MACS)
+def test_a_first_cell_that_is_wrong_is_named_with_row_and_column_and_a_later_one_spoils_no_other():
+    (problem,) = found("layer,macs\nconv1,few\nfc,9408\n", MACS)
     assert problem == TableProblem(
-        position=22,
-        reason="row 'fc', column 'macs': 'few' is not a count (a whole number such as 1,498,376,192 or 1.498 G)",
+        position=11,
+        reason="row 'conv1', column 'macs': 'few' is not a count (a whole number such as 1,498,376,192 or 1.498 G)",
     )
+    (one,) = found("layer,macs\nconv1,9408\nfc,few\nhead,5\n", MACS)
+    assert [row.cells["macs"] for row in one.table.rows][1] == "few"
+    assert [row.name for row in one.table.rows] == ["conv1", "fc", "head"]
 
 
 def test_a_missing_column_is_named():

@@ -278,3 +278,41 @@ def test_a_row_of_a_sparse_table_leaves_out_what_it_has_nothing_for():
     assert [set(each) for each in cells] == [{"group", "pads"}, {"max"}]
     assert cells[0]["pads"] == (1, 1)
     assert "has no column 'group'" in refusal([{"node": "b", "max": 6.0}], TableType(row="node", columns=kind.columns))
+
+
+NODES = TableType(row="node", columns={"group": "number", "strides": "shape", "channel": "count"}, sparse=True)
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"node": "c", "group": 2, "strides": [2, 2], "channel": 3},
+        {"node": "c", "attributes": {"group": 2, "strides": "2 2"}, "input": {"channel": 3}},
+        {"node": "c", "attributes": [("group", 2), ("strides", (2, 2))], "channel": "3"},
+        {"node": "c", "attrs": {"group": np.array([2]), "strides": np.array([2, 2]), "channel": 3.0}},
+    ],
+)
+def test_cells_may_lie_in_a_part_with_a_name_of_its_own(row):
+    cells = as_value([row], NODES).rows[0].cells
+    assert (cells["group"].value, cells["strides"], cells["channel"].value) == (2, (2, 2), 3)
+
+
+def test_one_cell_that_cannot_be_read_spoils_no_other():
+    table = as_value({"a": 1, "b": None, "c": "five", "d": [1, 2, 3], "e": 5, "f": 6, "g": 7}, MACS)
+    assert [row.name for row in table.rows if isinstance(row.cells["macs"], str)] == ["c", "d"]
+    assert "row 'a', column 'macs'" in refusal({"a": "x", "b": "y", "c": 3}, MACS)
+
+
+@pytest.mark.parametrize("listed", ["3 3", "[3 3]", "3x3", "(3, 3)", "[3, 3]", "3; 3", "torch.Size([3, 3])", "3,3"])
+def test_a_shape_as_people_and_libraries_print_it(listed):
+    assert as_value(listed, "shape") == (3, 3)
+
+
+@pytest.mark.parametrize("one", [5, np.int32(5), np.array([5]), np.array([[5.0]]), "5"])
+def test_one_number_in_an_array_is_that_number(one):
+    assert as_value({"a": one}, MACS).rows[0].cells["macs"].value == 5
+
+
+def test_a_list_of_names_is_a_text():
+    assert as_value(["x", "conv.weight"], "text") == "x, conv.weight"
+    assert "but text is asked for" in refusal([["x"], {}], "text")
