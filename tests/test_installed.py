@@ -72,6 +72,50 @@ def run(installed, where, program, *arguments, code=0):
     return done
 
 
+def without_labgrade(base):
+    """The Python of an environment with our other packages alone."""
+    venv.create(base / "env", symlinks=os.name != "nt")
+    python = base / "env" / ("Scripts" if os.name == "nt" else "bin") / "python"
+    where = [str(python), "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"]
+    site = Path(subprocess.run(where, capture_output=True, text=True, check=True).stdout.strip())
+    ours = [path for path in sys.path if path.endswith(("site-packages", "dist-packages"))]
+    (site / "ours.pth").write_text("\n".join(dict.fromkeys([sysconfig.get_path("purelib"), *ours])), encoding="utf-8")
+    return python
+
+
+def test_every_command_of_a_kits_start_runs_where_labgrade_is_not(installed, course, tmp_path):
+    """With the wheel that an installed labgrade packs of itself."""
+    run(installed, course, "labgrade", "kit", "lab1", "--out", str(tmp_path / "kit"))
+    python = without_labgrade(tmp_path)
+    commands = [
+        line.strip() for line in (tmp_path / "kit/START.md").read_text().splitlines() if line.startswith("    ")
+    ]
+    assert commands[0].startswith("pip install ./labgrade-")
+    assert commands[1] == "labgrade check"
+    for command in commands:
+        if command.startswith("pip "):
+            pip = [
+                sys.executable,
+                "-m",
+                "pip",
+                "--quiet",
+                "--python",
+                str(python),
+                "install",
+                "--no-index",
+                "--no-deps",
+            ]
+            line = [*pip, "--ignore-installed", *command.split()[2:]]
+            subprocess.run(line, cwd=tmp_path / "kit", check=True)
+        else:
+            done = run(python.parent, tmp_path / "kit", *command.split(), code=1)
+            assert "0 / 8 points" in done.stdout
+    where = [str(python), "-c", "import labgrade; print(labgrade.__file__)"]
+    assert (
+        str(tmp_path / "env") in subprocess.run(where, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+    )
+
+
 def test_the_wheel_is_what_runs(installed, tmp_path):
     code = "import labgrade.cli, labgrade.spec.course as c; print(labgrade.cli.__file__); print(c.find().specs)"
     done = subprocess.run(

@@ -32,7 +32,7 @@ _TRIED = frozenset({Outcome.MISSING, Outcome.CRASHED, Outcome.TIMEOUT, Outcome.M
 def obtain(question: Question, running: Running) -> Answered:
     """The answer in the first form that is present; MISSING with what was looked for where none is."""
     wanted, submission = question.wanted, question.submission
-    forms = [form for form in wanted.forms if not question.live_only or _is_live(form)]
+    forms = [form for form in wanted.forms if not question.live_only or is_live(form)]
     failed: NoAnswer | None = None
     for position, form in enumerate(forms):
         match form:
@@ -55,7 +55,7 @@ def obtain(question: Question, running: Running) -> Answered:
     return NoAnswer(verdict=verdict, free=verdict.outcome in (Outcome.MISSING, Outcome.MANUAL))
 
 
-def _is_live(form: Form) -> bool:
+def is_live(form: Form) -> bool:
     """Whether it can be computed again for another subject."""
     return isinstance(form, CallForm) or (isinstance(form, RunForm | BuildForm) and form.varies)
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from labgrade import __version__
-from labgrade.authoring import kit_templates
+from labgrade.authoring import kit_templates, kit_values, wheel
+from labgrade.authoring.kit_templates import Start
 from labgrade.authoring.source import needed
 from labgrade.core.errors import FaultError, SpecError, UsageError
 from labgrade.core.task import CallForm, RunForm
@@ -16,6 +18,7 @@ from labgrade.files import yaml, yaml_write
 from labgrade.spec import course, load, public
 from labgrade.subjects.files import beside, external_data
 from labgrade.truth.oracle import Oracle
+from labgrade.verdict import as_credit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,7 +31,7 @@ _SCHEMA = "task.schema.json"
 _FIRST_LINE = f"# yaml-language-server: $schema=../{_SCHEMA}\n"
 
 
-def write_kit(found: Course, lab: str, out: Path, *, with_subjects: bool) -> list[str]:
+def write_kit(found: Course, lab: str, out: Path, *, with_subjects: bool, with_reference: bool = False) -> list[str]:
     """Make a lab's kit in a new folder, or nothing at all; returns what `make` does.
 
     Raises:
@@ -42,14 +45,26 @@ def write_kit(found: Course, lab: str, out: Path, *, with_subjects: bool) -> lis
     out.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=out.parent, prefix=".labgrade-kit-") as temporary:
         making = Path(temporary) / "kit"
-        told = make(found, specs, making, with_subjects=with_subjects)
+        line = _data(lab_file).get("install", "") if (lab_file := specs[0].parent / "lab.yaml").is_file() else ""
+        install = str(line) or f"pip install ./{wheel.NAME}"
+        told = make(found, specs, making, with_subjects=with_subjects, with_reference=with_reference, install=install)
+        if not line:
+            wheel.write(making)
         if out.exists():
             out.rmdir()
         making.rename(out)
     return told
 
 
-def make(found: Course, specs: list[Path], out: Path, *, with_subjects: bool) -> list[str]:
+def make(
+    found: Course,
+    specs: list[Path],
+    out: Path,
+    *,
+    with_subjects: bool,
+    with_reference: bool = False,
+    install: str = f"pip install ./{wheel.NAME}",
+) -> list[str]:
     """Write the kit of one lab's specs to the new folder `out`; returns what of hidden checks it says all the same.
 
     Raises:
@@ -64,12 +79,65 @@ def make(found: Course, specs: list[Path], out: Path, *, with_subjects: bool) ->
     if not shown:
         message = "this lab has no public check: there is nothing to give to students"
         raise UsageError(message)
+    told: list[str] = []
+    whole = shown
+    if not with_reference:
+        shown, told = _without_reference(found, read, shown)
     _write_specs(shown, out)
     own = _own_code(found, list(shown.values()), out)
-    tasks = _read_back(out)
-    files = _copy_files(found, tasks, shown, out) if with_subjects else {}
-    _write_around(specs[0].parent, tasks, files, out, own_code=own)
-    return _told(data, out)
+    given = {task.id: task for task in _read_back(out)}
+    files = _copy_files(found, list(given.values()), shown, out) if with_subjects else {}
+    asked = [_asked(each.task, whole[each.path]) for each in read if each.task is not None and each.path in whole]
+    start = Start(subjects=files, own_code=bool(own), install=install)
+    _write_around(specs[0].parent, asked, start, out)
+    if told:
+        _add_left_out(out, told)
+    reference = [entry for entry in own if entry.file.parent.name == "reference"]
+    return [
+        *(f"not in the kit: {each}" for each in told),
+        *(f"in the kit, for students to read: {each.name} ({each.file.name})" for each in reference),
+        *_told(data, out),
+    ]
+
+
+def _without_reference(
+    found: Course, read: list[load.ReadSpec], shown: dict[Path, dict[str, Any]]
+) -> tuple[dict[Path, dict[str, Any]], list[str]]:
+    """The public parts with values in place of the course's own quantities, and what was left out.
+
+    Raises:
+        UsageError: nothing is left.
+    """
+    own = {name for name, entry in found.quantities.entries.items() if found.is_own(entry.file)}
+    left, told = {}, []
+    with Oracle(found.quantities) as oracle:
+        for each in read:
+            if each.task is not None and each.path in shown:
+                data, more = kit_values.written_out(shown[each.path], each.task, own, oracle.value)
+                told += more
+                if data is not None:
+                    left[each.path] = data
+    if not left:
+        lines = "\n  ".join(told)
+        message = f"no public check can go without the course's own code (--with-reference gives it):\n  {lines}"
+        raise UsageError(message)
+    return left, told
+
+
+def _asked(task: Task, data: dict[str, Any]) -> Task:
+    """The task as students see it, with what is checked only when it is handed in."""
+    names = {check["id"] for check in data["checks"]}
+    answers = {name: answer for name, answer in task.answers.items() if name in data["answers"]}
+    checks = tuple(check for check in task.checks if check.id in names)
+    return replace(task, answers=answers, checks=checks, points=as_credit(data["points"]))
+
+
+def _add_left_out(out: Path, told: list[str]) -> None:
+    """Say in START.md what can't be tried here."""
+    start = out / course.KIT_START
+    names = "".join(f"- {each.partition(': ')[0]}\n" for each in told)
+    text = f"\n## Checked when you hand in\n\nThese checks need what only the course's staff has:\n\n{names}"
+    start.write_text(start.read_text(encoding="utf-8") + text, encoding="utf-8")
 
 
 def _data(path: Path) -> dict[str, Any]:
@@ -102,32 +170,17 @@ def _beside(data: dict[str, Any]) -> Iterator[str]:
             yield from (source[2:] for source in provided if source.startswith("./"))
 
 
-def _own_code(found: Course, shown: list[dict[str, Any]], out: Path) -> bool:
-    """The course's own checkers and quantities that public checks use; whether there are any."""
-    names = {kind: set(_named(shown, kind)) for kind in ("checker", "quantity")}
-    entries: list[Entry] = [
-        entry
-        for registry in (found.checkers, found.quantities)
-        for name, entry in registry.entries.items()
-        if name in names[registry.kind] and found.is_own(entry.file)
-    ]
+def _own_code(found: Course, shown: list[dict[str, Any]], out: Path) -> list[Entry]:
+    """Copy the course's own checkers and quantities that public checks use."""
+    entries: list[Entry] = []
+    for registry in (found.checkers, found.quantities):
+        names = set(kit_values.named(shown, registry.kind))
+        entries += [entry for name, entry in registry.entries.items() if name in names and found.is_own(entry.file)]
     for file, text in needed(entries).items():
         target = out / file.relative_to(found.root)
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(text, encoding="utf-8")
-    return bool(entries)
-
-
-def _named(value: Any, key: str) -> Iterator[str]:
-    """Every name that stands under `key`: as a text, or as the only key of a mapping."""
-    if isinstance(value, dict):
-        if key in value:
-            yield value[key] if isinstance(value[key], str) else next(iter(value[key]))
-        for item in value.values():
-            yield from _named(item, key)
-    elif isinstance(value, list):
-        for item in value:
-            yield from _named(item, key)
+    return entries
 
 
 def _read_back(out: Path) -> list[Task]:
@@ -204,9 +257,9 @@ def _copy_data(source: Path, folder: Path) -> None:
 # ---- what lies around ------------------------------------------------------------------------------------------
 
 
-def _write_around(lab: Path, tasks: list[Task], files: dict[str, str], out: Path, *, own_code: bool) -> None:
+def _write_around(lab: Path, tasks: list[Task], about: Start, out: Path) -> None:
     title = str(_data(lab / "lab.yaml")["title"]) if (lab / "lab.yaml").is_file() else lab.name
-    start = kit_templates.start(title, tasks, files, own_code=own_code)
+    start = kit_templates.start(title, tasks, about)
     marker = yaml_write.dump({"kit": lab.name, "made_by": f"labgrade {__version__}"})
     texts = {**kit_templates.files(tasks), course.KIT_START: start, course.KIT: marker}
     for name, text in texts.items():
@@ -221,5 +274,8 @@ def _told(data: dict[Path, dict[str, Any]], out: Path) -> list[str]:
     for file in sorted(out.rglob("*")):
         if file.suffix in (".yaml", ".py", ".md") and file.is_file():
             text = file.read_text(encoding="utf-8")
-            told += [f"{file.relative_to(out)}: '{word}'" for word in sorted(secret) if public.says(text, word)]
+            words = [word for word in sorted(secret) if public.says(text, word)]
+            told += [
+                f"look at {file.relative_to(out)}: '{word}': a hidden check of this lab says the same" for word in words
+            ]
     return told

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from labgrade.answers import obtain
@@ -146,23 +147,33 @@ def _report(tasks: list[Task]) -> str:
 # ---- START.md --------------------------------------------------------------------------------------------------
 
 
-def start(title: str, tasks: Iterable[Task], subjects: dict[str, str], *, own_code: bool) -> str:
-    """The text that comes with a kit: the tasks, how each answer may be handed in, and how to check it.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Start:
+    """What START.md says beside the tasks.
 
-    `subjects`: the file of a task's subject, by the task's id.
+    `subjects`: the file of a task's subject, by the task's id. `own_code`: functions of the course are in the kit.
+    `install`: the line that installs labgrade.
     """
-    check = "labgrade check . --course ." if own_code else "labgrade check ."
+
+    subjects: dict[str, str]
+    own_code: bool
+    install: str
+
+
+def start(title: str, tasks: Iterable[Task], about: Start) -> str:
+    """The text that comes with a kit: the tasks, how each answer may be handed in, and how to check it."""
+    check = "labgrade check --course ." if about.own_code else "labgrade check"
     why = (
         "\n\n`--course .` lets the functions of this folder judge, which your course wrote; they run as they are."
-        if own_code
+        if about.own_code
         else ""
     )
     parts = [
         f"# {title}\n\nFill in the files of this folder that you want to hand in, and delete the others. Try it as "
-        f"often as you like, here:\n\n    pip install labgrade\n    {check}\n\nIt says what is right, what is not and "
+        f"often as you like, here:\n\n    {about.install}\n    {check}\n\nIt says what is right, what is not and "
         "why, and what to do first. Functions should be right for any model, not for the task's alone." + why
     ]
-    parts += [_about(task, subjects.get(task.id, "")) for task in tasks]
+    parts += [_about(task, about.subjects.get(task.id, "")) for task in tasks]
     return "\n\n".join(parts) + "\n"
 
 

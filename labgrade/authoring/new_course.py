@@ -15,6 +15,7 @@ statement: |
 subject:
   model: torchvision/resnet18
   input: [1, 3, 224, 224]
+self_check: values                     # students may know the number: it is published all the same
 answers:
   total:
     type: bytes
@@ -95,10 +96,10 @@ testpaths = ["specs"]
 _README = """\
 # {name}
 
-Tasks of a course, graded by [labgrade](https://pypi.org/project/labgrade/).
+Tasks of a course, graded by labgrade. Install it from where you have it, a checkout or a wheel:
 
     python -m venv .venv && . .venv/bin/activate
-    pip install labgrade
+    pip install PATH/TO/labgrade
 
 | what | how |
 |---|---|

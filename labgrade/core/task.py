@@ -332,3 +332,4 @@ class Task:
     checks: tuple[Check, ...]
     limits: Limits
     path: Path
+    self_check: str = ""

@@ -68,7 +68,11 @@ def without_kit(who: Submission) -> Submission:
     """The submission without what a kit brought: a subject is no answer, a spec no report."""
     if KIT not in who.files:
         return who
-    return replace(who, files=tuple(each for each in who.files if each.partition("/")[0] not in _OF_KIT))
+    return replace(who, files=tuple(each for each in who.files if not _is_of_kit(each)))
+
+
+def _is_of_kit(path: str) -> bool:
+    return path.partition("/")[0] in _OF_KIT or (path.startswith("labgrade-") and path.endswith(".whl"))
 
 
 def of_work(path: Path, named: Path | None) -> Course:

@@ -125,6 +125,13 @@ WORDS: Mapping[type | str, tuple[Word, ...]] = {
         ),
         Word("checks", OTHERS, "What is graded, one point or a few at a time.", required=True),
         Word(
+            "self_check",
+            kinds.one_of("self_check", ("values",)),
+            "`values`: students are given what is right also where a value may be handed in as the answer. Else such a "
+            "check of a course's own quantity is not in a kit.",
+            for_people=True,
+        ),
+        Word(
             "limits",
             OTHERS,
             "What the student's code may use, `{seconds: 60, memory: 4 GB, output: 1 MB}`; `lab.yaml` gives a "

@@ -71,7 +71,13 @@ def lab_schema() -> Schema:
         "type": "object",
         "additionalProperties": False,
         "required": ["title"],
-        "properties": {"title": TEXT.schema, "limits": _object("limits", Limits), "due": DUE, "late": LATE},
+        "properties": {
+            "title": TEXT.schema,
+            "limits": _object("limits", Limits),
+            "due": DUE,
+            "late": LATE,
+            "install": TEXT.schema,
+        },
     }
 
 

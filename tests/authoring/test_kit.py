@@ -18,6 +18,15 @@ from labgrade.spec import course, load, public
 
 pytestmark = pytest.mark.slow
 
+
+@pytest.fixture(autouse=True, scope="module")
+def _unpacked():
+    """Kits without labgrade's wheel, which `tests/test_installed.py` looks at: it takes a second to build."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("labgrade.authoring.wheel.write", lambda folder: folder / "labgrade.whl")
+        yield
+
+
 ROOT = Path(__file__).parents[2]
 LAB = ROOT / "specs" / "acal-lab2"
 TILES_ALEXNET = "2-3-3-alexnet-tiled"  # minutes
@@ -67,6 +76,7 @@ title: A task
 points: 10
 statement: How large is it?
 subject: {model: torchvision/alexnet, input: [1234, 2]}   # zqhid
+self_check: values
 answers:
   total:
     type: count
@@ -173,7 +183,8 @@ checks:
 
 
 def test_the_code_of_a_kit_does_what_the_courses_does(own, capsys, monkeypatch):
-    main(["kit", "lab", "--out", "kit"])
+    main(["kit", "lab", "--out", "kit", "--with-reference"])
+    assert "in the kit, for students to read: own_size (own.py)\n" in capsys.readouterr().out
     monkeypatch.chdir(own / "kit")
     assert main(["check", "."]) == 2  # its code is nobody's until someone trusts it
     assert "this kit brings code of its own (checkers, reference)" in capsys.readouterr().err
@@ -201,6 +212,82 @@ def test_what_a_kit_brings_is_no_report(own, capsys, monkeypatch):
     out = " ".join(capsys.readouterr().out.split())
     assert "MISSING total" in out
     assert "START.md" not in out
+
+
+# ---- the course's own solution ---------------------------------------------------------------------------------
+
+
+def lines_of(folder):
+    """Every line of code of a course's quantities that says something by itself."""
+    texts = [path.read_text(encoding="utf-8") for path in (folder / "reference").rglob("*.py")]
+    found = {line.strip() for text in texts for line in text.splitlines()}
+    return {line for line in found if len(line) > 12 and not line.startswith(("from ", "import ", "#", "if TYPE"))}
+
+
+@pytest.fixture(scope="module")
+def of_init(tmp_path_factory):
+    """A course as `labgrade init` makes it, and its kit."""
+    folder = tmp_path_factory.mktemp("init") / "course"
+    assert main(["init", str(folder)]) == 0
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        assert main(["kit", "lab1", "--out", str(folder.parent / "kit")]) == 0
+    return folder
+
+
+def test_the_kit_of_a_new_course_has_no_line_of_its_solution(of_init):
+    text = everything(of_init.parent / "kit")
+    assert len(lines_of(of_init)) > 4
+    assert not [line for line in lines_of(of_init) if line in text]
+    assert not (of_init.parent / "kit/reference").exists()
+    assert "quantity: head_bytes" not in text
+
+
+def test_the_kit_of_a_new_course_checks_by_itself(of_init, tmp_path, capsys, monkeypatch):
+    folder = tmp_path / "mine"
+    shutil.copytree(of_init.parent / "kit", folder)
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("LABGRADE_CACHE", str(tmp_path / "cache"))
+    shutil.copy(of_init / "submissions/exemplar/lab1.py", folder)
+    assert main(["check"]) == 0
+    assert "8 / 8 points" in capsys.readouterr().out
+    (folder / "lab1.py").unlink()
+    (folder / "answers.yaml").write_text("1-1: {total: 2048000}")
+    assert main(["check"]) == 1
+    assert "The bias is missing." in capsys.readouterr().out
+
+
+def test_a_value_that_may_be_handed_in_is_not_given_unless_the_task_says_so(own, capsys):
+    spec_file = own / "specs/lab/task.yaml"
+    spec_file.write_text(TASK.replace("self_check: values\n", ""))
+    assert main(["kit", "lab", "--out", "kit"]) == 2
+    said = capsys.readouterr().err
+    assert "no public check can go without the course's own code" in said
+    assert "task total: its value may be handed in as the answer" in said
+    spec_file.write_text(
+        TASK.replace("self_check: values\n", "")
+        .replace('{call: "hw.py:total", given: [model]}, {entry: task.total}', '{call: "hw.py:total", given: [model]}')
+        .replace(", {after: Total, report: under Task}", "")
+    )
+    assert main(["kit", "lab", "--out", "kit"]) == 0
+    assert "literal: 1234" in (own / "kit/specs/lab/task.yaml").read_text()
+    assert not [line for line in lines_of(own) if line in everything(own / "kit")]
+
+
+def test_what_needs_the_solution_is_left_to_staff_and_named(own, capsys):
+    case = (
+        "{id: more, points: 2, answer: total, checker: equal, expected: {quantity: own_size}, cases: [{input: [3, 1]}]}"
+    )
+    text = TASK.replace("checks:\n", f"checks:\n  - {case}\n").replace("points: 10", "points: 12")
+    (own / "specs/lab/task.yaml").write_text(text)
+    assert main(["kit", "lab", "--out", "kit"]) == 0
+    assert "not in the kit: task more: it is about several subjects\n" in capsys.readouterr().out
+    kit_spec = yaml.safe_load((own / "kit/specs/lab/task.yaml").read_text())
+    assert [check["id"] for check in kit_spec["checks"]] == ["total"]
+    assert kit_spec["points"] == 6
+    start = (own / "kit/START.md").read_text()
+    assert "(8 points)" in start
+    assert "- task more\n" in start
 
 
 def test_a_hint_that_a_statement_gives_away_is_told(own, capsys):
@@ -240,7 +327,7 @@ def test_a_kit_overwrites_nothing_and_leaves_nothing_half_made(own, capsys):
 
 
 def test_a_kit_in_a_submission_runs_no_code_of_the_student_as_ours(own, capsys, monkeypatch):
-    main(["kit", "lab", "--out", "kit"])
+    main(["kit", "lab", "--out", "kit", "--with-reference"])
     (own / "kit/reference/own.py").write_text("raise SystemExit('loaded')")
     monkeypatch.chdir(own / "kit")
     assert main(["check", "."]) == 2

@@ -1,0 +1,141 @@
+"""What of a course's own quantities a kit gives: values for the public subjects, and no line of the code.
+
+The code that computes ground truth is the course's solution. A check that needs it has its expected values written
+out, where that gives nothing away: where the answer is a function. What may be handed in as a value is written out only
+where the task says `self_check: values`. What can't be written out is left to staff, who grade what is handed in.
+"""
+
+from __future__ import annotations
+
+import copy
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, TypeGuard
+
+from labgrade.answers.obtain import is_live
+from labgrade.core.errors import FaultError
+from labgrade.core.task import QuantityCall
+from labgrade.verdict import as_credit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from labgrade.core.task import Alternative, Check, Source, SubjectSpec, Task
+
+    Compute = Callable[[QuantityCall, SubjectSpec], object]
+
+_ALTERNATIVES = ("misconceptions", "also_right")
+_WHY = {
+    "cases": "it is about several subjects",
+    "counterexample": "it computes what is right for random networks",
+    "measured": "it measures what is handed in",
+    "subject": "it is about a file that is handed in",
+    "answer": "its value may be handed in as the answer; `self_check: values` in the task gives it all the same",
+    "value": "what it expects is no plain value",
+}
+
+
+def written_out(
+    data: dict[str, Any], task: Task, own: set[str], compute: Compute
+) -> tuple[dict[str, Any] | None, list[str]]:
+    """The public part of a task without calls of its course's `own` quantities, and what had to be left out, with why.
+
+    None where no check is left. `task` is the whole task, `compute` gives a quantity of a subject.
+
+    Raises:
+        FaultError: an expected value can't be computed.
+    """
+    by_id = {check.id: check for check in task.checks}
+    kept, told = [], []
+    for check in data["checks"]:
+        why = _reason(check, by_id[check["id"]], task, own)
+        found = None if why else _literal(check, by_id[check["id"]], task, own, compute)
+        if found is None:
+            told.append(f"{task.id} {check['id']}: {_WHY[why or 'value']}")
+        else:
+            kept.append(found)
+    if not told:
+        return {**data, "checks": kept}, []
+    names = {check["id"] for check in kept}
+    if any(set(check.get("needs", ())) - names for check in kept):
+        kept = [{**check, "needs": [each for each in check.get("needs", ()) if each in names]} for check in kept]
+        kept = [{name: value for name, value in check.items() if name != "needs" or value} for check in kept]
+    points = sum((as_credit(check["points"]) for check in kept if not check.get("bonus")), Fraction(0))
+    judged = {check["answer"] for check in kept}
+    answers = {name: answer for name, answer in data["answers"].items() if name in judged}
+    plain = points.numerator if points.denominator == 1 else float(points)
+    return ({**data, "points": plain, "answers": answers, "checks": kept} if kept else None), told
+
+
+def _reason(data: dict[str, Any], check: Check, task: Task, own: set[str]) -> str:
+    """Why a check can't go without the code, as a word; nothing where it can."""
+    if not own & set(named(data, "quantity")):
+        return ""
+    if check.cases or check.counterexample:
+        return "cases" if check.cases else "counterexample"
+    if check.measured is not None and check.measured.quantity in own:
+        return "measured"
+    if task.subject is None or task.subject.handed_in:
+        return "subject"
+    values = not all(is_live(form) for form in task.answers[check.answer].forms)
+    return "answer" if values and task.self_check != "values" else ""
+
+
+def _literal(data: dict[str, Any], check: Check, task: Task, own: set[str], compute: Compute) -> dict[str, Any] | None:
+    """A check's data with values for its course's own quantities; None where what is expected is no plain value."""
+    found = copy.deepcopy(data)
+    subject = task.subject
+    if not own & set(named(data, "quantity")) or subject is None:
+        return found
+    if _is_own(check.expected, own):
+        value = compute(check.expected, subject)
+        if not _is_plain(value):
+            return None
+        found["expected"] = {"literal": value}
+    for word in _ALTERNATIVES:
+        sources: Iterable[Alternative] = getattr(check, word)
+        rows = [
+            _alternative(row, each.source, subject, own, compute)
+            for row, each in zip(found.get(word, ()), sources, strict=True)
+        ]
+        found.pop(word, None)
+        if left := [row for row in rows if row is not None]:
+            found[word] = left
+    return found
+
+
+def _alternative(
+    row: dict[str, Any], source: Source, subject: SubjectSpec, own: set[str], compute: Compute
+) -> dict[str, Any] | None:
+    """A misconception, or another right value, written out; None where it comes to nothing for this subject."""
+    if not _is_own(source, own):
+        return row
+    try:
+        value = compute(source, subject)
+    except FaultError:
+        return None
+    return {**row, "value": {"literal": value}} if _is_plain(value) else None
+
+
+def _is_own(source: Source | None, own: set[str]) -> TypeGuard[QuantityCall]:
+    return isinstance(source, QuantityCall) and source.quantity in own
+
+
+def _is_plain(value: object) -> bool:
+    """Whether JSON and YAML can hold it."""
+    if isinstance(value, dict):
+        return all(isinstance(key, str) and _is_plain(each) for key, each in value.items())
+    if isinstance(value, list | tuple):
+        return all(map(_is_plain, value))
+    return value is None or isinstance(value, str | int | float | bool)
+
+
+def named(value: Any, key: str) -> Iterator[str]:
+    """Every name that stands under `key`: as a text, or as the only key of a mapping."""
+    if isinstance(value, dict):
+        if key in value:
+            yield value[key] if isinstance(value[key], str) else next(iter(value[key]))
+        for item in value.values():
+            yield from named(item, key)
+    elif isinstance(value, list):
+        for item in value:
+            yield from named(item, key)
