@@ -204,7 +204,7 @@ def test_any_compiler_that_a_makefile_names_is_the_one_that_is_here(build, compi
         ),
         (
             {
-                "CMakeLists.txt": CMAKE + "execute_process(COMMAND git clone https://github.com/pytorch/pytorch x\n"
+                "CMakeLists.txt": CMAKE + "execute_process(COMMAND git clone https://example.invalid/pytorch x\n"
                 "  RESULT_VARIABLE r ERROR_VARIABLE e)\n"
                 'if(NOT r EQUAL 0)\nmessage(FATAL_ERROR "no clone: ${e} Could not resolve host")\nendif()\n'
             },
@@ -222,7 +222,9 @@ def test_an_error_is_the_student_s_with_file_and_line(build, files, reason, hint
 
 @needs_tools
 def test_a_download_in_a_build_fails_and_is_named(build):
-    fetch = "file(DOWNLOAD https://pypi.org/ ${CMAKE_BINARY_DIR}/x STATUS s TIMEOUT 5)\nmessage(FATAL_ERROR ${s})\n"
+    fetch = (
+        "file(DOWNLOAD https://example.invalid/ ${CMAKE_BINARY_DIR}/x STATUS s TIMEOUT 5)\nmessage(FATAL_ERROR ${s})\n"
+    )
     failed = build(**{"CMakeLists.txt": CMAKE + fetch})
     assert failed.failed.reason.startswith("hw does not build: CMakeLists.txt:4: CMake: 6")
     assert "resolve host" in failed.failed.reason.lower()
