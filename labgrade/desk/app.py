@@ -14,8 +14,8 @@ from starlette.routing import Route
 from labgrade.core.errors import UsageError
 from labgrade.desk import door
 from labgrade.desk.deciding import Mark, OutdatedError
-from labgrade.desk.pages import NotHereError, link, question_of
 from labgrade.desk.queue import QuestionId
+from labgrade.desk.walk import NotHereError, link, question_of
 from labgrade.review.marking import NoPointsError
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ def application(pages: Pages, *, port: int, token: str) -> Starlette:
         "/question": pages.question,
         "/answer": pages.answer,
         "/all": pages.all_suggested,
+        "/differ": pages.differ,
     }
     routes = [Route(path, _page(made), methods=["GET"]) for path, made in reading.items()]
     routes += [
@@ -96,14 +97,18 @@ class _Forms:
             marks = [Mark.from_json(row) for row in sent["row"]] if "row" in sent else [_mark(sent)]
         except ValueError:
             return PlainTextResponse("This is no form of the desk's; nothing was saved.", status_code=_WRONG)
-        following = self._pages.following(question, who)
+        second = "second" in sent
+        following = "" if second else self._pages.following(question, who)
         try:
-            self._pages.decider.decide(question, marks)
+            if second:
+                self._pages.decider.decide_second(question, marks[0])
+            else:
+                self._pages.decider.decide(question, marks)
         except (OutdatedError, NoPointsError, UsageError) as error:
-            return self._again(question, who, error, marks)
-        return RedirectResponse(following, status_code=303)
+            return self._again(question, who, error, marks, second=second)
+        return RedirectResponse(following or self._pages.following_second(question), status_code=303)
 
-    def _again(self, question: QuestionId, who: str, error: Exception, marks: list[Mark]) -> Response:
+    def _again(self, question: QuestionId, who: str, error: Exception, marks: list[Mark], *, second: bool) -> Response:
         status = (
             _CONFLICT if isinstance(error, OutdatedError) else _WRONG if isinstance(error, NoPointsError) else _FAILED
         )
@@ -111,6 +116,7 @@ class _Forms:
         lost = marks[0].comment if marks and isinstance(error, OutdatedError) else ""
         more = f". Your comment was: {lost}" if lost else ""
         query = {"lab": question.lab, "task": question.task, "check": question.check, "who": who}
+        query |= {"second": "1"} if second else {}
         try:
             page = self._pages.answer(query, problem=f"{error}{more}", typed=typed)
         except NotHereError:

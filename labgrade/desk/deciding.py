@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from labgrade.core.errors import UsageError
-from labgrade.review import decisions
+from labgrade.review import decisions, markers
 from labgrade.review.decisions import Place, points, say
 from labgrade.review.marking import NoPointsError, given, mark
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from labgrade.desk.live import LiveResults, Snapshot
     from labgrade.desk.queue import QuestionId
     from labgrade.review.decisions import Ruling
+    from labgrade.review.markers import SecondMark
     from labgrade.review.marking import ToDecide
 
 TAKEN_BACK = "taken back at the desk"
@@ -102,6 +103,21 @@ class Decider:
         with self._lock:
             self._trail.append(numbers)
         return len(made)
+
+    def decide_second(self, question: QuestionId, asked: Mark) -> None:
+        """Keep a second mark of what another person decided; the points stay as they are.
+
+        Raises:
+            OutdatedError: it is decided otherwise by now.
+            NoPointsError: points that can't be given.
+            UsageError: nothing could be written.
+        """
+        now = self._live.snapshot()
+        for ruling, _ in self._rulings(now, question, asked):
+            before = now.in_force(ruling.place)
+            if before is None:
+                raise OutdatedError(_meanwhile(now, ruling.place))
+            markers.add_second(self._live.folder, ruling, before.number)
 
     def _rulings(self, now: Snapshot, question: QuestionId, asked: Mark) -> Iterable[tuple[Ruling, int]]:
         at = ""
@@ -189,6 +205,6 @@ def _changed(shown: str) -> str:
     )
 
 
-def worth(ruling: Ruling) -> str:
+def worth(ruling: Ruling | SecondMark) -> str:
     """The points of a decision: `3 of 4`."""
     return f"{points(ruling.worth * ruling.credit)} of {points(ruling.worth)}"

@@ -7,6 +7,7 @@ import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from labgrade.core.points import earned
 from labgrade.core.results import Report
 from labgrade.ledger import database
 from labgrade.ledger.database import Ledger
@@ -156,7 +157,8 @@ def _decided(submissions: Iterable[SubmissionReport]) -> Iterable[ToDecide]:
         for task in each.tasks:
             for check in task.checks:
                 if check.decision is not None and check.decision.machine.outcome is Outcome.MANUAL:
-                    own = replace(check, verdict=check.decision.machine, decision=None)
+                    machine = check.decision.machine
+                    own = replace(check, verdict=machine, earned=earned(check.points, machine.credit), decision=None)
                     place = Place(submission=each.name, lab=task.lab, task=task.id, check=check.id)
                     yield marking.ToDecide(place=place, title=task.title, graded=own, rubric=marking.rubric(own))
 

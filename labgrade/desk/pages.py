@@ -7,7 +7,6 @@ import threading
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlencode
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
@@ -15,8 +14,10 @@ from markupsafe import Markup
 from labgrade.core.text import escaped
 from labgrade.desk import queue
 from labgrade.desk.deciding import Mark, place_of, version, worth
-from labgrade.desk.queue import QuestionId
+from labgrade.desk.twice import SecondMarking, second_marking
+from labgrade.desk.walk import TOP, NotHereError, Walk, link, question_of, waits
 from labgrade.reports import summary
+from labgrade.review import markers
 from labgrade.review.decisions import points
 
 if TYPE_CHECKING:
@@ -24,18 +25,13 @@ if TYPE_CHECKING:
 
     from labgrade.desk.deciding import Decider
     from labgrade.desk.live import LiveResults, Snapshot
-    from labgrade.desk.queue import AnswerGroup, Question, Suggestion
+    from labgrade.desk.queue import AnswerGroup, Question, QuestionId, Suggestion
     from labgrade.desk.shown import Renderer, ShownPassage
     from labgrade.review.decisions import Place
     from labgrade.review.marking import ToDecide
     from labgrade.verdict import Verdict
 
-_TOP = "/"
 _AHEAD = 3  # answers that are rendered before somebody asks for them
-
-
-class NotHereError(Exception):
-    """There is no such page; the message is the address of the one to go to."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,17 +44,8 @@ class QuestionRow:
     suggested: int
     minutes: float | None
     href: str
-
-
-def question_of(query: Mapping[str, str]) -> QuestionId:
-    """The question that a link or a form is about."""
-    return QuestionId(query.get("lab", ""), query.get("task", ""), query.get("check", ""))
-
-
-def link(path: str, question: QuestionId, **more: str) -> str:
-    """The address of a page about a question."""
-    query = {"lab": question.lab, "task": question.task, "check": question.check, **more}
-    return f"{path}?{urlencode(query)}"
+    twice: SecondMarking
+    second_href: str
 
 
 class Pages:
@@ -68,7 +55,7 @@ class Pages:
         self._live, self._renderer, self.decider = live, renderer, decider
         self._key = key
         self._lock = threading.Lock()
-        self._known: tuple[frozenset[Place], int, dict[QuestionId, Question]] | None = None
+        self._known: tuple[dict[Place, ToDecide], dict[QuestionId, Question]] | None = None
 
     # ---- pages -------------------------------------------------------------------------------------------------
 
@@ -78,6 +65,7 @@ class Pages:
         found = [self._row(each, now) for each in self._questions(now).values()]
         found.sort(key=lambda row: (row.left == 0, -row.left, row.question.id))
         left = sum(row.left for row in found)
+        markers.lease(self._live.folder, (), self.decider.by)  # lets go of the answer that was open
         return self._render("queue.html", now, rows=found, left=left, problem=problem)
 
     def question(self, query: Mapping[str, str]) -> str:
@@ -88,7 +76,7 @@ class Pages:
         """
         now = self._live.snapshot()
         question = self._questions(now).get(question_of(query))
-        raise NotHereError(self._first(question, now) if question is not None else "/")
+        raise NotHereError(self._walk(question, now).first() if question is not None else TOP)
 
     def answer(self, query: Mapping[str, str], problem: str = "", typed: Mark | None = None) -> str:
         """One answer, or equal ones, with all that it takes to mark it.
@@ -98,7 +86,10 @@ class Pages:
         """
         now = self._live.snapshot()
         question, group, place = self._found(query, now)
-        row = self._row(question, now)
+        if query.get("second"):
+            return self._second(question, place, now, problem, typed)
+        held = markers.lease(self._live.folder, [each.place for each in group.answers], self.decider.by)
+        row, walk = self._row(question, now), self._walk(question, now)
         suggested = queue.suggestion(question, group, now)
         ruling = now.in_force(place)
         given = queue.shares_of(ruling, group.first) if ruling is not None else None
@@ -123,9 +114,54 @@ class Pages:
             comment=typed.comment if typed is not None else ruling.reason if ruling is not None else "",
             offered=list(queue.comments(question.id, now)),
             near=self._near(question, group, now),
-            following=self._after(question, place, now),
-            before=self._before(question, place, now),
+            following=walk.after(place),
+            before=walk.before(place),
+            held=sorted(set(held.values())),
+            second=False,
         )
+
+    def _second(self, question: Question, place: Place, now: Snapshot, problem: str, typed: Mark | None) -> str:
+        """An answer that another person marked, without what they gave."""
+        if place not in self._twice(question, now).open:
+            raise NotHereError(self.following_second(question.id))
+        each = now.checks[place]
+        return self._render(
+            "answer.html",
+            now,
+            problem=problem,
+            question=question,
+            row=self._row(question, now),
+            names=[now.names.of(place.submission)],
+            who=now.names.of(place.submission),
+            seen=[version(each, now.decisions.last(place))],
+            passages=self._passages(each),
+            verdict=each.graded.verdict,
+            lines=_lines(each, None, typed),
+            suggestion=None,
+            accept=None,
+            ruling=None,
+            earlier="",
+            comment=typed.comment if typed is not None else "",
+            offered=[],
+            near=0,
+            following="",
+            before="",
+            held=[],
+            second=True,
+        )
+
+    def differ(self, query: Mapping[str, str]) -> str:
+        """What two people gave other points for, side by side.
+
+        Raises:
+            NotHereError: there is no such question.
+        """
+        now = self._live.snapshot()
+        question = self._questions(now).get(question_of(query))
+        if question is None:
+            raise NotHereError(TOP)
+        twice, walk = self._twice(question, now), self._walk(question, now)
+        return self._render("differ.html", now, problem="", question=question, twice=twice, walk=walk)
 
     def all_suggested(self, query: Mapping[str, str]) -> str:
         """Every answer to a question that labgrade suggests a mark for, whole, to be accepted at once.
@@ -158,67 +194,44 @@ class Pages:
         """Where to go when this answer is decided."""
         now = self._live.snapshot()
         found = self._questions(now).get(question)
-        if found is None:
-            return "/"
-        return self._after(found, place_of(now, question, who), now) or "/"
+        return (self._walk(found, now).after(place_of(now, question, who)) if found is not None else "") or TOP
+
+    def following_second(self, question: QuestionId) -> str:
+        """Where to go when an answer was marked a second time."""
+        now = self._live.snapshot()
+        found = self._questions(now).get(question)
+        left = self._twice(found, now).open if found is not None else ()
+        return self._walk(found, now).to_place(left[0], second="1") if found is not None and left else TOP
 
     def called(self, place: Place) -> str:
         """How staff call who handed in an answer."""
         return self._live.snapshot().names.of(place.submission)
 
-    def _after(self, question: Question, place: Place, now: Snapshot) -> str:
-        """The next answer that waits: near ones first, then in order, round to the first; "" where there is none."""
-        groups = question.groups
-        at = next((n for n, group in enumerate(groups) if any(e.place == place for e in group.answers)), -1)
-        later = [group for group in (*groups[at + 1 :], *groups[: max(at, 0)]) if _waits(group, now)]
-        if not later:
-            return ""
-        near = [group for group in later if at >= 0 and group.cluster == groups[at].cluster]
-        return self._href(question, (near or later)[0], now)
+    def _walk(self, question: Question, now: Snapshot) -> Walk:
+        held = markers.held_by_others(self._live.folder, self.decider.by)
+        return Walk(question=question, now=now, by=self.decider.by, held=held)
 
-    def _before(self, question: Question, place: Place, now: Snapshot) -> str:
-        """The answer that this person marked last before this one, or else the one that stands before it."""
-        own = sorted(
-            (ruling.number, each.place)
-            for group in question.groups
-            for each in group.answers
-            if (ruling := now.in_force(each.place)) is not None and ruling.by == self.decider.by
-        )
-        ruling = now.in_force(place)
-        earlier = [p for number, p in own if ruling is None or number < ruling.number]
-        if earlier:
-            return link("/answer", question.id, who=now.names.of(earlier[-1].submission))
-        groups = question.groups
-        at = next((n for n, group in enumerate(groups) if any(e.place == place for e in group.answers)), 0)
-        return self._href(question, groups[at - 1], now) if at else ""
-
-    def _first(self, question: Question, now: Snapshot) -> str:
-        group = next((group for group in question.groups if _waits(group, now)), None)
-        return self._href(question, group, now) if group is not None else "/"
-
-    def _href(self, question: Question, group: AnswerGroup, now: Snapshot) -> str:
-        each = next((each for each in group.answers if each.place in now.waiting), group.first)
-        return link("/answer", question.id, who=now.names.of(each.place.submission))
+    def _twice(self, question: Question, now: Snapshot) -> SecondMarking:
+        return second_marking(question, now, markers.seconds(self._live.folder), self.decider.by)
 
     # ---- what is found -----------------------------------------------------------------------------------------
 
     def _questions(self, now: Snapshot) -> dict[QuestionId, Question]:
         """Sorted once for the answers that there are: deciding changes neither their order nor which are equal."""
-        stamp = hash(frozenset((place, each.graded.basis, each.graded.to_mark) for place, each in now.checks.items()))
         with self._lock:
-            if self._known is None or self._known[1] != stamp:
-                self._known = (frozenset(), stamp, queue.questions(now))
-            return self._known[2]
+            if self._known is None or self._known[0] != now.checks:
+                self._known = (now.checks, queue.questions(now))
+            return self._known[1]
 
     def _found(self, query: Mapping[str, str], now: Snapshot) -> tuple[Question, AnswerGroup, Place]:
         name = question_of(query)
         question = self._questions(now).get(name)
         if question is None:
-            raise NotHereError(_TOP)
+            raise NotHereError(TOP)
         place = place_of(now, name, query.get("who", ""))
         group = question.group_of(place)
         if group is None:
-            raise NotHereError(self._first(question, now))
+            raise NotHereError(self._walk(question, now).first())
         waits = tuple(each for each in group.answers if each.place in now.waiting)
         own = tuple(each for each in group.answers if each.place == place)
         chosen = waits if place in now.waiting else own  # what was marked is marked anew alone
@@ -232,15 +245,17 @@ class Pages:
         places = [each.place for group in question.groups for each in group.answers]
         left = sum(place in now.waiting for place in places)
         marked = [ruling for place in places if (ruling := now.in_force(place)) is not None]
-        pace = queue.seconds_each(marked)
-        waiting = sum(_waits(group, now) for group in question.groups)
+        pace, walk = queue.seconds_each(marked), self._walk(question, now)
+        waiting = sum(waits(group, now) for group in question.groups)
         return QuestionRow(
             question=question,
             left=left,
             of=len(places),
             suggested=sum(len(group.answers) for group, _ in self._suggested(question, now)),
+            twice=(twice := self._twice(question, now)),
+            second_href=walk.to_place(twice.open[0], second="1") if twice.open else "",
             minutes=pace * waiting / 60 if pace is not None else None,
-            href=self._first(question, now) if left else self._href(question, question.groups[0], now),
+            href=walk.first() if left else walk.to(question.groups[0]),
         )
 
     def _suggested(self, question: Question, now: Snapshot) -> list[tuple[AnswerGroup, Suggestion]]:
@@ -260,7 +275,7 @@ class Pages:
         return sum(
             len(other.answers)
             for other in question.groups
-            if other.cluster == group.cluster and other.first.place != group.first.place and _waits(other, now)
+            if other.cluster == group.cluster and other.first.place != group.first.place and waits(other, now)
         )
 
     def _accepted(self, group: AnswerGroup, made: Suggestion, now: Snapshot) -> Mark:
@@ -275,7 +290,7 @@ class Pages:
         """Have the next answers ready when they are asked for."""
         places = [each.place for each in group.answers]
         at = next((n for n, own in enumerate(question.groups) if own.answers[0].place in places), 0)
-        coming = [own.first for own in question.groups[at + 1 :] if _waits(own, now)][:_AHEAD]
+        coming = [own.first for own in question.groups[at + 1 :] if waits(own, now)][:_AHEAD]
         texts = [(e.graded.to_mark.text, e.graded.answer_from) for e in coming if e.graded.to_mark is not None]
         self._renderer.ahead(texts)
 
@@ -305,10 +320,6 @@ def _visible(value: object) -> object:
 def _reason(verdict: Verdict) -> str:
     """What labgrade found, without the rubric, which stands beside it."""
     return summary.full_reason(replace(verdict, rubric=()))
-
-
-def _waits(group: AnswerGroup, now: Snapshot) -> bool:
-    return any(each.place in now.waiting for each in group.answers)
 
 
 def _lines(each: ToDecide, given: Sequence[Fraction] | None, typed: Mark | None) -> list[dict[str, str]]:

@@ -89,9 +89,9 @@ def refuse_within(results: Path, source: Path) -> None:
         raise UsageError(message)
 
 
-VERSION = 2
+VERSION = 3
 APPLICATION = 0x6C616267  # "labg", in the file's header
-STEPS: dict[int, str] = {}  # from each version to the next; the first had files of their own (ledger.tables)
+STEPS = {2: tables.MARKERS}  # from each version to the next; the first had files of their own (ledger.tables)
 NAME = "results.sqlite"
 WAIT_SECONDS = 30.0
 _DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_FORMAT}

@@ -69,17 +69,31 @@ CREATE TABLE releases (
 );
 CREATE INDEX released ON releases (submission);
 """
+# `lease`: who looks at what, for a while. `second`: another person's mark of what a decision gave.
+_MARKERS = """
+CREATE TABLE lease (
+  submission TEXT NOT NULL, lab TEXT NOT NULL, task TEXT NOT NULL, "check" TEXT NOT NULL, by TEXT NOT NULL,
+  until REAL NOT NULL, PRIMARY KEY (submission, lab, task, "check")
+) WITHOUT ROWID;
+CREATE TABLE second (
+  number INTEGER PRIMARY KEY AUTOINCREMENT,
+  submission TEXT NOT NULL, lab TEXT NOT NULL, task TEXT NOT NULL, "check" TEXT NOT NULL,
+  decision INTEGER NOT NULL REFERENCES decisions (number), credit TEXT NOT NULL, worth TEXT NOT NULL,
+  reason TEXT NOT NULL, by TEXT NOT NULL, at TEXT NOT NULL
+);
+"""
 _FIXED = """
 CREATE TRIGGER {table}_{word} BEFORE {word} ON {table}
 BEGIN SELECT RAISE(ABORT, 'what a person decided is never changed; add a row'); END;
 """
-ALL = (
-    _VERDICTS
-    + _PEOPLE
-    + "".join(
-        _FIXED.format(table=table, word=word) for table in ("decisions", "releases") for word in ("UPDATE", "DELETE")
-    )
-)
+
+
+def _fixed(*of: str) -> str:
+    return "".join(_FIXED.format(table=table, word=word) for table in of for word in ("UPDATE", "DELETE"))
+
+
+MARKERS = _MARKERS + _fixed("second")  # new in version 3
+ALL = _VERDICTS + _PEOPLE + _fixed("decisions", "releases") + MARKERS
 _OLD_APPLICATIONS = {OLD_LEDGER: 0x6C616267, OLD_DECISIONS: 0x6C676470}
 
 

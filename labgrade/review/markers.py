@@ -1,0 +1,119 @@
+"""Several people who mark the same class: who looks at what, and what was marked a second time.
+
+A lease keeps an answer from others while somebody looks at it; it ends by itself, and decides nothing. A second mark is
+added and never changed, as decisions are; no points come of it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from labgrade.core.text import encodable
+from labgrade.ledger import database
+from labgrade.ledger.database import Ledger
+from labgrade.review.decisions import Place
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+    from pathlib import Path
+
+    from labgrade.review.decisions import Ruling
+
+LEASE_SECONDS = 600.0
+_ONE_IN = 10
+_PLACE = 'submission = ? AND lab = ? AND task = ? AND "check" = ?'
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SecondMark:
+    """What another person gave for what had been decided: `decision` is the number of that row."""
+
+    place: Place
+    decision: int
+    credit: Fraction
+    worth: Fraction
+    reason: str
+    by: str
+    at: str
+
+
+def lease(results: Path, places: Collection[Place], by: str) -> dict[Place, str]:
+    """Keep these for one person, and nothing else; who looks at which of them already.
+
+    Raises:
+        UsageError: it can't be written down.
+    """
+    now = time.time()
+    with Ledger(results, write=True) as ledger, ledger.transaction():
+        ledger.write("DELETE FROM lease WHERE by = ? OR until < ?", by, now)
+        held = {place: holder for place in places for (holder,) in ledger.rows(_HOLDER, *_values(place))}
+        for place in places:
+            if place not in held:
+                ledger.write("INSERT INTO lease VALUES (?, ?, ?, ?, ?, ?)", *_values(place), by, now + LEASE_SECONDS)
+    return held
+
+
+_HOLDER = f"SELECT by FROM lease WHERE {_PLACE}"  # noqa: S608 - labgrade's own words
+
+
+def held_by_others(results: Path, by: str) -> frozenset[Place]:
+    """What other people look at.
+
+    Raises:
+        UsageError: it can't be read.
+    """
+    question = 'SELECT submission, lab, task, "check" FROM lease WHERE by != ? AND until >= ?'
+    with Ledger(results) as ledger:
+        rows = ledger.rows(question, by, time.time())
+    return frozenset(Place(submission=a, lab=b, task=c, check=d) for a, b, c, d in rows)
+
+
+def sampled(place: Place) -> bool:
+    """Whether an answer belongs to the tenth that is marked twice: the same for everybody, and nobody's choice."""
+    return int.from_bytes(hashlib.sha256("\0".join(_values(place)).encode()).digest()[:8]) % _ONE_IN == 0
+
+
+def add_second(results: Path, ruling: Ruling, decision: int) -> None:
+    """Keep a second mark of what a decision gave.
+
+    Raises:
+        UsageError: nothing could be written.
+    """
+    with database.deciding(results) as ledger:
+        ledger.write(
+            'INSERT INTO second (submission, lab, task, "check", decision, credit, worth, reason, by, at) '
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            *(*_values(ruling.place), decision, str(ruling.credit), str(ruling.worth)),
+            *(encodable(ruling.reason), encodable(ruling.by), ruling.at),
+        )
+
+
+def seconds(results: Path) -> tuple[SecondMark, ...]:
+    """All second marks, oldest first.
+
+    Raises:
+        UsageError: they can't be read.
+    """
+    columns = 'submission, lab, task, "check", decision, credit, worth, reason, by, at'
+    with Ledger(results) as ledger:
+        rows = ledger.rows(f"SELECT {columns} FROM second ORDER BY number")  # noqa: S608 - labgrade's own words
+    return tuple(
+        SecondMark(
+            place=Place(submission=a, lab=b, task=c, check=d),
+            decision=decision,
+            credit=Fraction(credit),
+            worth=Fraction(worth),
+            reason=reason,
+            by=by,
+            at=at,
+        )
+        for a, b, c, d, decision, credit, worth, reason, by, at in rows
+    )
+
+
+def _values(place: Place) -> tuple[str, str, str, str]:
+    return place.submission, place.lab, place.task, place.check
