@@ -60,10 +60,10 @@ class Pages:
     # ---- pages -------------------------------------------------------------------------------------------------
 
     def queue(self, _: Mapping[str, str], problem: str = "") -> str:
-        """The questions with how many answers are left, the most of them first."""
+        """The questions with how many answers are left, those with the most suggestions first."""
         now = self._live.snapshot()
         found = [self._row(each, now) for each in self._questions(now).values()]
-        found.sort(key=lambda row: (row.left == 0, -row.left, row.question.id))
+        found.sort(key=lambda row: (row.left == 0, -row.suggested, -row.left, row.question.id))
         left = sum(row.left for row in found)
         markers.lease(self._live.folder, (), self.decider.by)  # lets go of the answer that was open
         return self._render("queue.html", now, rows=found, left=left, problem=problem)
@@ -269,7 +269,7 @@ class Pages:
 
     def _passages(self, each: ToDecide) -> Sequence[ShownPassage]:
         text = each.graded.to_mark.text if each.graded.to_mark is not None else ""
-        return self._renderer.passages(text, each.graded.answer_from) if text.strip() else ()
+        return self._renderer.passages(text, _read_at(each)) if text.strip() else ()
 
     def _near(self, question: Question, group: AnswerGroup, now: Snapshot) -> int:
         return sum(
@@ -291,7 +291,7 @@ class Pages:
         places = [each.place for each in group.answers]
         at = next((n for n, own in enumerate(question.groups) if own.answers[0].place in places), 0)
         coming = [own.first for own in question.groups[at + 1 :] if waits(own, now)][:_AHEAD]
-        texts = [(e.graded.to_mark.text, e.graded.answer_from) for e in coming if e.graded.to_mark is not None]
+        texts = [(e.graded.to_mark.text, _read_at(e)) for e in coming if e.graded.to_mark is not None]
         self._renderer.ahead(texts)
 
     def _render(self, template: str, now: Snapshot, **values: Any) -> str:
@@ -320,6 +320,12 @@ def _visible(value: object) -> object:
 def _reason(verdict: Verdict) -> str:
     """What labgrade found, without the rubric, which stands beside it."""
     return summary.full_reason(replace(verdict, rubric=()))
+
+
+def _read_at(each: ToDecide) -> str:
+    """Where labgrade read a value, or would."""
+    suggestion = each.graded.verdict.suggestion
+    return suggestion.place if suggestion is not None and suggestion.place else each.graded.answer_from
 
 
 def _lines(each: ToDecide, given: Sequence[Fraction] | None, typed: Mark | None) -> list[dict[str, str]]:

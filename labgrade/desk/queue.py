@@ -12,6 +12,8 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from labgrade.desk.shown import split
+from labgrade.reports import summary
+from labgrade.review.marking import accepted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -75,7 +77,7 @@ class Question:
 
 
 def questions(snapshot: Snapshot) -> dict[QuestionId, Question]:
-    """All that can be marked, by question. Answers near to one another stand together, the most of them first."""
+    """All that can be marked, by question. What labgrade suggests a mark for comes first, near answers stand together."""
     found: defaultdict[QuestionId, list[ToDecide]] = defaultdict(list)
     for place, each in snapshot.checks.items():
         found[QuestionId(place.lab, place.task, place.check)].append(each)
@@ -90,7 +92,10 @@ def _question(name: QuestionId, rows: Sequence[ToDecide], snapshot: Snapshot) ->
     clusters = _clusters([_said(own[0]) for own in groups])
     sizes = Counter(number for number, own in zip(clusters, groups, strict=True) for _ in own)
     made = [AnswerGroup(answers=tuple(own), cluster=number) for number, own in zip(clusters, groups, strict=True)]
-    made.sort(key=lambda group: (-sizes[group.cluster], group.cluster, -len(group.answers)))
+    likely = {group.cluster for group in made if group.first.graded.verdict.suggestion is not None}
+    made.sort(
+        key=lambda group: (group.cluster not in likely, -sizes[group.cluster], group.cluster, -len(group.answers))
+    )
     return Question(id=name, title=rows[0].title, groups=tuple(made))
 
 
@@ -103,7 +108,7 @@ def _same(each: ToDecide) -> str:
         str(graded.points),
         repr(each.rubric),
         repr(graded.verdict.comparisons),
-        repr((graded.verdict.outcome, graded.verdict.reason)),
+        repr((graded.verdict.outcome, graded.verdict.reason, graded.verdict.suggestion)),
         each.earlier,
     )
     return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
@@ -147,7 +152,7 @@ def _near(one: frozenset[tuple[str, str]], other: frozenset[tuple[str, str]]) ->
 
 
 def suggestion(question: Question, group: AnswerGroup, snapshot: Snapshot) -> Suggestion | None:
-    """What was given to the same answer, to this one before it changed, or to a near one; None where nobody knows."""
+    """What the same answer got, this one before it changed, what labgrade suggests, or what a near answer got."""
     for each in group.answers:
         ruling = snapshot.in_force(each.place)
         if ruling is not None and any(other.place in snapshot.waiting for other in group.answers):
@@ -156,6 +161,10 @@ def suggestion(question: Question, group: AnswerGroup, snapshot: Snapshot) -> Su
     earlier = snapshot.decisions.in_force(group.first.place) if group.first.place in snapshot.waiting else None
     if earlier is not None:
         return _as_before(earlier, group.first, f"{earlier.by} gave this before it changed: compare what is new")
+    own = group.first.graded.verdict.suggestion
+    if own is not None:
+        ruling = accepted(group.first, "")
+        return _as_before(ruling, group.first, f"labgrade suggests: {summary.suggested(own)}")
     for other in question.groups:
         if other.cluster == group.cluster and other is not group:
             ruling = snapshot.in_force(other.first.place)

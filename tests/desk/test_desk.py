@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -14,6 +15,7 @@ from helpers.class_sample import CLASS, essay, report, submission
 from labgrade.review import decisions, pseudonyms
 from labgrade.review.decisions import Place
 from labgrade.review.marking import mark
+from labgrade.verdict import Outcome, Suggestion, without_value
 
 ANN = Place(submission="ann", lab="lab2", task="macs", check="essay")
 
@@ -237,3 +239,21 @@ def test_a_decision_that_no_longer_holds_is_suggested_with_a_warning(desk, folde
     page = desk.page("ann").text
     assert "changed since: 3 of 4 by ann" in page
     assert "before it changed: compare what is new" in page
+
+
+def test_what_labgrade_suggests_comes_first_and_is_accepted_with_its_place(course):
+    folder = course / "results"
+    said = Suggestion(
+        outcome=Outcome.PARTIAL, credit=Fraction(1, 2), why="5 stands there", place="r.md:4", kind="doubt"
+    )
+    waits = replace(without_value(Outcome.MANUAL, "no value could be read"), suggestion=said)
+    sure = replace(essay(text="[r.md:3]\nwords\nMACs: 5"), verdict=waits)
+    ledger_of.write(folder, report(submission("ann", essay(text="other")), submission("bob", sure)))
+    desk = Opened(folder)
+    page = desk.client.get("/question", params=QUESTION)
+    assert page.url.params["who"] == "bob"
+    assert "Read here: <code>MACs: 5</code>" in page.text
+    assert "PARTIAL, 50 % (doubt): 5 stands there" in page.text
+    desk.send(page, "accept")
+    (row,) = rulings(folder)
+    assert (row.credit, row.reason) == (Fraction(1, 2), "read on r.md:4")
