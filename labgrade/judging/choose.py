@@ -76,9 +76,13 @@ def choose_number(wanted: Wanted, lines: Sequence[Line]) -> Choice | None:
         for each in found
         if (small or not each.piece.small) and any(labels(one, frozenset(each.piece.said)) for one in sets)
     ]
+    labelled = [each for each in labelled if not each.piece.titled] or labelled
     clean = [each for each in labelled if not each.piece.doubt]
     chosen, kind = _meant(clean)
     known = _distinct([each for each in found if _is_known(wanted, each.number)])
+    if chosen is not None and _is_sum(chosen, clean):  # its parts may be known mistakes, and are none here
+        parts = {each.number.value for each in clean} - {chosen.number.value}
+        known = [each for each in known if each.number.value not in parts]
     if chosen is not None and kind:
         sure = len(known) == 1 and _is_known(wanted, chosen.number) and not _flooded(wanted, found)
         sure = sure or (not known and kind == _LABELLED and _is_mistake(wanted, chosen.number))
@@ -86,14 +90,16 @@ def choose_number(wanted: Wanted, lines: Sequence[Line]) -> Choice | None:
     right_kind = [each for each in _distinct(clean) if _is_known(wanted, each.number)]
     if len(right_kind) == 1:
         return _suggested(wanted, right_kind[0], "one known value among others", found)
-    if len(known) == 1 and not clean:
-        return _suggested(wanted, known[0], "value without a label", found)
+    whole = next((each for each in known if _is_sum(each, known)), known[0] if len(known) == 1 else None)
+    if whole is not None and not clean:
+        return _suggested(wanted, whole, "value without a label", found)
     if len(_distinct(labelled)) == 1:
         return _suggested(wanted, labelled[0], "doubtful value", found)
+    asked = frozenset[str]().union(*sets) - {"total"}
     left = [
         each
         for each in found
-        if not each.piece.small
+        if (not each.piece.small or (small and asked & set(each.piece.said)))
         and each.number.value not in wanted.taken
         and not (wanted.kind == "count" and "memory" in each.piece.said)
     ]
@@ -117,14 +123,18 @@ def _meant(clean: list[_Sighting]) -> tuple[_Sighting | None, str]:
     distinct = _distinct(clean)
     if len(distinct) <= 1:
         return (distinct[0], _LABELLED) if distinct else (None, "")
-    values = [each.number.value for each in distinct]
-    whole = sum(values)
-    sums = [each for each in distinct if 2 * each.number.value == whole and len(distinct) > 2]  # noqa: PLR2004 - two parts
+    sums = [each for each in distinct if _is_sum(each, distinct)]
     totals = _distinct([each for each in clean if "total" in each.piece.said])
     for found in (sums, totals):
         if len(found) == 1:
             return found[0], "total among parts"
     return None, ""
+
+
+def _is_sum(one: _Sighting, all_of_them: Iterable[_Sighting]) -> bool:
+    """Whether a number is what the others, of which there are several, add up to."""
+    values = {each.number.value for each in all_of_them}
+    return len(values) > 2 and 2 * one.number.value == sum(values)  # noqa: PLR2004 - two parts, and their sum
 
 
 def _distinct(found: Iterable[_Sighting]) -> list[_Sighting]:

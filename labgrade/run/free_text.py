@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from dataclasses import replace
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from labgrade.answers.reader.asks import ask_lines, ask_value
@@ -17,7 +18,6 @@ from labgrade.verdict import Outcome, Suggestion, Verdict, without_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from fractions import Fraction
 
     from labgrade.answers.reader.reader import Reader
     from labgrade.answers.reading.lines import Line
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from labgrade.core.task import AnswerSpec, Check, Source, Task
     from labgrade.values import Value
 
+_MOSTLY = Fraction(1, 2)  # of the rows that are found by their names: with fewer of them right, these may be others
 _BEYOND_DOUBT = ("total among parts", "labelled value")
 _TEXTS = (".txt", ".md", ".log")
 _HISTOGRAM = TableType(row="name", columns={"count": "count"})
@@ -124,7 +125,7 @@ class FreeText:
         verdict = self._judged(value)
         if verdict.credit <= as_it_is.verdict.credit and isinstance(answer, Answer):
             return as_it_is
-        if found.sure and (verdict.credit == 1 or isinstance(answer, NoAnswer)):
+        if found.sure and (verdict.credit == 1 or (verdict.credit >= _MOSTLY and isinstance(answer, NoAnswer))):
             note = f"the rows were found by their names, from {found.place} on"
             return Choice(verdict=replace(verdict, notes=(*verdict.notes, note)), place=found.place)
         if not verdict.credit:
@@ -175,6 +176,7 @@ def _holds(line: Line, taken: frozenset[Fraction], *, shapes: bool) -> bool:
             isinstance(piece.value, Number)
             and not piece.small
             and not piece.measures
+            and (shapes or not ("memory" in piece.said or 0 < piece.value.half_unit < 1))  # no count of anything
             and piece.value.value not in taken
         )
         for piece in line.pieces

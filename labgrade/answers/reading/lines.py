@@ -4,29 +4,31 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from labgrade.answers.reading.claims import doubt_about, is_term, stands_out
 from labgrade.answers.reading.code import is_code
 from labgrade.answers.reading.headers import unit_of_header
-from labgrade.answers.reading.numbers import as_ascii, find_numbers
+from labgrade.answers.reading.numbers import Found, as_ascii, find_numbers
 from labgrade.answers.reading.phrases import PIPES
 from labgrade.answers.reading.plain_values import find_shape
 from labgrade.answers.reading.vocabulary import concepts
+from labgrade.values import Number
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from labgrade.answers.reading.documents import Document
-    from labgrade.answers.reading.numbers import Found
     from labgrade.answers.reading.sections import Span
-    from labgrade.values import Number
 
 _MOST_LINES = 4_000
 _LONGEST_LINE = 600
+_LONGEST_TITLE = 200
 _MOST_PIECES = 60
 _LARGEST_SIZE = 100_000  # of a shape without brackets: 1 x 119445696 is a product
 _WORD = re.compile(r"/?[^\W\d_][\w./:#-]*[\w]|[^\W\d_]")
+_ZERO = re.compile(r"(?<![\w.])(?:none|zero|keine|keiner|ningun[oa]|aucune?|nessuno|零|없음)(?![\w.(])")
 _QUOTE = re.compile(r"[ \t]*>")
 _LEFT_OUT = re.compile(r"[\s|*`]*(?:\.\.\.|\u2026|\u22ee|\(omitted|\(\u7565)[^\n]{0,40}$")
 _RULE = re.compile(r"[\s|+:=\-_*`~\u2500-\u257f]+$")
@@ -39,7 +41,8 @@ _NOUNS = {"MACs": "macs", "FLOPs": "flops", "parameters": "parameters"}
 class Piece:
     """A word, a number or a shape. `said` are the concepts that label a number, `measures` what its unit measures.
 
-    `doubt`: what makes one doubt that a number is claimed. `small`: it may stand there in passing.
+    `doubt`: what makes one doubt that a number is claimed. `small`: it may stand there in passing. `titled`: nothing
+    but the section's heading labels it.
     """
 
     value: str | Number | tuple[int, ...]
@@ -47,6 +50,7 @@ class Piece:
     measures: str = ""
     doubt: str = ""
     small: bool = False
+    titled: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,8 +67,9 @@ class Line:
 
 @dataclass(slots=True)
 class _Above:
-    """What stands above a line: the last line of words alone, and the header of the table that it is in."""
+    """What stands above a line: the heading, the last line of words alone, the header of the table that it is in."""
 
+    title: frozenset[str] = frozenset()
     words: frozenset[str] = frozenset()
     age: int = 0
     header: tuple[str, ...] = ()
@@ -75,7 +80,9 @@ def read_lines(document: Document, spans: tuple[Span, ...], about: str = "") -> 
     found: list[Line] = []
     for span in spans:
         number = document.line(span.start)
-        above = _Above()
+        above = _Above(
+            title=concepts(document.text[max(0, span.start - _LONGEST_TITLE) : span.start].rpartition("\n")[2])
+        )
         for whole in document.text[span.start : span.end].split("\n"):
             if len(found) == _MOST_LINES:
                 return tuple(found)
@@ -122,7 +129,8 @@ def _pieces(plain: str, above: _Above, about: str) -> Iterator[tuple[int, Piece]
         if bracketed or (len(shape[0]) > 1 and max(shape[0]) < _LARGEST_SIZE):
             taken.append((shape[1], shape[2]))
             yield shape[1], Piece(value=shape[0])
-    numbers = [each for each in _numbers(plain, above) if not _covered(taken, each.start)]
+    ordered = sorted(_numbers(plain, above), key=lambda each: each.start)
+    numbers = [each for each in ordered if not _covered(taken, each.start)]
     taken += [(each.start, each.end) for each in numbers]
     claimed = [each for each in numbers if not is_term(plain, each)]
     leads = bool(claimed and concepts(plain[: claimed[0].start]) - {"total"})
@@ -141,6 +149,8 @@ def _covered(taken: list[tuple[int, int]], position: int) -> bool:
 
 def _numbers(plain: str, above: _Above) -> Iterator[Found]:
     """The numbers of a line; in a row of a table, with the unit that its column's header says."""
+    for match in _ZERO.finditer(plain):
+        yield Found(start=match.start(), end=match.end(), number=Number(value=Fraction(0), text=match[0]))
     if not above.header or "|" not in plain:
         yield from (each for each in find_numbers(plain, "any") if each.number is not None)
         return
@@ -173,12 +183,15 @@ def _number(plain: str, found: Found, around: tuple[int, int], above: _Above, ab
         own = (own - frozenset(_NOUNS.values())) | {_NOUNS[found.noun]}
     if found.measures == "bytes":
         own |= {"memory"}
-    if not own - {"total", "memory"} and above.age <= 1 and "|" not in plain:
-        own |= above.words
+    titled = not own
+    if not own - {"total", "memory"}:
+        near = above.words if above.age <= 1 and "|" not in plain else frozenset()
+        own, titled = own | (near or above.title), titled and not near
     return Piece(
         value=found.number or "",
         said=tuple(sorted(own)),
         measures=found.measures,
         doubt=doubt_about(plain[: around[0]][-200:], before, after, about),
         small=not stands_out(plain, found),
+        titled=titled,
     )

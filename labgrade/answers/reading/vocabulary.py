@@ -18,31 +18,31 @@ _WORDS = {
     "buffers": r"buffers?|puffer",
     "auxiliary": r"aux(?:iliary|iliar\w*)?(?:[ _]?logits|[ _]?heads?|[ _]?classifiers?)?|hilfs\w*|輔助|辅助|보조",
     "traffic": r"traffic|bandwidth|bandbreite\w*|datenverkehr|data (?:movement|transfer\w*|moved)|moved?|moves"
-    r"|bewegt\w*|tr[aá]fico|ancho de banda|bande passante|largura de banda|頻寬|带宽|帶寬|搬移\w*"
-    r"|搬運量?|傳輸量?|传输量?|대역폭|트래픽|데이터 ?이동\w*|帯域幅?|転送量",
-    "flops": r"[kmgt]?flops?|floating[- ]point op\w*|gleitkomma\w*|punto flotante|浮點運算\w*|浮点运算\w*"
-    r"|부동 ?소수점\w*|浮動小数点\w*",
+    r"|bewegt\w*|tr[aá]fico|ancho de banda|bande passante|largura de banda|頻寬|带宽|帶寬|搬移|搬運量?"
+    r"|傳輸量?|传输量?|대역폭|트래픽|데이터 ?이동|帯域幅?|転送量",
+    "flops": r"[kmgt]?flops?|floating[- ]point op\w*|gleitkomma\w*|punto flotante|浮點運算|浮点运算"
+    r"|부동 ?소수점|浮動小数点",
     "macs": r"[kmgt]?macs?|mult(?:iply)?[- ]?(?:adds?|acc\w*)|madds?"
     r"|multiply[- ](?:and[- ])?(?:add|accumulat\w*)|multiplica\w*|multiplikation\w*"
-    r"|computational (?:complexity|cost)|rechen(?:aufwand|operationen)|operaciones|乘加\w*|乘積累加\w*"
-    r"|乘积累加\w*|運算量|运算量|計算量|计算量|연산량|곱셈\w*|연산 ?횟수|積和\w*",
-    "activations": r"activations?|aktivierung\w*|activaci[oó]n\w*|activacione?s|ativaç\w*|feature ?maps?|活化\w*"
-    r"|激活\w*|激勵|활성화\w*|활성값|活性化\w*|中間(?:結果|出力|層)\w*",
-    "types": r"different|distinct|unique|unterschiedlich\w*|verschieden\w*|distint[oa]s?|diferentes"
-    r"|diff[eé]rents?|不同|種類|种类|종류\w*|types?|typen|tipos?|arten",
+    r"|computational (?:complexity|cost)|rechen(?:aufwand|operationen)|operaciones|乘加|乘積累加"
+    r"|乘积累加|運算量|运算量|計算量|计算量|연산량|곱셈|연산 ?횟수|積和",
+    "activations": r"activations?|aktivierung\w*|activaci[oó]n\w*|activacione?s|ativaç|feature ?maps?|活化|激活|激勵"
+    r"|활성화|활성값|活性化|中間(?:出力|層)\w*",
+    "types": r"different|kinds? of|distinct|unique|unterschiedlich\w*|verschieden\w*|distint[oa]s?|diferentes"
+    r"|diff[eé]rents?|不同|種類|种类|종류|types?|typen|tipos?|arten",
     "operators": r"operators?|nodes?|operatoren|knoten|operador(?:es)?|nodos?|op[eé]rateurs?|n(?:œ|oe)uds?|運算子"
-    r"|算子|節點|节点|연산자|노드|オペレータ\w*|ノード",
+    r"|算子|節點|节点|연산자|노드|オペレータ|ノード",
     "parameters": r"n?params?|parameters?|parametern?|parameterzahl|par[aá]metros?|par[aâ]metros?|param[eè]tres?"
-    r"|parametri|參數\w*|参数\w*|パラメータ\w*|매개 ?변수\w*|파라미터\w*|weights?|gewicht\w*|pesos?"
-    r"|poids|權重\w*|权重\w*|가중치\w*|重み",
-    "peak": r"peak|max(?:imum|imal\w*)?|largest|biggest|spitzen\w*|gr[oö][sß]+te\w*|pico|峰值|最大|최대\w*",
-    "input": r"inputs?|eingabe\w*|eingang\w*|entradas?|輸入|输入|입력\w*|入力",
+    r"|parametri|參數|参数|パラメータ|매개 ?변수|파라미터|weights?|gewicht\w*|pesos?|poids|權重|权重"
+    r"|가중치|重み",
+    "peak": r"peak|max(?:imum|imal\w*)?|largest|biggest|spitzen\w*|gr[oö][sß]+te\w*|pico|峰值|最大|최대",
+    "input": r"inputs?|eingabe\w*|eingang\w*|entradas?|輸入|输入|입력|入力",
     "memory": r"memory|storage|stored?|size|footprint|bytes?|speicher\w*|gr[oö](?:ß|ss)e|memoria|tama[nñ]o"
-    r"|almacen\w*|m[eé]moire|taille|記憶體\w*|内存\w*|內存\w*|儲存\w*|存储\w*|記憶容量|空間|空间|大小"
-    r"|메모리\w*|크기|용량|メモリ\w*|サイズ",
-    "total": r"total\w*|final|answer|result|ergebnis|antwort|resultado|respuesta|答案|結果|结果|결과|答え"
-    r"|overall|sum|in all|altogether|gesamt\w*|insgesamt|summe|zusammen|suma|en tout|au total|soma"
-    r"|總\w?|总\w?|合計|合计|共計?|전체|총\w?|합계|全部|全体",
+    r"|almacen\w*|m[eé]moire|taille|記憶體|内存|內存|儲存|存储|記憶容量|空間|空间|大小|메모리|크기"
+    r"|용량|メモリ|サイズ",
+    "total": r"total\w*|final|answer|ergebnis|antwort|respuesta|答案|結果|答え|overall|sum|in all|altogether"
+    r"|gesamt\w*|insgesamt|summe|zusammen|suma|en tout|au total|soma|總|总|合計|合计|共計?|전체|총"
+    r"|합계|全部|全体",
 }  # fmt: skip
 CONCEPTS = tuple(_WORDS)
 _PATTERNS = {
@@ -73,7 +73,7 @@ _OTHER = frozenset(CONCEPTS) - {"total", "memory"}
 def labels(wanted: frozenset[str], said: frozenset[str]) -> bool:
     """Whether a label that speaks of `said` may stand before a value that is asked for by words of `wanted`."""
     asked = wanted - {"total"}
-    if said & _OTHER - asked:
+    if said & _OTHER - asked - (frozenset({"operators"}) if "types" in asked else frozenset()):
         return False
     special = asked - {"parameters", "memory"} or asked & {"memory"} or asked
     return special <= said or (said - {"memory"} == {"total"} and not asked & {"trainable", "frozen", "types"})
