@@ -70,6 +70,7 @@ def grade(submissions: Path, results: Path, jobs: int) -> None:
     """Grade, and print what it took as JSON. What the sandbox meters of each job is added up over all processes."""
     from labgrade.commands import check
     from labgrade.run import class_run
+    from labgrade.run.plan import RunRequest
     from labgrade.sandbox.runner import Runner
 
     own = multiprocessing.Value("d", 0.0)
@@ -82,11 +83,11 @@ def grade(submissions: Path, results: Path, jobs: int) -> None:
         return ending
 
     Runner._job = metered  # type: ignore[method-assign]  # noqa: SLF001
-    asked = class_run.Asked(source=submissions, results=results, root=ROOT, tasks=TASKS, jobs=jobs)
+    request = RunRequest(source=submissions, results=results, root=ROOT, tasks=TASKS, jobs=jobs)
     start = time.perf_counter()
-    came = class_run.grade(asked, lambda found: check.chosen(found, None, list(TASKS)), lambda _: None)
+    *_, finished = class_run.grade(request, lambda found: check.chosen(found, None, list(TASKS)))
     wall = time.perf_counter() - start
-    print(json.dumps({"wall": wall, "own": own.value, "ran": came.ran}))
+    print(json.dumps({"wall": wall, "own": own.value, "ran": finished.ran}))
 
 
 @dataclass(frozen=True, slots=True)

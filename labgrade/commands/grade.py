@@ -12,23 +12,22 @@ from labgrade.ledger import database
 from labgrade.ledger.database import Ledger
 from labgrade.reports import class_table
 from labgrade.reports.page import Page
-from labgrade.review import handed_in_times
 from labgrade.review.late import named
 from labgrade.review.results import read
 from labgrade.run import class_run
-from labgrade.run.class_run import Asked
+from labgrade.run.plan import RunRequest
 from labgrade.run.regrade import Again, Plans, plans
-from labgrade.sandbox.runner import Runner
-from labgrade.spec import course, load
 from labgrade.spec.load import chosen
 from labgrade.subjects import weights
 from labgrade.values import show
 from labgrade.verdict import PENDING, Outcome
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from labgrade.core.results import Graded, Report
     from labgrade.ledger.read import Change, Held
-    from labgrade.run.class_run import RunResult
+    from labgrade.run.events import Finished
 
 _INTERRUPTED = 130
 _MOST_CHANGES = 40
@@ -78,7 +77,7 @@ def _jobs(text: str) -> int:
 def grade(options: argparse.Namespace) -> int:
     """Grade a class. What the ledger has is not run again."""
     here = Path.cwd()
-    asked = Asked(
+    request = RunRequest(
         source=options.source,
         results=options.out,
         root=here if (here / "specs").is_dir() else None,
@@ -90,14 +89,16 @@ def grade(options: argparse.Namespace) -> int:
         unsafe=options.unsafe,
         lower=options.allow_lower,
     )
-    choose = functools.partial(chosen, lab=asked.lab, names=list(asked.tasks))
-    return _go(Plans(runs=(Again(asked=asked, choose=choose),)))
+    choose = functools.partial(chosen, lab=request.lab, names=list(request.tasks))
+    return _go(Plans(runs=(Again(request=request, choose=choose),)))
 
 
 def regrade(options: argparse.Namespace) -> int:
     """Grade everybody again from where each was taken."""
     results = options.named or options.out
-    how = Asked(source=Path(), results=results, jobs=options.jobs, unsafe=options.unsafe, lower=options.allow_lower)
+    how = RunRequest(
+        source=Path(), results=results, jobs=options.jobs, unsafe=options.unsafe, lower=options.allow_lower
+    )
     with Ledger(results) as ledger:
         found = plans(ledger, how)
     if not found.runs:
@@ -114,17 +115,13 @@ def _go(wanted: Plans) -> int:
 
     from labgrade.run.progress import Shown
 
-    results = wanted.runs[0].asked.results
+    results = wanted.runs[0].request.results
     errors = Console(highlight=False, stderr=True)
     came = []
     try:
         for each in wanted.runs:
             with Shown(errors) as shown:
-                came.append(class_run.grade(each.asked, each.choose, shown.hear))
-            specs, _ = course.folders(each.asked.root or Path.cwd())
-            deadlines = load.deadlines(specs)
-            with Runner(secret=(results,)) as runner:
-                handed_in_times.note(results, each.asked.source, came[-1].names, deadlines, opening=runner.open)
+                came.append(shown.follow(class_run.grade(each.request, each.choose)))
     except KeyboardInterrupt:
         errors.print("stopped; what was graded is kept: say the same again to go on", markup=False)
         return _INTERRUPTED
@@ -137,9 +134,9 @@ def _go(wanted: Plans) -> int:
     return _exit_code(report, lost=any(each.lost for each in came), held=bool(came[-1].held))
 
 
-def _say(came: list[RunResult], wanted: Plans, report: Report, page: Page) -> None:
+def _say(came: list[Finished], wanted: Plans, report: Report, page: Page) -> None:
     """What the runs came to, beside the report."""
-    results = wanted.runs[0].asked.results
+    results = wanted.runs[0].request.results
     _say_changes([change for each in came for change in each.changes], page)
     _say_held(came[-1].held, results, page)
     for told in (told for each in came for told in each.lost):
@@ -172,14 +169,14 @@ def _exit_code(report: Report, *, lost: bool, held: bool) -> int:
     return NOT_RIGHT if held else OK
 
 
-def _say_changes(changes: list[Change], page: Page) -> None:
+def _say_changes(changes: Sequence[Change], page: Page) -> None:
     """Before and after for each student, and why."""
     counted = [change for change in changes if change.counts]
     if changes:
         page.blank()
         others = len(changes) - len(counted)
         changed = f"{len(counted):,} {'verdict' if len(counted) == 1 else 'verdicts'} changed" if counted else ""
-        reworded = f"{others:,} {'is' if others == 1 else 'are'} told in other words" if others else ""
+        reworded = f"{others:,} {'is' if others == 1 else 'are'} reported in other words" if others else ""
         page.line(("; ".join(filter(None, (changed, reworded))), "bold"))
     last = ""
     for change in counted[:_MOST_CHANGES]:
@@ -194,7 +191,7 @@ def _say_changes(changes: list[Change], page: Page) -> None:
         page.paragraph(more, indent=2)
 
 
-def _say_held(held: list[Held], results: Path, page: Page) -> None:
+def _say_held(held: Sequence[Held], results: Path, page: Page) -> None:
     """What was not lowered."""
     if not held:
         return

@@ -13,15 +13,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
 from enum import Enum
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
-from labgrade.core.results import Decision, Deduction, Graded, MarkingText, Report, SubmissionReport, TaskReport
+from labgrade.core.results import Decision, Deduction, Graded, MarkingText
 from labgrade.verdict import ComparedNumber, ComparedRow, Suggestion, TileGrid, Verdict
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from labgrade.core.task import Task
 
 T = TypeVar("T")
 
@@ -113,38 +108,3 @@ def _structured(kind: Any, data: Any) -> Any:
             raise ValueError(message)
         data = dict(zip(readers, data, strict=False))
     return kind(**{name: read(data[name]) for name, read in readers.items() if name in data})
-
-
-# ---- from the workers of a run ---------------------------------------------------------------------------------
-
-
-def to_plain(task: Task, who: str, graded: Graded) -> dict[str, Any]:
-    """One graded check with its place in the report."""
-    place = [str(task.path), task.lab, task.id, task.title, str(task.points)]
-    return {"task": place, "who": who, **plain(graded)}
-
-
-def assemble(
-    results: Iterable[Mapping[str, Any]],
-    names: Sequence[str],
-    remarks: Mapping[str, tuple[str, ...]],
-    notes: tuple[str, ...] = (),
-) -> Report:
-    """The report of a run from its results: submissions in the order of `names`, tasks by path, checks as they came."""
-    found: dict[str, dict[tuple[str, ...], list[Graded]]] = {name: {} for name in names}
-    for result in results:
-        found[result["who"]].setdefault(tuple(result["task"]), []).append(from_plain(result))
-    return Report(
-        submissions=tuple(
-            SubmissionReport(
-                name=name,
-                tasks=tuple(
-                    TaskReport(lab=key[1], id=key[2], title=key[3], points=Fraction(key[4]), checks=tuple(checks))
-                    for key, checks in sorted(tasks.items())
-                ),
-                remarks=remarks.get(name, ()),
-            )
-            for name, tasks in found.items()
-        ),
-        notes=notes,
-    )

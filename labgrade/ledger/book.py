@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from labgrade.core import serialise
 from labgrade.judging.graded import fill_in, with_placeholders
+from labgrade.judging.items import items
 from labgrade.ledger import depends, rows, why
 from labgrade.ledger.database import dump, load
 from labgrade.ledger.rows import CheckRow, KeptVerdict
 from labgrade.verdict import PENDING, Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from labgrade.core.results import Graded, Submission
     from labgrade.core.task import Task
@@ -29,8 +30,7 @@ class Recorded:
 
     who: str
     place: Place
-    outcome: str
-    seconds: float
+    graded: Graded
     ran: bool
 
 
@@ -39,12 +39,14 @@ class Rules:
     """How a run keeps its books.
 
     `again`: a TIMEOUT or a lack of memory that was met once is tried once more. `lower`: published results may fall.
-    `before`: called when something is about to be judged. `after`: told of each check.
+    `specs`: the tasks that the course has, (lab, task), None where that is not known. `before`: called when something
+    is about to be judged. `after`: called with each check.
     """
 
     run: int
     again: bool = False
     lower: bool = False
+    specs: frozenset[tuple[str, str]] | None = None
     before: Callable[[], None] = lambda: None
     after: Callable[[Recorded], None] = lambda _: None
 
@@ -66,9 +68,14 @@ class SubmissionBook:
         self.held = set(ledger.rows("SELECT lab, task, item FROM held WHERE who = ?", self.who))
         self.published = rows.published(ledger, self.who)
         self._enter_submission()
+        if rules.specs is not None:
+            self._take_out(place for place in self.standing if place[:2] not in rules.specs)
 
     def task(self, task: Task) -> TaskBook:
-        """The book of one task."""
+        """The book of one task, without the checks that its spec no longer has."""
+        known = {item.id for item in items(task)}
+        own = (place for place in self.standing if place[:2] == (task.lab, task.id))
+        self._take_out(place for place in own if place[2] not in known)
         return TaskBook(self, task)
 
     def parts(self, task: Task, item: Item) -> dict[str, str]:
@@ -79,9 +86,8 @@ class SubmissionBook:
             found["imports"] = self._imports
         return found
 
-    def finish(self, stays: Callable[[Place], bool]) -> None:
-        """Take out what the course does not ask for any more."""
-        gone = [place for place in self.standing if not stays(place)]
+    def _take_out(self, places: Iterable[Place]) -> None:
+        gone = list(places)
         if not gone:
             return
         with self.ledger.transaction():
@@ -89,6 +95,8 @@ class SubmissionBook:
                 said = "the spec asks for it no more"
                 rows.remember(self.ledger, self.who, place, self.standing[place], None, said, self.rules.run)
                 rows.forget(self.ledger, self.who, place)
+        for place in gone:
+            del self.standing[place]
 
     def _enter_submission(self) -> None:
         remarks = dump(self._submission.refused)
@@ -149,9 +157,7 @@ class TaskBook:
                     number = rows.keep(book.ledger, judged, book.known.contents, book.rules.run)
                     after = replace(after, judged=number)
                 self._stand(item, where, before, after)
-        book.rules.after(
-            Recorded(who=book.who, place=where, outcome=str(graded.verdict.outcome), seconds=graded.seconds, ran=fresh)
-        )
+        book.rules.after(Recorded(who=book.who, place=where, graded=graded, ran=fresh))
 
     def _stand(self, item: Item, where: Place, before: CheckRow | None, after: CheckRow) -> None:
         book = self._book
@@ -176,6 +182,6 @@ class TaskBook:
 
 
 def _worth(plain: Any) -> Fraction:
-    """What a check earns; one that waits is worth nothing to a student who saw it earn something."""
+    """What a check earns; a waiting check is worth nothing to a student who saw it earn something."""
     pending = Outcome(plain["verdict"]["outcome"]) in PENDING
     return Fraction(0) if pending else Fraction(plain["earned"])

@@ -1,34 +1,44 @@
 """Grading as a pytest run: one item a check, ids like `specs/lab/task.yaml::student42::total`.
 
-A wrong answer fails its item; a fault of labgrade's is raised in `setup`, so that JUnit calls it an error.
+A wrong answer fails its item; a fault of labgrade's is raised in `setup`, so that JUnit calls it an error. What grades
+is the same worker that a class run has; its events say what each item came to.
 """
 
 from __future__ import annotations
 
 import sys
-from pathlib import Path
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from labgrade.core import serialise
-from labgrade.core.errors import UsageError
-from labgrade.core.points import LEFT_OUT
+from labgrade.core.errors import LabgradeError, UsageError
+from labgrade.core.results import Report, SubmissionReport
+from labgrade.core.text import encodable
 from labgrade.files import output
-from labgrade.pytest import options, results
+from labgrade.judging.items import items
+from labgrade.ledger import read
+from labgrade.ledger.book import Recorded
+from labgrade.ledger.database import LedgerError
+from labgrade.pytest import options
 from labgrade.reports import html
 from labgrade.reports.summary import full_reason, hint
-from labgrade.run import grader
-from labgrade.run.task import TaskGrading
-from labgrade.spec import course, load
-from labgrade.subjects import weights
+from labgrade.review import handed_in_times
+from labgrade.run.events import SubmissionFailed
+from labgrade.run.grader import Grader
+from labgrade.run.plan import end
+from labgrade.run.worker import GradingJob, Worker
+from labgrade.spec import load
 from labgrade.verdict import Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
+    from pathlib import Path
 
-    from labgrade.core.results import Graded, Report, Submission
+    from labgrade.core.results import Graded
     from labgrade.core.task import Task
+    from labgrade.judging.items import Item
+    from labgrade.run.plan import Plan
 
 _PASSING = frozenset({Outcome.CORRECT})
 _WAITING = frozenset({Outcome.SKIPPED, Outcome.MANUAL})
@@ -42,7 +52,7 @@ def begin(config: pytest.Config) -> None:
         pytest.UsageError: there is no such submission.
     """
     try:
-        grading = Grading(config)
+        grading = Grading(config, options.plan(config))
         if not hasattr(config, "workerinput"):
             grading.protect()
     except UsageError as error:
@@ -52,7 +62,7 @@ def begin(config: pytest.Config) -> None:
     config.pluginmanager.register(grading, "labgrade-grading")
     config.option.continue_on_collection_errors = True  # one broken spec must not stop the others
     if config.args_source is not pytest.Config.ArgsSource.ARGS:
-        config.args = [str(grading.course.specs)]
+        config.args = [str(grading.plan.course.specs)]
     if config.option.tbstyle == "auto":  # the report at the end says it better than tracebacks and lists of names
         config.option.tbstyle = "no"
         reporter = config.pluginmanager.get_plugin("terminalreporter")
@@ -65,27 +75,20 @@ def begin(config: pytest.Config) -> None:
 class Grading:
     """What a grading run shares, and the hooks that only a grading run has."""
 
-    def __init__(self, config: pytest.Config) -> None:
-        self.config = config
-        self.course = course.find(config.rootpath)
-        options.refuse(config, self.course)
-        taken = options.submissions(config)
-        self.submissions = taken.submissions
-        self.left_out = taken.left_out
-        offered = config.getoption("torch_home")
-        home = weights.find(config.invocation_params.dir / Path(offered).expanduser() if offered else None)
-        self.grader = grader.Grader(
-            self.course,
-            torch_home=home,
+    def __init__(self, config: pytest.Config, plan: Plan) -> None:
+        self.config, self.plan = config, plan
+        self.grader = Grader(
+            plan.course,
+            torch_home=plan.request.torch_home,
             shared=options.shared(config),
-            secret=(*results.secret(config), options.source(config)),
+            secret=(plan.request.results, plan.request.source),
         )
-        self.kept = results.of(config, self.course, home)
-        self.gradings: dict[tuple[Path, str], TaskGrading] = {}
-        self.results: list[dict[str, Any]] = []
         self.broken: dict[str, str] = {}
-        self.notes: tuple[str, ...] = ()
+        self.protection: tuple[str, ...] = ()
         self.written: dict[str, str] = {}
+        self._worker: Worker | None = None
+        self._graded: dict[GradingJob, Graded] = {}
+        self._reported: set[tuple[str, ...]] = set()
         self._session: pytest.Session | None = None
         self.grader.oracle.memory.watch()
 
@@ -96,7 +99,7 @@ class Grading:
             UsageError: nothing does, and nobody said that this is all right.
         """
         try:
-            self.notes = self.grader.protected_by(unsafe=self.config.getoption("unsafe"))
+            self.protection = self.grader.protected_by(unsafe=self.config.getoption("unsafe"))
         except UsageError:
             self.grader.close()
             raise
@@ -105,13 +108,23 @@ class Grading:
         """The session whose exit code says that a task could not be graded, or a report not written."""
         self._session = session
 
-    def grading(self, task: Task, who: Submission) -> TaskGrading:
-        """The grading of one task of one submission, shared by its items."""
-        key = (task.path, who.name)
-        if key not in self.gradings:
-            kept = self.kept
-            self.gradings[key] = kept.grading(self.grader, task, who) if kept else TaskGrading(self.grader, task, who)
-        return self.gradings[key]
+    def graded(self, job: GradingJob) -> Graded:
+        """What a check came to: the events of the run are heard until it is among them.
+
+        Where the ledger fails, the run ends: what is kept is kept.
+        """
+        try:
+            if job not in self._graded:
+                self._worker = self._worker or Worker(self.plan, self.grader)
+                for event in self._worker.events([job]):
+                    match event:
+                        case Recorded(place=place, graded=graded):
+                            self._graded[GradingJob(job.who, place)] = graded
+                        case SubmissionFailed(why=why):
+                            pytest.fail(f"'{encodable(job.who)}' can't be taken in: {why}", pytrace=False)
+        except LedgerError as error:
+            pytest.exit(f"labgrade: {error}", returncode=pytest.ExitCode.USAGE_ERROR)
+        return self._graded[job]
 
     def pytest_collect_file(self, file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
         """A spec of a task."""
@@ -121,8 +134,9 @@ class Grading:
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Take in expected values: no student's code has run yet, under xdist not in another worker either."""
-        chosen = {item.grading.task.path: item.grading.task for item in session.items if isinstance(item, CheckItem)}
-        self.grader.prepare(chosen.values())
+        chosen = {item.task.path: item.task for item in session.items if isinstance(item, CheckItem)}
+        self.plan = replace(self.plan, tasks=tuple(chosen.values()))
+        self.grader.prepare(self.plan.tasks)
 
     def pytest_ignore_collect(self, collection_path: Path) -> bool | None:
         """No Python of anybody's is collected while grading."""
@@ -135,26 +149,21 @@ class Grading:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, Any]:
-        """Attach the graded check to the report of the phase that ends it, as plain data: under xdist it travels."""
+        """Say in the report of the phase that ends a check which check it is: under xdist it travels."""
         report = yield
         if isinstance(item, CheckItem) and (call.when == "call" or (call.when == "setup" and not report.passed)):
-            grading = item.grading
-            report.labgrade = serialise.to_plain(grading.task, grading.submission.name, grading.graded(item.name))
+            report.labgrade = [encodable(item.job.who), *(item.job.place or ())]
         return report
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Under xdist this runs in the controller, with what the workers sent."""
-        found = getattr(report, "labgrade", None)
-        if found is not None:
-            self.results.append(found)
+        self._reported.add(tuple(getattr(report, "labgrade", ())))
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
-        """Tell an xdist worker what was taken in, and where this process's servers are: one set serves all."""
+        """Hand the plan to an xdist worker, and where this process's servers are: one set serves all."""
         servers = self.grader.runner.share() if sys.platform == "linux" else None
-        options.tell(node.workerinput, self.submissions, servers)
-        if self.kept is not None:
-            self.kept.tell(node.workerinput)
+        options.hand_over(node.workerinput, self.plan, servers)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
@@ -163,28 +172,24 @@ class Grading:
 
     def pytest_sessionfinish(self) -> None:
         """Stop the processes behind the run. A worker of xdist leaves it to the controller to look after the memory."""
-        told = getattr(self.config, "workeroutput", None)
-        if self.kept is not None:
-            self.kept.close()
-        if told is None:
+        output_of_worker = getattr(self.config, "workeroutput", None)
+        if self._worker is not None:
+            self._worker.close()
+        if output_of_worker is None:
             self.grader.close(self.written)
         else:
-            told["labgrade_written"] = self.grader.oracle.memory.written
+            output_of_worker["labgrade_written"] = self.grader.oracle.memory.written
             self.grader.stop()
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter, exitstatus: int) -> None:
         """The report for the TA; as JSON too where asked for."""
         if exitstatus == pytest.ExitCode.USAGE_ERROR:  # nothing was graded
             return
-        if self.kept is not None and exitstatus != pytest.ExitCode.INTERRUPTED:
-            self.kept.end(self.notes)
         from rich.console import Console
 
         from labgrade.reports import json as as_json
         from labgrade.reports import terminal
 
-        notes = (*self.notes, *(f"{LEFT_OUT}{remark}" for remark in self.left_out))
-        report = serialise.assemble(self.results, [who.name for who in self.submissions], self._remarks(), notes)
         writer = terminalreporter._tw  # noqa: SLF001 - the only way to its width and colours
         terminalreporter.ensure_newline()
         console = Console(
@@ -196,15 +201,39 @@ class Grading:
         )
         for message in self.broken.values():
             console.print(message, style="red", markup=False, soft_wrap=True)
-        terminal.render(report, console=console, staff=True)
         try:
+            if exitstatus != pytest.ExitCode.INTERRUPTED:
+                end(self.plan, self.protection)
+            report = self._report()
+            terminal.render(report, console=console, staff=True)
             self._as_json(as_json.render(report))
             self._as_page(report)
-        except UsageError as error:
+        except LabgradeError as error:
             console.print(f"labgrade: {error}", style="red", markup=False, soft_wrap=True)
             self._exit_with(pytest.ExitCode.INTERNAL_ERROR)
         if self.broken:
             self._exit_with(pytest.ExitCode.INTERRUPTED)
+
+    def _report(self) -> Report:
+        """The results folder's report of what this run was to grade, in the order in which submissions were named."""
+        folder = self.plan.request.results
+        whole = handed_in_times.noted(read.report_of(folder), folder)
+        there = {each.name: each for each in whole.submissions}
+        names = map(encodable, self.plan.offered.names)
+        found = tuple(self._reported_of(there.get(name) or SubmissionReport(name=name, tasks=())) for name in names)
+        return Report(submissions=found, notes=whole.notes)
+
+    def _reported_of(self, submission: SubmissionReport) -> SubmissionReport:
+        tasks = (
+            replace(
+                task,
+                checks=tuple(
+                    each for each in task.checks if (submission.name, task.lab, task.id, each.id) in self._reported
+                ),
+            )
+            for task in submission.tasks
+        )
+        return replace(submission, tasks=tuple(task for task in tasks if task.checks))
 
     def _as_json(self, text: str) -> None:
         target = self.config.getoption("labgrade_json")
@@ -222,46 +251,44 @@ class Grading:
         if self._session is not None:
             self._session.exitstatus = code
 
-    def _remarks(self) -> dict[str, tuple[str, ...]]:
-        return {who.name: who.refused for who in self.submissions}
-
 
 class SpecFile(pytest.File):
     """A task."""
 
     def collect(self) -> Iterator[pytest.Collector]:
         """One collector a submission."""
-        grading = self.config.stash[_GRADING]
-        (read,) = load.read_all([self.path], grading.course)
-        if read.task is None:
-            raise self.CollectError("\n".join(map(str, read.findings)))
-        for who in grading.submissions:
-            yield SubmissionNode.from_parent(self, name=who.name, grading=grading.grading(read.task, who))
+        plan = self.config.stash[_GRADING].plan
+        (spec,) = load.read_all([self.path], plan.course)
+        if spec.task is None:
+            raise self.CollectError("\n".join(map(str, spec.findings)))
+        for who in plan.offered.names:
+            yield SubmissionNode.from_parent(self, name=encodable(who), task=spec.task, who=who)
 
 
 class SubmissionNode(pytest.Collector):
     """One submission's answer to a task."""
 
-    def __init__(self, *, grading: TaskGrading, **kwargs: Any) -> None:
+    def __init__(self, *, task: Task, who: str, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self.grading = grading
+        self.task, self.who = task, who
 
     def collect(self) -> Iterator[pytest.Item]:
         """One item a check, or a case of it."""
-        for name in self.grading.items:
-            yield CheckItem.from_parent(self, name=name, grading=self.grading)
+        for item in items(self.task):
+            yield CheckItem.from_parent(self, name=item.id, task=self.task, who=self.who, item=item)
 
 
 class CheckItem(pytest.Item):
     """One graded check."""
 
-    def __init__(self, *, grading: TaskGrading, **kwargs: Any) -> None:
+    def __init__(self, *, task: Task, who: str, item: Item, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self.grading = grading
+        self.task, self.item = task, item
+        self.job = GradingJob(who, (task.lab, task.id, item.id))
 
     def setup(self) -> None:
         """Grade. A fault of labgrade's ends here, as an error."""
-        graded = self.grading.graded(self.name)
+        graded = self._graded()
         verdict = graded.verdict
         self.user_properties += [
             ("outcome", str(verdict.outcome)),
@@ -277,18 +304,18 @@ class CheckItem(pytest.Item):
 
     def runtest(self) -> None:
         """Fail where the verdict is not CORRECT."""
-        graded = self.grading.graded(self.name)
+        graded = self._graded()
         if graded.verdict.outcome not in _PASSING:
             pytest.fail(_say(graded), pytrace=False)
 
     def reportinfo(self) -> tuple[Path, int | None, str]:
         """The place of the check in its spec."""
-        mark = self.grading.items[self.name].check.mark
-        return (
-            self.path,
-            mark.line - 1 if mark else None,
-            f"{self.path.stem}::{self.grading.submission.name}::{self.name}",
-        )
+        mark = self.item.check.mark
+        line = mark.line - 1 if mark else None
+        return self.path, line, f"{self.path.stem}::{encodable(self.job.who)}::{self.name}"
+
+    def _graded(self) -> Graded:
+        return self.config.stash[_GRADING].graded(self.job)
 
 
 def _say(graded: Graded) -> str:

@@ -1,8 +1,9 @@
-"""What a grading run was asked for on the command line, and what of it an xdist worker is told."""
+"""What pytest's command line requests of a grading run, and what of it an xdist worker receives."""
 
 from __future__ import annotations
 
-import json
+import contextlib
+import pickle
 import sys
 import tempfile
 from pathlib import Path
@@ -12,22 +13,20 @@ import pytest
 from _pytest.config import create_terminal_writer
 
 from labgrade.core.errors import UsageError, did_you_mean
-from labgrade.core.results import Submission
 from labgrade.files import output
 from labgrade.reports import html
-from labgrade.sandbox.runner import Runner
-from labgrade.spec import load
-from labgrade.submissions import find
+from labgrade.run.plan import RunRequest, opened
+from labgrade.spec import course, load
+from labgrade.subjects import weights
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
+    from labgrade.run.plan import Plan
     from labgrade.spec.course import Course
 
-_TAKEN = "labgrade_submissions"
+_PLAN, _SERVERS = "labgrade_plan", "labgrade_shared"
 
 
-def refuse(config: pytest.Config, course: Course) -> None:
+def refuse(config: pytest.Config, there: Course) -> None:
     """Refuse, before anything is graded for it, what can't be done.
 
     Raises:
@@ -43,8 +42,8 @@ def refuse(config: pytest.Config, course: Course) -> None:
     for argument in config.args:
         path = config.invocation_params.dir / argument.partition("::")[0]
         if path.suffix == ".yaml" and not path.exists():
-            there = [file.stem for file in load.files(course.specs)]
-            message = f"there is no spec '{argument}'{did_you_mean(path.stem, there)}"
+            known = [file.stem for file in load.files(there.specs)]
+            message = f"there is no spec '{argument}'{did_you_mean(path.stem, known)}"
             raise UsageError(message)
 
 
@@ -55,49 +54,50 @@ def leave_stdout(config: pytest.Config) -> None:
         reporter._tw = create_terminal_writer(config, sys.stderr)  # noqa: SLF001 - made anew, as pytest itself does
 
 
-def tell(workerinput: dict[str, object], taken: Iterable[Submission], servers: Path | None) -> None:
-    """Tell an xdist worker what was taken in, and where this process's servers are: one set serves all."""
+def hand_over(workerinput: dict[str, object], plan: Plan, servers: Path | None) -> None:
+    """Hand an xdist worker the plan, and where this process's servers are: one set serves all."""
     if servers is not None:
-        workerinput["labgrade_shared"] = str(servers)
-    workerinput[_TAKEN] = json.dumps([[who.name, str(who.folder), who.files, who.refused, who.unread] for who in taken])
+        workerinput[_SERVERS] = str(servers)
+    workerinput[_PLAN] = pickle.dumps(plan)
 
 
 def shared(config: pytest.Config) -> Path | None:
     """In one of xdist's workers: where the servers of its controller are to be had."""
-    told = getattr(config, "workerinput", {}).get("labgrade_shared")
-    return Path(told) if told else None
+    servers = getattr(config, "workerinput", {}).get(_SERVERS)
+    return Path(servers) if servers else None
 
 
-def source(config: pytest.Config) -> Path:
-    """Where hand-ins lie: a folder of them, or an archive."""
-    given = config.getoption("submissions_dir")
-    return config.invocation_params.dir / Path(given).expanduser() if given else config.rootpath / "submissions"
+def plan(config: pytest.Config) -> Plan:
+    """What is to be graded, into a results folder that ends with the run where none is named.
 
-
-def submissions(config: pytest.Config) -> find.Taken:
-    """Those that are graded, in a store that ends with the run; an xdist worker takes what its controller took in.
+    An xdist worker has its controller's.
 
     Raises:
-        UsageError: there is no such submission.
+        UsageError: there is no such submission; another run is at work in the results folder, or its ledger can't be
+            used; a report can't be written; a spec is not there.
     """
-    told = getattr(config, "workerinput", {}).get(_TAKEN)
-    if told is not None:
-        return find.Taken(
-            submissions=tuple(
-                Submission(name=name, folder=Path(folder), files=tuple(files), refused=tuple(out), unread=tuple(unread))
-                for name, folder, files, out, unread in json.loads(told)
-            )
-        )
+    handed_over = getattr(config, "workerinput", {}).get(_PLAN)
+    if handed_over is not None:
+        found: Plan = pickle.loads(handed_over)  # noqa: S301 - the controller of this very run made it
+        return found
     names = config.getoption("submission")
     if "" in names:
         message = "--submission names nobody; it takes the name of a submission, or `all`"
         raise UsageError(message)
-    folder = source(config)
-    store = tempfile.TemporaryDirectory(prefix="labgrade-store-", ignore_cleanup_errors=True)
-    config.add_cleanup(store.cleanup)
-    with Runner() as runner:
-        taken = find.find(folder, names, Path(store.name), opening=runner.open, grader=config.rootpath.resolve())
-    if not taken.submissions:
-        message = f"there is no submission in '{folder}'"
-        raise UsageError(message)
-    return taken
+    there = course.find(config.rootpath)
+    refuse(config, there)
+    stack = contextlib.ExitStack()
+    config.add_cleanup(stack.close)
+    here = config.invocation_params.dir
+    source, results, home = (config.getoption(name) for name in ("submissions_dir", "results", "torch_home"))
+    if not results:
+        folder = tempfile.TemporaryDirectory(prefix="labgrade-results-", ignore_cleanup_errors=True)
+        results = stack.enter_context(folder)
+    request = RunRequest(
+        source=here / Path(source).expanduser() if source else config.rootpath / "submissions",
+        results=here / Path(results).expanduser(),
+        root=there.root,
+        names=() if "all" in names else tuple(names),
+        torch_home=weights.find(here / Path(home).expanduser() if home else None),
+    )
+    return stack.enter_context(opened(request, there))

@@ -1,12 +1,15 @@
-"""What a run says while it goes on. Its listeners show it; the ledger holds what came of it."""
+"""What a run says while it goes on, one event after the other. Its listeners show it; the ledger keeps the results."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from labgrade.ledger.book import Recorded
+
 if TYPE_CHECKING:
-    from labgrade.ledger.book import Recorded
+    from labgrade.core.errors import SpecFinding
+    from labgrade.ledger.read import Change, Held
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,5 +51,23 @@ class RunFailed:
     message: str
 
 
-# A text says what the run is at; None comes each second, so that a listener can show the time.
-Event: TypeAlias = "Started | Recorded | SubmissionDone | str | None"
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finished:
+    """The run came to its end. `names`: the submissions it was about; `lost`: which were not graded, and why.
+
+    `held`: what would lower a published result. `broken`: specs that can't be read. `ran`: how many checks were judged,
+    and not remembered.
+    """
+
+    names: tuple[str, ...]
+    changes: tuple[Change, ...]
+    held: tuple[Held, ...]
+    broken: tuple[SpecFinding, ...]
+    lost: tuple[str, ...]
+    ran: int
+
+
+# A text names what the run does now; None comes each second, so that a listener can show the time.
+Event: TypeAlias = (
+    Started | Recorded | SubmissionDone | SubmissionFailed | WorkerLost | RunFailed | Finished | str | None
+)

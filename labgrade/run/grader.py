@@ -151,7 +151,7 @@ class Grader:
     ) -> tuple[Judging, Expect]:
         """What a check is judged with: its checker with parameters, and how its expected values are computed.
 
-        `submission` is whose file a quantity is computed of, where the subject is one that students hand in.
+        `submission` is whose file a quantity is computed of, where students hand in the subject.
 
         Raises:
             FaultError: from the second, where a value can't be computed or does not fit the answer's type.

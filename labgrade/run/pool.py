@@ -11,6 +11,7 @@ import os
 import signal
 import sys
 from collections import deque
+from dataclasses import dataclass
 from multiprocessing.connection import wait
 from typing import TYPE_CHECKING, Any, Self, cast
 
@@ -27,6 +28,14 @@ _PR_SET_PDEATHSIG = 1
 _TRIES = 2
 
 
+@dataclass(frozen=True, slots=True)
+class WorkerQuestion:
+    """What a worker asks, and waits for: `answer` is to be called."""
+
+    text: str
+    answer: Callable[[Any], None]
+
+
 class Conversation:
     """A worker's end of the line."""
 
@@ -35,7 +44,7 @@ class Conversation:
 
     def tell(self, message: object) -> None:
         """Say something, and go on."""
-        self._line.send(("told", message))
+        self._line.send(("event", message))
 
     def ask(self, question: str) -> Any:
         """Say something, and wait for the answer."""
@@ -78,11 +87,8 @@ class Pool:
         """The numbers of the processes."""
         return [process.pid for process in self._running.values()]
 
-    def run(self, jobs: Iterable[Any], answer: Callable[[str], Any]) -> Iterator[Any]:
-        """Have all jobs done. What the workers tell meanwhile, None each second, and what was `WorkerLost`.
-
-        `answer` answers what they ask.
-        """
+    def run(self, jobs: Iterable[Any]) -> Iterator[Any]:
+        """Have all jobs done: what the workers tell and ask meanwhile, None each second, and each `WorkerLost`."""
         waiting = deque(jobs)
         doing: dict[Connection, Any] = {}
         tries: dict[Any, int] = {}
@@ -98,10 +104,10 @@ class Pool:
                     if lost is not None:
                         yield lost
                     continue
-                if kind == "told":
+                if kind == "event":
                     yield message
                 elif kind == "asked":
-                    line.send(answer(message))
+                    yield WorkerQuestion(message, line.send)
                 else:
                     doing.pop(line, None)
                     job = waiting.popleft() if waiting else None
@@ -118,7 +124,7 @@ class Pool:
         self._running[ours] = process
 
     def _bury(self, line: Connection, job: Any, waiting: deque[Any], tries: dict[Any, int]) -> WorkerLost | None:
-        """A process is gone: one that had nothing left to do, or one whose job another takes over."""
+        """A process is gone: it had nothing left to do, or another takes its job over."""
         process = self._running.pop(line)
         process.join()
         line.close()

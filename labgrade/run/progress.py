@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 from rich.text import Text
 
+from labgrade.core.errors import FaultError
 from labgrade.core.text import excerpt
 from labgrade.ledger.book import Recorded
-from labgrade.run.events import Started, SubmissionDone
+from labgrade.run.events import Finished, Started, SubmissionDone
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -77,6 +78,15 @@ class Shown:
         self._bar.refresh()
         self._bar.stop()
 
+    def follow(self, events: Iterable[Event]) -> Finished:
+        """Show a run to its end."""
+        for event in events:
+            self.hear(event)
+            if isinstance(event, Finished):
+                return event
+        message = "the run broke off"
+        raise FaultError(message)
+
     def hear(self, event: Event) -> None:
         """Something happened, or a second went by."""
         match event:
@@ -96,14 +106,14 @@ class Shown:
         self._now_and_then()
 
     def _enter(self, entered: Recorded) -> None:
-        self._outcomes[entered.outcome] += 1
+        self._outcomes[str(entered.graded.verdict.outcome)] += 1
         self._bar.update(self._task, completed=min(self._outcomes.total(), self._checks))
         if not entered.ran:
             return
         self._running_since = self._running_since or time.monotonic()
         self._ran.add(entered.who)
-        if entered.seconds > self._slowest[0]:
-            self._slowest = (entered.seconds, f"{entered.place[1]} {entered.place[2]} of {entered.who}")
+        if entered.graded.seconds > self._slowest[0]:
+            self._slowest = (entered.graded.seconds, f"{entered.place[1]} {entered.place[2]} of {entered.who}")
 
     def _now_and_then(self) -> None:
         now = time.monotonic()

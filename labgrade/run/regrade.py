@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from labgrade.ledger.database import Ledger
-    from labgrade.run.class_run import Asked
+    from labgrade.run.plan import RunRequest
     from labgrade.spec.course import Course
 
 _ORIGIN = ("source", "root", "torch_home")
@@ -27,7 +27,7 @@ _ORIGIN = ("source", "root", "torch_home")
 class Again:
     """One run that does others again, and which specs of the course it reads."""
 
-    asked: Asked
+    request: RunRequest
     choose: Callable[[Course], list[Path]]
 
 
@@ -39,8 +39,8 @@ class Plans:
     gone: tuple[str, ...] = ()
 
 
-def plans(ledger: Ledger, how: Asked) -> Plans:
-    """What there is to do again for a folder of results, `how` a run is told to. Who came since is graded, too.
+def plans(ledger: Ledger, how: RunRequest) -> Plans:
+    """What there is to do again for a folder of results, with the options of `how`. Who came since is graded, too.
 
     Where the place of a later hand-in is gone, an earlier one never takes its place.
 
@@ -72,7 +72,7 @@ def plans(ledger: Ledger, how: Asked) -> Plans:
     return Plans(
         runs=tuple(
             Again(
-                asked=replace(how, names=tuple(sorted(own)), again=True, **_origin(origin)),
+                request=replace(how, names=tuple(sorted(own)), again=True, **_origin(origin)),
                 choose=_chooser([plain for plain in asked.values() if plain["root"] == origin[1]]),
             )
             for origin, own in names.items()
@@ -82,7 +82,7 @@ def plans(ledger: Ledger, how: Asked) -> Plans:
 
 
 def _has_it(number: int, plain: dict[str, Any], since: int | None, runs: Mapping[int, dict[str, Any]]) -> bool:
-    """Whether a run took a submission as it is now, and not one that another came in place of (seen `since` then)."""
+    """Whether a run took a submission as it is now (seen `since` then), and not an earlier hand-in."""
     return since is None or number >= since or plain["source"] == runs[since]["source"]
 
 

@@ -56,7 +56,7 @@ class TaskGrading:
     """One task of one submission. Each answer is obtained once, each item judged once, in whatever order one asks.
 
     `book` knows what need not be done again. `decided` tells the credit that a person gave a check of this submission,
-    or None; what needs the check goes by it. Without `explains` nobody is told what a wrong number is.
+    or None; what needs the check goes by it. Without `explains` no wrong number is explained.
     """
 
     def __init__(
@@ -131,7 +131,7 @@ class TaskGrading:
             return Judged(verdict=error.verdict)
         except FaultError as error:
             return Judged(verdict=fault(str(error)))
-        except Exception as error:  # noqa: BLE001 - whatever of ours fails must not cost a student a point
+        except Exception as error:  # noqa: BLE001 - what fails in labgrade must not cost a student a point
             frame = traceback.extract_tb(error.__traceback__)[-1]
             return Judged(verdict=fault(f"{type(error).__name__}: {error} ({frame.filename}:{frame.lineno})"))
 

@@ -11,6 +11,7 @@ from labgrade.ledger import read
 from labgrade.ledger.database import Ledger
 from labgrade.review import releases
 from labgrade.run import class_run
+from labgrade.run.plan import RunRequest
 from labgrade.spec.load import chosen
 
 QUANTITIES = """
@@ -89,10 +90,12 @@ class Classroom:
 
     def grade(self, tell=lambda _: None, **asked):
         """Grade in this process and its workers; what came of it."""
-        wanted = class_run.Asked(
+        wanted = RunRequest(
             **{"source": self.submissions, "results": self.results, "root": self.folder, "jobs": 1, **asked}
         )
-        return class_run.grade(wanted, lambda found: chosen(found, wanted.lab, list(wanted.tasks)), tell)
+        for event in class_run.grade(wanted, lambda found: chosen(found, wanted.lab, list(wanted.tasks))):
+            tell(event)
+        return event
 
     def judged(self):
         """What the last run judged anew: (item, outcome) and how often, sorted."""

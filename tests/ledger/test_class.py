@@ -84,7 +84,7 @@ def test_a_file_that_changes_no_verdict_is_no_news(room):
     room.write("handed in/s000/notes.txt", "one line more")
     came = room.grade()
     assert came.ran > 0
-    assert came.changes == []
+    assert not came.changes
     assert "in other words" not in room.cli("regrade", str(room.results)).stdout
 
 
@@ -244,7 +244,7 @@ def test_published_results_do_not_fall_unasked(room):
     again = room.grade()
     assert (again.ran, len(again.held)) == (0, 2)
     lowered = room.grade(lower=True)
-    assert (lowered.ran, lowered.held) == (0, [])
+    assert (lowered.ran, lowered.held) == (0, ())
     assert room.outcomes()["s000", "five"] == "INCORRECT"
     assert [change.who for change in lowered.changes] == ["s000", "s003"]
 

@@ -6,7 +6,7 @@ import time
 import pytest
 
 from labgrade.run.events import WorkerLost
-from labgrade.run.pool import Pool
+from labgrade.run.pool import Pool, WorkerQuestion
 
 
 def works(conversation, folder):
@@ -22,8 +22,14 @@ def dies_at_once(conversation, folder):
 
 
 def done(size, jobs, folder, work=works):
+    found = []
     with Pool(size, work, folder) as pool:
-        return [each for each in pool.run(jobs, lambda question: question + "!") if each is not None]
+        for each in pool.run(jobs):
+            if isinstance(each, WorkerQuestion):
+                each.answer(each.text + "!")
+            elif each is not None:
+                found.append(each)
+    return found
 
 
 @pytest.mark.parametrize("size", [1, 3])

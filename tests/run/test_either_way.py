@@ -1,4 +1,4 @@
-"""`labgrade grade` and pytest keep the same of a class: how each check stands, and what the run was asked for."""
+"""`labgrade grade` and pytest give the same report of a class, and keep the same of it."""
 
 import re
 import subprocess
@@ -10,6 +10,11 @@ from helpers import classroom
 from labgrade.ledger import read
 
 pytestmark = pytest.mark.slow
+
+
+def timeless(report):
+    """The bytes of a report, without how long each check took."""
+    return re.sub(rb'"seconds": [^,}]*', b"", report.read_bytes())
 
 
 def kept(folder):
@@ -24,7 +29,7 @@ def test_the_command_and_pytest_keep_the_same(tmp_path, monkeypatch, workers):
     room.grade(root=tmp_path)
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--submission=all", "-q", *workers]
     done = subprocess.run(
-        [*command, "--submissions-dir=handed in", "--results=by pytest"],
+        [*command, "--submissions-dir=handed in", "--results=by pytest", "--labgrade-json=out.json"],
         cwd=tmp_path,
         env=room.environment(),
         check=False,
@@ -32,5 +37,7 @@ def test_the_command_and_pytest_keep_the_same(tmp_path, monkeypatch, workers):
         text=True,
     )
     assert kept(tmp_path / "by pytest") == kept(room.results), done.stdout + done.stderr
+    room.cli("export", "--results", "results", "--format", "json", "--out", "exported")
+    assert timeless(tmp_path / "out.json") == timeless(tmp_path / "exported/report.json")
     asked = [classroom.rows(folder, "SELECT asked FROM run") for folder in (room.results, tmp_path / "by pytest")]
     assert asked[0] == asked[1]

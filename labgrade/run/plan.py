@@ -1,0 +1,134 @@
+"""A run over a class: what was requested, what all its processes know, and its rows in the results folder."""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from labgrade.core import points
+from labgrade.core.errors import UsageError
+from labgrade.ledger import database, read, rows
+from labgrade.ledger.database import Ledger
+from labgrade.ledger.depends import Parts
+from labgrade.review import decisions, handed_in_times
+from labgrade.sandbox.runner import Runner
+from labgrade.spec import load
+from labgrade.submissions import find
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from labgrade.core.task import Task
+    from labgrade.review.decisions import Decisions
+    from labgrade.spec.course import Course
+    from labgrade.submissions.find import Offered
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunRequest:
+    """What to grade: whom, which tasks, and into which folder.
+
+    `root` is the course's folder, None for labgrade's own. `names` and `tasks`: empty is all. `again`: a repetition of
+    earlier requests, which is not repeated itself.
+    """
+
+    source: Path
+    results: Path
+    root: Path | None = None
+    lab: str | None = None
+    tasks: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+    jobs: int = 0
+    torch_home: Path | None = None
+    unsafe: bool = False
+    lower: bool = False
+    again: bool = False
+
+    def plain(self) -> dict[str, Any]:
+        """The request as the ledger keeps it, for `regrade`."""
+        return {
+            "source": str(self.source.absolute()),
+            "root": str(self.root.absolute()) if self.root else "",
+            "lab": self.lab,
+            "tasks": list(self.tasks),
+            "names": list(self.names),
+            "torch_home": str(self.torch_home.absolute()) if self.torch_home else "",
+            "again": self.again,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What all processes of a run know. `specs`: the tasks that the course has, (lab, task), graded now or not.
+
+    `unfinished_since`: the first run since one came to its end. `again`: what a busy machine may have failed is tried
+    once more.
+    """
+
+    request: RunRequest
+    course: Course
+    offered: Offered
+    run: int
+    unfinished_since: int
+    known: Parts
+    decisions: Decisions
+    specs: frozenset[tuple[str, str]]
+    tasks: tuple[Task, ...] = ()
+    again: bool = False
+
+
+@contextlib.contextmanager
+def opened(request: RunRequest, found: Course, tasks: tuple[Task, ...] = ()) -> Iterator[Plan]:
+    """The plan of a new run; no other run works in its results folder meanwhile.
+
+    Raises:
+        UsageError: there is no such submission; another run is at work; the ledger can't be used.
+    """
+    database.refuse_within(request.results, request.source)
+    with (
+        database.held(request.results),
+        tempfile.TemporaryDirectory(prefix="labgrade-store-", ignore_cleanup_errors=True) as store,
+    ):
+        names, grader = request.names or ("all",), found.root.resolve()
+        with Runner() as runner:
+            offered = find.offer(request.source, names, Path(store), opening=runner.open, grader=grader)
+        if not offered.names:
+            message = f"there is no submission in '{request.source}'"
+            raise UsageError(message)
+        with Ledger(request.results, write=True) as ledger:
+            since = read.unfinished_since(ledger)
+            run = rows.begin(ledger, request.plain())
+        yield Plan(
+            request=request,
+            course=found,
+            offered=offered,
+            run=run,
+            unfinished_since=since,
+            known=Parts(found, request.torch_home),
+            decisions=decisions.read(request.results),
+            specs=frozenset((path.parent.name, path.stem) for path in load.files(found.specs)),
+            tasks=tasks,
+        )
+
+
+def end(plan: Plan, protection: tuple[str, ...] | None) -> None:
+    """Write that the run came to its end, what holds for all of its verdicts, and when each was handed in.
+
+    `protection` is None where no student's code ran: then the verdicts are those of earlier runs, and so is what
+    protected them.
+
+    Raises:
+        LabgradeError: that can't be written; a lab.yaml is wrong.
+    """
+    request = plan.request
+    with Ledger(request.results, write=True) as ledger:
+        notes = read.notes(ledger) if protection is None else protection
+        left_out = (f"{points.LEFT_OUT}{each}" for each in plan.offered.left_out)
+        rows.end(ledger, plan.run, tuple(dict.fromkeys((*notes, *left_out))))
+    deadlines = load.deadlines(plan.course.specs)
+    with Runner(secret=(request.results,)) as runner:
+        names = plan.offered.names
+        handed_in_times.note(request.results, request.source, names, deadlines, opening=runner.open)
