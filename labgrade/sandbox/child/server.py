@@ -4,7 +4,7 @@
 itself, in a process of its own. In both, descriptors 0 to 2 are all that is inherited; the warm one is spoken to on
 descriptor 0, a socket, and its first message says what to be. Messages are JSON; requests come with descriptors.
 
-A request `branch` makes another server, a fork of this one with a socket of its own, which may then be told to prepare
+A request `branch` makes another server, a fork of this one with a socket of its own, which may then be asked to prepare
 a subject: the server that it came from never learns of it.
 """
 
@@ -152,40 +152,48 @@ def _main_serve() -> NoReturn:
     from labgrade.sandbox.jail.jail import Jail
 
     control = socket.socket(fileno=os.dup(0))
-    told = json.loads(control.recv(_MESSAGE_BYTES))
+    setup = json.loads(control.recv(_MESSAGE_BYTES))
     null = os.open(os.devnull, os.O_RDONLY)
     os.dup2(null, 0)
     os.close(null)
-    zoo = load("labgrade_zoo", Path(told["zoo"]))
-    for name in told["imports"]:
+    zoo = load("labgrade_zoo", Path(setup["zoo"]))
+    for name in setup["imports"]:
         importlib.import_module(name)
-    shown = places.find(tuple(told["secret"]), tuple(told["trusted"]), tuple(told["offered"]))
+    shown = places.find(tuple(setup["secret"]), tuple(setup["trusted"]), tuple(setup["offered"]))
     _forget_project()
-    jail = Jail(shown, told["jobs"], told["user"], set(told["layers"]), reads=told["reads"])
+    jail = Jail(shown, setup["jobs"], setup["user"], set(setup["layers"]), reads=setup["reads"])
     jail.enter()
-    if told["libraries"]:
+    if setup["libraries"]:
         zoo.import_torchvision()
-    if told["readers"]:
+    if setup["readers"]:
         _import_readers()
-    state = _settle_as_server(told["libraries"], jail.shares_by_files)
+    ready = _ready_to_fork(jail, libraries=setup["libraries"])
+    tell(control, ready)
+    if ready["event"] != "ready":
+        _leave(jail)
+    serve(control, Shelf(lambda: _zoo_ready(zoo, jail)), jail)
+
+
+def _ready_to_fork(jail: Jail, *, libraries: bool) -> dict[str, object]:
+    """What the server tells the grader before it serves.
+
+    Raises:
+        RuntimeError: something is loaded that no fork survives.
+    """
+    state = _settle_as_server(libraries, jail.shares_by_files)
     if state["sessions"] or not state["quiet"]:
         message = f"this must not be forked: {state}"
         raise RuntimeError(message)
-    if state["threads"] != 1 and told["libraries"]:
-        tell(control, {"event": "threads", **state})
-        _leave(jail)
-    tell(
-        control,
-        {
-            "event": "ready",
-            "layers": sorted(jail.layers),
-            "missing": jail.missing,
-            "user": os.getuid(),
-            "users": None if jail.own is None else [jail.own.user, jail.own.count],
-            **state,
-        },
-    )
-    serve(control, Shelf(lambda: _zoo_ready(zoo, jail)), jail)
+    if state["threads"] != 1 and libraries:  # a fork copies one thread, and the locks that the others hold
+        return {"event": "threads", **state}
+    return {
+        "event": "ready",
+        "layers": sorted(jail.layers),
+        "missing": jail.missing,
+        "user": os.getuid(),
+        "users": None if jail.own is None else [jail.own.user, jail.own.count],
+        **state,
+    }
 
 
 def _import_readers() -> None:
@@ -196,7 +204,7 @@ def _import_readers() -> None:
 
 
 def _zoo_ready(zoo: ModuleType, jail: Jail) -> ModuleType:
-    """For a server that could not load it: each child does, and is none the wiser."""
+    """Load the zoo in the child when the server could not (it would have started threads)."""
     from labgrade.sandbox.child.main import prepare
 
     if "torch" not in sys.modules:

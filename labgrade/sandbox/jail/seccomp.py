@@ -53,12 +53,11 @@ def program(*, namespaces: bool, shared_memory: bool, apart: bool = False, group
     make.add(_AT_LEAST, 0, 1, syscalls.HIGHEST + 1)  # also all of x32
     make.answer(errno.ENOSYS)
     make.refuse([syscalls.CLONE3], errno.ENOSYS)  # its flags cannot be seen here; the C library falls back to clone
-    refused = {**syscalls.REFUSED, **({} if shared_memory else syscalls.NAMELESS_MEMORY)}
-    if not namespaces:
-        refused |= {**syscalls.SOCKETS, **syscalls.OTHERS_SCHEDULING, **syscalls.QUEUED_SIGNALS}
-    if not apart:
-        refused |= syscalls.IN_FLIGHT
-    make.refuse(syscalls.numbers(refused), errno.EPERM)
+    refused = [syscalls.REFUSED]
+    refused += [] if shared_memory else [syscalls.NAMELESS_MEMORY]
+    refused += [] if namespaces else [syscalls.SOCKETS, syscalls.OTHERS_SCHEDULING, syscalls.QUEUED_SIGNALS]
+    refused += [] if apart else [syscalls.IN_FLIGHT]
+    make.refuse([number for names in refused for number in syscalls.numbers(names)], errno.EPERM)
     make.refuse(syscalls.numbers(syscalls.TAKEN_FROM_ALL), errno.ENOSYS)
     _keep_locks_apart(make)
     # The machine has one pool of huge pages that are asked for by name.
