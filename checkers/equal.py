@@ -25,7 +25,7 @@ def equal(answer: Scalar | Mapping[str, Number], expected: Value, *, digits: int
 
     Works for counts, bytes, numbers, texts, shapes and histograms. A number that was printed rounded is right where
     the expected value rounds to it; with fewer significant digits than `digits` it gets half the credit, with a single
-    one none, and one that was cut where it had to be rounded gets half. A histogram gets the share of its names that
+    one none, and what was cut where it had to be rounded gets half. A histogram gets the share of its names that
     are right; a name with the number 0 is the same as no name. A text may list names with or without spaces, brackets
     and quotes.
     """

@@ -20,7 +20,7 @@ def none_left(answer: Table | Findings | Artifact, expected: Value | None) -> Ve
     """Right where nothing is found; else the findings are the reason, a line each, with a picture where there is one.
 
     Findings that are not certain cost nothing by themselves: the verdict waits for a person, with what evidence there
-    is. One that is labgrade's own failure is a FAULT.
+    is. A finding that is labgrade's own failure is a FAULT.
     """
     del expected  # nothing is what is expected
     if isinstance(answer, Table):

@@ -83,7 +83,7 @@ def main(arguments: list[str] | None = None) -> int:
         _complain(f"labgrade: {error}" if isinstance(error, UsageError) else str(error))
         return USAGE
     except FaultError as error:
-        _complain(f"labgrade: a fault of ours: {error}")
+        _complain(f"labgrade: a fault of labgrade's: {error}")
         return FAULT
     except KeyboardInterrupt:
         return 130

@@ -70,7 +70,7 @@ def onnx_node_inputs(
 
 
 def onnx_parameters(artifact: Path, *, integers: bool = True) -> int:
-    """How many elements the initializers of an ONNX file have. One that several nodes read counts once.
+    """How many elements the initializers of an ONNX file have. An initializer that several nodes read counts once.
 
     Initializers in nested graphs count, too, whether they run or not; of sparse ones, the values that are there. What
     Constant nodes hold does not count. `integers: false` leaves out int64 initializers, which are shapes and indices;
@@ -115,7 +115,7 @@ def onnx_activation_bytes(
 
     `sum`: all that nodes put out, once for each time they run; with `graph_input`, the graph's inputs, too.
     `peak_live`: the most that is alive at a time when nodes run in the file's order and nothing is done in place: a
-    tensor lives from the node that makes it to the last one that reads it, the graph's input from the start, its
+    tensor lives from the node that makes it to the last node that reads it, the graph's input from the start, its
     outputs to the end. `largest_node`: the most that one node reads and writes, each tensor once. Weights and what
     Constant nodes hold are no activations.
 

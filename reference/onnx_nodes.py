@@ -108,7 +108,7 @@ def onnx_attributes(
     A row holds `node` (its name, or that of its first output), `operator`, and the attributes that the file gives,
     under their ONNX names: whole numbers, lists of them, texts, and floats to the 7 digits that a float32 holds.
     Tensors and graphs are left out. For convolutions and pooling there are also `channel`, `height` and `width`: those
-    of the tensor that the node reads or, with `of: output`, of the one that it puts out; not in a graph that never
+    of the tensor that the node reads or, with `of: output`, of the tensor that it puts out; not in a graph that never
     runs, and not with `sizes: false`. `operators` lists nodes of these types only; `constants: false` leaves out
     Constant nodes.
 

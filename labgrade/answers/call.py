@@ -166,7 +166,7 @@ def _value(said: object, kind: AnswerType, form: CallForm, reader: Reader) -> tu
 
 
 def _read(text: str, kind: AnswerType, reader: Reader) -> Value:
-    """A text that was returned, read as one that was printed.
+    """A text that was returned, read like a printed text.
 
     Raises:
         WrongTypeError: it is no value of the kind.

@@ -1,4 +1,4 @@
-"""Answers that are about files: the one that a student's function writes, or what it says of each of several.
+"""Answers that are about files: the file that a student's function writes, or what it says of each of several.
 
 A file that is written comes back as an array of bytes, and is kept in the grader's own folder.
 """

@@ -83,7 +83,7 @@ def _sources(form: BuildForm, submission: Submission) -> Note | None:
 
 
 def _function(form: CallForm, submission: Submission) -> Note | None:
-    """A function of almost that name, or one that is inside of a class; else which functions there are."""
+    """A function of almost that name, or a method of a class; else which functions there are."""
     path = locate(submission, form.file)
     if not isinstance(path, str):
         return None

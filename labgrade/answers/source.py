@@ -67,7 +67,7 @@ def returned(kind: AnswerType, submission: Submission) -> Answered:
 
 
 def _printed(text: str, kind: AnswerType) -> Value:
-    """A text that was returned: read as one that was printed where it holds a table.
+    """A text that was returned: read like a printed text where it holds a table.
 
     Raises:
         WrongTypeError: it is no value of the kind.

@@ -133,7 +133,7 @@ def _published(task: Task, check: Check, grader: Grader, subject: SubjectSpec) -
 
 
 def _judged(task: Task, check: Check, grader: Grader) -> Iterator[SpecFinding]:
-    """What the checker tells; one that raises is a finding, and the other checks go on."""
+    """What the checker finds; a checker that raises is a finding, and the other checks go on."""
     try:
         yield from _coinciding(task, check, grader)
     except Exception as error:  # noqa: BLE001 - a course's own checker may raise anything

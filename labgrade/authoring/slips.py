@@ -62,7 +62,7 @@ class Slips:
         ]
 
     def _hint(self, item: Item, known: Alternative) -> str | None:
-        """What a student with this wrong value is told; None where it is right or can't be computed."""
+        """The hint that a student with this wrong value gets; None where it is right or can't be computed."""
         if item.check.counterexample:
             tried = list(self._on_networks(item.check, known))
             told = misconception(item.check, SearchResult(tried=tried))

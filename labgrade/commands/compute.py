@@ -200,7 +200,7 @@ def _subject(options: argparse.Namespace, found: Course) -> SubjectSpec:
 def _of_task(options: argparse.Namespace, found: Course) -> SubjectSpec:
     about = load.read(load.task_file(found, options.task), found).subject
     if about is None or about.handed_in:
-        message = f"'{options.task}' is about no subject of ours"
+        message = f"'{options.task}' has no subject of labgrade's"
         raise UsageError(message)
     if about.is_config and (options.input or options.option):
         message = f"'{options.task}' is about a config, which has no --input and no --option"

@@ -84,7 +84,7 @@ def _subject(options: argparse.Namespace) -> int:
         print(options.to / f"{about.short_name}.pt")  # noqa: T201
         return 0
     if about is None or not about.is_onnx or about.handed_in:
-        message = f"'{options.task}' is about no ONNX or TorchScript file of ours"
+        message = f"'{options.task}' has no ONNX or TorchScript file of labgrade's"
         raise UsageError(message)
     with Oracle(found.quantities) as oracle:
         file = oracle.file(about)

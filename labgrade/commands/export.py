@@ -30,7 +30,7 @@ _NAME_BYTES = 120  # systems count bytes, and a name in Chinese has three a char
 class _Format:
     """How a report becomes files. `each`: one a submission, of a report that holds it alone; else one of all.
 
-    `students`: it is for students' eyes, and shows what they may see by now, whoever asks for it.
+    `students`: it is for students' eyes, and shows what they may see by now, also where staff export it.
     """
 
     file: str
@@ -172,7 +172,7 @@ def _file_name(name: str, taken: set[str]) -> str:
 
 
 def _merge(report: Report, options: argparse.Namespace) -> None:
-    """Write the gradebook with the points beside the one that was given, or into --out; say who was left out."""
+    """Write the gradebook with the points beside the gradebook that was named, or into --out; say who was left out."""
     if not options.column:
         message = "say which column of the gradebook takes the points: --column NAME"
         raise UsageError(message)

@@ -195,7 +195,7 @@ def add_desk(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--as", dest="by", default="", metavar="NAME", help="who marks (default: as for --by of `mark`)"
     )
-    parser.add_argument("--port", type=int, default=0, metavar="N", help="default: one that is free")
+    parser.add_argument("--port", type=int, default=0, metavar="N", help="default: a free one")
     parser.set_defaults(run=desk)
 
 

@@ -147,7 +147,7 @@ class Trier:
             again, second = timed(grader, task, who)
             trial.problems += same_again(report, again)
         else:
-            trial.problems.append("nobody's work is right throughout: put an exemplar into 'submissions/exemplar'")
+            trial.problems.append("no submission is right throughout: put an exemplar into 'submissions/exemplar'")
         known = {trial.exemplar: report} if trial.exemplar else {}
         trial.problems += samples_as_expected(grader, task, self._samples, self._folder, known)
         slips = Slips(grader, task, who)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from labgrade.core.results import Deduction, Graded, Report, SubmissionReport, TaskReport
 
 PLACES = 2  # points are given to hundredths
-LEFT_OUT = "left out: "  # begins a note on what was nobody's in a folder of submissions
+LEFT_OUT = "left out: "  # begins a note on what belongs to no student in a folder of submissions
 STAFF = "a person"  # how a student's report calls the person who decided
 
 
@@ -101,7 +101,7 @@ def deducted(deduction: Deduction, lab: Totals, got: Fraction) -> Fraction:
 def for_student(report: Report) -> Report:
     """The report without what only staff may see: hidden checks and their points, and the facts of each verdict.
 
-    Nor is it told what of a class was left out, which names others.
+    Nor does it say what of a class was left out, which names others.
     """
     notes = tuple(note for note in report.notes if not note.startswith(LEFT_OUT))
     return replace(report, notes=notes, submissions=tuple(_submission(submission) for submission in report.submissions))

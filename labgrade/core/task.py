@@ -100,7 +100,7 @@ class RunForm:
 class BuildForm:
     """A C++ program of the student's: built from a folder of sources, run there, and read like any other program.
 
-    `given` are its arguments, from the closed list of `run_words.GIVEN`; one that is of the subject makes the form
+    `given` are its arguments, from the closed list of `run_words.GIVEN`; an argument of the subject's makes the form
     answer cases (`varies`). `provide` and `reads` as for a `RunForm`. `program` is the name of what the build makes.
     """
 

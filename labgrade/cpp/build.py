@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from labgrade.sandbox.runner import Runner
 
 LIMITS = Limits(seconds=150.0, memory=4 << 30, output=1 << 20)
-_WALL_SECONDS = 240.0  # a build that waits for nothing holds up whoever is graded after it
+_WALL_SECONDS = 240.0  # a build that waits for nothing holds up the submissions after it
 _JOBS = "2"
 _TOOLS = {"cmake": ("cmake", "g++", "make"), "make": ("g++", "make"), "file": ("g++",)}
 _INSTEAD = {"make": "ninja"}  # which CMake may build with, too

@@ -34,7 +34,7 @@ _ABSOLUTE = re.compile(
     r"""(?:^|(?<=[\s"'=(]))/(?:[\w.+-]+/)+(?P<name>(?:g\+\+|c\+\+|clang\+\+|gcc|cc|clang)(?:-\d+)?)(?=[\s"')]|$)""",
     re.MULTILINE,
 )
-# Without NDEBUG a class of RecordFunction's differs from the one that libtorch was built with, and it never fires.
+# Without NDEBUG a class of RecordFunction's differs from that of libtorch's build, and it never fires.
 # Headers of today's torch need C++17, whatever an older tutorial says. The first error tells, so that five are enough.
 _COMPILER = """#!/bin/sh
 for word do
@@ -74,7 +74,7 @@ def main() -> int:
 
 
 def _without_blanks(torch: str) -> str:
-    """LibTorch by a path that nobody's file has to quote: an environment may lie in a folder with a blank.
+    """LibTorch by a path that no file has to quote: an environment may lie in a folder with a blank.
 
     It lasts as long as the build; what a program finds its libraries by is the real one.
     """
@@ -153,7 +153,7 @@ def _said(command: list[str], here: Path, environment: dict[str, str]) -> int:
 
 
 def _changed_settings(here: Path, torch: str) -> list[str]:
-    """Let what names a libtorch on another machine name the one that is here, and each compiler ours.
+    """Let what names a libtorch on another machine name the libtorch of this one, and each compiler ours.
 
     Line ends become Unix's: make would hand the others on to the compiler.
     """

@@ -74,7 +74,7 @@ def remedy(log: str) -> str:
         if _OF_TORCH.search(found["said"].partition("(")[0]):
             return _unlinked(log)
         if _OF_MAIN.search(found["said"]):
-            return "no file that is built has a main(): name the one that has in add_executable(...)"
+            return "no file that is built has a main(): name the file with main() in add_executable(...)"
         return (
             "it is declared and used, but no file that is built defines it: name that file in add_executable(...), too"
         )

@@ -48,7 +48,7 @@ class Program:
 
 
 def find(form: BuildForm, submission: Submission) -> Sources | str | None:
-    """The sources of a form; why they can't be told; None where there are none."""
+    """The sources of a form; why they can't be found; None where there are none."""
     return build_sources.find(submission, form.folder)
 
 
@@ -113,7 +113,7 @@ def _arguments(given: tuple[str, ...], subject: SubjectSpec | None) -> list[str]
 
 
 def _chosen(form: BuildForm, built: Built) -> tuple[str, str]:
-    """The program of that name, or the only one that there is, with a note; nothing, with the reason."""
+    """The program of that name, or the only program, with a note; nothing, with the reason."""
     named = [path for path in built.programs if path.rpartition("/")[2] == form.program]
     if named:
         return min(named, key=lambda path: (path.count("/"), path)), ""

@@ -53,7 +53,7 @@ class Sources:
 
 
 def find(submission: Submission, folder: str) -> Sources | str | None:
-    """The sources below `folder` (`""` is the top); why they can't be told; None where there are none.
+    """The sources below `folder` (`""` is the top); why they can't be found; None where there are none.
 
     A folder that lies deeper, or is written in other case, is taken where it is the only one of its name. What was
     built elsewhere and LibTorch itself are left out, and so are large files, which are models. Where there is no such

@@ -34,7 +34,7 @@ _MOST_COMMENTS = 9
 
 @dataclass(frozen=True, slots=True, order=True)
 class QuestionId:
-    """A check of a task, whoever answered it."""
+    """A check of a task, over all submissions."""
 
     lab: str
     task: str
@@ -50,7 +50,7 @@ class AnswerGroup:
 
     @property
     def first(self) -> ToDecide:
-        """The one that is shown."""
+        """The answer that is shown."""
         return self.answers[0]
 
 
@@ -77,7 +77,7 @@ class Question:
 
 
 def questions(snapshot: Snapshot) -> dict[QuestionId, Question]:
-    """All that can be marked, by question. What labgrade suggests a mark for comes first, near answers stand together."""
+    """All that can be marked, by question. What labgrade suggests a mark for comes first; near answers together."""
     found: defaultdict[QuestionId, list[ToDecide]] = defaultdict(list)
     for place, each in snapshot.checks.items():
         found[QuestionId(place.lab, place.task, place.check)].append(each)

@@ -1,4 +1,4 @@
-"""Where to go from an answer: the next one that nobody else looks at, the one before, the first."""
+"""Where to go from an answer: the next one without another marker, the one before, the first."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Walk:
         return self.to((near or later)[0])
 
     def before(self, place: Place) -> str:
-        """The answer that this person marked last before this one, or else the one that stands before it."""
+        """The answer that this person marked last before this one, or else the answer that stands before it."""
         own = sorted(
             (ruling.number, each.place)
             for group in self.question.groups
@@ -78,7 +78,7 @@ class Walk:
         return self.to(self.question.groups[at - 1]) if at > 0 else ""
 
     def to(self, group: AnswerGroup) -> str:
-        """The page of answers: of one that waits, if any does."""
+        """The page of answers: of an answer that waits, if any does."""
         each = next((each for each in group.answers if each.place in self.now.waiting), group.first)
         return self.to_place(each.place)
 

@@ -47,7 +47,7 @@ def version_of(library: str) -> str:
 
 
 class Cache:
-    """Values and folders in `folder`, by key. A value larger than `most` bytes is none of ours.
+    """Values and folders in `folder`, by key. A value larger than `most` bytes is taken for damaged.
 
     `written` has the digest of each value's file that this process wrote, by its name.
     """
@@ -85,7 +85,7 @@ class Cache:
         self._put(self._path(key, ".json"), json.dumps({"arrays": _digest(data)}).encode())
 
     def get(self, key: str, make: Callable[[Path], None]) -> Path:
-        """The folder under `key`. Where there is none, or one that was damaged, `make` fills an empty one.
+        """The folder under `key`. Where there is none, or it was damaged, `make` fills an empty one.
 
         It is put in its place as a whole, by one process at a time. Where `make` raises, nothing is kept.
 

@@ -153,7 +153,7 @@ def _distinct(found: Iterable[_Sighting]) -> list[_Sighting]:
 
 
 def _is_known(wanted: Wanted, number: Number) -> bool:
-    """Whether it is a value that means something, told precisely enough to be no accident."""
+    """Whether it is a value that means something, written precisely enough to be no accident."""
     digits = number.digits if number.digits is not None else len(str(abs(int(number.value))))
     return digits >= _LEAST_DIGITS and any(
         isinstance(each, Number) and abs(each.value - number.value) <= number.half_unit + each.half_unit

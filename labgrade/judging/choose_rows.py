@@ -158,7 +158,7 @@ def _below(line: Line, waiting: Sequence[tuple[int, str, Line]], values: Sequenc
 
 
 def _slot(column: str, kind: str, records: Sequence[_Record], expected: Table) -> int:
-    """Which of several values on a line is the column's: the one that agrees with what is expected most often."""
+    """Which of several values on a line is the column's: the value that agrees with what is expected most often."""
     right = {row.name: row.cells.get(column) for row in expected.rows}
     hits: Counter[int] = Counter()
     for each in records:

@@ -47,8 +47,8 @@ def resolve(
 ) -> dict[str, NeedsGate]:
     """The gate of each check of a task, by its name; cases are called `check[case]`.
 
-    `checks`: the checks that each one needs. `verdicts`: labgrade's own of each check, whatever it needs; one that was
-    never judged, since it was skipped, is left out. `decisions`: what people decided about some of them.
+    `checks`: the checks that each check needs. `verdicts`: labgrade's own of each check, whatever it needs; without
+    those that were skipped, which were never judged. `decisions`: what people decided about some of them.
     A decision can open what needs a check, and close what waited for it; it closes nothing that labgrade found open.
     """
     cases: dict[str, list[str]] = {}

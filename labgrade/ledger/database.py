@@ -291,7 +291,7 @@ def rebuild(ledger: Ledger) -> None:
 
 
 def exists(results: Path) -> bool:
-    """Whether a folder of results has a database, or had one that is lost, or files of an older labgrade."""
+    """Whether a folder of results has a database, or had a database that is lost, or files of an older labgrade."""
     return (results / NAME).is_file() or (results / tables.KEPT).is_file() or tables.is_older(results)
 
 

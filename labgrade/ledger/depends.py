@@ -255,7 +255,7 @@ def libraries() -> dict[str, str]:
 def handed_in(submission: Submission) -> dict[str, str]:
     """The digest of each file of a submission, and what was left out of it."""
     found = {path: digest(submission.folder / path) for path in submission.files}
-    if not submission.files:  # what lies there instead is told
+    if not submission.files:  # the message says what lies there instead
         folders = sorted(entry.name for entry in submission.folder.iterdir() if entry.is_dir())
         found |= {f"{name}/": "folder" for name in folders}
     return found | {f"left out: {what}": "" for what in submission.refused}

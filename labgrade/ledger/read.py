@@ -91,7 +91,7 @@ def _not_ended(ledger: Ledger) -> tuple[str, ...]:
 
 
 def notes(ledger: Ledger) -> tuple[str, ...]:
-    """What the last run that ended says of all its verdicts: the protection in force, what was nobody's."""
+    """What the last run that ended says of all its verdicts: the protection in force, what belongs to no student."""
     found = ledger.rows("SELECT notes FROM run WHERE ended IS NOT NULL ORDER BY id DESC LIMIT 1")
     return tuple(load(ledger, found[0][0])) if found else ()
 
@@ -154,7 +154,7 @@ def held(ledger: Ledger) -> list[Held]:
 
 
 def unfinished_since(ledger: Ledger) -> int:
-    """The first run after the last one that came to its end: what an interrupted run began, the next goes on with."""
+    """The first run after the last finished one: what an interrupted run began, the next goes on with."""
     ((last,),) = ledger.rows("SELECT max(id) FROM run WHERE ended IS NOT NULL")
     return int(last or 0) + 1
 

@@ -169,11 +169,11 @@ def _take_over_releases(
 
 
 def _of_view(view: bytes) -> dict[str, Any]:
-    """The points of the checks that a view shows. One that a person decided is kept by the decision."""
+    """The points of the checks that a view shows. What a person decided is kept by the decision."""
     try:
         plain = json.loads(zlib.decompress(view))
     except (zlib.error, ValueError):
-        return {}  # whoever reads the release finds the damage
+        return {}  # the next reader of the release finds the damage
     return {
         f"{task['lab']}/{task['id']}/{check['id']}": [
             check["earned"],

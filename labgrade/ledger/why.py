@@ -22,7 +22,7 @@ def words(before: Mapping[str, Any], after: Mapping[str, Any], item: Item | None
 
 
 def of_plain(before: Any, after: Any) -> str:
-    """Why a verdict changed although it depends on the same: what is told of it in another way."""
+    """Why a verdict changed although it depends on the same: its words changed."""
     if before["points"] != after["points"]:
         return f"points: {_number(before['points'])} before, {_number(after['points'])} now"
     if before["verdict"]["outcome"] == _FAULT:

@@ -201,7 +201,7 @@ def _plain(cell: str) -> str:
 
 
 def _written(text: str, changes: dict[tuple[int, int], str]) -> str:
-    """The text with other cells; one that had quotes keeps them."""
+    """The text with other cells; a cell that had quotes keeps them."""
     parts, at = [], 0
     for (start, end), points in sorted(changes.items()):
         quoted = text[start:end].strip().startswith('"')

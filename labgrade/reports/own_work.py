@@ -1,4 +1,4 @@
-"""The report for a terminal of whoever checks their own work: what is wrong and worth most first, and on one screen.
+"""The report for a student's own terminal: what is wrong and worth most first, and on one screen.
 
 What is right takes a line each, what is missing a line a part of the lab; `terminal` prints everything.
 """
@@ -79,7 +79,7 @@ def _show(page: Page, submission: SubmissionReport) -> None:
 
 
 def causes(tasks: Sequence[TaskReport]) -> list[Cause]:
-    """Why checks are wrong, what costs most first, bonus checks last; what labgrade failed at is told, too."""
+    """Why checks are wrong, what costs most first, bonus checks last; and what labgrade failed at."""
     found: defaultdict[tuple[str, ...], list[Place]] = defaultdict(list)
     for task in tasks:
         for check in terminal.folded(task.checks):
@@ -137,7 +137,7 @@ def _wrong(page: Page, found: Sequence[Cause], room: int) -> bool:
 
 
 def _fitting(page: Page, cause: Cause, last: str, room: int) -> tuple[Callable[[Page], None], int]:
-    """How to write a cause, and in how many lines: where they are too many, its first check alone is told in full."""
+    """How to write a cause, and in how many lines: where they are too many, its first check alone is shown in full."""
     whole = partial(_cause, cause=cause, last=last, whole=True)
     height = _height(page, whole)
     if height <= room:

@@ -119,7 +119,7 @@ class Page:
 
 
 def _breaks(text: str, room: int) -> list[int]:
-    """Where lines of at most `room` cells begin after the first: at words, or within one that is longer than a line."""
+    """Where lines of at most `room` cells begin after the first: at words, or within a word longer than a line."""
     found: list[int] = []
     used = 0
     for word in _WORD.finditer(text):

@@ -26,7 +26,7 @@ def checks(submission: SubmissionReport) -> Iterator[Graded]:
 
 
 def counts(submission: SubmissionReport) -> Counter[Outcome]:
-    """How many checks ended how: cases of one that ended alike count once, and a bonus that is not there is not missed.
+    """How many checks ended how: cases of a check that ended alike count once; no bonus is missed.
 
     So a page, a table and the report of one submission say the same numbers.
     """

@@ -156,7 +156,7 @@ def _said_once(task: TaskReport, said: dict[str, tuple[str, str]]) -> TaskReport
 
 
 def folded(checks: Iterable[Graded]) -> Iterator[Graded]:
-    """The checks; neighbouring cases of one that say the same are on one line: `other-models[resnet18, vgg11]`."""
+    """The checks; neighbouring cases of a check that say the same are on one line: `other-models[resnet18, vgg11]`."""
     for (name, *_), same in itertools.groupby(checks, _what_is_said):
         cases = list(same)
         if len(cases) == 1:

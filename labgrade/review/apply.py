@@ -30,7 +30,7 @@ def decided(report: Report, decisions: Decisions) -> Report:
 
     A decision about something that changed since holds no longer: the check waits for a person again, and staff see
     what had been decided. What needs a check that a person marked is settled by the mark. A decision can open what
-    needs a check; only the mark of one that waited can close it.
+    needs a check; only the mark of a waiting check can close it.
     """
     return replace(report, submissions=tuple(_submission(each, decisions) for each in report.submissions))
 
@@ -139,7 +139,7 @@ def _verdict(machine: Verdict, ruling: Ruling) -> Verdict:
 
 
 def words(ruling: Ruling) -> str:
-    """What the student is told of a decision."""
+    """What the student reads of a decision."""
     lines = [f"{points(line.points)} of {points(line.worth)} for {line.what}" for line in ruling.lines]
     given = "; ".join(lines) or f"{points(ruling.worth * ruling.credit)} of {points(ruling.worth)}"
     return f"a person gave {given}" + (f": {ruling.reason}" if ruling.reason else "")

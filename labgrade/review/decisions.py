@@ -83,7 +83,7 @@ class Decisions:
         return tuple(self._histories.get(place, ()))
 
     def in_force(self, place: Place) -> Ruling | None:
-        """The decision that holds: the last one that was not taken back."""
+        """The decision that holds: the last decision that was not taken back."""
         return _in_force(self._histories.get(place, ()))
 
     def with_rows(self, rulings: Iterable[Ruling]) -> Decisions:
@@ -142,7 +142,7 @@ def add(results: Path, rulings: Iterable[tuple[Ruling, int]]) -> None:
 
 
 def undo(results: Path, place: Place, *, by: str, reason: str) -> tuple[Ruling, Ruling | None]:
-    """Take back the decision in force, by a row that says so. Gives it, and the one that holds instead.
+    """Take back the decision in force, by a row that says so. Gives it, and the decision that holds instead.
 
     Raises:
         UsageError: there is none, or nothing could be written.
@@ -190,7 +190,7 @@ def _undoing(ruling: Ruling, by: str, reason: str) -> Ruling:
 
 
 def say(ruling: Ruling) -> str:
-    """A decision in words, for staff: `7 of 10 by ann, 2026-11-21T10:00:00+00:00: a late bug of ours`."""
+    """A decision in words, for staff: `7 of 10 by ann, 2026-11-21T10:00:00+00:00: a bug of labgrade's`."""
     what = f"{points(ruling.worth * ruling.credit)} of {points(ruling.worth)}"
     what = f"took back {what}" if ruling.kind == "undo" else what
     return f"{what} by {ruling.by}, {ruling.at}" + (f": {ruling.reason}" if ruling.reason else "")

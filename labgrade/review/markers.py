@@ -73,7 +73,7 @@ def held_by_others(results: Path, by: str) -> frozenset[Place]:
 
 
 def sampled(place: Place) -> bool:
-    """Whether an answer belongs to the tenth that is marked twice: the same for everybody, and nobody's choice."""
+    """Whether an answer belongs to the tenth that is marked twice: the same for everybody, and chosen by no person."""
     return int.from_bytes(hashlib.sha256("\0".join(_values(place)).encode()).digest()[:8]) % _ONE_IN == 0
 
 

@@ -94,7 +94,7 @@ def _to_decide(submission: str, lab: str, task: str, title: str, check: Graded) 
 
 
 def rubric(check: Graded) -> tuple[tuple[Fraction, str], ...]:
-    """The lines that a check is marked by; one that has none is marked as a whole."""
+    """The lines that a check is marked by; a check without lines is marked as a whole."""
     own = check.to_mark.rubric if check.to_mark is not None else ()
     return own or ((check.points, WHOLE),)
 

@@ -1,4 +1,4 @@
-"""Names in place of names: the same for a student in every report, and told by nobody without the key."""
+"""Names in place of names: the same for a student in every report; only the key leads back."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def key_of(results: Path) -> bytes | None:
     """The key of a folder of results; None where names are shown.
 
     Raises:
-        UsageError: there is one that can't be read, or is none.
+        UsageError: the key can't be read, or is none.
     """
     path = results / FILE
     try:

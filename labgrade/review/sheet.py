@@ -225,7 +225,7 @@ def _edited(rows: list[_SheetRow], check: Graded) -> Iterator[str]:
     texts = [row for row in rows if row.cells["text"].strip()]
     if len(texts) != 1 or texts[0].cells["text"].split() != _words(check):
         line = texts[0].line if texts else rows[0].line
-        yield f"line {line}: the text is not the one that was exported; edit 'points' and 'comment' alone"
+        yield f"line {line}: the text differs from the exported one; edit 'points' and 'comment' alone"
     worth = {what: points(most) for most, what in rubric(check)}
     for row in rows:
         what, said = row.cells["line"], row.cells["worth"].strip()

@@ -103,7 +103,7 @@ class FreeText:
             return as_it_is
         if isinstance(answer, NoAnswer):
             return _merged(as_it_is, found)
-        # Words led to a wrong value: only a right one that is labelled as well is reason to ask a person.
+        # Words led to a wrong value: only a right and labelled value is reason to ask a person.
         suggested = found.verdict.suggestion
         better = found.verdict.outcome is Outcome.CORRECT or (
             suggested is not None and suggested.outcome is Outcome.CORRECT and suggested.kind in _BEYOND_DOUBT
@@ -139,7 +139,7 @@ class FreeText:
         return _merged(as_it_is, Choice(verdict=waits, place=found.place))
 
     def _no_rows(self, answer: Answered, as_it_is: Choice, lines: tuple[Line, ...]) -> Choice:
-        """MANUAL where two lines with values of the table's kinds are nobody's."""
+        """MANUAL where two lines with values of the table's kinds belong to no answer."""
         if self._check.bonus or isinstance(answer, Answer) or as_it_is.verdict.outcome is Outcome.MANUAL:
             return as_it_is
         kind = self._wanted.type if isinstance(self._wanted.type, TableType) else _HISTOGRAM

@@ -210,7 +210,7 @@ class TaskGrading:
                 yield other
 
     def _made_on(self, item: Item, slip: Alternative) -> bool:
-        """Whether the function makes a slip on an item's subject, as far as that can be told."""
+        """Whether the function makes a slip on an item's subject, as far as that can be known."""
         check, subject = item.check, item.subject
         answer = self._answer(check.answer, subject if check.cases else None)
         if not isinstance(answer, Answer) or not answer.computed:

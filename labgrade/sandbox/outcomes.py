@@ -184,8 +184,8 @@ def _delivered(ending: Ending, call: CallRequest) -> tuple[ExecutionStatus, str,
 
 def seeded_of(event: object) -> tuple[str, ...]:
     """The architectures whose weights stood in. Names only, since the child says them: the sentences are ours."""
-    told = event.get("seeded") if isinstance(event, dict) else None
-    names = [name for name in told if isinstance(name, str) and name.isidentifier()] if isinstance(told, list) else []
+    found = event.get("seeded") if isinstance(event, dict) else None
+    names = [name for name in found if isinstance(name, str) and name.isidentifier()] if isinstance(found, list) else []
     return tuple(name[:_NAME_CHARS] for name in names[:_MOST_NAMES])
 
 
@@ -248,7 +248,7 @@ def _silent(end: Exit, name: str, limits: Limits) -> tuple[ExecutionStatus, str]
 
 
 def _killed(end: Exit | None, limits: Limits) -> bool:
-    """Whether it was killed within its limits. Who did it is not told: a student's code may end itself so.
+    """Whether it was killed within its limits. Who did it can't be known: a student's code may end itself so.
 
     That is why it costs points, once it was tried again; only where no student's code runs it is ours.
     """
@@ -276,45 +276,45 @@ def _told(event: object, call: CallRequest) -> tuple[ExecutionStatus, str, objec
             close = did_you_mean(call.function, [name for name in names if isinstance(name, str)])
             return "missing", f"the file defines no '{call.function}' once it is imported{close}", None
         case {"event": str(kind)} if kind in _TEXTS:
-            told = cast("dict[str, Any]", event)
-            texts = texts_of(kind, told)
+            found = cast("dict[str, Any]", event)
+            texts = texts_of(kind, found)
             if texts is not None:
-                return in_words(kind, texts, call, memory=told.get("memory") is True)
+                return in_words(kind, texts, call, memory=found.get("memory") is True)
     problem = "something that no result looks like"
     raise wire.RefusedError(problem)
 
 
-def texts_of(kind: str, told: Mapping[str, Any]) -> dict[str, str] | None:
+def texts_of(kind: str, found: Mapping[str, Any]) -> dict[str, str] | None:
     """What a child says of an event of that kind; None where it is not all there, or is no text."""
-    texts = {key: told.get(key) for key in _TEXTS[kind]}
+    texts = {key: found.get(key) for key in _TEXTS[kind]}
     return cast("dict[str, str]", texts) if all(isinstance(text, str) for text in texts.values()) else None
 
 
 def in_words(
-    kind: str, told: dict[str, str], call: CallRequest | ScriptRequest, *, memory: bool
+    kind: str, found: dict[str, str], call: CallRequest | ScriptRequest, *, memory: bool
 ) -> tuple[ExecutionStatus, str, object]:
     """The status and the reason that the texts of an event come to."""
     if kind == "unfit":
-        return "crashed", f"{call.function} {told['problem']}", None
+        return "crashed", f"{call.function} {found['problem']}", None
     if kind == "refused":
-        where = f"in {told['where']}, " if told["where"] else ""
-        return "refused", f"{call.function} returned {where}{told['problem']}", None
-    reason = _raised(told, call)
+        where = f"in {found['where']}, " if found["where"] else ""
+        return "refused", f"{call.function} returned {where}{found['problem']}", None
+    reason = _raised(found, call)
     if memory:
         return "memory", f"{reason} (it may use {call.limits.memory / 1e6:,.0f} MB)", None
     return "crashed", reason, None
 
 
-def _raised(told: dict[str, str], call: CallRequest | ScriptRequest) -> str:
-    place = told["where"]
-    if place and told["inside"]:
-        place += f" in {told['inside']}"
-    line = f"{place}: `{told['code']}` " if place else f"{call.function} "
-    message = f": {told['message']}" if told["message"] else ""
-    if told["kind"] == "SystemExit":
-        when = "while the file was imported" if told["phase"] == "import" else f"before {call.function} returned"
+def _raised(found: dict[str, str], call: CallRequest | ScriptRequest) -> str:
+    place = found["where"]
+    if place and found["inside"]:
+        place += f" in {found['inside']}"
+    line = f"{place}: `{found['code']}` " if place else f"{call.function} "
+    message = f": {found['message']}" if found["message"] else ""
+    if found["kind"] == "SystemExit":
+        when = "while the file was imported" if found["phase"] == "import" else f"before {call.function} returned"
         return f"{line}ended the program (SystemExit{message}) {when}"
-    return f"{line}raised {told['kind']}{message}"
+    return f"{line}raised {found['kind']}{message}"
 
 
 _SAID_CHARS = 200
@@ -360,10 +360,10 @@ def _script_ran(ending: Ending, request: ScriptRequest, left_out: list[str]) -> 
     return ProgramRun(status="refused", reason=reason, stdout=bytes(ending.child.output.data))
 
 
-def _ended(code: int, told: object, errors: str, request: ScriptRequest) -> tuple[ExecutionStatus, str]:
+def _ended(code: int, found: object, errors: str, request: ScriptRequest) -> tuple[ExecutionStatus, str]:
     """By its exit code, or minus a signal, and the exception that ended it."""
-    if isinstance(told, dict) and (texts := texts_of("raised", told)) is not None:
-        status, reason, _ = in_words("raised", texts, request, memory=told.get("memory") is True)
+    if isinstance(found, dict) and (texts := texts_of("raised", found)) is not None:
+        status, reason, _ = in_words("raised", texts, request, memory=found.get("memory") is True)
         return status, reason
     if code == 0:
         return "returned", ""

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from labgrade.core.task import Limits
     from labgrade.sandbox.requests import CallRequest
 
-_LEAST = 2.0  # seconds of a call after one that did not end
+_LEAST = 2.0  # seconds of a call after an endless one
 _PART = 12  # of the limit, where that is more: a limit is meant to be far over what a sound solution takes
 _MOST = 2  # times the task's limit, for all of its calls after the first that did not end
 

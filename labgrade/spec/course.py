@@ -76,7 +76,7 @@ def _is_of_kit(path: str) -> bool:
 
 
 def of_work(path: Path, named: Path | None) -> Course:
-    """The course for a student's folder or archive: the one that is `named`, that around us, the kit in it, or our own.
+    """The course for a student's folder or archive: the `named` one, the current folder's, its kit, or labgrade's.
 
     Code of a student's folder is never ours unless someone says so by naming it.
 

@@ -156,7 +156,7 @@ class Subject:
 
         Convolutions get weights that keep the signal's size, so that every tensor depends on the input: GoogLeNet's own
         ones damp it to 1e-8. Batch norms get seeded statistics and affine parameters, too: with the untouched ones each
-        is the identity in eval mode, and a tensor before it could not be told from the one behind it.
+        is the identity in eval mode, and the tensors before and behind it could not be told apart.
 
         The state of torch's random numbers is as it was before.
 

@@ -141,7 +141,7 @@ class _Tiling:
         return total
 
     def _deep(self, pairs: list[tuple[str, Array]], name: str) -> tuple[str, Array]:
-        """Two tiles as one that is deeper than the hardware."""
+        """Two tiles as a single tile, deeper than the hardware."""
         import numpy as np
 
         joined = self._add("Concat", [x for x, _ in pairs], f"{name}_deep", axis=1)

@@ -19,6 +19,6 @@ def find(option: Path | None) -> Path | None:
     """
     chosen = option or (Path(own).expanduser() if (own := os.environ.get(VARIABLE)) else None)
     if chosen is not None and not (chosen / "hub" / "checkpoints").is_dir():
-        message = f"'{chosen}' has no folder hub/checkpoints; offer one that torch has downloaded weights into"
+        message = f"'{chosen}' has no folder hub/checkpoints; offer a folder that torch has downloaded weights into"
         raise UsageError(message)
     return chosen

@@ -63,7 +63,7 @@ def unpack(
     opening: Opening,
     owners: Sequence[str] | None = None,
 ) -> None:
-    """Unpack a whole archive. `refuse(path, why)` hears of what is nobody's, and of damage to what is `called` so.
+    """Unpack a whole archive. `refuse(path, why)` hears of what belongs to no student, and of damage to what is `called` so.
 
     `owners`: only what may be these students' is read.
     """

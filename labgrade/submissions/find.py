@@ -27,7 +27,7 @@ _MOST_NAMED = 8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Taken:
-    """The submissions that were asked for, and what of their folder was nobody's and left out."""
+    """The submissions that were asked for, and what of their folder belongs to no student and is left out."""
 
     submissions: tuple[Submission, ...]
     left_out: tuple[str, ...] = ()
@@ -210,7 +210,7 @@ def _refuse_grader(there: dict[str, _Sources], wanted: Sequence[str], grader: Pa
 
 def _from_archive(source: Path, opening: Opening) -> list[str]:
     if not source.is_file():
-        message = f"there is no folder '{source}' to take submissions from; name the one that they lie in"
+        message = f"there is no folder '{source}' to take submissions from; name the folder that they lie in"
         raise UsageError(message)
     if not names.ending(source.name):
         message = f"'{source}' is no archive that can be unpacked ({', '.join(names.ARCHIVES)})"

@@ -192,7 +192,7 @@ def _archives_in(entry: Path) -> list[Path]:
     """The entry itself where it is an archive, else those at the top of it."""
     try:
         there = sorted(entry.iterdir()) if entry.is_dir() else [entry]
-    except OSError:  # what can't be read tells nothing, and stops nobody's evidence but its own
+    except OSError:  # what can't be read gives no evidence, and stops no other
         return []
     return [file for file in there if platforms.ending(file.name) and _regular(file) is not None]
 

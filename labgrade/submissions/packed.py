@@ -71,7 +71,7 @@ def tell(job: Mapping[str, Any], folder: Path) -> Iterator[bytes]:
 
 
 def _is_of(entry: Entry, wanted: list[str]) -> bool:
-    """Whether an entry may belong to one of these; what has no path is told in any case."""
+    """Whether an entry may belong to one of these; what has no path is sent in any case."""
     owned = names.owner(entry.parts, is_file=True) if entry.parts is not None else None
     return entry.parts is None or (owned is not None and owned[0] in wanted)
 
@@ -172,7 +172,7 @@ def _zip_problem(info: zipfile.ZipInfo) -> str:
 
 
 def _opened_tar(file: IO[bytes], *, packed: bool) -> tarfile.TarFile:
-    """The archive, read once and in order. What is too much of it is a DamagedError, whoever reads."""
+    """The archive, read once and in order. What is too much of it is a DamagedError, at each reading."""
     size = file.seek(0, 2)
     file.seek(0)
     stream = cast("IO[bytes]", gzip.GzipFile(fileobj=file)) if packed else file

@@ -1,4 +1,4 @@
-"""What is told of an archive's entries, as bytes: written where the archive is read, in a jail, and read by the grader.
+"""The records of an archive's entries, as bytes: written where the archive is read, in a jail, and read by the grader.
 
 A record is a letter, the number of bytes that follow (4 bytes, little endian), and these: `E` an entry (JSON), after
 which its content may come in pieces `D`, with `.` behind the last one or `!` (why there is no more of it); `$` stands
@@ -40,7 +40,7 @@ class GarbledError(Exception):
 class Entry:
     """One entry of an archive.
 
-    `parts`: its path, None where that is nobody's; `why`: it is not taken; `at`: when it was last changed, without a
+    `parts`: its path, None where it belongs to no student; `why`: it is not taken; `at`: when it was last changed, without a
     zone where none is known.
     """
 

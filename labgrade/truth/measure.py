@@ -89,7 +89,7 @@ class Measurer:
         *,
         original: Path | None = None,
     ) -> object:
-        """The plain value of a quantity of a file. `original`: the subject's file, for one that compares the two.
+        """The plain value of a quantity of a file. `original`: the subject's file, where the two are compared.
 
         Raises:
             UnfitError: the file is no model or not a valid one, or analysing it takes too much time or memory.

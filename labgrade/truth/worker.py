@@ -62,7 +62,7 @@ def _value(function: Callable[..., Any], of: object, parameters: dict[str, Any])
     try:
         with without_dynamo():
             return function(of, **parameters)
-    except ImportError:  # a quantity that does need it, such as one that exports
+    except ImportError:  # a quantity that does need it, such as an export
         return function(of, **parameters)
 
 

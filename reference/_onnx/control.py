@@ -23,7 +23,7 @@ CONTROL = frozenset({"If", "Loop", "Scan"})
 
 
 class UnknownError(Exception):
-    """Which nodes run can't be told without data. The message says why."""
+    """Which nodes run depends on data that is not known. The message says why."""
 
 
 def controlled(node: onnx.NodeProto, inputs: Sequence[Tensor | None], body: Body) -> list[Tensor]:

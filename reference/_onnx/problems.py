@@ -1,10 +1,10 @@
-"""What can be wrong with a file, told to whoever made it."""
+"""What can be wrong with a file, in words for the person who made it."""
 
 from __future__ import annotations
 
 
 class ModelError(ValueError):
-    """The file is no ONNX model, or one that cannot be analysed. The message names the node or the field."""
+    """The file is no ONNX model, or cannot be analysed. The message names the node or the field."""
 
 
 def named(names: list[str], most: int = 3) -> str:

@@ -217,7 +217,7 @@ def _wanted(node: onnx.NodeProto, made: list[Tensor]) -> list[Tensor]:
 
 
 def _substituted(node: onnx.NodeProto, attributes: Mapping[str, onnx.AttributeProto]) -> onnx.NodeProto:
-    """A node of a function's, with the attributes that it refers to; one that is nowhere given is left out."""
+    """A node of a function's, with the attributes that it refers to; an attribute without a value is left out."""
     if not any(each.ref_attr_name for each in node.attribute):
         return node
     copy = onnx.NodeProto()

@@ -92,7 +92,7 @@ def is_layer(operator: Operator) -> bool:
 
 
 def computes(operator: Operator) -> bool:
-    """Whether it puts out a tensor of its own, and not one that is there already, seen in another way.
+    """Whether it puts out a tensor of its own, and not another view of an existing one.
 
     Raises:
         ValueError: it is not known.

@@ -172,7 +172,7 @@ def test_compute_prints_a_table_by_layer(course, capsys):
 
 def test_a_quantity_that_fails_ends_with_3(course, capsys):
     assert main(["compute", "broken", "--model", "torchvision/alexnet"]) == 3
-    assert "a fault of ours: the quantity 'broken' failed" in capsys.readouterr().err
+    assert "a fault of labgrade's: the quantity 'broken' failed" in capsys.readouterr().err
 
 
 def test_list_shows_what_there_is(course, capsys):

@@ -158,9 +158,9 @@ def test_a_table_that_was_taken_in_may_be_taken_again():
         ),
         (
             lambda rows: rows[0].update(text="because"),
-            "line 2: the text is not the one that was exported; edit 'points'",
+            "line 2: the text differs from the exported one; edit 'points'",
         ),
-        (lambda rows: rows[0].update(text=""), "line 2: the text is not the one that was exported"),
+        (lambda rows: rows[0].update(text=""), "line 2: the text differs from the exported one"),
         (lambda rows: rows[1].update(worth="2"), "line 3: 'gives a number' is worth 1, not '2'"),
         (lambda rows: rows[0].update(version="abc.0"), "line 2: what was handed in changed since the export, or"),
         (lambda rows: rows.pop(1), "line 2: the line 'gives a number' of the rubric is missing"),
@@ -200,7 +200,7 @@ def test_lines_are_counted_as_an_editor_counts_them():
 def test_a_text_that_changed_since_the_export_is_found():
     data = filled(give(ann=("3", "1")))
     now = report(student("ann", "because of something else"), *CLASS.submissions[1:])
-    assert any("changed since the export" in line or "not the one" in line for line in refused(data, whole=now))
+    assert any("changed since the export" in line or "exported one" in line for line in refused(data, whole=now))
     again = report(replace(CLASS.submissions[0]), *CLASS.submissions[1:])
     assert len(take(data, whole=again)) == 1
 

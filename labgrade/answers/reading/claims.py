@@ -116,7 +116,7 @@ class Wanted:
 
 
 def claims(label: str, line: str, position: int, asked: Wanted, *, paired: bool = False) -> list[Claim]:
-    """The numbers that a line says from `position` on, the one that is meant first.
+    """The numbers that a line says from `position` on, the number that is meant first.
 
     `label` leads to the words, `line` is what stands behind them. Terms of a sum and small numbers in passing are
     left out. Of several that stand side by side (`5 or 6`, `5 (maybe 6)`) each is one; a number with words of its own

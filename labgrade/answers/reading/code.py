@@ -58,7 +58,7 @@ _ONE_AT_A_TIME = threading.Lock()
 
 
 def parse(source: bytes) -> ast.Module:
-    """The syntax tree; warnings about a student's escapes and comparisons are nobody's business.
+    """The syntax tree; warnings about a student's escapes and comparisons are not shown.
 
     Raises:
         SyntaxError, ValueError, RecursionError, MemoryError: it is no Python.

@@ -85,7 +85,7 @@ def _number(line: str, kind: str) -> tuple[str, Scalar] | None:
 
 
 def _shape(line: str) -> tuple[str, Scalar] | None:
-    """The first shape of a line, or the one that is said to be the output: `conv1: in [1, 3] out [1, 64]`."""
+    """The first shape of a line, or the shape that is said to be the output: `conv1: in [1, 3] out [1, 64]`."""
     found = first = find_shape(line)
     if found is None or first is None:
         return None

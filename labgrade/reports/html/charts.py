@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from labgrade.verdict import TileGrid
 
-# What matplotlib is told, and what the page says in its place.
+# What matplotlib gets, and what the page says in its place.
 _TEXT, _LINE, _EXPECTED, _RIGHT, _WRONG = "#010101", "#020202", "#030303", "#040404", "#050505"
 _PAGE_COLOURS = {
     _TEXT: "currentColor",

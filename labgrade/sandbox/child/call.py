@@ -114,7 +114,7 @@ def _uses(job: Mapping[str, Any], folder: Path, uses: Sequence[Callable[[Callabl
     for use in uses:
         try:
             said.append(use(function))
-        except BaseException:  # noqa: BLE001 - what is wrong with it is told when it is called by itself
+        except BaseException:  # noqa: BLE001 - a call of its own says what is wrong with it
             break
     return {"event": "returned", "value": said}
 
@@ -148,7 +148,7 @@ def _used(
 
 
 def _listed(value: object) -> object:
-    """What a generator yields, as far as it goes: so what it raises is told with the student's own line."""
+    """What a generator yields, as far as it goes, so that what it raises has the student's own line."""
     return list(islice(value, _MOST_YIELDED)) if type(value) is GeneratorType else value
 
 

@@ -72,7 +72,7 @@ def live(
         _write_all(pipes.result, UP)
         job: Arguments = json.loads(receive(pipes.job))
         os.close(pipes.job)
-    except BaseException:  # noqa: BLE001 - whatever it is, it is told to the grader, and no student code runs
+    except BaseException:  # noqa: BLE001 - whatever it is, the grader learns of it, and no student code runs
         with contextlib.suppress(BaseException):
             _write_all(2, traceback.format_exc().encode())
         _exit(SETUP_FAILED)

@@ -42,7 +42,7 @@ def measure(job: Mapping[str, Any], folder: Path) -> bytes:
 def _values(
     function: Callable[..., object], folder: Path, several: Iterable[tuple[str, Mapping[str, Any]]]
 ) -> Iterator[object]:
-    """The value of each of several files, up to the first that has none: that is told when it is measured by itself."""
+    """The value of each of several files, up to the first that has none: why is found when it is measured by itself."""
     with contextlib.suppress(Exception):
         for name, parameters in several:
             yield function(folder / name, **parameters)

@@ -124,7 +124,7 @@ _Arguments: TypeAlias = "Mapping[str, Any]"
 
 @dataclass(slots=True)
 class _Said:
-    """What came from the program's process: its stderr, and events of ours as lines of JSON."""
+    """What came from the program's process: its stderr, and the events of this module as lines of JSON."""
 
     errors: bytearray = field(default_factory=bytearray)
     events: bytearray = field(default_factory=bytearray)

@@ -95,7 +95,7 @@ _HEADS = ("googlenet", "inception_v3")  # published with auxiliary heads, which 
 
 
 def offer_weights(note: Callable[[str], None]) -> None:
-    """Replace the downloads. `note` is told the architecture whenever seeded weights stand in for trained ones."""
+    """Replace the downloads. `note` gets the architecture whenever seeded weights stand in for trained ones."""
     torch: Any = sys.modules.get("torch")
     zoo: Any = sys.modules.get("labgrade_zoo")
     if torch is None or zoo is None:
@@ -172,7 +172,7 @@ def _add_heads(state: dict[str, Any], whole: Any) -> None:
 
 
 def _architecture(zoo: Any, url: str) -> tuple[str, Any] | None:
-    """Of whose weights a URL speaks: one that torchvision publishes today, or an older one by its file's name."""
+    """Of whose weights a URL speaks: a URL that torchvision publishes today, or an older one by its file's name."""
     models = sys.modules["torchvision"].models
     names = [name.removeprefix(zoo.COLLECTION) for name in zoo.names() if name.startswith(zoo.COLLECTION)]
     known = [(name, weights) for name in names for weights in models.get_model_weights(name)]

@@ -77,7 +77,7 @@ def pack_in_parts(value: object, convert: Callable[[object], object]) -> list[by
 
 
 class _Packer:
-    """Exact types only, told by identity: a subclass may lie about everything."""
+    """Exact types only, compared by identity: a subclass may lie about everything."""
 
     def __init__(self, convert: Callable[[object], object]) -> None:
         self.convert = convert

@@ -1,6 +1,6 @@
 """A control group of the kernel's for each job: its memory is held at the limit, where polling comes too late.
 
-The grader makes the groups, below the one that it is in itself, and hands the job descriptors to enter them by; no jail
+The grader makes the groups, below its own group, and hands the job descriptors to enter them by; no jail
 shows them. Version 1 asks for root, version 2 for a group that is delegated to this user. Names and meanings are those
 of the kernel's Documentation/admin-guide/cgroup-v1/memory.rst and cgroup-v2.rst.
 """

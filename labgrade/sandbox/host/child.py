@@ -98,7 +98,7 @@ class Child:
         self.errors = None if errors < 0 else Collector(errors, most, _nothing, over)
 
     def give(self, data: object) -> None:
-        """Send something. A child that is gone takes none, and its end is told by an event."""
+        """Send something. A child that is gone takes none; an event says that it ended."""
         view = memoryview(message(data))
         with contextlib.suppress(OSError):
             while view:

@@ -31,7 +31,7 @@ _LENT_BYTES = 2 << 30  # of weights in branches that several graders share
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """What a server is told once.
+    """What a server is sent once.
 
     `libraries`: it has torch loaded, `readers`: onnx and onnxruntime too. `trusted`: folders of quantities that it
     shows. `imports`: modules of labgrade's that it loads; `reads`: its jobs change nothing that they are given. `jobs`:
@@ -116,7 +116,7 @@ class Warm:
         entries: tuple[int, ...] = (),
         take: Take | None = None,
     ) -> Child:
-        """Ask for a child, of a branch that has `subject` ready where there is one. A lost server is told by an event.
+        """Ask for a child, of a branch that has `subject` ready where there is one. A lost server is an event.
 
         `entries`: descriptors by which it enters a control group before it is up; `take` reads its result.
 
@@ -145,7 +145,7 @@ class Warm:
 
     @contextlib.contextmanager
     def user(self) -> Iterator[int]:
-        """Which of the server's users a job may be: one that no other job on this machine is meanwhile.
+        """Which of the server's users a job may be: no other job on this machine is the same meanwhile.
 
         A name in the kernel's memory keeps it, which ends with this process: no other grader has to know.
 

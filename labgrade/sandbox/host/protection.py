@@ -1,4 +1,4 @@
-"""How well this machine protects the grader from what it runs: found by doing, told in the first lines of a report.
+"""How well this machine protects the grader from what it runs: found by doing, written in the first lines of a report.
 
 Tier A: namespaces around each job. B: bubblewrap around the server, landlock and seccomp around each job. C: landlock
 and seccomp alone. D: nothing that holds.

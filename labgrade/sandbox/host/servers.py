@@ -128,7 +128,7 @@ class Servers:
         return self.get(kind).private
 
     def group(self, memory: int) -> AbstractContextManager[Group]:
-        """The control group of one job; one that cannot be entered where this machine lets none be made."""
+        """The control group of one job; it can't be entered where this machine lets none be made."""
         with self._lock:
             self._find_groups()
         return nullcontext(Group()) if self._groups is None else self._groups.of_a_job(memory)

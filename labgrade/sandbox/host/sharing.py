@@ -26,7 +26,7 @@ _MESSAGE_BYTES = 1 << 16
 
 
 class Lender(threading.Thread):
-    """Answers each grader that asks, one after the other. `get` starts a server, `drop` forgets one that was lost."""
+    """Answers each grader that asks, one after the other. `get` starts a server, `drop` forgets a lost server."""
 
     def __init__(self, path: Path, get: Callable[[str], object], drop: Callable[[str], None]) -> None:
         super().__init__(daemon=True)

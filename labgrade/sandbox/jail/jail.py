@@ -1,4 +1,4 @@
-"""The jail: what the server gives up once (`enter`), and each job before it is told what to do (`confine`).
+"""The jail: what the server gives up once (`enter`), and each job before it learns what to do (`confine`).
 
 The order matters. Once: a private root, an ordinary user, namespaces. Each job: mounts, a nested user namespace (no
 right over its own mounts, a count of processes of its own), limits, capabilities, landlock, seccomp.
@@ -289,7 +289,7 @@ def _tried(trial: Callable[[], None]) -> str:
         try:
             trial()
             os._exit(0)
-        except BaseException as error:  # noqa: BLE001 - whatever it is, it is told
+        except BaseException as error:  # noqa: BLE001 - whatever it is, the grader learns of it
             os.write(writer, f"{error}".encode()[:500])
         finally:
             os._exit(1)
