@@ -35,7 +35,7 @@ _FORGED = "what read it sent no reply"
 _NONE = type(None)
 _REPLIES: dict[str, tuple[type, ...]] = {
     **dict.fromkeys(("value", "printed", "returned"), (Answer, NoAnswer, _NONE)),
-    **dict.fromkeys(("notes", "passages"), (tuple,)),
+    **dict.fromkeys(("notes", "passages", "lines"), (tuple,)),
     "seen": (Seen, _NONE),
     "present": (bool,),
     "markdown": (str, NoAnswer),

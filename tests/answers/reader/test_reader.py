@@ -1,12 +1,13 @@
 """Reading in the jail: the same replies as in this process; what runs out of limits is named and costs nothing else."""
 
+import typing
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from labgrade.answers import near_miss
-from labgrade.answers.reader import job
+from labgrade.answers.reader import asks, job, reader
 from labgrade.answers.reader.asks import Ask, ask_notes, ask_seen, ask_value
 from labgrade.answers.reader.reader import LIMITS, Reader
 from labgrade.answers.reader.replies import GarbledError, array, decode, encode
@@ -252,3 +253,7 @@ def test_asks_travel_as_they_are():
         data, arrays = encode(ask)
         assert (decode(data), arrays) == (ask, [])
     assert LIMITS.seconds == 5
+
+
+def test_whatever_is_asked_has_replies_that_are_taken():
+    assert set(typing.get_args(asks.Wanted)) == set(reader._REPLIES)
