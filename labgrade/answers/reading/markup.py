@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import re
 
+from labgrade.answers.reading.code import is_code
+
 _ENTITIES = {
     "nbsp": "\u00a0", "#160": "\u00a0", "#xa0": "\u00a0", "thinsp": "\u2009", "ensp": " ", "emsp": " ",
     "times": "\u00d7", "#215": "\u00d7", "middot": "\u00b7", "asymp": "\u2248", "approx": "\u2248", "equals": "=",
@@ -50,6 +52,8 @@ def _row_of_html(found: re.Match[str]) -> str:
 
 
 def _row_of_latex(found: re.Match[str]) -> str:
+    if is_code(found[0]):
+        return found[0]
     row = _LATEX_COMMAND.sub(r"\1", found[0]).rstrip()
     row = re.sub(r"(?:\\(?:hline|midrule|bottomrule|toprule)\s*)+", " ", row).rstrip().removesuffix("\\\\")
     cells = re.sub(r"(?<!\\)&", "|", row).replace("\\_", "_")
