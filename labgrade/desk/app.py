@@ -38,9 +38,11 @@ def application(pages: Pages, *, port: int, token: str) -> Starlette:
         "/answer": pages.answer,
         "/all": pages.all_suggested,
         "/differ": pages.differ,
+        "/pictures": pages.pictures,
     }
     routes = [Route(path, _page(made), methods=["GET"]) for path, made in reading.items()]
     routes += [
+        Route("/picture", _picture(pages.picture), methods=["GET"]),
         Route("/decide", forms.decide, methods=["POST"]),
         Route("/undo", forms.undo, methods=["POST"]),
         *(Route(f"/static/{name}", _static(name, kind), methods=["GET"]) for name, kind in _STATIC.items()),
@@ -56,6 +58,19 @@ def _page(made: Callable[[Mapping[str, str]], str]) -> Callable[[Request], Any]:
             return RedirectResponse(str(gone), status_code=303)
         except UsageError as error:
             return PlainTextResponse(str(error), status_code=_FAILED)
+
+    return answer
+
+
+def _picture(made: Callable[[Mapping[str, str]], bytes | str]) -> Callable[[Request], Any]:
+    async def answer(request: Request) -> Response:
+        try:
+            found = await run_in_threadpool(made, dict(request.query_params))
+        except (NotHereError, UsageError):
+            return PlainTextResponse("not here", status_code=404)
+        if isinstance(found, str):
+            return PlainTextResponse(found, status_code=404)
+        return Response(found, media_type="image/png")
 
     return answer
 

@@ -2,34 +2,26 @@
 
 from __future__ import annotations
 
-import functools
 import threading
-from dataclasses import dataclass, replace
-from fractions import Fraction
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
-
-from labgrade.core.text import escaped
-from labgrade.desk import queue
-from labgrade.desk.deciding import Mark, place_of, version, worth
+from labgrade.desk import fields, queue
+from labgrade.desk.deciding import Mark, place_of, version
 from labgrade.desk.twice import SecondMarking, second_marking
 from labgrade.desk.walk import TOP, NotHereError, Walk, link, question_of, waits
-from labgrade.reports import summary
 from labgrade.review import markers
-from labgrade.review.decisions import points
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from labgrade.desk.deciding import Decider
     from labgrade.desk.live import LiveResults, Snapshot
+    from labgrade.desk.pictures import Pictures
     from labgrade.desk.queue import AnswerGroup, Question, QuestionId, Suggestion
     from labgrade.desk.shown import Renderer, ShownPassage
     from labgrade.review.decisions import Place
     from labgrade.review.marking import ToDecide
-    from labgrade.verdict import Verdict
 
 _AHEAD = 3  # answers that are rendered before somebody asks for them
 
@@ -51,8 +43,10 @@ class QuestionRow:
 class Pages:
     """The pages for one person."""
 
-    def __init__(self, live: LiveResults, renderer: Renderer, decider: Decider, key: str) -> None:
-        self._live, self._renderer, self.decider = live, renderer, decider
+    def __init__(
+        self, live: LiveResults, renderer: Renderer, decider: Decider, pictures: Pictures, *, key: str
+    ) -> None:
+        self._live, self._renderer, self.decider, self._pictures = live, renderer, decider, pictures
         self._key = key
         self._lock = threading.Lock()
         self._known: tuple[dict[Place, ToDecide], dict[QuestionId, Question]] | None = None
@@ -106,7 +100,7 @@ class Pages:
             seen=[version(each, now.decisions.last(each.place)) for each in group.answers],
             passages=self._passages(group.first),
             verdict=group.first.graded.verdict,
-            lines=_lines(group.first, given, typed),
+            lines=fields.lines(group.first, given, typed),
             suggestion=suggested,
             accept=self._accepted(group, suggested, now) if suggested is not None else None,
             ruling=ruling,
@@ -136,7 +130,7 @@ class Pages:
             seen=[version(each, now.decisions.last(place))],
             passages=self._passages(each),
             verdict=each.graded.verdict,
-            lines=_lines(each, None, typed),
+            lines=fields.lines(each, None, typed),
             suggestion=None,
             accept=None,
             ruling=None,
@@ -163,6 +157,28 @@ class Pages:
         twice, walk = self._twice(question, now), self._walk(question, now)
         return self._render("differ.html", now, problem="", question=question, twice=twice, walk=walk)
 
+    def pictures(self, query: Mapping[str, str]) -> str:
+        """The pictures of a hand-in.
+
+        Raises:
+            NotHereError: it is not to be marked here.
+        """
+        now = self._live.snapshot()
+        question, group, place = self._found(query, now)
+        found = self._pictures.of(place.submission, group.first.graded.basis)
+        who, back = now.names.of(place.submission), self._walk(question, now).to_place(place)
+        return self._render("pictures.html", now, problem="", question=question, who=who, found=found, back=back)
+
+    def picture(self, query: Mapping[str, str]) -> bytes | str:
+        """One of them as a PNG; or why not.
+
+        Raises:
+            NotHereError: it is not to be marked here.
+        """
+        _, _, place = self._found(query, self._live.snapshot())
+        number = query.get("number", "")
+        return self._pictures.png(place.submission, int(number) if number.isdecimal() else -1)
+
     def all_suggested(self, query: Mapping[str, str]) -> str:
         """Every answer to a question that labgrade suggests a mark for, whole, to be accepted at once.
 
@@ -178,7 +194,7 @@ class Pages:
             {
                 "names": [now.names.of(each.place.submission) for each in group.answers],
                 "suggestion": made,
-                "worth": _worth(group.first, made),
+                "worth": fields.worth_of(group.first, made),
                 "passages": self._passages(group.first),
                 "verdict": group.first.graded.verdict,
                 "row": self._accepted(group, made, now).as_json(),
@@ -269,7 +285,7 @@ class Pages:
 
     def _passages(self, each: ToDecide) -> Sequence[ShownPassage]:
         text = each.graded.to_mark.text if each.graded.to_mark is not None else ""
-        return self._renderer.passages(text, _read_at(each)) if text.strip() else ()
+        return self._renderer.passages(text, fields.read_at(each)) if text.strip() else ()
 
     def _near(self, question: Question, group: AnswerGroup, now: Snapshot) -> int:
         return sum(
@@ -282,7 +298,7 @@ class Pages:
         return Mark(
             who=tuple(now.names.of(each.place.submission) for each in group.answers),
             seen=tuple(version(each, now.decisions.last(each.place)) for each in group.answers),
-            points=tuple(_typed(w, share) for (w, _), share in zip(group.first.rubric, made.shares, strict=True)),
+            points=tuple(fields.typed(w, share) for (w, _), share in zip(group.first.rubric, made.shares, strict=True)),
             comment=made.comment,
         )
 
@@ -291,13 +307,13 @@ class Pages:
         places = [each.place for each in group.answers]
         at = next((n for n, own in enumerate(question.groups) if own.answers[0].place in places), 0)
         coming = [own.first for own in question.groups[at + 1 :] if waits(own, now)][:_AHEAD]
-        texts = [(e.graded.to_mark.text, _read_at(e)) for e in coming if e.graded.to_mark is not None]
+        texts = [(e.graded.to_mark.text, fields.read_at(e)) for e in coming if e.graded.to_mark is not None]
         self._renderer.ahead(texts)
 
     def _render(self, template: str, now: Snapshot, **values: Any) -> str:
         last = self.decider.last()
         return (
-            _environment()
+            fields.environment()
             .get_template(template)
             .render(
                 key=self._key,
@@ -310,63 +326,3 @@ class Pages:
                 **values,
             )
         )
-
-
-def _visible(value: object) -> object:
-    """A text as a person sees it, and all of it: fields of a form come back as they went out."""
-    return escaped(value) if isinstance(value, str) and not isinstance(value, Markup) else value
-
-
-def _reason(verdict: Verdict) -> str:
-    """What labgrade found, without the rubric, which stands beside it."""
-    return summary.full_reason(replace(verdict, rubric=()))
-
-
-def _read_at(each: ToDecide) -> str:
-    """Where labgrade read a value, or would."""
-    suggestion = each.graded.verdict.suggestion
-    return suggestion.place if suggestion is not None and suggestion.place else each.graded.answer_from
-
-
-def _lines(each: ToDecide, given: Sequence[Fraction] | None, typed: Mark | None) -> list[dict[str, str]]:
-    """The rubric with what stands in each field: what was typed, or else what was given."""
-    found = []
-    for number, (line_worth, what) in enumerate(each.rubric):
-        value = _typed(line_worth, given[number]) if given is not None else ""
-        if typed is not None and number < len(typed.points):
-            value = typed.points[number]
-        full, none = (_typed(line_worth, Fraction(share)) for share in (1, 0))
-        found.append({"what": what, "worth": points(line_worth), "full": full, "none": none, "value": value})
-    return found
-
-
-def _worth(each: ToDecide, made: Suggestion) -> str:
-    got = sum((own * share for (own, _), share in zip(each.rubric, made.shares, strict=True)), Fraction(0))
-    return f"{points(got)} of {points(each.graded.points)}"
-
-
-def _typed(line_worth: Fraction, share: Fraction) -> str:
-    """A share of a line as a person types it."""
-    return points(line_worth * share) if line_worth else "full" if share == 1 else "none"
-
-
-@functools.cache
-def _environment() -> Environment:
-    environment = Environment(
-        loader=PackageLoader("labgrade.desk", "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        finalize=_visible,
-    )
-    environment.filters |= {
-        "points": points,
-        "reason": _reason,
-        "hint": summary.hint,
-        "facts": summary.facts,
-        "compared": summary.compared,
-        "moment": summary.moment,
-        "worth": worth,
-    }
-    return environment

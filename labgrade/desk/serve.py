@@ -15,6 +15,7 @@ from labgrade.desk.app import application
 from labgrade.desk.deciding import Decider
 from labgrade.desk.live import LiveResults
 from labgrade.desk.pages import Pages
+from labgrade.desk.pictures import Pictures
 from labgrade.desk.shown import Renderer
 from labgrade.sandbox.runner import Runner
 
@@ -35,8 +36,10 @@ def serve(results: Path, roster: Path | None, by: str, port: int, tell: Callable
     token = door.new_token()
     with bound(port) as listening, Runner() as runner, tempfile.TemporaryDirectory() as scratch:
         port = listening.getsockname()[1]
-        renderer = Renderer(runner, Path(scratch))
-        pages = Pages(live, renderer, Decider(live, by), door.form_key(token))
+        (empty := Path(scratch) / "empty").mkdir()
+        renderer = Renderer(runner, empty)
+        pictures = Pictures(results, runner, Path(scratch) / "taken")
+        pages = Pages(live, renderer, Decider(live, by), pictures, key=door.form_key(token))
         server = uvicorn.Server(
             uvicorn.Config(
                 application(pages, port=port, token=token),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+from pathlib import Path
 from urllib.parse import urlencode
 
 from helpers import ledger_of
@@ -16,12 +17,16 @@ from labgrade.desk.app import application
 from labgrade.desk.deciding import Decider
 from labgrade.desk.live import LiveResults
 from labgrade.desk.pages import Pages
+from labgrade.desk.pictures import Pictures
 from labgrade.desk.shown import Renderer, sanitised
 from labgrade.review import decisions, results
 
 PORT = 8765
 HOME = f"http://127.0.0.1:{PORT}"
 QUESTION = {"lab": "lab2", "task": "macs", "check": "essay"}
+
+
+NO_PICTURES = Pictures(Path("nowhere"), None, Path("nowhere"))
 
 
 class Direct(Renderer):
@@ -40,7 +45,9 @@ class Opened:
     def __init__(self, folder, by="ann"):
         self.folder, self.token = folder, door.new_token()
         self.live = LiveResults(folder)
-        self.pages = Pages(self.live, Direct(None, folder), Decider(self.live, by), door.form_key(self.token))
+        self.pages = Pages(
+            self.live, Direct(None, folder), Decider(self.live, by), NO_PICTURES, key=door.form_key(self.token)
+        )
         self.app = application(self.pages, port=PORT, token=self.token)
         self.client = TestClient(self.app, base_url=HOME, follow_redirects=True)
         self.client.get(f"/?token={self.token}")

@@ -10,7 +10,7 @@ from fractions import Fraction
 
 import pytest
 import uvicorn
-from desk.opened import Direct, Opened, points, write_class
+from desk.opened import NO_PICTURES, Direct, Opened, points, write_class
 from helpers import ledger_of
 from helpers.class_sample import essay, report, submission
 
@@ -48,7 +48,7 @@ class Served:
         self.listening, token = bound(0), door.new_token()
         port = self.listening.getsockname()[1]
         live = LiveResults(folder)
-        pages = Pages(live, Direct(None, folder), Decider(live, by), door.form_key(token))
+        pages = Pages(live, Direct(None, folder), Decider(live, by), NO_PICTURES, key=door.form_key(token))
         app = application(pages, port=port, token=token)
         self.server = uvicorn.Server(uvicorn.Config(app, log_level="error", lifespan="off"))
         self.thread = threading.Thread(target=self.server.run, kwargs={"sockets": [self.listening]}, daemon=True)
