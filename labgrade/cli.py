@@ -42,7 +42,7 @@ _GROUPS = (
             ("grade", "grade", "grade a class into a results folder; goes on where it was interrupted"),
             ("regrade", "grade", "grade again what changed since, and show before, after and why"),
             ("explain", "explain", "the whole story of a verdict: answer, expected, judged how, on what, before"),
-            ("standing", "review", "what still waits for a person"),
+            ("standing", "explain", "what still waits for a person"),
             ("mark", "review", "mark what waits for a person: the text, the rubric, the points"),
             ("desk", "review", "mark in a browser on this machine: question by question, equal answers at once"),
             ("override", "review", "decide about a check yourself; labgrade's verdict stays beside it"),

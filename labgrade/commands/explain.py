@@ -1,4 +1,4 @@
-"""`labgrade explain STUDENT TASK [CHECK]`: the whole story of a verdict, from the ledger alone."""
+"""What the ledger alone tells: `labgrade explain`, the story of a verdict, and `standing`, what waits for a person."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from labgrade.commands.grade import worth
-from labgrade.core.errors import look_up
+from labgrade.commands.review import console, results_argument
+from labgrade.core.errors import NOT_RIGHT, OK, look_up
 from labgrade.ledger import read as reading
 from labgrade.ledger.database import Ledger
 from labgrade.reports.page import Page
 from labgrade.reports.summary import facts, full_reason, hint
+from labgrade.review import pending
 from labgrade.review import results as whole
 from labgrade.review.decisions import Place, say
 from labgrade.spec import course, load
@@ -172,3 +174,23 @@ def _subject(subject: Any) -> str:
     options = "".join(f", {name}={value}" for name, value in subject.get("options", {}).items())
     shape = "x".join(map(str, subject["input"]["shape"]))  # a config has none
     return f"{named}{options}{f', input {shape}' if shape else ''}"
+
+
+def add_standing(parser: argparse.ArgumentParser) -> None:
+    """The arguments of `standing`."""
+    results_argument(parser)
+    parser.set_defaults(run=show_standing)
+
+
+def show_standing(options: argparse.Namespace) -> int:
+    """What waits for a person. 0 where nothing does, else 1."""
+    found = whole.read(options.results, options.roster)
+    waits = pending.standing(found)
+    page = Page(console())
+    for note in found.shown.notes:
+        page.paragraph(note, indent=0, label="note: ")
+    for text, style in pending.lines(waits):
+        page.line((text, style), hang=6)
+    if not waits:
+        page.line(("nothing waits for a person", ""))
+    return NOT_RIGHT if waits else OK

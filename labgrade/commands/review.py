@@ -1,4 +1,4 @@
-"""The commands for what people decide: `labgrade mark`, `desk`, `override`, `release`, `standing`, `anonymous`."""
+"""The commands for what people decide: `labgrade mark`, `desk`, `override`, `release`, `anonymous`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from labgrade.core.errors import NOT_RIGHT, OK, UsageError, did_you_mean, look_u
 from labgrade.core.points import settled
 from labgrade.files import output
 from labgrade.reports.page import Page
-from labgrade.review import decisions, interview, marking, pending, pseudonyms, releases, sheet
+from labgrade.review import decisions, interview, marking, pseudonyms, releases, sheet
 from labgrade.review.decisions import Place, points, say
 from labgrade.review.results import read
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from labgrade.review.results import Whole
 
 
-def _results(parser: argparse.ArgumentParser, *, more: bool = False) -> None:
+def results_argument(parser: argparse.ArgumentParser, *, more: bool = False) -> None:
     """The folder of results that a command is about, which has to be named where `more` stands behind it."""
     parser.add_argument(
         "results",
@@ -96,7 +96,7 @@ _MOST_SAID = 20
 
 def add_release(parser: argparse.ArgumentParser) -> None:
     """The arguments of `release`."""
-    _results(parser)
+    results_argument(parser)
     parser.add_argument(
         "--student", action="append", default=[], metavar="NAME", help="only this one (may be repeated)"
     )
@@ -158,22 +158,16 @@ def _refuse_lower(found: Whole, chosen: list[SubmissionReport], *, allowed: bool
         raise UsageError("\n".join([f"{head}:", *said[:_MOST_SAID], *more, tail]))
 
 
-def add_standing(parser: argparse.ArgumentParser) -> None:
-    """The arguments of `standing`."""
-    _results(parser)
-    parser.set_defaults(run=show_standing)
-
-
 def add_anonymous(parser: argparse.ArgumentParser) -> None:
     """The arguments of `anonymous`."""
-    _results(parser)
+    results_argument(parser)
     parser.add_argument("--off", action="store_true", help="show names again")
     parser.set_defaults(run=anonymous)
 
 
 def add_mark(parser: argparse.ArgumentParser) -> None:
     """The arguments of `mark`."""
-    _results(parser)
+    results_argument(parser)
     parser.add_argument("--task", default="", metavar="ID", help="only this task")
     how = parser.add_mutually_exclusive_group()
     how.add_argument("--next", action="store_true", help="only the next one")
@@ -191,7 +185,7 @@ def add_mark(parser: argparse.ArgumentParser) -> None:
 
 def add_desk(parser: argparse.ArgumentParser) -> None:
     """The arguments of `desk`."""
-    _results(parser)
+    results_argument(parser)
     parser.add_argument(
         "--as", dest="by", default="", metavar="NAME", help="who marks (default: as for --by of `mark`)"
     )
@@ -201,7 +195,7 @@ def add_desk(parser: argparse.ArgumentParser) -> None:
 
 def add_override(parser: argparse.ArgumentParser) -> None:
     """The arguments of `override`."""
-    _results(parser, more=True)
+    results_argument(parser, more=True)
     parser.add_argument("student", help="the submission's name, or its pseudonym")
     parser.add_argument("task", help="such as 2-1-4-macs")
     parser.add_argument("check", help="such as total, or other-models[resnet18]")
@@ -375,21 +369,7 @@ def _find(found: Whole, options: argparse.Namespace) -> tuple[Place, Graded]:
     return place, checks[options.check]
 
 
-# ---- standing, anonymous ---------------------------------------------------------------------------------------
-
-
-def show_standing(options: argparse.Namespace) -> int:
-    """What waits for a person. 0 where nothing does, else 1."""
-    found = read(options.results, options.roster)
-    waits = pending.standing(found)
-    page = Page(console())
-    for note in found.shown.notes:
-        page.paragraph(note, indent=0, label="note: ")
-    for text, style in pending.lines(waits):
-        page.line((text, style), hang=6)
-    if not waits:
-        page.line(("nothing waits for a person", ""))
-    return NOT_RIGHT if waits else OK
+# ---- anonymous --------------------------------------------------------------------------------------------------
 
 
 def anonymous(options: argparse.Namespace) -> int:
