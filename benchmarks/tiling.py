@@ -2,8 +2,10 @@
 
     python benchmarks/tiling.py            the catch table, and time and memory of each way
     python benchmarks/tiling.py --quick    without ONNX Runtime on the whole AlexNet, which takes minutes
+    python benchmarks/tiling.py --costs    time and memory alone
 
-Times are CPU seconds (user and system) of a process of its own, without its imports; memory is its peak.
+Times are CPU seconds (user and system) of a process of its own, without its imports, and how many times that is what
+ONNX's reference implementation takes for both files; memory is its peak.
 """
 
 from __future__ import annotations
@@ -51,14 +53,14 @@ def options(level):
     return made
 """
 WAYS = {
+    "ReferenceEvaluator": (
+        "from onnx.reference import ReferenceEvaluator",
+        "[ReferenceEvaluator(str(p)).run(None, " + _FEED + ")[0].sum() for p in (student, original)]",
+    ),
     "proof": ("from reference._tiling.prove import prove", "prove(student, original).is_proved"),
     "proof and run": (
         "from reference.tiling import tiling_findings",
         "tiling_findings(student, original=str(original))",
-    ),
-    "ReferenceEvaluator": (
-        "from onnx.reference import ReferenceEvaluator",
-        "[ReferenceEvaluator(str(p)).run(None, " + _FEED + ")[0].sum() for p in (student, original)]",
     ),
 }
 SLOW = {
@@ -71,10 +73,12 @@ def main() -> None:
     """Print both tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true")
-    quick = parser.parse_args().quick
+    parser.add_argument("--costs", action="store_true")
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        catches(Path(folder))
-        costs(Path(folder), WAYS if quick else {**WAYS, **SLOW})
+        if not options.costs:
+            catches(Path(folder))
+        costs(Path(folder), WAYS if options.quick or options.costs else {**WAYS, **SLOW})
 
 
 def catches(folder: Path) -> None:
@@ -123,7 +127,7 @@ def costs(folder: Path, ways: dict[str, tuple[str, str]]) -> None:
     subject = {"model": "torchvision/alexnet.onnx", "shape": [1, 3, 224, 224], "fill": "normal", "input_seed": 0}
     onnx_export.make(original, {**subject, "options": {}, "weight_seed": 0})
     whole = onnx.load(original)
-    print(f"{'tiled AlexNet':26}{'way':30}{'CPU s':>8}{'peak MB':>9}  result")
+    print(f"{'tiled AlexNet':26}{'way':30}{'CPU s':>8}{'times':>7}{'peak MB':>9}  result")
     for name, way in {
         "cut beforehand, Sum": Way(),
         "Split at run time": Way(weights="split"),
@@ -132,6 +136,7 @@ def costs(folder: Path, ways: dict[str, tuple[str, str]]) -> None:
     }.items():
         student = folder / "student.onnx"
         onnx.save(tiled(whole, way), student)
+        alone = 0.0
         for title, (imports, code) in ways.items():
             script = _MEASURED.format(
                 root=str(ROOT), imports=imports, student=str(student), original=str(original), code=code
@@ -142,7 +147,9 @@ def costs(folder: Path, ways: dict[str, tuple[str, str]]) -> None:
                 print(f"{name:26}{title:30} failed: {done.stderr[-200:]}")
                 continue
             cpu, peak, result = json.loads(lines[-1])
-            print(f"{name:26}{title:30}{cpu:8.2f}{peak:9.0f}  {result[:60]}", flush=True)
+            alone = cpu if title == "ReferenceEvaluator" else alone
+            times = cpu / alone if alone else float("nan")
+            print(f"{name:26}{title:30}{cpu:8.2f}{times:7.2f}{peak:9.0f}  {result[:60]}", flush=True)
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ from .other_differences import of_the_rest
 from .products import Products
 from .rewrites import rewritten
 from .settlement import Settlement
-from .signs import compared, parts_of
+from .signs import BY_SIGN, compared, parts_of
 from .sums import add, reduce_sum, scaled, subtract, times
 from .trivial_ops import simple
 from .values import (
@@ -108,7 +108,8 @@ class Evaluation:
     def _computed(
         self, node: _Named, op: str, operands: list[Value], attributes: Mapping[str, Any], outputs: int
     ) -> Sequence[Value]:
-        operands = [self._named[id(each)][1] if id(each) in self._named else each for each in operands]
+        if self._named:
+            operands = [self._named[id(each)][1] if id(each) in self._named else each for each in operands]
         settled = [self.settlement.settled(operand) for operand in operands]
         known = self._known(op, settled, attributes, node.version, outputs)
         if known is not None:
@@ -139,6 +140,8 @@ class Evaluation:
 
     def _by_sign(self, op: str, operands: list[Value], version: int) -> Sequence[Value] | None:
         """Comparisons with zero, and what uses them; None for other operators."""
+        if op not in BY_SIGN and not any(isinstance(operand, Sign) for operand in operands):
+            return None
         if not any(is_followed(operand) or isinstance(operand, Sign) for operand in operands):
             return None
         sign = compared(op, operands)

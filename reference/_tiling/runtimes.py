@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 _GEMM_WORDS = ("transA", "transB", "alpha", "beta")  # attributes of a declared product that change what it computes
 _MOST_WORDS = 300
+WINDOWED = ("Conv", "MaxPool", "AveragePool")
 
 
 class RefusedError(Exception):
@@ -40,6 +41,7 @@ def by_onnxruntime(model: str | bytes, feeds: Mapping[str, Array]) -> dict[str, 
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.log_severity_level = 4
+    options.add_session_config_entry("session.disable_prepacking", "1")  # for one run it costs more than it saves
     try:
         session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"], enable_fallback=0)
         names = [output.name for output in session.get_outputs()]
@@ -57,13 +59,19 @@ def _said(error: Exception) -> str:
     return words[:_MOST_WORDS]
 
 
-def by_reference(model: onnx.ModelProto, feeds: Mapping[str, Array], declared: frozenset[str]) -> dict[str, Array]:
-    """Every tensor of a model's graph, by ONNX's reference implementation; a declared product is numpy's matmul."""
+def by_reference(
+    model: onnx.ModelProto, feeds: Mapping[str, Array], declared: frozenset[str], *, quickly: bool = False
+) -> dict[str, Array]:
+    """Every tensor of a model's graph, by ONNX's reference implementation; a declared product is numpy's matmul.
+
+    `quickly`: operators of `WINDOWED`, which it loops over in Python, are run by onnxruntime.
+    """
     from onnx.reference import ReferenceEvaluator
 
     used = {(node.domain, node.op_type) for node in nodes_of(model) if is_declared(node, declared)}
     known = {(function.domain, function.name) for function in model.functions}
     operators = [_operator(domain, name) for domain, name in sorted(used - known)]
+    operators += [_by_onnxruntime(name) for name in WINDOWED] if quickly else []
     evaluator = ReferenceEvaluator(model, new_ops=operators)
     return cast("dict[str, Array]", evaluator.run(None, dict(feeds), intermediate=True))
 
@@ -94,6 +102,22 @@ def _operator(domain: str, name: str) -> type:
         return (made if bias is None else made + bias * np.float32(words.get("beta", 1.0)),)
 
     return type(name, (OpRun,), {"op_domain": domain, "_run": compute})
+
+
+def _by_onnxruntime(name: str) -> type:
+    """An operator of ONNX that the reference implementation leaves to onnxruntime."""
+    from onnx.reference.op_run import OpRun
+
+    def compute(self: Any, *operands: Array, **_: Any) -> tuple[Array, ...]:
+        node = onnx.NodeProto.FromString(self.onnx_node.SerializeToString())
+        feeds = dict(zip(node.input, operands, strict=True))
+        given = [helper.make_tensor_value_info(each, onnx.TensorProto.FLOAT, v.shape) for each, v in feeds.items()]
+        made = [helper.make_tensor_value_info(each, onnx.TensorProto.FLOAT, None) for each in node.output]
+        imports = [helper.make_opsetid("", self.run_params["opsets"].get("", 17))]
+        alone = helper.make_model(helper.make_graph([node], name, given, made), opset_imports=imports, ir_version=8)
+        return tuple(by_onnxruntime(alone.SerializeToString(), feeds).values())
+
+    return type(name, (OpRun,), {"op_domain": "", "_run": compute})
 
 
 def with_products_in_words(model: onnx.ModelProto, declared: frozenset[str]) -> onnx.ModelProto:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 _ABOVE = {"Greater": True, "GreaterOrEqual": True, "Less": False, "LessOrEqual": False}
+BY_SIGN = frozenset({*_ABOVE, "Abs", "Min"})  # these take any tensor; others what these make
 
 
 class Parts(NamedTuple):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -53,19 +54,23 @@ def _of_matrices(matrices: Sequence[Affine], budget: Budget) -> Affine:
         if other.dims != first.dims:
             message = "it adds a tensor and a transposed one"
             raise OutsideError(message)
-    grids = aligned(matrices, budget)
-    pieces = []
-    for bounds in grids[0]:
-        same = [grid[bounds] for grid in grids]
-        windows = [piece.window for piece in same if piece.window is not None]
-        if windows:
-            message = "it adds the input of a layer to its products"
-            raise OutsideError(message)
-        terms = tuple(term for piece in same for term in piece.terms)
-        budget.spend(terms=len(terms))
-        biases = tuple(bias for piece in same for bias in piece.biases)
-        pieces.append(Piece(*bounds, None, terms, biases))
+    if all(len(matrix.pieces) == 1 for matrix in matrices):
+        pieces = [_joined([matrix.pieces[0] for matrix in matrices], budget)]
+    else:
+        grids = aligned(matrices, budget)
+        pieces = [_joined([grid[bounds] for grid in grids], budget) for bounds in grids[0]]
     return Affine(first.root, first.rows, first.columns, tuple(pieces), first.dims)
+
+
+def _joined(same: Sequence[Piece], budget: Budget) -> Piece:
+    """The sum of pieces with the same bounds."""
+    if any(piece.window is not None for piece in same):
+        message = "it adds the input of a layer to its products"
+        raise OutsideError(message)
+    terms = tuple(itertools.chain.from_iterable(piece.terms for piece in same))
+    budget.spend(terms=len(terms))
+    biases = tuple(itertools.chain.from_iterable(piece.biases for piece in same))
+    return same[0]._replace(terms=terms, biases=biases)
 
 
 def _must_broadcast(first: Affine, other: Affine) -> None:
