@@ -23,13 +23,17 @@ _MIB, _MB = 2**20, 10**6
 _FLOAT32 = 4
 
 
-def onnx_attributes_floats_as_zero(artifact: Path, *, operators: list[str] | None = None) -> list[dict[str, Any]]:
-    """The attributes with every float as 0, and without the sizes of images.
+def onnx_attributes_floats_as_zero(
+    artifact: Path, *, operators: list[str] | None = None
+) -> list[dict[str, Any]] | None:
+    """The attributes with every float as 0, and without the sizes of images; None where no attribute is a float.
 
     Comes of reading `attribute.i` whatever the attribute's type is.
     """
     floats = floats_of(load(artifact))
     rows = onnx_attributes(artifact, operators=operators, sizes=False)
+    if not any((row["node"], key) in floats for row in rows for key in row):
+        return None
     return [{key: 0 if (row["node"], key) in floats else value for key, value in row.items()} for row in rows]
 
 

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from labgrade.sandbox.runner import Runner
     from labgrade.values import Artifact, Value
 
+_WITH_UNIT = 2  # a number, and its unit
 OUTCOMES = {
     "missing": Outcome.MISSING,
     "crashed": Outcome.CRASHED,
@@ -205,6 +206,10 @@ def _alone(plain: object, kind: AnswerType) -> tuple[object, tuple[str, ...]]:
     if isinstance(plain, dict) and len(plain) == 1:
         inner, _ = _alone(next(iter(plain.values())), kind)
         return inner, (f"{what(plain)} was returned; the only value in it was read",)
+    if isinstance(plain, list | tuple) and len(plain) == _WITH_UNIT and kind in ("count", "bytes"):
+        number, unit = plain
+        if isinstance(number, int | float) and not isinstance(number, bool) and isinstance(unit, str):
+            return f"{number!r} {unit}", ("a number and its unit were returned, and read together",)
     elements = cast("Any", plain).ravel().tolist() if is_array(plain) and cast("Any", plain).size == 1 else plain
     alone = isinstance(elements, list) and len(elements) == 1 and not isinstance(elements[0], list)
     if not alone or (is_array(plain) and not cast("Any", plain).ndim):

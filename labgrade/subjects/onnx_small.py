@@ -201,8 +201,8 @@ def pools() -> onnx.ModelProto:
 
 
 def batch_skip() -> onnx.ModelProto:
-    """A batch of three that the file gives, and a tensor that two later nodes do not read, but a third does."""
-    graph = _Graph([("x", [3, 4, 8, 8])], [("y", [3, 5])])
+    """A batch of three that the file gives, higher than wide, and a tensor that only the third node behind it reads."""
+    graph = _Graph([("x", [3, 4, 8, 6])], [("y", [3, 5])])
     graph.conv("x", "kept", 4, 16, pads=[1, 1, 1, 1])
     graph.conv("kept", "wide", 16, 24, kernel=[1, 1])
     graph.add("Relu", ["wide"], "r")

@@ -178,7 +178,7 @@ def test_two_files_of_the_name_are_one_too_many(tmp_path):
     assert runner.requests == []
 
 
-@pytest.mark.parametrize("value", [[7], np.array([7]), np.array([[7.0]]), ["7"]])
+@pytest.mark.parametrize("value", [[7], np.array([7]), np.array([[7.0]]), ["7"], {"total": 7}, {"macs": [7]}])
 def test_the_only_element_of_a_list_is_the_value_with_a_note(value):
     answer, _ = asked(Execution(status="returned", value=value))
     assert answer.value.value == 7
@@ -186,10 +186,20 @@ def test_the_only_element_of_a_list_is_the_value_with_a_note(value):
     assert note.endswith("was returned; the only value in it was read")
 
 
-@pytest.mark.parametrize("value", [[7, 8], [], [[7]], np.array([7, 8]), {"total": 7}, [True], [None]])
+@pytest.mark.parametrize("value", [[7, 8], [], [[7]], np.array([7, 8]), {"a": 7, "b": 8}, {"a": {}}, [True], [None]])
 def test_what_is_not_one_element_is_not_a_count(value):
     answer, _ = asked(Execution(status="returned", value=value))
     assert answer.verdict.outcome is Outcome.INCORRECT
+
+
+@pytest.mark.parametrize(
+    ("value", "kind", "meant"),
+    [([119.445696, "MB"], "bytes", 119_445_696), ([2, "KiB"], "bytes", 2048), ([7, "MACs"], "count", 7)],
+)
+def test_a_number_and_its_unit_are_read_together(value, kind, meant):
+    answer, _ = asked(Execution(status="returned", value=value), kind)
+    assert answer.value.value == meant
+    assert answer.remarks == ("a number and its unit were returned, and read together",)
 
 
 def test_a_number_is_no_list_and_a_shape_of_one_dimension_stays_a_shape():
