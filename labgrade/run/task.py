@@ -25,7 +25,8 @@ from labgrade.judging.judge import follows, judge
 from labgrade.judging.needs import resolve
 from labgrade.run.free_text import FreeText
 from labgrade.spec import course
-from labgrade.truth.measure import UnfitError, files_given
+from labgrade.truth.measure import UnfitError, files_given, kept_case
+from labgrade.values import Artifact
 from labgrade.verdict import Outcome, Verdict
 
 if TYPE_CHECKING:
@@ -183,7 +184,8 @@ class TaskGrading:
         judging, expect = grader.judging_of(self.task, check, item.subject, self.submission)
         call = check.measured
         value = judged_value(grader, self.task, call, item.subject, answer) if call else answer.value
-        verdict = self._on_fresh_input(judge(check, value, judging, expect, computed=answer.computed), item, answer)
+        verdict = with_case(judge(check, value, judging, expect, computed=answer.computed), answer)
+        verdict = self._on_fresh_input(verdict, item, answer)
         if answer.computed:
             verdict = self._uncontradicted(verdict, item)
         if not self._explains:
@@ -269,6 +271,13 @@ class TaskGrading:
             )
             self._answers[key] = obtain.obtain(question, self._grader)
         return self._answers[key]
+
+
+def with_case(verdict: Verdict, answer: Answer) -> Verdict:
+    """The verdict; where it is labgrade's failure about a file, with where that file is kept for us."""
+    if verdict.outcome is not Outcome.FAULT or not isinstance(answer.value, Artifact):
+        return verdict
+    return replace(verdict, facts={**verdict.facts, "fault": verdict.facts.get("fault", "") + kept_case(answer.value)})
 
 
 def _same_source(one: Source | None, other: Source | None) -> bool:

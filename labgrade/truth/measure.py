@@ -5,6 +5,7 @@ from __future__ import annotations
 import fnmatch
 import hashlib
 import itertools
+import shutil
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ from labgrade.core.arguments import TRANSFORMED
 from labgrade.core.errors import FaultError
 from labgrade.core.task import CallForm
 from labgrade.core.text import excerpt
+from labgrade.files.cache import cache_folder
 from labgrade.sandbox.requests import InspectRequest
 from labgrade.subjects import linear
 from labgrade.subjects.files import beside
@@ -33,6 +35,8 @@ if TYPE_CHECKING:
 _MOST_NAMED = 4
 _ORIGINAL = ".original"  # a folder beside the student's file in which the subject's file lies
 _REASON_CHARS = 800
+_CASES = "failed-on"
+_MOST_CASES, _LARGEST_CASE = 20, 1 << 30  # folders, and bytes of one
 _OUTCOMES = {
     "refused": Outcome.INCORRECT,
     "timeout": Outcome.TIMEOUT,
@@ -193,6 +197,28 @@ def _measured(done: Execution, artifact: Artifact) -> object:
     if done.status != "returned":
         raise FaultError(done.reason)
     return done.value
+
+
+def kept_case(artifact: Artifact) -> str:
+    """Copy a file on which labgrade failed, with what lies beside it, into its cache; words that say where.
+
+    Nothing where it is too large, where many are kept already, or where it can't be written.
+    """
+    files = {artifact.path.name: artifact.path, **beside(artifact.path)}
+    folder = cache_folder() / _CASES
+    try:
+        name = _digest(files)[:16]
+        known = [each.name for each in folder.iterdir()] if folder.is_dir() else []
+        if sum(path.stat().st_size for path in files.values()) > _LARGEST_CASE or len({*known, name}) > _MOST_CASES:
+            return ""
+        (folder / name).mkdir(parents=True, exist_ok=True)
+        for place, path in files.items():
+            target = folder / name / place
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, target)
+    except OSError:
+        return ""
+    return f"; the file is kept as {_CASES}/{name} in labgrade's cache"
 
 
 # ---- the files of a subject ------------------------------------------------------------------------------------------
