@@ -6,6 +6,7 @@ import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 from labgrade.core import points
 from labgrade.core.errors import UsageError
@@ -45,10 +46,10 @@ def _student_page(report: Report) -> str:
     return student.render(points.for_student(report))
 
 
-def _class_page(report: Report) -> str:
+def _class_page(report: Report, pages: Mapping[str, str] | None = None) -> str:
     from labgrade.reports.html import classroom
 
-    return classroom.render(report)
+    return classroom.render(report, lambda name: (pages or {}).get(name, ""))
 
 
 FORMATS = {
@@ -136,7 +137,8 @@ def _print(shown: Mapping[str, Report]) -> None:
 def _write(shown: Mapping[str, Report], out: Path) -> None:
     for name, report in shown.items():
         written = 0
-        for path, text in _files(report, FORMATS[name]):
+        pages = _pages(shown["html"]) if name == "class" and "html" in shown else {}
+        for path, text in _files(report, FORMATS[name], pages):
             target = out / path
             try:
                 target.parent.mkdir(parents=True, exist_ok=True)
@@ -148,15 +150,22 @@ def _write(shown: Mapping[str, Report], out: Path) -> None:
         print(f"{name}: {written} {'file' if written == 1 else 'files'} in {out}", file=sys.stderr)  # noqa: T201
 
 
-def _files(report: Report, form: _Format) -> Iterator[tuple[str, str]]:
-    """Each file of a format: its path below the folder, and its text."""
+def _files(report: Report, form: _Format, pages: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Each file of a format: its path below the folder, and its text. A class links to students' `pages`, if any."""
     if not form.each:
-        yield form.file, form.render(report)
+        yield form.file, _class_page(report, pages) if pages else form.render(report)
         return
     taken: set[str] = set()
     for submission in report.submissions:
         name = _file_name(submission.name, taken)
         yield form.file.format(name), form.render(replace(report, submissions=(submission,)))
+
+
+def _pages(report: Report) -> dict[str, str]:
+    """The address of each student's page, seen from the page of the class."""
+    taken: set[str] = set()
+    names = {each.name: _file_name(each.name, taken) for each in report.submissions}
+    return {name: quote(FORMATS["html"].file.format(file)) for name, file in names.items()}
 
 
 def _file_name(name: str, taken: set[str]) -> str:

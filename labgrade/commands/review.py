@@ -285,13 +285,7 @@ def _refuse_task(found: Whole, task: str) -> None:
         look_up(task, there, "task", "these results")
 
 
-_DESK = {
-    "starlette": "Starlette",
-    "uvicorn": "uvicorn",
-    "jinja2": "Jinja2",
-    "markdown_it": "markdown-it-py",
-    "nh3": "nh3",
-}
+_DESK = ("starlette", "uvicorn", "jinja2", "markdown_it", "matplotlib", "nh3")  # modules of labgrade[desk]
 
 
 def desk(options: argparse.Namespace) -> int:

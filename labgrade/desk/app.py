@@ -16,6 +16,7 @@ from labgrade.desk import door
 from labgrade.desk.deciding import Mark, OutdatedError
 from labgrade.desk.queue import QuestionId
 from labgrade.desk.walk import NotHereError, link, question_of
+from labgrade.reports.html.render import own_script, policy
 from labgrade.review.marking import NoPointsError
 
 if TYPE_CHECKING:
@@ -42,6 +43,8 @@ def application(pages: Pages, *, port: int, token: str) -> Starlette:
     }
     routes = [Route(path, _page(made), methods=["GET"]) for path, made in reading.items()]
     routes += [
+        Route("/class", _page(pages.class_page, own_script("class.js")), methods=["GET"]),
+        Route("/student", _page(pages.student_page, ""), methods=["GET"]),
         Route("/picture", _picture(pages.picture), methods=["GET"]),
         Route("/decide", forms.decide, methods=["POST"]),
         Route("/undo", forms.undo, methods=["POST"]),
@@ -50,10 +53,13 @@ def application(pages: Pages, *, port: int, token: str) -> Starlette:
     return Starlette(routes=routes, middleware=[Middleware(door.Door, port=port, token=token)])
 
 
-def _page(made: Callable[[Mapping[str, str]], str]) -> Callable[[Request], Any]:
+def _page(made: Callable[[Mapping[str, str]], str], script: str | None = None) -> Callable[[Request], Any]:
+    """A page. `script`: of a report that is complete in itself, the one that it holds, or ""."""
+    headers = {} if script is None else {"content-security-policy": f"{policy(script)}; frame-ancestors 'none'"}
+
     async def answer(request: Request) -> Response:
         try:
-            return HTMLResponse(await run_in_threadpool(made, dict(request.query_params)))
+            return HTMLResponse(await run_in_threadpool(made, dict(request.query_params)), headers=headers)
         except NotHereError as gone:
             return RedirectResponse(str(gone), status_code=303)
         except UsageError as error:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
 
+from labgrade.core.points import for_student
 from labgrade.desk import fields, queue
 from labgrade.desk.deciding import Mark, place_of, version
 from labgrade.desk.twice import SecondMarking, second_marking
 from labgrade.desk.walk import TOP, NotHereError, Walk, link, question_of, waits
+from labgrade.reports.html import classroom, student
 from labgrade.review import markers
 
 if TYPE_CHECKING:
@@ -23,6 +26,7 @@ if TYPE_CHECKING:
     from labgrade.review.decisions import Place
     from labgrade.review.marking import ToDecide
 
+_CLASS = "/class"
 _AHEAD = 3  # answers that are rendered before somebody asks for them
 
 
@@ -156,6 +160,23 @@ class Pages:
             raise NotHereError(TOP)
         twice, walk = self._twice(question, now), self._walk(question, now)
         return self._render("differ.html", now, problem="", question=question, twice=twice, walk=walk)
+
+    def class_page(self, _: Mapping[str, str]) -> str:
+        """The class as a whole, for staff."""
+        shown = self._live.whole().shown
+        return classroom.render(shown, lambda name: f"/student?{urlencode({'who': name})}", marking=TOP)
+
+    def student_page(self, query: Mapping[str, str]) -> str:
+        """A student's own page, with all that staff see beside it left out.
+
+        Raises:
+            NotHereError: nobody is called so.
+        """
+        shown = self._live.whole().shown
+        found = tuple(each for each in shown.submissions if each.name == query.get("who"))
+        if not found:
+            raise NotHereError(_CLASS)
+        return student.render(for_student(replace(shown, submissions=found)))
 
     def pictures(self, query: Mapping[str, str]) -> str:
         """The pictures of a hand-in.

@@ -30,6 +30,7 @@ _SHARE = 0.27
 _ENDED = frozenset({Outcome.TIMEOUT, Outcome.MEMORY, Outcome.OUTPUT, Outcome.FAULT})
 _RARE = 0.05  # of the class; what more have is a common mistake
 _FEWEST_WITH_SAME = 2
+_LINE = "\n"
 _TELLING_DIGITS = 4  # a value of fewer digits is the same by chance
 
 
@@ -125,6 +126,36 @@ def misconceptions(report: Report) -> Sequence[Shared]:
                 if each.name not in names:
                     names.append(each.name)
     return _most_first(found, 1)
+
+
+def zeros(report: Report) -> Sequence[Shared]:
+    """Submissions without a single point though nothing of them waits, by cause, the most frequent first.
+
+    The cause is what the student reads first: that nothing was handed in, or the reason of the dearest check.
+    """
+    found: defaultdict[tuple[Place, str], list[str]] = defaultdict(list)
+    for each in report.submissions:
+        rows = [(place, graded) for place, graded in _checks(each) if graded.points and not graded.bonus]
+        if not rows or any(graded.earned or graded.verdict.outcome in PENDING for _, graded in rows):
+            continue
+        tried = [row for row in rows if row[1].verdict.outcome not in (Outcome.MISSING, Outcome.SKIPPED)]
+        if not tried:
+            found[("", "", ""), "nothing was found of what was looked for"].append(each.name)
+            continue
+        place, dearest = max(tried, key=lambda row: row[1].points)
+        found[place, f"{dearest.verdict.outcome}: {dearest.verdict.reason.partition(_LINE)[0]}"].append(each.name)
+    return _most_first(found, 1)
+
+
+def causes(report: Report) -> Sequence[tuple[str, Sequence[str], Sequence[str]]]:
+    """Hints that were given in several tasks: what, in which tasks, to whom; those that reach the most first."""
+    places: defaultdict[str, dict[str, None]] = defaultdict(dict)
+    names: defaultdict[str, dict[str, None]] = defaultdict(dict)
+    for each in misconceptions(report):
+        places[each.what][each.place[1]] = None
+        names[each.what] |= dict.fromkeys(each.names)
+    found = [(what, tuple(places[what]), tuple(names[what])) for what in places if len(places[what]) > 1]
+    return sorted(found, key=lambda row: -len(row[2]))
 
 
 def same_values(report: Report) -> Sequence[Shared]:

@@ -115,3 +115,17 @@ def test_questions_and_answers_that_are_not_there_lead_back(desk):
     for query in ({}, {**QUESTION, "who": "nobody"}, {**QUESTION, "check": "x", "who": "ann"}):
         found = desk.client.get("/answer", params=query)
         assert found.status_code == 200
+
+
+def test_the_class_and_its_students_have_pages_with_a_policy_of_their_own(desk):
+    found = desk.client.get("/class")
+    assert found.status_code == 200
+    assert '<a href="/student?who=ann">ann</a>' in found.text
+    policy = found.headers["content-security-policy"]
+    assert "default-src 'none'" in policy
+    assert "script-src 'sha256-" in policy
+    assert "frame-ancestors 'none'" in policy
+    student = desk.client.get("/student", params={"who": "ann"})
+    assert "script-src" not in student.headers["content-security-policy"]
+    assert "a secret subject fails" not in student.text
+    assert desk.client.get("/student", params={"who": "nobody"}).url.path == "/class"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import statistics
+from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -14,12 +16,13 @@ from labgrade.reports.html.render import KINDS
 from labgrade.verdict import Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from labgrade.core.points import Totals
     from labgrade.core.results import Graded, Report, SubmissionReport
     from labgrade.reports.figures import CheckFigures
 
+_FIGURES = re.compile(r"'[^']*'|\d[\d,.]*")
 _SLOWEST = 10
 _MOST_WAITING = 200  # lines of what waits; the table of submissions counts all
 
@@ -41,8 +44,11 @@ class _Waiting:
     check: Graded
 
 
-def render(report: Report) -> str:
-    """The page of a class. It shows all that the report has: hidden checks, facts, names."""
+def render(report: Report, link: Callable[[str], str] = lambda _: "", marking: str = "") -> str:
+    """The page of a class. It shows all that the report has: hidden checks, facts, names.
+
+    `link` gives the address of a submission's own page, or ""; `marking` that of the page on which people mark.
+    """
     rows = [_row(submission) for submission in report.submissions]
     finals = [row.total.final for row in rows]
     checks = figures.of_checks(report)
@@ -62,6 +68,11 @@ def render(report: Report) -> str:
         checks=checks,
         weak=[each for each in checks if figures.doubtful(each)],
         fewest=figures.FEWEST,
+        link=link,
+        marking=marking,
+        reasons=_reasons(faults, manual),
+        zeros=figures.zeros(report),
+        causes=figures.causes(report),
         faults=faults[:_MOST_WAITING],
         manual=manual[:_MOST_WAITING],
         counted=(len(faults), len(manual)),
@@ -98,6 +109,17 @@ def _waiting(report: Report, outcome: Outcome) -> list[_Waiting]:
         for check in task.checks
         if check.verdict.outcome is outcome
     ]
+
+
+def _reasons(faults: Sequence[_Waiting], manual: Sequence[_Waiting]) -> Sequence[tuple[str, int, Sequence[str]]]:
+    """Why checks wait, in the words of each reason without its figures, how many, and of which tasks."""
+    found: defaultdict[str, list[_Waiting]] = defaultdict(list)
+    for each in (*faults, *manual):
+        verdict = each.check.verdict
+        why = verdict.facts.get("fault", "") or summary.reason(verdict)
+        found[_FIGURES.sub("...", why.partition("\n")[0])].append(each)
+    rows = [(why, len(own), tuple(dict.fromkeys(each.task for each in own))) for why, own in found.items()]
+    return sorted(rows, key=lambda row: -row[1])
 
 
 def _slowest(checks: Sequence[CheckFigures]) -> Sequence[CheckFigures]:

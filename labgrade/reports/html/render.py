@@ -51,7 +51,7 @@ def render(template: str, script: str = "", **values: Any) -> str:
     """A page from its template. `script` is the only code on it."""
     trusted = Markup(script)  # noqa: S704 - a file of labgrade's
     page = _environment().get_template(template)
-    return page.render(style=_own("style.css"), script=trusted, csp=_policy(script), **values)
+    return page.render(style=_own("style.css"), script=trusted, csp=policy(script), **values)
 
 
 def fragment(template: str, **values: Any) -> Markup:
@@ -98,7 +98,7 @@ def _own(name: str) -> Markup:
     return Markup(text)  # noqa: S704 - a file of labgrade's
 
 
-def _policy(script: str) -> str:
+def policy(script: str) -> str:
     """Content-Security-Policy: nothing is loaded from anywhere, and no other script runs than ours, by its digest."""
     rules = [
         "default-src 'none'",

@@ -1,0 +1,71 @@
+"""What a class tells staff to do: who is without a point, what waits, which mistake goes through tasks; and why."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+from labgrade.core.results import Report, SubmissionReport
+from labgrade.reports import figures
+from labgrade.verdict import Outcome, correct, incorrect, partial, without_value
+from tests.reports.sample import CLASS, graded, task
+
+HINT = "you counted twice"
+MISSING = without_value(Outcome.MISSING, "nothing called total")
+
+
+def student(name, *verdicts, points=5, **more):
+    checks = [graded(f"c{n}", points + n, verdict, **more) for n, verdict in enumerate(verdicts)]
+    return SubmissionReport(name=name, tasks=(task("t", "T", *checks),))
+
+
+def test_who_is_without_a_point_is_told_by_the_dearest_check_that_was_tried():
+    crashed = without_value(Outcome.CRASHED, "KeyError: 'x'\nline 3")
+    report = Report(
+        submissions=(
+            student("none", MISSING, MISSING),
+            student("too", MISSING, MISSING),
+            student("tried", incorrect("too small"), crashed, MISSING),
+            student("some", incorrect("no"), partial(Fraction(1, 2), "half")),
+            student("waits", MISSING, without_value(Outcome.MANUAL, "a text")),
+            student("fault", MISSING, without_value(Outcome.FAULT, "ours")),
+            student("bonus", MISSING, bonus=True),
+        )
+    )
+    first, second = figures.zeros(report)
+    assert (first.names, first.what) == (("none", "too"), "nothing was found of what was looked for")
+    assert (second.names, second.what, second.place[2]) == (("tried",), "CRASHED: KeyError: 'x'", "c1")
+
+
+def test_who_has_any_point_is_not_among_them():
+    assert figures.zeros(Report(submissions=(student("a", correct(), incorrect("no")),))) == []
+
+
+def test_a_mistake_that_goes_through_tasks_is_one_cause():
+    wrong = incorrect("no", hint=HINT)
+    one, other = task("one", "T", graded("a", 1, wrong)), task("other", "T", graded("a", 1, wrong))
+    alone = task("one", "T", graded("a", 1, incorrect("no", hint="only here")))
+    report = Report(
+        submissions=(
+            SubmissionReport(name="ann", tasks=(one, other)),
+            SubmissionReport(name="bob", tasks=(one,)),
+            SubmissionReport(name="eve", tasks=(alone,)),
+        )
+    )
+    assert figures.causes(report) == [(HINT, ("one", "other"), ("ann", "bob"))]
+
+
+def test_the_page_leads_to_students_pages_and_to_the_desk():
+    pytest.importorskip("matplotlib", reason="pages need matplotlib")
+    from labgrade.reports.html import classroom
+
+    waits = student("<w>", without_value(Outcome.MANUAL, "'total' is followed by different values: 5 (line 3)"))
+    more = student("v", without_value(Outcome.MANUAL, "'total' is followed by different values: 71 (line 9)"))
+    report = Report(submissions=(*CLASS.submissions, waits, more))
+    page = classroom.render(report, lambda name: "" if name == "v" else f"students/{len(name)}.html", marking="/")
+    assert '<a href="students/3.html">&lt;w&gt;</a>' in page
+    assert '<a href="/">Mark' in page
+    assert '<td class="number">2</td><td>... is followed by different values: ... (line ...)</td>' in page
+    assert "tall" not in page.partition("</style>")[2]
+    assert "students/" not in classroom.render(report)
