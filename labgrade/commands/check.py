@@ -80,6 +80,7 @@ def add_check(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--course", type=Path, metavar="DIR", help="the course whose specs and code judge; trusted")
     parser.add_argument("--task", action="append", metavar="ID", help="only this task, or all that begin so: 2-1")
     parser.add_argument("--all", action="store_true", help="print all that is known of each check")
+    parser.add_argument("--watch", action="store_true", help="check again at each save, until Ctrl-C")
     parser.add_argument("--json", metavar="FILE", help="write the report as JSON; `-` is stdout")
     parser.add_argument("--html", metavar="FILE", help="write the report as a page for a browser")
     parser.add_argument("--torch-home", type=Path, metavar="DIR", help=weights.HELP)
@@ -91,6 +92,10 @@ def check(options: argparse.Namespace) -> int:
 
     A course around us takes part unless it lies in the folder itself: a submission brings no specs or code of ours.
     """
+    if options.watch:
+        from labgrade.commands.watch import watch
+
+        return watch(options)
     if options.json:
         output.refuse_unwritable(options.json, "--json")
     if options.html:

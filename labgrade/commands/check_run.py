@@ -42,7 +42,7 @@ def run(options: argparse.Namespace, memory: Memory) -> tuple[Report, list[SpecF
     state = memory.state()
     found = course.of_work(options.path, options.course)
     specs = load.read_all(load.chosen(found, options.lab, options.task or ()), found)
-    tasks = [_public(read.task) for read in specs if read.task is not None]
+    tasks = [public_task(read.task) for read in specs if read.task is not None]
     broken = [finding for read in specs for finding in read.findings]
     fresh = bool(options.json or options.html)
     with (
@@ -78,10 +78,10 @@ class _Each:
         """Grade each; whether Ctrl-C came before the end."""
         self.grader.runner.patience = self.patience
         try:
-            known = {} if self.fresh else {task.id: self.memory.task(task, self.who) for task in tasks}
-            self.grader.prepare([task for task in tasks if known.get(task.id) is None])
+            known = {} if self.fresh else {id(task): self.memory.task(task, self.who) for task in tasks}
+            self.grader.prepare([task for task in tasks if known.get(id(task)) is None])
             for task in tasks:
-                report = known.get(task.id)
+                report = known.get(id(task))
                 if report is None:
                     report = self._graded(task)
                     if not self.fresh:
@@ -151,7 +151,7 @@ def _by_whose_specs(found: Course, options: argparse.Namespace) -> tuple[str, ..
     return (f"judged by the specs {where}; name others: --course",)
 
 
-def _public(task: Task) -> Task:
+def public_task(task: Task) -> Task:
     """The task without its hidden checks, which are neither run nor counted for a student."""
     checks = tuple(check for check in task.checks if not check.hidden)
     return replace(task, checks=checks, points=sum((check.points for check in checks if not check.bonus), Fraction(0)))

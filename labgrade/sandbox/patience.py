@@ -12,10 +12,12 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from labgrade.core.results import Execution
 
-    from labgrade.core.results import Execution
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from pathlib import Path
+
     from labgrade.core.task import Limits
     from labgrade.sandbox.requests import CallRequest
 
@@ -25,9 +27,13 @@ _MOST = 2  # times the task's limit, for all of its calls after the first that d
 
 
 class Patience:
-    """What functions of one hand-in are still given. `task` begins the account of another task."""
+    """What functions of one hand-in are still given. `task` begins the account of another task.
 
-    def __init__(self) -> None:
+    Of folders in `gone` nothing is called any more: something newer is there.
+    """
+
+    def __init__(self, gone: Iterable[Path] = ()) -> None:
+        self.gone = set(gone)
         self._slow: set[tuple[str, str]] = set()
         self._used: float | None = None
         self._clock: Callable[[], float] = time.monotonic
@@ -37,11 +43,13 @@ class Patience:
         self._used = None
 
     def known(self, request: CallRequest) -> bool:
-        """Whether the function ran out of time before."""
-        return (request.file, request.function) in self._slow
+        """Whether the function ran out of time before, or nobody waits for it any more."""
+        return request.folder in self.gone or (request.file, request.function) in self._slow
 
     def call(self, request: CallRequest, run: Callable[[CallRequest], Execution]) -> Execution:
         """Call the function with what it is still given."""
+        if request.folder in self.gone:
+            return Execution(status="fault", reason="the work was saved anew")
         hurried = self.known(request)
         limits = self._limits(request, hurried=hurried)
         begun = self._clock()

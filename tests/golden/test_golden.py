@@ -25,7 +25,19 @@ HERE = Path(__file__).parent
 WRITE = "LABGRADE_GOLDEN" in os.environ
 # Dates, and pictures, which each version of matplotlib draws in its own way.
 VARIES = re.compile(r'(?<=timestamp=")[^"]*|\d{4}-\d\d-\d\d[ T]\d\d:\d\d[^ "<]*|<svg.*?</svg>|data:[^"\')]*', re.DOTALL)
-COMMANDS = ("anonymous", "check", "compute", "counterexample", "doctor", "explain", "export", "grade", "init", "kit")
+COMMANDS = (
+    "anonymous",
+    "check",
+    "compute",
+    "counterexample",
+    "desk",
+    "doctor",
+    "explain",
+    "export",
+    "grade",
+    "init",
+    "kit",
+)
 COMMANDS += ("list", "mark", "new", "override", "picture", "regrade", "release", "schema", "standing", "subject")
 COMMANDS += ("test", "validate")
 

@@ -1,0 +1,93 @@
+"""`labgrade check --watch`: the verdict on what was just saved, from a process that stays."""
+
+import ast
+import os
+import queue
+import signal
+import subprocess
+import sys
+import threading
+
+import pytest
+from helpers import small_course
+
+from labgrade.cli import main
+from labgrade.commands.watch import code_digest
+
+LONG = 120  # seconds after which something is broken: nothing is measured here
+
+
+@pytest.mark.slow
+def test_a_save_is_judged_and_what_it_earned_is_said(tmp_path):
+    small_course.write(tmp_path)
+    environment = {**os.environ, "LABGRADE_CACHE": str(tmp_path / "cache"), "PYTHONUNBUFFERED": "1"}
+    command = [sys.executable, "-m", "labgrade.cli", "check", "submissions/twice", "--watch"]
+    with subprocess.Popen(
+        command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    ) as running:
+        lines = queue.Queue()
+        threading.Thread(target=lambda: [lines.put(line) for line in running.stdout], daemon=True).start()
+
+        def until(start):
+            while not (line := lines.get(timeout=LONG)).startswith(start):
+                pass
+            return line
+
+        try:
+            until("total ")
+            answers = tmp_path / "submissions/twice/answers.yaml"
+            answers.write_text("task: {total: 1234}")
+            assert until("task  ") == "task  PARTIAL -> CORRECT, +3 points\n"
+            until("6 / 9 points")
+            answers.write_text("task: {total: 7}")
+            assert until("task  ") == "task  CORRECT -> INCORRECT, -6 points\n"
+            until("0 / 9 points")
+            running.send_signal(signal.SIGINT)
+            assert running.wait(timeout=LONG) == 0
+        finally:
+            running.kill()
+
+
+def test_an_archive_is_not_watched(tmp_path, capsys):
+    (tmp_path / "a.zip").write_text("")
+    assert main(["check", str(tmp_path / "a.zip"), "--watch"]) == 2
+    assert "is no folder" in capsys.readouterr().err
+
+
+def test_without_watchfiles_it_says_what_to_install(tmp_path, capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "watchfiles", None)
+    assert main(["check", str(tmp_path), "--watch"]) == 2
+    assert "pip install watchfiles" in capsys.readouterr().err
+
+
+CODE = """import torch
+A = 1
+
+def one():
+    return two() + A
+
+def two():
+    return 2
+
+def three():
+    return 3
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "changed"),
+    [
+        ("return 2", "return 22", {"one", "two"}),
+        ("return 3", "return 33", {"three"}),
+        ("A = 1", "A = 5", {"one"}),
+        ("return 3", "return 3  # a comment", set()),
+        ("import torch", "import torch\nprint()", {"one", "two", "three"}),
+        ("return 3", "return (", {"one", "two", "three"}),
+    ],
+)
+def test_what_changed_is_known_by_what_a_function_leads_to(tmp_path, old, new, changed):
+    before, after = tmp_path / "before.py", tmp_path / "after.py"
+    before.write_text(CODE)
+    after.write_text(CODE.replace(old, new))
+    names = {node.name for node in ast.parse(CODE).body if isinstance(node, ast.FunctionDef)}
+    assert {name for name in names if code_digest(before, name) != code_digest(after, name)} == changed
