@@ -48,7 +48,7 @@ def run(options: argparse.Namespace, memory: Memory) -> tuple[Report, list[SpecF
     with (
         tempfile.TemporaryDirectory(prefix="labgrade-store-", ignore_cleanup_errors=True) as store,
         Grader(found, torch_home=weights.find(options.torch_home)) as grader,
-        Shown() as shown,
+        Shown(several=len(tasks) > 1 and options.json != "-") as shown,
     ):
         who = find.take(options.path, find.name_of(options.path), Path(store), opening=grader.runner.open)
         each = _Each(grader, who, memory, shown, fresh=fresh)
@@ -111,9 +111,13 @@ def _size(item: Item) -> tuple[bool, int]:
 
 
 class Shown:
-    """What is going on, on stderr: on a terminal what runs and since when, and each task as soon as it is done."""
+    """What is going on, on stderr: on a terminal what runs and since when, and each task as soon as it is done.
 
-    def __init__(self) -> None:
+    Of a task alone the report says enough. `several`: there are more.
+    """
+
+    def __init__(self, *, several: bool) -> None:
+        self._several = several
         self._console = Console(stderr=True, highlight=False)
         self._status = self._console.status(self, spinner="dots")
         self._what = ""
@@ -138,6 +142,8 @@ class Shown:
 
     def done(self, task: TaskReport) -> None:
         """A task is done."""
+        if not self._several:
+            return
         line = f"{task.id}  {terminal.spread(points.totals(task.checks))}"
         self._console.print(for_terminal(line), markup=False, style="dim")
 
