@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
@@ -39,6 +40,7 @@ def application(pages: Pages, *, port: int, token: str) -> Starlette:
         "/answer": pages.answer,
         "/all": pages.all_suggested,
         "/differ": pages.differ,
+        "/comments": pages.comments,
         "/pictures": pages.pictures,
     }
     routes = [Route(path, _page(made), methods=["GET"]) for path, made in reading.items()]
@@ -47,6 +49,7 @@ def application(pages: Pages, *, port: int, token: str) -> Starlette:
         Route("/student", _page(pages.student_page, ""), methods=["GET"]),
         Route("/picture", _picture(pages.picture), methods=["GET"]),
         Route("/decide", forms.decide, methods=["POST"]),
+        Route("/reword", forms.reword, methods=["POST"]),
         Route("/undo", forms.undo, methods=["POST"]),
         *(Route(f"/static/{name}", _static(name, kind), methods=["GET"]) for name, kind in _STATIC.items()),
     ]
@@ -104,6 +107,9 @@ class _Forms:
     async def undo(self, request: Request) -> Response:
         return await self._handled(request, self._undo)
 
+    async def reword(self, request: Request) -> Response:
+        return await self._handled(request, self._reword)
+
     async def _handled(self, request: Request, done: Callable[[Mapping[str, list[str]]], Response]) -> Response:
         try:
             sent = await door.fields(request, self._token)
@@ -143,6 +149,20 @@ class _Forms:
         except NotHereError:
             page = self._pages.queue({}, problem=f"{error}{more}")
         return HTMLResponse(page, status_code=status)
+
+    def _reword(self, sent: Mapping[str, list[str]]) -> Response:
+        query = {name: values[0] for name, values in sent.items()}
+        question = question_of(query)
+        try:
+            row = json.loads(query.get("row", ""))
+            old, numbers = str(row["old"]), [int(number) for number in row["numbers"]]
+        except (ValueError, TypeError, KeyError):
+            return PlainTextResponse("This is no form of the desk's; nothing was changed.", status_code=_WRONG)
+        try:
+            self._pages.decider.reword(question, old, query.get("new", ""), numbers)
+        except (OutdatedError, UsageError) as error:
+            return HTMLResponse(self._pages.comments(query, problem=str(error)), status_code=_CONFLICT)
+        return RedirectResponse(link("/comments", question), status_code=303)
 
     def _undo(self, sent: Mapping[str, list[str]]) -> Response:
         try:

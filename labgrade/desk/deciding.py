@@ -6,9 +6,11 @@ import hashlib
 import json
 import threading
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from labgrade.core.errors import UsageError
+from labgrade.desk.queue import comments
 from labgrade.review import decisions, markers
 from labgrade.review.decisions import Place, points, say
 from labgrade.review.marking import NoPointsError, given, mark
@@ -118,6 +120,24 @@ class Decider:
             if before is None:
                 raise OutdatedError(_meanwhile(now, ruling.place))
             markers.add_second(self._live.folder, ruling, before.number)
+
+    def reword(self, question: QuestionId, old: str, new: str, numbers: Sequence[int]) -> int:
+        """Give another comment wherever this one stands; points stay as they are. How many decisions that made.
+
+        Raises:
+            OutdatedError: it stands elsewhere than the page said, which gave the `numbers` of the decisions.
+            UsageError: nothing could be written.
+        """
+        now = self._live.snapshot()
+        found = [now.in_force(place) for place in comments(question, now).get(old, ())]
+        rulings = [each for each in found if each is not None]
+        if not rulings or sorted(each.number for each in rulings) != sorted(numbers):
+            message = "the comment stands elsewhere by now; nothing was changed"
+            raise OutdatedError(message)
+        at = datetime.now(UTC).isoformat(timespec="seconds")
+        made = [replace(each, reason=new.strip(), by=self.by, at=at, number=0) for each in rulings]
+        decisions.add(self._live.folder, [(each, now.decisions.last(each.place)) for each in made])
+        return len(made)
 
     def _rulings(self, now: Snapshot, question: QuestionId, asked: Mark) -> Iterable[tuple[Ruling, int]]:
         at = ""

@@ -161,6 +161,19 @@ class Pages:
         twice, walk = self._twice(question, now), self._walk(question, now)
         return self._render("differ.html", now, problem="", question=question, twice=twice, walk=walk)
 
+    def comments(self, query: Mapping[str, str], problem: str = "") -> str:
+        """The comments of a question with all that they stand at, to be worded anew."""
+        now, question = self._live.snapshot(), question_of(query)
+        found = [
+            {
+                "text": text,
+                "names": [now.names.of(place.submission) for place in places],
+                "numbers": [ruling.number for place in places if (ruling := now.in_force(place)) is not None],
+            }
+            for text, places in queue.comments(question, now).items()
+        ]
+        return self._render("comments.html", now, problem=problem, question=question, found=found)
+
     def class_page(self, _: Mapping[str, str]) -> str:
         """The class as a whole, for staff."""
         shown = self._live.whole().shown

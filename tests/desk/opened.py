@@ -17,7 +17,7 @@ from labgrade.desk.app import application
 from labgrade.desk.deciding import Decider
 from labgrade.desk.live import LiveResults
 from labgrade.desk.pages import Pages
-from labgrade.desk.pictures import Pictures
+from labgrade.desk.pictures import HandInPictures, Pictures
 from labgrade.desk.shown import Renderer, sanitised
 from labgrade.review import decisions, results
 
@@ -26,7 +26,14 @@ HOME = f"http://127.0.0.1:{PORT}"
 QUESTION = {"lab": "lab2", "task": "macs", "check": "essay"}
 
 
-NO_PICTURES = Pictures(Path("nowhere"), None, Path("nowhere"))
+class NoPictures(Pictures):
+    """None were handed in."""
+
+    def of(self, name, basis):
+        return HandInPictures()
+
+
+NO_PICTURES = NoPictures(Path("nowhere"), None, Path("nowhere"))
 
 
 class Direct(Renderer):

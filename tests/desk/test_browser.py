@@ -169,3 +169,25 @@ def test_a_page_is_as_wide_as_the_window_and_keys_do_nothing_twice(browser, serv
     page.evaluate(press_count)
     assert set(points(folder).values()) == {None}
     assert Opened(folder).page("s00").status_code == 200
+
+
+def test_axe_finds_nothing_on_any_page_in_light_and_dark(browser, serve, course):
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe is not installed").Axe()
+    folder = course / "results"
+    said = f"{SAID}\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n    code"
+    write_class(folder, [said, f"{SAID} one", f"{SAID} two", "other"])
+    link = serve(folder)
+    page, _ = watched(browser, link)
+    press(page, "1")
+    page.locator("#comment").fill("a comment")
+    page.keyboard.press("Escape")
+    press(page, "f", "Enter")
+    query = page.url.partition("?")[2]
+    paths = ("/", f"/answer?{query}", f"/all?{query}", f"/comments?{query}", f"/pictures?{query}", "/class")
+    home = link.partition("/?")[0]
+    for scheme, width in (("light", 1200), ("dark", 420)):
+        page, _ = watched(browser, link, color_scheme=scheme, viewport={"width": width, "height": 900})
+        for path in paths:
+            page.goto(home + path)
+            found = axe.run(page).response["violations"]
+            assert [(each["id"], each["nodes"][0]["html"][:200]) for each in found] == [], (scheme, path)

@@ -6,9 +6,10 @@ import html
 import re
 from dataclasses import replace
 from fractions import Fraction
+from urllib.parse import urlencode
 
 import pytest
-from desk.opened import QUESTION, Opened, points, rulings, write_class
+from desk.opened import HOME, QUESTION, Opened, form_of, points, rulings, write_class
 from helpers import ledger_of
 from helpers.class_sample import CLASS, essay, report, submission
 
@@ -257,3 +258,26 @@ def test_what_labgrade_suggests_comes_first_and_is_accepted_with_its_place(cours
     desk.send(page, "accept")
     (row,) = rulings(folder)
     assert (row.credit, row.reason) == (Fraction(1, 2), "read on r.md:4")
+
+
+def test_a_comment_is_worded_anew_wherever_it_stands(desk, folder):
+    page = desk.page("ann")
+    for _ in range(2):
+        page = desk.send(page, points=["3", ""], comment='say "why"')
+    desk.send(page, points=["0", "1"], comment="other")
+    page = desk.client.get("/comments", params=QUESTION)
+    assert "Comment of ann, bob" in page.text
+    fields = [*form_of(page.text, "reword1"), ("new", "say <why>")]
+    post = {"headers": {"origin": HOME, "content-type": "application/x-www-form-urlencoded"}}
+    desk.client.post("/reword", content=urlencode(fields), **post)
+    found = {row.place.submission: row for row in rulings(folder)}
+    assert {name: row.reason for name, row in found.items()} == {
+        "ann": "say <why>",
+        "bob": "say <why>",
+        "王小明": "other",
+    }
+    assert [float(value) for value in points(folder).values()] == [3, 3, 1]
+    late = desk.client.post("/reword", content=urlencode(fields), **post)
+    assert late.status_code == 409
+    assert "nothing was changed" in late.text
+    assert desk.client.post("/reword", content=urlencode([*fields, ("row", "x")][1:]), **post).status_code == 403
