@@ -60,7 +60,7 @@ class Pages:
     def queue(self, _: Mapping[str, str], problem: str = "") -> str:
         """The questions with how many answers are left, those with the most suggestions first."""
         now = self._live.snapshot()
-        found = [self._row(each, now) for each in self._questions(now).values()]
+        found = [self._row(each, now, self._walk(each, now)) for each in self._questions(now).values()]
         found.sort(key=lambda row: (row.left == 0, -row.suggested, -row.left, row.question.id))
         left = sum(row.left for row in found)
         markers.lease(self._live.folder, (), self.decider.by)  # lets go of the answer that was open
@@ -87,7 +87,8 @@ class Pages:
         if query.get("second"):
             return self._second(question, place, now, problem, typed)
         held = markers.lease(self._live.folder, [each.place for each in group.answers], self.decider.by)
-        row, walk = self._row(question, now), self._walk(question, now)
+        walk = self._walk(question, now)
+        row = self._row(question, now, walk)
         suggested = queue.suggestion(question, group, now)
         ruling = now.in_force(place)
         given = queue.shares_of(ruling, group.first) if ruling is not None else None
@@ -128,7 +129,7 @@ class Pages:
             now,
             problem=problem,
             question=question,
-            row=self._row(question, now),
+            row=self._row(question, now, self._walk(question, now)),
             names=[now.names.of(place.submission)],
             who=now.names.of(place.submission),
             seen=[version(each, now.decisions.last(place))],
@@ -291,11 +292,11 @@ class Pages:
             place,
         )
 
-    def _row(self, question: Question, now: Snapshot) -> QuestionRow:
+    def _row(self, question: Question, now: Snapshot, walk: Walk) -> QuestionRow:
         places = [each.place for group in question.groups for each in group.answers]
         left = sum(place in now.waiting for place in places)
         marked = [ruling for place in places if (ruling := now.in_force(place)) is not None]
-        pace, walk = queue.seconds_each(marked), self._walk(question, now)
+        pace = queue.seconds_each(marked)
         waiting = sum(waits(group, now) for group in question.groups)
         return QuestionRow(
             question=question,

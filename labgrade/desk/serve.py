@@ -17,6 +17,7 @@ from labgrade.desk.live import LiveResults
 from labgrade.desk.pages import Pages
 from labgrade.desk.pictures import Pictures
 from labgrade.desk.shown import Renderer
+from labgrade.ledger.database import Ledger
 from labgrade.sandbox.runner import Runner
 
 if TYPE_CHECKING:
@@ -53,7 +54,8 @@ def serve(results: Path, roster: Path | None, by: str, port: int, tell: Callable
         renderer.ahead([("*ready*", "")])  # starts the reader while the person opens the link
         tell(f"http://{HOST}:{port}/?{door.TOKEN}={token}", port, left)
         try:
-            server.run(sockets=[listening])
+            with Ledger(results):  # the last one to close the file tidies it up, which takes longer than a page
+                server.run(sockets=[listening])
         finally:
             renderer.close()
 
