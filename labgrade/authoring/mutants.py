@@ -10,7 +10,7 @@ import ast
 import re
 from dataclasses import dataclass
 
-from labgrade.authoring.source import binds, is_for_types, is_text, reached
+from labgrade.authoring.source import binds, is_for_types, is_text, reachable_names
 
 _ARITHMETIC = {
     ast.Add: ("+", "-"),
@@ -69,7 +69,7 @@ def mutants(source: str, names: set[str]) -> list[Mutant]:
         SyntaxError: the source is no Python.
     """
     tree = ast.parse(source)
-    found = reached(tree, names)
+    found = reachable_names(tree, names)
     edits = _Edits(source)
     for node in tree.body:
         if binds(node) & found and not isinstance(node, ast.Import | ast.ImportFrom) and not is_for_types(node):

@@ -18,7 +18,7 @@ _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 IMPORTS = (ast.Import, ast.ImportFrom)
 
 
-def reached(tree: ast.Module, names: set[str]) -> set[str]:
+def reachable_names(tree: ast.Module, names: set[str]) -> set[str]:
     """The names at the top of a module that `names` lead to; statements that just run lead on, too."""
     bound: dict[str, list[ast.stmt]] = {}
     for node in tree.body:
@@ -85,7 +85,7 @@ def needed(entries: Iterable[Entry]) -> dict[Path, str]:
 def _reduced(file: Path, names: set[str]) -> str:
     """The source of a file with what is reached from `names` only."""
     tree = _parse(file)
-    found = reached(tree, names)
+    found = reachable_names(tree, names)
     body = [kept for node in tree.body if (kept := _kept(node, found)) is not None]
     return ast.unparse(ast.Module(body=body, type_ignores=[])) + "\n"
 
@@ -93,7 +93,7 @@ def _reduced(file: Path, names: set[str]) -> str:
 def _elsewhere(file: Path, names: set[str]) -> Iterator[tuple[Path, set[str]]]:
     """The files of the same folder that the reached part imports from, with the names that it asks of each."""
     tree = _parse(file)
-    found = reached(tree, names)
+    found = reachable_names(tree, names)
     for node in (inner for top in tree.body for inner in ast.walk(top) if isinstance(inner, ast.ImportFrom)):
         if not node.level:
             continue

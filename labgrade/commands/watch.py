@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 
-from labgrade.authoring.source import binds, reached
+from labgrade.authoring.source import binds, reachable_names
 from labgrade.commands.check_run import public_task
 from labgrade.core import points
 from labgrade.core.errors import UsageError
@@ -232,7 +232,7 @@ def code_digest(file: Path, function: str) -> str:
         return ""
     try:
         tree = ast.parse(text)
-        names = reached(tree, {function})
+        names = reachable_names(tree, {function})
         parts = [ast.dump(node) for node in tree.body if binds(node) & names or not binds(node)]
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return hashlib.sha256(text).hexdigest()

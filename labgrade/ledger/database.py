@@ -119,7 +119,7 @@ class Ledger:
         if name == NAME and not self.path.is_file():
             self._make(folder, write=write)
         self._durable = durable
-        with self._told():
+        with self._in_words():
             self._connection = sqlite3.connect(folder / name, timeout=WAIT_SECONDS, isolation_level=None)
         try:
             self._open(write=write)
@@ -140,22 +140,22 @@ class Ledger:
 
     def rows(self, question: str, *values: object) -> list[tuple[Any, ...]]:
         """What a SELECT finds."""
-        with self._told():
+        with self._in_words():
             return self._connection.execute(question, values).fetchall()
 
     def write(self, statement: str, *values: object) -> int:
         """One change, within `transaction`; the number of the row that an INSERT made."""
-        with self._told():
+        with self._in_words():
             return self._connection.execute(statement, values).lastrowid or 0
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[None]:
         """All of what is written within, or nothing of it."""
-        with self._told():
+        with self._in_words():
             self._connection.execute("BEGIN IMMEDIATE")
         try:
             yield
-            with self._told():
+            with self._in_words():
                 self._connection.execute("COMMIT")
         except BaseException:
             with contextlib.suppress(sqlite3.Error):
@@ -219,7 +219,7 @@ class Ledger:
         if not write and not version:  # a run was killed before it began
             raise self._nothing()
         if write or version < VERSION:
-            with self._told():
+            with self._in_words():
                 # In WAL mode NORMAL survives every end of a process; after a power cut the last verdicts may run again.
                 self._connection.execute("PRAGMA journal_mode = WAL")
                 self._connection.execute(f"PRAGMA synchronous = {'FULL' if self._durable else 'NORMAL'}")
@@ -227,7 +227,7 @@ class Ledger:
             if version < VERSION:
                 self._bring_up_to_date()
         if not write:
-            with self._told():
+            with self._in_words():
                 self._connection.execute("PRAGMA query_only = ON")
 
     def _version(self) -> int:
@@ -250,7 +250,7 @@ class Ledger:
             self.write(f"PRAGMA user_version = {VERSION}")
 
     @contextlib.contextmanager
-    def _told(self) -> Iterator[None]:
+    def _in_words(self) -> Iterator[None]:
         """Errors of SQLite's, in words."""
         try:
             yield

@@ -177,7 +177,7 @@ def frame(ending: Ending) -> object:
 def _delivered(ending: Ending, call: CallRequest) -> tuple[ExecutionStatus, str, object, tuple[str, ...]]:
     try:
         event = frame(ending)
-        return (*_told(event, call), seeded_of(event))
+        return (*_said(event, call), seeded_of(event))
     except wire.RefusedError as error:
         return "refused", f"{call.function} left {error.problem} on the channel that carries its answer", None, ()
 
@@ -263,7 +263,7 @@ def signal_name(number: int) -> str:
     return f"signal {number} ({name})"
 
 
-def _told(event: object, call: CallRequest) -> tuple[ExecutionStatus, str, object]:
+def _said(event: object, call: CallRequest) -> tuple[ExecutionStatus, str, object]:
     """What the child says of its job. It may be a forgery of the student's: it is checked, and can say nothing worse.
 
     Raises:

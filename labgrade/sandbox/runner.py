@@ -18,7 +18,7 @@ from labgrade.sandbox import outcomes
 from labgrade.sandbox.child.subject import needs_values
 from labgrade.sandbox.host import working_copy
 from labgrade.sandbox.host.child import follow
-from labgrade.sandbox.host.fork_server import LostError, Warm
+from labgrade.sandbox.host.fork_server import ForkServer, LostError
 from labgrade.sandbox.host.servers import LIGHT, READER, STUDENTS, Servers
 from labgrade.sandbox.jail.layers import ALL
 from labgrade.sandbox.requests import Job, ProgramRun, plain_subject
@@ -360,7 +360,7 @@ class Runner:
         wall = job.wall or max(_WALL_FACTOR * limits.seconds, limits.seconds + self._spare_seconds)
         with self._servers.group(limits.memory) as group, server.user() as user:
             try:
-                if isinstance(server, Warm):
+                if isinstance(server, ForkServer):
                     ready = _worth_preparing(job.wanted)
                     own = {"job": folder.name, "user": user, **allowed}
                     child = server.start(

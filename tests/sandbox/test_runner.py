@@ -247,7 +247,7 @@ def test_the_environment_can_ask_for_fresh_processes(monkeypatch):
     monkeypatch.setenv("LABGRADE_FRESH", "1")
     with Runner(zoo=HERE / "zoo_light.py") as runner:
         assert runner.run(request(GALLERY / "more_with_defaults")).value == 4
-        assert type(runner._servers.get("students")).__name__ == "Fresh"
+        assert type(runner._servers.get("students")).__name__ == "SpawnedServer"
 
 
 @pytest.mark.parametrize("fresh", [pytest.param(False, marks=linux), True])

@@ -51,7 +51,7 @@ class Pipes:
     entries: tuple[int, ...] = ()
 
 
-def live(
+def run_job(
     pipes: Pipes,
     confine: Callable[[], Path],
     arguments: Callable[[object], Mapping[str, object]],

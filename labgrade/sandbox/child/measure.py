@@ -29,14 +29,14 @@ def measure(job: Mapping[str, Any], folder: Path) -> bytes:
             value = [value, *_values(function, folder, job["several"])]
         return pack({"event": "measured", "value": value}, convert)
     except ValueError as error:
-        return _told("rejected", str(error))
+        return _failed("rejected", str(error))
     except MemoryError:
-        return _told("starved", "")
+        return _failed("starved", "")
     except RefusedError as error:
-        return _told("broke", f"it returned {error}")
+        return _failed("broke", f"it returned {error}")
     except BaseException as error:  # noqa: BLE001 - whatever it is, it is ours to look at
         frame = traceback.extract_tb(error.__traceback__)[-1]
-        return _told("broke", f"{type(error).__name__}: {error} ({Path(frame.filename).name}:{frame.lineno})")
+        return _failed("broke", f"{type(error).__name__}: {error} ({Path(frame.filename).name}:{frame.lineno})")
 
 
 def _values(
@@ -59,7 +59,7 @@ def _themselves(folder: Path) -> Path:
     return folder
 
 
-def _told(event: str, problem: str) -> bytes:
+def _failed(event: str, problem: str) -> bytes:
     return pack({"event": event, "problem": problem[:_PROBLEM_CHARS]}, convert)
 
 

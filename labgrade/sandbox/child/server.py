@@ -1,7 +1,7 @@
 """The process that runs children: started by its path, with torch loaded, jailed, and without any secret.
 
-`server.py serve` is warm: it forks one keeper with one child a request (Linux). `server.py once ZOO` is the child
-itself, in a process of its own. In both, descriptors 0 to 2 are all that is inherited; the warm one is spoken to on
+`server.py serve` forks one supervisor with one child a request (Linux). `server.py once ZOO` is the child
+itself, in a process of its own. In both, descriptors 0 to 2 are all that is inherited; the server is spoken to on
 descriptor 0, a socket, and its first message says what to be. Messages are JSON; requests come with descriptors.
 
 A request `branch` makes another server, a fork of this one with a socket of its own, which may then be asked to prepare
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 _MESSAGE_BYTES = 1 << 20
 _DESCRIPTORS = 5 + 2
-# A module each of this folder, and what a keeper needs of the jail: a jail shows none of labgrade's files.
+# A module each of this folder, and what a supervisor needs of the jail: a jail shows none of labgrade's files.
 _PARTS = tuple(f"child.{name}" for name in ("call", "files", "jobs", "main", "measure", "script", "subject", "wire"))
 _LINUX_PARTS = ("child.supervisor", "jail.jail", "jail.usage")
 
@@ -49,7 +49,7 @@ def load(name: str, path: Path, *, package: bool = False) -> ModuleType:
 
 
 def serve(control: socket.socket, shelf: Shelf, jail: Jail) -> NoReturn:
-    """Answer requests until the grader hangs up; then end, and with the server its keepers and their jobs."""
+    """Answer requests until the grader hangs up; then end, and with the server its supervisors and their jobs."""
     from labgrade.sandbox.child import supervisor
 
     poll = select.poll()
@@ -123,7 +123,7 @@ def _prepared(shelf: Shelf, subject: dict[str, Any]) -> dict[str, object]:
     return {"event": "ready", "bytes": shelf.bytes}
 
 
-def _settle_as_server(warm: bool, share_by_files: bool) -> dict[str, object]:  # noqa: FBT001
+def _settle_as_server(libraries: bool, share_by_files: bool) -> dict[str, object]:  # noqa: FBT001
     """What must hold before anything is forked, and whether it does."""
     from labgrade.sandbox.child.main import prepare
     from labgrade.sandbox.jail import linux
@@ -134,7 +134,7 @@ def _settle_as_server(warm: bool, share_by_files: bool) -> dict[str, object]:  #
     sessions = [] if runtime is None else [o for o in gc.get_objects() if type(o) is runtime.InferenceSession]
     gc.collect()
     gc.freeze()
-    huge = linux.collapse_heap() if warm else 0
+    huge = linux.collapse_heap() if libraries else 0
     quiet = os.environ.get("ORT_DISABLE_TELEMETRY") == "1" and os.environ.get("OMP_NUM_THREADS") == "1"
     return {
         "threads": threads,
@@ -233,7 +233,7 @@ def _main_once(zoo_path: str, imports: list[str]) -> NoReturn:
         limits.put(limits.Allowed(setup["seconds"], setup["memory"]))
         return Path(setup["folder"])
 
-    child.live(child.Pipes(job, result, 2, 2), confine, Shelf(lambda: zoo).arguments, forked=False)
+    child.run_job(child.Pipes(job, result, 2, 2), confine, Shelf(lambda: zoo).arguments, forked=False)
 
 
 def _forget_project() -> None:

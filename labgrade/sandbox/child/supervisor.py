@@ -1,7 +1,7 @@
 """The process that keeps one job: forks it, meters it, ends it with all that it started, tells how it ended.
 
-One keeper a job, so that jobs run beside each other without knowing of each other, and so that whatever a job leaves
-behind is its keeper's to end. The grader holds the other end of the keeper's line; when that is closed, the job ends.
+One supervisor a job, so that jobs run beside each other without knowing of each other, and so that whatever a job
+leaves behind is ended. The grader holds the other end of the supervisor's line; when that is closed, the job ends.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def keep(
         os._exit(1)
     if pid == 0:
         line.close()
-        main.live(pipes, lambda: jail.confine(request["job"], request["user"], allowed), arguments, forked=True)
+        main.run_job(pipes, lambda: jail.confine(request["job"], request["user"], allowed), arguments, forked=True)
     for descriptor in (pipes.job, pipes.result, pipes.output, pipes.errors, *pipes.entries):
         os.close(descriptor)
     _report(line, pid, allowed, jail)

@@ -52,7 +52,7 @@ class Settings:
     offered: tuple[str, ...] = ()
 
 
-class Warm:
+class ForkServer:
     """A server that has loaded what children need, and forks one child a request.
 
     `private`: it shows its children a root of their own. `state` is what it said of itself.
@@ -87,15 +87,15 @@ class Warm:
     @classmethod
     def joined(
         cls, control: socket.socket, state: dict[str, Any], ask: Callable[[object], socket.socket] | None = None
-    ) -> Warm:
+    ) -> ForkServer:
         """A branch that somebody else's server made; it ends when it is closed, and its server does not.
 
         `ask` gives the line to a branch of theirs that has a subject ready, which others use, too.
         """
-        warm = cls.__new__(cls)
-        warm._join(control, state)  # noqa: SLF001 - of its own class
-        warm._ask = ask  # noqa: SLF001
-        return warm
+        joined_server = cls.__new__(cls)
+        joined_server._join(control, state)  # noqa: SLF001 - of its own class
+        joined_server._ask = ask  # noqa: SLF001
+        return joined_server
 
     def _join(self, control: socket.socket, state: dict[str, Any]) -> None:
         self._control = control
@@ -249,7 +249,7 @@ class LostError(Exception):
 
 
 def _listen(line: socket.socket, child: Child) -> None:
-    """Turn what a keeper says into events of its child."""
+    """Turn what a supervisor says into events of its child."""
     reply = _receive(line, None)
     with line:
         match reply:

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 from labgrade.core.errors import FaultError
 from labgrade.sandbox.host import start, working_copy
 from labgrade.sandbox.host.cgroups import Group, Groups
-from labgrade.sandbox.host.fork_server import Settings, Warm
+from labgrade.sandbox.host.fork_server import ForkServer, Settings
 from labgrade.sandbox.host.gate import Gate
 from labgrade.sandbox.host.protection import POLLED, WITH_CGROUP, Protection, found
 from labgrade.sandbox.host.sharing import Lender, borrow
-from labgrade.sandbox.host.spawned import Fresh
+from labgrade.sandbox.host.spawned import SpawnedServer
 from labgrade.sandbox.jail import places
 from labgrade.sandbox.jail.layers import CGROUP, NAMESPACES, OUTER
 
@@ -66,10 +66,10 @@ class Servers:
         self._lender: Lender | None = None
         self._lock = threading.Lock()
         self._home: tempfile.TemporaryDirectory[str] | None = None
-        self._running: dict[str, Warm | Fresh] = {}
+        self._running: dict[str, ForkServer | SpawnedServer] = {}
         self._broken: dict[str, str] = {}
 
-    def get(self, kind: str) -> Warm | Fresh:
+    def get(self, kind: str) -> ForkServer | SpawnedServer:
         """The server of that kind, started if need be.
 
         Raises:
@@ -107,7 +107,7 @@ class Servers:
             return Protection(missing={NAMESPACES: str(error).strip().splitlines()[-1]})
         with self._lock:
             self._find_groups()
-        return found(server.state, self._memory) if isinstance(server, Warm) else Protection()
+        return found(server.state, self._memory) if isinstance(server, ForkServer) else Protection()
 
     def gate(self, kind: str) -> Gate | None:
         """What lets jobs of a server run beside others; None where none can use up what another needs.
@@ -116,7 +116,7 @@ class Servers:
             FaultError: the server does not come up.
         """
         server = self.get(kind)
-        apart = isinstance(server, Fresh) or server.state.get("users")
+        apart = isinstance(server, SpawnedServer) or server.state.get("users")
         return None if apart else Gate(self._folder("gate"))
 
     def may_link(self, kind: str) -> bool:
@@ -164,9 +164,9 @@ class Servers:
         """A new folder for one job, which the servers can see."""
         return Path(tempfile.mkdtemp(prefix="job-", dir=self._folder("jobs")))
 
-    def open_up(self, folder: Path, server: Warm | Fresh) -> None:
+    def open_up(self, folder: Path, server: ForkServer | SpawnedServer) -> None:
         """Let the user that jobs run as into a job's folder: to read it, or to own it where it is all they have."""
-        if isinstance(server, Fresh):
+        if isinstance(server, SpawnedServer):
             return
         folder.chmod(0o755)
         if os.getuid() == 0 and not server.private:
@@ -174,21 +174,21 @@ class Servers:
             for path in (folder, *folder.rglob("*")):
                 os.chown(path, _USER, _USER, follow_symlinks=False)
 
-    def _start(self, kind: str) -> Warm | Fresh:
+    def _start(self, kind: str) -> ForkServer | SpawnedServer:
         if self._fresh:
-            return Fresh(self._zoo, str(self._folder("")), _IMPORTS.get(kind, ()))
+            return SpawnedServer(self._zoo, str(self._folder("")), _IMPORTS.get(kind, ()))
         return self._start_jailed(kind) if self._shared is None else borrow(self._shared, kind)
 
-    def _start_jailed(self, kind: str) -> Warm:
+    def _start_jailed(self, kind: str) -> ForkServer:
         for seen in places.uncoverable(self._secret, self._offered_to(kind)):
             raise FaultError(_IN_SIGHT.format(seen))
         trusted = () if kind in {STUDENTS, LIGHT, READER} else (kind,)
         if OUTER not in self._layers:
-            warm = self._start_warm(kind, trusted, self._layers, ())
-            if warm.private or NAMESPACES not in self._layers:
-                return warm
+            server = self._start_fork_server(kind, trusted, self._layers, ())
+            if server.private or NAMESPACES not in self._layers:
+                return server
         else:
-            warm = None
+            server = None
         # Namespaces of our own hold more: a scratch and a process tree for each job. This is next best.
         prefix = start.command(
             str(self._folder("jobs")),
@@ -200,25 +200,25 @@ class Servers:
         layers = tuple(layer for layer in (*self._layers, OUTER) if layer != NAMESPACES)
         try:
             if prefix:
-                wrapped = self._start_warm(kind, trusted, layers, prefix)
-                if warm is not None:
-                    wrapped.state["missing"] = {**warm.state["missing"], **wrapped.state["missing"]}
-                    warm.close()
+                wrapped = self._start_fork_server(kind, trusted, layers, prefix)
+                if server is not None:
+                    wrapped.state["missing"] = {**server.state["missing"], **wrapped.state["missing"]}
+                    server.close()
                 return wrapped
         except FaultError:
-            if warm is None:
+            if server is None:
                 raise
-        if warm is None:
+        if server is None:
             message = "there is no bubblewrap"
             raise FaultError(message)
-        return warm
+        return server
 
     def _offered_to(self, kind: str) -> tuple[str, ...]:
         return self._offered if kind == STUDENTS else ()
 
-    def _start_warm(
+    def _start_fork_server(
         self, kind: str, trusted: tuple[str, ...], layers: tuple[str, ...], prefix: tuple[str, ...]
-    ) -> Warm:
+    ) -> ForkServer:
         home = self._folder("")
         if prefix and os.getuid() == 0:
             home.chmod(0o711)
@@ -238,11 +238,11 @@ class Servers:
                 readers=libraries and self._readers,
             )
 
-        warm = Warm(settings(libraries=kind not in {LIGHT, READER}), str(home), prefix)
-        if not warm.forks_safely:  # a library starts threads, so each child has to load it for itself
-            warm.close()
-            warm = Warm(settings(libraries=False), str(home), prefix)
-        return warm
+        server = ForkServer(settings(libraries=kind not in {LIGHT, READER}), str(home), prefix)
+        if not server.forks_safely:  # a library starts threads, so each child has to load it for itself
+            server.close()
+            server = ForkServer(settings(libraries=False), str(home), prefix)
+        return server
 
     def _folder(self, name: str) -> Path:
         if self._shared is not None:

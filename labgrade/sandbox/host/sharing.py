@@ -15,7 +15,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from labgrade.core.errors import FaultError
-from labgrade.sandbox.host.fork_server import LostError, Warm
+from labgrade.sandbox.host.fork_server import ForkServer, LostError
 from labgrade.sandbox.host.start import START_SECONDS
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class Lender(threading.Thread):
         for _ in range(2):
             try:
                 server = self._get(kind)
-                if not isinstance(server, Warm):
+                if not isinstance(server, ForkServer):
                     break
                 told = [json.dumps({"state": server.state}).encode()]
                 if subject is not None:
@@ -73,14 +73,14 @@ class Lender(threading.Thread):
         self._listener.close()
 
 
-def borrow(path: Path, kind: str) -> Warm:
+def borrow(path: Path, kind: str) -> ForkServer:
     """A branch of the server of that kind of the grader that listens there.
 
     Raises:
         FaultError: it has none, or is gone; from the branch, too, where a subject can't be had from it.
     """
     line, state = _ask(path, {"kind": kind})
-    return Warm.joined(line, state, lambda subject: _ask(path, {"kind": kind, "subject": subject})[0])
+    return ForkServer.joined(line, state, lambda subject: _ask(path, {"kind": kind, "subject": subject})[0])
 
 
 def _send(asking: socket.socket, told: list[bytes], line: socket.socket) -> None:

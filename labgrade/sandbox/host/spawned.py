@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _POLL_SECONDS = 0.05
 
 
-class Fresh:
+class SpawnedServer:
     """Starts children."""
 
     private = False
