@@ -85,7 +85,8 @@ def _one_of(asked: str, known: Any, what: str, results: Path) -> str:
 def _tell(page: Page, who: str, story: Story) -> None:
     graded, verdict = story.graded, story.graded.verdict
     page.blank()
-    page.line((f"{who}  {' '.join(story.place[1:])}", "bold"), right=(worth(graded), "bold"))
+    place = f"  {' '.join(story.place[1:])}"
+    page.line(("submission ", "dim"), (who + place, "bold"), right=(worth(graded), "bold"), hang=11, gutter=page.gutter)
     page.rule()
     found = facts(verdict)
     rows = [

@@ -150,8 +150,8 @@ def _say(came: list[Finished], wanted: Plans, report: Report, page: Page) -> Non
         page.paragraph(f"{files}, which can't be read: see below", indent=0, label="not graded: ", style="red")
     ran = sum(each.ran for each in came)
     anew = f"{ran:,} {'check was' if ran == 1 else 'checks were'} judged anew" if ran else "nothing had to be run"
-    page.paragraph(f"results are in '{results}'; {anew}", indent=0)
-    page.paragraph(_next(report, results), indent=0, label="next: ", style="cyan")
+    page.say(f"results are in '{results}'; {anew}")
+    page.say(_next(report, results), label="next: ", style="cyan")
 
 
 def _next(report: Report, results: Path) -> str:
@@ -181,7 +181,7 @@ def _say_changes(changes: Sequence[Change], page: Page) -> None:
     last = ""
     for change in counted[:_MOST_CHANGES]:
         if change.who != last:
-            page.line((change.who, "bold"))
+            page.line(("submission ", "dim"), (change.who, "bold"), hang=11, gutter=page.gutter)
             last = change.who
         after = worth(change.after) if change.after is not None else "asked for no more"
         place = " ".join(change.place[1:])
@@ -201,7 +201,7 @@ def _say_held(held: Sequence[Held], results: Path, page: Page) -> None:
         place = " ".join(each.place[1:])
         own = f"{each.who}, {place}: {show(each.published)} -> {worth(each.would_be)}{', because ' if each.why else ''}"
         page.paragraph(each.why, indent=2, own=own)
-    page.paragraph(f"to lower them, say: labgrade regrade {results} --allow-lower", indent=0)
+    page.say(f"to lower them, say: labgrade regrade {results} --allow-lower")
 
 
 def worth(graded: Graded) -> str:

@@ -8,10 +8,12 @@ page shows, end an XML document, start markup or run as a formula of a spreadshe
 from __future__ import annotations
 
 import re
+import textwrap
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass, replace
 from enum import Enum
+from itertools import chain, repeat
 from typing import Any, TypeVar, cast
 
 T = TypeVar("T")
@@ -28,6 +30,7 @@ ZERO_WIDTH = "\u200b-\u200d\u2060\ufeff"
 NO_INK = f"\u00ad\u2061-\u2065{ZERO_WIDTH}{DIRECTION}"  # comes with what is copied, and would cut numbers up
 # A cell that begins with one of these is a formula, a command (DDE) or several cells. Some programs skip blanks first.
 FORMULA = frozenset("=+-@|%\t\r\n\uff1d\uff0b\uff0d\uff20")
+GUTTER, FRAME_CHARS = "│", 100  # at the left of what a student may have said, and how long such lines are
 GUARD = "'"  # before a cell, as OWASP advises ("CSV Injection")
 MARKDOWN = r"\`*_{}[]()<>#+-.!|~:&$=^"
 
@@ -57,6 +60,22 @@ def _escaped(character: str) -> str:
         return character
     code = ord(character)
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"  # noqa: PLR2004
+
+
+def framed(text: str, label: str = "") -> str:
+    """The text, escaped and wrapped, every line behind a gutter, the first one behind `label` as well.
+
+    >>> print(framed("a" + chr(10) + "CORRECT", "CRASHED: "))
+    CRASHED: │ a
+             │ CORRECT
+    """
+    starts = chain((label,), repeat(" " * len(label)))
+    lines = (part for line in escaped(text).splitlines() or [""] for part in _wrapped(line))
+    return "\n".join(f"{start}{GUTTER} {line}".rstrip() for start, line in zip(starts, lines, strict=False))
+
+
+def _wrapped(line: str) -> list[str]:
+    return textwrap.wrap(line, FRAME_CHARS, replace_whitespace=False, drop_whitespace=False) or [""]
 
 
 def one_line(text: str) -> str:

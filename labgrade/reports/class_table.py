@@ -50,6 +50,7 @@ def show(page: Page, submissions: Sequence[SubmissionReport]) -> None:
             (f"  {_cells(others, widths[1:])}", ""),
             (f"  {submission.name}", ""),
             hang=sum(widths) + 2 * len(widths),
+            gutter=page.gutter,
         )
     earned = [total.final for total in totals]
     middle, low, high = (summary.points(each) for each in (statistics.median(earned), min(earned), max(earned)))

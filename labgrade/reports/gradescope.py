@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from labgrade.core import points
 from labgrade.core.results import Report
-from labgrade.core.text import escaped
+from labgrade.core.text import escaped, framed
 from labgrade.reports import summary
 from labgrade.verdict import PENDING, Outcome
 
@@ -44,7 +44,7 @@ def render(report: Report) -> str:
 def _output(submission: SubmissionReport) -> str:
     """What holds for the whole submission. Nothing here tells of hidden checks: no total, no count, no share."""
     (shown,) = points.for_student(Report(submissions=(submission,))).submissions
-    lines = [f"left out: {remark}" for remark in shown.remarks]
+    lines = [framed(remark, "left out: ") for remark in shown.remarks]
     lines += [f"{each.lab}: {summary.points(each.points)} points are taken: {each.why}" for each in shown.deductions]
     if any(check.verdict.outcome in PENDING for check in summary.checks(shown)):
         lines.append("some checks wait for a person, so the score may still rise")
@@ -66,15 +66,14 @@ def _test(task: TaskReport, check: Graded, number: str) -> Plain:
     verdict = check.verdict
     said = summary.full_reason(verdict, bonus=check.bonus)
     helps = summary.hint(verdict)
-    hint = f"hint: {helps}" if helps else ""
-    notes = [f"note: {note}" for note in verdict.notes]
-    source = f"from: {check.answer_from}" if check.answer_from else ""
+    told = [(f"{verdict.outcome}: ", said), ("hint: ", helps), *(("note: ", note) for note in verdict.notes)]
+    told.append(("from: ", check.answer_from))
     test: dict[str, Plain] = {
         "name": escaped(f"{task.title}: {check.id}") + (" (bonus)" if check.bonus else ""),
         "number": number,
         "score": _number(check.earned),
         "max_score": 0 if check.bonus else _number(check.points),
-        "output": escaped("\n".join(filter(None, (f"{verdict.outcome}: {said}", hint, *notes, source)))),
+        "output": "\n".join(framed(text, label) for label, text in told if text) or str(verdict.outcome),
         "tags": [escaped(task.id)],
         "visibility": "hidden" if check.hidden else "visible",
         "extra_data": {"outcome": str(verdict.outcome)},

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
 from labgrade.core import points
-from labgrade.core.text import escaped
+from labgrade.core.text import escaped, framed, one_line
 from labgrade.reports import summary
 from labgrade.verdict import Outcome
 
@@ -61,13 +61,16 @@ def _case(task: TaskReport, check: Graded) -> ET.Element:
         ET.SubElement(properties, "property", name=name, value=value)
     kind = _kind(check)
     if kind:
-        reason = escaped(f"{verdict.outcome}: {summary.full_reason(verdict, bonus=check.bonus)}")
+        reason = one_line(f"{verdict.outcome}: {summary.full_reason(verdict, bonus=check.bonus)}")
         result = ET.SubElement(case, kind, message=reason)
-        result.text = "\n".join(
-            filter(None, (reason, escaped(summary.hint(verdict)), escaped(verdict.facts.get("fault", ""))))
+        said = (
+            (f"{verdict.outcome}: ", summary.full_reason(verdict, bonus=check.bonus)),
+            ("hint: ", summary.hint(verdict)),
+            ("fault: ", verdict.facts.get("fault", "")),
         )
+        result.text = "\n".join(framed(text, label) for label, text in said if text)
     if check.printed:
-        ET.SubElement(case, "system-out").text = escaped(check.printed)
+        ET.SubElement(case, "system-out").text = framed(check.printed)
     return case
 
 

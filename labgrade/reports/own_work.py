@@ -230,7 +230,7 @@ def _below(page: Page, submission: SubmissionReport, *, shortened: bool) -> None
     terminal.left(page, submission, Outcome.MANUAL, "waits to be marked by a person: ")
     if part or shortened:
         options = "--all" + (f", or --task {part}" if part else "")
-        page.paragraph(f"{options}, says all of it", indent=0, label="more: ", style="dim")
+        page.say(f"{options}, says all of it", label="more: ", style="dim")
     terminal.total_line(page, submission)
 
 

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from itertools import pairwise
 from typing import TYPE_CHECKING, TypeAlias
 
 from rich.cells import cell_len
 from rich.segment import Segment, Segments
 
-from labgrade.core.text import for_terminal, one_line
-from labgrade.verdict import Outcome
+from labgrade.core.text import GUTTER, for_terminal, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,7 +22,6 @@ WIDEST = 100  # longer lines are hard to read
 NARROWEST = 40  # below this, wrapping makes things worse
 LONGEST_TEXT = 1500  # characters of one message
 MOST_LINES = 40  # a small network as a program has some 30
-_LIKE_A_ROW = re.compile(rf"[ \t\xa0]{{3}}|\b(?:{'|'.join(Outcome)})\b|\d / \d")
 WHOLE = "; a page or the JSON has all of it"
 
 _LEAST = 10  # cells of a line below the first: what stands at the right may leave fewer
@@ -66,17 +63,19 @@ class Page:
     def paragraph(self, text: str, *, indent: int, label: str = "", style: str = "", own: str = "") -> None:
         """A text below something: every line indented, and further where it begins with a label.
 
-        Where it might be taken for a part of the page itself, a line stands at its left. `own` comes before it and is
-        labgrade's, whatever it looks like.
+        Any such text may quote a student: at the left of each of its lines stands what no part of the page itself has.
+        `own` comes before it.
         """
-        self._lines(own + text, indent, label, style, self._gutter(text))
+        self._lines(own + text, indent, label, style, self.gutter)
 
-    def listing(self, text: str, *, indent: int) -> None:
-        """Lines of labgrade's own, such as a program or a picture."""
-        self._lines(text, indent, "", "", "")
+    def say(self, text: str, *, label: str = "", style: str = "") -> None:
+        """Words of labgrade's alone, such as what to do next."""
+        self._lines(text, 0, label, style, "")
 
-    def _gutter(self, text: str) -> str:
-        return ("│ " if self.can_show("│") else "| ") if imitates(text) else ""
+    @property
+    def gutter(self) -> str:
+        """What stands at the left of each line that a student may have had a hand in."""
+        return f"{GUTTER} " if self.can_show(GUTTER) else "| "
 
     def _lines(self, text: str, indent: int, label: str, style: str, gutter: str) -> None:
         every = text.splitlines()
@@ -147,15 +146,6 @@ def _part(runs: Sequence[Run], start: int, end: int) -> list[Run]:
         found.append((text[max(0, start - at) : max(0, end - at)], style))
         at += len(text)
     return found
-
-
-def imitates(text: str) -> bool:
-    """Whether a text could pass for rows of a report: of several lines, with symbols, columns, an outcome."""
-    return "\n" in text.strip() or bool(_LIKE_A_ROW.search(text)) or any(map(_is_symbol, text))
-
-
-def _is_symbol(character: str) -> bool:
-    return not character.isascii() and unicodedata.category(character) == "So"
 
 
 def _clipped(text: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -41,6 +42,7 @@ LOOKS = {
 WORD = max(len(outcome) for outcome in Outcome)
 BODY = 2 + 2 + WORD + 2  # where what is said about a check begins
 LONGEST_ADVICE = 240
+_PLAIN_NAME = re.compile(r"[\w.:/()',-]+(?: [\w.:/()',-]+){0,8}")  # of a file, which may stand in a row
 MOST_REMARKS = 5
 LONG_REASON = 60  # characters from which a reason is worth saying only once
 REPEATED = frozenset({Outcome.INCORRECT, Outcome.CRASHED})
@@ -95,7 +97,13 @@ def total_line(page: Page, submission: SubmissionReport) -> None:
 def heading(page: Page, submission: SubmissionReport) -> None:
     """Whose report it is, what it comes to, and what was left out of the hand-in."""
     page.blank()
-    page.line((submission.name, "bold"), right=(f"{spread(settled(submission))} points", "bold"))
+    page.line(
+        ("submission ", "dim"),
+        (submission.name, "bold"),
+        gutter=page.gutter,
+        hang=11,
+        right=(f"{spread(settled(submission))} points", "bold"),
+    )
     page.rule()
     if submission.members and submission.members != (submission.name,):
         page.paragraph(", ".join(submission.members), indent=2, label="of: ")
@@ -136,7 +144,9 @@ def _missing_task(page: Page, task: TaskReport, nothing: MissingTask, *, first: 
     page.line(
         (f"{task.id}  ", "bold"), (task.title, ""), (kinds, "dim"), right=(spread(totals(task.checks)), "bold"), hang=4
     )
-    page.line((f"  {symbol} {Outcome.MISSING:<{WORD}}  ", style), (nothing.sentence, "dim"), hang=BODY)
+    page.line(
+        (f"  {symbol} {Outcome.MISSING:<{WORD}}  ", style), (nothing.sentence, "dim"), hang=BODY, gutter=page.gutter
+    )
 
 
 def _said_once(task: TaskReport, said: dict[str, tuple[str, str]]) -> TaskReport:
@@ -189,18 +199,20 @@ def check_lines(page: Page, check: Graded, *, staff: bool, said: set[str]) -> No
     kinds = [word for word, is_so in (("bonus", check.bonus), ("hidden", check.hidden)) if is_so]
     reason, below, helps = summary.reason(verdict, bonus=check.bonus), (*verdict.lines, *verdict.picture), hint(verdict)
     short = verdict.outcome is Outcome.CORRECT and not (reason or below or helps)
+    short = short and _PLAIN_NAME.fullmatch(check.answer_from) is not None
     page.line(
         (f"  {mark} {verdict.outcome:<{WORD}}  ", style),
         (check.id, ""),
         (f" ({', '.join(kinds)})" if kinds else "", "dim"),
-        (f"  from: {check.answer_from}" if short and check.answer_from else "", "dim"),
+        (f"  from: {check.answer_from}" if short else "", "dim"),
         right=(f"{'?' if verdict.outcome in PENDING else _points(check.earned)} / {_points(check.points)}", style),
         hang=BODY,
+        gutter=page.gutter,
     )
     if reason:
         page.paragraph(reason, indent=BODY)
     if below:
-        page.listing("\n".join(below), indent=BODY)
+        page.paragraph("\n".join(below), indent=BODY)
     if helps:
         page.paragraph(helps, indent=BODY, label="hint: ")
     for note in verdict.notes:

@@ -95,7 +95,8 @@ class Desk:
         page.blank()
         page.line((f"{place.task} {place.check}  ", "bold"), (each.title, ""), right=(f"{number:,} of {of:,}", "dim"))
         origin = f"  from: {each.graded.answer_from}" if each.graded.answer_from else ""
-        page.line((self._called(place.submission), "bold"), (origin, "dim"))
+        who = self._called(place.submission)
+        page.line(("submission ", "dim"), (who, "bold"), (origin, "dim"), hang=11, gutter=page.gutter)
         page.rule()
         text = each.graded.to_mark.text if each.graded.to_mark is not None else ""
         self._text(text)
@@ -118,9 +119,9 @@ class Desk:
         for line in text.splitlines():
             slices = (line[start : start + _SLICE] for start in range(0, max(len(line), 1), _SLICE))
             seen = Text("".join(map(self._page.visible, slices)))
-            for part in seen.wrap(self._console, self._page.width - 2, overflow="fold", tab_size=4):
+            for part in seen.wrap(self._console, self._page.width - 4, overflow="fold", tab_size=4):
                 part.rstrip()
-                self._console.print(Text("  ") + part, soft_wrap=True, highlight=False)
+                self._console.print(Text(f"  {self._page.gutter}", "dim") + part, soft_wrap=True, highlight=False)
 
     def _mark(self, each: ToDecide) -> None:
         keys = _KEYS | (_ACCEPTING if each.graded.verdict.suggestion is not None else frozenset())

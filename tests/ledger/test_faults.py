@@ -145,7 +145,7 @@ def test_a_report_of_what_was_interrupted_says_that_it_is_one(big):
     os.killpg(running.pid, signal.SIGKILL)
     running.communicate()
     assert read.report_of(big.results).notes[-1:] == (read.NOT_ENDED,)
-    assert "note: the last run has not come to its end" in big.cli("standing").stdout
+    assert "note: │ the last run has not come to its end" in big.cli("standing").stdout
     big.grade()
     assert read.NOT_ENDED not in read.report_of(big.results).notes
 

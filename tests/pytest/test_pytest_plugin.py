@@ -203,7 +203,7 @@ def test_where_nothing_protects_the_grader_others_work_is_refused_unless_that_is
     done, report, found = checks(course, "--submission=right", "--unsafe")
     assert found["right", "total"] == "CORRECT"
     assert report["notes"][0].startswith("unsafe: others' code was run with nothing around it")
-    assert "note: unsafe" in done.stdout
+    assert "note: │ unsafe" in done.stdout
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="there is a jail on Linux alone")

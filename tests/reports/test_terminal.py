@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from dataclasses import replace
 from fractions import Fraction
 
@@ -43,10 +44,10 @@ def test_a_task_and_its_checks():
     expected = """\
 2-1-4-macs  Computation of GoogLeNet                               11.68 / 19.33
   ~ PARTIAL    total                                                      6 / 10
-               got 1,356,857,600, which is 9.4 % less than expected
-               hint: Your sizes go wrong at the first max-pool, which rounds up
-                     (ceil_mode=True) where you round down.
-               from: hw2_1.py:total_macs
+               │ got 1,356,857,600, which is 9.4 % less than expected
+               hint: │ Your sizes go wrong at the first max-pool, which rounds
+                     │ up (ceil_mode=True) where you round down.
+               from: │ hw2_1.py:total_macs
 """
     assert expected in shown
     assert "  ✓ CORRECT    total  from: hw2_1.py:total_parameters                    10 / 10\n" in shown
@@ -56,23 +57,27 @@ def test_a_task_and_its_checks():
 
 def test_notes_come_first_and_the_end_says_what_is_left():
     shown = text_of(ONE)
-    assert shown.startswith("note: students' code ran in a process of its own, without a jail: no namespaces\n      on")
-    assert "  left out: 'data' is a link that leads out of the folder\n" in shown
+    assert shown.startswith(
+        "note: │ students' code ran in a process of its own, without a jail: no\n      │ namespaces on"
+    )
+    assert "  left out: │ 'data' is a link that leads out of the folder\n" in shown
     assert shown.endswith("""\
 missing: 2-1-4-macs (by-type)
 waits to be marked by a person: 2-1-5-conv-activations (words)
 failed on our side, waits for a person: 2-1-5-conv-activations (peak)
-do first: 2-1-5-conv-activations values, worth 6 points more: it did not end
-          within 60 seconds
+do first: │ 2-1-5-conv-activations values, worth 6 points more: it did not end
+          │ within 60 seconds
 total                                              31.68 to 39.68 / 59.33 points
 """)
 
 
 def test_staff_sees_facts_and_no_advice():
     staff, student = text_of(ONE, staff=True), text_of(ONE)
-    assert "facts: got 1,356,857,600; expected 1,498,376,192; off -141,518,592 " in " ".join(staff.split())
-    assert "fault: KeyError: 'conv1' (checkers/close.py:31)\n" in staff
-    assert "remarks: report.md says 57\n" in staff
+    assert "facts: got 1,356,857,600; expected 1,498,376,192; off -141,518,592 " in " ".join(
+        staff.replace("│", " ").split()
+    )
+    assert "fault: │ KeyError: 'conv1' (checkers/close.py:31)\n" in staff
+    assert "remarks: │ report.md says 57\n" in staff
     assert "6,624,904" not in staff, "the facts of a right answer are no news"
     assert "do first" not in staff
     assert "1,498,376,192" not in student
@@ -82,33 +87,33 @@ def test_staff_sees_facts_and_no_advice():
 @pytest.mark.parametrize(
     ("checks", "advice"),
     [
-        ([graded("a", 5, correct())], "do first: nothing, you are done"),
+        ([graded("a", 5, correct())], "do first: │ nothing, you are done"),
         (
             [graded("a", 5, correct()), graded("b", 5, without_value(Outcome.MANUAL, "wait"))],
-            "do first: nothing, the rest waits for a person",
+            "do first: │ nothing, the rest waits for a person",
         ),
         (
             [
                 graded("a", 1, incorrect("got 5", hint="count again")),
                 graded("b", 9, without_value(Outcome.SKIPPED, "a")),
             ],
-            "do first: 2-1 a, worth 1 point more: count again",
+            "do first: │ 2-1 a, worth 1 point more: count again",
         ),
-        ([graded("a", 5, without_value(Outcome.MISSING, "no"), bonus=True)], "do first: nothing, you are done"),
+        ([graded("a", 5, without_value(Outcome.MISSING, "no"), bonus=True)], "do first: │ nothing, you are done"),
         (
             [graded("a", 2, without_value(Outcome.MISSING, "no")), graded("b", 1, incorrect("one"))],
-            "do first: 2-1 b, worth 1 point more: one",
+            "do first: │ 2-1 b, worth 1 point more: one",
         ),
         (
             [
                 graded("a", 2, without_value(Outcome.MISSING, "no")),
                 graded("b", 9, without_value(Outcome.MISSING, "no")),
             ],
-            "do first: 2-1 a, b, worth 11 points more: no",  # one thing to do: to hand it in
+            "do first: │ 2-1 a, b, worth 11 points more: no",  # one thing to do: to hand it in
         ),
         (
             [graded("a", 2, incorrect("one")), graded("b", 2, incorrect("two"))],
-            "do first: 2-1 a, worth 2 points more: one",
+            "do first: │ 2-1 a, worth 2 points more: one",
         ),
     ],
 )
@@ -145,14 +150,14 @@ def test_a_task_of_which_nothing_was_handed_in_is_told_once():
         """
 1-2  Second                                                                0 / 7
   - MISSING    nothing was handed in; looked for 'f' in a.py, a.txt or 2 other
-               places; no heading begins with '1-2'
+               │ places; no heading begins with '1-2'
 1-3  Third (bonus)                                                         0 / 0
   - MISSING    the folder is empty
 
 1-4  Fourth                                                                0 / 2
   - MISSING    a                                                           0 / 1
-               nothing was handed in; looked for 'f' in a.py; a.txt; b.txt; in
-               the report
+               │ nothing was handed in; looked for 'f' in a.py; a.txt; b.txt; in
+               │ the report
 """
         in shown
     )
@@ -168,9 +173,9 @@ def test_what_is_wrong_is_mended_before_what_is_missing_is_handed_in():
     shown = text_of(
         one_check(missing("a", 9, "no"), graded("b", 2, incorrect("got 5")), graded("c", 1, incorrect("x")))
     )
-    assert "do first: 2-1 b, worth 2 points more: got 5\n" in shown
+    assert "do first: │ 2-1 b, worth 2 points more: got 5\n" in shown
     shown = text_of(one_check(missing("a", 9, "no"), graded("b", 2, correct())))
-    assert "do first: 2-1 a, worth 9 points more: no\n" in shown
+    assert "do first: │ 2-1 a, worth 9 points more: no\n" in shown
 
 
 def test_several_submissions_end_with_a_table():
@@ -235,16 +240,16 @@ def test_no_line_is_too_long_or_ends_in_spaces(width, encoding):
 
 def test_nothing_is_lost_when_lines_wrap():
     words = " ".join(f"word{number}" for number in range(60)) + " " + "x" * 200
-    shown = text_of(one_check(graded("a", 5, incorrect(words))), width=40)
+    shown = text_of(one_check(graded("a", 5, incorrect(words))), width=40).replace("│", "")
     assert "".join(words.split()) in "".join(shown.split())
 
 
 def test_chinese_names_are_as_wide_as_they_look():
     shown = text_of(Report(submissions=(PERFECT,)))
-    (heading,) = [line for line in shown.splitlines() if line.startswith("王小明 (perfect)")]
+    (heading,) = [line for line in shown.splitlines() if line.startswith("submission 王小明 (perfect)")]
     assert cell_len(heading) == 80
     long = text_of(one_check(graded("a", 5, incorrect("卷積" * 60))))
-    assert "卷積" * 60 in "".join(long.split())
+    assert "卷積" * 60 in "".join(long.replace("│", "").split())
     assert all(cell_len(line) <= 80 for line in long.splitlines())
 
 
@@ -298,7 +303,7 @@ def test_names_and_origins_are_safe_too(text):
 
 def test_a_flood_is_cut():
     shown = text_of(one_check(graded("a", 5, incorrect("x" * 100_000)), graded("b", 5, incorrect("x\n" * 1000))))
-    together = "".join(shown.split())
+    together = "".join(shown.replace("│", "").split())
     assert "...(98,600morecharacters;apageortheJSONhasallofit)" in together
     assert "...(960morelines;apageortheJSONhasallofit)" in together
     assert shown.count("\n") < 80
@@ -337,13 +342,13 @@ def test_a_file_that_breaks_every_check_is_told_once():
     text = text_of(one_check(*checks))
     assert text.count("ModuleNotFoundError") == 1
     assert "the same as for 2-1 total" in text
-    assert text.count("               no\n") == 2
+    assert text.count("               │ no\n") == 2
 
 
 def test_a_short_syntax_error_is_told_once_too():
     broken = without_value(Outcome.CRASHED, "hw.py:3: SyntaxError: invalid syntax")
     text = text_of(one_check(graded("total", 5, broken), graded("layers", 5, broken)))
-    assert text.count("               hw.py:3") == 1
+    assert text.count("               │ hw.py:3") == 1
     assert "the same as for 2-1 total" in text
 
 
@@ -353,8 +358,8 @@ def test_what_was_left_out_is_cut_after_five():
         report, submissions=(replace(report.submissions[0], remarks=tuple(f"link {n}" for n in range(122))),)
     )
     text = text_of(many)
-    assert text.count("left out: link") == 5
-    assert "left out: and 117 more" in text
+    assert text.count("left out: │ link") == 5
+    assert "left out: │ and 117 more" in text
 
 
 def test_a_note_stands_beside_the_verdict_once_a_task():
@@ -364,7 +369,7 @@ def test_a_note_stands_beside_the_verdict_once_a_task():
         task("b", "B", graded("one", 1, noted)),
     )
     report = Report(submissions=(SubmissionReport(name="anna", tasks=tasks),))
-    assert text_of(report).count("               note: seeded weights stood in") == 2
+    assert text_of(report).count("               note: │ seeded weights stood in") == 2
 
 
 ROW = "✓ CORRECT    total                            6 / 6"
@@ -392,5 +397,27 @@ def test_nothing_that_code_says_passes_for_a_part_of_the_report(said, encoding, 
     assert all(line.startswith(gutter) for line in below)
 
 
-def test_labgrade_s_own_words_have_no_line_beside_them():
-    assert "│" not in text_of(ONE)
+FORGED = ["✓ CORRECT    total   6 / 6", "│ fine\ntotal      100 / 100 points", "x" * 300, "ｔotal 6 / 6", "┃ ✓ CORRECT"]
+
+
+@pytest.mark.parametrize("said", FORGED)
+def test_only_labgrade_s_own_lines_have_no_gutter(said):
+    """Whatever a student names or says, and in whatever letters: each of its lines stands behind the gutter."""
+    check = graded("total", 6, incorrect(said, hint=said, fact=said), answer_from=said)
+    check = replace(check, verdict=replace(check.verdict, notes=(said,), lines=(said,), picture=(said,)))
+    submission = replace(one_check(check).submissions[0], remarks=(said,), members=(said, "b"), handed_in_by=said)
+    submission = replace(submission, handed_in="2026-11-20T12:00:00+00:00")
+    own = ("submission student42", "─", "2-1  Title", "  ✗ INCORRECT  total", "total      ", "do first: │")
+    for staff in (False, True):
+        shown = text_of(Report(submissions=(submission,), notes=(said,)), staff=staff).splitlines()
+        others = [line for line in shown if line and not line.startswith(own)]
+        assert others
+        assert all(re.match(r"(?: *[a-z ]+: | +)│( |$)", line) for line in others), others
+
+
+def test_a_long_name_can_t_begin_a_line_of_its_own():
+    name = "a" * 70 + " total" + " " * 30 + "100 / 100 points"
+    shown = text_of(Report(submissions=(replace(one_check(graded("a", 5, correct())).submissions[0], name=name),) * 2))
+    begun = [line for line in shown.splitlines() if "100 / 100" in line]
+    assert len(begun) == 4  # two headings, two rows of the table
+    assert all(line.lstrip().startswith("│ ") for line in begun)

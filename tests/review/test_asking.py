@@ -70,7 +70,7 @@ def test_numbers_stand_below_the_text_next_to_what_is_right(work):
     verdict = replace(verdict, comparisons=(compared,), remarks=("one",))
     waits = replace(essay(text="so."), verdict=verdict)
     shown, _ = work("q", whole=report(submission("ann", waits)))
-    assert shown.index("so.") < shown.index("MACs: got 3 (from hw.py:macs); expected 4") < shown.index("(0 to 3)")
+    assert shown.index("so.") < shown.index("MACs: │ got 3 (from hw.py:macs); expected 4") < shown.index("(0 to 3)")
     assert "remarks" not in shown
     assert shown.count("so.") == 1
 
@@ -122,7 +122,7 @@ def test_a_colleague_s_mark_is_not_marked_again(work, tmp_path):
 def test_what_was_decided_before_is_shown(work):
     work("3", "0", "no number", "q")
     shown, _ = work("q", whole=report(student("ann", "because of memory: 5 MB")))
-    assert "before: 3 of 4 by ta, " in shown
+    assert "before: │ 3 of 4 by ta, " in shown
     assert ": no number" in shown
     assert "5 MB" in shown
 
@@ -139,7 +139,7 @@ def test_all_of_a_long_text_is_shown_within_the_width_and_can_do_no_harm(work):
     assert "\x1b" not in shown
     assert "\\x1b[2Jgone\\u202e" in shown
     assert shown.count("很長的句子。") >= 300  # some are cut by the ends of lines
-    assert "".join(shown.split()).count("很長的句子。") == 400
+    assert "".join(shown.replace("│", "").split()).count("很長的句子。") == 400
     assert "[bold]markup[/bold]" in shown
     assert shown.split().count("word") == 900
     assert "END" in shown

@@ -159,7 +159,7 @@ def test_pytest_grades_a_class_out_of_its_archive(tmp_path, workers):
     outcomes = {who["name"]: who["tasks"][0]["checks"][0]["outcome"] for who in report["submissions"]}
     assert outcomes == {"Anna Lee_101": "CORRECT", "Bo_103": "INCORRECT", "王小明_102": "PARTIAL"}
     assert "left out: '../up', because its path leads out of the hand-in ('..')" in report["notes"]
-    assert "left out: '../up'" in done.stdout
+    assert "left out: '../up'" in done.stdout.replace("│ ", "")
     assert not list(tmp_path.glob("up"))
 
 
@@ -176,5 +176,5 @@ def test_a_student_checks_an_archive(tmp_path, monkeypatch, capsys):
     assert main(["check", "anna.zip"]) == 1
     shown = capsys.readouterr().out
     assert "counted twice" in shown
-    assert "left out: '../up.txt', because its path leads out of the hand-in ('..')" in shown
-    assert "\nanna " in shown
+    assert "left out: '../up.txt', because its path leads out of the hand-in ('..')" in shown.replace("│ ", "")
+    assert "\nsubmission anna " in shown
