@@ -12,6 +12,8 @@ from labgrade.desk import fields, queue
 from labgrade.desk.deciding import Mark, place_of, version
 from labgrade.desk.twice import SecondMarking, second_marking
 from labgrade.desk.walk import TOP, NotHereError, Walk, link, question_of, waits
+from labgrade.ledger.database import Ledger
+from labgrade.ledger.read import same_files
 from labgrade.reports.html import classroom, student
 from labgrade.review import markers
 
@@ -177,8 +179,13 @@ class Pages:
 
     def class_page(self, _: Mapping[str, str]) -> str:
         """The class as a whole, for staff."""
-        shown = self._live.whole().shown
-        return classroom.render(shown, lambda name: f"/student?{urlencode({'who': name})}", marking=TOP)
+        whole = self._live.whole()
+        with Ledger(self._live.folder) as ledger:
+            found = same_files(ledger)
+        files = [(paths, tuple(map(whole.names.of, whose))) for paths, whose in found]
+        return classroom.render(
+            whole.shown, lambda name: f"/student?{urlencode({'who': name})}", marking=TOP, files=files
+        )
 
     def student_page(self, query: Mapping[str, str]) -> str:
         """A student's own page, with all that staff see beside it left out.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+from collections import defaultdict
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import groupby
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
     from labgrade.ledger.rows import CheckRow, Place, Published
 
 
+_EMPTY = hashlib.sha256().hexdigest()[:32]  # as `depends.digest` has it
+_FEW = 3
 NOT_ENDED = (
     "the last run has not come to its end: what it did not reach is not here, or as it was; grade again to go on"
 )
@@ -157,6 +161,26 @@ def unfinished_since(ledger: Ledger) -> int:
     """The first run after the last finished one: what an interrupted run began, the next goes on with."""
     ((last,),) = ledger.rows("SELECT max(id) FROM run WHERE ended IS NOT NULL")
     return int(last or 0) + 1
+
+
+def same_files(ledger: Ledger) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
+    """Files that few submissions have byte for byte in common: their names, and whose they are, the most first.
+
+    What more than a tenth of the class has (and more than three) was handed out; an empty file is nobody's.
+    """
+    holders: defaultdict[str, dict[str, str]] = defaultdict(dict)
+    rows = ledger.rows("SELECT who, content FROM submission JOIN part ON part.digest = files ORDER BY who")
+    for who, content in rows:
+        for path, digest in load(ledger, content).items():
+            if len(digest) == len(_EMPTY) and digest != _EMPTY:
+                holders[digest].setdefault(who, path)
+    most = max(_FEW, len(rows) // 10)
+    together: defaultdict[tuple[str, ...], list[str]] = defaultdict(list)
+    for found in holders.values():
+        if 1 < len(found) <= most:
+            together[tuple(found)].append(next(iter(found.values())))
+    pairs = [(tuple(sorted(files)), whose) for whose, files in together.items()]
+    return sorted(pairs, key=lambda row: (-len(row[0]), row))
 
 
 def asked(ledger: Ledger) -> dict[int, dict[str, Any]]:

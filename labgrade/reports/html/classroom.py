@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from labgrade.core.points import Totals
     from labgrade.core.results import Graded, Report, SubmissionReport
     from labgrade.reports.figures import CheckFigures
+    from labgrade.reports.html import SameFiles
 
 _FIGURES = re.compile(r"'[^']*'|\d[\d,.]*")
 _SLOWEST = 10
@@ -44,10 +45,11 @@ class _Waiting:
     check: Graded
 
 
-def render(report: Report, link: Callable[[str], str] = lambda _: "", marking: str = "") -> str:
+def render(report: Report, link: Callable[[str], str] = lambda _: "", marking: str = "", files: SameFiles = ()) -> str:
     """The page of a class. It shows all that the report has: hidden checks, facts, names.
 
     `link` gives the address of a submission's own page, or ""; `marking` that of the page on which people mark.
+    `files` are those that few have byte for byte in common, and whose they are.
     """
     rows = [_row(submission) for submission in report.submissions]
     finals = [row.total.final for row in rows]
@@ -70,6 +72,7 @@ def render(report: Report, link: Callable[[str], str] = lambda _: "", marking: s
         fewest=figures.FEWEST,
         link=link,
         marking=marking,
+        files=files,
         reasons=_reasons(faults, manual),
         zeros=figures.zeros(report),
         causes=figures.causes(report),
