@@ -91,6 +91,10 @@ def choose_number(wanted: Wanted, lines: Sequence[Line]) -> Choice | None:
     if len(right_kind) == 1:
         return _suggested(wanted, right_kind[0], "one known value among others", found)
     whole = next((each for each in known if _is_sum(each, known)), known[0] if len(known) == 1 else None)
+    if whole is not None and whole.piece.doubt and not clean:
+        others = _distinct([each for each in found if not (each.piece.doubt or each.piece.small)])
+        if len(others) == 1:  # not this but that
+            return _suggested(wanted, others[0], "doubtful value", found)
     if whole is not None and not clean:
         return _suggested(wanted, whole, "value without a label", found)
     if len(_distinct(labelled)) == 1:
@@ -132,9 +136,10 @@ def _meant(clean: list[_Sighting]) -> tuple[_Sighting | None, str]:
 
 
 def _is_sum(one: _Sighting, all_of_them: Iterable[_Sighting]) -> bool:
-    """Whether a number is what the others, of which there are several, add up to."""
-    values = {each.number.value for each in all_of_them}
-    return len(values) > 2 and 2 * one.number.value == sum(values)  # noqa: PLR2004 - two parts, and their sum
+    """Whether a number is what the others, of which there are several, add up to, as far as they were printed."""
+    others = {each.number.value: each.number.half_unit for each in all_of_them if each.number.value != one.number.value}
+    off = abs(one.number.value - sum(others))
+    return len(others) > 1 and off <= one.number.half_unit + sum(others.values())
 
 
 def _distinct(found: Iterable[_Sighting]) -> list[_Sighting]:

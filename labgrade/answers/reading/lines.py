@@ -80,9 +80,12 @@ def read_lines(document: Document, spans: tuple[Span, ...], about: str = "") -> 
     found: list[Line] = []
     for span in spans:
         number = document.line(span.start)
-        above = _Above(
-            title=concepts(document.text[max(0, span.start - _LONGEST_TITLE) : span.start].rpartition("\n")[2])
-        )
+        heading = document.text[max(0, span.start - _LONGEST_TITLE) : span.start].rpartition("\n")[2]
+        above = _Above(title=concepts(heading))
+        said = _line(heading, _Above(), document.path, number, about)
+        # A heading may say the answer itself.
+        if said is not None and any(isinstance(each.value, Number) and not each.small for each in said.pieces):
+            found.append(said)
         for whole in document.text[span.start : span.end].split("\n"):
             if len(found) == _MOST_LINES:
                 return tuple(found)
