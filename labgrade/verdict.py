@@ -88,6 +88,29 @@ class Suggestion:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Diagnosis:
+    """What a student's function does, found out by calling it on `tried` small networks.
+
+    `causes` are the names of the slips that it follows on all of them, `says` a sentence for each that makes the answer
+    wrong: cause and remedy; those `elsewhere` make it wrong for other networks. `convention` is what it counts
+    otherwise, and may. Without a cause: with which peculiarities of a network it is
+    right (`right_on`), and with which it is wrong (`wrong_on`).
+
+    For staff alone: hypotheses that were `refuted`, and those that fit (`fits`) where it can't be told which holds.
+    """
+
+    tried: int
+    causes: tuple[str, ...] = ()
+    says: tuple[str, ...] = ()
+    elsewhere: tuple[str, ...] = ()
+    convention: str = ""
+    right_on: tuple[str, ...] = ()
+    wrong_on: tuple[str, ...] = ()
+    refuted: tuple[str, ...] = ()
+    fits: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
     """What a check came to, and why.
 
@@ -97,7 +120,8 @@ class Verdict:
     For the student: `reason` is what was found, `lines` what stands below it line by line (a program, a table), and
     `picture` what may be drawn better; `hint` and `suggestions` say what may help, `looked_for` in which places an
     answer was looked for, `rubric` what a person gives points for, `waits_for` which checks come first, `notes` what
-    holds beside the verdict, such as weights that stood in for others. `rows` and `grids` can be drawn.
+    holds beside the verdict, such as weights that stood in for others. `rows` and `grids` can be drawn. `diagnosis`
+    is what the function behind a wrong answer does.
 
     For staff alone: `facts` (got, expected, off, ...), `fits`, the misconceptions that fit the value equally well,
     `comparisons`, `remarks` on how the answer was found, and the `suggestion` where a person decides.
@@ -122,6 +146,7 @@ class Verdict:
     comparisons: tuple[ComparedNumber, ...] = ()
     remarks: tuple[str, ...] = ()
     suggestion: Suggestion | None = None
+    diagnosis: Diagnosis | None = None
 
     def __post_init__(self) -> None:
         if not 0 <= self.credit <= 1:

@@ -89,7 +89,7 @@ def macs_by_layer_slips(
         (names, [{"layer": layer, "macs": count} for layer, count in rows.items()])
         for names, rows in found.tables(Wanted(most=most, among=among))
     )
-    return {**answered(found.library, values), "kinds": kinds(found.parts(()) or ())}
+    return {**answered(found.library, values), "kinds": kinds(found.found(()).parts)}
 
 
 def macs_by_type_slips(
@@ -107,8 +107,8 @@ def macs_by_type_slips(
 
 def layer_shapes_slips(subject: Subject, *, most: int = 1, among: list[str] | None = None) -> dict[str, Any]:
     """What slips make of `layer_shapes`."""
-    found = tables.composition(subject, tables.with_held(layer_shapes), tables.LAYERS)
-    return answered(found.library, tables.tables(found, Wanted(most=most, among=among)))
+    found = tables.Tables(subject=subject, rows=tables.with_held(layer_shapes), library=tables.LAYERS)
+    return answered(found.library, found.all(Wanted(most=most, among=among)))
 
 
 def module_output_shapes_slips(
@@ -116,11 +116,13 @@ def module_output_shapes_slips(
 ) -> dict[str, Any]:
     """What slips make of `module_output_shapes`."""
     found = _output_shapes(subject, layers)
-    return answered(found.library, tables.tables(found, Wanted(most=most, among=among)))
+    return answered(found.library, found.all(Wanted(most=most, among=among)))
 
 
-def _output_shapes(subject: Subject, layers: list[str]) -> Composition:
-    return tables.composition(subject, lambda of: module_output_shapes(of, layers=layers), tables.SHAPES)
+def _output_shapes(subject: Subject, layers: list[str]) -> tables.Tables:
+    return tables.Tables(
+        subject=subject, rows=lambda of: module_output_shapes(of, layers=layers), library=tables.SHAPES
+    )
 
 
 def _totals(found: Composition, wanted: Wanted) -> dict[str, Any]:
@@ -133,15 +135,7 @@ def _one(found: Composition, slip: str) -> int | float:
     Raises:
         ValueError: the subject gives no occasion for it.
     """
-    for _, total in found.totals(Wanted(among=[slip])):
-        return plain(total)
-    found.changed((slip,))  # says why
-    message = f"there is no occasion for the slip '{slip}'"
-    raise ValueError(message)
-
-
-def _rows(found: Composition, slip: str) -> list[dict[str, Any]]:
-    return next(rows for _, rows in tables.tables(found, Wanted(among=[slip])))
+    return plain(sum(found.rows((slip,)).values()))
 
 
 # ---- parameters and bytes ----------------------------------------------------------------------------------------
@@ -208,12 +202,12 @@ def weight_mb_as_mib(subject: Subject) -> float:
 
 def layer_shapes_batch_unknown(subject: Subject) -> list[dict[str, Any]]:
     """The layer table with -1 for the batch, as Keras and torchsummary print it."""
-    return _rows(tables.composition(subject, layer_shapes, tables.SHAPES), "batch_unknown")
+    return tables.Tables(subject=subject, rows=layer_shapes, library=tables.SHAPES).of(("batch_unknown",))
 
 
 def layer_shapes_without_batch(subject: Subject) -> list[dict[str, Any]]:
     """The layer table with shapes that leave out the batch, the first dimension."""
-    return _rows(tables.composition(subject, layer_shapes, tables.SHAPES), "without_batch")
+    return tables.Tables(subject=subject, rows=layer_shapes, library=tables.SHAPES).of(("without_batch",))
 
 
 def layer_shapes_once(subject: Subject) -> list[dict[str, Any]]:
@@ -221,33 +215,27 @@ def layer_shapes_once(subject: Subject) -> list[dict[str, Any]]:
 
     Comes of hooks that keep one row a module, or of walking over `named_modules()`.
     """
-    return _rows(tables.composition(subject, layer_shapes, tables.SHAPES), "once")
+    return tables.Tables(subject=subject, rows=layer_shapes, library=tables.SHAPES).of(("once",))
 
 
 def layer_shapes_without_ceil_mode(subject: Subject) -> list[dict[str, Any]]:
     """The layer table with every pool's size rounded down, where `ceil_mode=True` rounds up."""
-    return _rows(tables.composition(subject, layer_shapes, tables.SHAPES), "ceil_mode")
+    return tables.Tables(subject=subject, rows=layer_shapes, library=tables.SHAPES).of(("ceil_mode",))
 
 
 def module_output_shapes_without_ceil_mode(subject: Subject, *, layers: list[str]) -> list[dict[str, Any]]:
     """The output shapes of the sizes that come out when every pool rounds down."""
-    return _rows(
-        tables.composition(subject, lambda of: module_output_shapes(of, layers=layers), tables.SHAPES), "ceil_mode"
-    )
+    return _output_shapes(subject, layers).of(("ceil_mode",))
 
 
 def module_output_shapes_batch_unknown(subject: Subject, *, layers: list[str]) -> list[dict[str, Any]]:
     """The output shapes with -1 or None for the batch, as Keras and torchsummary print it."""
-    return _rows(
-        tables.composition(subject, lambda of: module_output_shapes(of, layers=layers), tables.SHAPES), "batch_unknown"
-    )
+    return _output_shapes(subject, layers).of(("batch_unknown",))
 
 
 def module_output_shapes_without_batch(subject: Subject, *, layers: list[str]) -> list[dict[str, Any]]:
     """The output shapes without the batch, the first dimension."""
-    return _rows(
-        tables.composition(subject, lambda of: module_output_shapes(of, layers=layers), tables.SHAPES), "without_batch"
-    )
+    return _output_shapes(subject, layers).of(("without_batch",))
 
 
 def layer_shapes_to_depth(subject: Subject, *, depth: int = 3) -> list[dict[str, Any]]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from labgrade.core.errors import did_you_mean
 from labgrade.spec import course, load
+from labgrade.spec.registry import SLIPS
 from labgrade.subjects import catalogue, onnx_export
 from labgrade.values import show
 
@@ -85,7 +86,8 @@ def _entries(found: Course, what: str, word: str, console: Console) -> list[str]
     registry = found.quantities if what == "quantities" else found.checkers
     for finding in registry.findings:
         console.print(f"{finding}", style="red", markup=False)
-    texts = {name: f"{name}\n{entry.docstring}" for name, entry in sorted(registry.entries.items())}
+    listed = {name: entry for name, entry in sorted(registry.entries.items()) if not name.endswith(SLIPS)}
+    texts = {name: f"{name}\n{entry.docstring}" for name, entry in listed.items()}
     entries = [registry.entries[name] for name, text in texts.items() if _holds(word, text)]
     named = [entry for entry in entries if entry.name == word]
     for entry in entries:

@@ -126,9 +126,15 @@ def _task(task: TaskReport) -> TaskReport:
 
 def _shown(check: Graded) -> Graded:
     """Without the facts, without the machine's own verdict where a person decided, without rows that stay secret."""
+    found = check.verdict.diagnosis
+    shown = found and replace(found, refuted=(), fits=())
     return replace(
         check,
-        verdict=(seen := replace(check.verdict, facts={}, fits=(), comparisons=(), remarks=(), suggestion=None)),
+        verdict=(
+            seen := replace(
+                check.verdict, facts={}, fits=(), comparisons=(), remarks=(), suggestion=None, diagnosis=shown
+            )
+        ),
         decision=check.decision and replace(check.decision, by=STAFF, machine=seen),
         rows=check.rows if check.revealed else (),
         basis="",

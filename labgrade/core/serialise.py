@@ -16,7 +16,7 @@ from fractions import Fraction
 from typing import Any, TypeVar
 
 from labgrade.core.results import Decision, Deduction, Graded, MarkingText
-from labgrade.verdict import ComparedNumber, ComparedRow, Suggestion, TileGrid, Verdict
+from labgrade.verdict import ComparedNumber, ComparedRow, Diagnosis, Suggestion, TileGrid, Verdict
 
 T = TypeVar("T")
 
@@ -28,7 +28,8 @@ _LEFT_OUT: Mapping[Any, set[str]] = {Verdict: {"rows", "grids"}}
 _VERDICT = {"outcome", "credit", "reason", "hint", "facts", "agrees", "notes"}
 # What the modules of these types import for their annotations alone.
 _NAMES = {
-    each.__name__: each for each in (ComparedNumber, ComparedRow, Fraction, Mapping, Suggestion, TileGrid, Verdict)
+    each.__name__: each
+    for each in (ComparedNumber, ComparedRow, Diagnosis, Fraction, Mapping, Suggestion, TileGrid, Verdict)
 }
 
 

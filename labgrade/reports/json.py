@@ -118,6 +118,8 @@ def _parts(said: dict[str, Plain], verdict: Verdict) -> dict[str, Plain]:
             "outcome": suggested.outcome.value,
             "credit": _number(suggested.credit),
         }
+    if verdict.diagnosis:
+        parts["diagnosis"] = {name: value for name, value in asdict(verdict.diagnosis).items() if value}
     alone: dict[str, Plain] = {"reason": verdict.reason, "hint": verdict.hint, "facts": dict(verdict.facts)}
     return {"parts": {**alone, **parts}} if parts or any(said[name] != alone[name] for name in alone) else {}
 

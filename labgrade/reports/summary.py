@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from labgrade.core.points import Totals
     from labgrade.core.results import Graded, SubmissionReport, TaskReport
-    from labgrade.verdict import ComparedNumber, Suggestion, Verdict
+    from labgrade.verdict import ComparedNumber, Diagnosis, Suggestion, Verdict
 
 
 def checks(submission: SubmissionReport) -> Iterator[Graded]:
@@ -95,7 +95,35 @@ def first_line(verdict: Verdict, *, bonus: bool = False) -> tuple[str, bool]:
 
 def hint(verdict: Verdict) -> str:
     """What may help, in words for the student."""
-    return "; ".join(filter(None, (verdict.hint, *verdict.suggestions)))
+    seen = diagnosed(verdict.diagnosis) if verdict.diagnosis else ""
+    return "; ".join(filter(None, (seen, verdict.hint, *verdict.suggestions)))
+
+
+def diagnosed(found: Diagnosis) -> str:
+    """What a function does, on which evidence, and what to change, in words for the student."""
+    if found.says:
+        several = f"{_COUNTS[len(found.says)]} things at once: " if len(found.says) > 1 else ""
+        besides = f" (Beside that it is {found.convention}, which is right, too.)" if found.convention else ""
+        other = f" On other networks it goes wrong besides: {_numbered(found.elsewhere)}" if found.elsewhere else ""
+        seen = f"Your function does so on all {found.tried} networks on which it was called."
+        return f"{several}{_numbered(found.says)}{besides} {seen}{other}"
+    if found.wrong_on:
+        right = _listed(found.right_on) if found.right_on else "none of these"
+        return (
+            f"On {found.tried} small networks, your function is right for {right}; wrong for {_listed(found.wrong_on)}."
+        )
+    return ""
+
+
+def _numbered(says: Sequence[str]) -> str:
+    return " ".join(f"({at}) {each}" if len(says) > 1 else each for at, each in enumerate(says, 1))
+
+
+_COUNTS = {2: "Two", 3: "Three"}
+
+
+def _listed(words: Sequence[str]) -> str:
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 
 def facts(verdict: Verdict) -> dict[str, str]:
@@ -106,6 +134,10 @@ def facts(verdict: Verdict) -> dict[str, str]:
     found |= {each.name: compared(each) for each in verdict.comparisons}
     if verdict.suggestion is not None:
         found["suggestion"] = suggested(verdict.suggestion)
+    if verdict.diagnosis and verdict.diagnosis.fits:
+        found["may be"] = " / ".join(verdict.diagnosis.fits)
+    if verdict.diagnosis and verdict.diagnosis.refuted:
+        found["is not"] = ", ".join(verdict.diagnosis.refuted)
     return found | ({"remarks": "; ".join(verdict.remarks)} if verdict.remarks else {})
 
 

@@ -16,7 +16,7 @@ from labgrade.core.results import Answer, NoAnswer, TaskReport
 from labgrade.core.task import QuantityCall
 from labgrade.core.text import encodable
 from labgrade.diagnosis.counterexample import judged, memory, plan_of
-from labgrade.diagnosis.explain import with_explanation
+from labgrade.diagnosis.diagnose import Diagnoser
 from labgrade.diagnosis.probe import ProbeGrader, Trials, judged_value, typed
 from labgrade.judging import by_hand
 from labgrade.judging.graded import Judged, fault, graded_so_far, waiting, with_points
@@ -76,6 +76,7 @@ class TaskGrading:
         self._explains = explains
         self.task = task
         self.submission = course.without_kit(submission)
+        self._diagnoser = Diagnoser(grader, task, self.submission)
         self.items = {item.id: item for item in items(task)}
         model = about(task.subject)
         asks = (ask for each in task.answers.values() for ask in obtain.asks(each, model))
@@ -190,7 +191,7 @@ class TaskGrading:
             verdict = self._uncontradicted(verdict, item)
         if not self._explains:
             return verdict
-        return with_explanation(verdict, value, item, grader.oracle, grader.course.quantities)
+        return self._diagnoser.explained(verdict, value, item, answer)
 
     def _uncontradicted(self, verdict: Verdict, item: Item) -> Verdict:
         """The verdict without the hint of a slip that the same function does not make elsewhere in this task.
@@ -243,7 +244,8 @@ class TaskGrading:
         """What came of looking for the smallest network on which a function is wrong."""
         trials = Trials(self._grader, self.task, check, self.submission)
         plan = plan_of(self.task, cast("Counterexample", check.counterexample))
-        return judged(trials, plan, [memory(self.task, check, trials.content())])
+        verdict, origin = judged(trials, plan, [memory(self.task, check, trials.content())])
+        return (self._diagnoser.searched(verdict, check) if self._explains else verdict), origin
 
     def _right(self, source: Source, subject: SubjectSpec | None, name: str) -> Value:
         plain = self._grader.value_of(source, subject=subject, submission=self.submission, limits=self.task.limits)

@@ -1,8 +1,9 @@
 """Parts of a value, slips that change them, and what comes of each slip and of several together.
 
-A value is made in three stages, and a slip acts on one of them: the subject is read (`of="size"`: a property of its
-layers is forgotten), its parts are counted, and their sum is given in a unit (`of="unit"`). So a product of slips needs
-no code of its own. Two slips of one stage and aspect exclude each other, but for those in `TOGETHER`.
+A value is a sum of parts. A slip of the aspect `size` forgets a property of the layers before the parts are found; one
+of an aspect in `ADDING` says what each part adds to its weight, which is 1 where it counts and 0 where it does not; any
+other says by what each part is multiplied. So a product of slips needs no code of its own, and thousands of them cost a
+few products of matrices. Two slips of one aspect exclude each other, but for those in `TOGETHER`.
 """
 
 from __future__ import annotations
@@ -12,14 +13,19 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from itertools import combinations
+from itertools import combinations, pairwise
 from typing import Any, TypeAlias
 
+import numpy as np
+
 Names: TypeAlias = tuple[str, ...]
-SIZE, UNIT = "size", "unit"
-TOGETHER = frozenset({SIZE, "extra", "left out"})  # aspects of which one can get several wrong at once
+Factors: TypeAlias = Sequence[int | Fraction]
+SIZE, EXTRA, WHICH = "size", "extra", "which"
+ADDING = frozenset({EXTRA, WHICH})
+TOGETHER = frozenset({SIZE, EXTRA, "left out"})  # aspects of which one can get two wrong at once
 _SEVERAL = 2
 _NOISE = Fraction(1, 10**9)  # between two ways of computing the same in floating point
+_CLOSE = 1e-9  # what is that close is computed exactly
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,8 +49,8 @@ Parts: TypeAlias = Sequence[Part]
 class Slip:
     """One way of being wrong. `says` is the sentence for a student: the cause, then the remedy.
 
-    `change` takes a module (`of="size"`), a number (`of="unit"`) or all parts, and raises ValueError where there is no
-    occasion for it.
+    `change` takes a module (`of="size"`) or all parts, of which it gives the weights to add or the factors, and raises
+    ValueError where there is no occasion for it.
     """
 
     of: str
@@ -81,10 +87,11 @@ class Wanted:
             yield from (tuple(each.split("+")) if each else () for each in self.among)
             return
         for size in range(self.most + 1):
-            yield from (names for names in combinations(library, size) if _compatible(names, library))
+            yield from (names for names in combinations(library, size) if compatible(names, library))
 
 
-def _compatible(names: Names, library: Library) -> bool:
+def compatible(names: Names, library: Library) -> bool:
+    """Whether one can make all of these mistakes at once."""
     aspects = [library[name].of for name in names]
     return all(aspects.count(each) <= (_SEVERAL if each in TOGETHER else 1) for each in aspects)
 
@@ -95,83 +102,160 @@ class Composition:
 
     library: Library
     make: Callable[[Sequence[Callable[[Any], None]]], Parts]
-    _parts: dict[Names, Parts | None] = field(default_factory=dict)
-    _sums: dict[Names, Any] = field(default_factory=dict)
+    _found: dict[Names, _Found] = field(default_factory=dict)
 
-    def parts(self, names: Names) -> Parts | None:
-        """The parts that are left after these slips; None where the subject gives no occasion for one of them."""
-        if names not in self._parts:
-            try:
-                self._parts[names] = self.changed(names)
-            except ValueError:
-                self._parts[names] = None
-        return self._parts[names]
-
-    def changed(self, names: Names) -> Parts | None:
-        """The same, anew.
+    def found(self, sizes: Names) -> _Found:
+        """The parts as these slips of sizes let one find them.
 
         Raises:
-            ValueError: why there is no occasion.
+            ValueError: the subject gives no occasion for one of them.
         """
-        if not names or self.library[names[-1]].of == SIZE:
-            return self.make([self.library[name].change for name in names])
-        before = self.parts(names[:-1])
-        return None if before is None else self.library[names[-1]].change(before)
+        if sizes not in self._found:
+            try:
+                parts = self.make([self.library[name].change for name in sizes])
+                self._found[sizes] = _Found(parts=parts, library=self.library)
+            except ValueError as error:
+                self._found[sizes] = _Found(parts=(), library=self.library, problem=str(error))
+        kept = self._found[sizes]
+        if kept.problem:
+            raise ValueError(kept.problem)
+        return kept
 
-    def numbers(self, names: Names) -> Iterable[tuple[str, int | Fraction]] | None:
-        """The sum of each row in its unit."""
-        ordered = tuple(sorted(names, key=lambda name: self.library[name].of != SIZE))
-        inner = tuple(name for name in ordered if self.library[name].of != UNIT)
-        if inner not in self._sums:
-            parts = self.parts(inner)
-            self._sums[inner] = None if parts is None else summed(parts)
-        rows = self._sums[inner]
-        if rows is None:
-            return None
-        units = [self.library[name].change for name in names if self.library[name].of == UNIT]
-        return [(row, _in_units(count, units)) for row, count in rows.items()]
+    def rows(self, names: Names) -> dict[str, int | Fraction]:
+        """What the parts of each row add up to, of a hypothesis.
+
+        Raises:
+            ValueError: the subject gives no occasion for one of its slips.
+        """
+        sizes = tuple(name for name in names if self.library[name].of == SIZE)
+        return self.found(sizes).rows([name for name in names if name not in sizes])
 
     def totals(self, wanted: Wanted) -> Iterator[tuple[Names, int | Fraction]]:
-        """Each hypothesis with the sum of all rows."""
-        low, high = wanted.bounds or (None, None)
-        sums: dict[Names, int | Fraction | None] = {}
-        for names in wanted.sets(self.library):
-            inner = tuple(name for name in names if name not in self._units)
-            if inner not in sums:
-                rows = self.numbers(inner)
-                sums[inner] = None if rows is None else sum(count for _, count in rows)
-            total = sums[inner]
-            if total is None:
+        """Each hypothesis that there is an occasion for with the sum of all rows."""
+        bounds = wanted.bounds
+        for names in self._likely(wanted):
+            try:
+                total = sum(self.rows(names).values())
+            except ValueError:
                 continue
-            total = _in_units(total, [self.library[name].change for name in names if name in self._units])
-            if low is None or high is None or low <= total <= high:
+            if bounds is None or bounds[0] <= total <= bounds[1]:
                 yield names, total
-
-    @cached_property
-    def _units(self) -> frozenset[str]:
-        return frozenset(name for name, slip in self.library.items() if slip.of == UNIT)
 
     def tables(self, wanted: Wanted) -> Iterator[tuple[Names, dict[str, int | float]]]:
         """Each hypothesis with its rows, those of nothing left out."""
         for names in wanted.sets(self.library):
-            rows = self.numbers(names)
-            if rows is not None:
-                yield names, {row: plain(count) for row, count in rows if count}
+            try:
+                yield names, {row: plain(count) for row, count in self.rows(names).items() if count}
+            except ValueError:
+                continue
+
+    def _likely(self, wanted: Wanted) -> Iterator[Names]:
+        """The hypotheses; those whose value is about the one that is looked for, where one is."""
+        if wanted.bounds is None or wanted.among is not None:
+            yield from wanted.sets(self.library)
+            return
+        sizes = [name for name, slip in self.library.items() if slip.of == SIZE]
+        for count in range(min(wanted.most, _SEVERAL) + 1):
+            for chosen in combinations(sizes, count):
+                try:
+                    found = self.found(chosen)
+                except ValueError:
+                    continue
+                near = found.near(wanted.bounds, wanted.most - count)
+                yield from (each for names in near if compatible(each := (*chosen, *names), self.library))
 
 
-def _in_units(count: int | Fraction, units: Sequence[Callable[[Any], Any]]) -> int | Fraction:
-    for unit in units:
-        count = unit(count)
-    return count
+@dataclass(kw_only=True)
+class _Found:
+    """Parts, and what each slip of a library says of them."""
 
+    parts: Parts
+    library: Library
+    problem: str = ""
+    _said: dict[str, Factors | None] = field(default_factory=dict)
 
-def summed(parts: Parts) -> dict[str, int | Fraction]:
-    """What the parts of each row that are counted add up to."""
-    rows: dict[str, int | Fraction] = {}
-    for part in parts:
-        if part.counted:
-            rows[part.row] = rows.get(part.row, 0) + part.count
-    return rows
+    def said(self, name: str) -> Factors | None:
+        """What a slip adds to the parts, or multiplies them by; None where there is no occasion."""
+        if name not in self._said:
+            try:
+                self._said[name] = self.library[name].change(self.parts)
+            except ValueError:
+                self._said[name] = None
+        return self._said[name]
+
+    def rows(self, names: Sequence[str]) -> dict[str, int | Fraction]:
+        """The sum of each row.
+
+        Raises:
+            ValueError: there is no occasion for a slip.
+        """
+        weights: list[int | Fraction] = [int(part.counted) for part in self.parts]
+        for name in sorted(names, key=lambda each: self.library[each].of not in ADDING):
+            said = self.said(name)
+            if said is None:
+                message = f"there is no occasion for the slip '{name}'"
+                raise ValueError(message)
+            adds = self.library[name].of in ADDING
+            weights = [one + other if adds else one * other for one, other in zip(weights, said, strict=True)]
+        rows: dict[str, int | Fraction] = {}
+        for part, weight in zip(self.parts, weights, strict=True):
+            if weight:
+                rows[part.row] = rows.get(part.row, 0) + part.count * weight
+        return rows
+
+    def near(self, bounds: tuple[Fraction, Fraction], most: int) -> Iterator[Names]:
+        """The products of at most so many slips whose value is about between the bounds, in floating point."""
+        low, high = (float(each) for each in bounds)
+        room = _CLOSE * max(abs(low), abs(high))
+        low, high = low - room, high + room
+        adding = [name for name in self._occasions if self.library[name].of in ADDING]
+        for count in range(most + 1):
+            for added in combinations(adding, count):
+                weights = self._counts * (self._weights + sum(self._numbers[name] for name in added))
+                yield from ((*added, *names) for names in self._multiplied(weights, low, high, most - count))
+
+    def _multiplied(self, weights: Any, low: float, high: float, most: int) -> Iterator[Names]:
+        if low <= weights.sum() <= high:
+            yield ()
+        if not most or not self._multiplying:
+            return
+        factors = self._matrix
+        yield from self._hits(factors @ weights, (), low, high)
+        if most > 1:
+            yield from self._hits((factors * weights) @ factors.T, (), low, high)
+        if most > 2:  # noqa: PLR2004 - the third one
+            for at in range(len(self._multiplying)):
+                yield from self._hits((factors * (weights * factors[at])) @ factors.T, (at,), low, high)
+
+    def _hits(self, values: Any, before: tuple[int, ...], low: float, high: float) -> Iterator[Names]:
+        for place in np.argwhere((values >= low) & (values <= high)):
+            places = (*before, *(int(each) for each in place))
+            if all(one < other for one, other in pairwise(places)):
+                yield tuple(self._multiplying[each] for each in places)
+
+    @cached_property
+    def _occasions(self) -> list[str]:
+        return [name for name, slip in self.library.items() if slip.of != SIZE and self.said(name) is not None]
+
+    @cached_property
+    def _multiplying(self) -> list[str]:
+        return [name for name in self._occasions if self.library[name].of not in ADDING]
+
+    @cached_property
+    def _numbers(self) -> dict[str, Any]:
+        return {name: np.array([float(each) for each in self.said(name) or ()]) for name in self._occasions}
+
+    @cached_property
+    def _matrix(self) -> Any:
+        return np.array([self._numbers[name] for name in self._multiplying])
+
+    @cached_property
+    def _counts(self) -> Any:
+        return np.array([float(part.count) for part in self.parts])
+
+    @cached_property
+    def _weights(self) -> Any:
+        return np.array([float(part.counted) for part in self.parts])
 
 
 def plain(value: int | Fraction) -> int | float:
@@ -189,61 +273,50 @@ def answered(library: Library, found: Iterable[tuple[Names, Any]]) -> dict[str, 
     return {"values": values, "says": used}
 
 
+def applied(units: Library, value: int, wanted: Wanted) -> Iterator[tuple[Names, int | Fraction]]:
+    """What units make of a value that is no sum."""
+    whole = Composition(library=units, make=lambda _: [Part(row="", count=value, source=None)])
+    return whole.totals(wanted)
+
+
 # ---- what slips of many quantities do ----------------------------------------------------------------------------
 
 
-def times(factor: Callable[[Any], int | Fraction], kinds: Sequence[str] = ("",)) -> Callable[[Parts], Parts]:
-    """Multiply the parts of these kinds by what `factor` says of their source; 1 leaves them."""
-
-    def change(parts: Parts) -> Parts:
-        return [_scaled(part, factor(part.source)) if part.kind in kinds else part for part in parts]
-
-    return change
+def times(factor: Callable[[Any], int | Fraction], kinds: Sequence[str] = ("",)) -> Callable[[Parts], Factors]:
+    """Multiply the parts of these kinds by what `factor` says of their source."""
+    return lambda parts: [factor(part.source) if part.kind in kinds else 1 for part in parts]
 
 
-def _scaled(part: Part, factor: int | Fraction) -> Part:
-    if factor == 1:
-        return part
-    return Part(row=part.row, count=part.count * factor, source=part.source, kind=part.kind, counted=part.counted)
-
-
-def without(test: Callable[[Any], bool], kinds: Sequence[str] = ("",)) -> Callable[[Parts], Parts]:
+def without(test: Callable[[Any], bool], kinds: Sequence[str] = ("",)) -> Callable[[Parts], Factors]:
     """Leave out the parts of these kinds whose source passes the test."""
-    return lambda parts: [part for part in parts if part.kind not in kinds or not test(part.source)]
+    return lambda parts: [int(part.kind not in kinds or not test(part.source)) for part in parts]
 
 
-def also(kind: str, factor: int | Fraction = 1) -> Callable[[Parts], Parts]:
-    """Count the parts of a kind, too."""
-
-    def change(parts: Parts) -> Parts:
-        return [
-            Part(row=part.row, count=part.count * factor, source=part.source, kind=kind) if part.kind == kind else part
-            for part in parts
-        ]
-
-    return change
+def also(kind: str, factor: int | Fraction = 1) -> Callable[[Parts], Factors]:
+    """Count the parts of a kind, too, where they are not."""
+    return lambda parts: [factor if part.kind == kind and not part.counted else 0 for part in parts]
 
 
-def first_left_out(parts: Parts) -> Parts:
+def first_left_out(parts: Parts) -> Factors:
     """Leave out the first row."""
     return _without_row(parts, 0)
 
 
-def last_left_out(parts: Parts) -> Parts:
+def last_left_out(parts: Parts) -> Factors:
     """Leave out the last row."""
     return _without_row(parts, -1)
 
 
-def _without_row(parts: Parts, at: int) -> Parts:
+def _without_row(parts: Parts, at: int) -> Factors:
     rows = list(dict.fromkeys(part.row for part in parts if part.counted and part.count))
     if not rows:
         message = "there is nothing to leave out"
         raise ValueError(message)
-    return [part for part in parts if part.row != rows[at]]
+    return [int(part.row != rows[at]) for part in parts]
 
 
 def _unit(factor: Fraction | int, says: str) -> Slip:
-    return Slip(of=UNIT, says=says, change=lambda value: value * Fraction(factor))
+    return Slip(of="unit", says=says, change=lambda parts: [Fraction(factor)] * len(parts))
 
 
 _WHOLE = "Give the whole number."

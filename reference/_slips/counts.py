@@ -10,7 +10,20 @@ from .._counting import wrong
 from .._counting.calls import chosen
 from .._counting.engine import analyse
 from .._counting.wrong import AsIf
-from .compose import UNITS, Composition, Library, Part, Slip, also, first_left_out, last_left_out, ratio, times, without
+from .compose import (
+    UNITS,
+    Composition,
+    Factors,
+    Library,
+    Part,
+    Slip,
+    also,
+    first_left_out,
+    last_left_out,
+    ratio,
+    times,
+    without,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -92,16 +105,16 @@ def _is_conv(o: Operation) -> bool:
     return len(o.weight_shape) > 2 and bool(o.input_shape)  # noqa: PLR2004 - a matrix has two
 
 
-def _of_conv(factor: Callable[[Operation], int | Fraction]) -> Callable[[list[Part]], list[Part]]:
-    return times(lambda o: factor(o) if _is_conv(o) else 1)  # type: ignore[return-value]
+def _of_conv(factor: Callable[[Operation], int | Fraction]) -> Callable[[Sequence[Part]], Factors]:
+    return times(lambda o: factor(o) if _is_conv(o) else 1)
 
 
 def _is_linear(o: Operation) -> bool:
     return o.call.type == "Linear"
 
 
-def _of_linear(factor: Callable[[Operation], int | Fraction]) -> Callable[[list[Part]], list[Part]]:
-    return times(lambda o: factor(o) if _is_linear(o) else 1)  # type: ignore[return-value]
+def _of_linear(factor: Callable[[Operation], int | Fraction]) -> Callable[[Sequence[Part]], Factors]:
+    return times(lambda o: factor(o) if _is_linear(o) else 1)
 
 
 def _kernel(o: Operation) -> tuple[int, ...]:
@@ -121,16 +134,11 @@ def _batch(o: Operation) -> int:
     return o.output_shape[0] if o.output_shape else 1
 
 
-def _again(parts: Any) -> Any:
-    seen: set[tuple[str, str]] = set()
+def _again(parts: Sequence[Part]) -> list[int]:
     calls: dict[str, int] = {}
-    kept = []
-    for part in parts:
-        name, call = part.source.call.name, id(part.source.call)
-        if calls.setdefault(name, call) == call:
-            kept.append(part)
-        seen.add((name, part.kind))
-    return kept
+    return [
+        int(calls.setdefault(part.source.call.name, id(part.source.call)) == id(part.source.call)) for part in parts
+    ]
 
 
 def _depth(o: Operation) -> int:
@@ -186,109 +194,109 @@ LIBRARY: Library = {
     ),
     # which factor is lost
     "groups": Slip(
-        of="factor",
+        of="channels",
         change=_of_conv(lambda o: o.groups),
         says="Groups are ignored. In a grouped convolution each output channel reads in_channels / groups inputs: "
         "divide by groups.",
     ),
     "groups_twice": Slip(
-        of="factor",
+        of="channels",
         change=_of_conv(lambda o: Fraction(1, o.groups)),
         says="The groups are divided out twice. Only in_channels is divided by groups; all out_channels count.",
     ),
     "kernel_height": Slip(
-        of="factor",
+        of="kernel",
         change=_of_conv(lambda o: _squared(o, 0)),
         says="The kernel's height stands for its width, too. kernel_size has both, and they may differ.",
     ),
     "kernel_width": Slip(
-        of="factor",
+        of="kernel",
         change=_of_conv(lambda o: _squared(o, -1)),
         says="The kernel's width stands for its height, too. kernel_size has both, and they may differ.",
     ),
     "kernel_side": Slip(
-        of="factor",
+        of="kernel",
         change=_of_conv(lambda o: ratio([1], _kernel(o)[1:])),
         says="Only one side of the kernel is counted. Multiply by its height and by its width.",
     ),
     "kernel": Slip(
-        of="factor",
+        of="kernel",
         change=_of_conv(lambda o: ratio([1], _kernel(o))),
         says="The kernel is left out. Each output element takes kernel height x kernel width products a channel.",
     ),
     "in_channels": Slip(
-        of="factor",
+        of="channels",
         change=_of_conv(lambda o: Fraction(1, o.weight_shape[1])),
         says="The input channels are left out. Each output element sums over in_channels / groups channels.",
     ),
     "out_channels": Slip(
-        of="factor",
+        of="channels",
         change=_of_conv(lambda o: Fraction(1, o.weight_shape[0])),
         says="The output channels are left out. Every output channel is computed by a kernel of its own.",
     ),
     "positions": Slip(
-        of="factor",
+        of="positions",
         change=_of_conv(lambda o: Fraction(1, _positions(o.output_shape))),
         says="The output's height and width are left out: the kernel is applied at each position of the output.",
     ),
     "height_twice": Slip(
-        of="factor",
+        of="positions",
         change=_of_conv(lambda o: ratio(o.output_shape[2:3], o.output_shape[3:4])),
         says="The output's height stands for its width, too. Outputs need not be square: use shape[2] and shape[3].",
     ),
     "width_twice": Slip(
-        of="factor",
+        of="positions",
         change=_of_conv(lambda o: ratio(o.output_shape[3:4], o.output_shape[2:3])),
         says="The output's width stands for its height, too. Outputs need not be square: use shape[2] and shape[3].",
     ),
     "input_size": Slip(
-        of="factor",
+        of="positions",
         change=_of_conv(lambda o: ratio(o.input_shape[2:], o.output_shape[2:])),
         says="The height and width of a convolution's input are taken. It works at each position of its output.",
     ),
     "batch": Slip(
-        of="factor",
+        of="batch",
         change=times(lambda o: Fraction(1, _batch(o)), ("", _BIAS)),
         says="Counted for one sample of the batch; the task asks for the whole input. Multiply by the batch size.",
     ),
     "batch_twice": Slip(
-        of="factor",
+        of="batch",
         change=times(_batch, ("", _BIAS)),
         says="The batch is counted twice. The output's shape already has it.",
     ),
     "conv_batch": Slip(
-        of="factor",
+        of="batch",
         change=_of_conv(lambda o: Fraction(1, _batch(o))),
         says="Convolutions are counted for one sample, linear layers for the whole batch. Multiply both by the batch "
         "size.",
     ),
     "linear_once": Slip(
-        of="factor",
+        of="rows of a linear layer",
         change=_of_linear(lambda o: ratio([1], o.output_shape[:-1])),
         says="A linear layer counts in_features x out_features once. It is applied to each row that it is given, "
         "those of "
         "the batch and of all dimensions before the last: multiply by their number.",
     ),
     "linear_tokens": Slip(
-        of="factor",
+        of="rows of a linear layer",
         change=_of_linear(lambda o: ratio([1], o.output_shape[1:-1])),
         says="A linear layer counts once for each sample. It is applied to each row, those of all dimensions before "
         "the "
         "last: multiply by their number.",
     ),
     "linear_inputs": Slip(
-        of="factor",
+        of="rows of a linear layer",
         change=_of_linear(lambda o: Fraction(1, o.weight_shape[1])),
         says="The in_features of linear layers are left out. Each output takes in_features products.",
     ),
     "containers": Slip(
-        of="factor",
+        of="walk",
         change=times(_depth, ("", _BIAS)),
         says="What lies in a container is counted again for each container around it. Count modules without children "
         "only.",
     ),
     "containers_and_root": Slip(
-        of="factor",
+        of="walk",
         change=times(lambda o: _depth(o) + 1, ("", _BIAS)),
         says="What lies in a container is counted again for each container around it, the model itself among them. "
         "Count "
@@ -384,7 +392,7 @@ LIBRARY: Library = {
     **UNITS,
     "twice": Slip(
         of="unit",
-        change=lambda value: 2 * value,
+        change=times(lambda _: 2, ("", _BIAS, _NORM, _POOL_IN, _POOL_OUT, _WINDOWS, _ACTIVATION)),
         says="These are FLOPs. One multiply-accumulate is two floating-point operations; the task asks for MACs.",
     ),
 }

@@ -12,6 +12,7 @@ from .compose import (
     BYTE_UNITS,
     UNITS,
     Composition,
+    Factors,
     Library,
     Part,
     Slip,
@@ -94,28 +95,19 @@ def _of_kernel(factor: Callable[[Held], int | Fraction]) -> Any:
     return times(lambda held: factor(held) if _is_kernel(held) else 1)
 
 
-def _counted_if(test: Callable[[Held, bool], bool]) -> Any:
-    def change(parts: Sequence[Part]) -> list[Part]:
-        return [
-            Part(row=part.row, count=part.count, source=part.source, counted=test(part.source, part.counted))
-            if part.kind == ""
-            else part
-            for part in parts
-        ]
-
-    return change
+def _counted_if(test: Callable[[Held, bool], bool]) -> Callable[[Sequence[Part]], Factors]:
+    """Add what makes a parameter count where it passes the test, and not where it does not."""
+    return lambda parts: [
+        int(test(part.source, part.counted)) - int(part.counted) if part.kind == "" else 0 for part in parts
+    ]
 
 
-def _tensors(parts: Sequence[Part]) -> list[Part]:
-    return [Part(row=p.row, count=1, source=p.source, kind=p.kind, counted=p.counted) for p in parts]
+def _buffers_alone(parts: Sequence[Part]) -> Factors:
+    return [int(part.kind in (_BUFFER, _COUNTER)) - int(part.counted) for part in parts]
 
 
-def _buffers(parts: Sequence[Part]) -> Any:
-    return also(_COUNTER)(also(_BUFFER)(parts))
-
-
-def _alone(test: Callable[[Held], bool]) -> Any:
-    return without(lambda held: not test(held))
+def _buffers(parts: Sequence[Part]) -> Factors:
+    return [int(part.kind in (_BUFFER, _COUNTER) and not part.counted) for part in parts]
 
 
 LIBRARY: Library = {
@@ -207,19 +199,19 @@ LIBRARY: Library = {
     ),
     "buffers_alone": Slip(
         of="which",
-        change=lambda parts: _buffers([part for part in parts if part.kind in (_BUFFER, _COUNTER)]),
+        change=_buffers_alone,
         says="These are buffers, the running statistics and counters of batch norm. A non-trainable parameter is a "
         "parameter with requires_grad=False.",
     ),
     "containers": Slip(
-        of="factor",
+        of="walk",
         change=times(lambda held: max(held.depth, 1), _HELD),
         says="What lies in a container is counted again for each container around it. Sum over model.parameters(), "
         "or over "
         "modules with parameters(recurse=False).",
     ),
     "containers_and_root": Slip(
-        of="factor",
+        of="walk",
         change=times(lambda held: held.depth + 1, _HELD),
         says="What lies in a container is counted again for each container around it, the model itself among them. "
         "Sum over "
@@ -233,37 +225,39 @@ LIBRARY: Library = {
     ),
     "tensors": Slip(
         of="factor",
-        change=_tensors,
+        change=lambda parts: [Fraction(1, part.count) if part.count else 1 for part in parts],
         says="Tensors are counted, not their elements. Add up numel().",
     ),
     "groups": Slip(
-        of="factor",
+        of="channels",
         change=_of_kernel(lambda held: int(held.module.groups)),
         says="Groups are ignored. A grouped convolution has in_channels / groups x out_channels kernels.",
     ),
     "square": Slip(
-        of="factor",
+        of="kernel",
         change=_of_kernel(lambda held: ratio([held.tensor.shape[2]] * 2, held.tensor.shape[2:4])),
         says="Kernels are taken to be square. kernel_size has a height and a width, and they may differ.",
     ),
     "kernel_side": Slip(
-        of="factor",
+        of="kernel",
         change=_of_kernel(lambda held: ratio([1], held.tensor.shape[3:])),
         says="Only one side of the kernel is counted. Multiply by its height and by its width.",
     ),
     "kernel": Slip(
-        of="factor",
+        of="kernel",
         change=_of_kernel(lambda held: ratio([1], held.tensor.shape[2:])),
         says="The kernel's height and width are left out of a convolution's weights.",
     ),
     "in_channels": Slip(
-        of="factor",
+        of="channels",
         change=_of_kernel(lambda held: Fraction(1, held.tensor.shape[1])),
         says="The input channels are left out of a convolution's weights.",
     ),
     **UNITS,
     "float32": Slip(
-        of="unit", change=lambda value: 4 * value, says="These are bytes. The task asks for the number of parameters."
+        of="unit",
+        change=lambda parts: [4] * len(parts),
+        says="These are bytes. The task asks for the number of parameters.",
     ),
 }
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from .._counting import wrong
 from .._counting.wrong import AsIf
-from .compose import Composition, Library, Names, Slip, Wanted
+from .compose import SIZE, Library, Names, Slip, Wanted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
 
     from torch import nn
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 Rows = list[dict[str, Any]]
 SHAPE = "output_shape"
-_ASIDE = ("biases", "buffers")  # what slips look at, and no table has
+_ASIDE = ("biases", "buffers", "floats")  # what slips look at, and no table has
 
 
 def with_held(rows: Callable[[Any], Rows]) -> Callable[[Any], Rows]:
@@ -36,25 +37,42 @@ def _held(module: nn.Module) -> dict[str, int]:
     return {"biases": biases, "buffers": sum(each.numel() for each in module.buffers())}
 
 
-def composition(subject: Subject, rows: Callable[[Any], Rows], library: Library) -> Composition:
-    """The rows of a table, and what slips make of them."""
+@dataclass(frozen=True, kw_only=True)
+class Tables:
+    """What slips of a library make of a table that `rows` gives: sizes are forgotten first, then rows are changed."""
 
-    def make(changes: Sequence[Callable[[nn.Module], None]]) -> Any:
-        changed: Any = subject
-        for change in changes:
-            changed = AsIf(changed, change)
-        return rows(changed)
+    subject: Subject | None
+    rows: Callable[[Any], Rows]
+    library: Library
 
-    return Composition(library=library, make=make)
+    def of(self, names: Names) -> Rows:
+        """The rows of one hypothesis.
+
+        Raises:
+            ValueError: the subject gives no occasion for a slip.
+        """
+        changed: Any = self.subject
+        for name in names:
+            if self.library[name].of == SIZE:
+                changed = AsIf(changed, self.library[name].change)
+        rows = self.rows(changed)
+        for name in names:
+            if self.library[name].of != SIZE:
+                rows = self.library[name].change(rows)
+        return [{key: value for key, value in row.items() if key not in _ASIDE} for row in rows]
+
+    def all(self, wanted: Wanted) -> Iterator[tuple[Names, Rows]]:
+        """Each hypothesis with its rows."""
+        for names in wanted.sets(self.library):
+            try:
+                yield names, self.of(names)
+            except ValueError:
+                continue
 
 
-def tables(found: Composition, wanted: Wanted) -> Iterator[tuple[Names, Rows]]:
-    """Each hypothesis with its rows."""
-    for names in wanted.sets(found.library):
-        ordered = tuple(sorted(names, key=lambda name: found.library[name].of != "size"))
-        rows: Any = found.parts(ordered)
-        if rows is not None:
-            yield names, [{key: value for key, value in row.items() if key not in _ASIDE} for row in rows]
+def changed(library: Library, rows: Rows, wanted: Wanted) -> Iterator[tuple[Names, Rows]]:
+    """What slips make of rows that no size is behind."""
+    return Tables(subject=None, rows=lambda _: rows, library=library).all(wanted)
 
 
 def shaped(change: Callable[[list[int]], list[int]]) -> Callable[[Rows], Rows]:

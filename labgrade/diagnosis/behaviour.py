@@ -1,0 +1,274 @@
+"""What a wrong function does, found out by calling it: the slip, or the product of slips, that it follows everywhere.
+
+A hypothesis is a slip of the quantity's library (`<quantity>_slips` in reference/), a product of up to three, or a
+misconception of the spec. It is said only if it gives the function's value on every network on which the function was
+called, and on the task's own subject; if no simpler one does; and if no other one as simple does.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+from labgrade.core.errors import FaultError
+from labgrade.core.task import CallForm, QuantityCall
+from labgrade.diagnosis.counterexample import wrong
+from labgrade.diagnosis.probe import typed
+from labgrade.diagnosis.small_networks import networks
+from labgrade.spec.registry import SLIPS
+from labgrade.values import Number, Table
+from labgrade.verdict import Outcome
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from labgrade.core.task import Plain, SubjectSpec
+    from labgrade.diagnosis.probe import Trial, Trials
+    from labgrade.diagnosis.small_networks import SmallNetwork
+    from labgrade.values import Value
+
+_MOST_STARTS = 4  # processes: after each crash the function is called on the networks behind it
+_ENOUGH_WRONG = 2  # networks on which a function has to be wrong before anything is said of it
+_MOST_SLIPS, _MOST_IN_TABLES = 3, 2
+_MOST_REFUTED = 6
+_NOISE = Fraction(1, 10**9)  # between two ways of computing the same in floating point
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Base:
+    """What is right, or right by another convention: the hypotheses start from it."""
+
+    call: QuantityCall
+    says: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hypothesis:
+    """Slips upon a base, or a known misconception (`says` is then its sentence)."""
+
+    base: Base
+    slips: tuple[str, ...]
+    says: tuple[str, ...] = ()
+
+    @property
+    def size(self) -> tuple[int, bool]:
+        """How simple it is; what is right without more ado is simpler than another convention."""
+        return len(self.slips), bool(self.base.says)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Called:
+    """A network with what came of calling the function on it."""
+
+    network: SmallNetwork
+    trial: Trial
+
+    @property
+    def right(self) -> bool:
+        """Whether the value is right there."""
+        return not wrong(self.trial)
+
+
+@dataclass(slots=True, kw_only=True)
+class Behaviour:
+    """What was found out about a function: the hypothesis that holds, if one does, and where it is right."""
+
+    called: Sequence[Called]
+    holds: Hypothesis | None = None
+    rivals: Sequence[Hypothesis] = ()
+    refuted: Sequence[str] = ()
+    says: dict[str, str] = field(default_factory=dict)
+
+
+def applies(trials: Trials) -> bool:
+    """Whether there are slips for what a check expects, and a function to call."""
+    check = trials.check
+    forms = [each for each in trials.task.answers[check.answer].forms if isinstance(each, CallForm)]
+    return bool(forms) and check.measured is None and bool(_bases(trials))
+
+
+def _bases(trials: Trials) -> list[Base]:
+    check = trials.check
+    sources = [(check.expected, ""), *((each.source, each.says) for each in check.also_right)]
+    found = []
+    for source, says in sources:
+        if isinstance(source, QuantityCall):
+            entry = trials.quantities.entries.get(source.quantity + SLIPS)
+            if entry is not None and not set(source.parameters) - set(entry.parameters):
+                found.append(Base(call=source, says=says))
+    return found
+
+
+def explore(trials: Trials) -> Behaviour:
+    """Call the function on the small networks, and look for the hypothesis that it follows.
+
+    Raises:
+        FaultError: a failure of labgrade's.
+    """
+    called = _called(trials)
+    found = Behaviour(called=called)
+    if sum(not each.right for each in called) >= _ENOUGH_WRONG:
+        _Search(trials, found).run()
+    return found
+
+
+def _called(trials: Trials) -> list[Called]:
+    """The function's values, in as few processes as it lets."""
+    expected = trials.check.expected
+    assert isinstance(expected, QuantityCall)  # noqa: S101 - `applies`
+    subject = trials.task.subject
+    waiting = list(
+        networks(
+            as_files=subject is not None and subject.is_onnx,
+            attention=expected.quantity.startswith("macs") and "layers" not in expected.parameters,
+            frozen="which" in expected.parameters or expected.quantity == "parameters",
+        )
+    )
+    found: list[Called] = []
+    for _ in range(_MOST_STARTS):
+        done = trials.ahead([each.subject for each in waiting])
+        found += [Called(network=network, trial=trial) for network, trial in zip(waiting, done, strict=False)]
+        waiting = waiting[len(done) + 1 :]
+        if not waiting:
+            break
+    return found
+
+
+class _Search:
+    """Which hypotheses the values of one function leave standing."""
+
+    def __init__(self, trials: Trials, found: Behaviour) -> None:
+        self._trials, self._found = trials, found
+        called = found.called
+        # The network that tells most comes first, so that few hypotheses are tried on the others.
+        self._order = sorted(called, key=lambda each: (each.right, -each.network.rank))
+
+    def run(self) -> None:
+        """Fill in what holds, or the rivals, or nothing."""
+        known = list(self._known())
+        standing = [each for base in _bases(self._trials) for each in self._standing(base)]
+        simplest = _simplest(standing)
+        if len(known) == 1 and all(each.size[0] >= 1 for each in simplest):
+            self._found.holds = known[0]
+        elif len(simplest) == 1 and simplest[0].slips:
+            self._found.holds = simplest[0]
+        else:
+            self._found.rivals = [each for each in (*known, *simplest) if each.slips]
+
+    def _known(self) -> Iterator[Hypothesis]:
+        """The misconceptions of the spec that the function follows."""
+        for each in self._trials.check.misconceptions:
+            source = each.source
+            if isinstance(source, QuantityCall) and self._holds(source):
+                yield Hypothesis(base=Base(call=source), slips=(source.quantity,), says=(each.says,))
+
+    def _holds(self, source: QuantityCall) -> bool:
+        occasions = 0
+        for called in self._order:
+            try:
+                if not _follows(called.trial, source):
+                    return False
+                occasions += not called.right
+            except FaultError:  # no occasion
+                continue
+        return occasions >= _ENOUGH_WRONG
+
+    def _standing(self, base: Base) -> list[Hypothesis]:
+        """What is left of the hypotheses of one base; products of more slips only where nothing simpler is."""
+        table = not isinstance(self._order[0].trial.value, Number)
+        for most in range(1, (_MOST_IN_TABLES if table else _MOST_SLIPS) + 1):
+            left = self._tested(base, most)
+            if left:
+                return left
+        return []
+
+    def _tested(self, base: Base, most: int) -> list[Hypothesis]:
+        first, *others = self._order
+        names = [name for name, _ in self._values(base, first, {"most": most})]
+        occasions = dict.fromkeys(names, 1)
+        for called in others:
+            if not names:
+                break
+            values = dict(self._values(base, called, {"among": list(names)}))
+            # A network that gives no occasion for a slip says nothing against it.
+            left = [name for name in names if name not in values or values[name]]
+            self._note([name for name in names if name not in left])
+            for name in values:
+                occasions[name] += not called.right
+            names = left
+        names = [name for name in names if occasions[name] >= _ENOUGH_WRONG]
+        return [Hypothesis(base=base, slips=tuple(filter(None, name.split("+")))) for name in names]
+
+    def _note(self, gone: Sequence[str]) -> None:
+        self._found.refuted = [*self._found.refuted, *gone][-_MOST_REFUTED:]
+
+    def _values(self, base: Base, called: Called, asked: Mapping[str, Plain]) -> list[tuple[str, bool]]:
+        """The hypotheses, each with whether it gives the function's value on a network; of many, those that do."""
+        answer = _slipped(self._trials, base, called.network.subject, {**asked, **_bounds(called.trial, asked)})
+        self._found.says |= answer["says"]
+        fitting = [(name, _fits(self._trials, called.trial, value)) for name, value in answer["values"]]
+        return [each for each in fitting if each[1] or "among" in asked]
+
+
+def _bounds(trial: Trial, asked: Mapping[str, Plain]) -> dict[str, Plain]:
+    """Between which numbers a hypothesis is looked for, where there are many of them."""
+    if "among" in asked or not isinstance(trial.value, Number):
+        return {}
+    value, off = trial.value.value, trial.value.half_unit
+    return {"between": [str(value - off), str(value + off)]}
+
+
+def _slipped(trials: Trials, base: Base, subject: SubjectSpec, asked: Mapping[str, Plain]) -> dict[str, Any]:
+    """What slips make of a base on a subject: `values` by name, and `says`."""
+    call = replace(
+        base.call,
+        quantity=base.call.quantity + SLIPS,
+        parameters={**base.call.parameters, **asked},
+        published=None,
+    )
+    answer: Any = trials.value_of(call, subject)
+    return dict(answer)
+
+
+def _fits(trials: Trials, trial: Trial, plain: Any) -> bool:
+    if isinstance(trial.value, Number):
+        value = Fraction(repr(plain))
+        off = trial.value.half_unit + (0 if value.denominator == 1 else abs(value) * _NOISE)
+        return abs(trial.value.value - value) <= off
+    if trial.judging is None or trial.value is None:
+        return False
+    table = typed(plain, trials.task.answers[trials.check.answer].type)
+    return trial.judging(trial.value, table).outcome is Outcome.CORRECT and not _more_rows(trial, table)
+
+
+def _more_rows(trial: Trial, hypothesis: Value) -> bool:
+    """Whether a table has a row that is expected, and that a hypothesis leaves out: a checker may allow others."""
+    tables = (trial.value, trial.expected, hypothesis)
+    given, expected, left = (each.rows if isinstance(each, Table) else () for each in tables)
+    there, kept = {row.name for row in given}, {row.name for row in left}
+    return any(row.name not in kept and there & {row.name, *row.also_named} for row in expected)
+
+
+def matters_on(trials: Trials, hypothesis: Hypothesis, trial: Trial, subject: SubjectSpec) -> tuple[str, ...] | None:
+    """The slips of a hypothesis that make the value on another subject; None where it does not give that value."""
+    if hypothesis.says:
+        return hypothesis.slips if _follows(trial, hypothesis.base.call) else None
+    count = len(hypothesis.slips)
+    sets = [each for size in range(1, count + 1) for each in combinations(hypothesis.slips, size)]
+    answer = _slipped(trials, hypothesis.base, subject, {"among": ["+".join(each) for each in sets]})
+    fitting = {name for name, value in answer["values"] if _fits(trials, trial, value)}
+    whole = "+".join(hypothesis.slips)
+    return next((each for each in sets if "+".join(each) in fitting), None) if whole in fitting else None
+
+
+def _follows(trial: Trial, source: QuantityCall) -> bool:
+    if trial.judging is None or trial.expect is None or trial.value is None:
+        return False
+    return trial.judging(trial.value, trial.expect(source)).outcome is Outcome.CORRECT
+
+
+def _simplest(standing: Sequence[Hypothesis]) -> list[Hypothesis]:
+    least = min((each.size for each in standing), default=None)
+    return [each for each in standing if each.size == least]

@@ -1,0 +1,146 @@
+"""What a student is told of a wrong answer beyond its verdict: what their function does, or what their number is."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from labgrade.core.errors import FaultError
+from labgrade.core.task import CallForm
+from labgrade.diagnosis import as_code
+from labgrade.diagnosis.behaviour import Behaviour, applies, explore, matters_on
+from labgrade.diagnosis.explain import with_explanation
+from labgrade.diagnosis.probe import Trial, Trials
+from labgrade.values import show
+from labgrade.verdict import Diagnosis, Outcome
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from labgrade.core.results import Answer, Submission
+    from labgrade.core.task import Check, Task
+    from labgrade.diagnosis.behaviour import Called, Hypothesis
+    from labgrade.diagnosis.probe import ProbeGrader
+    from labgrade.judging.items import Item
+    from labgrade.values import Value
+    from labgrade.verdict import Verdict
+
+_WRONG = frozenset({Outcome.INCORRECT, Outcome.PARTIAL})
+_CONSTANT = "constant"
+
+
+class Diagnoser:
+    """Explains the wrong answers of one submission to one task. A function is called on small networks once."""
+
+    def __init__(self, grader: ProbeGrader, task: Task, submission: Submission) -> None:
+        self._grader, self._task, self._submission = grader, task, submission
+        self._known: dict[str, Behaviour | None] = {}
+
+    def explained(self, verdict: Verdict, value: Value, item: Item, answer: Answer) -> Verdict:
+        """The verdict with its cause, where one can be told. It changes no credit."""
+        if verdict.outcome not in _WRONG or verdict.agrees:
+            return verdict
+        if answer.computed:
+            trials = Trials(self._grader, self._task, item.check, self._submission)
+            behaviour = self._behaviour(trials)
+            if behaviour is not None and item.subject is not None:
+                judging, expect = self._grader.judging_of(self._task, item.check, item.subject, self._submission)
+                trial = Trial(verdict=verdict, value=value, judging=judging, expect=expect)
+                found = _diagnosis(trials, behaviour, trial, item)
+                if found is not None:
+                    # What was seen on many networks tells more than what one value happens to equal.
+                    hint = "" if found.causes else verdict.hint
+                    lines = _smallest(trials, behaviour.called) if found.wrong_on else ()
+                    return replace(verdict, hint=hint, lines=(*verdict.lines, *lines), diagnosis=found)
+        return with_explanation(verdict, value, item, self._grader.oracle, self._grader.course.quantities)
+
+    def searched(self, verdict: Verdict, check: Check) -> Verdict:
+        """The verdict of a search for a counterexample, with what the function does where nothing is said of it yet."""
+        if verdict.outcome not in _WRONG or verdict.hint:
+            return verdict
+        trials = Trials(self._grader, self._task, check, self._submission)
+        behaviour = self._behaviour(trials)
+        found = _of_all(behaviour) if behaviour is not None else None
+        return replace(verdict, diagnosis=found) if found is not None else verdict
+
+    def _behaviour(self, trials: Trials) -> Behaviour | None:
+        """What was found out about the function; None where there is nothing to find out, or it can't be."""
+        if not applies(trials):
+            return None
+        check = trials.check
+        key = f"{check.answer} {check.expected!r} {check.also_right!r}"
+        if key not in self._known:
+            try:
+                self._known[key] = explore(trials)
+            except FaultError:  # then there is one explanation less, and the verdict is what it was
+                self._known[key] = None
+        return self._known[key]
+
+
+def _diagnosis(trials: Trials, found: Behaviour, trial: Trial, item: Item) -> Diagnosis | None:
+    wrong = [each for each in found.called if not each.right]
+    if not wrong or item.subject is None:
+        return None
+    tried = len(found.called)
+    if constant := _constant(found.called):
+        return Diagnosis(causes=(_CONSTANT,), says=(constant,), tried=tried)
+    refuted = tuple(found.refuted)
+    if found.holds is not None:
+        try:
+            here = matters_on(trials, found.holds, trial, item.subject)
+        except FaultError:
+            here = None
+        if here is not None:
+            return _holding(found, found.holds, here, trial.verdict.hint)
+    fits = tuple(" and ".join(each.slips) for each in found.rivals)
+    right_on, wrong_on = _kinds(found.called)
+    if not right_on or not wrong_on:
+        return Diagnosis(tried=tried, refuted=refuted, fits=fits) if fits or refuted else None
+    return Diagnosis(tried=tried, right_on=right_on, wrong_on=wrong_on, refuted=refuted, fits=fits)
+
+
+def _of_all(found: Behaviour) -> Diagnosis | None:
+    return _holding(found, found.holds, found.holds.slips) if found.holds is not None else None
+
+
+def _holding(found: Behaviour, holds: Hypothesis, here: Sequence[str], hint: str = "") -> Diagnosis:
+    """What is said of a hypothesis that holds. `here`: the slips that matter; the spec may `hint` at a single one."""
+    says = dict(zip(holds.slips, holds.says or [found.says[name] for name in holds.slips], strict=True))
+    return Diagnosis(
+        causes=holds.slips,
+        says=(hint,) if hint and len(here) == 1 else tuple(says[name] for name in here),
+        elsewhere=tuple(says[name] for name in holds.slips if name not in here),
+        convention=holds.base.says,
+        tried=len(found.called),
+        refuted=tuple(found.refuted),
+    )
+
+
+def _constant(called: Sequence[Called]) -> str:
+    """That the function gives one value whatever it is given, where it does."""
+    values = [each.trial.value for each in called]
+    expected = [each.trial.expected for each in called]
+    if len(values) < 4 or any(each != values[0] for each in values) or all(each == expected[0] for each in expected):  # noqa: PLR2004
+        return ""
+    shown = f" ({show(value)})" if (value := getattr(values[0], "value", None)) is not None else ""
+    return (
+        f"The function gives the same value{shown} for every network: it does not look at what it is given. Compute it "
+        "from the arguments, not from a model or a size of your own."
+    )
+
+
+def _kinds(called: Sequence[Called]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """On networks with which peculiarity the function is right, and with which it is wrong."""
+    named = [each for each in called if each.network.words]
+    wrong = dict.fromkeys(each.network.words for each in named if not each.right)
+    right = dict.fromkeys(each.network.words for each in named if each.network.words not in wrong)
+    return tuple(right), tuple(wrong)
+
+
+def _smallest(trials: Trials, called: Sequence[Called]) -> tuple[str, ...]:
+    """The lines that build the smallest network on which the function is wrong, and call it."""
+    form = next(each for each in trials.task.answers[trials.check.answer].forms if isinstance(each, CallForm))
+    smallest = min((each for each in called if not each.right), key=lambda each: each.network.rank)
+    got, expected = (getattr(each, "value", None) for each in (smallest.trial.value, smallest.trial.expected))
+    said = f"gives {show(got)}; right: {show(expected)}" if got is not None and expected is not None else ""
+    return tuple(as_code.lines(smallest.network.subject, form, said))

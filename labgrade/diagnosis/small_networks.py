@@ -1,0 +1,175 @@
+"""The small networks that a wrong function is called on: a plain one, one for each peculiarity, and rich ones.
+
+The same for everybody, so that what is said of a function is the same every time.
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from labgrade.core.task import InputSpec, SubjectSpec
+from labgrade.diagnosis.random_layers import Attention, Branches, Conv, Linear, Plain, PoolLayer, Twice, program
+from labgrade.subjects.networks import GENERATED, flat
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from labgrade.diagnosis.random_layers import Shape, Wish
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SmallNetwork:
+    """A network with the words for what is out of the ordinary about it; a rich one has none.
+
+    `rank`: how much it tells hypotheses apart.
+    """
+
+    subject: SubjectSpec
+    words: str
+    rank: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Wished:
+    words: str
+    wishes: Sequence[Wish]
+    shape: Shape = (1, 3, 9, 9)
+    options: dict[str, Any] = field(default_factory=dict)
+
+
+_CONV, _LINEAR = Conv(kernel=(3, 3), times=4), Linear(outputs=5, flatten=True)
+_RELU, _NORM = Plain(kind="ReLU"), Plain(kind="BatchNorm2d")
+_PLAIN = "plain convolutions and linear layers"
+_BIASED = Conv(kernel=(3, 3), times=4, bias=True)
+
+
+def _alone(words: str, wish: Wish, shape: Shape = (1, 3, 9, 9)) -> _Wished:
+    return _Wished(words=words, wishes=(wish, _RELU, _LINEAR), shape=shape)
+
+
+_IMAGES = (
+    _Wished(words=_PLAIN, wishes=(_CONV, _RELU, _LINEAR)),
+    _Wished(words=_PLAIN, wishes=(_CONV, _RELU, Conv(kernel=(1, 1), times=6), _LINEAR), shape=(1, 2, 7, 7)),
+    _Wished(words="an image that is not square", wishes=(_CONV, _RELU, _LINEAR), shape=(1, 3, 8, 11)),
+    _Wished(words="a batch of several", wishes=(_CONV, _RELU, _LINEAR), shape=(3, 3, 9, 9)),
+    _alone("biases", _BIASED),
+    _alone("groups", Conv(kernel=(3, 3), groups=2, times=3), (1, 4, 9, 9)),
+    _alone("depthwise convolutions", Conv(kernel=(3, 3), groups=4, times=1), (1, 4, 9, 9)),
+    _alone("a stride", Conv(kernel=(3, 3), times=4, stride=(2, 2))),
+    _alone("padding", Conv(kernel=(3, 3), times=4, padding=(1, 1))),
+    _alone("padding='same'", Conv(kernel=(3, 3), times=4, padding="same")),
+    _alone("dilation", Conv(kernel=(3, 3), times=4, dilation=(2, 2))),
+    _alone("a kernel that is not square", Conv(kernel=(2, 4), times=4)),
+    _Wished(words="batch norm", wishes=(_CONV, _NORM, _RELU, _LINEAR)),
+    _Wished(words="pools", wishes=(_CONV, PoolLayer(kernel=2, stride=2), Conv(kernel=(2, 2), times=3), _LINEAR)),
+    _Wished(
+        words="pools with ceil_mode",
+        wishes=(_CONV, PoolLayer(kernel=3, stride=2, ceil_mode=True), Conv(kernel=(2, 2), times=3), _LINEAR),
+        shape=(1, 3, 10, 10),
+    ),
+    _Wished(words="an adaptive pool", wishes=(_CONV, Plain(kind="AdaptiveAvgPool2d"), _LINEAR)),
+    _Wished(words="a layer that is called twice", wishes=(_CONV, Twice(conv=Conv(kernel=(3, 3))), _LINEAR)),
+    _Wished(
+        words="branches",
+        wishes=(
+            _CONV,
+            Branches(join="cat", one=Conv(kernel=(1, 1), times=2), other=Conv(kernel=(3, 3), times=3)),
+            _LINEAR,
+        ),
+    ),
+    _Wished(
+        words="",
+        shape=(2, 4, 13, 16),
+        wishes=(
+            Conv(kernel=(3, 2), groups=2, times=3, stride=(2, 1), padding=(1, 2), dilation=(1, 2), bias=True),
+            _NORM,
+            _RELU,
+            PoolLayer(kernel=3, stride=2, ceil_mode=True, padding=True),
+            Conv(kernel=(1, 1), times=4),
+            Conv(kernel=(1, 3), times=5, padding="same"),
+            PoolLayer(kind="AvgPool2d", kernel=2, stride=1),
+            Linear(outputs=7, flatten=True, bias=True),
+            _RELU,
+            Linear(outputs=3, bias=True),
+        ),
+    ),
+    _Wished(
+        words="",
+        shape=(3, 3, 17, 12),
+        wishes=(
+            Conv(kernel=(2, 3), times=6, stride=(1, 2), padding=(2, 1), bias=True),
+            PoolLayer(kernel=2, stride=2, ceil_mode=True),
+            _NORM,
+            Twice(conv=Conv(kernel=(3, 1), groups=3)),
+            Conv(kernel=(2, 2), groups=3, times=4, dilation=(2, 1)),
+            _NORM,
+            _RELU,
+            Plain(kind="AdaptiveAvgPool2d"),
+            Linear(outputs=5, flatten=True, bias=True),
+        ),
+    ),
+    _Wished(
+        words="",
+        shape=(2, 6, 11, 14),
+        wishes=(
+            Conv(kernel=(4, 2), times=5, groups=3, stride=(3, 2), padding=(1, 0)),
+            _NORM,
+            Branches(join="add", one=Conv(kernel=(3, 3), groups=5), other=None),
+            Conv(kernel=(1, 1), times=8, bias=True),
+            PoolLayer(kernel=2, stride=1),
+            Linear(outputs=11, flatten=True),
+        ),
+    ),
+)
+_TOKENS = (
+    _Wished(
+        words="linear layers on sequences",
+        wishes=(Linear(outputs=5), Plain(kind="GELU"), Linear(outputs=3, bias=True)),
+        shape=(2, 5, 4),
+    ),
+)
+_ATTENTION = (
+    _Wished(words="attention modules", wishes=(Attention(heads=2), Linear(outputs=3)), shape=(2, 5, 4)),
+    _Wished(
+        words="attention written with products", wishes=(Attention(by_hand=True), Linear(outputs=3)), shape=(2, 5, 4)
+    ),
+    _Wished(
+        words="",
+        shape=(3, 6, 8),
+        wishes=(
+            Linear(outputs=6, bias=True),
+            Attention(heads=3),
+            Plain(kind="LayerNorm"),
+            Attention(by_hand=True),
+            Linear(outputs=7),
+        ),
+    ),
+)
+
+
+@functools.cache
+def networks(*, as_files: bool = False, attention: bool = False, frozen: bool = False) -> tuple[SmallNetwork, ...]:
+    """The networks, those for a question about ONNX files as such. `attention`: those that attend, too.
+
+    `frozen`: with some whose first layer is not trained.
+    """
+    wished = (*_IMAGES, *(() if as_files else _TOKENS), *(_ATTENTION if attention and not as_files else ()))
+    found = [_network(each, as_files=as_files) for each in wished]
+    if frozen:
+        found += [_network(each, as_files=False, frozen=True) for each in (_IMAGES[4], *_IMAGES[-3:])]
+    return tuple(found)
+
+
+def _network(wished: _Wished, *, as_files: bool, frozen: bool = False) -> SmallNetwork:
+    steps: Any = program(list(wished.wishes), wished.shape, as_file=as_files)
+    if as_files:
+        for step in flat(steps):
+            if step.get("with", {}).get("padding") == "same":
+                step["with"].pop("dilation", None)
+    options: dict[str, Any] = {"program": steps, **({"frozen": ["0"]} if frozen else {})}
+    model = f"{GENERATED}.onnx" if as_files else GENERATED
+    subject = SubjectSpec(model=model, input=InputSpec(shape=wished.shape), options=options, passing=True)
+    words = "frozen layers" if frozen and wished.words else wished.words
+    return SmallNetwork(subject=subject, words=words, rank=len(str(steps)))

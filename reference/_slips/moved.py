@@ -1,0 +1,315 @@
+"""Slips in counting what an ONNX model moves and keeps: which tensors are seen, how often, and how large they are."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from .._onnx.naive import sizes_by_inference
+from .._onnx.run import run
+from .compose import BYTE_UNITS, Composition, Library, Part, Slip, also, first_left_out, last_left_out, times, without
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
+
+    from .._onnx.run import Run, Step
+    from .._onnx.tensors import Tensor
+    from .compose import Factors
+
+READ, WEIGHT, CONSTANT, WRITTEN = "read", "read weight", "read constant", "written"
+GIVEN, STORED, HELD = "given", "stored", "held"
+ALL = (READ, WEIGHT, CONSTANT, WRITTEN, GIVEN, STORED, HELD)
+_FLOAT32, _DOUBLE, _MATRIX = 4, 8, 2
+_FUNCTIONS = frozenset({"Relu", "Clip", "Sigmoid", "HardSigmoid", "HardSwish", "LeakyRelu", "Tanh", "Gelu", "Erf"})
+_VIEWS = frozenset({"Reshape", "Flatten", "Squeeze", "Unsqueeze", "Identity"})
+
+
+class Moved:
+    """A tensor that a node reads (its `at`th input) or writes; without a node, one that is there from the start.
+
+    `again`: it was moved before. `ends`: it is an output of the graph. `inferred`: its bytes by onnx's own inference.
+    """
+
+    __slots__ = ("again", "at", "ends", "inferred", "step", "tensor")
+
+    def __init__(self, tensor: Tensor, step: Step | None = None, at: int = 0) -> None:
+        self.tensor, self.step, self.at = tensor, step, at
+        self.again = self.ends = False
+        self.inferred = (0, 0)
+
+    @property
+    def operator(self) -> str:
+        """The type of the node."""
+        return self.step.node.op_type if self.step is not None else ""
+
+
+def composition(
+    artifact: Path, input_shape: Sequence[int] | None, counted: Callable[[str, Moved], bool], library: Library
+) -> Composition:
+    """What the run of a file moves, and what slips make of it; `counted` says what is right."""
+
+    def make(_: object) -> list[Part]:
+        done = run(artifact, list(input_shape) if input_shape else None).whole()
+        moved = list(_moved(done))
+        ends = {id(each) for each in done.outputs}
+        seen: set[int] = set()
+        naive = sizes_by_inference(artifact, None), sizes_by_inference(artifact, input_shape)
+        for kind, each in moved:
+            each.ends = id(each.tensor) in ends
+            each.again = id(each.tensor) in seen
+            each.inferred = (naive[0].get(each.tensor.name, 0), naive[1].get(each.tensor.name, 0))
+            if kind in (READ, WEIGHT, WRITTEN):
+                seen.add(id(each.tensor))
+        return [
+            Part(row=_row(each), count=each.tensor.size, source=each, kind=kind, counted=counted(kind, each))
+            for kind, each in moved
+        ]
+
+    return Composition(library=library, make=make)
+
+
+def _moved(done: Run) -> Iterator[tuple[str, Moved]]:
+    yield from ((GIVEN, Moved(each)) for each in done.inputs)
+    yield from ((STORED, Moved(each)) for each in done.weights)
+    held: dict[int, Tensor] = {}
+    kinds = {"weight": WEIGHT, "constant": CONSTANT}
+    for step in done.steps:
+        for at, each in enumerate(step.inputs):
+            if each is not None:
+                yield kinds.get(each.kind, READ), Moved(each, step, at)
+                if each.kind == "constant":
+                    held[id(each)] = each
+        yield from ((WRITTEN, Moved(each, step, at)) for at, each in enumerate(step.outputs))
+    yield from ((HELD, Moved(each)) for each in held.values())
+
+
+def _row(moved: Moved) -> str:
+    return str(id(moved.step)) if moved.step is not None else ""
+
+
+def traffic(policy: str, *, constants: bool) -> Callable[[str, Moved], bool]:
+    """What `onnx_traffic_bytes` counts."""
+
+    def counted(kind: str, moved: Moved) -> bool:
+        if kind not in (READ, WEIGHT, CONSTANT, WRITTEN) or (kind == CONSTANT and not constants):
+            return False
+        if policy == "per_tensor":
+            return not moved.again
+        return policy == "per_node" or kind in (READ, WRITTEN)
+
+    return counted
+
+
+def activations(*, graph_input: bool) -> Callable[[str, Moved], bool]:
+    """What `onnx_activation_bytes` counts as a sum."""
+    return lambda kind, _: kind == WRITTEN or (kind == GIVEN and graph_input)
+
+
+def _each(factor: Callable[[Moved], int | Fraction]) -> Callable[[Sequence[Part]], Factors]:
+    return times(factor, ALL)
+
+
+def _out(test: Callable[[Moved], bool], *kinds: str) -> Callable[[Sequence[Part]], Factors]:
+    return without(test, kinds or ALL)
+
+
+def _as_bytes(size: int) -> Callable[[Moved], Fraction | int]:
+    def factor(moved: Moved) -> Fraction | int:
+        held = moved.tensor.size
+        return Fraction(size * math.prod(moved.tensor.shaped()), held) if held else 1
+
+    return factor
+
+
+def _known(which: int) -> Callable[[Moved], Fraction | int]:
+    return lambda moved: Fraction(moved.inferred[which], moved.tensor.size) if moved.tensor.size else 1
+
+
+def _instead(test: Callable[[str, Moved], bool]) -> Callable[[Sequence[Part]], Factors]:
+    return lambda parts: [int(test(part.kind, part.source)) - int(part.counted) for part in parts]
+
+
+def _is_vector(moved: Moved) -> bool:
+    return len(moved.tensor.shaped()) < _MATRIX
+
+
+_SIZES: Library = {
+    "elements": Slip(
+        of="size of an element",
+        change=_each(_as_bytes(1)),
+        says="This is the number of elements. Each has four bytes here.",
+    ),
+    "float32": Slip(
+        of="size of an element",
+        change=_each(_as_bytes(_FLOAT32)),
+        says="Every element counts four bytes. float16 has two, int8 one, int64 eight; read the tensor's type.",
+    ),
+    "double": Slip(
+        of="size of an element",
+        change=_each(_as_bytes(_DOUBLE)),
+        says="Every element counts eight bytes. A float32 has four; read the tensor's type.",
+    ),
+    "scalars": Slip(
+        of="left out",
+        change=_out(lambda moved: not moved.tensor.shaped()),
+        says="A tensor without dimensions counts nothing. It has one element.",
+    ),
+    "unknown": Slip(
+        of="inference",
+        change=_each(_known(0)),
+        says="Tensors of unknown shape count nothing. Where the batch has no size, dim_value is 0: set the input's "
+        "batch to "
+        "1, then infer shapes again.",
+    ),
+    "unknown_after_batch": Slip(
+        of="inference",
+        change=_each(_known(1)),
+        says="Tensors of unknown shape count nothing: inference does not follow a shape that nodes compute (Shape, "
+        "Gather, "
+        "Concat, Reshape). Propagate the values, or run the model with every output exposed.",
+    ),
+    "graph_output": Slip(
+        of="left out",
+        change=_out(lambda moved: moved.ends and moved.step is not None),
+        says="The model's output is left out: value_info does not list it. Look at graph.output, too.",
+    ),
+    "convolutions_alone": Slip(
+        of="nodes",
+        change=_out(lambda moved: moved.step is not None and moved.operator != "Conv"),
+        says="Only Conv nodes are counted. Every node of the graph counts.",
+    ),
+    "layers_alone": Slip(
+        of="nodes",
+        change=_out(lambda moved: moved.step is not None and moved.operator not in ("Conv", "Gemm", "MatMul")),
+        says="Only Conv and Gemm nodes are counted. Every node of the graph counts.",
+    ),
+    "functions": Slip(
+        of="nodes",
+        change=_out(lambda moved: moved.operator in _FUNCTIONS),
+        says="Activation functions (Relu, Clip) are left out. In the file they are nodes, which read and write "
+        "tensors.",
+    ),
+    "views": Slip(
+        of="nodes",
+        change=_out(lambda moved: moved.operator in _VIEWS),
+        says="Reshape and Flatten are left out. They are nodes, and nothing is done in place here.",
+    ),
+    "first_node": Slip(
+        of="left out", change=first_left_out, says="The first node is left out. Look at where your loop begins."
+    ),
+    "last_node": Slip(
+        of="left out", change=last_left_out, says="The last node is left out. Look at where your loop ends."
+    ),
+    **BYTE_UNITS,
+}
+TRAFFIC: Library = {
+    "weights": Slip(
+        of="left out",
+        change=_out(lambda _: True, WEIGHT),
+        says="Weights are left out. They have to be read, too; of a node's inputs, they are those behind the first.",
+    ),
+    "biases": Slip(
+        of="left out",
+        change=_out(_is_vector, WEIGHT),
+        says="Biases are left out. A convolution reads its bias, too: it is the third input.",
+    ),
+    "writes": Slip(
+        of="left out",
+        change=_out(lambda _: True, WRITTEN),
+        says="Only what nodes read is counted. Each node writes its outputs, too.",
+    ),
+    "reads": Slip(
+        of="left out",
+        change=_out(lambda _: True, READ),
+        says="The activations that nodes read are left out. Each node reads its inputs from memory again.",
+    ),
+    "other_inputs": Slip(
+        of="left out",
+        change=_out(lambda moved: moved.at > 0, READ, WEIGHT),
+        says="Only the first input of each node is counted (node.input[0]). Weights, and the second operand of an "
+        "addition, "
+        "move, too.",
+    ),
+    "other_outputs": Slip(
+        of="left out",
+        change=_out(lambda moved: moved.at > 0, WRITTEN),
+        says="Only the first output of each node is counted (node.output[0]).",
+    ),
+    "model_input": Slip(
+        of="left out",
+        change=_out(lambda moved: moved.tensor.kind == "input", READ),
+        says="The model's input is left out. The first node reads it.",
+    ),
+    "weights_twice": Slip(
+        of="weights",
+        change=times(lambda _: 2, (WEIGHT,)),
+        says="Weights are counted twice: as inputs of their nodes, and as initializers. Count them once.",
+    ),
+    "writes_twice": Slip(
+        of="writes",
+        change=times(lambda _: 2, (WRITTEN,)),
+        says="What nodes write is counted twice. Each node writes its outputs once.",
+    ),
+    "constants": Slip(
+        of="extra", change=also(CONSTANT), says="What Constant nodes hold is counted. The task leaves it out."
+    ),
+    "given": Slip(
+        of="extra",
+        change=also(GIVEN),
+        says="The model's input is counted once more, beside the node that reads it.",
+    ),
+    "outputs_alone": Slip(
+        of="which",
+        change=_instead(lambda kind, _: kind in (WRITTEN, GIVEN)),
+        says="This is the model's input and what nodes write. What nodes read is missing: weights, and each "
+        "activation again.",
+    ),
+    "weights_alone": Slip(
+        of="which",
+        change=_instead(lambda kind, _: kind == STORED),
+        says="These are the weights alone. Activations move, too: each node reads its inputs and writes its outputs.",
+    ),
+    **_SIZES,
+}
+ACTIVATIONS: Library = {
+    "weights": Slip(
+        of="extra",
+        change=also(STORED),
+        says="Weights are added. They are no activations: they do not depend on the input.",
+    ),
+    "given": Slip(of="extra", change=also(GIVEN), says="The model's input is counted. The task leaves it out."),
+    "constants": Slip(
+        of="extra", change=also(HELD), says="What Constant nodes hold is counted. The task leaves it out."
+    ),
+    "reads": Slip(
+        of="extra",
+        change=also(READ),
+        says="What nodes read is counted, too. Each activation is kept once, however often it is read.",
+    ),
+    "inputs_of_nodes": Slip(
+        of="which",
+        change=_instead(lambda kind, _: kind == READ),
+        says="The inputs of nodes are counted in place of their outputs: the last output is missing, and what "
+        "several nodes "
+        "read counts several times.",
+    ),
+    "inputs_of_nodes_once": Slip(
+        of="which",
+        change=_instead(lambda kind, moved: kind == READ and not moved.again),
+        says="The inputs of nodes are counted in place of their outputs: the model's output is missing, its input is "
+        "there.",
+    ),
+    "weights_alone": Slip(
+        of="which",
+        change=_instead(lambda kind, _: kind == STORED),
+        says="These are the weights. Activations are what nodes put out.",
+    ),
+    "traffic": Slip(
+        of="which",
+        change=_instead(lambda kind, _: kind in (READ, WEIGHT, WRITTEN)),
+        says="This is the traffic. Weights are no activations, and each activation is kept once.",
+    ),
+    **{name: slip for name, slip in _SIZES.items() if name != "last_node"},  # which is the one that puts the output out
+}

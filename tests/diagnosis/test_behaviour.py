@@ -1,0 +1,71 @@
+"""A wrong function is called on small networks, and what it does is named: the slip, or the product of slips."""
+
+import pytest
+from helpers.direct import CONVS, NO_GROUPS, RIGHT, trials
+
+from labgrade.diagnosis.behaviour import explore
+
+HELD = """
+from torch import nn
+
+def total_parameters(model):
+    return {0}
+
+def trainable_parameters(model):
+    return {0}
+
+def weight_bytes(model):
+    return {0}
+"""
+
+
+def held(expression):
+    return HELD.format(expression)
+
+
+def named(folder, source, name="2-1-4-macs", check="total"):
+    """The slips that a function is said to follow, and on how many networks it was called."""
+    found = trials(folder, source, name, check)
+    try:
+        behaviour = explore(found)
+    finally:
+        found._grader.stop()
+    return (set(behaviour.holds.slips) if behaviour.holds else None), behaviour
+
+
+@pytest.mark.parametrize(
+    ("source", "slips"),
+    [
+        (RIGHT, None),
+        (NO_GROUPS, {"groups"}),
+        (NO_GROUPS.replace("sum(total)", "2 * sum(total)"), {"groups", "twice"}),
+        (
+            NO_GROUPS.replace("sum(total)", "sum(total) // input_size[0]").replace("kernel_size[1]", "kernel_size[0]"),
+            {"groups", "kernel_height", "batch"},
+        ),
+    ],
+    ids=["right", "one", "two", "three"],
+)
+def test_products_of_slips_in_macs_are_named(tmp_path, source, slips):
+    assert named(tmp_path, source)[0] == slips
+
+
+@pytest.mark.parametrize(
+    ("expression", "task", "check", "slips"),
+    [
+        ("sum(p.numel() for n, p in model.named_parameters() if 'bias' not in n)", "1-parameters", "total", {"biases"}),
+        ("sum(p.numel() for p in model.parameters())", "1-parameters", "trainable", {"all"}),
+        ("sum(p.nbytes for p in model.parameters()) / 2**20", "2-weight-bytes", "total", {"in_mebi"}),
+        ("sum(v.numel() for v in model.state_dict().values()) * 4", "2-weight-bytes", "total", None),
+    ],
+)
+def test_slips_in_what_a_model_holds_are_named(tmp_path, expression, task, check, slips):
+    assert named(tmp_path, held(expression), f"2-1-{task}", check)[0] == slips
+
+
+def test_what_no_slip_explains_is_not_named(tmp_path):
+    odd = CONVS.replace("{groups}", "// m.groups + m.padding[0] * 3")
+    found, behaviour = named(tmp_path, odd)
+    assert found is None
+    assert {each.network.words for each in behaviour.called if not each.right} >= {"padding"}
+    assert {each.network.words for each in behaviour.called if each.right} >= {"groups", "dilation"}
