@@ -13,10 +13,10 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from labgrade.core.errors import FaultError
-from labgrade.core.task import CallForm, QuantityCall
+from labgrade.core.task import CallForm, InputSpec, QuantityCall
 from labgrade.diagnosis.counterexample import wrong
 from labgrade.diagnosis.probe import typed
-from labgrade.diagnosis.small_networks import networks
+from labgrade.diagnosis.small_networks import more, networks
 from labgrade.spec.registry import SLIPS
 from labgrade.values import Number, Table
 from labgrade.verdict import Outcome
@@ -33,6 +33,11 @@ _MOST_STARTS = 4  # processes: after each crash the function is called on the ne
 _ENOUGH_WRONG = 2  # networks on which a function has to be wrong before anything is said of it
 _MOST_SLIPS, _MOST_IN_TABLES = 3, 2
 _MOST_REFUTED = 6
+_USUAL = (1, 3, 224, 224)
+_FIXED = (
+    "The input size that is given is not used: the value is that of one image of 3x224x224. Build the input from "
+    "input_size."
+)
 _NOISE = Fraction(1, 10**9)  # between two ways of computing the same in floating point
 
 
@@ -152,10 +157,60 @@ class _Search:
         simplest = _simplest(standing)
         if len(known) == 1 and all(each.size[0] >= 1 for each in simplest):
             self._found.holds = known[0]
-        elif len(simplest) == 1 and simplest[0].slips:
-            self._found.holds = simplest[0]
+        elif simplest and all(each.slips for each in simplest) and (apart := self._told_apart(simplest)):
+            self._found.holds = apart
+        elif not simplest and (fixed := self._fixed_input()):
+            self._found.holds = fixed
         else:
             self._found.rivals = [each for each in (*known, *simplest) if each.slips]
+
+    def _told_apart(self, rivals: Sequence[Hypothesis]) -> Hypothesis | None:
+        """The one that holds where several fit; the first where no network tells them apart: they say the same.
+
+        Slips may make up for each other: both of two images left out is the same as each of them left out.
+        """
+        left = list(rivals)
+        subject = self._trials.task.subject
+        for network in more(as_files=subject is not None and subject.is_onnx):
+            if len(left) == 1:
+                break
+            said = [self._said(each, network) for each in left]
+            if any(each is None for each in said) or len(set(said)) == 1:
+                continue
+            trials = self._trials.ahead([network.subject])
+            if trials:
+                called = Called(network=network, trial=trials[0])
+                self._found.called = [*self._found.called, called]
+                left = [each for each in left if matters_on(self._trials, each, called.trial, network.subject)]
+        alike = not any(isinstance(each.trial.value, Table) for each in self._order)
+        return (
+            left[0] if len(left) == 1 or (left and alike and all(each.base == left[0].base for each in left)) else None
+        )
+
+    def _said(self, hypothesis: Hypothesis, network: SmallNetwork) -> str | None:
+        answer = _slipped(self._trials, hypothesis.base, network.subject, {"among": ["+".join(hypothesis.slips)]})
+        return next((str(value) for _, value in answer["values"]), None)
+
+    def _fixed_input(self) -> Hypothesis | None:
+        """That the function takes an input of its own in place of the size that it is given."""
+        form = next(
+            each for each in self._trials.task.answers[self._trials.check.answer].forms if isinstance(each, CallForm)
+        )
+        if "input_size" not in form.given:
+            return None
+        for base in _bases(self._trials):
+            if all(self._is_of(base, called) for called in self._order):
+                return Hypothesis(base=base, slips=("fixed_input",), says=(_FIXED,))
+        return None
+
+    def _is_of(self, base: Base, called: Called) -> bool:
+        subject = replace(called.network.subject, input=InputSpec(shape=_USUAL))
+        trial = called.trial
+        try:
+            value = self._trials.value_of(base.call, subject)
+        except FaultError:
+            return False
+        return _fits(self._trials, trial, value)
 
     def _known(self) -> Iterator[Hypothesis]:
         """The misconceptions of the spec that the function follows."""
@@ -254,7 +309,7 @@ def _more_rows(trial: Trial, hypothesis: Value) -> bool:
 def matters_on(trials: Trials, hypothesis: Hypothesis, trial: Trial, subject: SubjectSpec) -> tuple[str, ...] | None:
     """The slips of a hypothesis that make the value on another subject; None where it does not give that value."""
     if hypothesis.says:
-        return hypothesis.slips if _follows(trial, hypothesis.base.call) else None
+        return hypothesis.slips if hypothesis.says == (_FIXED,) or _follows(trial, hypothesis.base.call) else None
     count = len(hypothesis.slips)
     sets = [each for size in range(1, count + 1) for each in combinations(hypothesis.slips, size)]
     answer = _slipped(trials, hypothesis.base, subject, {"among": ["+".join(each) for each in sets]})

@@ -47,11 +47,10 @@ class Diagnoser:
                 judging, expect = self._grader.judging_of(self._task, item.check, item.subject, self._submission)
                 trial = Trial(verdict=verdict, value=value, judging=judging, expect=expect)
                 found = _diagnosis(trials, behaviour, trial, item)
-                if found is not None:
+                if found is not None and (found.causes or not verdict.hint):
                     # What was seen on many networks tells more than what one value happens to equal.
-                    hint = "" if found.causes else verdict.hint
                     lines = _smallest(trials, behaviour.called) if found.wrong_on else ()
-                    return replace(verdict, hint=hint, lines=(*verdict.lines, *lines), diagnosis=found)
+                    return replace(verdict, hint="", lines=(*verdict.lines, *lines), diagnosis=found)
         return with_explanation(verdict, value, item, self._grader.oracle, self._grader.course.quantities)
 
     def searched(self, verdict: Verdict, check: Check) -> Verdict:

@@ -6,6 +6,7 @@ The same for everybody, so that what is said of a function is the same every tim
 from __future__ import annotations
 
 import functools
+import random
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ from labgrade.diagnosis.random_layers import Attention, Branches, Conv, Linear, 
 from labgrade.subjects.networks import GENERATED, flat
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from labgrade.diagnosis.random_layers import Shape, Wish
 
@@ -39,6 +40,7 @@ class _Wished:
     options: dict[str, Any] = field(default_factory=dict)
 
 
+_MORE, _HALF = 10, 0.5
 _CONV, _LINEAR = Conv(kernel=(3, 3), times=4), Linear(outputs=5, flatten=True)
 _RELU, _NORM = Plain(kind="ReLU"), Plain(kind="BatchNorm2d")
 _PLAIN = "plain convolutions and linear layers"
@@ -50,6 +52,10 @@ def _alone(words: str, wish: Wish, shape: Shape = (1, 3, 9, 9)) -> _Wished:
 
 
 _IMAGES = (
+    _Wished(words=_PLAIN, wishes=(_CONV, _RELU, Conv(kernel=(1, 1), times=6))),
+    _Wished(words=_PLAIN, wishes=(_CONV, _RELU, Conv(kernel=(2, 2), times=5)), shape=(1, 3, 12, 10)),
+    _Wished(words="a batch of several", wishes=(_CONV, _RELU, Conv(kernel=(2, 2), times=2)), shape=(2, 3, 8, 8)),
+    _Wished(words="an adaptive pool", wishes=(_CONV, Plain(kind="AdaptiveAvgPool2d"), _LINEAR)),
     _Wished(words=_PLAIN, wishes=(_CONV, _RELU, _LINEAR)),
     _Wished(words=_PLAIN, wishes=(_CONV, _RELU, Conv(kernel=(1, 1), times=6), _LINEAR), shape=(1, 2, 7, 7)),
     _Wished(words="an image that is not square", wishes=(_CONV, _RELU, _LINEAR), shape=(1, 3, 8, 11)),
@@ -69,7 +75,6 @@ _IMAGES = (
         wishes=(_CONV, PoolLayer(kernel=3, stride=2, ceil_mode=True), Conv(kernel=(2, 2), times=3), _LINEAR),
         shape=(1, 3, 10, 10),
     ),
-    _Wished(words="an adaptive pool", wishes=(_CONV, Plain(kind="AdaptiveAvgPool2d"), _LINEAR)),
     _Wished(words="a layer that is called twice", wishes=(_CONV, Twice(conv=Conv(kernel=(3, 3))), _LINEAR)),
     _Wished(
         words="branches",
@@ -160,6 +165,32 @@ def networks(*, as_files: bool = False, attention: bool = False, frozen: bool = 
     if frozen:
         found += [_network(each, as_files=False, frozen=True) for each in (_IMAGES[4], *_IMAGES[-3:])]
     return tuple(found)
+
+
+def more(*, as_files: bool) -> Iterator[SmallNetwork]:
+    """Random networks, the same each time: one may tell hypotheses apart that agree on all others."""
+    chance = random.Random(0)  # noqa: S311 - the same words every time are what is wanted
+    for _ in range(_MORE):
+        pairs = [(chance.randint(1, 3), chance.randint(1, 3)) for _ in range(4)]
+        conv = Conv(
+            kernel=pairs[0],
+            groups=chance.randint(1, 3),
+            times=chance.randint(1, 3),
+            stride=pairs[1],
+            padding=pairs[2],
+            dilation=pairs[3],
+            bias=chance.random() < _HALF,
+        )
+        others: tuple[Wish, ...] = (
+            _NORM,
+            _RELU,
+            PoolLayer(kernel=2, stride=2, ceil_mode=True),
+            Twice(conv=Conv(kernel=(3, 3))),
+        )
+        body: list[Wish] = chance.sample([conv, Conv(kernel=pairs[3], times=2), *others], 4)
+        shape = (chance.randint(2, 4), *(chance.randint(low, low + 6) for low in (2, 11, 13)))
+        last = Linear(outputs=chance.randint(2, 7), flatten=chance.random() < _HALF, bias=chance.random() < _HALF)
+        yield _network(_Wished(words="", wishes=(*body, last), shape=shape), as_files=as_files)
 
 
 def _network(wished: _Wished, *, as_files: bool, frozen: bool = False) -> SmallNetwork:

@@ -22,8 +22,7 @@ Names: TypeAlias = tuple[str, ...]
 Factors: TypeAlias = Sequence[int | Fraction]
 SIZE, EXTRA, WHICH = "size", "extra", "which"
 ADDING = frozenset({EXTRA, WHICH})
-TOGETHER = frozenset({SIZE, EXTRA, "left out"})  # aspects of which one can get two wrong at once
-_SEVERAL = 2
+TOGETHER = {SIZE: 3, EXTRA: 2, "left out": 2}  # aspects of which one can get several wrong at once
 _NOISE = Fraction(1, 10**9)  # between two ways of computing the same in floating point
 _CLOSE = 1e-9  # what is that close is computed exactly
 
@@ -93,7 +92,7 @@ class Wanted:
 def compatible(names: Names, library: Library) -> bool:
     """Whether one can make all of these mistakes at once."""
     aspects = [library[name].of for name in names]
-    return all(aspects.count(each) <= (_SEVERAL if each in TOGETHER else 1) for each in aspects)
+    return all(aspects.count(each) <= TOGETHER.get(each, 1) for each in aspects)
 
 
 @dataclass(kw_only=True)
@@ -155,7 +154,7 @@ class Composition:
             yield from wanted.sets(self.library)
             return
         sizes = [name for name, slip in self.library.items() if slip.of == SIZE]
-        for count in range(min(wanted.most, _SEVERAL) + 1):
+        for count in range(min(wanted.most, TOGETHER[SIZE]) + 1):
             for chosen in combinations(sizes, count):
                 try:
                     found = self.found(chosen)

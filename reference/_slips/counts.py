@@ -384,6 +384,16 @@ LIBRARY: Library = {
         change=also(_WINDOWS),
         says="Pools are counted, a window for each output element. Count convolutions and linear layers only.",
     ),
+    "conv_bias": Slip(
+        of="extra",
+        change=lambda parts: [int(part.kind == _BIAS and not part.counted and _is_conv(part.source)) for part in parts],
+        says="The addition of a convolution's bias is counted as an operation. Count the products only.",
+    ),
+    "relu": Slip(
+        of="extra",
+        change=lambda parts: [int(part.kind == _ACTIVATION and part.source.name.startswith("relu")) for part in parts],
+        says="ReLU is counted, one for each element. Count convolutions and linear layers only.",
+    ),
     "activations": Slip(
         of="extra",
         change=also(_ACTIVATION),

@@ -255,7 +255,7 @@ LIBRARY: Library = {
     ),
     **UNITS,
     "float32": Slip(
-        of="unit",
+        of="size of an element",
         change=lambda parts: [4] * len(parts),
         says="These are bytes. The task asks for the number of parameters.",
     ),

@@ -242,6 +242,17 @@ TRAFFIC: Library = {
         change=_out(lambda moved: moved.tensor.kind == "input", READ),
         says="The model's input is left out. The first node reads it.",
     ),
+    "third_inputs": Slip(
+        of="left out",
+        change=_out(lambda moved: moved.at > 1, READ, WEIGHT),
+        says="Only the first two inputs of each node are counted. A convolution's bias is the third: go through all of "
+        "node.input.",
+    ),
+    "weights_stored": Slip(
+        of="extra",
+        change=also(STORED),
+        says="All initializers are added, beside the nodes that read them. Count them once.",
+    ),
     "weights_twice": Slip(
         of="weights",
         change=times(lambda _: 2, (WEIGHT,)),
