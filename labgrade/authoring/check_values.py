@@ -63,7 +63,7 @@ def _indifferent(task: Task, check: Check, grader: Grader, subject: SubjectSpec)
         if isinstance(right, Mapping) and isinstance(wrong, Mapping):
             pairs = [({name: wrong[name]}, {name: right[name]}) for name in right if name in wrong]
         same = sum(judging(one, other).outcome is Outcome.CORRECT for one, other in pairs)
-        if same > len(pairs) * (1 - _CHANGED):
+        if len(pairs) - same < _CHANGED * len(pairs):
             message = (
                 f"with {says} in place of the input, {same} of {len(pairs)} values stay within the tolerance, so a "
                 f"wrong input would earn points; {_CHANGED:.0%} have to change: choose another model or input, or a "

@@ -340,3 +340,34 @@ def test_lazy_tables_are_noticed_or_told(course, capsys, kinds, cell, says):
     out = capsys.readouterr().out
     told = [line.partition("a function that ")[2] for line in out.splitlines() if "passes every check" in line]
     assert told == ([says] if says else [])
+
+
+TENSORS = """
+id: double
+title: Outputs
+points: 1
+statement: Of each layer.
+subject: {model: micro/dilated, input: [1, 3, 32, 40]}
+answers:
+  outputs:
+    type: {table_of: tensor}
+    from: [{call: 'hw.py:outputs', given: [model, input]}]
+checks:
+  - {id: main, points: 1, answer: outputs, checker: {close: {rtol: 0, atol: 0.1}}, expected: {quantity: outputs}}
+"""
+OUTPUTS = """
+def outputs(subject) -> dict:
+    '''Ten tensors, of which some follow the input.'''
+    _, x = subject.with_weights()
+    return {f"layer{place}": x[0, 0] * (1 if place < FOLLOW else 0.001) for place in range(10)}
+"""
+
+
+@pytest.mark.parametrize(("follow", "found"), [(9, 0), (8, 4)])
+def test_tensors_that_a_wrong_input_hardly_changes_are_refused(course, capsys, follow, found):
+    (course / "specs/lab/double.yaml").write_text(TENSORS)
+    (course / "reference/own.py").write_text(OUTPUTS.replace("FOLLOW", str(follow)))
+    assert main(["validate", "--compute"]) == (2 if found else 0)
+    said = capsys.readouterr().err
+    assert said.count("of 10 values stay within the tolerance, so a wrong input would earn points") == found
+    assert ("with zeros in place of the input, 2 of 10 values" in said) is bool(found)
