@@ -138,7 +138,7 @@ class LazySolutions:
             return Artifact(path=path, name=path.name)
         try:
             return as_value(list(subject.input.shape), wanted.type)
-        except WrongTypeError:
+        except (WrongTypeError, FaultError):  # a file, which no shape is
             return None
 
     def _noticed(self, judged: Sequence[Item], made: Callable[[Item], Value | None]) -> str:
