@@ -83,8 +83,9 @@ class LazySolutions:
                         yield LazySolution(answer=wanted.name, says=says, noticed_by=self._noticed(judged, made))
 
     def _solutions(self, wanted: AnswerSpec, own: Value) -> Iterator[tuple[str, Callable[[Item], Value | None]]]:
-        yield _CONSTANT, lambda _: own
         given = {word for form in wanted.forms if isinstance(form, CallForm) for word in form.given}
+        if "transformed_path" not in given:  # it is called for each row: a constant gives each row the same
+            yield _CONSTANT, lambda _: own
         if isinstance(own, Table) and len(own.rows) > 1:
             yield "gives each row the cells of the first", lambda item: _all_alike(self._of(wanted, item))
             endings = {_ending(row.name) for row in own.rows}
