@@ -24,6 +24,8 @@ _TYPES = {
     "k": "int",
     "n": "int",
 }
+# How START.md's lines call what is given.
+_GIVEN_HERE = {"model": "model", "input": "input", "input_size": "tuple(input.shape)"}
 _WORDS = {
     "count": "a whole number",
     "bytes": "a number of bytes",
@@ -182,11 +184,35 @@ def _about(task: Task, file: str) -> str:
     lines = [f"## {task.id}: {task.title} ({points:g} points)", "", task.statement.rstrip()]
     if task.subject is not None:
         lines += ["", f"About: {_subject(task.subject, file)}."]
+        if program := _program(task, task.subject):
+            lines += ["", "```python", *program, "```"]
     lines += ["", "Handed in as (the first that is there counts):", ""]
     for answer in task.answers.values():
         ways = "; ".join(obtain.places(answer.forms))
         lines.append(f"- {answer.name}, {type_in_words(answer.type)}: {ways}")
     return "\n".join(lines)
+
+
+def _program(task: Task, subject: SubjectSpec) -> list[str]:
+    """Lines that build a model of the zoo as it is given, and call each function of the task on it."""
+    if not subject.model or subject.is_onnx or subject.is_config or subject.handed_in:
+        return []
+    drawn = {"options": dict(subject.options), "weight_seed": subject.seed, "input_seed": subject.input.seed}
+    settings = [f"model={subject.model!r}", f"shape={tuple(subject.input.shape)!r}"]
+    settings += [f"fill={subject.input.fill!r}"] if subject.input.fill != "normal" else []
+    settings += [f"{name}={value!r}" for name, value in drawn.items() if value]
+    lines = [
+        "from labgrade.subjects.models import Subject",
+        "",
+        f"model, input = Subject({', '.join(settings)}).with_weights()",
+    ]
+    forms = [form for answer in task.answers.values() for form in answer.forms if isinstance(form, CallForm)]
+    for form in forms:
+        if form.file.count(".") == 1 and "/" not in form.file and set(form.given) <= _GIVEN_HERE.keys():
+            given = ", ".join(_GIVEN_HERE[name] for name in form.given)
+            lines += ["", f"from {form.file.removesuffix('.py')} import {form.function}", ""]
+            lines += [f"print({form.function}({given}))"]
+    return lines
 
 
 def _subject(subject: SubjectSpec, file: str) -> str:

@@ -257,6 +257,16 @@ def test_the_kit_of_a_new_course_checks_by_itself(of_init, tmp_path, capsys, mon
     assert "The bias is missing." in capsys.readouterr().out
 
 
+def test_the_lines_of_start_build_what_a_task_is_about(of_init, tmp_path, monkeypatch, capsys):
+    """As they stand there, with the exemplar's function in place of the template."""
+    start = (of_init.parent / "kit/START.md").read_text(encoding="utf-8")
+    (program,) = re.findall(r"```python\n(.*?)```", start, re.DOTALL)
+    shutil.copy(of_init / "submissions/exemplar/lab1.py", tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    exec(program, {})  # noqa: S102 - the lines are labgrade's own
+    assert capsys.readouterr().out == "2052000\n"
+
+
 def test_a_value_that_may_be_handed_in_is_not_given_unless_the_task_says_so(own, capsys):
     spec_file = own / "specs/lab/task.yaml"
     spec_file.write_text(TASK.replace("self_check: values\n", ""))
