@@ -30,6 +30,7 @@ _MOST_COMPARED = 400  # answers of one question; more are shown in the order of 
 _LONGEST_PAUSE = 600  # seconds between two marks that are not a break
 _FEWEST_PAUSES = 3
 _MOST_COMMENTS = 9
+_MOST_WORDS = 12
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -170,8 +171,16 @@ def suggestion(question: Question, group: AnswerGroup, snapshot: Snapshot) -> Su
             ruling = snapshot.in_force(other.first.place)
             if ruling is not None:
                 who = snapshot.names.of(other.first.place.submission)
-                return _as_before(ruling, group.first, f"an answer in nearly the same words ({who}) was marked so")
+                why = f"nearly the same words ({who}) were marked so; {_difference(group.first, other.first)}"
+                return _as_before(ruling, group.first, why)
     return None
+
+
+def _difference(one: ToDecide, other: ToDecide) -> str:
+    """The words that only one of two answers has: a single one may turn the meaning round."""
+    here, there = (Counter(_WORD.findall(_said(each))) for each in (one, other))
+    only = [" ".join(list((own - others).elements())[:_MOST_WORDS]) for own, others in ((here, there), (there, here))]
+    return f"only here: {only[0] or 'nothing'}; only there: {only[1] or 'nothing'}"
 
 
 def shares_of(ruling: Ruling, each: ToDecide) -> tuple[Fraction, ...] | None:

@@ -187,7 +187,7 @@ def test_near_answers_stand_together_and_suggest_one_another(course):
     desk = Opened(folder)
     after = desk.send(desk.page("s00"), points=["3", "1"], comment="well")
     assert after.url.params["who"] == "s02"
-    assert "an answer in nearly the same words (s00) was marked so" in after.text
+    assert "nearly the same words (s00) were marked so; only here: only; only there: nothing" in after.text
     listed = desk.client.get("/all", params=QUESTION)
     assert "2 answers with a suggestion" in listed.text
     assert f"{NEAR} alone" in listed.text
