@@ -1,6 +1,7 @@
 """A class in which every second hand-in means harm: the others get the verdicts that they get alone."""
 
 import os
+import re
 import sys
 import threading
 import time
@@ -168,7 +169,7 @@ def safe(report):
     for text in texts:
         assert "\x1b" not in text
         assert "\u202e" not in text
-        assert "<script" not in text
+        assert not re.search(r"(?<!\\)<(?:script|img)", text)
     assert not [line for line in texts[0].splitlines() if line.startswith(("=", "+", "@"))]
 
 

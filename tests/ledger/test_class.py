@@ -290,7 +290,7 @@ def test_the_commands(room):
     ):
         assert part in told
     assert "before: │ CORRECT 1 of 1" in told
-    assert "checker: equal" in told
+    assert "checker: │ equal" in told
     done = room.cli("explain", "s00", "task")
     assert done.returncode == 2
     assert "did you mean 's00" in done.stderr
