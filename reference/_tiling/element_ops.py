@@ -111,8 +111,8 @@ class ElementOps:
         count, rows, depth = data.shape
         shared = weight.shape[0] == 1
         if shared and (count == 1 or count * rows <= self.limit):
-            made = self.matrix_product(data.reshape(-1, depth), weight[0], node, kind)
-            return made.reshape(count, rows, -1)
+            made = self.matrix_product(data.reshape(count * rows, depth), weight[0], node, kind)
+            return made.reshape(count, rows, weight.shape[2])
         self._budget.spend(bytes=8 * data.size + 8 * count * rows * weight.shape[-1])
         pairs = ((each, weight[0 if shared else place]) for place, each in enumerate(data))
         return np.stack([self.matrix_product(*pair, node, kind) for pair in pairs])
@@ -150,7 +150,7 @@ class ElementOps:
         count = int(np.prod(batch, dtype=object))
         rows, columns = data.shape[-2], weight.shape[-1]
         self._budget.spend(bytes=8 * count * rows * data.shape[-1])
-        data = np.broadcast_to(data, (*batch, *data.shape[-2:])).reshape(count, rows, -1)
+        data = np.broadcast_to(data, (*batch, *data.shape[-2:])).reshape(count, rows, data.shape[-1])
         if np.prod(weight.shape[:-2], dtype=object) == 1:
             weight = weight.reshape(1, *weight.shape[-2:])
         else:

@@ -37,6 +37,8 @@ def matmuls():
         [s for s in SHAPES if s], [(3,), (3, 2), (1, 3, 2), (2, 3, 2), (1, 1, 3, 1), (4, 2), (1,)]
     ):
         yield "MatMul", x, [floats(w, 1)], {}, 0
+    yield "MatMul", (2, 0), [floats((0, 3), 1)], {}, 0
+    yield "MatMul", (2, 2, 0), [floats((2, 0, 3), 1)], {}, 0
     for w, x in itertools.product(
         [(3,), (2, 3), (1, 2, 3), (1, 1, 2, 3)], [(3,), (3, 2), (1, 3, 2), (2, 3, 2), (3, 1)]
     ):
