@@ -113,14 +113,14 @@ def regrade(options: argparse.Namespace) -> int:
 def _go(wanted: Plans) -> int:
     from rich.console import Console
 
-    from labgrade.run.progress import Shown
+    from labgrade.run.progress import RunProgress
 
     results = wanted.runs[0].request.results
     errors = Console(highlight=False, stderr=True)
     came = []
     try:
         for each in wanted.runs:
-            with Shown(errors) as shown:
+            with RunProgress(errors) as shown:
                 came.append(shown.follow(class_run.grade(each.request, each.choose)))
     except KeyboardInterrupt:
         errors.print("stopped; what was graded is kept: say the same again to go on", markup=False)

@@ -42,7 +42,7 @@ class _Bar(Progress):
             yield Text(line, no_wrap=True, overflow="ellipsis")
 
 
-class Shown:
+class RunProgress:
     """Hears the events of a run. On a terminal a bar; elsewhere a line now and then. Use as a context manager."""
 
     def __init__(self, console: Console) -> None:

@@ -10,7 +10,7 @@ from rich.console import Console
 from labgrade.core.results import Graded
 from labgrade.ledger.book import Recorded
 from labgrade.run.events import Started, SubmissionDone
-from labgrade.run.progress import Shown
+from labgrade.run.progress import RunProgress
 from labgrade.verdict import Outcome, without_value
 
 
@@ -23,7 +23,7 @@ def entered(who, outcome="CORRECT", seconds=0.1, *, ran=True):
 def shown(*events, terminal=True, width=80):
     file = io.StringIO()
     console = Console(file=file, width=width, force_terminal=terminal, color_system=None, legacy_windows=False)
-    with Shown(console) as progress:
+    with RunProgress(console) as progress:
         for event in events:
             progress.hear(event)
     return file.getvalue(), progress.said()

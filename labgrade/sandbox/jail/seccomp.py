@@ -53,8 +53,7 @@ def program(*, namespaces: bool, shared_memory: bool, apart: bool = False, group
     make.add(_AT_LEAST, 0, 1, syscalls.HIGHEST + 1)  # also all of x32
     make.answer(errno.ENOSYS)
     make.refuse([syscalls.CLONE3], errno.ENOSYS)  # its flags cannot be seen here; the C library falls back to clone
-    refused = [syscalls.REFUSED]
-    refused += [] if shared_memory else [syscalls.NAMELESS_MEMORY]
+    refused = [syscalls.REFUSED, *([] if shared_memory else [syscalls.NAMELESS_MEMORY])]
     refused += [] if namespaces else [syscalls.SOCKETS, syscalls.OTHERS_SCHEDULING, syscalls.QUEUED_SIGNALS]
     refused += [] if apart else [syscalls.IN_FLIGHT]
     make.refuse([number for names in refused for number in syscalls.numbers(names)], errno.EPERM)
