@@ -403,6 +403,7 @@ LIBRARY: Library = {
     "twice": Slip(
         of="unit",
         change=times(lambda _: 2, ("", _BIAS, _NORM, _POOL_IN, _POOL_OUT, _WINDOWS, _ACTIVATION)),
-        says="These are FLOPs. One multiply-accumulate is two floating-point operations; the task asks for MACs.",
+        says="This is twice the number: FLOPs, which count a multiply-accumulate as two operations, or every layer "
+        "counted twice. The task asks for MACs.",
     ),
 }
