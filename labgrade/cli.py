@@ -32,7 +32,7 @@ _GROUPS = (
             ("compute", "compute", "compute a quantity of a model: the ground truth"),
             ("subject", "course", "write the ONNX file that a task is about"),
             ("picture", "picture", "draw an ONNX graph, a tiled one with its tile counts"),
-            ("list", "list", "show the quantities, checkers, subjects, models or tasks that there are"),
+            ("list", "specs", "show the quantities, checkers, subjects, models or tasks that there are"),
             ("doctor", "doctor", "try what this machine offers, and say what to do about what is missing"),
         ),
     ),

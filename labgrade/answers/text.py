@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 from labgrade.answers.reading.claims import stands_out
 from labgrade.answers.reading.documents import Document, Unreadable, read_document
 from labgrade.answers.reading.lines import read_lines
-from labgrade.answers.reading.listings import find_records
 from labgrade.answers.reading.numbers import find_numbers, finest_of
 from labgrade.answers.reading.phrases import Candidate, candidates
 from labgrade.answers.reading.plain_values import cut
 from labgrade.answers.reading.sections import Span, sections
-from labgrade.answers.reading.tables import TableFound, TableProblem, find_tables
+from labgrade.answers.reading.tabular.listings import find_records
+from labgrade.answers.reading.tabular.tables import TableFound, TableProblem, find_tables
 from labgrade.answers.reading.typed import WrongTypeError, as_value
 from labgrade.answers.reports import below, find_reports, together
 from labgrade.core.results import Answer, NoAnswer

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from labgrade.answers.reading.typed import WrongTypeError, as_value
 from labgrade.core.errors import FaultError, Mark, NoSuchSlipError, SpecFinding
-from labgrade.core.task import LiteralValue, QuantityCall
-from labgrade.judging.items import depends_on_input
+from labgrade.core.task import BuildForm, CallForm, LiteralValue, QuantityCall, RunForm, depends_on_input
 from labgrade.verdict import Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from labgrade.core.task import Check, InputSpec, Source, SubjectSpec, Task
+    from labgrade.core.task import AnswerSpec, Check, InputSpec, Source, SubjectSpec, Task
     from labgrade.judging.judge import Expect, Judging
     from labgrade.run.grader import Grader
 
@@ -173,3 +172,25 @@ def _coinciding(task: Task, check: Check, grader: Grader) -> Iterator[SpecFindin
                 value = f"the same value as the one on line {line}{' in every case' if check.cases else ''}"
                 message = f"this misconception gives {value}, so neither is ever claimed"
                 yield SpecFinding(known.mark or _start(task), message)
+
+
+def never_called_again(task: Task) -> list[SpecFinding]:
+    """The answers that are computed of the task's own subject alone, so that a constant would do."""
+    found = []
+    for wanted in task.answers.values():
+        checks = [check for check in task.checks if check.answer == wanted.name and check.checker is not None]
+        elsewhere = any(check.cases or check.counterexample for check in checks)
+        if checks and is_computed(wanted) and not (elsewhere or wanted.constant_is_fine) and wanted.mark is not None:
+            message = (
+                f"'{wanted.name}' is computed of the task's own subject alone, so a constant passes: give a check of "
+                "it 'cases', or say why not with 'constant_is_fine'"
+            )
+            found.append(SpecFinding(wanted.mark, message))
+    return found
+
+
+def is_computed(wanted: AnswerSpec) -> bool:
+    """Whether a function or a program of the student's computes it."""
+    return any(
+        isinstance(form, CallForm) or (isinstance(form, RunForm | BuildForm) and form.varies) for form in wanted.forms
+    )

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 from labgrade.answers import obtain
 from labgrade.answers.question import Question
 from labgrade.answers.reading.typed import WrongTypeError, as_value
-from labgrade.core.errors import FaultError, SpecFinding
+from labgrade.authoring.check_values import is_computed
+from labgrade.core.errors import FaultError
 from labgrade.core.results import Answer
-from labgrade.core.task import BuildForm, CallForm, RunForm
+from labgrade.core.task import CallForm
 from labgrade.diagnosis.probe import judged_value
 from labgrade.judging.items import items
 from labgrade.judging.judge import judge
@@ -41,27 +42,6 @@ class LazySolution:
     noticed_by: str
 
 
-def never_called_again(task: Task) -> list[SpecFinding]:
-    """The answers that are computed of the task's own subject alone, so that a constant would do."""
-    found = []
-    for wanted in task.answers.values():
-        checks = [check for check in task.checks if check.answer == wanted.name and check.checker is not None]
-        elsewhere = any(check.cases or check.counterexample for check in checks)
-        if checks and _is_computed(wanted) and not (elsewhere or wanted.constant_is_fine) and wanted.mark is not None:
-            message = (
-                f"'{wanted.name}' is computed of the task's own subject alone, so a constant passes: give a check of "
-                "it 'cases', or say why not with 'constant_is_fine'"
-            )
-            found.append(SpecFinding(wanted.mark, message))
-    return found
-
-
-def _is_computed(wanted: AnswerSpec) -> bool:
-    return any(
-        isinstance(form, CallForm) or (isinstance(form, RunForm | BuildForm) and form.varies) for form in wanted.forms
-    )
-
-
 class LazySolutions:
     """The lazy solutions of a task, made of what `who` hands in."""
 
@@ -76,7 +56,7 @@ class LazySolutions:
                 for item in items(self._task)
                 if item.check.answer == wanted.name and item.check.checker and not item.check.counterexample
             ]
-            own = self._value(wanted, self._task.subject) if judged and _is_computed(wanted) else None
+            own = self._value(wanted, self._task.subject) if judged and is_computed(wanted) else None
             if own is not None:
                 for says, made in self._solutions(wanted, own):
                     if not (wanted.constant_is_fine and says in _ALL_ALIKE_ON_ONE_SUBJECT):

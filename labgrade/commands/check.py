@@ -115,7 +115,7 @@ def check(options: argparse.Namespace) -> int:
     broken: list[SpecFinding] = []
     stopped = False
     if report is None:
-        from labgrade.commands.check_run import run
+        from labgrade.run.own_check import run
 
         report, broken, stopped = run(options, memory)
     _print(report, options.json, whole=options.all)

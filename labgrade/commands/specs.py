@@ -1,4 +1,4 @@
-"""`labgrade validate` finds what is wrong with specs; `labgrade schema` prints what they may say."""
+"""`labgrade list`: what a task can be written with; `validate` and `schema`: whether specs are sound, what they say."""
 
 from __future__ import annotations
 
@@ -6,12 +6,181 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from labgrade.authoring import check_values, lazy
-from labgrade.core.errors import SpecError, UsageError
+from labgrade.authoring import check_values
+from labgrade.core.errors import SpecError, UsageError, did_you_mean
 from labgrade.spec import course, load
+from labgrade.spec.registry import SLIPS
+from labgrade.subjects import catalogue, onnx_export
+from labgrade.values import show
 
 if TYPE_CHECKING:
     import argparse
+
+    from rich.console import Console
+
+    from labgrade.spec.course import Course
+    from labgrade.spec.registry import Entry, Parameter
+
+_ONE = {
+    "quantities": "quantity",
+    "checkers": "checker",
+    "subjects": "subject",
+    "models": "model",
+    "tasks": "task",
+}
+KINDS = ("quantities", "checkers", "subjects", "models", "tasks")
+_FEW = 3  # of so many all is shown
+_ONNX_OPTIONS = "opset, exporter, dynamic_batch, external_data, and those of the model"
+_INPUTS = {"micro/branch_and_loop.onnx": "2,6", "micro/functions.onnx": "3,8", "micro/lenet.onnx": "1,1,28,28"}
+_UNITS = (
+    ("_bytes", "bytes"),
+    ("_bits", "bits"),
+    ("macs", "multiply-accumulates"),
+    ("flops", "floating-point operations"),
+)
+_OF_FILES = ("original",)  # filled in by the engine, for a file that a student hands in
+
+
+def add_list(parser: argparse.ArgumentParser) -> None:
+    """The arguments of `list`."""
+    parser.add_argument("what", choices=KINDS)
+    parser.add_argument("word", nargs="?", default="", help="only those that hold this word")
+    parser.set_defaults(run=list_entries)
+
+
+def list_entries(options: argparse.Namespace) -> int:
+    """Show what holds the word; of a few everything, of many what tells them apart."""
+    from rich.console import Console
+
+    console = Console(highlight=False, soft_wrap=not sys.stdout.isatty())
+    found = course.find(Path.cwd())
+    match options.what:
+        case "tasks":
+            known = _tasks(found, options.word, console)
+        case "models" | "subjects":
+            known = list(onnx_export.models())
+            for name in known:
+                if _holds(options.word, name):
+                    console.print(name, markup=False)
+                    if options.what == "subjects":
+                        _subject(name, console)
+        case _:
+            known = _entries(found, options.what, options.word, console)
+    if options.word and not any(_holds(options.word, text) for text in known):
+        names = [text.partition("\n")[0] for text in known]
+        near = did_you_mean(options.word, names) or f"; without a word, all {len(known)} are listed"
+        print(f"no {_ONE[options.what]} holds '{options.word}'{near}", file=sys.stderr)  # noqa: T201
+    return 0
+
+
+def _holds(word: str, text: str) -> bool:
+    """Whether a text holds a word, whatever its case: `KV cache` is in `kv_cache_bytes`."""
+    return _spaced(word) in _spaced(text)
+
+
+def _spaced(text: str) -> str:
+    return text.lower().replace("_", " ")
+
+
+def _entries(found: Course, what: str, word: str, console: Console) -> list[str]:
+    """Show what holds the word. The name of each that there is, with its docstring below."""
+    registry = found.quantities if what == "quantities" else found.checkers
+    for finding in registry.findings:
+        console.print(f"{finding}", style="red", markup=False)
+    listed = {name: entry for name, entry in sorted(registry.entries.items()) if not name.endswith(SLIPS)}
+    texts = {name: f"{name}\n{entry.docstring}" for name, entry in listed.items()}
+    entries = [registry.entries[name] for name, text in texts.items() if _holds(word, text)]
+    named = [entry for entry in entries if entry.name == word]
+    for entry in entries:
+        console.print(f"[bold]{entry.name}[/]  {entry.description}")
+        for key, parameter in entry.parameters.items():
+            default = "required" if parameter.required else f"default {parameter.default}"
+            console.print(f"    {key}: {parameter.annotation} ({default})", markup=False, style="dim")
+        lines = _of_quantity(entry) if what == "quantities" else _of_checker(entry)
+        for line in lines:
+            console.print(f"    {line}", markup=False, style="dim")
+        body = entry.docstring.partition("\n")[2].strip()
+        if body and (len(entries) <= _FEW or entry in named):
+            console.print("".join(f"\n      {line}" if line else "\n" for line in body.splitlines()), markup=False)
+    return list(texts.values())
+
+
+def _of_quantity(entry: Entry) -> list[str]:
+    of = {"artifact": "an ONNX file", "config": "a config"}.get("".join(entry.takes[:1]), "a model")
+    lines = [f"of {of}, gives {entry.returns or 'anything'}{unit(entry)}"]
+    return [*lines, f"example: {example(entry)}"]
+
+
+def unit(entry: Entry) -> str:
+    """The unit that a quantity's name says, as a tail: `, in bytes`."""
+    number = entry.returns in ("int", "float")
+    word = next((word for tail, word in _UNITS if tail in entry.name), "")
+    return f", in {word}" if word and number else ""
+
+
+def example(entry: Entry) -> str:
+    """A command that computes the quantity; a line of a spec where only a student's file can be measured."""
+    if any(name in entry.parameters for name in _OF_FILES):
+        return f"measured: {{quantity: {entry.name}}}"
+    model = "torchvision/resnet18.onnx" if entry.takes[:1] == ("artifact",) else "torchvision/resnet18"
+    model = "linear/mlp.onnx --input 3,150" if entry.name == "tiles_needed" else model
+    settings = "".join(
+        f" --set {key}={_some(key, parameter)}" for key, parameter in entry.parameters.items() if parameter.required
+    )
+    if entry.takes[:1] == ("config",):
+        return f"labgrade compute {entry.name} --config NAME=VALUE ...{settings}"
+    return f"labgrade compute {entry.name} --model {model}{settings}"
+
+
+def _some(key: str, parameter: Parameter) -> str:
+    """A value that a required convention may have."""
+    choices = parameter.schema.get("enum")
+    if isinstance(choices, list):
+        return str(choices[0])
+    return "[Conv2d]" if key == "layers" and parameter.schema.get("type") == "array" else "1"
+
+
+def _of_checker(entry: Entry) -> list[str]:
+    settings = ", ".join(f"{key}: {_value(parameter)}" for key, parameter in entry.parameters.items())
+    judged = f"judges {entry.judges or 'anything'}"
+    return [
+        judged,
+        f"example: checker: {{{entry.name}: {{{settings}}}}}" if settings else f"example: checker: {entry.name}",
+    ]
+
+
+def _value(parameter: Parameter) -> str:
+    plain = {"None": "null", "True": "true", "False": "false"}
+    default = parameter.default.strip("'")
+    return "1" if parameter.required else plain.get(default, default)
+
+
+def _subject(name: str, console: Console) -> None:
+    options = catalogue.of(name.removesuffix(".onnx"))
+    if name.endswith(".onnx"):
+        said = _ONNX_OPTIONS if name.startswith("torchvision/") else ""
+    else:
+        said = ", ".join(sorted(options or ()))
+    if said:
+        console.print(f"    options: {said}", markup=False, style="dim")
+    quantity = "onnx_operator_total" if name.endswith(".onnx") else "parameters"
+    shape = _INPUTS.get(name, "")
+    command = f"labgrade compute {quantity} --model {name}{f' --input {shape}' if shape else ''}"
+    console.print(f"    example: {command}", markup=False, style="dim")
+
+
+def _tasks(found: Course, word: str, console: Console) -> list[str]:
+    known = []
+    for read in load.read_all(load.files(found.specs), found):
+        if read.task is None:
+            known.append(read.path.stem)
+            console.print(f"{read.path.stem}: broken; see labgrade validate", style="red", markup=False)
+            continue
+        task = read.task
+        known.append(f"{task.id}\n{task.lab}/{task.id} {task.title}")
+        if _holds(word, known[-1]):
+            console.print(f"{task.lab}/{task.id}  {task.title} ({show(task.points)} points)", markup=False)
+    return known
 
 
 def add_validate(parser: argparse.ArgumentParser) -> None:
@@ -47,7 +216,7 @@ def validate(options: argparse.Namespace) -> int:
                     findings += check_values.findings(read.task, grader)
     if findings:
         raise SpecError(findings)
-    warnings = [finding for read in specs if read.task for finding in lazy.never_called_again(read.task)]
+    warnings = [finding for read in specs if read.task for finding in check_values.never_called_again(read.task)]
     for warning in warnings:
         print(f"{warning.mark}: warning: {warning.message}")  # noqa: T201
     count = f", {len(warnings)} warning{'s' if len(warnings) > 1 else ''}" if warnings else ""

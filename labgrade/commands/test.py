@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from labgrade.authoring import mutation, samples
-from labgrade.authoring.lazy import LazySolutions, never_called_again
+from labgrade.authoring.check_values import never_called_again
+from labgrade.authoring.lazy import LazySolutions
 from labgrade.authoring.slips import Slips, asked
 from labgrade.authoring.trial import (
     exemplar_of,

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 
 from labgrade.authoring.source import binds, reachable_names
-from labgrade.commands.check_run import public_task
 from labgrade.core import points
 from labgrade.core.errors import UsageError
 from labgrade.core.results import CLUTTER, Report, SubmissionReport, TaskReport
@@ -26,6 +25,7 @@ from labgrade.core.task import CallForm
 from labgrade.reports import own_work, terminal
 from labgrade.reports.page import Page
 from labgrade.run.grader import Grader
+from labgrade.run.own_check import public_task
 from labgrade.run.task import TaskGrading
 from labgrade.sandbox.patience import Patience
 from labgrade.spec import course, load

@@ -333,3 +333,11 @@ class Task:
     limits: Limits
     path: Path
     self_check: str = ""
+
+
+def depends_on_input(task: Task, check: Check) -> bool:
+    """Whether the answer is tensors that a function computes of the input that it is handed."""
+    wanted = task.answers[check.answer]
+    calls = any(isinstance(form, CallForm) and "input" in form.given for form in wanted.forms)
+    tensors = wanted.type == "tensor" or isinstance(wanted.type, TableOfType)
+    return calls and tensors and check.measured is None and isinstance(check.expected, QuantityCall)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from labgrade.core.points import share
-from labgrade.core.task import CallForm, QuantityCall, TableOfType
+from labgrade.core.task import QuantityCall, depends_on_input
 from labgrade.verdict import Outcome, Verdict
 
 if TYPE_CHECKING:
@@ -81,14 +81,6 @@ def fresh_subject(task: Task, item: Item, submission: str, key: bytes) -> Subjec
     meant = json.dumps([task.lab, task.id, item.id, submission]).encode()
     seed = int.from_bytes(hmac.new(key, meant, hashlib.sha256).digest()[:6], "big")
     return replace(subject, input=replace(subject.input, seed=seed + 1), passing=True)
-
-
-def depends_on_input(task: Task, check: Check) -> bool:
-    """Whether the answer is tensors that a function computes of the input that it is handed."""
-    wanted = task.answers[check.answer]
-    calls = any(isinstance(form, CallForm) and "input" in form.given for form in wanted.forms)
-    tensors = wanted.type == "tensor" or isinstance(wanted.type, TableOfType)
-    return calls and tensors and check.measured is None and isinstance(check.expected, QuantityCall)
 
 
 def with_fresh(verdict: Verdict, fresh: Verdict) -> Verdict:

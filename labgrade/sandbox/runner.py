@@ -6,7 +6,6 @@ Everything happens in other processes, in a jail where there is one. Nothing is 
 from __future__ import annotations
 
 import os
-import shutil
 from pathlib import Path, PurePosixPath
 from typing import IO, TYPE_CHECKING, Any, Self, TypeVar
 
@@ -152,7 +151,7 @@ class Runner:
             if any(given.values()):
                 working_copy.discard(folder / GIVEN_FOLDER)
             for place, files in given.items():
-                _place({f"{place}/{name}": source for name, source in files.items()}, folder)
+                working_copy.place({f"{place}/{name}": source for name, source in files.items()}, folder)
 
         target = {"file": request.file, "function": request.function, "torch_home": self._torch_home}
         job = Job(
@@ -212,7 +211,7 @@ class Runner:
                 working_copy.make_folders(folder)
             else:
                 working_copy.copy(request.folder, folder)
-            _place(request.provide, folder)
+            working_copy.place(request.provide, folder)
 
         job = Job(
             kind="program",
@@ -233,7 +232,7 @@ class Runner:
 
         def lay(folder: Path) -> None:
             left_out[:] = working_copy.copy(request.folder, folder)
-            _place(given, folder)
+            working_copy.place(given, folder)
 
         arguments = {
             "given": list(given),
@@ -254,7 +253,7 @@ class Runner:
 
         def lay(folder: Path) -> None:
             working_copy.make_folders(folder)
-            _place({request.artifact.name: request.artifact, **request.beside}, folder)
+            working_copy.place({request.artifact.name: request.artifact, **request.beside}, folder)
 
         file = request.file.resolve()
         arguments = {
@@ -384,25 +383,3 @@ def _worth_preparing(wanted: Mapping[str, Any] | None) -> Any:
     """The subject, if a branch of the server should have it ready; a random network is tried once and built at once."""
     subject = wanted["subject"] if wanted and needs_values(tuple(wanted["given"])) else None
     return None if subject is None or subject["model"] == GENERATED else subject
-
-
-def _place(files: Mapping[str, Path], folder: Path) -> None:
-    """Copy files to their names within `folder`; what is in the way there, a file or a folder, gives way.
-
-    Raises:
-        OSError: one of them cannot be read, or its name leads out of the folder.
-    """
-    for name, source in files.items():
-        target = folder / name
-        if target.resolve() == folder.resolve() or not target.resolve().is_relative_to(folder.resolve()):
-            message = f"'{name}' is no place within the folder"
-            raise OSError(message)
-        for parent in target.relative_to(folder).parents:
-            if (folder / parent).is_file():
-                (folder / parent).unlink()
-        working_copy.make_folders(target.parent)
-        if target.is_dir():
-            working_copy.discard(target)
-        target.unlink(missing_ok=True)
-        shutil.copyfile(source, target)
-        target.chmod(0o755 if os.access(source, os.X_OK) else 0o644)  # whatever the umask: the job is another user

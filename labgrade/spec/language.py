@@ -63,9 +63,7 @@ class Word:
 
 def _of_a_run(name: str) -> tuple[Word, ...]:
     return (
-        Word(
-            "folder", TEXT, f"The folder of the submission that {name} in; by default the top. Other paths start there."
-        ),
+        Word("folder", TEXT, f"The folder of the submission that {name} in; the top unless given."),
         Word(
             "provide",
             kinds.PROVIDE,
@@ -88,9 +86,7 @@ _READ = (
     ),
 )
 _SUBJECT = (
-    Word(
-        "model", OTHERS, "A model of the zoo: `torchvision/resnet18` in memory, `torchvision/resnet18.onnx` as a file."
-    ),
+    Word("model", OTHERS, "A model of the zoo: `torchvision/resnet18`; as a file, `torchvision/resnet18.onnx`."),
     Word("config", OTHERS, "In place of a model: plain data, such as layers and heads; a case changes what it names."),
     Word("file", kinds.FILE_BESIDE, "An ONNX file beside the spec."),
     Word(
@@ -158,18 +154,14 @@ WORDS: Mapping[type | str, tuple[Word, ...]] = {
     ),
     InputSpec: (
         Word("shape", SHAPE, "Whole numbers, batch first.", required=True),
-        Word(
-            "fill",
-            kinds.one_of("fill", ("normal", "uniform", "ones", "zeros")),
-            "How the values are drawn: normal unless given.",
-        ),
+        Word("fill", kinds.one_of("fill", ("normal", "uniform", "ones", "zeros")), "The values; normal unless given."),
         Word("seed", SEED, "Draws the values; 0 unless given."),
     ),
     AnswerSpec: (
         Word(
             "type",
             ref("type"),
-            "What kind of value it is: a count, bytes, a number, a text, a shape, a table, ...",
+            "What kind of value it is: count, bytes, number, text, shape, table, ...",
             required=True,
         ),
         Word("from", OTHERS, "The ways of handing it in; the first that is there is judged.", required=True),
@@ -209,9 +201,7 @@ WORDS: Mapping[type | str, tuple[Word, ...]] = {
         Word("entry", TEXT, "A name in what the program prints: a JSON object, or `name: value`."),
     ),
     RunForm: (
-        Word(
-            "command", TEXT, "`python` (or `python3`), a .py file, its arguments. No shell is involved.", required=True
-        ),
+        Word("command", TEXT, "`python` (or `python3`), a .py file, its arguments; without a shell.", required=True),
         *_of_a_run("it runs"),
     ),
     BuildForm: (

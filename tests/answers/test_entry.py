@@ -52,7 +52,7 @@ def test_digits_of_a_table_and_floats_of_a_tensor(handed):
         ("[" * 100_000, "'answers.json' can't be read: it is nested too deeply"),
         ('{"2-1-4": {"total": NaN}}', "answers.json 2-1-4.total: nan, but a count is asked for"),
         ('{"2-1-4": {"total": 1e999}}', "answers.json 2-1-4.total: inf, but a count is asked for"),
-        ('{"2-1-4": {"total": ' + "9" * 6000 + "}}", "answers.json 2-1-4.total: '999"),
+        ('{"2-1-4": {"total": ' + "9" * 6000 + "}}", "answers.json 2-1-4.total: a text of 6,000 characters"),
         ('{"2-1-4": {"total": "\\ud800"}}', "answers.json 2-1-4.total: '"),
     ],
 )

@@ -19,7 +19,8 @@ from helpers.opened import here
 
 from labgrade.answers.reader.asks import ask_value
 from labgrade.answers.reader.reader import Reader
-from labgrade.answers.reading import arrays, documents, tables, typed
+from labgrade.answers.reading import arrays, documents, typed
+from labgrade.answers.reading.tabular import tables
 from labgrade.answers.reading.typed import WrongTypeError, as_value
 from labgrade.core.errors import FaultError
 from labgrade.core.results import Answer, NoAnswer

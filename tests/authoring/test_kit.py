@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 from helpers import small_course
+from helpers.shown import unframed
 from helpers.soak import sampled, soak
 
 from labgrade.authoring import kit
@@ -197,7 +198,7 @@ def test_a_kit_as_it_is_hands_in_nothing(own, capsys, monkeypatch):
     main(["kit", "lab", "--out", "kit"])
     monkeypatch.chdir(own / "kit")
     assert main(["check", ".", "--course", "."]) == 1
-    out = " ".join(capsys.readouterr().out.split())
+    out = unframed(capsys.readouterr().out)
     assert "MISSING total" in out
     assert "'total' in hw.py is as in the template, and 2 other places hold nothing" in out
 
@@ -356,7 +357,7 @@ def test_a_folder_that_brings_what_it_is_judged_by_says_so_to_others(own, capsys
     told = "judged by the specs in 'forged' itself, which whoever made it may have changed; name others: --course"
     monkeypatch.chdir(own / "elsewhere")
     assert main(["check", "forged"]) == 0
-    assert told in " ".join(capsys.readouterr().out.split())
+    assert told in unframed(capsys.readouterr().out)
     monkeypatch.chdir(own / "elsewhere/forged")
     assert main(["check", "."]) == 0
     assert "judged by the specs" not in capsys.readouterr().out

@@ -145,6 +145,7 @@ def test_what_comes_right_in_company_is_judged_alone(course, capsys):
 
 def test_a_mutant_that_is_no_mistake_is_declared_with_its_reason(course, capsys):
     weaken(course)
+    change(course / "specs/lab/double.yaml", "  size:\n", "  size:\n    constant_is_fine: it is about this one alone\n")
     declared = (
         "hw.py:\n  - {was: 'return input_size[0] * 2 + 1', becomes: 'return input_size[0] + 2 + 1', because: why not}\n"
     )

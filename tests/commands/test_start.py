@@ -47,7 +47,7 @@ def test_reading_specs_imports_nothing_that_grades(command):
     assert not packages & {"cpp", "diagnosis", "judging", "ledger", "review", "run", "sandbox", "submissions", "truth"}
 
 
-@pytest.mark.parametrize(("name", "module"), [("list", "list"), ("picture", "picture"), ("init", "course")])
+@pytest.mark.parametrize(("name", "module"), [("list", "specs"), ("picture", "picture"), ("init", "course")])
 def test_of_the_commands_the_one_that_runs_is_imported(name, module):
     found = {each for each in imported(name, "--help") if each.startswith("labgrade.commands.")}
     assert found == {f"labgrade.commands.{module}"}

@@ -55,7 +55,7 @@ def test_what_is_right_is_seen_in_a_few_processes_and_is_the_same_as_one_by_one(
     )
     assert len(found.tried) > 20
     assert found.smallest is None, found.smallest[1].verdict
-    assert len(jobs) <= 4
+    assert len(jobs) <= 5  # one of them reads the file, once
     asked = []
     search(plan, asked.append, lambda _: "")
     assert [subject for subject, _, _ in found.tried] == asked

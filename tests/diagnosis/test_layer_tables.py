@@ -78,10 +78,8 @@ def test_a_table_of_torchsummary_with_a_batch_of_one_is_right(calls, judged, tmp
     assert judged(table).outcome is Outcome.CORRECT
 
 
-def test_a_table_of_torchsummary_has_only_its_batch_wrong(calls, judged, tmp_path):
-    verdict = judged(read(tmp_path, torchsummary(calls, -1)))
-    assert (verdict.outcome, float(verdict.credit)) == (Outcome.PARTIAL, 0.9)
-    assert verdict.hint.startswith("The batch is -1")
+def test_the_batch_that_torchsummary_prints_unasked_is_right(calls, judged, tmp_path):
+    assert judged(read(tmp_path, torchsummary(calls, -1))).outcome is Outcome.CORRECT
 
 
 def rows(calls, shaped=lambda shape: shape):
@@ -102,8 +100,7 @@ def test_shapes_without_the_batch_are_known(calls, judged):
 
 
 def test_an_unknown_batch_may_be_none_too(calls, judged):
-    verdict = judged(as_value(rows(calls, lambda shape: [None, *shape[1:]]), KIND))
-    assert (float(verdict.credit), verdict.hint[:18]) == (0.9, "The batch is -1, a")
+    assert judged(as_value(rows(calls, lambda shape: [None, *shape[1:]]), KIND)).outcome is Outcome.CORRECT
 
 
 @pytest.mark.parametrize(("kept", "outcome"), [(65, Outcome.CORRECT), (5, Outcome.CORRECT), (4, Outcome.PARTIAL)])

@@ -10,6 +10,8 @@ import sys
 
 import pytest
 from helpers import classroom
+from helpers.shown import unframed
+from helpers.soak import soak
 
 from labgrade.core.errors import UsageError
 from labgrade.ledger import read
@@ -327,7 +329,7 @@ def test_regrade_takes_each_from_where_it_was_taken_last(room):
     shutil.rmtree(room.folder / "late")
     shutil.rmtree(room.folder / "handed in/s001")
     done = room.cli("regrade")
-    assert "not graded again: 's001', 's002': where they were taken from, they are no more" in done.stdout
+    assert "not graded again: 's001', 's002': where they were taken from, they are no more" in unframed(done.stdout)
     assert room.outcomes()["s002", "five"] == "CORRECT"  # 'handed in' holds an earlier one, and MISSING it would be
     shutil.rmtree(room.folder / "handed in")
     done = room.cli("regrade")
@@ -341,7 +343,7 @@ def test_what_could_not_be_read_and_what_to_do_next_stand_at_the_end(room):
     room.edit("specs/lab/task.yaml", "points: 10", "points: 11")
     done = room.cli("regrade")
     assert done.returncode == 2
-    assert "not graded: specs/lab/task.yaml, which can't be read: see below\n" in done.stdout
+    assert "not graded: specs/lab/task.yaml, which can't be read: see below" in unframed(done.stdout)
     assert "specs/lab/task.yaml:4:9: the checks add up to 10 points, not 11" in done.stderr
     room.edit("specs/lab/task.yaml", "points: 11", "points: 10")
     room.edit(
@@ -366,7 +368,7 @@ def test_a_published_result_is_refused_by_the_command(room):
     assert room.outcomes()["s000", "secret"] == "INCORRECT"
 
 
-@pytest.mark.parametrize("workers", [[], ["-n", "2"]])
+@pytest.mark.parametrize("workers", [[], pytest.param(["-n", "2"], marks=soak)])
 def test_pytest_uses_the_ledger_too_and_says_the_same_with_and_without_xdist(room, workers):
     def graded(*arguments):
         command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--submission=all", "-q"]
@@ -391,7 +393,7 @@ def test_pytest_uses_the_ledger_too_and_says_the_same_with_and_without_xdist(roo
         assert read.unfinished_since(ledger) == 4
 
 
-@pytest.mark.parametrize("workers", [[], ["-n", "2"]])
+@pytest.mark.parametrize("workers", [[], pytest.param(["-n", "2"], marks=soak)])
 def test_what_a_person_opened_stays_open_when_pytest_grades(room, workers):
     room.grade()
     assert room.outcomes()["s001", "secret"] == "SKIPPED"

@@ -17,6 +17,7 @@ from pathlib import Path
 
 import pytest
 from helpers import classroom
+from helpers.shown import unframed
 
 from labgrade.core.errors import UsageError
 from labgrade.ledger import database, read
@@ -198,7 +199,7 @@ def test_no_room_to_take_a_submission_in_is_told_and_costs_nobody_else(big):
     finally:
         subprocess.run(["umount", "-l", room], check=True)
     assert "Traceback" not in done.stderr
-    said = " ".join(done.stdout.split())
+    said = unframed(done.stdout)
     assert done.returncode == 3
     for number in (3, 9):
         assert f"not graded: 's{number:03}': no more can be stored in" in said

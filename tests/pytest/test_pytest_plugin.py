@@ -10,6 +10,7 @@ import xml.etree.ElementTree as ET
 import pytest
 from helpers import small_course
 from helpers.pytest_run import ENVIRONMENT, run
+from helpers.soak import soak
 
 pytestmark = pytest.mark.slow
 
@@ -267,7 +268,7 @@ def test_elsewhere_the_plug_in_does_nothing_and_loads_nothing(tmp_path):
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems refuse such names")
-@pytest.mark.parametrize("more", [[], ["-n2"]])
+@pytest.mark.parametrize("more", [[], pytest.param(["-n2"], marks=soak)])
 def test_a_name_that_is_not_utf_8_is_printed_escaped_everywhere(course, more):
     os.mkdir(os.fsencode(course) + b"/submissions/bad\xff")  # noqa: PTH102 - a name of bytes
     done = run(course, "--submission=all", "--junitxml=out.xml", "--labgrade-json=out.json", "-v", *more)
@@ -299,7 +300,7 @@ def meddles(answer, expected):
 """
 
 
-@pytest.mark.parametrize("more", [[], ["-n2"]])
+@pytest.mark.parametrize("more", [[], pytest.param(["-n2"], marks=soak)])
 def test_remembered_values_that_change_during_a_run_are_forgotten(course, more):
     run(course, "--submission=right", *more)
     run(course, "--submission=right", *more)

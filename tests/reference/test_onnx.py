@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
+from helpers.soak import soak
 from onnx import TensorProto, helper, numpy_helper
 
 from labgrade.core.task import InputSpec, SubjectSpec
@@ -105,6 +106,7 @@ def test_an_exported_model_moves_what_onnxruntime_moves_and_multiplies_as_in_pyt
     assert len(found) > 60
 
 
+@soak
 def test_the_dynamo_exporter_s_file_too(file_of):
     pytest.importorskip("onnxscript")
     path = file_of("torchvision/mobilenet_v2.onnx", (1, 3, 64, 64), exporter="dynamo", dynamic_batch=True)

@@ -160,7 +160,7 @@ def witness(tmp_path_factory):
 
 
 @pytest.mark.parametrize(
-    "subject", sampled([UNEVEN, ALEXNET, TILED, SAME, GOOGLENET, RESNET, MOBILE], 3), ids=subject_id
+    "subject", sampled([UNEVEN, ALEXNET, TILED, SAME, GOOGLENET, RESNET, MOBILE], 7), ids=subject_id
 )
 def test_a_program_in_cpp_counts_the_same(subject, witness, tmp_path, monkeypatch):
     monkeypatch.setenv("LABGRADE_CACHE", str(tmp_path))

@@ -9,7 +9,7 @@ from helpers import samples
 from helpers.opened import here
 from helpers.soak import sampled
 
-from labgrade.reports.summary import facts
+from labgrade.reports.summary import facts, hint
 from labgrade.run.grader import Grader
 from labgrade.spec import course, load
 from labgrade.submissions import find
@@ -89,7 +89,7 @@ def test_a_sample_gets_the_verdicts_beside_it(reports, name):
     checks = {task.id: task.checks for task in report.tasks}
     if name == "student42":  # the mistake is named
         verdict = checks["2-1-4-macs"][0].verdict
-        assert "ceil_mode" in verdict.hint
+        assert "ceil_mode" in hint(verdict)
         assert verdict.reason == "got 1,356,857,600, which is 9.4 % less than expected"
     if name == "scripts":  # they are run once, and nothing of it is left
         assert checks["2-1-1-parameters"][0].answer_from == "python hw.py: hw2-1-1-output.txt:2"

@@ -1,6 +1,7 @@
 """A task about a config: plain data of which nothing is built, for model families that the zoo does not have."""
 
 import pytest
+from helpers.shown import unframed
 
 from labgrade.cli import main
 from labgrade.spec import course, load
@@ -130,11 +131,11 @@ def test_a_submission_is_judged(about, capsys, source, said):
     (about / "work/kv.py").write_text(source)
     (about / "work/report.md").write_text("Cache of ResNet-18: 1280 bytes\n")
     main(["check", "work"])
-    assert said in " ".join(capsys.readouterr().out.split())
+    assert said in unframed(capsys.readouterr().out)
 
 
 def test_a_kit_has_the_config_and_nothing_of_hidden_ones(about, capsys):
-    assert main(["kit", "lab", "--out", "kit"]) == 0
+    assert main(["kit", "lab", "--out", "kit", "--with-reference"]) == 0
     given = (about / "kit/specs/lab/cache.yaml").read_text()
     assert "tokens: 10" in given
     assert "tiny" not in given
@@ -147,7 +148,7 @@ def test_where_all_public_checks_have_cases_each_is_spelled_out(about):
     first = text.index("  - id: total")
     text = (text[:first] + text[text.index("  - id: others") :]).replace("points: 6", "points: 4")
     (about / "specs/lab/cache.yaml").write_text(text)
-    assert main(["kit", "lab", "--out", "kit"]) == 0
+    assert main(["kit", "lab", "--out", "kit", "--with-reference"]) == 0
     task = load.read(about / "kit/specs/lab/cache.yaml", course.find(about))
     assert dict(task.checks[0].cases[1].options) == {"layers": 4, "heads": 3, "tokens": 7, "dtype": "float16"}
 
@@ -199,7 +200,7 @@ def test_a_class_is_graded_and_again_when_the_config_changes(about, capsys):
     (about / "work").rename(about / "class/ann")
     assert main(["grade", "class", "--jobs", "1"]) in (0, 1)
     assert main(["explain", "ann", "cache", "total"]) == 0
-    told = " ".join(capsys.readouterr().out.split())
+    told = unframed(capsys.readouterr().out)
     assert "CORRECT 2 of 2" in told
     assert "subject: config, name=main one, layers=4, heads=8, tokens=10, dtype=float16 judged:" in told
     (about / "class/ann/kv.py").write_text(RIGHT.replace('2 * config["layers"]', "8"))

@@ -5,6 +5,7 @@ import tarfile
 import zipfile
 
 import pytest
+from helpers.soak import soak
 from helpers.opened import here
 from helpers import small_course
 from helpers.pytest_run import run
@@ -150,7 +151,7 @@ def test_an_archive_of_no_class_and_no_archive(tmp_path):
         find.find(tmp_path / "hw.rar", ["all"], tmp_path / "store", opening=here)
 
 
-@pytest.mark.parametrize("workers", [(), ("-n", "2")])
+@pytest.mark.parametrize("workers", [(), pytest.param(("-n", "2"), marks=soak)])
 def test_pytest_grades_a_class_out_of_its_archive(tmp_path, workers):
     small_course.write(tmp_path)
     pack(tmp_path / "moodle.zip", {**MOODLE, "../up": "x"})

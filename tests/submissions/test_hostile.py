@@ -15,6 +15,7 @@ import warnings
 import zipfile
 
 import pytest
+from helpers.soak import sampled
 from helpers.opened import here
 
 from labgrade.submissions import find
@@ -505,7 +506,7 @@ DESCRIPTIONS = {
 }
 
 
-@pytest.mark.parametrize("name", DESCRIPTIONS)
+@pytest.mark.parametrize("name", sampled(DESCRIPTIONS, 3))
 def test_a_description_without_end_is_not_read_to_its_end(tmp_path, take, name):
     first, again, size = DESCRIPTIONS[name]
     first = first[:148] + bytes(8) + first[156:]

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 from labgrade.answers.reading.claims import doubt_about, is_term, stands_out
 from labgrade.answers.reading.code import is_code
-from labgrade.answers.reading.headers import unit_of_header
 from labgrade.answers.reading.numbers import Found, as_ascii, find_numbers
 from labgrade.answers.reading.phrases import PIPES
 from labgrade.answers.reading.plain_values import find_shape
+from labgrade.answers.reading.tabular.headers import unit_of_header
 from labgrade.answers.reading.vocabulary import concepts
 from labgrade.values import Number
 

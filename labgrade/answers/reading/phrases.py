@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 from labgrade.answers.reading.claims import REMARK, Claim, Wanted, claims, doubt_about, other_model, stands_out
 from labgrade.answers.reading.code import is_code, is_comment, starts_a_variable
-from labgrade.answers.reading.headers import unit_of_header
 from labgrade.answers.reading.numbers import as_ascii, explain_number, find_numbers
 from labgrade.answers.reading.plain_values import find_shape, read_shape
+from labgrade.answers.reading.tabular.headers import unit_of_header
 from labgrade.answers.reading.units import label_unit, noun_in
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, cast
 
-from labgrade.answers.reading.headers import column_meant, names_rows, told_apart
 from labgrade.answers.reading.numbers import LIMIT, explain_number
 from labgrade.answers.reading.plain_values import cut, is_array, named, read_shape, what, without_numpy
+from labgrade.answers.reading.tabular.headers import column_meant, names_rows, told_apart
 from labgrade.core.errors import FaultError
 from labgrade.core.task import TableOfType, TableType
 from labgrade.core.text import excerpt

@@ -46,19 +46,6 @@ def copy(source: Path, target: Path, *, link: bool = False) -> list[str]:
     return left_out
 
 
-def place(files: Mapping[str, Path], target: Path) -> None:
-    """Copy files of labgrade's below `target`, each under its path; one of the student's that is in the way gives way.
-
-    Raises:
-        OSError: it can't be done, as where a folder of the student's has the name of a file.
-    """
-    for relative, source in files.items():
-        path = target / relative
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.unlink(missing_ok=True)
-        shutil.copyfile(source, path)
-
-
 def lend(source: Path, target: Path, *, link: bool) -> None:
     """Put one file into a folder, whatever its size: by a second name where that will do.
 
@@ -126,3 +113,25 @@ def make_folders(folder: Path) -> None:
         make_folders(folder.parent)
         folder.mkdir()
         folder.chmod(_FOLDER_MODE)
+
+
+def place(files: Mapping[str, Path], folder: Path) -> None:
+    """Copy files to their names within `folder`; what is in the way there, a file or a folder, gives way.
+
+    Raises:
+        OSError: one of them cannot be read, or its name leads out of the folder.
+    """
+    for name, source in files.items():
+        target = folder / name
+        if target.resolve() == folder.resolve() or not target.resolve().is_relative_to(folder.resolve()):
+            message = f"'{name}' is no place within the folder"
+            raise OSError(message)
+        for parent in target.relative_to(folder).parents:
+            if (folder / parent).is_file():
+                (folder / parent).unlink()
+        make_folders(target.parent)
+        if target.is_dir():
+            discard(target)
+        target.unlink(missing_ok=True)
+        shutil.copyfile(source, target)
+        target.chmod(0o755 if os.access(source, os.X_OK) else 0o644)  # whatever the umask: the job is another user

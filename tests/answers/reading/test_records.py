@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from labgrade.answers.reading.listings import find_records
+from labgrade.answers.reading.tabular.listings import find_records
 from labgrade.core.task import TableType
 
 KIND = TableType(

@@ -1,7 +1,7 @@
 import pytest
 from helpers.linear import takes_linear_time
 
-from labgrade.answers.reading.tables import TableFound, TableProblem, find_tables
+from labgrade.answers.reading.tabular.tables import TableFound, TableProblem, find_tables
 from labgrade.core.task import TableType
 
 LAYERS = TableType(row="layer", columns={"parameters": "count", "output_shape": "shape"})

@@ -2,7 +2,7 @@
 
 import pytest
 
-from labgrade.answers.reading.tables import find_tables
+from labgrade.answers.reading.tabular.tables import find_tables
 from labgrade.core.task import TableType
 
 KIND = TableType(row="layer", columns={"parameters": "count", "output_shape": "shape"})

@@ -8,12 +8,19 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import TYPE_CHECKING, TypeAlias
 
-from labgrade.answers.reading.cells import row_name, row_of, without_tree
 from labgrade.answers.reading.code import is_code
-from labgrade.answers.reading.headers import column_meant, could_head, is_about, names_rows, plain_word, unit_of_header
-from labgrade.answers.reading.listings import find_listings, find_printed
 from labgrade.answers.reading.phrases import PIPES, TOTAL, words_pattern
-from labgrade.answers.reading.trees import is_tensor, tree_below
+from labgrade.answers.reading.tabular.cells import row_name, row_of, without_tree
+from labgrade.answers.reading.tabular.headers import (
+    column_meant,
+    could_head,
+    is_about,
+    names_rows,
+    plain_word,
+    unit_of_header,
+)
+from labgrade.answers.reading.tabular.listings import find_listings, find_printed
+from labgrade.answers.reading.tabular.trees import is_tensor, tree_below
 from labgrade.answers.reading.typed import WrongTypeError
 from labgrade.values import Table
 

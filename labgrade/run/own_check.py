@@ -8,7 +8,7 @@ import time
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Protocol, Self
 
 from rich.console import Console
 
@@ -24,7 +24,6 @@ from labgrade.subjects import weights
 from labgrade.submissions import find
 
 if TYPE_CHECKING:
-    import argparse
     from types import TracebackType
 
     from labgrade.core.errors import SpecFinding
@@ -34,10 +33,23 @@ if TYPE_CHECKING:
     from labgrade.run.remembered import Memory
     from labgrade.spec.course import Course
 
+
+class CheckOptions(Protocol):
+    """What a student asks of `labgrade check`."""
+
+    path: Path
+    course: Path | None
+    lab: str | None
+    task: list[str] | None
+    torch_home: Path | None
+    json: str | None
+    html: str | None
+
+
 _SHORT = 1.0  # seconds below which nobody wonders what is going on
 
 
-def run(options: argparse.Namespace, memory: Memory) -> tuple[Report, list[SpecFinding], bool]:
+def run(options: CheckOptions, memory: Memory) -> tuple[Report, list[SpecFinding], bool]:
     """The student's report, what is wrong with specs, and whether Ctrl-C ended it: then it has what is known."""
     state = memory.state()
     found = course.of_work(options.path, options.course)
@@ -148,7 +160,7 @@ class Shown:
         self._console.print(for_terminal(line), markup=False, style="dim")
 
 
-def _by_whose_specs(found: Course, options: argparse.Namespace) -> tuple[str, ...]:
+def _by_whose_specs(found: Course, options: CheckOptions) -> tuple[str, ...]:
     """A warning where somebody else's folder brought what it is judged by."""
     own = Path.cwd().resolve().is_relative_to(options.path.resolve())
     if own or options.course is not None or found.root != options.path:

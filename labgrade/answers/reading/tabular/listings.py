@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from labgrade.answers.reading import code
-from labgrade.answers.reading.cells import cell_value, row_name, without_package
 from labgrade.answers.reading.claims import JOINED
 from labgrade.answers.reading.code import is_code
-from labgrade.answers.reading.headers import column_meant
 from labgrade.answers.reading.numbers import as_ascii, find_numbers
 from labgrade.answers.reading.phrases import TOTAL
 from labgrade.answers.reading.plain_values import find_shape
+from labgrade.answers.reading.tabular.cells import cell_value, row_name, without_package
+from labgrade.answers.reading.tabular.headers import column_meant
 from labgrade.answers.reading.typed import WrongTypeError, as_value
 from labgrade.values import Row, Scalar, Table
 

@@ -1,0 +1,1 @@
+"""Rows of a text: tables and listings, their heads and cells."""
