@@ -247,7 +247,7 @@ def fuzz(start, count, folder):
 def test_no_mutated_file_crashes_or_hangs_the_analysis(tmp_path):
     """In a process of its own, so that a crash of a library is seen, and names its file."""
     code = (
-        "import sys, resource; resource.setrlimit(resource.RLIMIT_AS, (6 << 30, 6 << 30))\n"
+        "import sys, resource; resource.setrlimit(resource.RLIMIT_AS, (6 << 30, 6 << 30)); sys.path.append('tests')\n"
         "from pathlib import Path; from tests.reference.test_onnx_bad_input import fuzz\n"
         f"print(fuzz(0, {MUTATED}, Path({str(tmp_path)!r})))"
     )
