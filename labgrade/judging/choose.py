@@ -9,6 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left, insort
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from labgrade.answers.reading.vocabulary import concepts, labels
@@ -24,14 +25,15 @@ if TYPE_CHECKING:
 _LEAST_DIGITS = 5  # of a value that is recognised wherever it stands
 _MOST_ALIKE = 20  # numbers of the right magnitude; a text with more of them is a list, in which one of them is right
 _MAGNITUDE = 10
+_LARGE = 10_000  # a number that is no count of items, of layers, of a table's rows
 _MOST_LISTED = 4
 _LABELLED = "labelled value"
 _CLAIMABLE_DIGITS = 3  # of a known mistake that is the only number with the label
 NUMBERS = frozenset({"count", "bytes", "number"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+@dataclass(frozen=True, kw_only=True)
+class WantedNumber:
     """What is looked for: the kind of value, words behind which the spec looks, values that are right or known wrong.
 
     `judged` is the verdict on a value; `taken` are numbers that other answers of the task have read.
@@ -43,6 +45,16 @@ class Wanted:
     known: tuple[Value, ...]
     judged: Callable[[Value], Verdict]
     taken: frozenset[Fraction] = frozenset()
+
+    @cached_property
+    def small(self) -> bool:
+        """Whether a right value is so small that other numbers of its size stand in any text."""
+        return any(isinstance(each, Number) and abs(each.value) < _LARGE for each in self.right)
+
+    @cached_property
+    def label_sets(self) -> set[frozenset[str]]:
+        """The concepts of each phrase that may label the value."""
+        return {concepts(words) for words in self.words}
 
     @property
     def hint(self) -> str:
@@ -65,49 +77,27 @@ class _Sighting:
     number: Number
 
 
-def choose_number(wanted: Wanted, lines: Sequence[Line]) -> Choice | None:
+def choose_number(wanted: WantedNumber, lines: Sequence[Line]) -> Choice | None:
     """What the lines say of a number; None where they hold none of its kind."""
     everything = _sightings(wanted.kind, lines)
     found = [each for each in everything if not (each.line.code or each.line.quoted)]
-    sets = {concepts(words) for words in wanted.words}
-    small = any(isinstance(each, Number) and abs(each.value) < 10_000 for each in wanted.right)  # noqa: PLR2004 - four digits
-    labelled = [
-        each
-        for each in found
-        if (small or not each.piece.small) and any(labels(one, frozenset(each.piece.said)) for one in sets)
-    ]
-    labelled = [each for each in labelled if not each.piece.titled] or labelled
+    labelled = _labelled(wanted, found)
     clean = [each for each in labelled if not each.piece.doubt]
     chosen, kind = _meant(clean)
     known = _distinct([each for each in found if _is_known(wanted, each.number)])
-    if chosen is not None and _is_sum(chosen, clean):  # its parts may be known mistakes, and are none here
-        parts = {each.number.value for each in clean} - {chosen.number.value}
-        known = [each for each in known if each.number.value not in parts]
-    if chosen is not None and kind:
+    if chosen is not None:
+        if _is_sum(chosen, clean):  # its parts may be known mistakes, and are none here
+            parts = {each.number.value for each in clean} - {chosen.number.value}
+            known = [each for each in known if each.number.value not in parts]
+        verdict = wanted.judged(chosen.number)
         sure = len(known) == 1 and _is_known(wanted, chosen.number) and not _flooded(wanted, found)
-        sure = sure or (not known and kind == _LABELLED and _is_mistake(wanted, chosen.number))
-        return _answered(wanted, chosen) if sure else _suggested(wanted, chosen, kind, found)
-    right_kind = [each for each in _distinct(clean) if _is_known(wanted, each.number)]
-    if len(right_kind) == 1:
-        return _suggested(wanted, right_kind[0], "one known value among others", found)
-    whole = next((each for each in known if _is_sum(each, known)), known[0] if len(known) == 1 else None)
-    if whole is not None and whole.piece.doubt and not clean:
-        others = _distinct([each for each in found if not (each.piece.doubt or each.piece.small)])
-        if len(others) == 1:  # not this but that
-            return _suggested(wanted, others[0], "doubtful value", found)
-    if whole is not None and not clean:
-        return _suggested(wanted, whole, "value without a label", found)
-    if len(_distinct(labelled)) == 1:
-        return _suggested(wanted, labelled[0], "doubtful value", found)
-    asked = frozenset[str]().union(*sets) - {"total"}
-    left = [
-        each
-        for each in found
-        if (not each.piece.small or (small and asked & set(each.piece.said)))
-        and each.number.value not in wanted.taken
-        and not (wanted.kind == "count" and "memory" in each.piece.said)
-    ]
-    left = clean or left or [each for each in everything if each.line.code and _is_known(wanted, each.number)]
+        sure = sure or (not known and kind == _LABELLED and _is_mistake(chosen.number, verdict))
+        return _answered(verdict, chosen) if sure else _suggested(wanted, verdict, chosen, kind, found)
+    chosen, kind = _likely(wanted, found, labelled, clean, known)
+    if chosen is not None:
+        return _suggested(wanted, wanted.judged(chosen.number), chosen, kind, found)
+    left = clean or [each for each in found if _may_be_meant(wanted, each)]
+    left = left or [each for each in everything if each.line.code and _is_known(wanted, each.number)]
     return _unread(wanted, left) if left else None
 
 
@@ -120,6 +110,49 @@ def _sightings(kind: str, lines: Iterable[Line]) -> list[_Sighting]:
         and (kind == "number" or piece.measures in ("", kind))
         and not (kind == "count" and 0 < piece.value.half_unit < Fraction(1, 2))  # 6.0 is no count
     ]
+
+
+def _labelled(wanted: WantedNumber, found: Iterable[_Sighting]) -> list[_Sighting]:
+    """The numbers beside words of the spec; those that only a heading labels count where there is no other."""
+    sets = wanted.label_sets
+    labelled = [
+        each
+        for each in found
+        if (wanted.small or not each.piece.small) and any(labels(one, frozenset(each.piece.said)) for one in sets)
+    ]
+    return [each for each in labelled if not each.piece.titled] or labelled
+
+
+def _may_be_meant(wanted: WantedNumber, each: _Sighting) -> bool:
+    """Whether a number without the right label may be the answer, for all that is known."""
+    asked = frozenset[str]().union(*wanted.label_sets) - {"total"}
+    return (
+        (not each.piece.small or (wanted.small and bool(asked & set(each.piece.said))))
+        and each.number.value not in wanted.taken
+        and not (wanted.kind == "count" and "memory" in each.piece.said)
+    )
+
+
+def _likely(
+    wanted: WantedNumber,
+    found: list[_Sighting],
+    labelled: list[_Sighting],
+    clean: list[_Sighting],
+    known: list[_Sighting],
+) -> tuple[_Sighting | None, str]:
+    """The value that a person should look at first where no single one is labelled as it should be, and why."""
+    right_kind = [each for each in _distinct(clean) if _is_known(wanted, each.number)]
+    if len(right_kind) == 1:
+        return right_kind[0], "one known value among others"
+    whole = next((each for each in known if _is_sum(each, known)), known[0] if len(known) == 1 else None)
+    if whole is not None and not clean:
+        others = _distinct([each for each in found if not (each.piece.doubt or each.piece.small)])
+        if whole.piece.doubt and len(others) == 1:  # not this but that
+            return others[0], "doubtful value"
+        return whole, "value without a label"
+    if len(_distinct(labelled)) == 1:
+        return labelled[0], "doubtful value"
+    return None, ""
 
 
 def _meant(clean: list[_Sighting]) -> tuple[_Sighting | None, str]:
@@ -157,7 +190,7 @@ def _distinct(found: Iterable[_Sighting]) -> list[_Sighting]:
     return list(kept.values())
 
 
-def _is_known(wanted: Wanted, number: Number) -> bool:
+def _is_known(wanted: WantedNumber, number: Number) -> bool:
     """Whether it is a value that means something, written precisely enough to be no accident."""
     digits = number.digits if number.digits is not None else len(str(abs(int(number.value))))
     return digits >= _LEAST_DIGITS and any(
@@ -166,13 +199,13 @@ def _is_known(wanted: Wanted, number: Number) -> bool:
     )
 
 
-def _is_mistake(wanted: Wanted, number: Number) -> bool:
+def _is_mistake(number: Number, verdict: Verdict) -> bool:
     """Whether it is a known wrong value, as a tool rounds it, and the verdict has a hint for it."""
-    verdict = wanted.judged(number) if number.digits is None or number.digits >= _CLAIMABLE_DIGITS else None
-    return verdict is not None and verdict.credit < 1 and bool(verdict.hint)
+    precise = number.digits is None or number.digits >= _CLAIMABLE_DIGITS
+    return precise and verdict.credit < 1 and bool(verdict.hint)
 
 
-def _flooded(wanted: Wanted, found: Iterable[_Sighting]) -> bool:
+def _flooded(wanted: WantedNumber, found: Iterable[_Sighting]) -> bool:
     """Whether the text lists so many numbers like the right one that one of them had to be right."""
     like = next((abs(each.value) for each in wanted.right if isinstance(each, Number)), None)
     alike = {
@@ -181,15 +214,15 @@ def _flooded(wanted: Wanted, found: Iterable[_Sighting]) -> bool:
     return len(alike) > _MOST_ALIKE
 
 
-def _answered(wanted: Wanted, chosen: _Sighting) -> Choice:
-    verdict = wanted.judged(chosen.number)
+def _answered(verdict: Verdict, chosen: _Sighting) -> Choice:
     note = f"read on {chosen.line.place}, where other words than the task's label it"
     return Choice(verdict=replace(verdict, notes=(*verdict.notes, note)), place=chosen.line.place)
 
 
-def _suggested(wanted: Wanted, chosen: _Sighting, kind: str, found: Iterable[_Sighting]) -> Choice:
+def _suggested(
+    wanted: WantedNumber, verdict: Verdict, chosen: _Sighting, kind: str, found: Iterable[_Sighting]
+) -> Choice:
     """MANUAL, with what labgrade would say; without where the text lists too much to say anything."""
-    verdict = wanted.judged(chosen.number)
     stands = f"{chosen.number} stands on {chosen.line.place}"
     reason = f"no value could be read for certain: {stands}"
     waits = without_value(Outcome.MANUAL, reason, hint=wanted.hint)
@@ -206,7 +239,7 @@ def _suggested(wanted: Wanted, chosen: _Sighting, kind: str, found: Iterable[_Si
     return Choice(verdict=replace(waits, suggestion=suggestion, facts=verdict.facts), place=chosen.line.place)
 
 
-def _unread(wanted: Wanted, left: list[_Sighting]) -> Choice:
+def _unread(wanted: WantedNumber, left: list[_Sighting]) -> Choice:
     """MANUAL where there are numbers, and none that is known to be meant."""
     first = _distinct(left)[:_MOST_LISTED]
     listed = ", ".join(f"{each.number.text or show(each.number.value)} ({each.line.place})" for each in first)

@@ -11,7 +11,7 @@ from labgrade.answers.reader.asks import ask_lines, ask_value
 from labgrade.core.errors import NoSuchSlipError
 from labgrade.core.results import Answer, NoAnswer
 from labgrade.core.task import EntryForm, FileForm, TableType, TextForm
-from labgrade.judging.choose import NUMBERS, Choice, Wanted, choose_number
+from labgrade.judging.choose import NUMBERS, Choice, WantedNumber, choose_number
 from labgrade.judging.choose_rows import rows_by_name
 from labgrade.values import Number, Table
 from labgrade.verdict import Outcome, Suggestion, Verdict, without_value
@@ -88,9 +88,11 @@ class FreeText:
         return tuple(found.values())
 
     def _number(self, answer: Answered, as_it_is: Choice, lines: tuple[Line, ...]) -> Choice:
+        if isinstance(answer, Answer) and (as_it_is.verdict.credit or not _says_more(answer.value, lines)):
+            return as_it_is
         known = [value for each in self._check.misconceptions for value in self._made(each.source)]
         sources = [self._check.expected, *(each.source for each in self._check.also_right)]
-        wanted = Wanted(
+        wanted = WantedNumber(
             kind=str(self._wanted.type),
             words=tuple(form.after for form in self._forms(self._wanted) if form.after),
             right=tuple(self._expect(each) for each in sources if each is not None),
@@ -108,9 +110,7 @@ class FreeText:
         better = found.verdict.outcome is Outcome.CORRECT or (
             suggested is not None and suggested.outcome is Outcome.CORRECT and suggested.kind in _BEYOND_DOUBT
         )
-        if as_it_is.verdict.credit or not better:
-            return as_it_is
-        return _doubted(as_it_is, found)
+        return _doubted(as_it_is, found) if better else as_it_is
 
     def _rows(self, answer: Answered, as_it_is: Choice, lines: tuple[Line, ...]) -> Choice:
         source = self._check.expected
@@ -181,6 +181,13 @@ def _holds(line: Line, taken: frozenset[Fraction], *, shapes: bool) -> bool:
         )
         for piece in line.pieces
     )
+
+
+def _says_more(read: Value, lines: tuple[Line, ...]) -> bool:
+    """Whether a text holds another number than the one that was read: what that one comes to is known."""
+    values = (piece.value for line in lines for piece in line.pieces)
+    numbers = {replace(each, text="") for each in values if isinstance(each, Number)}
+    return not isinstance(read, Number) or numbers != {replace(read, text="")}
 
 
 def _numbers(answer: Answered | None) -> Iterator[Fraction]:
