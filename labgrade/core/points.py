@@ -108,7 +108,9 @@ def for_student(report: Report) -> Report:
 
 
 def _submission(submission: SubmissionReport) -> SubmissionReport:
-    shown = (_task(task) for task in submission.tasks if not task.checks or not all(map(_hidden, task.checks)))
+    shown = (
+        task_for_student(task) for task in submission.tasks if not task.checks or not all(map(_hidden, task.checks))
+    )
     seen = replace(submission, tasks=tuple(shown))
     labs = {deduction.lab: of_lab(seen, deduction.lab) for deduction in seen.deductions}
     points = (deducted(each, labs[each.lab], labs[each.lab].earned) for each in seen.deductions)
@@ -118,7 +120,8 @@ def _submission(submission: SubmissionReport) -> SubmissionReport:
     )
 
 
-def _task(task: TaskReport) -> TaskReport:
+def task_for_student(task: TaskReport) -> TaskReport:
+    """The same of one task."""
     visible = [check for check in task.checks if not check.hidden]
     kept_back = sum((check.points for check in task.checks if check.hidden and not check.bonus), Fraction(0))
     return replace(task, points=task.points - kept_back, checks=tuple(map(_shown, visible)))

@@ -1,4 +1,4 @@
-"""What a student is told of a wrong answer beyond its verdict: what their function does, or what their number is."""
+"""What a student's function does where its answers are wrong."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from labgrade.core.errors import FaultError
 from labgrade.core.task import CallForm
 from labgrade.diagnosis import as_code
 from labgrade.diagnosis.behaviour import Behaviour, applies, explore, matters_on
-from labgrade.diagnosis.explain import with_explanation
 from labgrade.diagnosis.probe import Trial, Trials
 from labgrade.values import show
 from labgrade.verdict import Diagnosis, Outcome
@@ -17,7 +16,7 @@ from labgrade.verdict import Diagnosis, Outcome
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from labgrade.core.results import Answer, Submission
+    from labgrade.core.results import Submission
     from labgrade.core.task import Check, Task
     from labgrade.diagnosis.behaviour import Called, Hypothesis
     from labgrade.diagnosis.probe import ProbeGrader
@@ -36,22 +35,22 @@ class Diagnoser:
         self._grader, self._task, self._submission = grader, task, submission
         self._known: dict[str, Behaviour | None] = {}
 
-    def explained(self, verdict: Verdict, value: Value, item: Item, answer: Answer) -> Verdict:
-        """The verdict with its cause, where one can be told. It changes no credit."""
+    def explained(self, verdict: Verdict, value: Value, item: Item) -> Verdict | None:
+        """The verdict on a function's value with its cause; None where none can be told. It changes no credit."""
         if verdict.outcome not in _WRONG or verdict.agrees:
-            return verdict
-        if answer.computed:
-            trials = Trials(self._grader, self._task, item.check, self._submission)
-            behaviour = self._behaviour(trials)
-            if behaviour is not None and item.subject is not None:
-                judging, expect = self._grader.judging_of(self._task, item.check, item.subject, self._submission)
-                trial = Trial(verdict=verdict, value=value, judging=judging, expect=expect)
-                found = _diagnosis(trials, behaviour, trial, item)
-                if found is not None and (found.causes or not verdict.hint):
-                    # What was seen on many networks tells more than what one value happens to equal.
-                    lines = _smallest(trials, behaviour.called) if found.wrong_on else ()
-                    return replace(verdict, hint="", lines=(*verdict.lines, *lines), diagnosis=found)
-        return with_explanation(verdict, value, item, self._grader.oracle, self._grader.course.quantities)
+            return None
+        trials = Trials(self._grader, self._task, item.check, self._submission)
+        behaviour = self._behaviour(trials)
+        if behaviour is None or item.subject is None:
+            return None
+        judging, expect = self._grader.judging_of(self._task, item.check, item.subject, self._submission)
+        trial = Trial(verdict=verdict, value=value, judging=judging, expect=expect)
+        found = _diagnosis(trials, behaviour, trial, item)
+        if found is None or not (found.causes or not verdict.hint):
+            return None
+        # What was seen on many networks tells more than what one value happens to equal.
+        lines = _smallest(trials, behaviour.called) if found.wrong_on else ()
+        return replace(verdict, hint="", lines=(*verdict.lines, *lines), diagnosis=found)
 
     def searched(self, verdict: Verdict, check: Check) -> Verdict:
         """The verdict of a search for a counterexample, with what the function does where nothing is said of it yet."""

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from rich.cells import cell_len, set_cell_size
 from rich.console import Console
 
-from labgrade.core.points import totals
+from labgrade.core.points import settled, totals
 from labgrade.reports import summary, terminal
 from labgrade.reports.page import Page
 from labgrade.reports.summary import full_reason, hint, missing_task
@@ -27,6 +27,7 @@ from labgrade.verdict import Outcome
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from labgrade.core.points import Totals
     from labgrade.core.results import Graded, Report, SubmissionReport, TaskReport
 
     Place: TypeAlias = tuple[TaskReport, Graded]
@@ -70,12 +71,13 @@ def render(report: Report, *, console: Console) -> None:
 
 
 def _show(page: Page, submission: SubmissionReport) -> None:
-    terminal.heading(page, submission)
+    total = settled(submission)
+    terminal.heading(page, submission, total)
     found = causes(submission.tasks)
-    below = _height(page, lambda dry: _below(dry, submission, shortened=bool(found)))
-    room = max(_LEAST, _LINES - below - _height(page, lambda dry: terminal.heading(dry, submission)))
+    below = _height(page, lambda dry: _below(dry, submission, total, shortened=bool(found)))
+    room = max(_LEAST, _LINES - below - _height(page, lambda dry: terminal.heading(dry, submission, total)))
     shortened = _wrong(page, found, room)
-    _below(page, submission, shortened=shortened)
+    _below(page, submission, total, shortened=shortened)
 
 
 def causes(tasks: Sequence[TaskReport]) -> list[Cause]:
@@ -212,7 +214,7 @@ def _mark(page: Page, check: Graded) -> tuple[str, str]:
     return f"  {symbol if page.can_show(symbol) else plain} {outcome:<{WORD}}  ", style
 
 
-def _below(page: Page, submission: SubmissionReport, *, shortened: bool) -> None:
+def _below(page: Page, submission: SubmissionReport, total: Totals, *, shortened: bool) -> None:
     """What is right, what is missing, what waits, and what it comes to."""
     right = [task for task in submission.tasks if any(_is_right(check) for check in task.checks)]
     if right:
@@ -231,7 +233,7 @@ def _below(page: Page, submission: SubmissionReport, *, shortened: bool) -> None
     if part or shortened:
         options = "--all" + (f", or --task {part}" if part else "")
         page.say(f"{options}, says all of it", label="more: ", style="dim")
-    terminal.total_line(page, submission)
+    terminal.total_line(page, submission, total)
 
 
 def _is_right(check: Graded) -> bool:

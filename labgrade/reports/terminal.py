@@ -67,7 +67,7 @@ def render(report: Report, *, console: Console, staff: bool) -> None:
 
 def _submission(page: Page, submission: SubmissionReport, *, staff: bool) -> None:
     total = settled(submission)
-    heading(page, submission)
+    heading(page, submission, total)
     said: dict[str, tuple[str, str]] = {}
     alone, short = len(submission.tasks) == 1, False
     for task in submission.tasks:
@@ -84,17 +84,16 @@ def _submission(page: Page, submission: SubmissionReport, *, staff: bool) -> Non
     left(page, submission, Outcome.FAULT, "failed on our side, waits for a person: ")
     if not staff:
         page.paragraph(_advice(submission, total), indent=0, label="do first: ")
-    total_line(page, submission)
+    total_line(page, submission, total)
 
 
-def total_line(page: Page, submission: SubmissionReport) -> None:
+def total_line(page: Page, submission: SubmissionReport, total: Totals) -> None:
     """What it comes to, after what late rules take."""
-    total = settled(submission)
     _deductions(page, submission, total)
     page.line(("total", "bold"), right=(f"{spread(total)} points", "bold"))
 
 
-def heading(page: Page, submission: SubmissionReport) -> None:
+def heading(page: Page, submission: SubmissionReport, total: Totals) -> None:
     """Whose report it is, what it comes to, and what was left out of the hand-in."""
     page.blank()
     page.line(
@@ -102,7 +101,7 @@ def heading(page: Page, submission: SubmissionReport) -> None:
         (submission.name, "bold"),
         gutter=page.gutter,
         hang=11,
-        right=(f"{spread(settled(submission))} points", "bold"),
+        right=(f"{spread(total)} points", "bold"),
     )
     page.rule()
     if submission.members and submission.members != (submission.name,):

@@ -17,6 +17,7 @@ from labgrade.core.task import QuantityCall
 from labgrade.core.text import encodable
 from labgrade.diagnosis.counterexample import judged, memory, plan_of
 from labgrade.diagnosis.diagnose import Diagnoser
+from labgrade.diagnosis.explain import with_explanation
 from labgrade.diagnosis.probe import ProbeGrader, Trials, judged_value, typed
 from labgrade.judging import by_hand
 from labgrade.judging.graded import Judged, fault, graded_so_far, waiting, with_points
@@ -191,7 +192,8 @@ class TaskGrading:
             verdict = self._uncontradicted(verdict, item)
         if not self._explains:
             return verdict
-        return self._diagnoser.explained(verdict, value, item, answer)
+        seen = self._diagnoser.explained(verdict, value, item) if answer.computed else None
+        return seen or with_explanation(verdict, value, item, grader.oracle, grader.course.quantities)
 
     def _uncontradicted(self, verdict: Verdict, item: Item) -> Verdict:
         """The verdict without the hint of a slip that the same function does not make elsewhere in this task.
