@@ -173,8 +173,8 @@ def _beside(data: dict[str, Any]) -> Iterator[str]:
 def _own_code(found: Course, shown: list[dict[str, Any]], out: Path) -> list[Entry]:
     """Copy the course's own checkers and quantities that public checks use."""
     entries: list[Entry] = []
-    for registry in (found.checkers, found.quantities):
-        names = set(kit_values.named(shown, registry.kind))
+    for registry in (found.checkers, found.quantities, found.models):
+        names = {name.removesuffix(".onnx") for name in kit_values.named(shown, registry.kind)}
         entries += [entry for name, entry in registry.entries.items() if name in names and found.is_own(entry.file)]
     for file, text in needed(entries).items():
         target = out / file.relative_to(found.root)

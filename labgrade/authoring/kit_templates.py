@@ -199,9 +199,12 @@ def _program(task: Task, subject: SubjectSpec) -> list[str]:
         return []
     drawn = {"options": dict(subject.options), "weight_seed": subject.seed, "input_seed": subject.input.seed}
     settings = [f"model={subject.model!r}", f"shape={tuple(subject.input.shape)!r}"]
+    own = ["from pathlib import Path", "", "from labgrade.spec import course"] if subject.code else []
+    settings += [f"code=course.find(Path.cwd()).code_of({subject.model!r})"] if own else []
     settings += [f"fill={subject.input.fill!r}"] if subject.input.fill != "normal" else []
     settings += [f"{name}={value!r}" for name, value in drawn.items() if value]
     lines = [
+        *own,
         "from labgrade.subjects.models import Subject",
         "",
         f"model, input = Subject({', '.join(settings)}).with_weights()",

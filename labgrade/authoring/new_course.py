@@ -72,6 +72,20 @@ def at_least_half(answer: Number, expected: Number) -> Verdict:
     """Half of the expected value, or more."""
     return correct() if 2 * answer.value >= expected.value else incorrect(f"got {answer}, less than half")
 '''
+_MODELS = '''\
+"""Networks of this course. Every public function is one, `model: nets/small` in a spec; see labgrade list models."""
+
+from __future__ import annotations
+
+from torch import nn
+
+
+def small(*, width: int = 8, classes: int = 4) -> nn.Module:
+    """One convolution and one linear layer, for images of three channels."""
+    return nn.Sequential(
+        nn.Conv2d(3, width, 3), nn.ReLU(), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(width, classes)
+    )
+'''
 _EXEMPLAR = """\
 def head_bytes(model):
     return sum(each.numel() * each.element_size() for each in model.fc.parameters())
@@ -105,7 +119,7 @@ Tasks of a course, graded by labgrade. Install it from where you have it, a chec
 |---|---|
 | write a task | `labgrade new lab1/1-2-something`, then edit `specs/lab1/1-2-something.yaml` |
 | see what there is | `labgrade list quantities`, `labgrade list checkers`, `labgrade list subjects` |
-| add a quantity, a checker | a public function in `reference/` or `checkers/`: it is found where it lies |
+| add a quantity, a checker, a network | a public function in `reference/`, `checkers/` or `models/` |
 | find mistakes in specs | `labgrade validate --compute` |
 | find weak tasks | `labgrade test` tries each by `submissions/exemplar` and by mistakes put into it |
 | grade | put folders or archives into `submissions/`, then `pytest --submission=all` |
@@ -159,6 +173,7 @@ def files(name: str) -> dict[str, str]:
         "specs/lab1/1-1-head-bytes.yaml": _TASK,
         "reference/heads.py": _REFERENCE,
         "checkers/halves.py": _CHECKER,
+        "models/nets.py": _MODELS,
         "submissions/exemplar/lab1.py": _EXEMPLAR,
     }
 
@@ -171,7 +186,7 @@ repos:
         name: labgrade validate
         entry: labgrade validate
         language: system
-        files: ^(specs|checkers|reference)/
+        files: ^(specs|checkers|reference|models)/
         pass_filenames: false
 """
 

@@ -17,7 +17,6 @@ from labgrade.core.task import CONFIG, InputSpec, Limits, QuantityCall, SubjectS
 from labgrade.files import validate, yaml
 from labgrade.sandbox.runner import Runner
 from labgrade.spec import course, load
-from labgrade.subjects import onnx_export
 from labgrade.truth.measure import Measurer, UnfitError
 from labgrade.truth.oracle import Oracle
 from labgrade.values import Artifact, show
@@ -181,8 +180,8 @@ def _side_by_side(rows: list[dict[str, Any]], name: str, options: argparse.Names
 def _subject(options: argparse.Namespace, found: Course) -> SubjectSpec:
     if options.task is not None:
         return _of_task(options, found)
-    if options.model is not None and options.model not in onnx_export.models():
-        message = f"there is no model '{options.model}'{did_you_mean(options.model, onnx_export.models())}"
+    if options.model is not None and options.model not in found.model_names:
+        message = f"there is no model '{options.model}'{did_you_mean(options.model, found.model_names)}"
         raise UsageError(message)
     if options.file is not None and not options.file.is_file():
         message = f"there is no file '{options.file}'"
@@ -191,6 +190,7 @@ def _subject(options: argparse.Namespace, found: Course) -> SubjectSpec:
         return SubjectSpec(model=CONFIG, options=pairs(options.config, "--config"), input=InputSpec(shape=()))
     return SubjectSpec(
         model=options.model or "",
+        code=found.code_of(options.model or ""),
         file=str(options.file.absolute()) if options.file is not None else "",
         options=pairs(options.option),
         input=InputSpec(shape=shape_of(options.input or "1,3,224,224")),

@@ -16,7 +16,6 @@ from labgrade.core.task import CONFIG, InputSpec, QuantityCall, SubjectSpec
 from labgrade.files import yaml, yaml_write
 from labgrade.spec import course, load
 from labgrade.spec.parse import form
-from labgrade.subjects import onnx_export
 from labgrade.truth.oracle import Oracle
 
 if TYPE_CHECKING:
@@ -148,7 +147,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _asked(options: argparse.Namespace, task: str, found: Course) -> dict[str, Any]:
     """The spec's data from the flags, and from a person for what no flag says."""
-    subject, about, shown = _subject(options)
+    subject, about, shown = _subject(options, found)
     entries = found.quantities.entries
     fitting = [
         name for name, entry in entries.items() if entry.takes[:1] == (about,) and "original" not in entry.parameters
@@ -163,7 +162,7 @@ def _asked(options: argparse.Namespace, task: str, found: Course) -> dict[str, A
     tolerance = _answer("tolerance", options.tolerance, _tolerance, default="")
     title = _answer("title", options.title, str, default=title_for(entry, subject))
     publish = _answer("publish the value (yes or no)", "yes" if options.publish else _no(options), _yes, default="no")
-    kind, value = _typed(found, call, _spec_of(subject), publish=publish)
+    kind, value = _typed(found, call, _spec_of(subject, found), publish=publish)
     written = [form_of(form, task, quantity, about) for form in forms]
     expected: dict[str, Any] = {"quantity": quantity}
     if call.parameters:
@@ -188,20 +187,19 @@ def _asked(options: argparse.Namespace, task: str, found: Course) -> dict[str, A
     }
 
 
-def _subject(options: argparse.Namespace) -> tuple[dict[str, Any], str, str]:
+def _subject(options: argparse.Namespace, found: Course) -> tuple[dict[str, Any], str, str]:
     """The subject as a spec has it, the parameter of quantities that are computed of such, and what it is called."""
     if options.config is not None:
         return {CONFIG: pairs(options.config, "--config")}, CONFIG, "a config"
-    model = _answer(
-        "subject", options.subject, lambda text: _one_of(text, onnx_export.models(), "model", "torchvision/")
-    )
+    model = _answer("subject", options.subject, lambda text: _one_of(text, found.model_names, "model", "torchvision/"))
     return {"model": model}, "artifact" if model.endswith(".onnx") else "subject", f"'{model}'"
 
 
-def _spec_of(subject: dict[str, Any]) -> SubjectSpec:
+def _spec_of(subject: dict[str, Any], found: Course) -> SubjectSpec:
     if CONFIG in subject:
         return SubjectSpec(model=CONFIG, options=subject[CONFIG], input=InputSpec(shape=()))
-    return SubjectSpec(model=subject["model"], input=InputSpec(shape=tuple(subject["input"])))
+    model = subject["model"]
+    return SubjectSpec(model=model, code=found.code_of(model), input=InputSpec(shape=tuple(subject["input"])))
 
 
 def _no(options: argparse.Namespace) -> str | None:

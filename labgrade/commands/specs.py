@@ -10,7 +10,7 @@ from labgrade.authoring import check_values
 from labgrade.core.errors import SpecError, UsageError, did_you_mean
 from labgrade.spec import course, load
 from labgrade.spec.registry import SLIPS
-from labgrade.subjects import catalogue, onnx_export
+from labgrade.subjects import catalogue
 from labgrade.values import show
 
 if TYPE_CHECKING:
@@ -58,12 +58,12 @@ def list_entries(options: argparse.Namespace) -> int:
         case "tasks":
             known = _tasks(found, options.word, console)
         case "models" | "subjects":
-            known = list(onnx_export.models())
+            known = list(found.model_names)
             for name in known:
                 if _holds(options.word, name):
                     console.print(name, markup=False)
                     if options.what == "subjects":
-                        _subject(name, console)
+                        _subject(name, found, console)
         case _:
             known = _entries(found, options.what, options.word, console)
     if options.word and not any(_holds(options.word, text) for text in known):
@@ -155,8 +155,9 @@ def _value(parameter: Parameter) -> str:
     return "1" if parameter.required else plain.get(default, default)
 
 
-def _subject(name: str, console: Console) -> None:
-    options = catalogue.of(name.removesuffix(".onnx"))
+def _subject(name: str, found: Course, console: Console) -> None:
+    network = found.network(name)
+    options = network.parameters if network is not None else catalogue.of(name.removesuffix(".onnx"))
     if name.endswith(".onnx"):
         said = _ONNX_OPTIONS if name.startswith("torchvision/") else ""
     else:
@@ -205,7 +206,12 @@ def validate(options: argparse.Namespace) -> int:
     paths = [path for given in options.paths or [found.specs] for path in _below(given)]
     specs = load.read_all([path for path in paths if path.suffix != ".yml"], found)
     findings = [finding for read in specs for finding in read.findings]
-    findings += [*found.checkers.findings, *found.quantities.findings, *load.folder_findings(paths)]
+    findings += [
+        *found.checkers.findings,
+        *found.quantities.findings,
+        *found.models.findings,
+        *load.folder_findings(paths),
+    ]
     findings += [finding for read in specs if read.task for finding in check_values.literals(read.task)]
     if options.compute:
         from labgrade.run.grader import Grader

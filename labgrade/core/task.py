@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -160,9 +160,10 @@ class InputSpec:
 class SubjectSpec:
     """What is analysed, with its input: a model of the zoo with its options (`seed` draws the weights), or a file.
 
-    One of three is set: `model`, a name of the zoo; `file`, an ONNX file by its path; `handed_in`, a pattern for an
-    ONNX file of the student's own. Where `model` is CONFIG, nothing is built: `options` are all there is, and there is
-    no input. `passing`: made for one trial, so that nothing of it is kept on disk.
+    One of three is set: `model`, a name of the zoo or of a folder `models/`, whose source by file is `code`; `file`, an
+    ONNX file by its path; `handed_in`, a pattern for an ONNX file of the student's own. Where `model` is CONFIG,
+    nothing is built: `options` are all there is, and there is no input. `passing`: made for one trial, so that nothing
+    of it is kept on disk.
     """
 
     input: InputSpec
@@ -171,6 +172,7 @@ class SubjectSpec:
     handed_in: str = ""
     options: Mapping[str, Plain] = field(default_factory=dict)
     seed: int = 0
+    code: Mapping[str, str] = field(default_factory=dict, repr=False)
     passing: bool = field(default=False, repr=False, compare=False)
     mark: Mark | None = field(default=None, repr=False, compare=False)
 
@@ -190,6 +192,20 @@ class SubjectSpec:
     def is_onnx(self) -> bool:
         """Whether it is an ONNX file, and not a model in memory."""
         return not self.model or self.model.endswith(".onnx")
+
+
+def plain_subject(subject: SubjectSpec) -> dict[str, Any]:
+    """A subject as plain data: what `subjects.models.Subject` takes."""
+    code = {"code": dict(subject.code)} if subject.code else {}
+    return {
+        "model": subject.model,
+        "shape": list(subject.input.shape),
+        "fill": subject.input.fill,
+        "input_seed": subject.input.seed,
+        "options": dict(subject.options),
+        "weight_seed": subject.seed,
+        **code,
+    }
 
 
 # ---- expected values and checks --------------------------------------------------------------------------------

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from labgrade.core.errors import FaultError
+from labgrade.core.task import plain_subject
 from labgrade.diagnosis import families
-from labgrade.sandbox.requests import plain_subject
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

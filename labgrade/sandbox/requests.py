@@ -143,15 +143,3 @@ class Job:
     errors: bool = False
     wall: float = 0.0
     take: Callable[[IO[bytes]], None] | None = None
-
-
-def plain_subject(subject: SubjectSpec) -> dict[str, Any]:
-    """A subject as the zoo takes it, and a child builds it."""
-    return {
-        "model": subject.model,
-        "shape": list(subject.input.shape),
-        "fill": subject.input.fill,
-        "input_seed": subject.input.seed,
-        "options": dict(subject.options),
-        "weight_seed": subject.seed,
-    }

@@ -12,7 +12,7 @@ from typing import IO, TYPE_CHECKING, Any, Self, TypeVar
 from labgrade.core.arguments import GIVEN, GIVEN_FOLDER
 from labgrade.core.errors import FaultError
 from labgrade.core.results import Execution
-from labgrade.core.task import Limits
+from labgrade.core.task import Limits, plain_subject
 from labgrade.sandbox import outcomes
 from labgrade.sandbox.child.subject import needs_values
 from labgrade.sandbox.host import working_copy
@@ -20,7 +20,7 @@ from labgrade.sandbox.host.child import follow
 from labgrade.sandbox.host.fork_server import ForkServer, LostError
 from labgrade.sandbox.host.servers import LIGHT, READER, STUDENTS, Servers
 from labgrade.sandbox.jail.layers import ALL
-from labgrade.sandbox.requests import Job, ProgramRun, plain_subject
+from labgrade.sandbox.requests import Job, ProgramRun
 from labgrade.subjects.networks import GENERATED
 from labgrade.submissions.records import OPENED
 

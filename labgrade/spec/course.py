@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING
 
 from labgrade.core.errors import UsageError
 from labgrade.spec import registry
+from labgrade.subjects import onnx_export
 
 if TYPE_CHECKING:
     from labgrade.core.results import Submission
 
 KIT = "labgrade-kit.yaml"  # lies at the top of what `labgrade kit` made
 KIT_START = "START.md"  # what a student reads first
-_OF_KIT = ("specs", "subjects", "checkers", "reference", KIT, KIT_START)  # no part of what is handed in
+_CODE = ("checkers", "reference", "models")
+_OF_KIT = ("specs", "subjects", *_CODE, KIT, KIT_START)  # no part of what is handed in
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,11 +27,27 @@ class Course:
     specs: Path
     checkers: registry.Registry
     quantities: registry.Registry
+    models: registry.Registry
+
+    @property
+    def model_names(self) -> tuple[str, ...]:
+        """All that a subject's `model` may be: the zoo's, and those of the folders `models/`, also as ONNX files."""
+        own = [each for name in self.models.entries for each in (name, name + onnx_export.SUFFIX)]
+        return tuple(sorted([*onnx_export.models(), *own]))
+
+    def network(self, model: str) -> registry.Entry | None:
+        """The function of `models/` that builds a model, or its ONNX file; None for the zoo's."""
+        return self.models.entries.get(model.removesuffix(onnx_export.SUFFIX))
+
+    def code_of(self, model: str) -> dict[str, str]:
+        """The source of a network of `models/`, by file; nothing for the zoo's."""
+        found = self.network(model)
+        return found.code() if found is not None else {}
 
     @property
     def folders(self) -> tuple[Path, ...]:
         """The folders whose content no student may see."""
-        return tuple(self.root / name for name in ("specs", "checkers", "reference", "submissions"))
+        return tuple(self.root / name for name in ("specs", *_CODE, "submissions"))
 
     @property
     def key(self) -> bytes:
@@ -59,8 +77,7 @@ def of_kit(folder: Path) -> Course | None:
     return Course(
         root=folder,
         specs=specs,
-        checkers=registry.read("checker", (home / "checkers",)),
-        quantities=registry.read("quantity", (home / "reference",)),
+        **_registries((home,)),
     )
 
 
@@ -93,7 +110,7 @@ def of_work(path: Path, named: Path | None) -> Course:
     kit = of_kit(path) if within or not (here / "specs").is_dir() else None
     if kit is None:
         return find(None if within else here)
-    own = [name for name in ("checkers", "reference") if (path / name).is_dir()]
+    own = [name for name in _CODE if (path / name).is_dir()]
     if own:
         message = f"this kit brings code of its own ({', '.join(own)}); if you trust it, add: --course {path}"
         raise UsageError(message)
@@ -103,7 +120,8 @@ def of_work(path: Path, named: Path | None) -> Course:
 def find(root: Path | None = None) -> Course:
     """Read the course at `root`, by default labgrade's own.
 
-    A course has a `specs/` folder; its `checkers/` and `reference/`, where there are any, are added to labgrade's own.
+    A course has a `specs/` folder; its `checkers/`, `reference/` and `models/`, where there are any, are added to
+    labgrade's own.
     """
     home = _home()
     root = _root(root, home)
@@ -111,9 +129,16 @@ def find(root: Path | None = None) -> Course:
     return Course(
         root=root,
         specs=root / "specs",
-        checkers=registry.read("checker", tuple(base / "checkers" for base in roots)),
-        quantities=registry.read("quantity", tuple(base / "reference" for base in roots)),
+        **_registries(roots),
     )
+
+
+def _registries(roots: tuple[Path, ...]) -> dict[str, registry.Registry]:
+    return {
+        "checkers": registry.read("checker", tuple(base / "checkers" for base in roots)),
+        "quantities": registry.read("quantity", tuple(base / "reference" for base in roots)),
+        "models": registry.read(registry.MODEL, tuple(base / "models" for base in roots)),
+    }
 
 
 def folders(root: Path) -> tuple[Path, Path]:
@@ -127,7 +152,7 @@ def _root(root: Path | None, home: Path) -> Path:
 
 
 def _home() -> Path:
-    """The folder that holds labgrade's own specs/, checkers/ and reference/: in the package once it is installed."""
+    """The folder that holds labgrade's own specs/, checkers/, ...: in the package once it is installed."""
     package = Path(__file__).resolve().parents[1]
     installed = package / "builtin"
     return installed if installed.is_dir() else package.parent

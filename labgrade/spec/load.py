@@ -15,7 +15,6 @@ from labgrade.files import validate, yaml
 from labgrade.spec import lab as late_rules
 from labgrade.spec import parse, rules, schema
 from labgrade.spec.language import RESERVED
-from labgrade.subjects import onnx_export
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -126,7 +125,7 @@ def schema_text(course: Course) -> str:
 
 
 def _schema(course: Course) -> Schema:
-    return schema.task_schema(course, onnx_export.models(), tuple(GIVEN))
+    return schema.task_schema(course, tuple(GIVEN))
 
 
 class _Reader:
@@ -145,7 +144,7 @@ class _Reader:
         found += rules.findings(loaded, self._course)
         if found:
             raise SpecError(found)
-        return parse.task(loaded, path, limits)
+        return parse.task(loaded, path, limits, self._course.code_of)
 
     def _lab_limits(self, path: Path) -> Limits:
         if path not in self._limits:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from labgrade.core import programs
 from labgrade.core.task import (
@@ -39,7 +39,7 @@ from labgrade.spec import language
 from labgrade.spec.data import rows, with_inherited
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from labgrade.files import yaml
@@ -102,9 +102,15 @@ _UNITS = {"B": 0, "KB": 1, "MB": 2, "GB": 3}
 _KIB = {"KiB": 10, "MiB": 20, "GiB": 30}
 
 
-def task(loaded: Loaded, path: Path, limits: Limits) -> Task:
-    """The task of a file that the schema and all checks found right; `limits` are the lab's."""
-    return _Parser(loaded, path, limits).task()
+CodeOf: TypeAlias = "Callable[[str], Mapping[str, str]]"
+
+
+def task(loaded: Loaded, path: Path, limits: Limits, code_of: CodeOf) -> Task:
+    """The task of a file that the schema and all checks found right; `limits` are the lab's.
+
+    `code_of` gives the source of a network of the course's by name; nothing for the zoo's.
+    """
+    return _Parser(loaded, path, limits, code_of).task()
 
 
 def limits_of(data: Any, base: Limits) -> Limits:
@@ -122,8 +128,9 @@ def _amount(text: str) -> int:
 class _Parser:
     """From validated plain data to the frozen types. Nothing here can fail: the schema has been there before."""
 
-    def __init__(self, loaded: Loaded, path: Path, limits: Limits) -> None:
+    def __init__(self, loaded: Loaded, path: Path, limits: Limits, code_of: CodeOf) -> None:
         self.loaded = loaded
+        self.code_of = code_of
         self.path = path
         self.limits = limits
 
@@ -159,6 +166,8 @@ class _Parser:
         found: dict[str, Any] = {name: whole[name] for name in ("model", "options") if name in whole}
         if "file" in whole:
             found["file"] = str((self.path.parent / whole["file"]).absolute())
+        if "model" in whole:
+            found["code"] = self.code_of(whole["model"])
         given = InputSpec(**language.fields(InputSpec, own if isinstance(own, dict) else {"shape": own}))
         return SubjectSpec(**language.fields(SubjectSpec, whole), **found, input=given, mark=mark)
 

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
     from labgrade.core.task import Schema
 
+MODEL = "model"  # the registry of networks: those of several files may have one name
+_ZOO = frozenset({"torchvision", "micro", "linear", "generated"})
+_MOST_BYTES = 128 << 10  # of a network's source, which travels with each request
 SLIPS = "_slips"  # beside `macs` stands `macs_slips`: what each slip makes of it, which is no value for a spec
 _SIMPLE: Mapping[str, Schema] = {
     "int": {"type": "integer"},
@@ -79,6 +82,12 @@ class Entry:
             digest.update(file.name.encode() + b"\0" + file.read_bytes() + b"\0")
         return digest.hexdigest()
 
+    def code(self) -> dict[str, str]:
+        """The source of the function's file, then of those that it imports, by their places in its folder."""
+        others = sorted(self.sources() - {self.file})
+        folder = self.file.parent
+        return {file.relative_to(folder).as_posix(): file.read_text(encoding="utf-8") for file in (self.file, *others)}
+
     def sources(self, read: dict[Path, list[Path]] | None = None) -> set[Path]:
         """The files that the function depends on: its own, and those of the same folder that it imports.
 
@@ -105,13 +114,17 @@ class Registry:
 
 
 def read(kind: str, folders: tuple[Path, ...]) -> Registry:
-    """Read every public function of the public files in `folders`; two of one name are a finding."""
+    """Read every public function of the public files in `folders`; two of one name are a finding.
+
+    Networks are known by their file and name, and take all their parameters from a spec, whatever these are called.
+    """
     entries: dict[str, Entry] = {}
     findings: list[SpecFinding] = []
     for folder in folders:
         for file in sorted(folder.glob("[!_]*.py")):
             try:
-                found = list(_functions(file))
+                found = list(_functions(file, lenient=kind == MODEL))
+                findings.extend(_unfit_for_models(file, found) if kind == MODEL else ())
             except SyntaxError as error:
                 mark = Mark(str(file), error.lineno or 1, error.offset or 1)
                 findings.append(SpecFinding(mark, f"this is not Python: {error.msg}"))
@@ -120,16 +133,27 @@ def read(kind: str, folders: tuple[Path, ...]) -> Registry:
                 findings.extend(error.findings)
                 continue
             for entry in found:
-                if entry.name in entries:
-                    other = entries[entry.name]
-                    message = f"the {kind} '{entry.name}' is already defined at {other.file}:{other.line}"
+                name = f"{file.stem}/{entry.name}" if kind == MODEL else entry.name
+                if name in entries:
+                    other = entries[name]
+                    message = f"the {kind} '{name}' is already defined at {other.file}:{other.line}"
                     findings.append(SpecFinding(Mark(str(file), entry.line, 1), message))
                 else:
-                    entries[entry.name] = entry
+                    entries[name] = entry
     return Registry(kind=kind, entries=entries, findings=tuple(findings))
 
 
-def _functions(file: Path) -> Iterator[Entry]:
+def _unfit_for_models(file: Path, found: list[Entry]) -> Iterator[SpecFinding]:
+    """Why no task can be about the networks of a file."""
+    mark = Mark(str(file), 1, 1)
+    if file.stem in _ZOO:
+        yield SpecFinding(mark, f"'{file.stem}/...' are models of labgrade's own; call the file otherwise")
+    if found and sum(map(len, found[0].code().values())) > _MOST_BYTES:
+        message = f"this and what it imports take more than {_MOST_BYTES >> 10} KiB; a network's source is sent along"
+        yield SpecFinding(mark, message)
+
+
+def _functions(file: Path, *, lenient: bool = False) -> Iterator[Entry]:
     source = file.read_text(encoding="utf-8")
     aliases = _Aliases(file, source)
     for node in _parsed(source).body:
@@ -141,10 +165,10 @@ def _functions(file: Path) -> Iterator[Entry]:
                 line=node.lineno,
                 description=docstring.partition("\n")[0],
                 docstring=docstring,
-                takes=tuple(argument.arg for argument in (*node.args.posonlyargs, *node.args.args)),
+                takes=() if lenient else tuple(argument.arg for argument in (*node.args.posonlyargs, *node.args.args)),
                 judges=_first_annotation(node),
                 returns=ast.unparse(node.returns) if node.returns else "",
-                parameters=dict(_parameters(file, node, aliases)),
+                parameters=dict(_parameters(file, node, aliases, lenient=lenient)),
             )
 
 
@@ -154,9 +178,18 @@ def _first_annotation(node: ast.FunctionDef) -> str:
     return ast.unparse(first.annotation) if first is not None and first.annotation else ""
 
 
-def _parameters(file: Path, node: ast.FunctionDef, aliases: _Aliases) -> Iterator[tuple[str, Parameter]]:
-    for argument, default in zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True):
+def _parameters(
+    file: Path, node: ast.FunctionDef, aliases: _Aliases, *, lenient: bool
+) -> Iterator[tuple[str, Parameter]]:
+    """What a spec may set: parameters by name alone; `lenient`, all of them, also without a simple annotation."""
+    arguments = list(zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True))
+    if lenient:
+        defaults: list[ast.expr | None] = [None] * (len(node.args.args) - len(node.args.defaults))
+        arguments = [*zip(node.args.args, [*defaults, *node.args.defaults], strict=True), *arguments]
+    for argument, default in arguments:
         schema = _schema(argument.annotation, aliases)
+        if schema is None and lenient:
+            schema = {}
         if schema is None:
             message = (
                 f"the parameter '{argument.arg}' of '{node.name}' needs a simple annotation: int, str, list[str], ..."

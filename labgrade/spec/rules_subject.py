@@ -33,9 +33,9 @@ def findings(loaded: Loaded, course: Course) -> Iterator[SpecFinding]:
         *_quantities(data, main, course),
     ):
         yield SpecFinding(loaded.mark(path), message)
-    yield from _options(main, ("subject",), loaded)
+    yield from _options(main, ("subject",), loaded, course)
     for path, check in checks(data):
-        yield from _of_cases(check, main, path, loaded)
+        yield from _of_cases(check, main, path, loaded, course)
 
 
 def _besides(data: dict[str, Any]) -> list[dict[str, Any]]:
@@ -172,22 +172,30 @@ def _named(words: tuple[str, ...]) -> str:
     return ", ".join(f"'{word}'" for word in words)
 
 
-def _of_cases(check: dict[str, Any], main: dict[str, Any], path: Path, loaded: Loaded) -> Iterator[SpecFinding]:
+def _of_cases(
+    check: dict[str, Any], main: dict[str, Any], path: Path, loaded: Loaded, course: Course
+) -> Iterator[SpecFinding]:
     seen: list[dict[str, Any]] = []
     for place, case in rows(check, path, "cases"):
         whole = with_inherited(case, main)
         if whole in seen:
             yield SpecFinding(loaded.mark(place), "this case stands twice")
         seen.append(whole)
-        yield from _options(whole, place, loaded)
+        yield from _options(whole, place, loaded, course)
 
 
-def _options(subject: dict[str, Any], path: Path, loaded: Loaded) -> Iterator[SpecFinding]:
-    """Options that the model does not take; a case may have inherited them."""
+def _options(subject: dict[str, Any], path: Path, loaded: Loaded, course: Course) -> Iterator[SpecFinding]:
+    """Options that the model does not take, where a case may have inherited them; those that a network needs."""
     model = subject.get("model")
-    known = catalogue.of(model) if isinstance(model, str) else None
+    if not isinstance(model, str):
+        return
+    network = course.network(model)
+    known = catalogue.of(model) if network is None else {*network.parameters, *catalogue.ADDED[model.endswith(".onnx")]}
     if known is None:
         return
+    for option, parameter in network.parameters.items() if network is not None else ():
+        if parameter.required and option not in mapping(subject.get("options")):
+            yield SpecFinding(loaded.mark(path), f"'{model}' needs 'options: {{{option}: ...}}'")
     for option in mapping(subject.get("options")):
         if option not in known:
             message = f"'{model}' has no option '{option}'{offer(option, sorted(known))}"

@@ -44,8 +44,8 @@ if TYPE_CHECKING:
 _DRAFT = "https://json-schema.org/draft/2020-12/schema"
 
 
-def task_schema(course: Course, models: tuple[str, ...], given_names: tuple[str, ...]) -> Schema:
-    """The schema of one task file. `models` are the zoo's names, `given_names` what a `call` may ask for."""
+def task_schema(course: Course, given_names: tuple[str, ...]) -> Schema:
+    """The schema of one task file. `given_names`: what a `call` may ask for."""
     answers: Schema = {
         "type": "object",
         "title": "answers",
@@ -59,7 +59,7 @@ def task_schema(course: Course, models: tuple[str, ...], given_names: tuple[str,
         "title": "a task",
         "description": "One task of a lab: what a student is asked, how it may be handed in, and how it is judged.",
         **_object("a task", Task, answers=answers, checks=checks, limits=_object("limits", Limits)),
-        "$defs": _definitions(course, models, given_names),
+        "$defs": _definitions(course, given_names),
     }
 
 
@@ -81,12 +81,12 @@ def lab_schema() -> Schema:
     }
 
 
-def _definitions(course: Course, models: tuple[str, ...], given_names: tuple[str, ...]) -> Schema:
-    subject = _of_a_subject(models)
+def _definitions(course: Course, given_names: tuple[str, ...]) -> Schema:
+    subject, networks = _of_a_subject(course.model_names), _networks(course.models)
     given: Schema = {"title": "argument", "enum": list(given_names)}
     return {
-        "subject": {**_object("a subject", SubjectSpec, **subject), **_with_input(["input"])},
-        "case": {**_object("a subject", SubjectSpec, **subject), **_with_input([])},
+        "subject": {**_object("a subject", SubjectSpec, **subject), **_with_input(["input"]), **networks},
+        "case": {**_object("a subject", SubjectSpec, **subject), **_with_input([]), **networks},
         "answer": _object("an answer", AnswerSpec, **{"from": _list({"$ref": "#/$defs/form"})}),
         "type": _type(),
         "form": _form(),
@@ -128,6 +128,19 @@ def _of_a_subject(models: tuple[str, ...]) -> dict[str, Schema]:
         "config": _config(),
         "options": {"type": "object", "properties": properties("options")},
         "input": {"if": {"type": "object"}, "then": whole, "else": SHAPE.schema},
+    }
+
+
+def _networks(entries: Registry) -> Schema:
+    """What the options of each network of `models/` may be; which of them there are is said by `rules_subject`."""
+    return {
+        "allOf": [
+            {
+                "if": {"properties": {"model": {"enum": [name, f"{name}.onnx"]}}, "required": ["model"]},
+                "then": {"properties": {"options": {"properties": _settings(f"model '{name}'", entry)}}},
+            }
+            for name, entry in sorted(entries.entries.items())
+        ]
     }
 
 
@@ -237,15 +250,20 @@ def _parameters(title: str, entries: Registry, name: str) -> Schema:
         "type": "object",
         "additionalProperties": False,
         "required": [key for key, value in entry.parameters.items() if value.required],
-        "properties": {
-            key: {
-                "title": f"'{key}' of {title}",
-                "description": _of_parameter(entry, key),
-                "default": value.default,
-                **value.schema,
-            }
-            for key, value in entry.parameters.items()
-        },
+        "properties": _settings(title, entry),
+    }
+
+
+def _settings(title: str, entry: Entry) -> Schema:
+    """The schema of each parameter of a function."""
+    return {
+        key: {
+            "title": f"'{key}' of {title}",
+            "description": _of_parameter(entry, key),
+            "default": value.default,
+            **value.schema,
+        }
+        for key, value in entry.parameters.items()
     }
 
 

@@ -8,8 +8,9 @@ import importlib.util
 import re
 from pathlib import Path
 
-from labgrade.subjects import models, options
+from labgrade.subjects import models, onnx_export, options
 
+ADDED = {False: options.ALL, True: options.ALL | onnx_export.DEFAULTS.keys()}  # to all models; to their ONNX files
 _NEXT = re.compile(r"^[^\s)]", re.MULTILINE)  # the next statement at the top; a signature may end with `)` there
 _FIXED = frozenset({"self", "weights", "progress"})
 

@@ -1,7 +1,7 @@
 """Builds what is analysed: a torchvision model with its input, on the meta device or with seeded weights.
 
-Needs nothing of labgrade but `networks` and `options`, because it is also loaded by its path into a student's
-process; it holds no expected value.
+Needs nothing of labgrade but `course_networks`, `networks` and `options`, because it is also loaded by its path into a
+student's process; it holds no expected value.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from labgrade.subjects import networks
+from labgrade.subjects import course_networks, networks
 from labgrade.subjects import options as own_options
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ DEFAULT_OPTIONS: Mapping[str, Mapping[str, object]] = {
     "inception_v3": {"aux_logits": False},
 }
 # What decides how a model is built.
-SOURCES = tuple(Path(file) for file in (__file__, networks.__file__, own_options.__file__))
+SOURCES = tuple(Path(file) for file in (__file__, course_networks.__file__, networks.__file__, own_options.__file__))
 # From the decorator to the function: parsing torchvision's source takes ten times as long as searching it.
 _REGISTERED = re.compile(r"^@register_model\b(?:(?!^def )[\s\S])*?^def (\w+)\(", re.MULTILINE)
 _OPERATORS = (
@@ -124,8 +124,9 @@ def import_torchvision() -> types.ModuleType:
 class Subject:
     """A model of the zoo and its input: everything follows from these plain values.
 
-    `options` go to torchvision's builder; `weight_seed` draws the weights, `fill` and `input_seed` the input. The same
-    values give the same tensors in every process with the same versions of torch and torchvision.
+    `options` go to the builder; `weight_seed` draws the weights, `fill` and `input_seed` the input. `code` is the
+    source of a network of a folder `models/`, by file. The same values give the same tensors in every process with the
+    same versions of torch and torchvision.
     """
 
     model: str
@@ -134,6 +135,7 @@ class Subject:
     input_seed: int = 0
     options: Mapping[str, object] = field(default_factory=dict)
     weight_seed: int = 0
+    code: Mapping[str, str] = field(default_factory=dict)
 
     def on_meta(self) -> tuple[torch.nn.Module, torch.Tensor]:
         """The model in eval mode and its input, both without memory: shapes are right, values do not exist.
@@ -193,26 +195,13 @@ class Subject:
 
     def _builder(self) -> Callable[[], torch.nn.Module]:
         """What builds the model, once its name and options are known to be good."""
-        if self.model != networks.GENERATED and self.model not in names():  # reads torchvision's source
-            likely = self.model if "/" in self.model else COLLECTION + self.model
-            message = f"there is no model '{self.model}'{_close(likely, names())}"
-            raise ValueError(message)
-        name = self.model.rpartition("/")[2]
-        builder: Callable[..., torch.nn.Module]
-        fixed: dict[str, Any]
-        if self.model in networks.MICRO:
-            builder, allowed, fixed = networks.micro, set(), {"name": self.model}
-        elif self.model == networks.GENERATED:
-            builder, allowed, fixed = networks.generated, set(networks.OPTIONS), {}
-        else:
-            builder = getattr(import_torchvision().models, name)
-            allowed, fixed = _options_of(builder), {"weights": None, "progress": False}
+        builder, allowed, fixed = self._named()
         chosen = {option: value for option, value in self.options.items() if option not in own_options.ALL}
         for option in chosen:
             if option not in allowed:
                 message = f"'{self.model}' has no option '{option}'{_close(option, allowed)}"
                 raise ValueError(message)
-        options = {**DEFAULT_OPTIONS.get(name, {}), **chosen, **fixed}
+        options = {**DEFAULT_OPTIONS.get(self.model.removeprefix(COLLECTION), {}), **chosen, **fixed}
 
         def build() -> torch.nn.Module:
             with warnings.catch_warnings():
@@ -226,6 +215,21 @@ class Subject:
             return own_options.change(module, self.options, self.model)
 
         return build
+
+    def _named(self) -> tuple[Callable[..., torch.nn.Module], set[str], dict[str, Any]]:
+        """What the model's name stands for: its builder, the options that it takes, and those that are fixed."""
+        if self.code:
+            return (*course_networks.builder(self.model, self.code), {})
+        if self.model in networks.MICRO:
+            return networks.micro, set(), {"name": self.model}
+        if self.model == networks.GENERATED:
+            return networks.generated, set(networks.OPTIONS), {}
+        if self.model not in names():  # reads torchvision's source
+            likely = self.model if "/" in self.model else COLLECTION + self.model
+            message = f"there is no model '{self.model}'{_close(likely, names())}"
+            raise ValueError(message)
+        builder = getattr(import_torchvision().models, self.model.removeprefix(COLLECTION))
+        return builder, _options_of(builder), {"weights": None, "progress": False}
 
 
 def _keep_signal(module: torch.nn.Module) -> None:

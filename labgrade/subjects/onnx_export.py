@@ -57,7 +57,7 @@ def make(path: Path, subject: Mapping[str, Any]) -> None:
         ValueError: there is no such model, option, opset or exporter.
     """
     model = str(subject["model"])
-    if model not in (*names(), networks.GENERATED + SUFFIX):
+    if not subject.get("code") and model not in (*names(), networks.GENERATED + SUFFIX):
         message = f"the zoo has no ONNX file '{model}'"
         raise ValueError(message)
     chosen = {**DEFAULTS, **{key: value for key, value in subject["options"].items() if key in DEFAULTS}}

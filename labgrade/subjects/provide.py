@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from labgrade.core import programs
 from labgrade.core.errors import FaultError
-from labgrade.core.task import InputSpec, SubjectSpec
+from labgrade.core.task import InputSpec, SubjectSpec, plain_subject
 from labgrade.files import process
 from labgrade.files.cache import Cache, cache_folder, key_of
 from labgrade.subjects import models
@@ -42,14 +42,7 @@ def provide(source: str | Path, subject: SubjectSpec | None) -> Path:
             raise FaultError(message)
         return source
     meant, suffix = _meant(source, subject)
-    plain = {
-        "model": meant.model,
-        "shape": list(meant.input.shape),
-        "fill": meant.input.fill,
-        "input_seed": meant.input.seed,
-        "options": dict(meant.options),
-        "weight_seed": meant.seed,
-    }
+    plain = plain_subject(meant)
     versions = [importlib.metadata.version(name) for name in _LIBRARIES]
     code = [hashlib.sha256(file.read_bytes()).hexdigest() for file in (Path(__file__), *models.SOURCES)]
     folder, name = cache_folder() / "provided", f"made{suffix}"

@@ -11,7 +11,6 @@ from labgrade.core.arguments import ALL as GIVEN
 from labgrade.core.errors import SpecError
 from labgrade.files import json_schema, yaml
 from labgrade.spec import course, load, schema
-from labgrade.subjects import onnx_export
 
 ROOT = Path(__file__).parents[2]
 SPECS = load.files(ROOT / "specs")
@@ -41,7 +40,7 @@ VALUES = [
 
 @pytest.fixture(scope="module")
 def of_a_task():
-    return schema.task_schema(course.find(ROOT), onnx_export.models(), tuple(GIVEN))
+    return schema.task_schema(course.find(ROOT), tuple(GIVEN))
 
 
 def by_the_library(wanted, data):

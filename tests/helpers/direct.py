@@ -9,11 +9,10 @@ from helpers.handed_in import read
 from labgrade.answers.reader.reader import Reader
 from labgrade.core.errors import FaultError
 from labgrade.core.results import Execution
-from labgrade.core.task import Counterexample
+from labgrade.core.task import Counterexample, plain_subject
 from labgrade.diagnosis.counterexample import judged, plan_of
 from labgrade.diagnosis.probe import Trials
 from labgrade.run.grader import Grader
-from labgrade.sandbox.requests import plain_subject
 from labgrade.spec import course, load
 from labgrade.subjects import models, onnx_export
 from labgrade.truth.oracle import parameters_of

@@ -20,7 +20,7 @@ _SHARE = "cmake* fontconfig fonts gcc* git-core graphviz locale matplotlib mime 
 _OF_A_PREFIX = ("bin", "lib", "lib32", "lib64", "include", "pyvenv.cfg")
 _OF_CONDA = ("share", "etc", "libexec", "ssl", "compiler_compat", "*-linux-gnu")  # its compilers and their settings
 _SETTINGS = ("/etc/ld.so.cache", "/etc/alternatives", "/etc/localtime", "/etc/fonts")
-_ROOMS = ("specs", "reference", "checkers", "submissions", "tests", "benchmarks", "docs")
+_ROOMS = ("specs", "reference", "checkers", "models", "submissions", "tests", "benchmarks", "docs")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,106 @@
+"""Networks of a folder `models/`: their source travels with the subject, and is run where they are built.
+
+So a course's network is built in a student's process without any folder of the course in sight there. Stands alone, as
+`networks` does.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import importlib.abc
+import importlib.machinery
+import inspect
+import linecache
+import sys
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from types import ModuleType
+
+    import torch
+
+_INIT = "__init__"
+
+
+def builder(model: str, code: Mapping[str, str]) -> tuple[Callable[..., torch.nn.Module], set[str]]:
+    """The function behind `jsc/tiny`, and the options that it takes. `code`: sources by file, its own among them.
+
+    Raises:
+        ValueError: the file can't be imported, or what the function gives is no network.
+    """
+    file, _, name = model.partition("/")
+    package = "course_models_" + hashlib.sha256(repr(sorted(code.items())).encode()).hexdigest()[:12]
+    if package not in sys.modules:
+        sys.meta_path.append(_Finder(package, code))
+    try:
+        function = getattr(importlib.import_module(f"{package}.{file}"), name)
+    except Exception as error:
+        message = f"models/{file}.py can't be imported: {type(error).__name__}: {error}"
+        raise ValueError(message) from error
+    taken = inspect.signature(function).parameters.values()
+    return _checked(model, function), {each.name for each in taken if each.kind is not each.VAR_KEYWORD}
+
+
+def _checked(model: str, function: Callable[..., Any]) -> Callable[..., torch.nn.Module]:
+    def build(**options: Any) -> torch.nn.Module:
+        from torch import nn
+
+        made = function(**options)
+        if not isinstance(made, nn.Module):
+            message = f"'{model}' gives {type(made).__name__}, which is no network (torch.nn.Module)"
+            raise ValueError(message)  # noqa: TRY004 - what every subject that can't be built raises
+        return made
+
+    return build
+
+
+class _Finder(importlib.abc.MetaPathFinder):
+    """Finds the modules of one package in its sources."""
+
+    def __init__(self, package: str, code: Mapping[str, str]) -> None:
+        self._package = package
+        self._files = {package: "", **{_dotted(package, file): text for file, text in code.items()}}
+        self._folders = {package, *(_dotted(package, file) for file in code if file.endswith(f"/{_INIT}.py"))}
+        self._folders |= {_dotted(package, file).rpartition(".")[0] for file in code}
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        """The module of that name, if it is one of the package's."""
+        del path, target
+        if fullname not in self._files and fullname not in self._folders:
+            return None
+        loader = _Loader(self._files.get(fullname, ""), is_package=fullname in self._folders)
+        spec = importlib.machinery.ModuleSpec(fullname, loader, is_package=fullname in self._folders)
+        spec.origin = f"<{fullname}>"
+        spec.has_location = True  # so that a module has a __file__, by which its source is found
+        return spec
+
+
+def _dotted(package: str, file: str) -> str:
+    return f"{package}.{file.removesuffix('.py').removesuffix('/' + _INIT).replace('/', '.')}"
+
+
+class _Loader(importlib.abc.InspectLoader):
+    """A module of a text."""
+
+    def __init__(self, text: str, *, is_package: bool) -> None:
+        self._text, self._package = text, is_package
+
+    def get_source(self, fullname: str) -> str:
+        """The text."""
+        del fullname
+        return self._text
+
+    def is_package(self, fullname: str) -> bool:
+        """Whether other modules lie in it."""
+        del fullname
+        return self._package
+
+    def get_code(self, fullname: str) -> Any:
+        """The text, compiled under a name by which its lines are found again (inspect, torch.jit.script)."""
+        name = f"<{fullname}>"
+        linecache.cache[name] = (len(self._text), None, self._text.splitlines(keepends=True), name)
+        return compile(self._text, name, "exec", dont_inherit=True)

@@ -1,0 +1,34 @@
+"""Small networks for the five classes of the jet-substructure data, on 16 features of a jet."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from torch import nn
+
+
+def tiny(*, features: int = 16, classes: int = 5) -> nn.Module:
+    """A batch norm, a ReLU and one linear layer: 117 parameters.
+
+    `features` come in, `classes` go out.
+    """
+    from torch import nn
+
+    return nn.Sequential(nn.BatchNorm1d(features), nn.ReLU(), nn.Linear(features, classes))
+
+
+def wide(*, features: int = 16, hidden: list[int] = [32, 32], classes: int = 5) -> nn.Module:  # noqa: B006 - never changed
+    """Hidden layers of the sizes `hidden`, each with a batch norm and a ReLU, and a linear layer.
+
+    `features` come in, `classes` go out.
+    """
+    from torch import nn
+
+    sizes = [features, *hidden]
+    body = [
+        layer
+        for size, wider in zip(sizes, hidden, strict=False)
+        for layer in (nn.Linear(size, wider), nn.BatchNorm1d(wider), nn.ReLU())
+    ]
+    return nn.Sequential(*body, nn.Linear(sizes[-1], classes))
