@@ -36,7 +36,8 @@ NUMBERS = frozenset({"count", "bytes", "number"})
 class WantedNumber:
     """What is looked for: the kind of value, words behind which the spec looks, values that are right or known wrong.
 
-    `judged` is the verdict on a value; `taken` are numbers that other answers of the task have read.
+    `judged` is the verdict on a value; `taken` are numbers that other answers of the task have read, `beside` the words
+    behind which those are looked for that are numbers of the same kind.
     """
 
     kind: str
@@ -45,6 +46,7 @@ class WantedNumber:
     known: tuple[Value, ...]
     judged: Callable[[Value], Verdict]
     taken: frozenset[Fraction] = frozenset()
+    beside: tuple[str, ...] = ()
 
     @cached_property
     def small(self) -> bool:
@@ -71,7 +73,9 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Sighting:
+class Sighting:
+    """A number of a text, the piece of a line that it is, and the line."""
+
     line: Line
     piece: Piece
     number: Number
@@ -92,18 +96,20 @@ def choose_number(wanted: WantedNumber, lines: Sequence[Line]) -> Choice | None:
         verdict = wanted.judged(chosen.number)
         sure = len(known) == 1 and _is_known(wanted, chosen.number) and not _flooded(wanted, found)
         sure = sure or (not known and kind == _LABELLED and _is_mistake(chosen.number, verdict))
-        return _answered(verdict, chosen) if sure else _suggested(wanted, verdict, chosen, kind, found)
+        return _answered(verdict, chosen) if sure else suggested(wanted, verdict, chosen, kind, found)
+    if not clean and _is_anothers(wanted, lines, found):
+        return None
     chosen, kind = _likely(wanted, found, labelled, clean, known)
     if chosen is not None:
-        return _suggested(wanted, wanted.judged(chosen.number), chosen, kind, found)
+        return suggested(wanted, wanted.judged(chosen.number), chosen, kind, found)
     left = clean or [each for each in found if _may_be_meant(wanted, each)]
     left = left or [each for each in everything if each.line.code and _is_known(wanted, each.number)]
     return _unread(wanted, left) if left else None
 
 
-def _sightings(kind: str, lines: Iterable[Line]) -> list[_Sighting]:
+def _sightings(kind: str, lines: Iterable[Line]) -> list[Sighting]:
     return [
-        _Sighting(line=line, piece=piece, number=piece.value)
+        Sighting(line=line, piece=piece, number=piece.value)
         for line in lines
         for piece in line.pieces
         if isinstance(piece.value, Number)
@@ -112,7 +118,7 @@ def _sightings(kind: str, lines: Iterable[Line]) -> list[_Sighting]:
     ]
 
 
-def _labelled(wanted: WantedNumber, found: Iterable[_Sighting]) -> list[_Sighting]:
+def _labelled(wanted: WantedNumber, found: Iterable[Sighting]) -> list[Sighting]:
     """The numbers beside words of the spec; those that only a heading labels count where there is no other."""
     sets = wanted.label_sets
     labelled = [
@@ -123,7 +129,24 @@ def _labelled(wanted: WantedNumber, found: Iterable[_Sighting]) -> list[_Sightin
     return [each for each in labelled if not each.piece.titled] or labelled
 
 
-def _may_be_meant(wanted: WantedNumber, each: _Sighting) -> bool:
+_SPECIAL = frozenset({"trainable", "frozen", "types"})  # what only one of several like answers is about
+
+
+def _is_anothers(wanted: WantedNumber, lines: Sequence[Line], found: list[Sighting]) -> bool:
+    """Whether the text says nothing but another answer of the task: a total alone, and no word of what is asked."""
+    special = frozenset[str]().union(*wanted.label_sets) & _SPECIAL
+    others = [concepts(words) for words in wanted.beside]
+    if not special or not any(not each & _SPECIAL for each in others):
+        return False
+    said = {concept for line in lines for piece in line.pieces for concept in piece.said}
+    words = {piece.value for line in lines for piece in line.pieces if isinstance(piece.value, str)}
+    if special & said.union(*map(concepts, words)):
+        return False
+    left = [each for each in found if not any(labels(one, frozenset(each.piece.said)) for one in others)]
+    return not left or len(found) == 1
+
+
+def _may_be_meant(wanted: WantedNumber, each: Sighting) -> bool:
     """Whether a number without the right label may be the answer, for all that is known."""
     asked = frozenset[str]().union(*wanted.label_sets) - {"total"}
     return (
@@ -135,11 +158,11 @@ def _may_be_meant(wanted: WantedNumber, each: _Sighting) -> bool:
 
 def _likely(
     wanted: WantedNumber,
-    found: list[_Sighting],
-    labelled: list[_Sighting],
-    clean: list[_Sighting],
-    known: list[_Sighting],
-) -> tuple[_Sighting | None, str]:
+    found: list[Sighting],
+    labelled: list[Sighting],
+    clean: list[Sighting],
+    known: list[Sighting],
+) -> tuple[Sighting | None, str]:
     """The value that a person should look at first where no single one is labelled as it should be, and why."""
     right_kind = [each for each in _distinct(clean) if _is_known(wanted, each.number)]
     if len(right_kind) == 1:
@@ -155,7 +178,7 @@ def _likely(
     return None, ""
 
 
-def _meant(clean: list[_Sighting]) -> tuple[_Sighting | None, str]:
+def _meant(clean: list[Sighting]) -> tuple[Sighting | None, str]:
     """The only value that is labelled as it should be, or the total among its parts."""
     distinct = _distinct(clean)
     if len(distinct) <= 1:
@@ -168,17 +191,17 @@ def _meant(clean: list[_Sighting]) -> tuple[_Sighting | None, str]:
     return None, ""
 
 
-def _is_sum(one: _Sighting, all_of_them: Iterable[_Sighting]) -> bool:
+def _is_sum(one: Sighting, all_of_them: Iterable[Sighting]) -> bool:
     """Whether a number is what the others, of which there are several, add up to, as far as they were printed."""
     others = {each.number.value: each.number.half_unit for each in all_of_them if each.number.value != one.number.value}
     off = abs(one.number.value - sum(others))
     return len(others) > 1 and off <= one.number.half_unit + sum(others.values())
 
 
-def _distinct(found: Iterable[_Sighting]) -> list[_Sighting]:
+def _distinct(found: Iterable[Sighting]) -> list[Sighting]:
     """Those that differ; of those that agree the finest."""
     ordered = sorted(found, key=lambda each: (each.number.half_unit, each.line.number))
-    kept: dict[Fraction, _Sighting] = {}
+    kept: dict[Fraction, Sighting] = {}
     values: list[Fraction] = []
     for each in ordered:
         value, half = each.number.value, each.number.half_unit
@@ -205,7 +228,7 @@ def _is_mistake(number: Number, verdict: Verdict) -> bool:
     return precise and verdict.credit < 1 and bool(verdict.hint)
 
 
-def _flooded(wanted: WantedNumber, found: Iterable[_Sighting]) -> bool:
+def _flooded(wanted: WantedNumber, found: Iterable[Sighting]) -> bool:
     """Whether the text lists so many numbers like the right one that one of them had to be right."""
     like = next((abs(each.value) for each in wanted.right if isinstance(each, Number)), None)
     alike = {
@@ -214,15 +237,13 @@ def _flooded(wanted: WantedNumber, found: Iterable[_Sighting]) -> bool:
     return len(alike) > _MOST_ALIKE
 
 
-def _answered(verdict: Verdict, chosen: _Sighting) -> Choice:
+def _answered(verdict: Verdict, chosen: Sighting) -> Choice:
     note = f"read on {chosen.line.place}, where other words than the task's label it"
     return Choice(verdict=replace(verdict, notes=(*verdict.notes, note)), place=chosen.line.place)
 
 
-def _suggested(
-    wanted: WantedNumber, verdict: Verdict, chosen: _Sighting, kind: str, found: Iterable[_Sighting]
-) -> Choice:
-    """MANUAL, with what labgrade would say; without where the text lists too much to say anything."""
+def suggested(wanted: WantedNumber, verdict: Verdict, chosen: Sighting, kind: str, found: Iterable[Sighting]) -> Choice:
+    """MANUAL, with what labgrade would say of `chosen`; without where the text lists too much to say anything."""
     stands = f"{chosen.number} stands on {chosen.line.place}"
     reason = f"no value could be read for certain: {stands}"
     waits = without_value(Outcome.MANUAL, reason, hint=wanted.hint)
@@ -239,7 +260,7 @@ def _suggested(
     return Choice(verdict=replace(waits, suggestion=suggestion, facts=verdict.facts), place=chosen.line.place)
 
 
-def _unread(wanted: WantedNumber, left: list[_Sighting]) -> Choice:
+def _unread(wanted: WantedNumber, left: list[Sighting]) -> Choice:
     """MANUAL where there are numbers, and none that is known to be meant."""
     first = _distinct(left)[:_MOST_LISTED]
     listed = ", ".join(f"{each.number.text or show(each.number.value)} ({each.line.place})" for each in first)

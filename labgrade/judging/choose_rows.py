@@ -23,6 +23,10 @@ _PREFIXES = ("model.", "module.", "net.", "self.", "nn.", "torch.nn.")
 _SLOTS = (0, -1, 1, -2, 2)
 _MOST_BELOW = 4  # lines between a name and its value
 _NUMBERS = frozenset({"count", "bytes", "number"})
+_COUNT_WORDS = frozenset(
+    {"count", "number", "num", "no", "n", "time", "x", "occurrence", "used", "node", "operator", "op", "total"}
+    | {"anzahl", "mal", "veces", "fois", "個", "个", "次", "數量", "数量", "個數", "次數", "개", "회", "回"}
+)
 _Form: TypeAlias = "tuple[tuple[str, ...], int, int]"
 
 
@@ -123,12 +127,19 @@ def _records(lines: Sequence[Line], names: Mapping[str, str], columns: Mapping[s
         elif at:
             waiting, below = [(place, name, line) for place, name in at], 0
         elif waiting and fit:
-            yield from _below(line, waiting, fit)
+            if _is_value_of(line, columns):
+                yield from _below(line, waiting, fit)
             below += 1
             waiting = waiting if len(waiting) == 1 and below < _MOST_BELOW and len(columns) > 1 else []
         elif waiting:
             below += 1
             waiting = waiting if below < _MOST_BELOW else []
+
+
+def _is_value_of(line: Line, columns: Mapping[str, str]) -> bool:
+    """Whether a line below a name says its value: `count: 52`, and not an attribute such as `group: 1`."""
+    words = {piece.value.lower().rstrip("s") for piece in line.pieces if isinstance(piece.value, str)}
+    return "count" not in columns or words <= _COUNT_WORDS
 
 
 def _on_line(line: Line, at: Sequence[tuple[int, str]]) -> Iterator[_Record]:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import contextlib
 from dataclasses import replace
 from fractions import Fraction
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from labgrade.answers.reader.asks import ask_lines, ask_value
 from labgrade.core.errors import NoSuchSlipError
 from labgrade.core.results import Answer, NoAnswer
-from labgrade.core.task import EntryForm, FileForm, TableType, TextForm
+from labgrade.core.task import EntryForm, FileForm, TableOfType, TableType, TextForm
 from labgrade.judging.choose import NUMBERS, Choice, WantedNumber, choose_number
+from labgrade.judging.choose_listed import count_listed
 from labgrade.judging.choose_rows import rows_by_name
 from labgrade.values import Number, Table
 from labgrade.verdict import Outcome, Suggestion, Verdict, without_value
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 _MOSTLY = Fraction(1, 2)  # of the rows that are found by their names: with fewer of them right, these may be others
 _BEYOND_DOUBT = ("total among parts", "labelled value")
 _TEXTS = (".txt", ".md", ".log")
+_TENSORS = ("tensor", "torch.tensor", "array", "ndarray")
 _HISTOGRAM = TableType(row="name", columns={"count": "count"})
 
 
@@ -63,6 +66,8 @@ class FreeText:
             return self._number(answer, as_it_is, lines)
         if isinstance(self._wanted.type, TableType) or self._wanted.type == "histogram":
             return self._rows(answer, as_it_is, lines)
+        if isinstance(self._wanted.type, TableOfType) and verdict.outcome is Outcome.MISSING:
+            return _printed_tensors(lines, _NO_FUNCTION) or as_it_is
         return as_it_is
 
     def _made(self, source: Source) -> Iterator[Value]:
@@ -79,8 +84,11 @@ class FreeText:
         ]
 
     def _lines(self) -> tuple[Line, ...]:
-        """The lines of every place in which the answer is looked for."""
-        asks = {repr(ask): ask for ask in (ask_lines(form, self._about) for form in self._forms(self._wanted))}
+        """The lines of every place in which the answer is looked for; for tensors, in which any of the task is."""
+        printed = isinstance(self._wanted.type, TableOfType)
+        wanted = self._task.answers.values() if printed else (self._wanted,)
+        forms = [form for each in wanted for form in self._forms(each)]
+        asks = {repr(ask): ask for ask in (ask_lines(form, self._about) for form in forms)}
         found: dict[tuple[str, int], Line] = {}
         for ask in asks.values():
             lines: tuple[Line, ...] = self._reader.ask(self._submission, ask)
@@ -99,8 +107,11 @@ class FreeText:
             known=tuple(known),
             judged=self._judged,
             taken=self._taken(),
+            beside=self._words_beside(),
         )
         found = choose_number(wanted, lines)
+        if isinstance(answer, NoAnswer) and (found is None or _is_open(found.verdict)):
+            found = count_listed(wanted, lines) or found
         if found is None or (self._check.bonus and found.verdict.outcome is Outcome.MANUAL):
             return as_it_is
         if isinstance(answer, NoAnswer):
@@ -147,9 +158,18 @@ class FreeText:
         left = [line for line in lines if _holds(line, taken, shapes=shapes)]
         if len(left) < 2:  # noqa: PLR2004 - two lines may be a table
             return as_it_is
+        tensors = _printed_tensors(lines, "none of them says its shape")
+        if tensors is not None and not any(isinstance(piece.value, tuple) for line in left for piece in line.pieces):
+            return _merged(as_it_is, tensors)
         reason = f"no table could be read; values stand on {left[0].place} and {len(left) - 1:,} other lines"
         waits = Choice(verdict=without_value(Outcome.MANUAL, reason, hint=_TABLE_HINT), place=left[0].place)
         return _merged(as_it_is, waits)
+
+    def _words_beside(self) -> tuple[str, ...]:
+        """The words behind which other answers of the task, numbers of the same kind, are looked for."""
+        beside = [each for name, each in self._task.answers.items() if name != self._check.answer]
+        same = [each for each in beside if each.type == self._wanted.type]
+        return tuple(form.after for each in same for form in self._forms(each) if form.after)
 
     def _taken(self) -> frozenset[Fraction]:
         """The numbers that other answers of the task have read in the same text."""
@@ -163,7 +183,32 @@ class FreeText:
         )
 
 
+_NO_FUNCTION = "the task asks for a function, which is called with labgrade's own weights and input"
 _TABLE_HINT = "print one line a row: its name, then its values, under a header that names the columns"
+
+
+def _is_open(verdict: Verdict) -> bool:
+    return verdict.outcome is Outcome.MANUAL and verdict.suggestion is None
+
+
+def _printed_tensors(lines: tuple[Line, ...], but: str) -> Choice | None:
+    """MANUAL where tensors were printed, of which nothing can be compared: `but` says why."""
+    at = [line.place for line in lines if not line.code and _prints_tensor(line)]
+    if not at:
+        return None
+    few = "1 tensor is printed" if len(at) == 1 else f"{len(at):,} tensors are printed"
+    reason = f"{few}, from {at[0]} on; {but}"
+    kind = "printed tensors"
+    suggestion = Suggestion(outcome=Outcome.INCORRECT, credit=Fraction(0), why=reason, place=at[0], kind=kind)
+    return Choice(verdict=replace(without_value(Outcome.MANUAL, reason), suggestion=suggestion), place=at[0])
+
+
+def _prints_tensor(line: Line) -> bool:
+    pieces = [piece.value for piece in line.pieces]
+    return any(
+        isinstance(one, str) and one.lower() in _TENSORS and not isinstance(other, str)
+        for one, other in pairwise(pieces)
+    )
 
 
 def _holds(line: Line, taken: frozenset[Fraction], *, shapes: bool) -> bool:

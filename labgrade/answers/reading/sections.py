@@ -55,6 +55,10 @@ _RANGE = re.compile(
     rf"\s?(?:~|\u301c|\uff5e|\s[-\u2013\u2014]|to|through|\u81f3|\u5230)\s?(?P<last>{_NUMBERING})(?![A-Za-z0-9])",
     re.IGNORECASE,
 )
+_ALSO = re.compile(
+    rf"\s?(?:,|/|&|\+|\s(?:and|und|y|et|e)\s|\u548c|\u8207|\u4e0e|\u3001)\s?(?P<other>{_NUMBERING})(?![A-Za-z0-9])",
+    re.IGNORECASE,
+)
 _DECIMAL = re.compile(r"\d+\.\d+(?![-.\d])")
 _RULE_BELOW = re.compile(r"\n[ \t]*([=-])(?:\1){2,}[ \t]*$", re.MULTILINE)
 _BOLD, _UNMARKED, _SETEXT = 7, 8, {"=": 1, "-": 2}
@@ -288,9 +292,12 @@ def _numbers(title: str) -> tuple[str, ...]:
 
 
 def _up_to(first: str, title: str) -> tuple[str, ...]:
-    """`2-1-1`, or all of them where the title goes on as in `2-1-1 ~ 2-1-5`."""
+    """`2-1-1`, or all of them where the title goes on as in `2-1-1 ~ 2-1-5`, or `2-1-1 and 2-1-2`."""
     number = _NUMBER.search(title)
     match = _RANGE.match(title, number.end()) if number else None
+    if number and match is None and (also := _ALSO.match(title, number.end())):
+        both = (first, _canonical(also["other"]))
+        return both if both[0].count("-") == both[1].count("-") > 1 else (first,)
     stem, _, begin = first.rpartition("-")
     other, _, end = _canonical(match["last"]).rpartition("-") if match else ("", "", "")
     if not stem or other != stem or not int(begin) < int(end):
