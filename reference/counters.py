@@ -13,8 +13,8 @@ from ._counting.engine import analyse
 from ._counting.naming import torchinfo_rows
 
 if TYPE_CHECKING:
-    from ._counting.engine import Subject
-    from ._counting.trace import Call, Operation, Trace
+    from ._counting.engine import CountedSubject
+    from ._counting.trace import Call, CountedOperation, Trace
 
 _DIMENSIONS = (1, 2, 3)
 _CONV = {f"Conv{n}d" for n in _DIMENSIONS}
@@ -26,7 +26,7 @@ _ACTIVATIONS = {"ReLU", "PReLU", "ELU", "LeakyReLU", "ReLU6", "GELU"}
 _PATCHED = {"relu", "prelu", "elu", "relu6", "gelu", "silu", "softmax"}
 
 
-def macs_ptflops_default(subject: Subject) -> int:
+def macs_ptflops_default(subject: CountedSubject) -> int:
     """The MACs that ptflops 0.7 prints by default.
 
     Those of `macs_ptflops_modules_only`, and once more what its patched functions see: the input of each relu, gelu,
@@ -45,7 +45,7 @@ def macs_ptflops_default(subject: Subject) -> int:
     return _ptflops_modules(trace) // trace.batch + extra
 
 
-def macs_ptflops_modules_only(subject: Subject) -> int:
+def macs_ptflops_modules_only(subject: CountedSubject) -> int:
     """The MACs that ptflops 0.7 prints with `count_functional=False`.
 
     Convolutions and linear layers with their bias, two for each input element of a BatchNorm and one for each of a
@@ -56,7 +56,7 @@ def macs_ptflops_modules_only(subject: Subject) -> int:
     return _ptflops_modules(trace) // trace.batch
 
 
-def macs_torchinfo(subject: Subject) -> int:
+def macs_torchinfo(subject: CountedSubject) -> int:
     """The mult-adds that torchinfo 1.8 prints.
 
     Of each leaf module, each parameter called weight or bias: a convolution's size times the positions of its output,
@@ -66,7 +66,7 @@ def macs_torchinfo(subject: Subject) -> int:
     return sum(_torchinfo(call) for call in analyse(subject).calls)
 
 
-def macs_by_layer_torchinfo(subject: Subject) -> list[dict[str, Any]]:
+def macs_by_layer_torchinfo(subject: CountedSubject) -> list[dict[str, Any]]:
     """The mult-adds that torchinfo 1.8 prints, a row a leaf module; see `macs_torchinfo`."""
     trace = analyse(subject)
     names = call_names(trace)
@@ -82,7 +82,7 @@ def macs_by_layer_torchinfo(subject: Subject) -> list[dict[str, Any]]:
     ]
 
 
-def macs_thop(subject: Subject) -> int:
+def macs_thop(subject: CountedSubject) -> int:
     """The MACs that thop 0.1.1 prints.
 
     Convolutions and linear layers without bias, four for each input element of a normalisation (two without a scale of
@@ -92,7 +92,7 @@ def macs_thop(subject: Subject) -> int:
     return sum(_thop(operation) for operation in analyse(subject).operations)
 
 
-def macs_fvcore(subject: Subject) -> int:
+def macs_fvcore(subject: CountedSubject) -> int:
     """The "flops" (which are MACs) that fvcore 0.1.5 prints.
 
     Convolutions, linear layers, matrix products and einsum, two for each input element of a BatchNorm (one without a
@@ -116,7 +116,7 @@ def _ptflops_modules(trace: Trace) -> int:
     return sum(_ptflops(operation, _of_torch(operation.call)) for operation in trace.operations)
 
 
-def _ptflops(operation: Operation, kind: str) -> int:
+def _ptflops(operation: CountedOperation, kind: str) -> int:
     if kind in _CONV or kind in _TRANSPOSED or kind == "Linear":
         return operation.macs + operation.bias
     if kind in _BATCH_NORMS or kind in ("GroupNorm", "LayerNorm"):
@@ -147,7 +147,7 @@ def _torchinfo(call: Call) -> int:
     return total
 
 
-def _thop(operation: Operation) -> int:
+def _thop(operation: CountedOperation) -> int:
     kind = _of_torch(operation.call)
     if kind in _CONV or kind == "Linear":
         return operation.macs
@@ -163,7 +163,7 @@ def _thop(operation: Operation) -> int:
     return 0
 
 
-def _fvcore(operation: Operation) -> int:
+def _fvcore(operation: CountedOperation) -> int:
     match operation.name:
         case "batch_norm":
             return operation.norm_inputs * (2 if operation.affine else 1)

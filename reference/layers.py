@@ -12,10 +12,10 @@ from ._counting.values import run
 if TYPE_CHECKING:
     import torch
 
-    from ._counting.engine import Subject
+    from ._counting.engine import CountedSubject
 
 
-def layer_shapes(subject: Subject) -> list[dict[str, Any]]:
+def layer_shapes(subject: CountedSubject) -> list[dict[str, Any]]:
     """Parameters and output shape of each layer, a row a call, in the order of execution.
 
     `layer` is the dotted name, the root's is its class; a layer that is called again has rows `name#2`, `name#3`.
@@ -41,7 +41,7 @@ def layer_shapes(subject: Subject) -> list[dict[str, Any]]:
     return rows
 
 
-def module_outputs(subject: Subject, *, layers: list[str]) -> dict[str, torch.Tensor]:
+def module_outputs(subject: CountedSubject, *, layers: list[str]) -> dict[str, torch.Tensor]:
     """What each layer of the given types puts out, on the seeded weights and the subject's input.
 
     `layers` are types such as Conv2d. Keys are dotted names, in the order of execution (`name#2` when called again).
@@ -59,7 +59,7 @@ def module_outputs(subject: Subject, *, layers: list[str]) -> dict[str, torch.Te
     return outputs
 
 
-def module_output_shapes(subject: Subject, *, layers: list[str]) -> list[dict[str, Any]]:
+def module_output_shapes(subject: CountedSubject, *, layers: list[str]) -> list[dict[str, Any]]:
     """The shape of what each layer of the given types puts out, a row a call, in the order of execution.
 
     `layers` are types such as Conv2d. Names as in `layer_shapes`.
@@ -74,7 +74,7 @@ def module_output_shapes(subject: Subject, *, layers: list[str]) -> list[dict[st
 
 
 def activation_bytes(
-    subject: Subject,
+    subject: CountedSubject,
     *,
     modules: Literal["leaf", "leaf_with_parameters", "top_level", "all"] = "leaf",
     in_place: bool = True,

@@ -9,7 +9,7 @@ from ._counting.costs import Conventions, cost, counted, layer_aliases
 from ._counting.engine import analyse
 
 if TYPE_CHECKING:
-    from ._counting.engine import Subject
+    from ._counting.engine import CountedSubject
 
 Norm = Literal["none", "one_per_input", "two_per_input", "four_per_input", "five_per_input"]
 Pooling = Literal["none", "one_per_input", "one_per_output"]
@@ -18,7 +18,7 @@ Per = Literal["batch", "sample"]
 
 
 def macs(
-    subject: Subject,
+    subject: CountedSubject,
     *,
     layers: list[str] | None = None,
     bias: bool = False,
@@ -46,7 +46,7 @@ def macs(
 
 
 def macs_by_layer(
-    subject: Subject,
+    subject: CountedSubject,
     *,
     layers: list[str] | None = None,
     bias: bool = False,
@@ -73,7 +73,7 @@ def macs_by_layer(
 
 
 def macs_by_type(
-    subject: Subject,
+    subject: CountedSubject,
     *,
     layers: list[str] | None = None,
     bias: bool = False,
@@ -94,7 +94,7 @@ def macs_by_type(
 
 
 def flops(
-    subject: Subject,
+    subject: CountedSubject,
     *,
     layers: list[str] | None = None,
     bias: bool = False,
@@ -108,7 +108,7 @@ def flops(
     return 2 * sum(n for _, n in counted(_trace(subject, per), rule))
 
 
-def operations(subject: Subject) -> list[dict[str, Any]]:
+def operations(subject: CountedSubject) -> list[dict[str, Any]]:
     """Everything that `macs` can count, by layer and operation: the columns before any convention is chosen.
 
     `macs` without bias; `bias`: elements to which a bias is added; `norm_inputs`, `pooling_inputs`, `pooling_outputs`,
@@ -126,5 +126,5 @@ def operations(subject: Subject) -> list[dict[str, Any]]:
     return rows
 
 
-def _trace(subject: Subject, per: Per) -> Any:
+def _trace(subject: CountedSubject, per: Per) -> Any:
     return analyse(subject, batch=1 if per == "sample" else None)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from ._onnx.attributes import floats_of
 from ._onnx.load import load
 from ._slips import moved, nodes, tables
-from ._slips.compose import BYTE_UNITS, Wanted, answered, applied
+from ._slips.compose import BYTE_UNITS, WantedProducts, answered, applied
 from .onnx_memory import onnx_activation_bytes
 from .onnx_nodes import onnx_attributes
 
@@ -31,7 +31,7 @@ def onnx_traffic_bytes_slips(
 ) -> dict[str, Any]:
     """What slips make of `onnx_traffic_bytes`."""
     found = _traffic(artifact, input_shape, policy, constants=constants)
-    return answered(found.library, found.totals(Wanted(most=most, among=among, between=between)))
+    return answered(found.library, found.totals(WantedProducts(most=most, among=among, between=between)))
 
 
 def onnx_activation_bytes_slips(
@@ -45,7 +45,7 @@ def onnx_activation_bytes_slips(
     between: list[str] | None = None,
 ) -> dict[str, Any]:
     """What slips make of `onnx_activation_bytes`; of what is needed at one time, units alone."""
-    wanted = Wanted(most=most, among=among, between=between)
+    wanted = WantedProducts(most=most, among=among, between=between)
     if policy in _PEAK:
         peak = onnx_activation_bytes(artifact, input_shape=input_shape, policy=policy)
         return answered(BYTE_UNITS, applied(BYTE_UNITS, peak, wanted))
@@ -67,7 +67,7 @@ def onnx_attributes_slips(
     rows = onnx_attributes(artifact, input_shape=input_shape, operators=operators, of=of, constants=constants)
     floats = floats_of(load(artifact))
     rows = [row | {"floats": [key for key in row if (row["node"], key) in floats]} for row in rows]
-    return answered(nodes.ATTRIBUTES, tables.changed(nodes.ATTRIBUTES, rows, Wanted(most=most, among=among)))
+    return answered(nodes.ATTRIBUTES, tables.changed(nodes.ATTRIBUTES, rows, WantedProducts(most=most, among=among)))
 
 
 def _traffic(artifact: Path, input_shape: list[int] | None, policy: str = "per_node", **others: bool) -> Composition:

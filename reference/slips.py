@@ -16,7 +16,7 @@ from ._counting.engine import analyse
 from ._counting.values import run
 from ._counting.wrong import AsIf, without_ceil_mode
 from ._slips import counts, held, tables
-from ._slips.compose import Wanted, answered, plain
+from ._slips.compose import WantedProducts, answered, plain
 from ._slips.kinds import kinds
 from .layers import layer_shapes, module_output_shapes, module_outputs
 from .macs import macs, macs_by_layer, macs_by_type
@@ -25,7 +25,7 @@ from .state import buffers, parameters
 if TYPE_CHECKING:
     import torch
 
-    from ._counting.engine import Subject
+    from ._counting.engine import CountedSubject
     from ._slips.compose import Composition
 
 _NORMS = (nn.modules.batchnorm._BatchNorm, nn.LayerNorm, nn.GroupNorm)  # noqa: SLF001 - has no public name
@@ -36,7 +36,7 @@ _ACTIVATIONS = ("ReLU", "ReLU6", "GELU", "SiLU", "Hardswish", "LeakyReLU", "ELU"
 
 
 def parameters_slips(
-    subject: Subject,
+    subject: CountedSubject,
     *,
     which: Literal["all", "trainable", "frozen"] = "all",
     most: int = 1,
@@ -44,11 +44,11 @@ def parameters_slips(
     between: list[str] | None = None,
 ) -> dict[str, Any]:
     """What slips make of `parameters`."""
-    return _totals(held.composition(subject, which=which), Wanted(most=most, among=among, between=between))
+    return _totals(held.composition(subject, which=which), WantedProducts(most=most, among=among, between=between))
 
 
 def weight_bytes_slips(
-    subject: Subject,
+    subject: CountedSubject,
     *,
     buffers: bool = False,
     most: int = 1,
@@ -57,11 +57,11 @@ def weight_bytes_slips(
 ) -> dict[str, Any]:
     """What slips make of `weight_bytes`."""
     found = held.composition(subject, as_bytes=True, buffers=buffers)
-    return _totals(found, Wanted(most=most, among=among, between=between))
+    return _totals(found, WantedProducts(most=most, among=among, between=between))
 
 
 def macs_slips(
-    subject: Subject,
+    subject: CountedSubject,
     *,
     layers: list[str] | None = None,
     bias: bool = False,
@@ -72,11 +72,11 @@ def macs_slips(
 ) -> dict[str, Any]:
     """What slips make of `macs`."""
     found = counts.composition(subject, counts.by_layer, layers=layers, bias=bias, per_sample=per == "sample")
-    return _totals(found, Wanted(most=most, among=among, between=between))
+    return _totals(found, WantedProducts(most=most, among=among, between=between))
 
 
 def macs_by_layer_slips(
-    subject: Subject,
+    subject: CountedSubject,
     *,
     layers: list[str] | None = None,
     bias: bool = False,
@@ -87,13 +87,13 @@ def macs_by_layer_slips(
     found = counts.composition(subject, counts.by_layer, layers=layers, bias=bias)
     values = (
         (names, [{"layer": layer, "macs": count} for layer, count in rows.items()])
-        for names, rows in found.tables(Wanted(most=most, among=among))
+        for names, rows in found.tables(WantedProducts(most=most, among=among))
     )
     return {**answered(found.library, values), "kinds": kinds(found.found(()).parts)}
 
 
 def macs_by_type_slips(
-    subject: Subject,
+    subject: CountedSubject,
     *,
     layers: list[str] | None = None,
     bias: bool = False,
@@ -102,30 +102,30 @@ def macs_by_type_slips(
 ) -> dict[str, Any]:
     """What slips make of `macs_by_type`."""
     found = counts.composition(subject, lambda _, operation: operation.call.type, layers=layers, bias=bias)
-    return answered(found.library, found.tables(Wanted(most=most, among=among)))
+    return answered(found.library, found.tables(WantedProducts(most=most, among=among)))
 
 
-def layer_shapes_slips(subject: Subject, *, most: int = 1, among: list[str] | None = None) -> dict[str, Any]:
+def layer_shapes_slips(subject: CountedSubject, *, most: int = 1, among: list[str] | None = None) -> dict[str, Any]:
     """What slips make of `layer_shapes`."""
     found = tables.Tables(subject=subject, rows=tables.with_held(layer_shapes), library=tables.LAYERS)
-    return answered(found.library, found.all(Wanted(most=most, among=among)))
+    return answered(found.library, found.all(WantedProducts(most=most, among=among)))
 
 
 def module_output_shapes_slips(
-    subject: Subject, *, layers: list[str], most: int = 1, among: list[str] | None = None
+    subject: CountedSubject, *, layers: list[str], most: int = 1, among: list[str] | None = None
 ) -> dict[str, Any]:
     """What slips make of `module_output_shapes`."""
     found = _output_shapes(subject, layers)
-    return answered(found.library, found.all(Wanted(most=most, among=among)))
+    return answered(found.library, found.all(WantedProducts(most=most, among=among)))
 
 
-def _output_shapes(subject: Subject, layers: list[str]) -> tables.Tables:
+def _output_shapes(subject: CountedSubject, layers: list[str]) -> tables.Tables:
     return tables.Tables(
         subject=subject, rows=lambda of: module_output_shapes(of, layers=layers), library=tables.SHAPES
     )
 
 
-def _totals(found: Composition, wanted: Wanted) -> dict[str, Any]:
+def _totals(found: Composition, wanted: WantedProducts) -> dict[str, Any]:
     return answered(found.library, found.totals(wanted))
 
 
@@ -141,7 +141,7 @@ def _one(found: Composition, slip: str) -> int | float:
 # ---- parameters and bytes ----------------------------------------------------------------------------------------
 
 
-def parameters_with_auxiliary_heads(subject: Subject) -> int:
+def parameters_with_auxiliary_heads(subject: CountedSubject) -> int:
     """The parameters with those of the auxiliary classifiers, which only training uses.
 
     Comes of building the model with `aux_logits=True`, torchvision's default for GoogLeNet and Inception v3.
@@ -150,7 +150,7 @@ def parameters_with_auxiliary_heads(subject: Subject) -> int:
     return parameters(dataclasses.replace(zoo, options={**zoo.options, "aux_logits": True}))
 
 
-def parameters_and_buffers(subject: Subject) -> int:
+def parameters_and_buffers(subject: CountedSubject) -> int:
     """Parameters and buffers together.
 
     Comes of adding up a state_dict, which holds running statistics, too.
@@ -158,7 +158,7 @@ def parameters_and_buffers(subject: Subject) -> int:
     return parameters(subject) + buffers(subject)
 
 
-def parameters_trainable_only(subject: Subject) -> int:
+def parameters_trainable_only(subject: CountedSubject) -> int:
     """The parameters that require a gradient alone.
 
     Comes of `if p.requires_grad` where all parameters are asked for; right by chance while nothing is frozen.
@@ -166,7 +166,7 @@ def parameters_trainable_only(subject: Subject) -> int:
     return int(_one(held.composition(subject), "frozen"))
 
 
-def weight_count_as_bytes(subject: Subject) -> int:
+def weight_count_as_bytes(subject: CountedSubject) -> int:
     """The number of parameters, given as bytes.
 
     Comes of leaving out the size of an element.
@@ -174,12 +174,12 @@ def weight_count_as_bytes(subject: Subject) -> int:
     return int(_one(held.composition(subject, as_bytes=True), "elements"))
 
 
-def weight_bits(subject: Subject) -> int:
+def weight_bits(subject: CountedSubject) -> int:
     """The bits of the parameters, given as bytes."""
     return int(_one(held.composition(subject, as_bytes=True), "bits"))
 
 
-def weight_bytes_at_eight(subject: Subject) -> int:
+def weight_bytes_at_eight(subject: CountedSubject) -> int:
     """The bytes of the parameters at eight an element.
 
     Comes of taking float32 for Python's float, which has eight bytes.
@@ -187,12 +187,12 @@ def weight_bytes_at_eight(subject: Subject) -> int:
     return int(_one(held.composition(subject, as_bytes=True), "eight"))
 
 
-def weight_mib_as_mb(subject: Subject) -> float:
+def weight_mib_as_mb(subject: CountedSubject) -> float:
     """Mebibytes, printed as megabytes: bytes / 2**20, read as millions of bytes."""
     return _one(held.composition(subject, as_bytes=True), "mib_as_mb")
 
 
-def weight_mb_as_mib(subject: Subject) -> float:
+def weight_mb_as_mib(subject: CountedSubject) -> float:
     """Megabytes, printed as mebibytes: bytes / 10**6, read as units of 2**20 bytes."""
     return _one(held.composition(subject, as_bytes=True), "mb_as_mib")
 
@@ -200,17 +200,17 @@ def weight_mb_as_mib(subject: Subject) -> float:
 # ---- tables of layers --------------------------------------------------------------------------------------------
 
 
-def layer_shapes_batch_unknown(subject: Subject) -> list[dict[str, Any]]:
+def layer_shapes_batch_unknown(subject: CountedSubject) -> list[dict[str, Any]]:
     """The layer table with -1 for the batch, as Keras and torchsummary print it."""
     return tables.Tables(subject=subject, rows=layer_shapes, library=tables.SHAPES).of(("batch_unknown",))
 
 
-def layer_shapes_without_batch(subject: Subject) -> list[dict[str, Any]]:
+def layer_shapes_without_batch(subject: CountedSubject) -> list[dict[str, Any]]:
     """The layer table with shapes that leave out the batch, the first dimension."""
     return tables.Tables(subject=subject, rows=layer_shapes, library=tables.SHAPES).of(("without_batch",))
 
 
-def layer_shapes_once(subject: Subject) -> list[dict[str, Any]]:
+def layer_shapes_once(subject: CountedSubject) -> list[dict[str, Any]]:
     """The layer table with a module that is called several times listed once.
 
     Comes of hooks that keep one row a module, or of walking over `named_modules()`.
@@ -218,27 +218,27 @@ def layer_shapes_once(subject: Subject) -> list[dict[str, Any]]:
     return tables.Tables(subject=subject, rows=layer_shapes, library=tables.SHAPES).of(("once",))
 
 
-def layer_shapes_without_ceil_mode(subject: Subject) -> list[dict[str, Any]]:
+def layer_shapes_without_ceil_mode(subject: CountedSubject) -> list[dict[str, Any]]:
     """The layer table with every pool's size rounded down, where `ceil_mode=True` rounds up."""
     return tables.Tables(subject=subject, rows=layer_shapes, library=tables.SHAPES).of(("ceil_mode",))
 
 
-def module_output_shapes_without_ceil_mode(subject: Subject, *, layers: list[str]) -> list[dict[str, Any]]:
+def module_output_shapes_without_ceil_mode(subject: CountedSubject, *, layers: list[str]) -> list[dict[str, Any]]:
     """The output shapes of the sizes that come out when every pool rounds down."""
     return _output_shapes(subject, layers).of(("ceil_mode",))
 
 
-def module_output_shapes_batch_unknown(subject: Subject, *, layers: list[str]) -> list[dict[str, Any]]:
+def module_output_shapes_batch_unknown(subject: CountedSubject, *, layers: list[str]) -> list[dict[str, Any]]:
     """The output shapes with -1 or None for the batch, as Keras and torchsummary print it."""
     return _output_shapes(subject, layers).of(("batch_unknown",))
 
 
-def module_output_shapes_without_batch(subject: Subject, *, layers: list[str]) -> list[dict[str, Any]]:
+def module_output_shapes_without_batch(subject: CountedSubject, *, layers: list[str]) -> list[dict[str, Any]]:
     """The output shapes without the batch, the first dimension."""
     return _output_shapes(subject, layers).of(("without_batch",))
 
 
-def layer_shapes_to_depth(subject: Subject, *, depth: int = 3) -> list[dict[str, Any]]:
+def layer_shapes_to_depth(subject: CountedSubject, *, depth: int = 3) -> list[dict[str, Any]]:
     """The layer table down to a depth: what lies deeper is missing, and its container stands for it.
 
     Comes of torchinfo's `depth`, which is 3 unless it is set.
@@ -249,7 +249,7 @@ def layer_shapes_to_depth(subject: Subject, *, depth: int = 3) -> list[dict[str,
 # ---- MACs --------------------------------------------------------------------------------------------------------
 
 
-def macs_without_ceil_mode(subject: Subject, *, layers: list[str] | None = None, bias: bool = False) -> int:
+def macs_without_ceil_mode(subject: CountedSubject, *, layers: list[str] | None = None, bias: bool = False) -> int:
     """The MACs of the sizes that come out when every pool rounds down, where `ceil_mode=True` rounds up.
 
     Comes of computing output sizes by hand as floor((n + 2 p - k) / s) + 1.
@@ -257,7 +257,7 @@ def macs_without_ceil_mode(subject: Subject, *, layers: list[str] | None = None,
     return int(_one(counts.composition(subject, counts.by_layer, layers=layers, bias=bias), "ceil_mode"))
 
 
-def macs_square_kernels(subject: Subject, *, layers: list[str] | None = None, bias: bool = False) -> int:
+def macs_square_kernels(subject: CountedSubject, *, layers: list[str] | None = None, bias: bool = False) -> int:
     """The MACs with the first number of each kernel, stride and padding taken for both.
 
     Comes of `kernel_size[0] * kernel_size[0]`: 1x7 becomes 1x1.
@@ -265,17 +265,17 @@ def macs_square_kernels(subject: Subject, *, layers: list[str] | None = None, bi
     return int(_one(counts.composition(subject, counts.by_layer, layers=layers, bias=bias), "square"))
 
 
-def macs_ignoring_dilation(subject: Subject, *, layers: list[str] | None = None, bias: bool = False) -> int:
+def macs_ignoring_dilation(subject: CountedSubject, *, layers: list[str] | None = None, bias: bool = False) -> int:
     """The MACs of the sizes that come out when dilation is forgotten."""
     return int(_one(counts.composition(subject, counts.by_layer, layers=layers, bias=bias), "dilation"))
 
 
-def macs_same_padding_as_zero(subject: Subject, *, layers: list[str] | None = None, bias: bool = False) -> int:
+def macs_same_padding_as_zero(subject: CountedSubject, *, layers: list[str] | None = None, bias: bool = False) -> int:
     """The MACs of the sizes that come out when padding='same' is read as no padding."""
     return int(_one(counts.composition(subject, counts.by_layer, layers=layers, bias=bias), "same_padding"))
 
 
-def macs_ignoring_groups(subject: Subject, *, layers: list[str] | None = None, bias: bool = False) -> int:
+def macs_ignoring_groups(subject: CountedSubject, *, layers: list[str] | None = None, bias: bool = False) -> int:
     """The MACs with in_channels for in_channels / groups.
 
     Comes of the formula for a dense convolution; a depthwise one is then counted as many times as it has channels.
@@ -284,20 +284,20 @@ def macs_ignoring_groups(subject: Subject, *, layers: list[str] | None = None, b
 
 
 def macs_by_layer_without_ceil_mode(
-    subject: Subject, *, layers: list[str] | None = None, bias: bool = False
+    subject: CountedSubject, *, layers: list[str] | None = None, bias: bool = False
 ) -> list[dict[str, Any]]:
     """The MACs by layer of the sizes that come out when every pool rounds down."""
     return macs_by_layer(AsIf(subject, without_ceil_mode), layers=layers, bias=bias)
 
 
 def macs_by_type_without_ceil_mode(
-    subject: Subject, *, layers: list[str] | None = None, bias: bool = False
+    subject: CountedSubject, *, layers: list[str] | None = None, bias: bool = False
 ) -> dict[str, int]:
     """The MACs by type of the sizes that come out when every pool rounds down."""
     return macs_by_type(AsIf(subject, without_ceil_mode), layers=layers, bias=bias)
 
 
-def macs_modules_only(subject: Subject) -> int:
+def macs_modules_only(subject: CountedSubject) -> int:
     """The MACs that convolution and linear modules do when they are called.
 
     Comes of counting with module hooks: products inside an attention, and functional calls, are no modules.
@@ -305,7 +305,7 @@ def macs_modules_only(subject: Subject) -> int:
     return macs(subject, layers=list(counts.MULTIPLYING))
 
 
-def macs_without_attention(subject: Subject, *, part: Literal["projections", "products"]) -> int | None:
+def macs_without_attention(subject: CountedSubject, *, part: Literal["projections", "products"]) -> int | None:
     """The MACs without a part of what attention modules do; None where no attention is a module.
 
     `projections`: of queries, keys and values, and of the output; comes of adding the products alone to what module
@@ -316,12 +316,12 @@ def macs_without_attention(subject: Subject, *, part: Literal["projections", "pr
     return macs(subject) - left_out if of_attention else None
 
 
-def macs_divided_by_batch(subject: Subject, *, layers: list[str] | None = None) -> float:
+def macs_divided_by_batch(subject: CountedSubject, *, layers: list[str] | None = None) -> float:
     """The MACs of the whole batch, divided by the batch size, where the whole batch is asked for."""
     return macs(subject, layers=layers) / _batch(subject)
 
 
-def macs_times_batch(subject: Subject, *, layers: list[str] | None = None) -> int:
+def macs_times_batch(subject: CountedSubject, *, layers: list[str] | None = None) -> int:
     """The MACs of the whole batch, multiplied by the batch size once more."""
     return macs(subject, layers=layers) * _batch(subject)
 
@@ -329,7 +329,7 @@ def macs_times_batch(subject: Subject, *, layers: list[str] | None = None) -> in
 # ---- tensors -----------------------------------------------------------------------------------------------------
 
 
-def module_outputs_after_norm(subject: Subject, *, layers: list[str]) -> dict[str, torch.Tensor]:
+def module_outputs_after_norm(subject: CountedSubject, *, layers: list[str]) -> dict[str, torch.Tensor]:
     """Each layer's name with the output of the normalisation that follows it.
 
     Comes of hooks on the block around a convolution, or of folding its BatchNorm.
@@ -337,7 +337,7 @@ def module_outputs_after_norm(subject: Subject, *, layers: list[str]) -> dict[st
     return _outputs_behind(subject, layers, activated=False)
 
 
-def module_outputs_after_activation(subject: Subject, *, layers: list[str]) -> dict[str, torch.Tensor]:
+def module_outputs_after_activation(subject: CountedSubject, *, layers: list[str]) -> dict[str, torch.Tensor]:
     """Each layer's name with the output of the normalisation and activation that follow it.
 
     Comes of hooks that keep a tensor without `clone()`: an in-place ReLU overwrites what the normalisation put out.
@@ -345,7 +345,7 @@ def module_outputs_after_activation(subject: Subject, *, layers: list[str]) -> d
     return _outputs_behind(subject, layers, activated=True)
 
 
-def module_outputs_without_batch(subject: Subject, *, layers: list[str]) -> dict[str, torch.Tensor]:
+def module_outputs_without_batch(subject: CountedSubject, *, layers: list[str]) -> dict[str, torch.Tensor]:
     """Each layer's output for the first sample of the batch, without the batch's dimension.
 
     Comes of `output[0]` or `output.squeeze(0)`.
@@ -353,7 +353,7 @@ def module_outputs_without_batch(subject: Subject, *, layers: list[str]) -> dict
     return {name: output[0] for name, output in module_outputs(subject, layers=layers).items()}
 
 
-def _outputs_behind(subject: Subject, layers: list[str], *, activated: bool) -> dict[str, torch.Tensor]:
+def _outputs_behind(subject: CountedSubject, layers: list[str], *, activated: bool) -> dict[str, torch.Tensor]:
     module, _ = subject.with_weights()
     wanted = chosen(module, layers)
     outputs: dict[str, torch.Tensor] = {}
@@ -381,6 +381,6 @@ def _outputs_behind(subject: Subject, layers: list[str], *, activated: bool) -> 
     return {name: output.clone() for name, output in outputs.items()}
 
 
-def _batch(subject: Subject) -> int:
+def _batch(subject: CountedSubject) -> int:
     _, x = subject.on_meta()
     return x.shape[0]

@@ -8,19 +8,19 @@ from ._torchscript import operators
 from ._torchscript.walk import traced
 
 if TYPE_CHECKING:
-    from ._counting.engine import Subject
+    from ._counting.engine import CountedSubject
     from ._torchscript.walk import Operator
 
 Of = Literal["leaf_modules", "layers", "operators"]
 
 
-def torchscript_weight_bytes(subject: Subject) -> int:
+def torchscript_weight_bytes(subject: CountedSubject) -> int:
     """How many bytes the parameters of a TorchScript model take, each once; buffers are none."""
     return sum(each.numel() * each.element_size() for each in traced(subject).module.parameters())
 
 
 def torchscript_activation_bytes(
-    subject: Subject, *, of: Of = "leaf_modules", dropout: bool = True, model_input: bool = False
+    subject: CountedSubject, *, of: Of = "leaf_modules", dropout: bool = True, model_input: bool = False
 ) -> int:
     """How many bytes all that the layers of a TorchScript model put out takes, if each output is kept.
 
@@ -45,7 +45,7 @@ def torchscript_activation_bytes(
     return extra + sum(tensor.bytes for outputs in found for tensor in outputs)
 
 
-def torchscript_macs(subject: Subject, *, bias: bool = False) -> int:
+def torchscript_macs(subject: CountedSubject, *, bias: bool = False) -> int:
     """How many multiply-accumulate operations one forward pass of a TorchScript model takes.
 
     A convolution takes output elements x the elements of one filter (input channels / groups x kernel; transposed: by

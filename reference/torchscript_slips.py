@@ -9,12 +9,12 @@ from ._torchscript.walk import traced
 from .torchscript import torchscript_activation_bytes, torchscript_macs, torchscript_weight_bytes
 
 if TYPE_CHECKING:
-    from ._counting.engine import Subject
+    from ._counting.engine import CountedSubject
 
 _MIB, _MB = 2**20, 10**6
 
 
-def torchscript_weight_bytes_with_buffers(subject: Subject) -> int:
+def torchscript_weight_bytes_with_buffers(subject: CountedSubject) -> int:
     """The bytes of parameters and buffers together.
 
     Comes of adding up `module.attributes()` or a state dict, which hold running statistics, too.
@@ -23,7 +23,7 @@ def torchscript_weight_bytes_with_buffers(subject: Subject) -> int:
     return torchscript_weight_bytes(subject) + extra
 
 
-def torchscript_weight_bytes_without_biases(subject: Subject) -> int:
+def torchscript_weight_bytes_without_biases(subject: CountedSubject) -> int:
     """The bytes of the parameters called `weight` alone.
 
     Comes of reading `attr("weight")` of each layer, and forgetting `attr("bias")`.
@@ -32,7 +32,7 @@ def torchscript_weight_bytes_without_biases(subject: Subject) -> int:
     return sum(each.numel() * each.element_size() for name, each in named if name.endswith("weight"))
 
 
-def torchscript_weight_bytes_shallow(subject: Subject, *, depth: int = 2) -> int:
+def torchscript_weight_bytes_shallow(subject: CountedSubject, *, depth: int = 2) -> int:
     """The bytes of the parameters of modules that lie at most `depth` deep.
 
     Comes of a walk over children of children that stops there; the tiles of a layer lie deeper.
@@ -41,7 +41,7 @@ def torchscript_weight_bytes_shallow(subject: Subject, *, depth: int = 2) -> int
     return sum(each.numel() * each.element_size() for name, each in named if name.count(".") <= depth)
 
 
-def torchscript_activation_bytes_with_containers(subject: Subject) -> int:
+def torchscript_activation_bytes_with_containers(subject: CountedSubject) -> int:
     """The bytes of what every module puts out, containers and the model itself, too.
 
     Comes of a hook or a walk that does not ask whether a module has modules inside.
@@ -49,12 +49,12 @@ def torchscript_activation_bytes_with_containers(subject: Subject) -> int:
     return sum(tensor.bytes for call in traced(subject).calls for tensor in call.outputs)
 
 
-def torchscript_activation_elements(subject: Subject) -> int:
+def torchscript_activation_elements(subject: CountedSubject) -> int:
     """The number of elements of the activations, given as bytes."""
     return sum(tensor.elements for call in traced(subject).calls if call.leaf for tensor in call.outputs)
 
 
-def torchscript_activation_bytes_without_in_place(subject: Subject) -> int:
+def torchscript_activation_bytes_without_in_place(subject: CountedSubject) -> int:
     """The bytes of the activations without what operators in place put out.
 
     Comes of keeping one output for each address: `relu_` returns the tensor that it was given.
@@ -64,7 +64,7 @@ def torchscript_activation_bytes_without_in_place(subject: Subject) -> int:
     return sum(tensor.bytes for call in calls for tensor in call.outputs)
 
 
-def torchscript_activation_bytes_of_products(subject: Subject) -> int:
+def torchscript_activation_bytes_of_products(subject: CountedSubject) -> int:
     """The bytes of what convolutions and linear layers put out.
 
     Comes of looking at the layers with weights alone.
@@ -73,7 +73,7 @@ def torchscript_activation_bytes_of_products(subject: Subject) -> int:
     return sum(out.bytes for each in traced(subject).operators if each.kind in wanted for out in each.outputs)
 
 
-def torchscript_activation_bytes_of_one_image(subject: Subject) -> int:
+def torchscript_activation_bytes_of_one_image(subject: CountedSubject) -> int:
     """The bytes of the activations for one image of a batch.
 
     Comes of an input that is built with a batch of 1, whatever was asked for.
@@ -81,17 +81,17 @@ def torchscript_activation_bytes_of_one_image(subject: Subject) -> int:
     return torchscript_activation_bytes(subject) // _batch(subject)
 
 
-def torchscript_activation_mib_as_mb(subject: Subject) -> float:
+def torchscript_activation_mib_as_mb(subject: CountedSubject) -> float:
     """Mebibytes, printed as megabytes: bytes / 2**20, read as millions of bytes."""
     return torchscript_activation_bytes(subject) / _MIB * _MB
 
 
-def torchscript_flops(subject: Subject) -> int:
+def torchscript_flops(subject: CountedSubject) -> int:
     """Two floating-point operations for each MAC, given as MACs."""
     return 2 * torchscript_macs(subject)
 
 
-def torchscript_macs_square_kernels(subject: Subject, *, side: Literal["height", "width"] = "height") -> int:
+def torchscript_macs_square_kernels(subject: CountedSubject, *, side: Literal["height", "width"] = "height") -> int:
     """The MACs if every kernel were a square of one of its sides.
 
     Comes of `weight.size(2)` taken twice (or `weight.size(3)`).
@@ -105,7 +105,7 @@ def torchscript_macs_square_kernels(subject: Subject, *, side: Literal["height",
     return total
 
 
-def torchscript_macs_times_batch(subject: Subject) -> int:
+def torchscript_macs_times_batch(subject: CountedSubject) -> int:
     """The MACs with the batch counted twice.
 
     Comes of multiplying by the batch what was counted by output elements, which hold the batch already.
@@ -113,7 +113,7 @@ def torchscript_macs_times_batch(subject: Subject) -> int:
     return torchscript_macs(subject) * _batch(subject)
 
 
-def torchscript_macs_of_one_image(subject: Subject) -> int:
+def torchscript_macs_of_one_image(subject: CountedSubject) -> int:
     """The MACs for one image of a batch.
 
     Comes of an input that is built with a batch of 1, whatever was asked for.
@@ -121,7 +121,7 @@ def torchscript_macs_of_one_image(subject: Subject) -> int:
     return torchscript_macs(subject) // _batch(subject)
 
 
-def torchscript_macs_ignoring_groups(subject: Subject) -> int:
+def torchscript_macs_ignoring_groups(subject: CountedSubject) -> int:
     """The MACs if every output channel of a convolution read all input channels.
 
     Comes of the size of the input's channels in place of the weight's, which are those of one group.
@@ -134,7 +134,7 @@ def torchscript_macs_ignoring_groups(subject: Subject) -> int:
     return total
 
 
-def torchscript_macs_of_convolutions(subject: Subject) -> int:
+def torchscript_macs_of_convolutions(subject: CountedSubject) -> int:
     """The MACs of convolutions alone.
 
     Comes of a walk that does not get to the linear layers, as where a layer is cut into tiles that lie deeper.
@@ -142,10 +142,10 @@ def torchscript_macs_of_convolutions(subject: Subject) -> int:
     return sum(operators.macs(each) for each in traced(subject).operators if each.kind in operators.CONVOLUTIONS)
 
 
-def torchscript_macs_of_products(subject: Subject) -> int:
+def torchscript_macs_of_products(subject: CountedSubject) -> int:
     """The MACs of linear layers and matrix products alone."""
     return sum(operators.macs(each) for each in traced(subject).operators if each.kind in operators.PRODUCTS)
 
 
-def _batch(subject: Subject) -> int:
+def _batch(subject: CountedSubject) -> int:
     return int(subject.with_weights()[1].shape[0])

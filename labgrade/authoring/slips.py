@@ -27,7 +27,7 @@ _ENOUGH_WRONG, _ENOUGH = 3, 12  # random networks: so many that tell a slip from
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Slip:
+class KnownSlip:
     """A known wrong value and the checks that notice it. None: it can't be computed for that check's subject."""
 
     says: str
@@ -54,10 +54,10 @@ class Slips:
                 for hint in sorted(set(claimed) - {"", known.says}):
                     yield f"{where}this value of '{check.id}' brings up another hint: '{hint}'"
 
-    def all(self) -> list[Slip]:
+    def all(self) -> list[KnownSlip]:
         """Every known wrong value of the task's answers, tried at each check of the same answer."""
         return [
-            Slip(says=known.says, noticed={item.id: self._noticed(item, known) for item in tried})
+            KnownSlip(says=known.says, noticed={item.id: self._noticed(item, known) for item in tried})
             for known, tried in _wrong_values(self._task)
         ]
 

@@ -54,7 +54,7 @@ def run(options: argparse.Namespace) -> int:
     if not colon or not Path(file).is_file():
         message = f"'{options.function}' names no function of a file here; write it as hw2_1.py:total_macs"
         raise UsageError(message)
-    found = course.of_work(Path(file).parent, options.course)
+    found = course.find_for(Path(file).parent, options.course)
     task, check = _meant(found, Path(file).name, function, options)
     with tempfile.TemporaryDirectory(prefix="labgrade-store-", ignore_cleanup_errors=True) as store:
         folder = Path(file).parent

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from labgrade.core.results import Graded, Report
-    from labgrade.ledger.read import Change, Held
+    from labgrade.ledger.read import Change, HeldCheck
     from labgrade.run.events import Finished
 
 _INTERRUPTED = 130
@@ -191,7 +191,7 @@ def _say_changes(changes: Sequence[Change], page: Page) -> None:
         page.paragraph(more, indent=2)
 
 
-def _say_held(held: Sequence[Held], results: Path, page: Page) -> None:
+def _say_held(held: Sequence[HeldCheck], results: Path, page: Page) -> None:
     """What was not lowered."""
     if not held:
         return

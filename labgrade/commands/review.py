@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 
 from labgrade.core.errors import NOT_RIGHT, OK, UsageError, did_you_mean, look_up
-from labgrade.core.points import settled
+from labgrade.core.points import final_totals
 from labgrade.files import output
 from labgrade.reports.page import Page
 from labgrade.review import decisions, interview, marking, pseudonyms, releases, sheet
@@ -130,7 +130,7 @@ def _changed(found: Whole, made: releases.Release) -> bool:
 
 
 def _refuse_open(found: Whole, chosen: list[SubmissionReport], *, allowed: bool) -> None:
-    waiting = [each for each in chosen if settled(each).pending]
+    waiting = [each for each in chosen if final_totals(each).pending]
     if waiting and not allowed:
         called = found.names
         names = ", ".join(called.of(each.name) for each in waiting[:_MOST_SAID])

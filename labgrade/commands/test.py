@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from labgrade.authoring.mutants import Mutant
     from labgrade.authoring.mutation import Tried
     from labgrade.authoring.samples import Explained
-    from labgrade.authoring.slips import Slip
+    from labgrade.authoring.slips import KnownSlip
     from labgrade.core.results import Submission, TaskReport
     from labgrade.core.task import Task
     from labgrade.run.grader import Grader
@@ -56,7 +56,7 @@ class TaskTrial:
     task: Task
     exemplar: str = ""
     problems: list[str] = field(default_factory=list)
-    slips: list[Slip] = field(default_factory=list)
+    slips: list[KnownSlip] = field(default_factory=list)
     lazy: list[LazySolution] = field(default_factory=list)
     tried: list[Tried] = field(default_factory=list)
     explained: list[tuple[Tried, Explained]] = field(default_factory=list)
@@ -75,7 +75,7 @@ class TaskTrial:
         return bool(self.problems or self.survivors or self.unnoticed or passed)
 
     @property
-    def unnoticed(self) -> list[Slip]:
+    def unnoticed(self) -> list[KnownSlip]:
         """Known wrong values that no check of the task tells from the right one."""
         return [slip for slip in self.slips if not any(slip.noticed.values())]
 

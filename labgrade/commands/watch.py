@@ -62,7 +62,7 @@ def watch(options: argparse.Namespace) -> int:
     if not options.path.is_dir():
         message = f"--watch: '{options.path}' is no folder"
         raise UsageError(message)
-    found = course.of_work(options.path, options.course)
+    found = course.find_for(options.path, options.course)
     specs = load.read_all(load.chosen(found, options.lab, options.task or ()), found)
     tasks = [public_task(each.task) for each in specs if each.task is not None]
     stop = threading.Event()
@@ -209,7 +209,7 @@ class Session:
         return Report(submissions=(SubmissionReport(name=current.who.name, tasks=tuple(tasks)),))
 
     def _total(self, current: _Round) -> str:
-        return f"{terminal.spread(points.settled(self._report(current).submissions[0]))} points"
+        return f"{terminal.spread(points.final_totals(self._report(current).submissions[0]))} points"
 
 
 def _report_of(task: Task, checks: list[Graded]) -> TaskReport:

@@ -73,7 +73,7 @@ def totals(checks: Iterable[Graded]) -> Totals:
     )
 
 
-def settled(submission: SubmissionReport) -> Totals:
+def final_totals(submission: SubmissionReport) -> Totals:
     """The sum over all tasks of a submission, raw and final."""
     whole = totals(check for task in submission.tasks for check in task.checks)
     taken = most = Fraction(0)

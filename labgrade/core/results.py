@@ -167,7 +167,7 @@ class Deduction:
     """Points that a late rule takes from what a lab earned.
 
     It is the `share` (of 1) of the lab's points, or of what was earned in it (`of_earned`); `points` is what that
-    comes to, in hundredths, for what is settled so far (`policy.deducted`).
+    comes to, in hundredths, for what is settled so far (`points.deducted`).
     """
 
     lab: str

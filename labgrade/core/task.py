@@ -100,7 +100,7 @@ class RunForm:
 class BuildForm:
     """A C++ program of the student's: built from a folder of sources, run there, and read like any other program.
 
-    `given` are its arguments, from the closed list of `run_words.GIVEN`; an argument of the subject's makes the form
+    `given` are its arguments, from the closed list of `programs.GIVEN`; an argument of the subject's makes the form
     answer cases (`varies`). `provide` and `reads` as for a `RunForm`. `program` is the name of what the build makes.
     """
 
@@ -119,7 +119,7 @@ class BuildForm:
     @property
     def command(self) -> str:
         """What it is called where one says what came of it; the arguments are always the same."""
-        return self.program
+        return self.file
 
 
 Form: TypeAlias = CallForm | EntryForm | TextForm | FileForm | RunForm | BuildForm

@@ -14,7 +14,7 @@ from starlette.routing import Route
 
 from labgrade.core.errors import UsageError
 from labgrade.desk import door
-from labgrade.desk.deciding import Mark, OutdatedError
+from labgrade.desk.deciding import FormMarks, OutdatedError
 from labgrade.desk.queue import QuestionId
 from labgrade.desk.walk import NotHereError, link, question_of
 from labgrade.reports.html.render import own_script, policy
@@ -113,7 +113,7 @@ class _Forms:
     async def _handled(self, request: Request, done: Callable[[Mapping[str, list[str]]], Response]) -> Response:
         try:
             sent = await door.fields(request, self._token)
-        except door.RefusedError as refused:
+        except door.RefusedFormError as refused:
             return PlainTextResponse(str(refused), status_code=403)
         return await run_in_threadpool(done, sent)
 
@@ -121,7 +121,7 @@ class _Forms:
         question = question_of({name: values[0] for name, values in sent.items()})
         who = sent.get("who", [""])[0]
         try:
-            marks = [Mark.from_json(row) for row in sent["row"]] if "row" in sent else [_mark(sent)]
+            marks = [FormMarks.from_json(row) for row in sent["row"]] if "row" in sent else [_mark(sent)]
         except ValueError:
             return PlainTextResponse("This is no form of the desk's; nothing was saved.", status_code=_WRONG)
         second = "second" in sent
@@ -135,7 +135,9 @@ class _Forms:
             return self._again(question, who, error, marks, second=second)
         return RedirectResponse(following or self._pages.following_second(question), status_code=303)
 
-    def _again(self, question: QuestionId, who: str, error: Exception, marks: list[Mark], *, second: bool) -> Response:
+    def _again(
+        self, question: QuestionId, who: str, error: Exception, marks: list[FormMarks], *, second: bool
+    ) -> Response:
         status = (
             _CONFLICT if isinstance(error, OutdatedError) else _WRONG if isinstance(error, NoPointsError) else _FAILED
         )
@@ -178,7 +180,7 @@ class _Forms:
         return RedirectResponse(link("/answer", question, who=self._pages.called(place)), status_code=303)
 
 
-def _mark(sent: Mapping[str, list[str]]) -> Mark:
+def _mark(sent: Mapping[str, list[str]]) -> FormMarks:
     """The mark of the form of one page.
 
     Raises:
@@ -187,4 +189,4 @@ def _mark(sent: Mapping[str, list[str]]) -> Mark:
     who, seen = tuple(sent.get("answer", ())), tuple(sent.get("seen", ()))
     if not who or len(who) != len(seen):
         raise ValueError(who)
-    return Mark(who=who, seen=seen, points=tuple(sent.get("points", ())), comment=sent.get("comment", [""])[0])
+    return FormMarks(who=who, seen=seen, points=tuple(sent.get("points", ())), comment=sent.get("comment", [""])[0])

@@ -33,7 +33,7 @@ class OutdatedError(Exception):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Mark:
+class FormMarks:
     """What a form gives to some answers: their names and versions as the page showed them, the points, a comment."""
 
     who: tuple[str, ...]
@@ -42,7 +42,7 @@ class Mark:
     comment: str
 
     @classmethod
-    def from_json(cls, text: str) -> Mark:
+    def from_json(cls, text: str) -> FormMarks:
         """What `as_json` made.
 
         Raises:
@@ -77,7 +77,7 @@ class Decider:
         self._lock = threading.Lock()
         self._trail: list[tuple[int, ...]] = []  # the numbers that each form made, for undo
 
-    def decide(self, question: QuestionId, marks: Sequence[Mark]) -> int:
+    def decide(self, question: QuestionId, marks: Sequence[FormMarks]) -> int:
         """Keep marks, all or none; how many answers they are about.
 
         Raises:
@@ -106,7 +106,7 @@ class Decider:
             self._trail.append(numbers)
         return len(made)
 
-    def decide_second(self, question: QuestionId, asked: Mark) -> None:
+    def decide_second(self, question: QuestionId, asked: FormMarks) -> None:
         """Keep a second mark of what another person decided; the points stay as they are.
 
         Raises:
@@ -139,7 +139,7 @@ class Decider:
         decisions.add(self._live.folder, [(each, now.decisions.last(each.place)) for each in made])
         return len(made)
 
-    def _rulings(self, now: Snapshot, question: QuestionId, asked: Mark) -> Iterable[tuple[Ruling, int]]:
+    def _rulings(self, now: Snapshot, question: QuestionId, asked: FormMarks) -> Iterable[tuple[Ruling, int]]:
         at = ""
         for shown, seen in zip(asked.who, asked.seen, strict=True):
             place = place_of(now, question, shown)

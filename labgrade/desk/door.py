@@ -36,7 +36,7 @@ _HEADERS = {
 _CLOSED = "This desk opens by the link that 'labgrade desk' printed. Start it again for a new one."
 
 
-class RefusedError(Exception):
+class RefusedFormError(Exception):
     """A form that is none of the desk's own; the message is for the person."""
 
 
@@ -107,25 +107,25 @@ async def fields(request: Request, token: str) -> dict[str, list[str]]:
     """The fields of a form that one of the desk's own pages sent.
 
     Raises:
-        RefusedError: it is none.
+        RefusedFormError: it is none.
     """
     body = b""
     async for chunk in request.stream():
         body += chunk
         if len(body) > _LARGEST_FORM:
             message = "That is more than a form of the desk holds; nothing was saved."
-            raise RefusedError(message)
+            raise RefusedFormError(message)
     try:
         pairs = parse_qsl(body.decode("ascii"), keep_blank_values=True, max_num_fields=_MOST_FIELDS, errors="strict")
     except (ValueError, UnicodeDecodeError) as error:
         message = "This is no form of the desk's; nothing was saved."
-        raise RefusedError(message) from error
+        raise RefusedFormError(message) from error
     found: dict[str, list[str]] = {}
     for name, value in pairs:
         found.setdefault(name, []).append(value)
     if not _same(found.get(KEY, [""])[0], form_key(token)):
         message = "This page is of a desk that was closed since; nothing was saved: open it by its new link."
-        raise RefusedError(message)
+        raise RefusedFormError(message)
     return found
 
 

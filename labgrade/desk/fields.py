@@ -18,8 +18,8 @@ from labgrade.review.decisions import points
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from labgrade.desk.deciding import Mark
-    from labgrade.desk.queue import Suggestion
+    from labgrade.desk.deciding import FormMarks
+    from labgrade.desk.queue import SuggestedShares
     from labgrade.review.marking import ToDecide
     from labgrade.verdict import Verdict
 
@@ -30,7 +30,7 @@ def read_at(each: ToDecide) -> str:
     return suggestion.place if suggestion is not None and suggestion.place else each.graded.answer_from
 
 
-def lines(each: ToDecide, given: Sequence[Fraction] | None, sent: Mark | None) -> list[dict[str, str]]:
+def lines(each: ToDecide, given: Sequence[Fraction] | None, sent: FormMarks | None) -> list[dict[str, str]]:
     """The rubric with what stands in each field: what was typed, or else what was given."""
     found = []
     for number, (line_worth, what) in enumerate(each.rubric):
@@ -42,7 +42,7 @@ def lines(each: ToDecide, given: Sequence[Fraction] | None, sent: Mark | None) -
     return found
 
 
-def worth_of(each: ToDecide, made: Suggestion) -> str:
+def worth_of(each: ToDecide, made: SuggestedShares) -> str:
     """The points that a suggestion gives: `3 of 4`."""
     got = sum((own * share for (own, _), share in zip(each.rubric, made.shares, strict=True)), Fraction(0))
     return f"{points(got)} of {points(each.graded.points)}"

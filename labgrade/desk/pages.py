@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 
 from labgrade.core.points import for_student
 from labgrade.desk import fields, queue
-from labgrade.desk.deciding import Mark, place_of, version
+from labgrade.desk.deciding import FormMarks, place_of, version
 from labgrade.desk.twice import SecondMarking, second_marking
 from labgrade.desk.walk import TOP, NotHereError, Walk, link, question_of, waits
 from labgrade.ledger.database import Ledger
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from labgrade.desk.deciding import Decider
     from labgrade.desk.live import LiveResults, Snapshot
     from labgrade.desk.pictures import Pictures
-    from labgrade.desk.queue import AnswerGroup, Question, QuestionId, Suggestion
+    from labgrade.desk.queue import AnswerGroup, QuestionAnswers, QuestionId, SuggestedShares
     from labgrade.desk.shown import Renderer, ShownPassage
     from labgrade.review.decisions import Place
     from labgrade.review.marking import ToDecide
@@ -36,7 +36,7 @@ _AHEAD = 3  # answers that are rendered before somebody asks for them
 class QuestionRow:
     """A question in the queue. `minutes`: how long what is left takes at the pace so far; None before it is known."""
 
-    question: Question
+    question: QuestionAnswers
     left: int
     of: int
     suggested: int
@@ -55,7 +55,7 @@ class Pages:
         self._live, self._renderer, self.decider, self._pictures = live, renderer, decider, pictures
         self._key = key
         self._lock = threading.Lock()
-        self._known: tuple[dict[Place, ToDecide], dict[QuestionId, Question]] | None = None
+        self._known: tuple[dict[Place, ToDecide], dict[QuestionId, QuestionAnswers]] | None = None
 
     # ---- pages -------------------------------------------------------------------------------------------------
 
@@ -78,7 +78,7 @@ class Pages:
         question = self._questions(now).get(question_of(query))
         raise NotHereError(self._walk(question, now).first() if question is not None else TOP)
 
-    def answer(self, query: Mapping[str, str], problem: str = "", typed: Mark | None = None) -> str:
+    def answer(self, query: Mapping[str, str], problem: str = "", typed: FormMarks | None = None) -> str:
         """One answer, or equal ones, with all that it takes to mark it.
 
         Raises:
@@ -121,7 +121,9 @@ class Pages:
             second=False,
         )
 
-    def _second(self, question: Question, place: Place, now: Snapshot, problem: str, typed: Mark | None) -> str:
+    def _second(
+        self, question: QuestionAnswers, place: Place, now: Snapshot, problem: str, typed: FormMarks | None
+    ) -> str:
         """An answer that another person marked, without what they gave."""
         if place not in self._twice(question, now).open:
             raise NotHereError(self.following_second(question.id))
@@ -265,23 +267,23 @@ class Pages:
         """How staff call who handed in an answer."""
         return self._live.snapshot().names.of(place.submission)
 
-    def _walk(self, question: Question, now: Snapshot) -> Walk:
+    def _walk(self, question: QuestionAnswers, now: Snapshot) -> Walk:
         held = markers.held_by_others(self._live.folder, self.decider.by)
         return Walk(question=question, now=now, by=self.decider.by, held=held)
 
-    def _twice(self, question: Question, now: Snapshot) -> SecondMarking:
+    def _twice(self, question: QuestionAnswers, now: Snapshot) -> SecondMarking:
         return second_marking(question, now, markers.seconds(self._live.folder), self.decider.by)
 
     # ---- what is found -----------------------------------------------------------------------------------------
 
-    def _questions(self, now: Snapshot) -> dict[QuestionId, Question]:
+    def _questions(self, now: Snapshot) -> dict[QuestionId, QuestionAnswers]:
         """Sorted once for the answers that there are: deciding changes neither their order nor which are equal."""
         with self._lock:
             if self._known is None or self._known[0] != now.checks:
                 self._known = (now.checks, queue.questions(now))
             return self._known[1]
 
-    def _found(self, query: Mapping[str, str], now: Snapshot) -> tuple[Question, AnswerGroup, Place]:
+    def _found(self, query: Mapping[str, str], now: Snapshot) -> tuple[QuestionAnswers, AnswerGroup, Place]:
         name = question_of(query)
         question = self._questions(now).get(name)
         if question is None:
@@ -299,7 +301,7 @@ class Pages:
             place,
         )
 
-    def _row(self, question: Question, now: Snapshot, walk: Walk) -> QuestionRow:
+    def _row(self, question: QuestionAnswers, now: Snapshot, walk: Walk) -> QuestionRow:
         places = [each.place for group in question.groups for each in group.answers]
         left = sum(place in now.waiting for place in places)
         marked = [ruling for place in places if (ruling := now.in_force(place)) is not None]
@@ -316,7 +318,7 @@ class Pages:
             href=walk.first() if left else walk.to(question.groups[0]),
         )
 
-    def _suggested(self, question: Question, now: Snapshot) -> list[tuple[AnswerGroup, Suggestion]]:
+    def _suggested(self, question: QuestionAnswers, now: Snapshot) -> list[tuple[AnswerGroup, SuggestedShares]]:
         found = []
         for group in question.groups:
             open_answers = tuple(each for each in group.answers if each.place in now.waiting)
@@ -329,22 +331,22 @@ class Pages:
         text = each.graded.to_mark.text if each.graded.to_mark is not None else ""
         return self._renderer.passages(text, fields.read_at(each)) if text.strip() else ()
 
-    def _near(self, question: Question, group: AnswerGroup, now: Snapshot) -> int:
+    def _near(self, question: QuestionAnswers, group: AnswerGroup, now: Snapshot) -> int:
         return sum(
             len(other.answers)
             for other in question.groups
             if other.cluster == group.cluster and other.first.place != group.first.place and waits(other, now)
         )
 
-    def _accepted(self, group: AnswerGroup, made: Suggestion, now: Snapshot) -> Mark:
-        return Mark(
+    def _accepted(self, group: AnswerGroup, made: SuggestedShares, now: Snapshot) -> FormMarks:
+        return FormMarks(
             who=tuple(now.names.of(each.place.submission) for each in group.answers),
             seen=tuple(version(each, now.decisions.last(each.place)) for each in group.answers),
             points=tuple(fields.typed(w, share) for (w, _), share in zip(group.first.rubric, made.shares, strict=True)),
             comment=made.comment,
         )
 
-    def _render_ahead(self, question: Question, group: AnswerGroup, now: Snapshot) -> None:
+    def _render_ahead(self, question: QuestionAnswers, group: AnswerGroup, now: Snapshot) -> None:
         """Have the next answers ready when they are asked for."""
         places = [each.place for each in group.answers]
         at = next((n for n, own in enumerate(question.groups) if own.answers[0].place in places), 0)

@@ -56,7 +56,7 @@ class AnswerGroup:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Suggestion:
+class SuggestedShares:
     """What labgrade would give, and why: points for each line of the rubric."""
 
     shares: tuple[Fraction, ...]
@@ -65,7 +65,7 @@ class Suggestion:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class QuestionAnswers:
     """All answers to one question, in the order in which they are shown."""
 
     id: QuestionId
@@ -77,7 +77,7 @@ class Question:
         return next((group for group in self.groups if any(each.place == place for each in group.answers)), None)
 
 
-def questions(snapshot: Snapshot) -> dict[QuestionId, Question]:
+def questions(snapshot: Snapshot) -> dict[QuestionId, QuestionAnswers]:
     """All that can be marked, by question. What labgrade suggests a mark for comes first; near answers together."""
     found: defaultdict[QuestionId, list[ToDecide]] = defaultdict(list)
     for place, each in snapshot.checks.items():
@@ -85,7 +85,7 @@ def questions(snapshot: Snapshot) -> dict[QuestionId, Question]:
     return {name: _question(name, rows, snapshot) for name, rows in sorted(found.items())}
 
 
-def _question(name: QuestionId, rows: Sequence[ToDecide], snapshot: Snapshot) -> Question:
+def _question(name: QuestionId, rows: Sequence[ToDecide], snapshot: Snapshot) -> QuestionAnswers:
     equal: defaultdict[str, list[ToDecide]] = defaultdict(list)
     for each in sorted(rows, key=lambda row: snapshot.names.of(row.place.submission)):
         equal[_same(each)].append(each)
@@ -97,7 +97,7 @@ def _question(name: QuestionId, rows: Sequence[ToDecide], snapshot: Snapshot) ->
     made.sort(
         key=lambda group: (group.cluster not in likely, -sizes[group.cluster], group.cluster, -len(group.answers))
     )
-    return Question(id=name, title=rows[0].title, groups=tuple(made))
+    return QuestionAnswers(id=name, title=rows[0].title, groups=tuple(made))
 
 
 def _same(each: ToDecide) -> str:
@@ -152,7 +152,7 @@ def _near(one: frozenset[tuple[str, str]], other: frozenset[tuple[str, str]]) ->
 # ---- what is suggested -----------------------------------------------------------------------------------------
 
 
-def suggestion(question: Question, group: AnswerGroup, snapshot: Snapshot) -> Suggestion | None:
+def suggestion(question: QuestionAnswers, group: AnswerGroup, snapshot: Snapshot) -> SuggestedShares | None:
     """What the same answer got, this one before it changed, what labgrade suggests, or what a near answer got."""
     for each in group.answers:
         ruling = snapshot.in_force(each.place)
@@ -192,9 +192,9 @@ def shares_of(ruling: Ruling, each: ToDecide) -> tuple[Fraction, ...] | None:
     return tuple(line.points / line.worth if line.worth else ruling.credit for line in ruling.lines)
 
 
-def _as_before(ruling: Ruling, each: ToDecide, why: str) -> Suggestion | None:
+def _as_before(ruling: Ruling, each: ToDecide, why: str) -> SuggestedShares | None:
     shares = shares_of(ruling, each)
-    return Suggestion(shares=shares, comment=ruling.reason, why=why) if shares is not None else None
+    return SuggestedShares(shares=shares, comment=ruling.reason, why=why) if shares is not None else None
 
 
 # ---- how long it takes, and what was said ----------------------------------------------------------------------

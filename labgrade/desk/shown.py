@@ -14,7 +14,7 @@ import nh3
 from markupsafe import Markup
 
 from labgrade.answers.reader.asks import ask_markdown
-from labgrade.answers.reader.replies import GarbledError, decode, encode
+from labgrade.answers.reader.replies import GarbledReplyError, decode, encode
 from labgrade.answers.shown import READ_HERE
 from labgrade.core.task import Limits
 from labgrade.core.text import for_html
@@ -123,7 +123,7 @@ def in_jail(runner: Runner, folder: Path, files: Sequence[str], ask: Ask) -> Any
 
                 arrays = [array(dtype, shape, raw) for dtype, shape, raw in parts]
                 return decode(data.tobytes(), arrays)
-    except (GarbledError, ValueError, AttributeError):
+    except (GarbledReplyError, ValueError, AttributeError):
         pass
     return None
 

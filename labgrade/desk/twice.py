@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from labgrade.desk.live import Snapshot
-    from labgrade.desk.queue import Question
+    from labgrade.desk.queue import QuestionAnswers
     from labgrade.review.decisions import Place, Ruling
     from labgrade.review.markers import SecondMark
 
@@ -30,7 +30,7 @@ class SecondMarking:
         return len(self.differ) / self.done if self.done else 0.0
 
 
-def second_marking(question: Question, now: Snapshot, marks: Sequence[SecondMark], by: str) -> SecondMarking:
+def second_marking(question: QuestionAnswers, now: Snapshot, marks: Sequence[SecondMark], by: str) -> SecondMarking:
     """The state of a question's sample. A decision that was taken back, or decided anew, counts no more."""
     rulings = {
         ruling.number: ruling

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from labgrade.desk.live import Snapshot
-    from labgrade.desk.queue import AnswerGroup, Question
+    from labgrade.desk.queue import AnswerGroup, QuestionAnswers
     from labgrade.review.decisions import Place
 
 TOP = "/"
@@ -42,7 +42,7 @@ def waits(group: AnswerGroup, now: Snapshot) -> bool:
 class Walk:
     """The ways through a question for one person, at one moment; `held` is what others look at."""
 
-    question: Question
+    question: QuestionAnswers
     now: Snapshot
     by: str
     held: frozenset[Place]

@@ -111,7 +111,7 @@ def _truths(item: Item, oracle: Oracle, quantities: Registry) -> Iterator[Truth]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Layer:
+class LayerShare:
     """One row of what a total is made of."""
 
     name: str
@@ -119,13 +119,13 @@ class Layer:
     value: int
 
 
-def layers_of(rows: object) -> tuple[Layer, ...]:
+def layers_of(rows: object) -> tuple[LayerShare, ...]:
     """What a by-layer quantity gave; rows without a name or with several numbers are left out."""
     found = []
     for row in rows if isinstance(rows, list) else ():
         numbers = [value for value in row.values() if type(value) is int]
         if len(numbers) == 1 and "layer" in row:
-            found.append(Layer(name=str(row["layer"]), type=str(row.get("type", "")), value=numbers[0]))
+            found.append(LayerShare(name=str(row["layer"]), type=str(row.get("type", "")), value=numbers[0]))
     return tuple(found)
 
 
@@ -153,7 +153,7 @@ class Truth:
     """A value that is right, layer by layer where that is known. `says`: the convention, empty for the expected one."""
 
     total: int
-    layers: tuple[Layer, ...] = ()
+    layers: tuple[LayerShare, ...] = ()
     says: str = ""
 
 
@@ -222,13 +222,13 @@ def _sums(values: Sequence[int]) -> set[int]:
     return {each for each in distinct if each in pairs or any(each - value in pairs for value in distinct)}
 
 
-def _of_layers(layers: Sequence[Layer]) -> Iterable[_Slip]:
+def _of_layers(layers: Sequence[LayerShare]) -> Iterable[_Slip]:
     for layer in layers:
         yield -layer.value, f" without layer {layer.name}"
         yield layer.value, f" with layer {layer.name} counted twice"
 
 
-def _of_types(layers: Sequence[Layer]) -> Iterable[_Slip]:
+def _of_types(layers: Sequence[LayerShare]) -> Iterable[_Slip]:
     """A type left out, or alone, where this is not just one layer or all of them."""
     totals: dict[str, int] = defaultdict(int)
     for layer in layers:

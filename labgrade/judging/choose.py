@@ -19,7 +19,7 @@ from labgrade.verdict import Outcome, Suggestion, Verdict, without_value
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from labgrade.answers.reading.lines import Line, Piece
+    from labgrade.answers.reading.lines import Line, LinePiece
     from labgrade.values import Value
 
 _LEAST_DIGITS = 5  # of a value that is recognised wherever it stands
@@ -77,7 +77,7 @@ class Sighting:
     """A number of a text, the piece of a line that it is, and the line."""
 
     line: Line
-    piece: Piece
+    piece: LinePiece
     number: Number
 
 

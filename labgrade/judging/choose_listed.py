@@ -7,7 +7,7 @@ from fractions import Fraction
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
-from labgrade.answers.reading.lines import Piece
+from labgrade.answers.reading.lines import LinePiece
 from labgrade.answers.reading.vocabulary import concepts
 from labgrade.judging.choose import Sighting, suggested
 from labgrade.values import Number
@@ -31,7 +31,7 @@ def count_listed(wanted: WantedNumber, lines: Sequence[Line]) -> Choice | None:
         return None
     line, names = found
     number = Number(value=Fraction(len(names)), text=f"{len(names)} names")
-    at = Sighting(line=line, piece=Piece(value=number), number=number)
+    at = Sighting(line=line, piece=LinePiece(value=number), number=number)
     choice = suggested(wanted, wanted.judged(number), at, "names listed", ())
     reason = f"no value could be read for certain: {len(names)} different names are listed from {line.place} on"
     return replace(choice, verdict=replace(choice.verdict, reason=reason))

@@ -15,7 +15,7 @@ from labgrade.values import Number, Row, Table
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from labgrade.answers.reading.lines import Line, Piece
+    from labgrade.answers.reading.lines import Line, LinePiece
     from labgrade.core.task import TableType
     from labgrade.values import Scalar
 
@@ -40,12 +40,12 @@ class RowsFound:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Record:
+class _NamedValues:
     """A name with the values that stand with it. `form`: what stands before the name, and how many values of a kind."""
 
     name: str
     line: Line
-    values: tuple[Piece, ...]
+    values: tuple[LinePiece, ...]
     form: _Form
 
 
@@ -92,7 +92,7 @@ def _plain(name: str) -> str:
     return plain
 
 
-def _of_kind(values: Sequence[Piece], kind: str) -> list[Scalar]:
+def _of_kind(values: Sequence[LinePiece], kind: str) -> list[Scalar]:
     if kind == "shape":
         return [each.value for each in values if isinstance(each.value, tuple)]
     return [
@@ -108,7 +108,7 @@ def _form(line: Line, at: int) -> _Form:
     return before, numbers, sum(isinstance(piece.value, tuple) for piece in line.pieces)
 
 
-def _records(lines: Sequence[Line], names: Mapping[str, str], columns: Mapping[str, str]) -> Iterator[_Record]:
+def _records(lines: Sequence[Line], names: Mapping[str, str], columns: Mapping[str, str]) -> Iterator[_NamedValues]:
     waiting: list[tuple[int, str, Line]] = []
     below = 0
     for line in lines:
@@ -142,11 +142,11 @@ def _is_value_of(line: Line, columns: Mapping[str, str]) -> bool:
     return "count" not in columns or words <= _COUNT_WORDS
 
 
-def _on_line(line: Line, at: Sequence[tuple[int, str]]) -> Iterator[_Record]:
+def _on_line(line: Line, at: Sequence[tuple[int, str]]) -> Iterator[_NamedValues]:
     """Of a line with one name all values; with several, those behind each name, or before it where a value leads."""
     if len({name for _, name in at}) == 1:
         values = tuple(piece for piece in line.pieces if not isinstance(piece.value, str))
-        yield _Record(name=at[0][1], line=line, values=values, form=_form(line, at[0][0]))
+        yield _NamedValues(name=at[0][1], line=line, values=values, form=_form(line, at[0][0]))
         return
     leads = next((place for place, piece in enumerate(line.pieces) if not isinstance(piece.value, str)), 0) < at[0][0]
     places = [place for place, _ in at]
@@ -155,20 +155,20 @@ def _on_line(line: Line, at: Sequence[tuple[int, str]]) -> Iterator[_Record]:
         between = line.pieces[bounds[number] + 1 : bounds[number + 1]]
         values = tuple(piece for piece in between if not isinstance(piece.value, str))
         if values:
-            yield _Record(name=name, line=line, values=values, form=((), len(values), -1))
+            yield _NamedValues(name=name, line=line, values=values, form=((), len(values), -1))
 
 
-def _below(line: Line, waiting: Sequence[tuple[int, str, Line]], values: Sequence[Piece]) -> Iterator[_Record]:
+def _below(line: Line, waiting: Sequence[tuple[int, str, Line]], values: Sequence[LinePiece]) -> Iterator[_NamedValues]:
     """The values below a name, or below a row of names as many as they are."""
     if len(waiting) == 1:
         place, name, above = waiting[0]
-        yield _Record(name=name, line=line, values=tuple(values), form=(_form(above, place)[0], len(values), -2))
+        yield _NamedValues(name=name, line=line, values=tuple(values), form=(_form(above, place)[0], len(values), -2))
     elif len(waiting) == len(values):
         for (_, name, _above), value in zip(waiting, values, strict=True):
-            yield _Record(name=name, line=line, values=(value,), form=((), 1, -3))
+            yield _NamedValues(name=name, line=line, values=(value,), form=((), 1, -3))
 
 
-def _slot(column: str, kind: str, records: Sequence[_Record], expected: Table) -> int:
+def _slot(column: str, kind: str, records: Sequence[_NamedValues], expected: Table) -> int:
     """Which of several values on a line is the column's: the value that agrees with what is expected most often."""
     right = {row.name: row.cells.get(column) for row in expected.rows}
     hits: Counter[int] = Counter()
@@ -186,7 +186,7 @@ def _same(one: Scalar, other: Scalar | None) -> bool:
     return one == other
 
 
-def _row(record: _Record, columns: Mapping[str, str], slots: Mapping[str, int]) -> Row:
+def _row(record: _NamedValues, columns: Mapping[str, str], slots: Mapping[str, int]) -> Row:
     cells: dict[str, Scalar | None] = {}
     for column, kind in columns.items():
         found = _of_kind(record.values, kind)
@@ -196,8 +196,8 @@ def _row(record: _Record, columns: Mapping[str, str], slots: Mapping[str, int]) 
 
 
 def _strangers(
-    lines: Sequence[Line], names: Mapping[str, str], usual: _Form, in_form: Sequence[_Record]
-) -> Iterator[_Record]:
+    lines: Sequence[Line], names: Mapping[str, str], usual: _Form, in_form: Sequence[_NamedValues]
+) -> Iterator[_NamedValues]:
     """The lines of the usual form whose name nobody expected, where it is written as the expected ones are."""
     dotted = all("." in each.name or any(map(str.isdigit, each.name)) for each in in_form)
     for line in lines:
@@ -210,4 +210,4 @@ def _strangers(
         like = ("." in name or any(map(str.isdigit, name))) if dotted else name[:1].isupper() and not name.isupper()
         if like and _form(line, place) == usual:
             values = tuple(piece for piece in line.pieces if not isinstance(piece.value, str))
-            yield _Record(name=name, line=line, values=values, form=usual)
+            yield _NamedValues(name=name, line=line, values=values, form=usual)

@@ -58,7 +58,7 @@ class SubmissionBook:
         LedgerError: from it and its tasks' books, where the ledger can't be read or written.
     """
 
-    def __init__(self, ledger: Ledger, known: depends.Parts, submission: Submission, rules: Rules) -> None:
+    def __init__(self, ledger: Ledger, known: depends.VerdictParts, submission: Submission, rules: Rules) -> None:
         self.ledger, self.known, self.rules = ledger, known, rules
         self.who = submission.name
         self._submission = submission
@@ -113,7 +113,7 @@ class SubmissionBook:
 
 
 class TaskBook:
-    """What `task_grading.TaskGrading` asks before it judges, and tells what a check came to."""
+    """What `task.TaskGrading` asks before it judges, and tells what a check came to."""
 
     def __init__(self, book: SubmissionBook, task: Task) -> None:
         self._book, self._task = book, task

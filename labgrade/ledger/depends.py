@@ -153,7 +153,7 @@ def digest_of(content: object) -> str:
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:_DIGITS]
 
 
-class Parts:
+class VerdictParts:
     """The parts of each item of a course. `contents` has what each digest stands for."""
 
     def __init__(self, course: Course, weights: Path | None = None) -> None:

@@ -48,7 +48,7 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Held:
+class HeldCheck:
     """What a check would be, were it not published: it would earn less."""
 
     who: str
@@ -138,7 +138,7 @@ def changes(ledger: Ledger, since: int) -> list[Change]:
     return [_change(ledger, row) for row in ledger.rows(question, since)]
 
 
-def held(ledger: Ledger) -> list[Held]:
+def held(ledger: Ledger) -> list[HeldCheck]:
     """What waits to be decided, because it would lower a published result."""
     released: dict[str, Mapping[str, Published]] = {}
     found = []
@@ -146,7 +146,7 @@ def held(ledger: Ledger) -> list[Held]:
     for who, lab, task, item, plain, why in ledger.rows(question):
         released.setdefault(who, published(ledger, who))
         found.append(
-            Held(
+            HeldCheck(
                 who=who,
                 place=(lab, task, item),
                 published=released[who][f"{lab}/{task}/{item}"].earned,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 from typing import TYPE_CHECKING
 
-from labgrade.core.points import settled
+from labgrade.core.points import final_totals
 from labgrade.reports import summary
 from labgrade.reports.page import Page
 from labgrade.verdict import PENDING, Outcome
@@ -37,7 +37,7 @@ def render(report: Report, *, console: Console) -> None:
 
 def show(page: Page, submissions: Sequence[SubmissionReport]) -> None:
     """The table, and what is in the middle of it. Names come last, so that none is cut."""
-    totals = [settled(submission) for submission in submissions]
+    totals = [final_totals(submission) for submission in submissions]
     heads, columns = _table(submissions)
     widths = [max(map(len, (head, *cells))) for head, cells in zip(heads, columns, strict=True)]
     page.blank()
@@ -62,7 +62,7 @@ def show(page: Page, submissions: Sequence[SubmissionReport]) -> None:
 
 def _table(submissions: Sequence[SubmissionReport]) -> tuple[list[str], list[list[str]]]:
     """Heads and columns of cells; late points where some were deducted, so that nobody wonders where they went."""
-    totals = [settled(submission) for submission in submissions]
+    totals = [final_totals(submission) for submission in submissions]
     spreads = [summary.spread(total.final, total.final_at_most) for total in totals]
     same = len({total.points for total in totals}) == 1
     worth = [summary.points(total.points) for total in totals]

@@ -55,6 +55,6 @@ def _points(submission: SubmissionReport, tasks: list[tuple[str, str]]) -> list[
 
 
 def _sums(submission: SubmissionReport) -> list[str]:
-    total = points.settled(submission)
+    total = points.final_totals(submission)
     values = (total.earned, total.deducted, total.final, total.final_at_most)
     return [*map(number, values), str(total.pending), number(total.points)]

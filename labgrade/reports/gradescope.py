@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 def render(report: Report) -> str:
     """results.json of the first submission of a report, without a final newline."""
     (submission, *_) = report.submissions
-    total = points.settled(submission)
+    total = points.final_totals(submission)
     document: dict[str, Plain] = {
         "score": _number(total.final),
         "execution_time": round(sum(check.seconds for check in summary.checks(submission) if not check.hidden)),

@@ -30,7 +30,7 @@ _TEXTS = ("lines", "picture", "suggestions", "looked_for", "waits_for", "fits", 
 def render(report: Report) -> str:
     """The report as one JSON document, indented, without a final newline.
 
-    Whatever the report holds is written: take out what a student may not see before (`policy.for_student`).
+    Whatever the report holds is written: take out what a student may not see before (`points.for_student`).
     """
     document: dict[str, Plain] = {
         "schema": SCHEMA,
@@ -41,7 +41,7 @@ def render(report: Report) -> str:
 
 
 def _submission(submission: SubmissionReport) -> dict[str, Plain]:
-    total = points.settled(submission)
+    total = points.final_totals(submission)
     return {
         "name": submission.name,
         "members": list(submission.members),

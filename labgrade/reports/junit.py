@@ -34,7 +34,7 @@ def _suite(submission: SubmissionReport) -> ET.Element:
     suite = ET.Element("testsuite", name=escaped(submission.name))
     if submission.handed_in:
         suite.set("timestamp", escaped(submission.handed_in))
-    total = points.settled(submission)
+    total = points.final_totals(submission)
     properties = ET.SubElement(suite, "properties")
     for name, value in (("points", total.points), ("earned", total.earned), ("final", total.final)):
         ET.SubElement(properties, "property", name=name, value=summary.points(value))

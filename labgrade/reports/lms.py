@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from labgrade.core.errors import UsageError, did_you_mean
-from labgrade.core.points import settled
+from labgrade.core.points import final_totals
 from labgrade.reports import csv
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def merge(report: Report, exported: bytes, name: str, column: str, *, with_pendi
 
 def _students(report: Report) -> Iterator[tuple[str, str, bool]]:
     for submission in report.submissions:
-        total = settled(submission)
+        total = final_totals(submission)
         for who in submission.members or (submission.name,):
             yield who, csv.number(total.final), total.pending > 0
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from labgrade.core.points import settled, totals
+from labgrade.core.points import final_totals, totals
 from labgrade.core.text import for_html_in_markdown, for_markdown
 from labgrade.reports.summary import checks, first_line, hint, of_points, points, spread, steps
 from labgrade.verdict import PENDING, Outcome
@@ -49,7 +49,7 @@ def table(report: Report) -> Iterator[str]:
     yield "| submission | points | of | right | all checks | waiting |"
     yield "|---|---:|---:|---:|---:|---:|"
     for submission in report.submissions:
-        total = settled(submission)
+        total = final_totals(submission)
         found = [check.verdict.outcome for check in checks(submission)]
         right = sum(outcome is Outcome.CORRECT for outcome in found)
         earned = spread(total.final, total.final_at_most)
@@ -61,7 +61,7 @@ def table(report: Report) -> Iterator[str]:
 
 def summary(submission: SubmissionReport) -> Iterator[str]:
     """Points, deductions, and what to do first."""
-    total = settled(submission)
+    total = final_totals(submission)
     yield f"**{spread(total.final, total.final_at_most)} of {points(total.points)} points**"
     for each in submission.deductions:
         yield ""
@@ -116,7 +116,7 @@ def step_summary(report: Report) -> str:
 
 
 def _folded(submission: SubmissionReport) -> Iterator[str]:
-    total = settled(submission)
+    total = final_totals(submission)
     earned = f"{spread(total.final, total.final_at_most)} of {points(total.points)}"
     yield f"<details><summary>{for_html_in_markdown(submission.name)}: {earned} points</summary>"
     yield ""

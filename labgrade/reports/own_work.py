@@ -16,12 +16,11 @@ from typing import TYPE_CHECKING, TypeAlias
 from rich.cells import cell_len, set_cell_size
 from rich.console import Console
 
-from labgrade.core.points import settled, totals
+from labgrade.core.points import final_totals, totals
 from labgrade.reports import summary, terminal
 from labgrade.reports.page import Page
 from labgrade.reports.summary import full_reason, hint, missing_task
 from labgrade.reports.terminal import BODY, BROKEN, LONG_REASON, LOOKS, WORD
-from labgrade.values import show
 from labgrade.verdict import Outcome
 
 if TYPE_CHECKING:
@@ -71,7 +70,7 @@ def render(report: Report, *, console: Console) -> None:
 
 
 def _show(page: Page, submission: SubmissionReport) -> None:
-    total = settled(submission)
+    total = final_totals(submission)
     terminal.heading(page, submission, total)
     found = causes(submission.tasks)
     below = _height(page, lambda dry: _below(dry, submission, total, shortened=bool(found)))
@@ -130,7 +129,7 @@ def _wrong(page: Page, found: Sequence[Cause], room: int) -> bool:
             write, height, shortened = partial(_in_a_line, cause=cause), 1, True
         else:
             rest = sum((each.points for each in found[number:]), Fraction(0))
-            worth = f"worth {_points(rest)} points" if rest else "all of them bonus checks"
+            worth = f"worth {summary.points(rest)} points" if rest else "all of them bonus checks"
             page.line((f"  and {len(found) - number} more, {worth}", "dim"))
             return True
         write(page)
@@ -182,7 +181,7 @@ def _shared(page: Page, cause: Cause) -> None:
 
 
 def _worth(points: Fraction) -> str:
-    return f"{_points(points)} {'point depends' if points == 1 else 'points depend'}"
+    return f"{summary.points(points)} {'point depends' if points == 1 else 'points depend'}"
 
 
 def _in_a_line(page: Page, cause: Cause) -> None:
@@ -192,7 +191,7 @@ def _in_a_line(page: Page, cause: Cause) -> None:
     if len(cause.tasks) == 1:
         names = f"{task.id} {', '.join(each.id for _, each in cause.checks)}"
     earned = sum((each.earned for _, each in cause.checks), Fraction(0))
-    right = f"{_points(earned)} / {_points(sum((each.points for _, each in cause.checks), Fraction(0)))}"
+    right = f"{summary.points(earned)} / {summary.points(sum((each.points for _, each in cause.checks), Fraction(0)))}"
     kind = " (bonus)" if check.bonus else ""
     reason = summary.first_line(check.verdict)[0]
     _clipped_line(page, _mark(page, check), f"{names}{kind}: {reason}", right)
@@ -246,7 +245,7 @@ def _right(page: Page, task: TaskReport) -> None:
     whole = len(good) == len([check for check in task.checks if not check.bonus or check in good])
     got, worth = (totals(good).earned, totals(good).points)
     names = "" if whole else f"  {', '.join(check.id for check in terminal.folded(good))}"
-    right = f"{_points(got)} / {_points(worth)}"
+    right = f"{summary.points(got)} / {summary.points(worth)}"
     text = f"{task.id}  {task.title}" if whole else f"{task.id}{names}"
     symbol, plain, style = LOOKS[Outcome.CORRECT]
     mark = (f"  {symbol if page.can_show(symbol) else plain} ", style)
@@ -265,7 +264,7 @@ def _missing(page: Page, submission: SubmissionReport) -> str:
     symbol, _, style = LOOKS[Outcome.MISSING]
     for name, tasks in parts.items():
         said, points = _missed(tasks)
-        _clipped_line(page, (f"  {symbol} ", style), f"{name}  missing: {said}", f"0 / {_points(points)}")
+        _clipped_line(page, (f"  {symbol} ", style), f"{name}  missing: {said}", f"0 / {summary.points(points)}")
     return next(iter(parts), "")
 
 
@@ -287,10 +286,6 @@ def part_of(task: str) -> str:
     """
     found = _PART.match(task)
     return found[0] if found else task
-
-
-def _points(points: Fraction) -> str:
-    return show(round(points, 2))
 
 
 def _height(page: Page, write: Callable[[Page], object]) -> int:

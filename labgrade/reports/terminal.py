@@ -8,11 +8,10 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from labgrade.core.points import settled, totals
+from labgrade.core.points import final_totals, totals
 from labgrade.reports import class_table, summary
 from labgrade.reports.page import Page
 from labgrade.reports.summary import facts, full_reason, hint, missing_task, steps
-from labgrade.values import show
 from labgrade.verdict import PENDING, Outcome, without_value
 
 if TYPE_CHECKING:
@@ -54,7 +53,7 @@ ORDINARY_FACTS = frozenset({"got", "expected", "off", "allowed"})
 def render(report: Report, *, console: Console, staff: bool) -> None:
     """Print the report. `staff` also sees the facts of each verdict; a student sees what to do first.
 
-    What a student may not see is taken out before (`policy.for_student`): this prints all checks that it is given.
+    What a student may not see is taken out before (`points.for_student`): this prints all checks that it is given.
     """
     page = Page(console)
     for note in report.notes:
@@ -66,7 +65,7 @@ def render(report: Report, *, console: Console, staff: bool) -> None:
 
 
 def _submission(page: Page, submission: SubmissionReport, *, staff: bool) -> None:
-    total = settled(submission)
+    total = final_totals(submission)
     heading(page, submission, total)
     said: dict[str, tuple[str, str]] = {}
     alone, short = len(submission.tasks) == 1, False
@@ -122,7 +121,10 @@ def _deductions(page: Page, submission: SubmissionReport, total: Totals) -> None
     page.line(("earned", ""), right=(f"{spread(replace(total, deducted=_NONE, most_deducted=_NONE))} points", ""))
     for deduction in submission.deductions:
         page.line(
-            ("late: ", "yellow"), (deduction.why, ""), right=(f"-{_points(deduction.points)} points", "yellow"), hang=6
+            ("late: ", "yellow"),
+            (deduction.why, ""),
+            right=(f"-{summary.points(deduction.points)} points", "yellow"),
+            hang=6,
         )
 
 
@@ -204,7 +206,10 @@ def check_lines(page: Page, check: Graded, *, staff: bool, said: set[str]) -> No
         (check.id, ""),
         (f" ({', '.join(kinds)})" if kinds else "", "dim"),
         (f"  from: {check.answer_from}" if short else "", "dim"),
-        right=(f"{'?' if verdict.outcome in PENDING else _points(check.earned)} / {_points(check.points)}", style),
+        right=(
+            f"{'?' if verdict.outcome in PENDING else summary.points(check.earned)} / {summary.points(check.points)}",
+            style,
+        ),
         hang=BODY,
         gutter=page.gutter,
     )
@@ -260,16 +265,12 @@ def _advice(submission: SubmissionReport, total: Totals) -> str:
     check = first.checks[0]
     said = first.says or full_reason(check.verdict, bonus=check.bonus)
     said = said if len(said) <= LONGEST_ADVICE else f"{said[:LONGEST_ADVICE]}..."
-    worth = f"{_points(first.points)} {'point' if first.points == 1 else 'points'}"
+    worth = f"{summary.points(first.points)} {'point' if first.points == 1 else 'points'}"
     names = ", ".join(check.id for check in first.checks)
     return f"{first.task.id} {names}, worth {worth} more" + (f": {said}" if said else "")
 
 
 def spread(total: Totals) -> str:
     """`86.4 / 100`, or `80 to 86.4 / 100` while something is pending."""
-    low, high = _points(total.final), _points(total.final_at_most)
-    return f"{low if low == high else f'{low} to {high}'} / {_points(total.points)}"
-
-
-def _points(points: Fraction) -> str:
-    return show(round(points, 2))
+    low, high = summary.points(total.final), summary.points(total.final_at_most)
+    return f"{low if low == high else f'{low} to {high}'} / {summary.points(total.points)}"

@@ -35,7 +35,7 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class RubricLine:
     """What was given for one line of a rubric."""
 
     what: str
@@ -59,7 +59,7 @@ class Ruling:
     reason: str
     by: str
     machine: str
-    lines: tuple[Line, ...] = ()
+    lines: tuple[RubricLine, ...] = ()
     at: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
     number: int = 0
     undoes: int | None = None
@@ -223,7 +223,8 @@ def _rows(ledger: Ledger, where: str, values: tuple[str | int, ...] = ()) -> Ite
             by=by,
             machine=machine,
             lines=tuple(
-                Line(what=what, worth=Fraction(most), points=Fraction(got)) for what, most, got in json.loads(lines)
+                RubricLine(what=what, worth=Fraction(most), points=Fraction(got))
+                for what, most, got in json.loads(lines)
             ),
             at=at,
             number=number,

@@ -26,7 +26,7 @@ FILE = "handed_in.json"
 def note(
     results: Path, source: Path, names: Iterable[str], deadlines: Mapping[str, Deadline], *, opening: Opening
 ) -> None:
-    """Find out when submissions were handed in (`intake.moments`), and keep it in the folder of results.
+    """Find out when submissions were handed in (`handed_in_at`), and keep it in the folder of results.
 
     What is said without a time zone is read in that of the first deadline, or else in the grader's own. What was noted
     before stays where nothing tells any more. `opening` opens what is packed.

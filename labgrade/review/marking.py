@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from labgrade.review.apply import EARLIER, NEXT
-from labgrade.review.decisions import Line, Place, Ruling, points
+from labgrade.review.decisions import Place, RubricLine, Ruling, points
 from labgrade.verdict import Outcome
 
 if TYPE_CHECKING:
@@ -139,7 +139,7 @@ def mark(
         by=by,
         machine=f"{check.verdict.outcome} {points(check.earned)}",
         lines=tuple(
-            Line(what=what, worth=worth, points=worth * share)
+            RubricLine(what=what, worth=worth, points=worth * share)
             for (worth, what), share in zip(lines, shares, strict=True)
         )
         if own

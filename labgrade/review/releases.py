@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from labgrade.core import serialise
 from labgrade.core.errors import UsageError
-from labgrade.core.points import for_student, settled
+from labgrade.core.points import final_totals, for_student
 from labgrade.core.results import Report, SubmissionReport
 from labgrade.core.text import encodable
 from labgrade.ledger import database, rows
@@ -69,7 +69,7 @@ def released(machine: Report, releases: Mapping[str, Release]) -> Report:
 def made(submission: SubmissionReport, *, by: str, reason: str = "", hidden_too: bool = False) -> Release:
     """The release of a submission as it stands."""
     view = after(submission, hidden_too=hidden_too)
-    final = settled(submission).final
+    final = final_totals(submission).final
     return Release(
         submission=submission.name,
         view=view,
@@ -91,7 +91,7 @@ def lowered(release: Release, now: SubmissionReport) -> list[Lowered]:
         for task, check in shown
         if points.get((task, check.id), none) < check.earned
     ]
-    final = settled(now).final
+    final = final_totals(now).final
     return [*found, *([Lowered(task="", check="", before=release.final, now=final)] if final < release.final else [])]
 
 

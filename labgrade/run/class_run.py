@@ -17,7 +17,7 @@ from labgrade.ledger.database import Ledger, LedgerError
 from labgrade.run.events import Finished, RunFailed, Started, SubmissionDone, SubmissionFailed, WorkerLost
 from labgrade.run.grader import Grader
 from labgrade.run.plan import end, opened
-from labgrade.run.pool import Pool, WorkerQuestion
+from labgrade.run.pool import WorkerPool, WorkerQuestion
 from labgrade.run.worker import work
 from labgrade.spec import course, load
 
@@ -89,7 +89,7 @@ class _ClassRun:
         end(self._plan, self._protection)
 
     def _pass(self, plan: Plan, names: Sequence[str], jobs: int) -> Iterator[Event]:
-        with Pool(min(jobs, len(names)), work, plan) as pool:
+        with WorkerPool(min(jobs, len(names)), work, plan) as pool:
             for message in pool.run(names):
                 if isinstance(message, WorkerQuestion):
                     if self._grader is None:

@@ -9,7 +9,7 @@ from labgrade.ledger.book import Recorded
 
 if TYPE_CHECKING:
     from labgrade.core.errors import SpecFinding
-    from labgrade.ledger.read import Change, Held
+    from labgrade.ledger.read import Change, HeldCheck
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +61,7 @@ class Finished:
 
     names: tuple[str, ...]
     changes: tuple[Change, ...]
-    held: tuple[Held, ...]
+    held: tuple[HeldCheck, ...]
     broken: tuple[SpecFinding, ...]
     lost: tuple[str, ...]
     ran: int

@@ -52,7 +52,7 @@ _SHORT = 1.0  # seconds below which nobody wonders what is going on
 def run(options: CheckOptions, memory: Memory) -> tuple[Report, list[SpecFinding], bool]:
     """The student's report, what is wrong with specs, and whether Ctrl-C ended it: then it has what is known."""
     state = memory.state()
-    found = course.of_work(options.path, options.course)
+    found = course.find_for(options.path, options.course)
     specs = load.read_all(load.chosen(found, options.lab, options.task or ()), found)
     tasks = [public_task(read.task) for read in specs if read.task is not None]
     broken = [finding for read in specs for finding in read.findings]

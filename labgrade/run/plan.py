@@ -12,7 +12,7 @@ from labgrade.core import points
 from labgrade.core.errors import UsageError
 from labgrade.ledger import database, read, rows
 from labgrade.ledger.database import Ledger
-from labgrade.ledger.depends import Parts
+from labgrade.ledger.depends import VerdictParts
 from labgrade.review import decisions, handed_in_times
 from labgrade.sandbox.runner import Runner
 from labgrade.spec import load
@@ -73,7 +73,7 @@ class Plan:
     offered: Offered
     run: int
     unfinished_since: int
-    known: Parts
+    known: VerdictParts
     decisions: Decisions
     specs: frozenset[tuple[str, str]]
     tasks: tuple[Task, ...] = ()
@@ -107,7 +107,7 @@ def opened(request: RunRequest, found: Course, tasks: tuple[Task, ...] = ()) -> 
             offered=offered,
             run=run,
             unfinished_since=since,
-            known=Parts(found, request.torch_home),
+            known=VerdictParts(found, request.torch_home),
             decisions=decisions.read(request.results),
             specs=frozenset((path.parent.name, path.stem) for path in load.files(found.specs)),
             tasks=tasks,

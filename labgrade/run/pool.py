@@ -61,7 +61,7 @@ class Conversation:
             yield job
 
 
-class Pool:
+class WorkerPool:
     """Runs `work` in `size` processes. Use as a context manager: no process outlives it."""
 
     def __init__(self, size: int, work: Work, argument: object) -> None:

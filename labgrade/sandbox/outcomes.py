@@ -11,7 +11,7 @@ from labgrade.core.text import decoded, excerpt
 from labgrade.sandbox.child import wire
 from labgrade.sandbox.child.call import MODULE
 from labgrade.sandbox.child.main import UP
-from labgrade.sandbox.child.wire import RefusedError, unpack_each
+from labgrade.sandbox.child.wire import NotPlainError, unpack_each
 from labgrade.sandbox.jail.usage import PROCESSES
 from labgrade.sandbox.requests import ProgramRun
 
@@ -115,7 +115,7 @@ def replies(ending: Ending, request: ReadRequest) -> Execution:
     status, reason, _ = what_happened(ending, "reading", request.limits, printed)
     try:
         found = unpack_each(memoryview(ending.child.result.data)[len(UP) :], len(request.asks))
-    except RefusedError as error:
+    except NotPlainError as error:
         return Execution(status="crashed", reason=f"a reply is no plain data: {error}")
     whole = len(found) == len(request.asks) and status != "fault"
     broken: ExecutionStatus = "crashed" if status == "going" else status
@@ -169,7 +169,7 @@ def frame(ending: Ending) -> object:
     """What the child sent.
 
     Raises:
-        RefusedError: it is not one frame of plain data.
+        NotPlainError: it is not one frame of plain data.
     """
     return wire.unpack(bytes(ending.child.result.data[len(UP) :]))
 
@@ -178,7 +178,7 @@ def _delivered(ending: Ending, call: CallRequest) -> tuple[ExecutionStatus, str,
     try:
         event = frame(ending)
         return (*_said(event, call), seeded_of(event))
-    except wire.RefusedError as error:
+    except wire.NotPlainError as error:
         return "refused", f"{call.function} left {error.problem} on the channel that carries its answer", None, ()
 
 
@@ -201,7 +201,7 @@ def _ran(
                 return "returned", "", code, written, tuple(map(str, left_out))
             case {"event": "unstarted", "problem": str(problem)}:
                 return "missing", f"'{name}' could not be started: {problem}", None, {}, ()
-    except wire.RefusedError as error:
+    except wire.NotPlainError as error:
         return "refused", f"{name} left {error.problem} on the channel that carries its files", None, {}, ()
     return "refused", f"{name} left something on the channel that carries its files", None, {}, ()
 
@@ -209,7 +209,7 @@ def _ran(
 def _measurement(ending: Ending, request: InspectRequest, name: str) -> tuple[ExecutionStatus, str, object]:
     try:
         event = frame(ending)
-    except wire.RefusedError as error:
+    except wire.NotPlainError as error:
         return "fault", f"{request.function} sent {error.problem}", None
     match event:
         case {"event": "measured", "value": value}:
@@ -267,7 +267,7 @@ def _said(event: object, call: CallRequest) -> tuple[ExecutionStatus, str, objec
     """What the child says of its job. It may be a forgery of the student's: it is checked, and can say nothing worse.
 
     Raises:
-        RefusedError: it is none of the things that a child says.
+        NotPlainError: it is none of the things that a child says.
     """
     match event:
         case {"event": "returned", "value": value}:
@@ -281,7 +281,7 @@ def _said(event: object, call: CallRequest) -> tuple[ExecutionStatus, str, objec
             if texts is not None:
                 return in_words(kind, texts, call, memory=found.get("memory") is True)
     problem = "something that no result looks like"
-    raise wire.RefusedError(problem)
+    raise wire.NotPlainError(problem)
 
 
 def texts_of(kind: str, found: Mapping[str, Any]) -> dict[str, str] | None:
@@ -337,7 +337,7 @@ def script_run(ending: Ending, request: ScriptRequest, left_out: list[str]) -> P
 def _script_ran(ending: Ending, request: ScriptRequest, left_out: list[str]) -> ProgramRun:
     try:
         event = frame(ending)
-    except wire.RefusedError as error:
+    except wire.NotPlainError as error:
         event = error.problem
     match event:
         case {"event": "ran", "code": int(code), "files": dict(files), "left_out": list(large), **rest}:

@@ -65,7 +65,7 @@ class Course:
         return file.is_relative_to(self.root) and self.root.resolve() != _home().resolve()
 
 
-def of_kit(folder: Path) -> Course | None:
+def kit_course(folder: Path) -> Course | None:
     """The specs of the kit in a student's folder, judged by labgrade's own code; None where it holds no kit.
 
     A student may have changed them, which changes what they are shown and nothing else: specs are data.
@@ -85,14 +85,14 @@ def without_kit(who: Submission) -> Submission:
     """The submission without what a kit brought: a subject is no answer, a spec no report."""
     if KIT not in who.files:
         return who
-    return replace(who, files=tuple(each for each in who.files if not _is_of_kit(each)))
+    return replace(who, files=tuple(each for each in who.files if not _belongs_to_kit(each)))
 
 
-def _is_of_kit(path: str) -> bool:
+def _belongs_to_kit(path: str) -> bool:
     return path.partition("/")[0] in _OF_KIT or (path.startswith("labgrade-") and path.endswith(".whl"))
 
 
-def of_work(path: Path, named: Path | None) -> Course:
+def find_for(path: Path, named: Path | None) -> Course:
     """The course for a student's folder or archive: the `named` one, the current folder's, its kit, or labgrade's.
 
     Code of a student's folder is never ours unless someone says so by naming it.
@@ -107,7 +107,7 @@ def of_work(path: Path, named: Path | None) -> Course:
         return find(named)
     here = Path.cwd()
     within = here.resolve().is_relative_to(path.resolve())
-    kit = of_kit(path) if within or not (here / "specs").is_dir() else None
+    kit = kit_course(path) if within or not (here / "specs").is_dir() else None
     if kit is None:
         return find(None if within else here)
     own = [name for name in _CODE if (path / name).is_dir()]

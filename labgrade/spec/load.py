@@ -100,7 +100,7 @@ def folder_findings(paths: Iterable[Path]) -> list[SpecFinding]:
 
 def read_all(paths: Iterable[Path], course: Course) -> list[ReadSpec]:
     """Read each file; a broken one is reported and does not stop the others."""
-    reader = _Reader(course)
+    reader = _SpecReader(course)
     result = []
     for path in paths:
         try:
@@ -116,7 +116,7 @@ def read(path: Path, course: Course) -> Task:
     Raises:
         SpecError: with every finding, each with file, line and column.
     """
-    return _Reader(course).read(path)
+    return _SpecReader(course).read(path)
 
 
 def schema_text(course: Course) -> str:
@@ -128,7 +128,7 @@ def _schema(course: Course) -> Schema:
     return schema.task_schema(course, tuple(GIVEN))
 
 
-class _Reader:
+class _SpecReader:
     """Reads the specs of a course; what they have in common is made once."""
 
     def __init__(self, course: Course) -> None:

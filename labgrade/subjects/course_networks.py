@@ -33,7 +33,7 @@ def builder(model: str, code: Mapping[str, str]) -> tuple[Callable[..., torch.nn
     file, _, name = model.partition("/")
     package = "course_models_" + hashlib.sha256(repr(sorted(code.items())).encode()).hexdigest()[:12]
     if package not in sys.modules:
-        sys.meta_path.append(_Finder(package, code))
+        sys.meta_path.append(_NetworkFinder(package, code))
     try:
         function = getattr(importlib.import_module(f"{package}.{file}"), name)
     except Exception as error:
@@ -56,7 +56,7 @@ def _checked(model: str, function: Callable[..., Any]) -> Callable[..., torch.nn
     return build
 
 
-class _Finder(importlib.abc.MetaPathFinder):
+class _NetworkFinder(importlib.abc.MetaPathFinder):
     """Finds the modules of one package in its sources."""
 
     def __init__(self, package: str, code: Mapping[str, str]) -> None:

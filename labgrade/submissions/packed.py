@@ -20,7 +20,7 @@ from typing import IO, TYPE_CHECKING, Any, cast
 
 from labgrade.core.results import CLUTTER
 from labgrade.submissions import names, records
-from labgrade.submissions.records import MOST_ENTRIES, Entry
+from labgrade.submissions.records import MOST_ENTRIES, ArchiveEntry
 from labgrade.submissions.store import ALL_BYTES, DamagedError
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def tell(job: Mapping[str, Any], folder: Path) -> Iterator[bytes]:
         yield records.end(note=f"it holds more than {MOST_ENTRIES:,} entries; the first were taken" if more else "")
 
 
-def _is_of(entry: Entry, wanted: list[str]) -> bool:
+def _is_of(entry: ArchiveEntry, wanted: list[str]) -> bool:
     """Whether an entry may belong to one of these; what has no path is sent in any case."""
     owned = names.owner(entry.parts, is_file=True) if entry.parts is not None else None
     return entry.parts is None or (owned is not None and owned[0] in wanted)
@@ -80,7 +80,7 @@ def _is_of(entry: Entry, wanted: list[str]) -> bool:
 class _Found:
     """An entry, and what gives its content piece by piece."""
 
-    entry: Entry
+    entry: ArchiveEntry
     pieces: Callable[[], Iterator[bytes]]
 
 
@@ -276,10 +276,10 @@ def _entry(
     size: int,
     at: datetime | None,
     problem: str,  # noqa: FBT001
-) -> Entry:
+) -> ArchiveEntry:
     if isinstance(parts, str):
-        return Entry(name=name, why=parts, is_file=not is_folder)
-    return Entry(name=name, parts=parts, why="" if is_folder else problem, is_file=not is_folder, size=size, at=at)
+        return ArchiveEntry(name=name, why=parts, is_file=not is_folder)
+    return ArchiveEntry(name=name, parts=parts, why="" if is_folder else problem, is_file=not is_folder, size=size, at=at)
 
 
 def _is_clutter(parts: tuple[str, ...] | str) -> bool:

@@ -3,7 +3,7 @@
 A record is a letter, the number of bytes that follow (4 bytes, little endian), and these: `E` an entry (JSON), after
 which its content may come in pieces `D`, with `.` behind the last one or `!` (why there is no more of it); `$` stands
 at the end of all, `X` there with what is wrong with the archive. The reading side believes nothing: what is no such
-record, or is larger than one, is a GarbledError.
+record, or is larger than one, is a GarbledRecordError.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ CUT_SHORT = "it is damaged or cut short"
 _BROKE_OFF = "what reads it broke off; what came before was taken"
 
 
-class GarbledError(Exception):
+class GarbledRecordError(Exception):
     """It is no record: what sent it was no longer what was started."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class ArchiveEntry:
     """One entry of an archive.
 
     `parts`: its path, None where it belongs to no student; `why`: it is not taken; `at`: when it was last changed, without a
@@ -57,7 +57,7 @@ class Entry:
         return self.is_file and not self.why
 
 
-def told(entry: Entry) -> bytes:
+def told(entry: ArchiveEntry) -> bytes:
     """The record of an entry."""
     plain = {
         "name": entry.name[:_NAME_CHARS],
@@ -123,7 +123,7 @@ def read(
     match raised:
         case []:
             return why
-        case [CutShortError() | GarbledError()]:
+        case [CutShortError() | GarbledRecordError()]:
             return why or _BROKE_OFF
         case [DamagedError() as error]:
             return str(error)
@@ -136,7 +136,7 @@ class Records:
     `content`: there is any. `note`: what is to be said of the archive in the end.
 
     Raises:
-        GarbledError: what comes is no record.
+        GarbledRecordError: what comes is no record.
         DamagedError: what was read ends the archive with a reason of its own.
         CutShortError: it ends before its last record.
     """
@@ -148,7 +148,7 @@ class Records:
         self._within = False
         self._piece = b""
 
-    def __iter__(self) -> Iterator[Entry]:
+    def __iter__(self) -> Iterator[ArchiveEntry]:
         """The entries, up to the last record."""
         while True:
             kind, data = self._next()
@@ -161,7 +161,7 @@ class Records:
             if kind == b"X":
                 raise DamagedError(_text(data))
             if kind != b"E":
-                raise GarbledError(kind)
+                raise GarbledRecordError(kind)
             entry = _entry(data)
             self._within, self._piece = self._content and entry.has_content, b""
             yield entry
@@ -180,14 +180,14 @@ class Records:
             elif kind == b"!":
                 raise DamagedError(_text(data))
             elif kind != b".":
-                raise GarbledError(kind)
+                raise GarbledRecordError(kind)
         piece, self._piece = self._piece[:most], self._piece[most:]
         return piece
 
     def _next(self) -> tuple[bytes, bytes]:
         kind, size = _HEAD.unpack(self._exactly(_HEAD.size))
         if size > (_PIECE if kind == b"D" else _TOLD_BYTES):
-            raise GarbledError(kind)
+            raise GarbledRecordError(kind)
         return kind, self._exactly(size)
 
     def _exactly(self, size: int) -> bytes:
@@ -208,11 +208,11 @@ def _text(data: bytes) -> str:
     return data.decode("utf-8", "replace")[:_WHY_CHARS]
 
 
-def _entry(data: bytes) -> Entry:
+def _entry(data: bytes) -> ArchiveEntry:
     """The entry of a record. Its path is looked at anew: this is where it is trusted from.
 
     Raises:
-        GarbledError: it is none.
+        GarbledRecordError: it is none.
     """
     try:
         plain: Any = json.loads(data)
@@ -221,7 +221,7 @@ def _entry(data: bytes) -> Entry:
         name, why, size = str(plain["name"]), str(plain["why"])[:_WHY_CHARS], int(plain["size"])
         is_file = plain["is_file"] is True
     except (ValueError, KeyError, TypeError, RecursionError, OverflowError) as error:
-        raise GarbledError(data[:100]) from error
+        raise GarbledRecordError(data[:100]) from error
     if parts is not None and names.split("/".join(parts)) != parts:
-        raise GarbledError(parts)
-    return Entry(name=name, parts=parts, why=why, is_file=is_file, size=size, at=at)
+        raise GarbledRecordError(parts)
+    return ArchiveEntry(name=name, parts=parts, why=why, is_file=is_file, size=size, at=at)

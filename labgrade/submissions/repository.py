@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from labgrade.submissions import records
-from labgrade.submissions.records import Entry
+from labgrade.submissions.records import ArchiveEntry
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -49,7 +49,7 @@ def tell(_: Mapping[str, Any], git: Path) -> Iterator[bytes]:
     if date is None:
         yield records.end(problem=_SILENT)
         return
-    yield records.told(Entry(name="commit", is_file=False, at=date))
+    yield records.told(ArchiveEntry(name="commit", is_file=False, at=date))
     yield records.end()
 
 

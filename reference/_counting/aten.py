@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from torch import Tensor
 
-    from .trace import Operation
+    from .trace import CountedOperation
 
 # Kernels whose names say that they multiply matrices, but which no formula below knows.
 _MULTIPLIES = re.compile(
@@ -29,7 +29,7 @@ _INTERPOLATES = "upsample"
 class Kernels(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """Records the multiplying kernels that run inside as operations of the function `name`."""
 
-    def __init__(self, add: Callable[..., Operation], name: str) -> None:
+    def __init__(self, add: Callable[..., CountedOperation], name: str) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self._add = add
         self._name = name

@@ -12,11 +12,11 @@ if TYPE_CHECKING:
 
     from torch import Tensor
 
-    from .trace import Operation, Shape
+    from .trace import CountedOperation, Shape
 
 
 def scaled_dot_product(
-    add: Callable[..., Operation],
+    add: Callable[..., CountedOperation],
     query: Tensor,
     key: Tensor,
     value: Tensor,
@@ -30,7 +30,7 @@ def scaled_dot_product(
 
 
 def multi_head(  # noqa: PLR0913, PLR0917 - torch's signature
-    add: Callable[..., Operation],
+    add: Callable[..., CountedOperation],
     query: Tensor,
     key: Tensor,
     value: Tensor,
@@ -70,7 +70,7 @@ def multi_head(  # noqa: PLR0913, PLR0917 - torch's signature
     return like(query, out), like(query, (*batch, *scores)) if need_weights else None
 
 
-def _projection(add: Callable[..., Operation], shape: Shape, width: int, *, biased: bool) -> None:
+def _projection(add: Callable[..., CountedOperation], shape: Shape, width: int, *, biased: bool) -> None:
     out = (*shape[:-1], width)
     elements = math.prod(out)
     add(
@@ -83,7 +83,7 @@ def _projection(add: Callable[..., Operation], shape: Shape, width: int, *, bias
     )
 
 
-def _products(add: Callable[..., Operation], query: Shape, source: int, value_width: int) -> None:
+def _products(add: Callable[..., CountedOperation], query: Shape, source: int, value_width: int) -> None:
     """Q K^T and A V, and the softmax between them, of which the elements are counted."""
     scores = math.prod(query[:-1]) * source
     out = (*query[:-1], value_width)

@@ -12,7 +12,7 @@ from .naming import torchinfo_rows, torchsummary_names
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from .trace import Operation, Trace
+    from .trace import CountedOperation, Trace
 
 _NORM = {"none": 0, "one_per_input": 1, "two_per_input": 2, "four_per_input": 4, "five_per_input": 5}
 _COLUMNS = (
@@ -37,7 +37,7 @@ class Conventions:
     activation: str = "none"
 
 
-def counted(trace: Trace, conventions: Conventions) -> Iterator[tuple[Operation, int]]:
+def counted(trace: Trace, conventions: Conventions) -> Iterator[tuple[CountedOperation, int]]:
     """Each operation of the chosen types with what it counts."""
     wanted = chosen(trace.root, conventions.layers)
     for operation in trace.operations:
@@ -54,7 +54,7 @@ def counted(trace: Trace, conventions: Conventions) -> Iterator[tuple[Operation,
             yield operation, n
 
 
-def cost(operation: Operation) -> dict[str, Any]:
+def cost(operation: CountedOperation) -> dict[str, Any]:
     """The columns of an operation."""
     return {column: getattr(operation, column) for column in _COLUMNS}
 

@@ -11,7 +11,7 @@ from torch.overrides import TorchFunctionMode
 
 from .aten import Kernels
 from .rules import RULES
-from .trace import Call, Operation, Trace
+from .trace import Call, CountedOperation, Trace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,7 +36,7 @@ _PLAIN = frozenset(
 )
 
 
-class Subject(Protocol):
+class CountedSubject(Protocol):
     """What a quantity is computed of: `labgrade.subjects.models.Subject`, or anything with the same two methods."""
 
     def on_meta(self) -> tuple[torch.nn.Module, torch.Tensor]:
@@ -46,7 +46,7 @@ class Subject(Protocol):
         """The module with values, and its input."""
 
 
-def analyse(subject: Subject, *, batch: int | None = None) -> Trace:
+def analyse(subject: CountedSubject, *, batch: int | None = None) -> Trace:
     """What one forward pass of the subject's module on its input does. `batch` replaces the input's first dimension.
 
     Raises:
@@ -100,8 +100,8 @@ class _Recorder(TorchFunctionMode):
         with Kernels(self._add, name):
             return func(*args, **kwargs)
 
-    def _add(self, name: str, **counts: Any) -> Operation:
-        operation = Operation(self._open[-1], name, **counts)
+    def _add(self, name: str, **counts: Any) -> CountedOperation:
+        operation = CountedOperation(self._open[-1], name, **counts)
         self._trace.operations.append(operation)
         return operation
 

@@ -13,13 +13,13 @@ if TYPE_CHECKING:
 
 
 @dataclass(slots=True)
-class _Place:
+class _ModulePlace:
     """Where a module is registered: torchinfo takes the last place of a module that has several."""
 
     module: nn.Module
     variable: str
     depth: int
-    parent: _Place | None
+    parent: _ModulePlace | None
 
 
 @dataclass(slots=True)
@@ -39,7 +39,7 @@ def torchinfo_rows(trace: Trace) -> list[Printed]:
     the depth counts the rows of that depth; it is the same however deep the table is printed.
     """
     places = _places(trace.root)
-    rows: list[tuple[Call | None, _Place]] = [
+    rows: list[tuple[Call | None, _ModulePlace]] = [
         (call, places[call.module]) for call in trace.calls if call.module in places
     ]
     _add_silent_containers(rows)
@@ -86,18 +86,18 @@ def all_names(root: nn.Module) -> dict[nn.Module, list[str]]:
     return names
 
 
-def _places(root: nn.Module) -> dict[nn.Module, _Place]:
-    places: dict[nn.Module, _Place] = {}
-    waiting = [_Place(root, "", 0, None)]
+def _places(root: nn.Module) -> dict[nn.Module, _ModulePlace]:
+    places: dict[nn.Module, _ModulePlace] = {}
+    waiting = [_ModulePlace(root, "", 0, None)]
     while waiting:
         place = waiting.pop()
         places[place.module] = place
         children = [(name, child) for name, child in place.module._modules.items() if child is not None]  # noqa: SLF001 - named_children leaves out a module's second name
-        waiting += [_Place(child, name, place.depth + 1, place) for name, child in reversed(children)]
+        waiting += [_ModulePlace(child, name, place.depth + 1, place) for name, child in reversed(children)]
     return places
 
 
-def _add_silent_containers(rows: list[tuple[Call | None, _Place]]) -> None:
+def _add_silent_containers(rows: list[tuple[Call | None, _ModulePlace]]) -> None:
     """Put a row for each container around a row that is not shown around it yet, outermost first."""
     shown: dict[int, nn.Module] = {}
     at = 0

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
     from torch import Tensor
 
-    from .trace import Operation
+    from .trace import CountedOperation
 
-    Add: TypeAlias = Callable[..., Operation]
+    Add: TypeAlias = Callable[..., CountedOperation]
     Sizes: TypeAlias = int | Sequence[int]
     Rule: TypeAlias = Callable[..., Any]
 

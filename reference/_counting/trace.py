@@ -35,7 +35,7 @@ class Call:
 
 
 @dataclass(slots=True)
-class Operation:
+class CountedOperation:
     """One operation, charged to the innermost module call around it.
 
     `macs` are multiply-accumulates without bias; `bias` counts the elements to which a bias is added; `norm_inputs`,
@@ -75,7 +75,7 @@ class Trace:
     root: torch.nn.Module
     batch: int
     calls: list[Call] = field(default_factory=list)
-    operations: list[Operation] = field(default_factory=list)
+    operations: list[CountedOperation] = field(default_factory=list)
 
     def layer(self, call: Call) -> str:
         """What a call's module is called in a table: its dotted name, the root its class."""

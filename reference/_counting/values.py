@@ -11,10 +11,10 @@ import torch
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from .engine import Subject
+    from .engine import CountedSubject
 
 
-def run(subject: Subject, show: Callable[[str, torch.nn.Module, torch.Tensor], None]) -> None:
+def run(subject: CountedSubject, show: Callable[[str, torch.nn.Module, torch.Tensor], None]) -> None:
     """Call `show(name, module, output)` as each module returns; of several tensors that come out, the first.
 
     Names are dotted, with `#2` and so on when a module is called again; the root's is its class.

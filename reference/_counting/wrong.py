@@ -13,14 +13,14 @@ from torch.nn.modules.pooling import _AvgPoolNd, _MaxPoolNd
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from .engine import Subject
+    from .engine import CountedSubject
 
 
 @dataclass(frozen=True, slots=True)
 class AsIf:
     """A subject of which each module is changed before it is analysed. It has no values."""
 
-    subject: Subject
+    subject: CountedSubject
     change: Callable[[nn.Module], None]
 
     def on_meta(self) -> tuple[nn.Module, torch.Tensor]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from .run import Run, Step
+    from .run import NodeRun, Run
     from .tensors import Tensor
 
 
@@ -42,11 +42,11 @@ def peak_live(done: Run) -> int:
     return peak
 
 
-def _read(step: Step) -> Iterator[Tensor]:
+def _read(step: NodeRun) -> Iterator[Tensor]:
     return (each for each in step.inputs if each is not None)
 
 
-def _activations(step: Step) -> list[Tensor]:
+def _activations(step: NodeRun) -> list[Tensor]:
     """The inputs and activations that a step reads or writes, each once."""
     both = (*_read(step), *step.outputs)
     return list({id(each): each for each in both if each.kind in ("input", "activation")}.values())

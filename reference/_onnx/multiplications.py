@@ -13,7 +13,7 @@ from .problems import ModelError
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from .run import Step
+    from .run import NodeRun
 
     Shapes = list[tuple[int, ...]]
 # An operator that is made of products in a way that no rule here knows: better named than counted as nothing.
@@ -21,7 +21,7 @@ WITHOUT_RULE = frozenset({"Attention", "DeformConv", "LinearAttention"})
 _GATES = {"RNN": 1, "GRU": 3, "LSTM": 4}
 
 
-def macs(step: Step) -> int:
+def macs(step: NodeRun) -> int:
     """How many a step takes; 0 for an operator that multiplies no matrices.
 
     Raises:
@@ -41,7 +41,7 @@ def macs(step: Step) -> int:
         raise ModelError(message) from None
 
 
-def _input(step: Step, at: int) -> tuple[int, ...]:
+def _input(step: NodeRun, at: int) -> tuple[int, ...]:
     tensor = step.inputs[at]
     if tensor is None:
         message = f"{label(step.node)} is not valid: its input {at} is left out"
@@ -49,34 +49,34 @@ def _input(step: Step, at: int) -> tuple[int, ...]:
     return tensor.shaped()
 
 
-def _output(step: Step) -> int:
+def _output(step: NodeRun) -> int:
     return math.prod(step.outputs[0].shaped())
 
 
-def _attributes(step: Step) -> Mapping[str, object]:
+def _attributes(step: NodeRun) -> Mapping[str, object]:
     return {each.name: helper.get_attribute_value(each) for each in step.node.attribute if not each.ref_attr_name}
 
 
-def _conv(step: Step, weight: int = 1) -> int:
+def _conv(step: NodeRun, weight: int = 1) -> int:
     """Output elements x (input channels / groups) x kernel elements: the weight is [out, in / groups, *kernel]."""
     return _output(step) * math.prod(_input(step, weight)[1:])
 
 
-def _conv_transpose(step: Step) -> int:
+def _conv_transpose(step: NodeRun) -> int:
     """Input elements x (output channels / groups) x kernel elements: the weight is [in, out / groups, *kernel]."""
     return math.prod(_input(step, 0)) * math.prod(_input(step, 1)[1:])
 
 
-def _gemm(step: Step) -> int:
+def _gemm(step: NodeRun) -> int:
     shape = _input(step, 0)
     return _output(step) * shape[0 if _attributes(step).get("transA") else 1]
 
 
-def _matmul(step: Step) -> int:
+def _matmul(step: NodeRun) -> int:
     return _output(step) * _input(step, 0)[-1]
 
 
-def _recurrent(step: Step) -> int:
+def _recurrent(step: NodeRun) -> int:
     """Steps x batch x directions x gates x hidden x (inputs + hidden): W is [directions, gates * hidden, inputs]."""
     sequence, weight = _input(step, 0), _input(step, 1)
     directions, rows, inputs = weight
@@ -84,7 +84,7 @@ def _recurrent(step: Step) -> int:
     return sequence[0] * sequence[1] * directions * rows * (inputs + hidden)
 
 
-def _einsum(step: Step) -> int:
+def _einsum(step: NodeRun) -> int:
     """The product of all sizes that the equation names, for two operands; one operand is only moved or summed."""
     shapes: Shapes = [_input(step, at) for at in range(len(step.inputs))]
     equation = _attributes(step).get("equation", b"")
@@ -102,7 +102,7 @@ def _einsum(step: Step) -> int:
     return math.prod(sizes.values())
 
 
-_RULES: Mapping[str, Callable[[Step], int]] = {
+_RULES: Mapping[str, Callable[[NodeRun], int]] = {
     "Conv": _conv,
     "ConvInteger": _conv,
     "QLinearConv": lambda step: _conv(step, 3),

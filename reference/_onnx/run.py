@@ -27,7 +27,7 @@ _MOST_DEPTH = 40
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Step:
+class NodeRun:
     """A node that ran, once. An input that was left out is None; outputs without a name are not there."""
 
     node: onnx.NodeProto
@@ -40,7 +40,7 @@ class Run:
     """All steps in order, the graph's inputs and outputs, its weights, and what could not be found out."""
 
     model: onnx.ModelProto
-    steps: list[Step] = field(default_factory=list)
+    steps: list[NodeRun] = field(default_factory=list)
     inputs: list[Tensor] = field(default_factory=list)
     outputs: list[Tensor] = field(default_factory=list)
     weights: list[Tensor] = field(default_factory=list)
@@ -169,7 +169,7 @@ class _Runner:
         if node.op_type == "Constant" and node.domain in ("", "ai.onnx"):
             return [_constant(node)]
         made = outputs(node, inputs, opsets)
-        self._done.steps.append(Step(node, inputs, tuple(made)))
+        self._done.steps.append(NodeRun(node, inputs, tuple(made)))
         if len(self._done.steps) > _MOST_STEPS:
             message = f"{label(node)}: by then more than {_MOST_STEPS:,} nodes have run"
             raise ModelError(message)

@@ -61,7 +61,7 @@ Library: TypeAlias = Mapping[str, Slip]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Wanted:
+class WantedProducts:
     """Which hypotheses are wanted: products of at most `most` slips, or those `among` these, written `groups+bias`.
 
     Only those whose value lies `between` two numbers, where they are given.
@@ -101,9 +101,9 @@ class Composition:
 
     library: Library
     make: Callable[[Sequence[Callable[[Any], None]]], Parts]
-    _found: dict[Names, _Found] = field(default_factory=dict)
+    _found: dict[Names, _SlippedParts] = field(default_factory=dict)
 
-    def found(self, sizes: Names) -> _Found:
+    def found(self, sizes: Names) -> _SlippedParts:
         """The parts as these slips of sizes let one find them.
 
         Raises:
@@ -112,9 +112,9 @@ class Composition:
         if sizes not in self._found:
             try:
                 parts = self.make([self.library[name].change for name in sizes])
-                self._found[sizes] = _Found(parts=parts, library=self.library)
+                self._found[sizes] = _SlippedParts(parts=parts, library=self.library)
             except ValueError as error:
-                self._found[sizes] = _Found(parts=(), library=self.library, problem=str(error))
+                self._found[sizes] = _SlippedParts(parts=(), library=self.library, problem=str(error))
         kept = self._found[sizes]
         if kept.problem:
             raise ValueError(kept.problem)
@@ -129,7 +129,7 @@ class Composition:
         sizes = tuple(name for name in names if self.library[name].of == SIZE)
         return self.found(sizes).rows([name for name in names if name not in sizes])
 
-    def totals(self, wanted: Wanted) -> Iterator[tuple[Names, int | Fraction]]:
+    def totals(self, wanted: WantedProducts) -> Iterator[tuple[Names, int | Fraction]]:
         """Each hypothesis that there is an occasion for with the sum of all rows."""
         bounds = wanted.bounds
         for names in self._likely(wanted):
@@ -140,7 +140,7 @@ class Composition:
             if bounds is None or bounds[0] <= total <= bounds[1]:
                 yield names, total
 
-    def tables(self, wanted: Wanted) -> Iterator[tuple[Names, dict[str, int | float]]]:
+    def tables(self, wanted: WantedProducts) -> Iterator[tuple[Names, dict[str, int | float]]]:
         """Each hypothesis with its rows, those of nothing left out."""
         for names in wanted.sets(self.library):
             try:
@@ -148,7 +148,7 @@ class Composition:
             except ValueError:
                 continue
 
-    def _likely(self, wanted: Wanted) -> Iterator[Names]:
+    def _likely(self, wanted: WantedProducts) -> Iterator[Names]:
         """The hypotheses; those whose value is about the one that is looked for, where one is."""
         if wanted.bounds is None or wanted.among is not None:
             yield from wanted.sets(self.library)
@@ -165,7 +165,7 @@ class Composition:
 
 
 @dataclass(kw_only=True)
-class _Found:
+class _SlippedParts:
     """Parts, and what each slip of a library says of them."""
 
     parts: Parts
@@ -272,7 +272,7 @@ def answered(library: Library, found: Iterable[tuple[Names, Any]]) -> dict[str, 
     return {"values": values, "says": used}
 
 
-def applied(units: Library, value: int, wanted: Wanted) -> Iterator[tuple[Names, int | Fraction]]:
+def applied(units: Library, value: int, wanted: WantedProducts) -> Iterator[tuple[Names, int | Fraction]]:
     """What units make of a value that is no sum."""
     whole = Composition(library=units, make=lambda _: [Part(row="", count=value, source=None)])
     return whole.totals(wanted)

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
     from torch import nn
 
-    from .._counting.engine import Subject
-    from .._counting.trace import Operation, Trace
+    from .._counting.engine import CountedSubject
+    from .._counting.trace import CountedOperation, Trace
 
 MULTIPLYING = (*(f"Conv{kind}{n}d" for kind in ("", "Transpose") for n in (1, 2, 3)), "Linear")
 _NORM, _POOL_IN, _POOL_OUT, _WINDOWS, _ACTIVATION, _BIAS = (
@@ -45,8 +45,8 @@ _NORM, _POOL_IN, _POOL_OUT, _WINDOWS, _ACTIVATION, _BIAS = (
 
 
 def composition(
-    subject: Subject,
-    row: Callable[[Trace, Operation], str],
+    subject: CountedSubject,
+    row: Callable[[Trace, CountedOperation], str],
     *,
     layers: Sequence[str] | None = None,
     bias: bool = False,
@@ -75,7 +75,7 @@ def composition(
     return Composition(library=LIBRARY, make=make)
 
 
-def _parts(operation: Operation, row: str, wanted: bool, *, bias: bool, others: bool) -> Iterator[Part]:  # noqa: FBT001
+def _parts(operation: CountedOperation, row: str, wanted: bool, *, bias: bool, others: bool) -> Iterator[Part]:  # noqa: FBT001
     window = operation.call.module
     size = getattr(window, "kernel_size", 0)
     elements = math.prod(size) if isinstance(size, tuple) else size**2
@@ -93,7 +93,7 @@ def _parts(operation: Operation, row: str, wanted: bool, *, bias: bool, others: 
             yield Part(row=row, count=count, source=operation, kind=kind, counted=counted)
 
 
-def by_layer(trace: Trace, operation: Operation) -> str:
+def by_layer(trace: Trace, operation: CountedOperation) -> str:
     """The row of an operation in a table by layer."""
     return trace.layer(operation.call)
 
@@ -101,27 +101,27 @@ def by_layer(trace: Trace, operation: Operation) -> str:
 # ---- what an operation is -------------------------------------------------------------------------------------------
 
 
-def _is_conv(o: Operation) -> bool:
+def _is_conv(o: CountedOperation) -> bool:
     return len(o.weight_shape) > 2 and bool(o.input_shape)  # noqa: PLR2004 - a matrix has two
 
 
-def _of_conv(factor: Callable[[Operation], int | Fraction]) -> Callable[[Sequence[Part]], Factors]:
+def _of_conv(factor: Callable[[CountedOperation], int | Fraction]) -> Callable[[Sequence[Part]], Factors]:
     return times(lambda o: factor(o) if _is_conv(o) else 1)
 
 
-def _is_linear(o: Operation) -> bool:
+def _is_linear(o: CountedOperation) -> bool:
     return o.call.type == "Linear"
 
 
-def _of_linear(factor: Callable[[Operation], int | Fraction]) -> Callable[[Sequence[Part]], Factors]:
+def _of_linear(factor: Callable[[CountedOperation], int | Fraction]) -> Callable[[Sequence[Part]], Factors]:
     return times(lambda o: factor(o) if _is_linear(o) else 1)
 
 
-def _kernel(o: Operation) -> tuple[int, ...]:
+def _kernel(o: CountedOperation) -> tuple[int, ...]:
     return o.weight_shape[2:]
 
 
-def _squared(o: Operation, at: int) -> Fraction:
+def _squared(o: CountedOperation, at: int) -> Fraction:
     sizes = _kernel(o)
     return ratio([sizes[at]] * len(sizes), sizes)
 
@@ -130,7 +130,7 @@ def _positions(shape: Sequence[int]) -> int:
     return math.prod(shape[2:])
 
 
-def _batch(o: Operation) -> int:
+def _batch(o: CountedOperation) -> int:
     return o.output_shape[0] if o.output_shape else 1
 
 
@@ -141,7 +141,7 @@ def _again(parts: Sequence[Part]) -> list[int]:
     ]
 
 
-def _depth(o: Operation) -> int:
+def _depth(o: CountedOperation) -> int:
     return o.call.depth
 
 

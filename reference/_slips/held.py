@@ -29,14 +29,14 @@ if TYPE_CHECKING:
 
     import torch
 
-    from .._counting.engine import Subject
+    from .._counting.engine import CountedSubject
 
 _NORMS = (nn.modules.batchnorm._BatchNorm, nn.LayerNorm, nn.GroupNorm)  # noqa: SLF001 - has no public name
 _BUFFER, _COUNTER, _SHARED, _NO_BIAS = "buffer", "counter", "shared", "no bias"
 _HELD = ("", _SHARED)
 
 
-class Held:
+class HeldTensor:
     """A tensor of a module: `depth` is the number of modules around it, the root aside."""
 
     __slots__ = ("depth", "module", "name", "tensor")
@@ -46,7 +46,9 @@ class Held:
         self.name, self.tensor, self.depth = name, tensor, depth
 
 
-def composition(subject: Subject, *, which: str = "all", as_bytes: bool = False, buffers: bool = False) -> Composition:
+def composition(
+    subject: CountedSubject, *, which: str = "all", as_bytes: bool = False, buffers: bool = False
+) -> Composition:
     """The tensors of a subject, and what slips make of them; a row a module."""
 
     def make(changes: Sequence[Callable[[nn.Module], None]]) -> list[Part]:
@@ -65,7 +67,7 @@ def _parts(root: nn.Module, which: str, *, as_bytes: bool, buffers: bool) -> Ite
     for path, module in root.named_modules():
         depth = path.count(".") + 1 if path else 0
         for name, tensor in module.named_parameters(recurse=False):
-            again, held = id(tensor) in seen, Held(module, name, tensor, depth)
+            again, held = id(tensor) in seen, HeldTensor(module, name, tensor, depth)
             seen.add(id(tensor))
             count = tensor.nbytes if as_bytes else tensor.numel()
             counted = tensor.requires_grad in wanted and not again
@@ -73,9 +75,11 @@ def _parts(root: nn.Module, which: str, *, as_bytes: bool, buffers: bool) -> Ite
         for name, tensor in module.named_buffers(recurse=False):
             kind = _BUFFER if tensor.is_floating_point() else _COUNTER
             count = tensor.nbytes if as_bytes else tensor.numel()
-            yield Part(row=path, count=count, source=Held(module, name, tensor, depth), kind=kind, counted=buffers)
+            yield Part(
+                row=path, count=count, source=HeldTensor(module, name, tensor, depth), kind=kind, counted=buffers
+            )
         if getattr(module, "bias", 0) is None and hasattr(module, "weight"):
-            held = Held(module, "bias", module.weight, depth)
+            held = HeldTensor(module, "bias", module.weight, depth)
             size = module.weight.element_size() if as_bytes else 1
             yield Part(row=path, count=module.weight.shape[0] * size, source=held, kind=_NO_BIAS, counted=False)
 
@@ -83,19 +87,19 @@ def _parts(root: nn.Module, which: str, *, as_bytes: bool, buffers: bool) -> Ite
 # ---- what a tensor is ---------------------------------------------------------------------------------------------
 
 
-def _is_bias(held: Held) -> bool:
+def _is_bias(held: HeldTensor) -> bool:
     return held.name.endswith("bias")
 
 
-def _is_kernel(held: Held) -> bool:
+def _is_kernel(held: HeldTensor) -> bool:
     return isinstance(held.module, nn.modules.conv._ConvNd) and held.name == "weight"  # noqa: SLF001
 
 
-def _of_kernel(factor: Callable[[Held], int | Fraction]) -> Any:
+def _of_kernel(factor: Callable[[HeldTensor], int | Fraction]) -> Any:
     return times(lambda held: factor(held) if _is_kernel(held) else 1)
 
 
-def _counted_if(test: Callable[[Held, bool], bool]) -> Callable[[Sequence[Part]], Factors]:
+def _counted_if(test: Callable[[HeldTensor, bool], bool]) -> Callable[[Sequence[Part]], Factors]:
     """Add what makes a parameter count where it passes the test, and not where it does not."""
     return lambda parts: [
         int(test(part.source, part.counted)) - int(part.counted) if part.kind == "" else 0 for part in parts

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from .._counting.trace import Operation
+    from .._counting.trace import CountedOperation
     from .compose import Part
 
 
@@ -21,7 +21,7 @@ def kinds(parts: Sequence[Part]) -> dict[str, list[str]]:
     return found
 
 
-def _kinds(o: Operation) -> Iterator[str]:
+def _kinds(o: CountedOperation) -> Iterator[str]:
     yield f"{o.call.type} layers"
     if len(o.weight_shape) > 2 and o.input_shape:  # noqa: PLR2004 - a matrix has two
         yield from (word for word, holds in _PECULIAR.items() if holds(o, o.call.module))
@@ -32,7 +32,7 @@ def _odd(module: Any, name: str, usual: int) -> bool:
     return any(each != usual for each in value) if isinstance(value, tuple) else value != usual
 
 
-_PECULIAR: Mapping[str, Callable[[Operation, Any], bool]] = {
+_PECULIAR: Mapping[str, Callable[[CountedOperation, Any], bool]] = {
     "convolutions with groups": lambda o, _: o.groups > 1,
     "convolutions with dilation": lambda _, module: _odd(module, "dilation", 1),
     "convolutions with a stride": lambda _, module: _odd(module, "stride", 1),

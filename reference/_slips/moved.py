@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-    from .._onnx.run import Run, Step
+    from .._onnx.run import NodeRun, Run
     from .._onnx.tensors import Tensor
     from .compose import Factors
 
@@ -34,7 +34,7 @@ class Moved:
 
     __slots__ = ("again", "at", "ends", "inferred", "step", "tensor")
 
-    def __init__(self, tensor: Tensor, step: Step | None = None, at: int = 0) -> None:
+    def __init__(self, tensor: Tensor, step: NodeRun | None = None, at: int = 0) -> None:
         self.tensor, self.step, self.at = tensor, step, at
         self.again = self.ends = False
         self.inferred = (0, 0)

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from .._counting import wrong
 from .._counting.wrong import AsIf
-from .compose import SIZE, Library, Names, Slip, Wanted
+from .compose import SIZE, Library, Names, Slip, WantedProducts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from torch import nn
 
-    from .._counting.engine import Subject
+    from .._counting.engine import CountedSubject
 
 Rows = list[dict[str, Any]]
 SHAPE = "output_shape"
@@ -24,7 +24,7 @@ _ASIDE = ("biases", "buffers", "floats")  # what slips look at, and no table has
 def with_held(rows: Callable[[Any], Rows]) -> Callable[[Any], Rows]:
     """The rows with what of each module's parameters are biases, and what its buffers hold."""
 
-    def found(subject: Subject) -> Rows:
+    def found(subject: CountedSubject) -> Rows:
         module, _ = subject.on_meta()
         inside = dict(module.named_modules())
         return [row | _held(inside.get(row["layer"].partition("#")[0], module)) for row in rows(subject)]
@@ -41,7 +41,7 @@ def _held(module: nn.Module) -> dict[str, int]:
 class Tables:
     """What slips of a library make of a table that `rows` gives: sizes are forgotten first, then rows are changed."""
 
-    subject: Subject | None
+    subject: CountedSubject | None
     rows: Callable[[Any], Rows]
     library: Library
 
@@ -61,7 +61,7 @@ class Tables:
                 rows = self.library[name].change(rows)
         return [{key: value for key, value in row.items() if key not in _ASIDE} for row in rows]
 
-    def all(self, wanted: Wanted) -> Iterator[tuple[Names, Rows]]:
+    def all(self, wanted: WantedProducts) -> Iterator[tuple[Names, Rows]]:
         """Each hypothesis with its rows."""
         for names in wanted.sets(self.library):
             try:
@@ -70,7 +70,7 @@ class Tables:
                 continue
 
 
-def changed(library: Library, rows: Rows, wanted: Wanted) -> Iterator[tuple[Names, Rows]]:
+def changed(library: Library, rows: Rows, wanted: WantedProducts) -> Iterator[tuple[Names, Rows]]:
     """What slips make of rows that no size is behind."""
     return Tables(subject=None, rows=lambda _: rows, library=library).all(wanted)
 

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
     import onnx
 
-    from .findings import Finding
+    from .findings import ProofFinding
     from .original import Original
 
 _SUMS = frozenset({"Add", "Sum", "Sub", "Neg", "Mul", "Concat"})
@@ -61,7 +61,7 @@ _KEEP_ZERO = frozenset({"Relu", "LeakyRelu", "Tanh", "Elu", "Gelu", "HardSwish"}
 class Evaluation:
     """The operators, for one submitted graph. `findings` is added to."""
 
-    def __init__(self, original: Original, budget: Budget, findings: list[Finding], limit: int) -> None:
+    def __init__(self, original: Original, budget: Budget, findings: list[ProofFinding], limit: int) -> None:
         self._original = original
         self._budget = budget
         self._findings = findings

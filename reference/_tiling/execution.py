@@ -34,7 +34,7 @@ _FAR = 1e-2  # of the largest output; no rounding comes near, and float16 stays 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Execution:
+class TiledExecution:
     """What came of it. `refused`: the runtime does not take the file; `unsure`: nothing can be said.
 
     `is_counterexample`: it differs by far more than any rounding, and two runtimes say so.
@@ -47,7 +47,7 @@ class Execution:
 
 def execute(
     submitted: Path, original: Path, proof: Proof, declared: frozenset[str], seconds: float = _SECONDS
-) -> Execution:
+) -> TiledExecution:
     """Run a submitted file and the original on one random input, and compare their outputs within rounding.
 
     With weights of the file's own the outputs are compared with the one W and b that the proof found in it.
@@ -67,11 +67,11 @@ def execute(
                 return replace(done, is_counterexample=False)
             return replace(done, is_counterexample=_is_confirmed(model, given, declared, got))
     except RefusedError as error:
-        return Execution(outcome="refused" if error.is_certain else "unsure", says=str(error))
+        return TiledExecution(outcome="refused" if error.is_certain else "unsure", says=str(error))
     except _TooLongError:
-        return Execution(outcome="unsure", says=f"the run took more than {seconds:g} s and was stopped")
+        return TiledExecution(outcome="unsure", says=f"the run took more than {seconds:g} s and was stopped")
     except Exception as error:  # noqa: BLE001 - whatever a runtime makes of a file is the file's
-        return Execution(outcome="refused", says=_shortened(f"{type(error).__name__}: {error}"))
+        return TiledExecution(outcome="refused", says=_shortened(f"{type(error).__name__}: {error}"))
 
 
 def _drawn(generator: np.random.Generator, proof: Proof, name: str) -> Array:
@@ -128,20 +128,24 @@ def _off(one: Array, other: Array) -> float:
     return float(apart / max(np.max(np.abs(other), initial=0.0), np.finfo(np.float32).tiny))
 
 
-def _compared(got: Mapping[str, Array], wanted: Mapping[str, Array], pairs: Mapping[str, str], seed: int) -> Execution:
+def _compared(
+    got: Mapping[str, Array], wanted: Mapping[str, Array], pairs: Mapping[str, str], seed: int
+) -> TiledExecution:
     for theirs, ours in pairs.items():
         one, other = got[theirs], wanted[ours]
         if one.shape != other.shape or one.dtype != other.dtype:
             says = f"the output '{theirs}' is {one.dtype} of shape {list(one.shape)}, the original's is {other.dtype} "
-            return Execution(outcome="differs", says=says + f"of shape {list(other.shape)}")
+            return TiledExecution(outcome="differs", says=says + f"of shape {list(other.shape)}")
         largest = float(np.max(np.abs(other), initial=0.0))
         off = float(np.max(np.abs(one.astype(np.float64) - other), initial=0.0))
         if not off <= _CLOSE * largest:
             says = f"run on a random input, the output '{theirs}' is off by up to {off:.3g} (its largest value is "
             says += f"{largest:.3g}; seed {seed})"
             is_far = bool(np.isfinite(one).all()) and off > _FAR * largest
-            return Execution(outcome="differs", says=says, is_counterexample=is_far)
-    return Execution(outcome="agrees", says="run on a random input, the outputs are the original's within rounding")
+            return TiledExecution(outcome="differs", says=says, is_counterexample=is_far)
+    return TiledExecution(
+        outcome="agrees", says="run on a random input, the outputs are the original's within rounding"
+    )
 
 
 class _TooLongError(Exception):

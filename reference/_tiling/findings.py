@@ -25,7 +25,7 @@ _FIRST = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class ProofFinding:
     """One thing that keeps a graph from being proved right.
 
     `certain` is False where the proof does not cover what it met: that may be right, and a person has to look. `tile`

@@ -16,7 +16,7 @@ from .._onnx.problems import ModelError
 from .budget import Budget, OverBudgetError
 from .control import GRAPHS, SEQUENCES, run_graphs, run_sequence
 from .evaluation import Evaluation
-from .findings import Finding
+from .findings import ProofFinding
 from .graph import MULTIPLIES, STANDARD, kind_of, live_and_dead, name_of, protos_of
 from .trivial_ops import constant_of
 from .values import UNKNOWN, OutsideError, Unknown, Value, WrongError, shape_of
@@ -42,7 +42,7 @@ class Interpreter:
     def __init__(
         self, model: Model, original: Original, limit: int, declared: frozenset[str], *, has_symbols: bool = False
     ) -> None:
-        self.findings: list[Finding] = []
+        self.findings: list[ProofFinding] = []
         self.dead: dict[str, int] = {}
         self._model = model
         self._declared = declared
@@ -56,7 +56,7 @@ class Interpreter:
         self._calling = ""
         self._called: Mapping[str, onnx.AttributeProto] = {}
         self._version = model.opset
-        self._aside: list[Finding] = []
+        self._aside: list[ProofFinding] = []
         self.unsized = 0  # products of operands of which nothing is known: they count, their sizes are not known
 
     def run(self, inputs: Scope) -> Scope:
@@ -73,7 +73,7 @@ class Interpreter:
                 else:
                     self._for_a_condition(node, scope)
         except OverBudgetError as error:
-            self.findings.append(Finding(kind="too large", says=str(error), certain=False))
+            self.findings.append(ProofFinding(kind="too large", says=str(error), certain=False))
         return scope
 
     def _for_a_condition(self, node: onnx.NodeProto, scope: Scope) -> None:
@@ -131,7 +131,7 @@ class Interpreter:
             made = self._give_up(node, str(error), operands)
         except (WrongError, ModelError) as error:
             says = f"node '{name_of(node)}' ({kind_of(node)}): {error}"
-            self.findings.append(Finding(kind="invalid", says=says, node=name_of(node)))
+            self.findings.append(ProofFinding(kind="invalid", says=says, node=name_of(node)))
             made = [UNKNOWN] * len(node.output)
         except _UNFORESEEN as error:
             made = self._give_up(node, f"{type(error).__name__}: {error}", operands)
@@ -141,7 +141,7 @@ class Interpreter:
     def _give_up(self, node: onnx.NodeProto, why: str, operands: Sequence[Value]) -> list[Value]:
         shapes = ", ".join("x".join(map(str, shape_of(o) or ())) or "a number" for o in operands if o is not None)
         says = f"node '{name_of(node)}' ({kind_of(node)} of {shapes}) is outside what can be proved: {why}"
-        self.findings.append(Finding(kind="outside", says=says, certain=False, node=name_of(node)))
+        self.findings.append(ProofFinding(kind="outside", says=says, certain=False, node=name_of(node)))
         return [UNKNOWN] * len(node.output)
 
     def _made(self, node: onnx.NodeProto, operands: list[Value], scope: Scope, depth: int) -> Sequence[Value]:

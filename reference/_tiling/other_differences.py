@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .findings import Finding
+from .findings import ProofFinding
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -19,7 +19,7 @@ def of_the_rest(
     attributes: Mapping[str, Any],
     operands: Sequence[int],
     constants: Sequence[int],
-) -> Finding:
+) -> ProofFinding:
     """A node whose result the original never computes.
 
     It is certain to be wrong where it is a node of the original with one thing changed: its weights, its attributes or
@@ -45,11 +45,11 @@ def of_the_rest(
             return _certain(name, says)
     fed_by = ", ".join(f"'{original.numbers.name(number)}'" for number in fed) or "constants"
     says = f"node '{name}' ({op} of {fed_by}) does not occur in the original, and is outside what can be proved"
-    return Finding(kind="outside", says=says, certain=False, node=name)
+    return ProofFinding(kind="outside", says=says, certain=False, node=name)
 
 
-def _certain(name: str, says: str) -> Finding:
-    return Finding(kind="rest", says=f"the rest of the network is not the original's: {says}", node=name)
+def _certain(name: str, says: str) -> ProofFinding:
+    return ProofFinding(kind="rest", says=f"the rest of the network is not the original's: {says}", node=name)
 
 
 def _differing(attributes: Mapping[str, Any], other: Operation) -> str:

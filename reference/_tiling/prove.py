@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .._onnx.problems import ModelError
-from .findings import Finding
+from .findings import ProofFinding
 from .interpreter import Interpreter
 from .original import Original, OriginalError, read_original
 from .own_layer import OwnWeights, with_own_weights
@@ -39,7 +39,7 @@ LIMIT = 64
 class Proof:
     """What came of it: findings in the order in which a student should read them (none: proved), and the products."""
 
-    findings: tuple[Finding, ...]
+    findings: tuple[ProofFinding, ...]
     products: tuple[Product, ...]
     original: Original
     unsized: int = 0  # further products, whose sizes could not be followed
@@ -88,7 +88,7 @@ def prove(
             raise
         except Exception as error:  # noqa: BLE001 - a graph on which the proof fails is not proved: a person looks
             says = f"the proof has no words for this graph ({type(error).__name__}: {str(error)[:200]})"
-            finding = Finding(kind="outside", says=says, certain=False)
+            finding = ProofFinding(kind="outside", says=says, certain=False)
             return Proof(findings=(finding,), products=(), original=reference)
 
 
@@ -142,7 +142,9 @@ def _prove(submitted: Path, reference: Original, limit: int, wanted: frozenset[s
 
 
 def _stopped(original: Original, kind: str, says: str) -> Proof:
-    finding = Finding(kind="file" if kind == "file" else "invalid" if kind == "invalid" else "signature", says=says)
+    finding = ProofFinding(
+        kind="file" if kind == "file" else "invalid" if kind == "invalid" else "signature", says=says
+    )
     return Proof(findings=(finding,), products=(), original=original)
 
 
@@ -184,9 +186,9 @@ def _output_pairs(model: Model, original: Original) -> dict[str, str] | str:
 
 def _outputs(
     pairs: Mapping[str, str], original: Original, interpreter: Interpreter, scope: Mapping[str, Value]
-) -> list[Finding]:
+) -> list[ProofFinding]:
     numbers = dict(original.outputs)
-    found: list[Finding] = []
+    found: list[ProofFinding] = []
     for theirs, ours in pairs.items():
         found += _output(theirs, numbers[ours], original, interpreter, scope)
     return found
@@ -194,18 +196,18 @@ def _outputs(
 
 def _output(
     name: str, number: int, original: Original, interpreter: Interpreter, scope: Mapping[str, Value]
-) -> Iterable[Finding]:
+) -> Iterable[ProofFinding]:
     try:
         value = interpreter.value(name, scope)
     except WrongError:
         value = UNKNOWN
         if not interpreter.findings:
-            return [Finding(kind="invalid", says=f"the output '{name}' is not computed")]
+            return [ProofFinding(kind="invalid", says=f"the output '{name}' is not computed")]
     expected = original.numbers.shape(number)
     shape = shape_of(value)
     if shape is not None and expected is not None and shape != expected:
         says = f"the output '{name}' has the shape {_shown(shape)}, the original's has {_shown(expected)}"
-        return [Finding(kind="output", says=says)]
+        return [ProofFinding(kind="output", says=says)]
     settled, found = interpreter.settlement.demanded(value, f"output {name}")
     if found or isinstance(settled, Unknown):
         return found
@@ -218,23 +220,23 @@ def _output(
         else "a constant"
     )
     says = f"the output '{name}' is {what}, not the original's '{original.numbers.name(number)}'"
-    return [Finding(kind="output", says=says)]
+    return [ProofFinding(kind="output", says=says)]
 
 
-def _oversized(products: Iterable[Product], limit: int) -> list[Finding]:
+def _oversized(products: Iterable[Product], limit: int) -> list[ProofFinding]:
     found = []
     for product in dict.fromkeys(products):
         sizes = f"{product.m}x{product.k}x{product.n}"
         if product.largest > limit:
             says = f"node '{product.node}' ({product.op}) is a product of {sizes}: the limit is {limit}x{limit}x{limit}"
-            found.append(Finding(kind="too big", says=says, node=product.node))
+            found.append(ProofFinding(kind="too big", says=says, node=product.node))
     return found
 
 
-def _dead(dead: dict[str, int]) -> list[Finding]:
+def _dead(dead: dict[str, int]) -> list[ProofFinding]:
     if not dead:
         return []
     kinds = ", ".join(f"{count:,} {kind}" for kind, count in sorted(dead.items()))
     products = sum(dead.values())
     says = f"{products:,} product{'s are' if products > 1 else ' is'} dead: no output depends on them ({kinds})"
-    return [Finding(kind="dead", says=says)]
+    return [ProofFinding(kind="dead", says=says)]

@@ -10,8 +10,8 @@ from .picture import grid, picture
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from .execution import Execution
-    from .findings import Finding
+    from .execution import TiledExecution
+    from .findings import ProofFinding
     from .layers import Layer
     from .prove import Proof
 
@@ -43,7 +43,7 @@ def findings_of(
     return [{"kind": "outside", "says": says, "certain": False}]
 
 
-def _counterexample(proof: Proof, done: Execution) -> list[dict[str, Any]]:
+def _counterexample(proof: Proof, done: TiledExecution) -> list[dict[str, Any]]:
     """A file that can't be followed is wrong all the same where a run shows that it computes something else."""
     if not done.is_counterexample:
         return []
@@ -77,5 +77,5 @@ def _wrong(proof: Proof, name: str) -> tuple[Layer, list[tuple[int, int, int]]]:
     return layer, [tile for finding in proof.findings if (tile := _tile_of(finding, name)) is not None]
 
 
-def _tile_of(finding: Finding, layer: str) -> tuple[int, int, int] | None:
+def _tile_of(finding: ProofFinding, layer: str) -> tuple[int, int, int] | None:
     return finding.tile if finding.layer == layer else None

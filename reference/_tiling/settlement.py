@@ -11,7 +11,7 @@ from .budget import OverBudgetError
 from .element_layers import ElementLayers
 from .elements import Pool, Root
 from .explain import sentence
-from .findings import Finding
+from .findings import ProofFinding
 from .own_layer import filled, is_finite
 from .tile_equal import Deviation, deviations
 from .values import (
@@ -131,12 +131,12 @@ class Settlement:
             return self._original.numbers.of_constant(value)
         return value.number if isinstance(value, Opaque) else -1
 
-    def demanded(self, value: Value, user: str) -> tuple[Value, list[Finding]]:
+    def demanded(self, value: Value, user: str) -> tuple[Value, list[ProofFinding]]:
         """The value as a tensor of the original, which something other than tiles needs; or what is wrong with it."""
         value = self.plain(value)
         if isinstance(value, Sign):
             says = f"'{user}' uses where a tensor is above zero: outside what can be proved"
-            return UNKNOWN, [Finding(kind="outside", says=says, certain=False, node=user)]
+            return UNKNOWN, [ProofFinding(kind="outside", says=says, certain=False, node=user)]
         if not isinstance(value, (Affine, Stack, Elements)):
             return value, []
         compared = self._compare(value) if isinstance(value, Affine) and value.dims == PLAIN else None
@@ -211,12 +211,12 @@ class Settlement:
             return [Deviation(kind="not finite", m0=0, m1=0, k0=0, k1=0, n0=0, n1=0)]
         return deviations(value, own)
 
-    def _unfinished(self, value: Affine | Stack | Elements, user: str) -> Finding:
+    def _unfinished(self, value: Affine | Stack | Elements, user: str) -> ProofFinding:
         """A part of a layer, or products of another input, where a whole layer is needed."""
         shape = "x".join(map(str, value.shape))
         if isinstance(value, Elements):
             says = f"'{user}' uses a tensor of {shape} that the original does not have: outside what can be proved"
-            return Finding(kind="outside", says=says, certain=False, node=user)
+            return ProofFinding(kind="outside", says=says, certain=False, node=user)
         parts = value.parts if isinstance(value, Stack) else (value,)
         root = parts[0].root
         names = self._original.numbers
@@ -226,12 +226,12 @@ class Settlement:
                 f"{stranger.name}: its tiles are fed by '{names.name(root)}' where the original feeds the layer with "
                 f"'{names.name(stranger.root)}', node '{user}'"
             )
-            return Finding(kind="rest", says=says, layer=stranger.name, node=user)
+            return ProofFinding(kind="rest", says=says, layer=stranger.name, node=user)
         says = (
             f"'{user}' uses a tensor of {shape} made of parts of the layer fed by '{names.name(root)}', which is no "
             "whole layer of the original: that is outside what can be proved"
         )
-        return Finding(kind="outside", says=says, certain=False, node=user)
+        return ProofFinding(kind="outside", says=says, certain=False, node=user)
 
     def _fed_otherwise(self, value: Affine) -> Layer | None:
         """The layer that the value would be if its input were that layer's."""
@@ -242,7 +242,7 @@ class Settlement:
                 return layer
         return None
 
-    def findings(self, limit: int) -> list[Finding]:
+    def findings(self, limit: int) -> list[ProofFinding]:
         """What is wrong with the values that should have been layers: the first in full, others by their place."""
         found = []
         for layer, here in self.wrong.values():
@@ -262,9 +262,9 @@ class Settlement:
 _EXPLAINED = 5
 
 
-def _finding(deviation: Deviation, layer: Layer, limit: int, index: int, says: str, node: str) -> Finding:
+def _finding(deviation: Deviation, layer: Layer, limit: int, index: int, says: str, node: str) -> ProofFinding:
     undecided = deviation.kind == "undecided"
-    return Finding(
+    return ProofFinding(
         kind="outside" if undecided else "tile",
         says=says,
         certain=not undecided,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING
 
-from .walk import Tensor
+from .walk import TracedTensor
 
 if TYPE_CHECKING:
     from .walk import Operator
@@ -115,7 +115,7 @@ def kernel(operator: Operator) -> tuple[int, ...] | None:
     if operator.kind not in CONVOLUTIONS or _is_transposed(operator):
         return None
     weight = operator.inputs[1]
-    return weight.shape if isinstance(weight, Tensor) else None
+    return weight.shape if isinstance(weight, TracedTensor) else None
 
 
 def macs(operator: Operator) -> int:
@@ -124,7 +124,7 @@ def macs(operator: Operator) -> int:
     Raises:
         ValueError: it may multiply, and has no rule here.
     """
-    tensors = [each for each in operator.inputs if isinstance(each, Tensor)]
+    tensors = [each for each in operator.inputs if isinstance(each, TracedTensor)]
     if operator.kind in CONVOLUTIONS:
         source, weight = tensors[:2]
         counted = source if _is_transposed(operator) else operator.outputs[0]
@@ -143,7 +143,7 @@ def biases(operator: Operator) -> int:
     if operator.kind == "aten::addmm":
         return operator.outputs[0].elements
     biased = operator.kind in CONVOLUTIONS or operator.kind == "aten::linear"
-    return operator.outputs[0].elements if biased and isinstance(operator.inputs[2], Tensor) else 0
+    return operator.outputs[0].elements if biased and isinstance(operator.inputs[2], TracedTensor) else 0
 
 
 def _name(operator: Operator) -> str:

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 if TYPE_CHECKING:
-    from .._counting.engine import Subject
+    from .._counting.engine import CountedSubject
 
 _MOST_CALLS = 1_000_000
-_last: list[tuple[Subject, Trace]] = []
+_last: list[tuple[CountedSubject, ForwardTrace]] = []
 
 
 @dataclass(frozen=True, slots=True)
-class Tensor:
+class TracedTensor:
     """What is known of a value: its shape and the bytes of an element. `parameter`: it is a weight of the model's."""
 
     shape: tuple[int, ...]
@@ -44,28 +44,28 @@ class Operator:
     kind: str
     where: str
     inputs: tuple[Any, ...]
-    outputs: tuple[Tensor, ...]
+    outputs: tuple[TracedTensor, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class ModuleCall:
     """One call of a module, by its dotted name; `leaf`: there is no module inside of it."""
 
     module: str
     leaf: bool
-    outputs: tuple[Tensor, ...]
+    outputs: tuple[TracedTensor, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Trace:
+class ForwardTrace:
     """All calls and operators of one forward pass, and the traced module itself."""
 
     module: Any
-    calls: tuple[Call, ...]
+    calls: tuple[ModuleCall, ...]
     operators: tuple[Operator, ...]
 
 
-def traced(subject: Subject) -> Trace:
+def traced(subject: CountedSubject) -> ForwardTrace:
     """What one forward pass of a subject calls and runs. The last one is remembered: do not change it.
 
     Raises:
@@ -76,19 +76,19 @@ def traced(subject: Subject) -> Trace:
     return _last[0][1]
 
 
-def _traced(subject: Subject) -> Trace:
+def _traced(subject: CountedSubject) -> ForwardTrace:
     model, given = subject.with_weights()
     with torch.no_grad(), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of torch, about a format that courses still use
         module: Any = torch.jit.trace(model, given, check_trace=False)  # type: ignore[no-untyped-call]
-        walk = _Walk()
-        walk.call(module, "", "forward", (Tensor(tuple(given.shape), given.element_size()),))
-    return Trace(module, tuple(walk.calls), tuple(walk.operators))
+        walk = _ForwardPass()
+        walk.call(module, "", "forward", (TracedTensor(tuple(given.shape), given.element_size()),))
+    return ForwardTrace(module, tuple(walk.calls), tuple(walk.operators))
 
 
-class _Walk:
+class _ForwardPass:
     def __init__(self) -> None:
-        self.calls: list[Call] = []
+        self.calls: list[ModuleCall] = []
         self.operators: list[Operator] = []
 
     def call(self, module: Any, name: str, method: str, given: tuple[object, ...]) -> tuple[object, ...]:
@@ -105,7 +105,7 @@ class _Walk:
             self._node(node, known, names, name)
         returned = tuple(known.get(value.debugName()) for value in graph.outputs())
         leaf = next(iter(module.children()), None) is None
-        self.calls.append(Call(name, leaf, tuple(_tensors(returned))))
+        self.calls.append(ModuleCall(name, leaf, tuple(_tensors(returned))))
         return returned
 
     def _node(self, node: Any, known: dict[str, object], names: dict[str, str], where: str) -> None:
@@ -138,7 +138,7 @@ def _attribute(found: Any) -> object:
     """A module, or what is known of a tensor of one."""
     if not isinstance(found, torch.Tensor):
         return found
-    return Tensor(tuple(found.shape), found.element_size(), parameter=isinstance(found, torch.nn.Parameter))
+    return TracedTensor(tuple(found.shape), found.element_size(), parameter=isinstance(found, torch.nn.Parameter))
 
 
 def _recorded(value: Any) -> object:
@@ -154,11 +154,11 @@ def _recorded(value: Any) -> object:
     if sizes is None or element is None:
         message = f"the shape of '{value.debugName()}', which {value.node().kind()} puts out, was not recorded"
         raise ValueError(message)
-    return Tensor(tuple(sizes), element.itemsize)
+    return TracedTensor(tuple(sizes), element.itemsize)
 
 
-def _tensors(values: tuple[object, ...]) -> list[Tensor]:
-    found: list[Tensor] = []
+def _tensors(values: tuple[object, ...]) -> list[TracedTensor]:
+    found: list[TracedTensor] = []
     for value in values:
-        found += [value] if isinstance(value, Tensor) else _tensors(value) if isinstance(value, tuple) else []
+        found += [value] if isinstance(value, TracedTensor) else _tensors(value) if isinstance(value, tuple) else []
     return found

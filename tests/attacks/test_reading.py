@@ -26,7 +26,7 @@ from labgrade.core.errors import FaultError
 from labgrade.core.results import Answer, NoAnswer
 from labgrade.core.task import AnswerSpec, CallForm, EntryForm, FileForm, TableType, TextForm
 from labgrade.files import yaml
-from labgrade.sandbox.child.wire import RefusedError, unpack
+from labgrade.sandbox.child.wire import NotPlainError, unpack
 from labgrade.sandbox.jail.layers import NAMESPACES
 from labgrade.sandbox.runner import Runner
 from labgrade.submissions import archives, find, git, handed_in_at, packed, records, repository
@@ -227,7 +227,7 @@ def test_one_array_has_one_place_in_a_frame():
     header = json.dumps({"value": [{"array": 0}] * 1000, "arrays": [["|u1", [8]]]}).encode()
     size = 12 + len(header) + 8
     frame = size.to_bytes(8, "little") + len(header).to_bytes(4, "little") + header + bytes(8)
-    with pytest.raises(RefusedError, match="one array in two places"):
+    with pytest.raises(NotPlainError, match="one array in two places"):
         unpack(frame)
 
 
@@ -247,7 +247,7 @@ def test_what_opens_archives_may_be_taken_over_and_still_writes_nothing_elsewher
     """Records as a broken jail could send them: names that lead out, endless names, wrong letters, no end."""
     (tmp_path / "class").mkdir()
     (tmp_path / "class/ann.zip").write_bytes(b"PK")
-    good = records.told(records.Entry(name="ok.py", parts=("ok.py",), size=2))
+    good = records.told(records.ArchiveEntry(name="ok.py", parts=("ok.py",), size=2))
     content = b"".join(records.content(iter([b"ok"])))
     forged = [
         good.replace(b'["ok.py"]', b'["..", "..", "up.py"]'.ljust(9)),

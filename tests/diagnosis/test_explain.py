@@ -8,7 +8,7 @@ from fractions import Fraction
 import pytest
 from helpers.direct import COURSE, DirectOracle, task
 
-from labgrade.diagnosis.explain import Layer, Truth, companions, explain, with_explanation
+from labgrade.diagnosis.explain import LayerShare, Truth, companions, explain, with_explanation
 from labgrade.judging.items import Item
 from labgrade.subjects import models
 from labgrade.values import Number
@@ -19,17 +19,17 @@ pytestmark = pytest.mark.slow
 SMALL = Truth(
     total=111_031,
     layers=(
-        Layer(name="first", type="Conv2d", value=100_003),
-        Layer(name="second", type="Conv2d", value=10_007),
-        Layer(name="last", type="Linear", value=1_021),
+        LayerShare(name="first", type="Conv2d", value=100_003),
+        LayerShare(name="second", type="Conv2d", value=10_007),
+        LayerShare(name="last", type="Linear", value=1_021),
     ),
 )
 THREE_TYPES = Truth(
     total=122_142,
     layers=(
         *SMALL.layers,
-        Layer(name="norm1", type="Norm", value=11_000),
-        Layer(name="norm2", type="Norm", value=111),
+        LayerShare(name="norm1", type="Norm", value=11_000),
+        LayerShare(name="norm2", type="Norm", value=111),
     ),
 )
 
@@ -43,7 +43,7 @@ def googlenet():
     rows = COURSE.quantities.get("macs_by_layer").load()(
         models.Subject(model="torchvision/googlenet", shape=(1, 3, 224, 224)), layers=["Conv2d", "Linear"]
     )
-    layers = tuple(Layer(name=row["layer"], type=row["type"], value=row["macs"]) for row in rows)
+    layers = tuple(LayerShare(name=row["layer"], type=row["type"], value=row["macs"]) for row in rows)
     return Truth(total=sum(layer.value for layer in layers), layers=layers)
 
 
@@ -77,7 +77,7 @@ def test_a_type_alone_is_told_where_there_are_three():
 
 
 def test_a_convention_is_told_with_its_slip():
-    layers = (*SMALL.layers[:2], Layer(name="last", type="Linear", value=1_531))
+    layers = (*SMALL.layers[:2], LayerShare(name="last", type="Linear", value=1_531))
     other = Truth(total=sum(layer.value for layer in layers), layers=layers, says="(with bias)")
     said = explain(number(other.total - 10_007), [SMALL, other])
     assert said == "equal to the expected value (with bias) without layer second"
@@ -88,15 +88,15 @@ def test_layers_of_one_size_or_that_add_up_are_not_guessed_between():
     twins = Truth(
         total=4_783,
         layers=(
-            Layer(name="a", type="Conv2d", value=1_003),
-            Layer(name="b", type="Linear", value=1_003),
-            Layer(name="c", type="Conv2d", value=2_000),
-            Layer(name="d", type="Linear", value=777),
+            LayerShare(name="a", type="Conv2d", value=1_003),
+            LayerShare(name="b", type="Linear", value=1_003),
+            LayerShare(name="c", type="Conv2d", value=2_000),
+            LayerShare(name="d", type="Linear", value=777),
         ),
     )
     assert explain(number(twins.total - 1_003), [twins]) == ""
     assert explain(number(twins.total - 2_000), [twins]) == "equal to the expected value without layer c"
-    added = Truth(total=60, layers=tuple(Layer(name=str(n), type="Conv2d", value=n) for n in (10, 20, 30)))
+    added = Truth(total=60, layers=tuple(LayerShare(name=str(n), type="Conv2d", value=n) for n in (10, 20, 30)))
     assert explain(number(30), [added]) == "", "half of it, or without layer 30"
     assert explain(number(50), [added]) == "equal to the expected value without layer 10"
 
@@ -104,9 +104,9 @@ def test_layers_of_one_size_or_that_add_up_are_not_guessed_between():
 @pytest.mark.parametrize("others", [(12_000, 18_001), (7_000, 11_000, 12_001), (30_001,)])
 def test_a_type_is_not_guessed_at_where_other_layers_add_up_to_it(others):
     """Two wrong layers of some other type are no type that was forgotten."""
-    kinds = [Layer(name=f"a{size}", type="Pool", value=size) for size in (10_000, 20_001)]
-    some = [Layer(name=f"b{size}", type="Conv2d", value=size) for size in (*others, 500_009, 3)]
-    rest = [Layer(name="c", type="Linear", value=1_234_567)]
+    kinds = [LayerShare(name=f"a{size}", type="Pool", value=size) for size in (10_000, 20_001)]
+    some = [LayerShare(name=f"b{size}", type="Conv2d", value=size) for size in (*others, 500_009, 3)]
+    rest = [LayerShare(name="c", type="Linear", value=1_234_567)]
     layers = (*kinds, *some, *rest)
     total = sum(layer.value for layer in layers)
     assert explain(number(total - 30_001), [Truth(total=total, layers=layers)]) == ""
@@ -119,7 +119,9 @@ def test_a_type_is_not_guessed_at_where_other_layers_add_up_to_it(others):
 def test_a_type_alone_is_not_guessed_at_either():
     """What is left without two layers may be left without two others."""
     sizes = {"Pool": (10_000, 20_001), "Conv2d": (5_000_011, 3_000_017, 12_000, 18_001), "Linear": (9_000_001,)}
-    layers = tuple(Layer(name=f"{kind}{size}", type=kind, value=size) for kind, all_ in sizes.items() for size in all_)
+    layers = tuple(
+        LayerShare(name=f"{kind}{size}", type=kind, value=size) for kind, all_ in sizes.items() for size in all_
+    )
     total = sum(layer.value for layer in layers)
     assert explain(number(total - 30_001 - 9_000_001), [Truth(total=total, layers=layers)]) == ""
 

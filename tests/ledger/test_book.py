@@ -45,7 +45,7 @@ def opened(room):
             return graded_so_far(asked, Judged(verdict=verdict, origin="somewhere"))
 
         book = SubmissionBook(
-            ledger, depends.Parts(found), read(room.submissions / "s000", "s000"), Rules(run=1, **rules)
+            ledger, depends.VerdictParts(found), read(room.submissions / "s000", "s000"), Rules(run=1, **rules)
         ).task(task)
         graded = book.graded(item, grade)
         book.enter(item, graded, 0)

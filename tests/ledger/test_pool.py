@@ -6,7 +6,7 @@ import time
 import pytest
 
 from labgrade.run.events import WorkerLost
-from labgrade.run.pool import Pool, WorkerQuestion
+from labgrade.run.pool import WorkerPool, WorkerQuestion
 
 
 def works(conversation, folder):
@@ -23,7 +23,7 @@ def dies_at_once(conversation, folder):
 
 def done(size, jobs, folder, work=works):
     found = []
-    with Pool(size, work, folder) as pool:
+    with WorkerPool(size, work, folder) as pool:
         for each in pool.run(jobs):
             if isinstance(each, WorkerQuestion):
                 each.answer(each.text + "!")
@@ -52,7 +52,7 @@ def test_processes_that_can_not_begin_end_the_run(tmp_path):
 
 
 def test_no_process_outlives_the_pool(tmp_path):
-    with Pool(2, works, tmp_path) as pool:
+    with WorkerPool(2, works, tmp_path) as pool:
         numbers = pool.processes
         assert len(numbers) == 2
         time.sleep(0.05)

@@ -12,7 +12,7 @@ from labgrade.core import points
 from labgrade.core.results import MarkingText
 from labgrade.reports.summary import reason
 from labgrade.review.apply import EARLIER, credits_of, decided
-from labgrade.review.decisions import Decisions, Line, Place, Ruling
+from labgrade.review.decisions import Decisions, Place, RubricLine, Ruling
 from labgrade.verdict import Outcome, correct, incorrect, without_value
 
 
@@ -37,7 +37,7 @@ def after(one, *rulings):
     return checks(decided(report(one), Decisions(rulings)))
 
 
-MARK = tuple(Line(what=what, worth=worth, points=worth) for worth, what in RUBRIC)
+MARK = tuple(RubricLine(what=what, worth=worth, points=worth) for worth, what in RUBRIC)
 
 
 def test_without_decisions_nothing_changes():

@@ -16,7 +16,7 @@ from labgrade.core.errors import UsageError
 from labgrade.ledger import database
 from labgrade.ledger.database import Ledger, LedgerError
 from labgrade.review import decisions
-from labgrade.review.decisions import Line, Place, Ruling
+from labgrade.review.decisions import Place, RubricLine, Ruling
 
 ANN = Place(submission="ann", lab="lab2", task="macs", check="essay")
 BOB = Place(submission="王小明", lab="lab2", task="macs", check="other[resnet18]")
@@ -47,7 +47,7 @@ def test_nothing_is_there_before_somebody_decides(tmp_path):
 
 
 def test_what_was_decided_is_read_back_as_it_was(tmp_path):
-    lines = (Line(what="names; 'it'", worth=Fraction(3), points=Fraction(5, 2)),)
+    lines = (RubricLine(what="names; 'it'", worth=Fraction(3), points=Fraction(5, 2)),)
     one, other = (
         ruling(lines=lines, at="2026-11-21T10:00:00+00:00"),
         ruling(BOB, "1/3", kind="override", reason="因為\n=1"),

@@ -11,7 +11,7 @@ from helpers.class_sample import CLASS, essay, graded, report, student, submissi
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labgrade.core.points import Totals, for_student, settled
+from labgrade.core.points import Totals, final_totals, for_student
 from labgrade.core.results import Deduction
 from labgrade.review.late import with_late
 from labgrade.review.roster import Roster, Student
@@ -40,36 +40,36 @@ def late_by(after, *checks, roster=Roster(), deadlines=None, **more):  # noqa: B
     [(-HOUR, 80), (timedelta(0), 80), (timedelta(seconds=1), 70), (24 * HOUR, 70), (25 * HOUR, 60), (240 * HOUR, 0)],
 )
 def test_raw_and_final_points_stay_apart(after, final):
-    totals = settled(late_by(after))
+    totals = final_totals(late_by(after))
     assert (totals.points, totals.earned, totals.final, totals.final_at_most) == (100, 80, final, final)
     assert totals.earned - totals.deducted == totals.final
 
 
 def test_a_share_of_what_was_earned():
-    assert settled(late_by(HOUR, deadlines=rules(of="earned"))).final == 72
-    assert settled(late_by(240 * HOUR, deadlines=rules(of="earned", cap=Fraction(1, 2)))).final == 40
-    assert settled(late_by(240 * HOUR, deadlines=rules(cap=Fraction(1, 2)))).final == 30
+    assert final_totals(late_by(HOUR, deadlines=rules(of="earned"))).final == 72
+    assert final_totals(late_by(240 * HOUR, deadlines=rules(of="earned", cap=Fraction(1, 2)))).final == 40
+    assert final_totals(late_by(240 * HOUR, deadlines=rules(cap=Fraction(1, 2)))).final == 30
 
 
 def test_grace_and_after_the_cap():
     grace = rules(grace=timedelta(minutes=15))
-    assert settled(late_by(timedelta(minutes=15), deadlines=grace)).final == 80
-    assert settled(late_by(timedelta(minutes=15, seconds=1), deadlines=grace)).final == 70
+    assert final_totals(late_by(timedelta(minutes=15), deadlines=grace)).final == 80
+    assert final_totals(late_by(timedelta(minutes=15, seconds=1), deadlines=grace)).final == 70
     closed = rules(cap=Fraction(1, 5), after_cap="nothing")
-    assert settled(late_by(47 * HOUR, deadlines=closed)).final == 60
-    assert settled(late_by(49 * HOUR, deadlines=closed)).final == 0
+    assert final_totals(late_by(47 * HOUR, deadlines=closed)).final == 60
+    assert final_totals(late_by(49 * HOUR, deadlines=closed)).final == 0
 
 
 def test_nobody_loses_more_than_was_earned():
     late = late_by(49 * HOUR, graded("total", 100, partial(Fraction(1, 10), "little")))
     assert late.deductions[0].points == 10
-    totals = settled(late)
+    totals = final_totals(late)
     assert (totals.earned, totals.deducted, totals.final) == (10, 10, 0)
 
 
 def test_what_is_pending_makes_the_final_points_a_range():
     late = late_by(HOUR, graded("total", 6, correct()), essay())
-    assert settled(late) == Totals(
+    assert final_totals(late) == Totals(
         points=Fraction(10),
         earned=Fraction(6),
         at_most=Fraction(10),
@@ -77,20 +77,20 @@ def test_what_is_pending_makes_the_final_points_a_range():
         deducted=Fraction(1),
         most_deducted=Fraction(1),
     )
-    of_earned = settled(late_by(HOUR, graded("total", 6, correct()), essay(), deadlines=rules(of="earned")))
+    of_earned = final_totals(late_by(HOUR, graded("total", 6, correct()), essay(), deadlines=rules(of="earned")))
     assert (of_earned.final, of_earned.final_at_most) == (Fraction("5.4"), 9)
 
 
 def test_bonus_points_are_no_part_of_what_is_deducted_from():
     checks = (graded("total", 10, correct()), graded("extra", 5, correct(), bonus=True))
-    assert settled(late_by(HOUR, *checks)).final == 14
-    assert settled(late_by(HOUR, *checks, deadlines=rules(of="earned"))).final == Fraction("13.5")
+    assert final_totals(late_by(HOUR, *checks)).final == 14
+    assert final_totals(late_by(HOUR, *checks, deadlines=rules(of="earned"))).final == Fraction("13.5")
 
 
 def test_deductions_are_rounded_once_to_hundredths():
     late = late_by(HOUR, graded("total", "0.15", correct()), deadlines=rules(per_day=Fraction(1, 3)))
     assert late.deductions[0].points == Fraction("0.05")
-    assert settled(late).final == Fraction("0.1")
+    assert final_totals(late).final == Fraction("0.1")
 
 
 def test_each_lab_has_its_own_rule():
@@ -100,7 +100,7 @@ def test_each_lab_has_its_own_rule():
     both = replace(one, tasks=(*one.tasks, second), deductions=())
     (found,) = with_late(report(both), rules() | other, Roster()).submissions
     assert [(each.lab, each.points) for each in found.deductions] == [("lab2", 10), ("lab3", 15)]
-    assert settled(found).final == 160 - 25
+    assert final_totals(found).final == 160 - 25
     (only,) = with_late(report(both), other, Roster()).submissions
     assert [each.lab for each in only.deductions] == ["lab3"]
 
@@ -116,7 +116,7 @@ def test_it_is_said_why():
     assert past.endswith("which costs 100 % of the lab's points, as it is past the cap")
     free = late_by(HOUR, deadlines={"lab2": Deadline(lab="lab2", due=DUE)})
     assert free.deductions[0].why.endswith("1 day begun; this lab deducts nothing")
-    assert settled(free).final == 80
+    assert final_totals(free).final == 80
 
 
 def test_it_is_said_who_told_the_moment_and_which_is_doubtful():
@@ -157,10 +157,10 @@ def test_a_moment_nobody_knows_costs_nothing_and_is_said():
 def test_a_student_sees_what_is_deducted_of_what_they_see():
     late = replace(student("ann"), handed_in=(DUE + HOUR).astimezone(UTC).isoformat())
     (staff,) = with_late(report(late), rules(), Roster()).submissions
-    assert settled(staff).deducted == Fraction("2.4")  # of 24 points
+    assert final_totals(staff).deducted == Fraction("2.4")  # of 24 points
     (seen,) = for_student(report(staff)).submissions
     assert seen.deductions[0].points == Fraction("1.9")  # of 19: the hidden ones can't be told from it
-    assert settled(seen).deducted == Fraction("1.9")
+    assert final_totals(seen).deducted == Fraction("1.9")
 
 
 SHARES = st.fractions(0, 1, max_denominator=1000)
@@ -177,7 +177,7 @@ def test_final_points_keep_their_bounds(points, credit, per_day, cap, of_earned,
     }
     checks = (graded("total", points, partial(credit, "so")), essay())
     late, later = (late_by(timedelta(hours=each), *checks, deadlines=rules(**rule)) for each in (hours, hours + 1))
-    totals, more = settled(late), settled(later)
+    totals, more = final_totals(late), final_totals(later)
     assert 0 <= totals.final <= totals.final_at_most
     assert totals.final <= totals.earned
     assert totals.final_at_most <= totals.at_most
@@ -191,5 +191,5 @@ def test_final_points_keep_their_bounds(points, credit, per_day, cap, of_earned,
 
 def test_a_fixed_deduction_is_taken_as_it_is():
     fixed = replace(late_by(-HOUR), deductions=(Deduction(lab="lab2", points=Fraction(90), why="agreed"),))
-    assert settled(fixed).final == 0
-    assert settled(replace(fixed, deductions=(Deduction(lab="x", points=Fraction(9), why=""),))).final == 80
+    assert final_totals(fixed).final == 0
+    assert final_totals(replace(fixed, deductions=(Deduction(lab="x", points=Fraction(9), why=""),))).final == 80

@@ -10,7 +10,7 @@ import pytest
 from helpers.class_sample import CLASS, graded, report, student
 
 from labgrade.core.errors import UsageError
-from labgrade.core.points import settled
+from labgrade.core.points import final_totals
 from labgrade.core.results import Deduction
 from labgrade.ledger import database
 from labgrade.ledger.database import Ledger
@@ -47,7 +47,7 @@ def test_before_release_nothing_of_hidden_checks_and_of_decisions():
     text = repr(view) + as_json.render(report(view))
     for secret in ("secret", "57", "KeyError"):
         assert secret not in text
-    assert settled(view).points == 19
+    assert final_totals(view).points == 19
     later = replace(ann(with_override(7)), deductions=(Deduction(lab="lab2", points=Fraction(1), why="late"),))
     assert releases.before(replace(later, tasks=ann(CLASS).tasks)) == view
 
@@ -67,7 +67,7 @@ def test_hidden_checks_are_shown_where_asked_without_their_facts():
     view = ann(seen(CLASS, made))
     assert checks(view)["secret"].verdict.reason == "a secret subject fails"
     assert checks(view)["secret"].verdict.facts == {}
-    assert settled(view).points == 24
+    assert final_totals(view).points == 24
 
 
 def test_a_release_keeps_the_view_itself(tmp_path):

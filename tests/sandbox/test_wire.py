@@ -13,7 +13,7 @@ import pytest
 from labgrade.core.arguments import GIVEN
 from labgrade.sandbox.child import wire
 from labgrade.sandbox.child.plain_data import convert
-from labgrade.sandbox.child.wire import RefusedError, pack, unpack
+from labgrade.sandbox.child.wire import NotPlainError, pack, unpack
 
 
 def crossed(value):
@@ -112,13 +112,13 @@ class Nameless(type):
     ],
 )
 def test_what_is_not_plain_data_is_refused_by_name(value, message):
-    with pytest.raises(RefusedError) as caught:
+    with pytest.raises(NotPlainError) as caught:
         pack(value, convert)
     assert str(caught.value) == message
 
 
 def test_a_subclass_is_refused_whatever_it_says_of_itself():
-    with pytest.raises(RefusedError, match="Liar, which is not plain data"):
+    with pytest.raises(NotPlainError, match="Liar, which is not plain data"):
         pack([Liar(3)], convert)
 
 
@@ -144,7 +144,7 @@ def test_what_is_lazy_is_listed():
         ["1"],
         [["a", "c"], ["b", "d"]],
     ]
-    with pytest.raises(RefusedError, match="of values; a tensor may hold"):
+    with pytest.raises(NotPlainError, match="of values; a tensor may hold"):
         pack(for_ever(), convert)
 
 
@@ -158,7 +158,7 @@ def test_64_levels_pass_and_one_more_does_not():
         return [nested(levels - 1)] if levels else 0
 
     assert crossed(nested(wire.DEPTH)) == nested(wire.DEPTH)
-    with pytest.raises(RefusedError, match="nested more than 64 levels deep"):
+    with pytest.raises(NotPlainError, match="nested more than 64 levels deep"):
         pack(nested(wire.DEPTH + 1), convert)
 
 
@@ -166,12 +166,12 @@ def test_too_much_is_refused_before_it_is_built(monkeypatch):
     monkeypatch.setattr(wire, "HEADER_BYTES", 4096)
     monkeypatch.setattr(wire, "FRAME_BYTES", 8192)
     assert len(crossed([1] * 1000)) == 1000
-    with pytest.raises(RefusedError, match="of values; a tensor may hold"):
+    with pytest.raises(NotPlainError, match="of values; a tensor may hold"):
         pack([1] * 3000, convert)
-    with pytest.raises(RefusedError, match="of values"):
+    with pytest.raises(NotPlainError, match="of values"):
         pack("x" * 5000, convert)
     assert crossed(np.zeros(4000, np.uint8)).size == 4000
-    with pytest.raises(RefusedError, match="of tensors"):
+    with pytest.raises(NotPlainError, match="of tensors"):
         pack([np.zeros(4000, np.uint8)] * 2, convert)
 
 
@@ -219,16 +219,16 @@ GARBLED = "a garbled result"
     ],
 )
 def test_a_forged_frame_is_refused(data, message):
-    with pytest.raises(RefusedError) as caught:
+    with pytest.raises(NotPlainError) as caught:
         unpack(data)
     assert str(caught.value) == message
 
 
 def test_a_long_float_is_infinite_and_a_long_zero_dimension_holds_nothing():
     assert unpack(frame(b'{"value":1e999999,"arrays":[]}')) == float("inf")
-    with pytest.raises(RefusedError):
+    with pytest.raises(NotPlainError):
         unpack(frame({"value": 1, "arrays": [["|u1", [0, 1 << 60]]]}))
-    with pytest.raises(RefusedError):
+    with pytest.raises(NotPlainError):
         unpack(frame({"value": 1, "arrays": [["|u1", [0] + [1 << 28] * 31]]}))
     assert unpack(frame({"value": {"array": 0}, "arrays": [["|u1", [0, 1 << 28]]]})).size == 0
 

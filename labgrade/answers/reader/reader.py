@@ -7,7 +7,7 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from labgrade.answers.reader.asks import perform
-from labgrade.answers.reader.replies import GarbledError, array, decode, encode
+from labgrade.answers.reader.replies import GarbledReplyError, array, decode, encode
 from labgrade.answers.text import Seen
 from labgrade.core.errors import FaultError
 from labgrade.core.results import Answer, NoAnswer
@@ -160,7 +160,7 @@ class _Reading:
                     return _unread(ask, _STARVED)
                 case {"event": "large", "bytes": int(size)}:
                     return _unread(ask, f"what was read in it takes {size / 1e6:,.0f} MB; hand in less")
-        except (GarbledError, ValueError, AttributeError) as error:
+        except (GarbledReplyError, ValueError, AttributeError) as error:
             return FaultError(f"{_FORGED}: {error}")
         return FaultError(_FORGED)
 

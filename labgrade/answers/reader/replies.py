@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from labgrade.answers.near_miss import Note
 from labgrade.answers.reader.asks import Ask
-from labgrade.answers.reading.lines import Line, Piece
+from labgrade.answers.reading.lines import Line, LinePiece
 from labgrade.answers.text import Seen
 from labgrade.core.results import Answer, NoAnswer
 from labgrade.core.task import BuildForm, CallForm, EntryForm, FileForm, RunForm, TableOfType, TableType, TextForm
@@ -34,7 +34,7 @@ _CLASSES: dict[str, Any] = {
             NoAnswer,
             Note,
             Number,
-            Piece,
+            LinePiece,
             Row,
             Seen,
             Suggestion,
@@ -51,7 +51,7 @@ _NUMBERS = "biufc"
 MOST_BYTES = 32 << 20  # of a reply without its arrays
 
 
-class GarbledError(Exception):
+class GarbledReplyError(Exception):
     """It is no reply: the process that sent it was no longer what was started."""
 
 
@@ -84,14 +84,14 @@ def decode(data: bytes, arrays: Sequence[Array] = (), folder: Path | None = None
     """The value. `folder` and `files` are the hand-in's, of which an artifact is one.
 
     Raises:
-        GarbledError: it is no such value.
+        GarbledReplyError: it is no such value.
     """
     if len(data) > MOST_BYTES:
-        raise GarbledError(str(len(data)))
+        raise GarbledReplyError(str(len(data)))
     try:
         return _Decoder(arrays, folder, files).value(json.loads(data))
     except (ValueError, TypeError, IndexError, RecursionError, ZeroDivisionError) as error:
-        raise GarbledError(str(error)[:200]) from None
+        raise GarbledReplyError(str(error)[:200]) from None
 
 
 class _Decoder:
@@ -134,14 +134,14 @@ def array(dtype: str, shape: Sequence[int], data: Array) -> Array:
     """An array of numbers out of its parts. `data`: its bytes.
 
     Raises:
-        GarbledError: they don't fit one another.
+        GarbledReplyError: they don't fit one another.
     """
     import numpy as np
 
     try:
         kind = np.dtype(dtype)
         if kind.kind not in _NUMBERS or math.prod(shape) * kind.itemsize != data.nbytes:
-            raise GarbledError(dtype)
+            raise GarbledReplyError(dtype)
         return data.view(kind).reshape(tuple(shape))
     except (TypeError, ValueError) as error:
-        raise GarbledError(str(error)[:200]) from None
+        raise GarbledReplyError(str(error)[:200]) from None

@@ -38,7 +38,7 @@ _NOUNS = {"MACs": "macs", "FLOPs": "flops", "parameters": "parameters"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Piece:
+class LinePiece:
     """A word, a number or a shape. `said` are the concepts that label a number, `measures` what its unit measures.
 
     `doubt`: what makes one doubt that a number is claimed. `small`: it may stand there in passing. `titled`: nothing
@@ -59,7 +59,7 @@ class Line:
 
     place: str
     number: int
-    pieces: tuple[Piece, ...] = ()
+    pieces: tuple[LinePiece, ...] = ()
     code: bool = False
     quoted: bool = False
     dots: bool = False
@@ -123,7 +123,7 @@ def _line(whole: str, above: _Above, path: str, number: int, about: str) -> Line
     )
 
 
-def _pieces(plain: str, above: _Above, about: str) -> Iterator[tuple[int, Piece]]:
+def _pieces(plain: str, above: _Above, about: str) -> Iterator[tuple[int, LinePiece]]:
     taken: list[tuple[int, int]] = []
     position = 0
     while (shape := find_shape(plain, position)) is not None:
@@ -131,7 +131,7 @@ def _pieces(plain: str, above: _Above, about: str) -> Iterator[tuple[int, Piece]
         bracketed = plain[shape[1]] in "[("
         if bracketed or (len(shape[0]) > 1 and max(shape[0]) < _LARGEST_SIZE):
             taken.append((shape[1], shape[2]))
-            yield shape[1], Piece(value=shape[0])
+            yield shape[1], LinePiece(value=shape[0])
     ordered = sorted(_numbers(plain, above), key=lambda each: each.start)
     numbers = [each for each in ordered if not _covered(taken, each.start)]
     taken += [(each.start, each.end) for each in numbers]
@@ -143,7 +143,7 @@ def _pieces(plain: str, above: _Above, about: str) -> Iterator[tuple[int, Piece]
         yield found.start, _number(plain, found, (start, end), above, about, leads=leads)
     for match in _WORD.finditer(plain):
         if not _covered(taken, match.start()):
-            yield match.start(), Piece(value=match[0][:80])
+            yield match.start(), LinePiece(value=match[0][:80])
 
 
 def _covered(taken: list[tuple[int, int]], position: int) -> bool:
@@ -170,7 +170,7 @@ def _moved(found: Found, offset: int) -> Found:
     return replace(found, start=found.start + offset, end=found.end + offset)
 
 
-def _number(plain: str, found: Found, around: tuple[int, int], above: _Above, about: str, *, leads: bool) -> Piece:
+def _number(plain: str, found: Found, around: tuple[int, int], above: _Above, about: str, *, leads: bool) -> LinePiece:
     """A number and what labels it: words before it, or behind it where the line begins with a number."""
     before, after = plain[around[0] : found.start], plain[found.end : around[1]]
     ahead = concepts(_CLAUSE_START.split(before)[-1] if "|" not in before else before)
@@ -190,7 +190,7 @@ def _number(plain: str, found: Found, around: tuple[int, int], above: _Above, ab
     if not own - {"total", "memory"}:
         near = above.words if above.age <= 1 and "|" not in plain else frozenset()
         own, titled = own | (near or above.title), titled and not near
-    return Piece(
+    return LinePiece(
         value=found.number or "",
         said=tuple(sorted(own)),
         measures=found.measures,

@@ -92,7 +92,7 @@ def _row(submission: SubmissionReport) -> _SubmissionRow:
     found = summary.counts(submission)
     return _SubmissionRow(
         submission=submission,
-        total=points.settled(submission),
+        total=points.final_totals(submission),
         counts={kind: sum(found[outcome] for outcome in outcomes) for kind, (_, outcomes) in KINDS.items()},
         seconds=sum(check.seconds for check in summary.checks(submission)),
     )

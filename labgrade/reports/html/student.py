@@ -46,7 +46,7 @@ def render(report: Report) -> str:
     What a student may not see is taken out before (`points.for_student`): this shows all of the report.
     """
     (submission, *_) = report.submissions
-    total = points.settled(submission)
+    total = points.final_totals(submission)
     tasks = [_task(task, f"t{number}") for number, task in enumerate(submission.tasks, 1)]
     cards = {shown.anchor: _cards(task, shown.anchor) for task, shown in zip(submission.tasks, tasks, strict=True)}
     todo, missing = _steps(submission, tasks)

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from labgrade.sandbox.child.plain_data import convert
 from labgrade.sandbox.child.surroundings import Surroundings
-from labgrade.sandbox.child.wire import RefusedError, pack
+from labgrade.sandbox.child.wire import NotPlainError, pack
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -192,7 +192,7 @@ def _unfit(function: Any, names: tuple[str, ...]) -> str:
 def _packed(event: Event) -> bytes:
     try:
         return pack(event, convert)
-    except RefusedError as error:
+    except NotPlainError as error:
         where = error.where.removeprefix("['value']")
         return _packed({"event": "refused", "problem": error.problem, "where": where})
     except MemoryError:

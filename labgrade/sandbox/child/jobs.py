@@ -8,7 +8,7 @@ import sys
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from labgrade.sandbox.child import call, files, measure, script
-from labgrade.sandbox.child.script import Snapshot
+from labgrade.sandbox.child.script import FolderSnapshot
 from labgrade.sandbox.child.wire import RawArray, pack, refuse_object
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ Arguments: TypeAlias = "Mapping[str, Any]"
 
 def run(job: Arguments, folder: Path) -> bytes:
     """The frame: `ran` with the exit code (minus a signal) and the files written, or `unstarted` with the reason."""
-    before = Snapshot(folder)
+    before = FolderSnapshot(folder)
     os.environ["PATH"] = os.path.dirname(sys.executable) + os.pathsep + os.environ["PATH"]  # noqa: PTH120 - text
     try:
         process = subprocess.Popen(job["command"], cwd=folder, stdin=subprocess.DEVNULL)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from labgrade.sandbox.child.plain_data import convert
-from labgrade.sandbox.child.wire import RefusedError, pack
+from labgrade.sandbox.child.wire import NotPlainError, pack
 from labgrade.sandbox.jail.places import trusted_place
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def measure(job: Mapping[str, Any], folder: Path) -> bytes:
         return _failed("rejected", str(error))
     except MemoryError:
         return _failed("starved", "")
-    except RefusedError as error:
+    except NotPlainError as error:
         return _failed("broke", f"it returned {error}")
     except BaseException as error:  # noqa: BLE001 - whatever it is, it is ours to look at
         frame = traceback.extract_tb(error.__traceback__)[-1]

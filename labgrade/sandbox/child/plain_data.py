@@ -11,7 +11,7 @@ from itertools import islice
 from types import GeneratorType, MappingProxyType
 from typing import Any, NoReturn
 
-from labgrade.sandbox.child.wire import DTYPES, FRAME_BYTES, INT_DIGITS, RawArray, RefusedError, refuse, type_name
+from labgrade.sandbox.child.wire import DTYPES, FRAME_BYTES, INT_DIGITS, NotPlainError, RawArray, refuse, type_name
 
 _MAPPINGS = (OrderedDict, Counter, defaultdict, MappingProxyType)
 _LAZY: tuple[type, ...] = (
@@ -37,7 +37,7 @@ def convert(item: object) -> object:
     """What an object means in plain data; the items within it are left for the next call.
 
     Raises:
-        RefusedError: it means none; says its type, and what to return instead.
+        NotPlainError: it means none; says its type, and what to return instead.
     """
     for known in (_from_standard_library, _from_numpy, _from_torch, _from_numbers, _from_named_parts):
         plain = known(item)
@@ -47,7 +47,7 @@ def convert(item: object) -> object:
     article = "an" if name[:1].lower() in "aeiou" else "a"
     instead = next((f"{kind.__name__}(...) of it" for kind in (int, float, str) if kind in type(item).__mro__), "")
     problem = f"{article} {name}, which is not plain data; return {instead or _PLAIN}"
-    raise RefusedError(problem)
+    raise NotPlainError(problem)
 
 
 def _from_standard_library(item: Any) -> object:

@@ -60,7 +60,7 @@ def make_own(folder: Path, given: set[str]) -> None:
         shutil.copyfile(target, link)
 
 
-class Snapshot:
+class FolderSnapshot:
     """The regular files below a folder as they are now."""
 
     def __init__(self, folder: Path) -> None:
@@ -133,7 +133,7 @@ class _Said:
 def run(job: _Arguments, folder: Path) -> bytes:
     """Run it to its end. The frame holds its exit code, why it ended, and the files that it made or changed."""
     make_own(folder, set(job["given"]))
-    before = Snapshot(folder)
+    before = FolderSnapshot(folder)
     said = _Said()
     if sys.platform == "linux":
         code = _watched(lambda tell: _Program(job, folder, tell).run(), said)

@@ -5,7 +5,7 @@ header is JSON, `{"value": ..., "arrays": [[dtype, shape], ...]}`, in which a di
 array number 3 as `{"array": 3}`.
 
 The packing side runs in the student's process and must not depend on what a student may have replaced: it writes its
-JSON itself. The unpacking side trusts nothing: whatever is not exactly one good frame is a RefusedError.
+JSON itself. The unpacking side trusts nothing: whatever is not exactly one good frame is a NotPlainError.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _MOST_AXES = 32
 _GARBLED = "a garbled result"
 
 
-class RefusedError(Exception):
+class NotPlainError(Exception):
     """What came is not plain data; `problem` goes on after "returned", `where` is the place within the value."""
 
     def __init__(self, problem: str, where: str = "") -> None:
@@ -57,10 +57,10 @@ class RawArray:
 
 
 def pack(value: object, convert: Callable[[object], object]) -> bytes:
-    """One frame. `convert` turns what is not a builtin into builtins or a RawArray, or raises RefusedError.
+    """One frame. `convert` turns what is not a builtin into builtins or a RawArray, or raises NotPlainError.
 
     Raises:
-        RefusedError: the value is not plain data, is too large, or is nested too deep.
+        NotPlainError: the value is not plain data, is too large, or is nested too deep.
     """
     return b"".join(pack_in_parts(value, convert))
 
@@ -90,13 +90,13 @@ class _Packer:
         self.header_left -= len(text)
         if self.header_left < 0:
             problem = f"more than {HEADER_BYTES >> 20} MB of values; a tensor may hold {FRAME_BYTES >> 20} MB"
-            raise RefusedError(problem)
+            raise NotPlainError(problem)
         self.parts.append(text)
 
     def add(self, item: Any, depth: int) -> None:
         if depth > DEPTH:
             problem = f"something nested more than {DEPTH} levels deep, or containing itself"
-            raise RefusedError(problem)
+            raise NotPlainError(problem)
         kind = type(item)
         if kind is int:
             self.put(_int_text(item))
@@ -122,7 +122,7 @@ class _Packer:
                 self.put(",")
             try:
                 self.add(item, depth + 1)
-            except RefusedError as error:
+            except NotPlainError as error:
                 raise _inside(error, f"[{index}]") from None
         self.put("]")
 
@@ -134,7 +134,7 @@ class _Packer:
             self.put(_quote(key[: self.header_left + 1]) + ":")
             try:
                 self.add(item, depth + 1)
-            except RefusedError as error:
+            except NotPlainError as error:
                 raise _inside(error, f"[{key[:40]!r}]") from None
         self.put("}}")
 
@@ -142,26 +142,26 @@ class _Packer:
         """A dict's key as text: a class stands for its name, an enumeration's member for its value."""
         try:
             key = name if type(name) in (str, int) else self.convert(name)
-        except RefusedError:
+        except NotPlainError:
             key = name
         if type(key) is int and abs(key) < _LARGEST_KEY:
             return str(key)
         if type(key) is not str:
             problem = f"a dict with a key of type {type_name(key)}; keys must be text (str)"
-            raise RefusedError(problem)
+            raise NotPlainError(problem)
         return key
 
     def add_array(self, array: RawArray) -> None:
         self.frame_left -= len(array.data)
         if self.frame_left < 0:
             problem = f"more than {(FRAME_BYTES - HEADER_BYTES) >> 20} MB of tensors"
-            raise RefusedError(problem)
+            raise NotPlainError(problem)
         self.put(f'{{"array":{len(self.arrays)}}}')
         self.arrays.append(array)
 
 
-def _inside(error: RefusedError, place: str) -> RefusedError:
-    return RefusedError(error.problem, (place + error.where)[:200])
+def _inside(error: NotPlainError, place: str) -> NotPlainError:
+    return NotPlainError(error.problem, (place + error.where)[:200])
 
 
 def type_name(item: object) -> str:
@@ -180,7 +180,7 @@ def _int_text(number: int) -> str:
     bits = number.bit_length()
     if bits > _INT_BITS:
         problem = f"an integer of about {int(bits * math.log10(2)) + 1:,} digits; {INT_DIGITS} are the most"
-        raise RefusedError(problem)
+        raise NotPlainError(problem)
     return int.__repr__(number)
 
 
@@ -199,13 +199,13 @@ def unpack(frame: bytes | memoryview) -> object:
     """The plain data of exactly one frame: None, bool, int, float, str, list, dict, numpy arrays (of their own).
 
     Raises:
-        RefusedError: for anything else, with what is wrong.
+        NotPlainError: for anything else, with what is wrong.
     """
     if len(frame) < _PREFIX.size:
         refuse("a truncated result")
     whole, header_size = _PREFIX.unpack_from(frame)
     if whole > FRAME_BYTES or header_size > HEADER_BYTES or whole < _PREFIX.size + header_size:
-        raise RefusedError(_GARBLED)
+        raise NotPlainError(_GARBLED)
     if len(frame) < whole:
         refuse("a truncated result")
     if len(frame) > whole:
@@ -220,7 +220,7 @@ def unpack_each(frames: bytes | memoryview, most: int) -> list[object]:
     """The plain data of the frames, at most so many, that are there as a whole.
 
     Raises:
-        RefusedError: what is there is no frame.
+        NotPlainError: what is there is no frame.
     """
     found: list[object] = []
     start = 0
@@ -237,9 +237,9 @@ def _read_header(text: bytes) -> dict[str, Any]:
     try:
         header = json.loads(text.decode("ascii"), parse_int=_bounded_int)
     except (ValueError, RecursionError):
-        raise RefusedError(_GARBLED) from None
+        raise NotPlainError(_GARBLED) from None
     if not isinstance(header, dict) or header.keys() != {"value", "arrays"} or not isinstance(header["arrays"], list):
-        raise RefusedError(_GARBLED)
+        raise NotPlainError(_GARBLED)
     return cast("dict[str, Any]", header)
 
 
@@ -296,14 +296,14 @@ def _restore(node: Any, arrays: list[NDArray[generic] | None], depth: int) -> ob
             found, arrays[index] = arrays[index], None  # once: a thousand names for one array are a thousand arrays
             return refuse("one array in two places") if found is None else found
         case _:
-            raise RefusedError(_GARBLED)
+            raise NotPlainError(_GARBLED)
 
 
 def refuse(problem: str) -> NoReturn:
     """Raise for what is no plain data."""
-    raise RefusedError(problem)
+    raise NotPlainError(problem)
 
 
 def refuse_object(item: object) -> object:
     """What `pack` falls back on where it was to have met plain data alone."""
-    raise RefusedError(type(item).__name__)
+    raise NotPlainError(type(item).__name__)

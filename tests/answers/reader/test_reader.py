@@ -10,7 +10,7 @@ from labgrade.answers import near_miss
 from labgrade.answers.reader import asks, job, reader
 from labgrade.answers.reader.asks import Ask, ask_notes, ask_seen, ask_value
 from labgrade.answers.reader.reader import LIMITS, Reader
-from labgrade.answers.reader.replies import GarbledError, array, decode, encode
+from labgrade.answers.reader.replies import GarbledReplyError, array, decode, encode
 from labgrade.core.errors import FaultError
 from labgrade.core.results import Answer, Execution, NoAnswer, Submission
 from labgrade.core.task import CallForm, EntryForm, FileForm, TableOfType, TableType, TextForm
@@ -238,13 +238,13 @@ def test_documents_that_take_long_hold_up_nothing(hand_in, runner):
     ],
 )
 def test_what_is_no_reply_is_refused(data, handed):
-    with pytest.raises(GarbledError):
+    with pytest.raises(GarbledReplyError):
         decode(data, (), handed.folder, handed.files)
 
 
 @pytest.mark.parametrize(("dtype", "shape"), [("|O", (1,)), ("<f4", (3,)), ("<f4", (-1,)), ("x", (2,)), ("<U2", (1,))])
 def test_an_array_is_of_numbers_and_fits_its_bytes(dtype, shape):
-    with pytest.raises(GarbledError):
+    with pytest.raises(GarbledReplyError):
         array(dtype, shape, np.frombuffer(b"12345678", np.uint8))
 
 
