@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from torch import nn
 
 from ._counting.calls import chosen
-from ._counting.engine import analyse
+from ._counting.engine import analyse, inputs
 from ._counting.values import run
 from ._counting.wrong import AsIf, without_ceil_mode
 from ._slips import counts, held, tables
@@ -383,4 +383,4 @@ def _outputs_behind(subject: CountedSubject, layers: list[str], *, activated: bo
 
 def _batch(subject: CountedSubject) -> int:
     _, x = subject.on_meta()
-    return x.shape[0]
+    return inputs(x)[0].shape[0]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
+from ._counting.engine import inputs
 from ._torchscript import operators
 from ._torchscript.walk import traced
 
@@ -40,8 +41,8 @@ def torchscript_activation_bytes(
     else:
         counts = operators.is_layer if of == "layers" else operators.computes
         found = [each.outputs for each in trace.operators if counts(each) and (dropout or not _drops(each))]
-    given = subject.with_weights()[1]
-    extra = given.numel() * given.element_size() if model_input else 0
+    given = inputs(subject.with_weights()[1])
+    extra = sum(x.numel() * x.element_size() for x in given) if model_input else 0
     return extra + sum(tensor.bytes for outputs in found for tensor in outputs)
 
 

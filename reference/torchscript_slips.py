@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
+from ._counting.engine import inputs
 from ._torchscript import operators
 from ._torchscript.walk import traced
 from .torchscript import torchscript_activation_bytes, torchscript_macs, torchscript_weight_bytes
@@ -148,4 +149,4 @@ def torchscript_macs_of_products(subject: CountedSubject) -> int:
 
 
 def _batch(subject: CountedSubject) -> int:
-    return int(subject.with_weights()[1].shape[0])
+    return int(inputs(subject.with_weights()[1])[0].shape[0])

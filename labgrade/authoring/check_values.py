@@ -56,7 +56,8 @@ def _indifferent(task: Task, check: Check, grader: Grader, subject: SubjectSpec)
         return
     right = expect(source)
     for says, changed in _WRONG_INPUTS.items():
-        other = replace(subject, input=replace(subject.input, **changed(subject.input)), passing=True)
+        first, *further = (replace(each, **changed(each)) for each in (subject.input, *subject.further))
+        other = replace(subject, input=first, further=tuple(further), passing=True)
         wrong = grader.judging_of(task, check, other)[1](source)
         pairs: list[tuple[Any, Any]] = [(wrong, right)]
         if isinstance(right, Mapping) and isinstance(wrong, Mapping):
@@ -72,11 +73,12 @@ def _indifferent(task: Task, check: Check, grader: Grader, subject: SubjectSpec)
 
 
 _CHANGED = 0.9  # of the tensors, for every wrong input
+_OTHER_FILL = {"normal": {"fill": "uniform"}, "uniform": {"fill": "normal"}}
 _WRONG_INPUTS: dict[str, Callable[[InputSpec], dict[str, Any]]] = {
     "zeros": lambda _: {"fill": "zeros"},
     "ones": lambda _: {"fill": "ones"},
     "an input drawn from another seed": lambda own: {"seed": own.seed + 1},
-    "an input of another distribution": lambda own: {"fill": "uniform" if own.fill == "normal" else "normal"},
+    "an input of another distribution": lambda own: _OTHER_FILL.get(own.fill, {"seed": own.seed + 2}),
 }
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from labgrade.answers import obtain
 from labgrade.core.arguments import ALL as GIVEN
-from labgrade.core.task import CallForm, EntryForm, Form, TableOfType, TableType, TextForm
+from labgrade.core.task import CallForm, EntryForm, Form, TableOfType, TableType, TextForm, plain_subject
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -197,12 +197,11 @@ def _program(task: Task, subject: SubjectSpec) -> list[str]:
     """Lines that build a model of the zoo as it is given, and call each function of the task on it."""
     if not subject.model or subject.is_onnx or subject.is_config or subject.handed_in:
         return []
-    drawn = {"options": dict(subject.options), "weight_seed": subject.seed, "input_seed": subject.input.seed}
-    settings = [f"model={subject.model!r}", f"shape={tuple(subject.input.shape)!r}"]
-    own = ["from pathlib import Path", "", "from labgrade.spec import course"] if subject.code else []
+    plain = plain_subject(subject)
+    own = ["from pathlib import Path", "", "from labgrade.spec import course"] if plain.pop("code", None) else []
+    settings = [f"model={plain.pop('model')!r}", f"shape={tuple(plain.pop('shape'))!r}"]
     settings += [f"code=course.find(Path.cwd()).code_of({subject.model!r})"] if own else []
-    settings += [f"fill={subject.input.fill!r}"] if subject.input.fill != "normal" else []
-    settings += [f"{name}={value!r}" for name, value in drawn.items() if value]
+    settings += [f"{name}={value!r}" for name, value in plain.items() if value and value != "normal"]
     lines = [
         *own,
         "from labgrade.subjects.models import Subject",
@@ -211,6 +210,8 @@ def _program(task: Task, subject: SubjectSpec) -> list[str]:
     ]
     forms = [form for answer in task.answers.values() for form in answer.forms if isinstance(form, CallForm)]
     for form in forms:
+        if subject.further and "input_size" in form.given:
+            continue
         if form.file.count(".") == 1 and "/" not in form.file and set(form.given) <= _GIVEN_HERE.keys():
             given = ", ".join(_GIVEN_HERE[name] for name in form.given)
             lines += ["", f"from {form.file.removesuffix('.py')} import {form.function}", ""]
@@ -222,6 +223,7 @@ def _subject(subject: SubjectSpec, file: str) -> str:
     if subject.is_config:
         return "a config: " + ", ".join(f"`{key}: {value}`" for key, value in subject.options.items())
     options = "".join(f", {key}={value!r}" for key, value in subject.options.items())
-    shape = "x".join(map(str, subject.input.shape))
+    shape = " and ".join("x".join(map(str, each.shape)) for each in (subject.input, *subject.further))
     where = f", the file {file}" if file else ""
-    return f"`{subject.model or subject.short_name}`{options}{where}, with an input of {shape}"
+    inputs = f"{'inputs' if subject.further else 'an input'} of {shape}"
+    return f"`{subject.model or subject.short_name}`{options}{where}, with {inputs}"

@@ -78,8 +78,8 @@ class LazySolutions:
             for says, changed in _OTHER_INPUTS.items():
                 yield f"computes on {says} in place of its input", self._on(wanted, changed)
         if {"input", "input_size"} & given and self._task.subject is not None:
-            own_input = self._task.subject.input
-            yield _ONE_SIZE, self._on(wanted, lambda _: own_input)
+            about = self._task.subject
+            yield _ONE_SIZE, lambda item: self._value(wanted, _with_inputs(item.subject, about))
         yield "returns what it was given", lambda item: self._echo(wanted, given, item)
 
     def _on(self, wanted: AnswerSpec, changed: Callable[[InputSpec], InputSpec]) -> Callable[[Item], Value | None]:
@@ -87,7 +87,8 @@ class LazySolutions:
             subject = item.subject
             if subject is None:
                 return None
-            return self._value(wanted, replace(subject, input=changed(subject.input), passing=True))
+            first, *further = map(changed, (subject.input, *subject.further))
+            return self._value(wanted, replace(subject, input=first, further=tuple(further), passing=True))
 
         return made
 
@@ -144,6 +145,13 @@ _CONSTANT = "returns for every subject what is right for the task's own"
 _BY_NAME = "chooses layers by how their names end in the task's own subject"
 _ONE_SIZE = "takes every input to be as large as the task's own"
 _ALL_ALIKE_ON_ONE_SUBJECT = (_CONSTANT, _BY_NAME, _ONE_SIZE)
+
+
+def _with_inputs(subject: SubjectSpec | None, other: SubjectSpec) -> SubjectSpec | None:
+    """A subject with the inputs of another one."""
+    return replace(subject, input=other.input, further=other.further, passing=True) if subject is not None else None
+
+
 _OTHER_INPUTS: dict[str, Callable[[InputSpec], InputSpec]] = {
     "zeros": lambda own: replace(own, fill="zeros"),
     "ones": lambda own: replace(own, fill="ones"),

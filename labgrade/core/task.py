@@ -149,11 +149,17 @@ CONFIG = "config"  # in place of a model of the zoo: plain data that says how a 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InputSpec:
-    """The input of a subject: its shape, how values are drawn (`normal`, `uniform`, `ones`, `zeros`), and the seed."""
+    """An input of a subject: its shape, how values are drawn (`normal`, `uniform`, `ones`, `zeros`), and the seed.
+
+    `tokens` are whole numbers from 0 that are `below` a bound. `dtype`: torch's name of the number type; "" is that of
+    the fill.
+    """
 
     shape: tuple[int, ...]
     fill: str = "normal"
     seed: int = 0
+    dtype: str = ""
+    below: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,8 +168,8 @@ class SubjectSpec:
 
     One of three is set: `model`, a name of the zoo or of a folder `models/`, whose source by file is `code`; `file`, an
     ONNX file by its path; `handed_in`, a pattern for an ONNX file of the student's own. Where `model` is CONFIG,
-    nothing is built: `options` are all there is, and there is no input. `passing`: made for one trial, so that nothing
-    of it is kept on disk.
+    nothing is built: `options` are all there is, and there is no input. `further`: inputs behind the first one.
+    `passing`: made for one trial, so that nothing of it is kept on disk.
     """
 
     input: InputSpec
@@ -173,6 +179,7 @@ class SubjectSpec:
     options: Mapping[str, Plain] = field(default_factory=dict)
     seed: int = 0
     code: Mapping[str, str] = field(default_factory=dict, repr=False)
+    further: tuple[InputSpec, ...] = ()
     passing: bool = field(default=False, repr=False, compare=False)
     mark: Mark | None = field(default=None, repr=False, compare=False)
 
@@ -196,7 +203,15 @@ class SubjectSpec:
 
 def plain_subject(subject: SubjectSpec) -> dict[str, Any]:
     """A subject as plain data: what `subjects.models.Subject` takes."""
-    code = {"code": dict(subject.code)} if subject.code else {}
+    rare = {
+        "code": dict(subject.code),
+        "dtype": subject.input.dtype,
+        "below": subject.input.below,
+        "further": [
+            {"shape": list(each.shape), "fill": each.fill, "seed": each.seed, "dtype": each.dtype, "below": each.below}
+            for each in subject.further
+        ],
+    }
     return {
         "model": subject.model,
         "shape": list(subject.input.shape),
@@ -204,7 +219,7 @@ def plain_subject(subject: SubjectSpec) -> dict[str, Any]:
         "input_seed": subject.input.seed,
         "options": dict(subject.options),
         "weight_seed": subject.seed,
-        **code,
+        **{name: value for name, value in rare.items() if value},
     }
 
 

@@ -65,7 +65,7 @@ def _case_names(check: Check) -> list[str]:
     return names
 
 
-_DRAWN = ("normal", "uniform")
+_DRAWN = ("normal", "uniform", "tokens")
 _HINT = "Compute from the `input` that the function is called with; don't draw, load or remember one of your own."
 
 
@@ -76,11 +76,14 @@ def fresh_subject(task: Task, item: Item, submission: str, key: bytes) -> Subjec
     seed of this one follows from the course's key, the task, the item and the submission: the same at every regrade.
     """
     subject = item.subject
-    if subject is None or subject.input.fill not in _DRAWN or not depends_on_input(task, item.check):
+    if subject is None or not depends_on_input(task, item.check):
+        return None
+    if not any(each.fill in _DRAWN for each in (subject.input, *subject.further)):
         return None
     meant = json.dumps([task.lab, task.id, item.id, submission]).encode()
     seed = int.from_bytes(hmac.new(key, meant, hashlib.sha256).digest()[:6], "big")
-    return replace(subject, input=replace(subject.input, seed=seed + 1), passing=True)
+    further = tuple(replace(each, seed=seed + 2 + place) for place, each in enumerate(subject.further))
+    return replace(subject, input=replace(subject.input, seed=seed + 1), further=further, passing=True)
 
 
 def with_fresh(verdict: Verdict, fresh: Verdict) -> Verdict:

@@ -59,7 +59,9 @@ def with_inherited(case: Mapping[str, Any], main: Mapping[str, Any]) -> dict[str
     is known.
     """
     named = {name for name in WHICH if name in case}
-    whole = {name: value for name, value in main.items() if not (named and name in WHICH)} | dict(case)
+    named |= {"input", "inputs"} if {"input", "inputs"} & set(case) else set()
+    taken = {name for group in (WHICH, ("input", "inputs")) if named & set(group) for name in group}
+    whole = {name: value for name, value in main.items() if name not in taken} | dict(case)
     if isinstance(case.get("config"), dict) and isinstance(main.get("config"), dict):
         whole["config"] = {name: value for name, value in main["config"].items() if name != "name"} | case["config"]
     return whole

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from labgrade.core.programs import GIVEN
 from labgrade.core.task import ARTIFACT_KINDS, SCALAR_KINDS
+from labgrade.subjects.models import FILLS
 from labgrade.verdict import as_credit
 
 if TYPE_CHECKING:
@@ -26,6 +27,23 @@ class Kind:
 
     schema: Schema | None = None
     read: Callable[[Any], Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A word: what may stand behind it, and what it says, for editors and for the docs.
+
+    `for_people`: no verdict depends on it. `for_staff`: students are not given it. `field`: of the dataclass, where it
+    is called otherwise there.
+    """
+
+    name: str
+    kind: Kind
+    says: str
+    required: bool = False
+    for_people: bool = False
+    for_staff: bool = False
+    field: str = ""
 
 
 def ref(name: str) -> Kind:
@@ -53,6 +71,7 @@ SHARE = Kind({"type": "number", "minimum": 0, "maximum": 1}, as_credit)
 BOUND = Kind({"type": "number"}, as_credit)
 IDS = Kind({"type": "array", "items": ID.schema}, tuple)
 SEED = Kind({"type": "integer", "minimum": 0, "maximum": (1 << 63) - 1}, int)  # what torch.manual_seed takes
+WHOLE = Kind({"type": "integer", "minimum": 1, "maximum": (1 << 31) - 1}, int)
 SHAPE = Kind(
     {
         "title": "a shape",
@@ -83,5 +102,9 @@ COLUMNS = Kind(
         "additionalProperties": {"title": "type of a column", "enum": list(SCALAR_KINDS)},
     },
     dict,
+)
+FILL = one_of("fill", FILLS)
+DTYPE = one_of(
+    "dtype", ("float32", "float64", "float16", "bfloat16", "int64", "int32", "int16", "int8", "uint8", "bool")
 )
 REPORT = text("a place in the report (`under 2-1-4`, `under [Lab 2, 1]`, or `anywhere`)", r"^(under .+|anywhere)$")

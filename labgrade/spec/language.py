@@ -6,7 +6,6 @@ and the tables of docs/spec-language.md come from these rows. A new word is a ro
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from labgrade.core.programs import BUILDS
@@ -33,7 +32,7 @@ from labgrade.core.task import (
     TextForm,
 )
 from labgrade.spec import kinds
-from labgrade.spec.kinds import BOUND, FLAG, ID, IDS, OTHERS, POINTS, SEED, SHAPE, SHARE, TEXT, Kind, ref
+from labgrade.spec.kinds import BOUND, FLAG, ID, IDS, OTHERS, POINTS, SEED, SHAPE, SHARE, TEXT, Kind, Word, ref
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -42,23 +41,6 @@ if TYPE_CHECKING:
 
 # Words of the language that are planned and not understood by this version; saying so beats "unknown key".
 RESERVED = ("fresh_inputs", "variants", "network", "generated", "from_answer")
-
-
-@dataclass(frozen=True, slots=True)
-class Word:
-    """A word: what may stand behind it, and what it says, for editors and for the docs.
-
-    `for_people`: no verdict depends on it. `for_staff`: students are not given it. `field`: of the dataclass, where it
-    is called otherwise there.
-    """
-
-    name: str
-    kind: Kind
-    says: str
-    required: bool = False
-    for_people: bool = False
-    for_staff: bool = False
-    field: str = ""
 
 
 def _of_a_run(name: str) -> tuple[Word, ...]:
@@ -97,6 +79,7 @@ _SUBJECT = (
     Word("options", OTHERS, "Passed to the function that builds the model; `frozen` and `tiled` are labgrade's own."),
     Word("seed", SEED, "Draws the weights; 0 unless given."),
     Word("input", OTHERS, "The input's shape, batch first: `[1, 3, 224, 224]`, or `{shape, fill, seed}`."),
+    Word("inputs", OTHERS, "In place of `input`, where the model takes several: a list, each as `input`."),
 )
 SUBJECT_WORDS = tuple(word.name for word in _SUBJECT)
 
@@ -154,8 +137,10 @@ WORDS: Mapping[type | str, tuple[Word, ...]] = {
     ),
     InputSpec: (
         Word("shape", SHAPE, "Whole numbers, batch first.", required=True),
-        Word("fill", kinds.one_of("fill", ("normal", "uniform", "ones", "zeros")), "The values; normal unless given."),
+        Word("fill", kinds.FILL, "The values; normal unless given. `tokens` are whole numbers."),
         Word("seed", SEED, "Draws the values; 0 unless given."),
+        Word("below", kinds.WHOLE, "Of `tokens`: how many there are; each is less than this."),
+        Word("dtype", kinds.DTYPE, "The number type; float32 unless given, int64 for tokens."),
     ),
     AnswerSpec: (
         Word(

@@ -162,14 +162,15 @@ class _Parser:
         whole = with_inherited(data, main)
         if "config" in whole:
             return SubjectSpec(model=CONFIG, options=whole["config"], input=InputSpec(shape=()), mark=mark)
-        own = whole["input"]
         found: dict[str, Any] = {name: whole[name] for name in ("model", "options") if name in whole}
         if "file" in whole:
             found["file"] = str((self.path.parent / whole["file"]).absolute())
         if "model" in whole:
             found["code"] = self.code_of(whole["model"])
-        given = InputSpec(**language.fields(InputSpec, own if isinstance(own, dict) else {"shape": own}))
-        return SubjectSpec(**language.fields(SubjectSpec, whole), **found, input=given, mark=mark)
+        first, *further = map(_input, whole["inputs"] if "inputs" in whole else [whole["input"]])
+        return SubjectSpec(
+            **language.fields(SubjectSpec, whole), **found, input=first, further=tuple(further), mark=mark
+        )
 
     def _check(self, data: Any, index: int, main: Mapping[str, Any]) -> Check:
         here = ("checks", index)
@@ -226,6 +227,12 @@ class _Parser:
             published=data.get("published"),
             mark=self.loaded.mark((*here, "published") if "published" in data else here),
         )
+
+
+def _input(data: Any) -> InputSpec:
+    own = data if isinstance(data, dict) else {"shape": data}
+    kind = {"dtype": "int64"} if own.get("fill") == "tokens" else {}
+    return InputSpec(**language.fields(InputSpec, {**kind, **own}))
 
 
 def _type(data: Any) -> AnswerType:

@@ -52,8 +52,12 @@ def _form(form: dict[str, Any], path: yaml.Path, kind: object, loaded: Loaded) -
     if "call" in form and "subject" not in data:
         yield path, "a 'call' is handed the subject, and this task has none"
     if "run" in form:
-        built = "subject" in data and "config" not in mapping(data["subject"])
-        yield from _run(form, path, kind, loaded, has_subject=built)
+        subject = mapping(data.get("subject"))
+        yield from _run(form, path, kind, loaded, has_subject="subject" in data and "config" not in subject)
+        single = [(*path, "run", "provide", to) for to, source in _provided(form).items() if source == programs.INPUT]
+        single += [(*path, "run", "given")] if programs.INPUT_SIZE in _given(form) else []
+        for place in single if "inputs" in subject else ():
+            yield place, "this is about one input, and the subject has several"
     elif form and "call" not in form and "entry" not in form:
         yield from _text(form, path, kind)
     if isinstance(form.get("find"), str):

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from labgrade.spec.course import Course
 
 _IN_MEMORY = ("model", "input")
-_BUILT = ("input", "options", "seed")
+_BUILT = ("input", "inputs", "options", "seed")
 _COMPUTED_OF = {"subject": "a model in memory", "artifact": "an ONNX file", "config": "a config"}
 
 
@@ -55,9 +55,30 @@ def _subjects(data: dict[str, Any], main: dict[str, Any], folder: FilePath) -> I
             yield (*path, built[0]), f"a config has no '{built[0]}': write what it needs into 'config'"
         elif main and subject is not main and ("config" in main) != ("config" in with_inherited(subject, main)):
             yield path, "a task is about configs or about models, not both"
+        yield from _inputs(subject, path)
         file = subject.get("file")
         if isinstance(file, str) and not (folder / file).is_file():
             yield (*path, "file"), f"there is no file '{file}' beside the spec"
+
+
+def _inputs(subject: dict[str, Any], path: Path) -> Iterator[tuple[Path, str]]:
+    """Values that can't be drawn, and two ways of saying one thing."""
+    if "input" in subject and "inputs" in subject:
+        yield (*path, "inputs"), "give 'input' or 'inputs', not both"
+    if "inputs" in subject and ("file" in subject or "handed_in" in subject):
+        yield (*path, "inputs"), "'inputs' are of a model in memory; a file says its own"
+    several = [((*path, "inputs", place), each) for place, each in enumerate(listed(subject.get("inputs")))]
+    for place, each in (((*path, "input"), subject.get("input")), *several):
+        one = mapping(each)
+        fill, whole = one.get("fill", "normal"), not str(one.get("dtype", "float32")).lstrip("b").startswith("float")
+        if fill == "tokens" and "below" not in one:
+            yield place, "say how many tokens there are: 'below: 50257'"
+        elif fill != "tokens" and "below" in one:
+            yield (*place, "below"), "'below' is of 'fill: tokens'"
+        if fill == "tokens" and "dtype" in one and not whole:
+            yield (*place, "dtype"), "tokens are whole numbers: int64, int32, ..."
+        elif fill in ("normal", "uniform") and whole:
+            yield (*place, "dtype"), f"'{fill}' draws no whole numbers; there is 'fill: tokens'"
 
 
 def _given(data: dict[str, Any], main: dict[str, Any]) -> Iterator[tuple[Path, str]]:

@@ -118,16 +118,18 @@ def _list(items: Schema) -> Schema:
 
 
 def _with_input(needed: list[Any]) -> Schema:
-    return {"if": {"required": ["config"]}, "else": {"required": needed}}
+    several: Schema = {"if": {"required": ["inputs"]}, "else": {"required": needed}}
+    return {"if": {"required": ["config"]}, "else": several}
 
 
 def _of_a_subject(models: tuple[str, ...]) -> dict[str, Schema]:
-    whole = _object("an input", InputSpec)
+    one: Schema = {"if": {"type": "object"}, "then": _object("an input", InputSpec), "else": SHAPE.schema}
     return {
         "model": {"title": "model", "enum": list(models)},
         "config": _config(),
         "options": {"type": "object", "properties": properties("options")},
-        "input": {"if": {"type": "object"}, "then": whole, "else": SHAPE.schema},
+        "input": one,
+        "inputs": _list(one),
     }
 
 

@@ -26,7 +26,7 @@ from labgrade.subjects import course_networks, networks
 from labgrade.subjects import options as own_options
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     import torch
 
@@ -74,7 +74,7 @@ def _is_compile_supported(device_type: str) -> bool:
 
 
 COLLECTION = "torchvision/"
-FILLS = ("normal", "uniform", "ones", "zeros")
+FILLS = ("normal", "uniform", "ones", "zeros", "tokens")
 # An auxiliary head takes part in training only; the published figures of inference leave it out.
 DEFAULT_OPTIONS: Mapping[str, Mapping[str, object]] = {
     "googlenet": {"aux_logits": False},
@@ -125,8 +125,9 @@ class Subject:
     """A model of the zoo and its input: everything follows from these plain values.
 
     `options` go to the builder; `weight_seed` draws the weights, `fill` and `input_seed` the input. `code` is the
-    source of a network of a folder `models/`, by file. The same values give the same tensors in every process with the
-    same versions of torch and torchvision.
+    source of a network of a folder `models/`, by file. `dtype` and `below` are the input's; `further` inputs have a
+    shape, fill, seed, dtype and below each, and all of them together are a tuple then. The same values give the same
+    tensors in every process with the same versions of torch and torchvision.
     """
 
     model: str
@@ -136,9 +137,12 @@ class Subject:
     options: Mapping[str, object] = field(default_factory=dict)
     weight_seed: int = 0
     code: Mapping[str, str] = field(default_factory=dict)
+    dtype: str = ""
+    below: int = 0
+    further: Sequence[Mapping[str, Any]] = ()
 
-    def on_meta(self) -> tuple[torch.nn.Module, torch.Tensor]:
-        """The model in eval mode and its input, both without memory: shapes are right, values do not exist.
+    def on_meta(self) -> tuple[torch.nn.Module, Any]:
+        """The model in eval mode and its input, without memory: shapes are right, values do not exist.
 
         Built anew at each call, so that a caller may change what it gets.
 
@@ -147,13 +151,15 @@ class Subject:
         """
         import torch
 
-        _check_input(self.shape, self.fill)
+        self._check_inputs()
         build = self._builder()
         with _without_memory(), _without_initialisation():
             module = build()
-        return module.to("meta").eval(), torch.empty(self.shape, device="meta")
+        return module.to("meta").eval(), self._inputs(
+            lambda shape, dtype, **_: torch.empty(shape, dtype=dtype, device="meta")
+        )
 
-    def with_weights(self) -> tuple[torch.nn.Module, torch.Tensor]:
+    def with_weights(self) -> tuple[torch.nn.Module, Any]:
         """The model in eval mode with its seeded weights, and its input, on the CPU. Remembered: change neither.
 
         Convolutions get weights that keep the signal's size, so that every tensor depends on the input: GoogLeNet's own
@@ -168,30 +174,36 @@ class Subject:
         return self._real
 
     @functools.cached_property
-    def _real(self) -> tuple[torch.nn.Module, torch.Tensor]:
+    def _real(self) -> tuple[torch.nn.Module, Any]:
         import torch
 
-        _check_input(self.shape, self.fill)
+        self._check_inputs()
         build = self._builder()
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(self.weight_seed)
             module = build()
             _keep_signal(module)
             _unsettle_norms(module)
-        return module.eval(), self._input()
+        return module.eval(), self._inputs(_drawn)
 
-    def _input(self) -> torch.Tensor:
+    def _described(self) -> list[dict[str, Any]]:
+        """Each input: shape, fill, seed, dtype and below."""
+        first = {"shape": self.shape, "fill": self.fill, "seed": self.input_seed}
+        return [{**first, "dtype": self.dtype, "below": self.below}, *map(dict, self.further)]
+
+    def _check_inputs(self) -> None:
+        for each in self._described():
+            _check_input(tuple(each["shape"]), each["fill"])
+
+    def _inputs(self, make: Callable[..., torch.Tensor]) -> Any:
+        """The input; a tuple of them where there are several."""
         import torch
 
-        generator = torch.Generator().manual_seed(self.input_seed)
-        match self.fill:
-            case "normal":
-                return torch.randn(self.shape, generator=generator)
-            case "uniform":
-                return torch.rand(self.shape, generator=generator)
-            case "ones":
-                return torch.ones(self.shape)
-        return torch.zeros(self.shape)
+        made = []
+        for each in self._described():
+            dtype = each["dtype"] or ("int64" if each["fill"] == "tokens" else "float32")
+            made.append(make(**{**each, "shape": tuple(each["shape"]), "dtype": getattr(torch, dtype)}))
+        return tuple(made) if self.further else made[0]
 
     def _builder(self) -> Callable[[], torch.nn.Module]:
         """What builds the model, once its name and options are known to be good."""
@@ -230,6 +242,23 @@ class Subject:
             raise ValueError(message)
         builder = getattr(import_torchvision().models, self.model.removeprefix(COLLECTION))
         return builder, _options_of(builder), {"weights": None, "progress": False}
+
+
+def _drawn(*, shape: tuple[int, ...], fill: str, seed: int, dtype: torch.dtype, below: int) -> torch.Tensor:
+    """An input with its values."""
+    import torch
+
+    generator = torch.Generator().manual_seed(seed)
+    match fill:
+        case "normal":
+            return torch.randn(shape, generator=generator).to(dtype)
+        case "uniform":
+            return torch.rand(shape, generator=generator).to(dtype)
+        case "tokens":
+            return torch.randint(below, shape, generator=generator).to(dtype)
+        case "ones":
+            return torch.ones(shape, dtype=dtype)
+    return torch.zeros(shape, dtype=dtype)
 
 
 def _keep_signal(module: torch.nn.Module) -> None:

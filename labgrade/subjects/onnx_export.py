@@ -47,6 +47,11 @@ def models() -> tuple[str, ...]:
     return tuple(sorted([*zoo.names(), *names()]))
 
 
+def input_names(given: tuple[torch.Tensor, ...]) -> list[str]:
+    """What the inputs of an exported file are called: `input`, or `input_1`, `input_2`, ... where there are several."""
+    return [f"input_{place}" for place in range(1, len(given) + 1)] if len(given) > 1 else ["input"]
+
+
 def make(path: Path, subject: Mapping[str, Any]) -> None:
     """Write the file of a subject, as `zoo.Subject` takes it, and its external data beside it.
 
@@ -73,7 +78,8 @@ def _export(path: Path, subject: Mapping[str, Any], chosen: Mapping[str, Any]) -
     rest = {key: value for key, value in subject["options"].items() if key not in DEFAULTS}
     plain = {**subject, "model": subject["model"].removesuffix(SUFFIX), "options": rest}
     plain["shape"] = tuple(subject["shape"])
-    module, given = zoo.Subject(**plain).with_weights()
+    module, own = zoo.Subject(**plain).with_weights()
+    given = own if isinstance(own, tuple) else (own,)
     _unsettle(module, int(subject["weight_seed"]))
     if chosen["exporter"] not in EXPORTERS:
         message = f"there is no exporter '{chosen['exporter']}'; it is one of {', '.join(EXPORTERS)}"
@@ -90,15 +96,18 @@ def _export(path: Path, subject: Mapping[str, Any], chosen: Mapping[str, Any]) -
         onnx.save(onnx.load(path), path, save_as_external_data=True, location=path.name + ".data", size_threshold=1024)
 
 
-def _by_torchscript(path: Path, module: torch.nn.Module, given: torch.Tensor, chosen: Mapping[str, Any]) -> None:
+def _by_torchscript(
+    path: Path, module: torch.nn.Module, given: tuple[torch.Tensor, ...], chosen: Mapping[str, Any]
+) -> None:
     import torch
 
-    open_batch = {"input": {0: "batch"}, "output": {0: "batch"}} if chosen["dynamic_batch"] else None
+    names = [*input_names(given), "output"]
+    open_batch = {name: {0: "batch"} for name in names} if chosen["dynamic_batch"] else None
     torch.onnx.export(
         module,
-        (given,),
+        given,
         path,
-        input_names=["input"],
+        input_names=input_names(given),
         output_names=["output"],
         opset_version=chosen["opset"],
         dynamic_axes=open_batch,
@@ -106,15 +115,16 @@ def _by_torchscript(path: Path, module: torch.nn.Module, given: torch.Tensor, ch
     )
 
 
-def _by_dynamo(path: Path, module: torch.nn.Module, given: torch.Tensor, chosen: Mapping[str, Any]) -> None:
+def _by_dynamo(path: Path, module: torch.nn.Module, given: tuple[torch.Tensor, ...], chosen: Mapping[str, Any]) -> None:
     import torch
 
-    open_batch = ({0: torch.export.Dim("batch")},) if chosen["dynamic_batch"] else None
+    batch = {0: torch.export.Dim("batch")}
+    open_batch = (batch,) * len(given) if chosen["dynamic_batch"] else None
     torch.onnx.export(
         module,
-        (given,),
+        given,
         path,
-        input_names=["input"],
+        input_names=input_names(given),
         output_names=["output"],
         opset_version=max(int(chosen["opset"]), 18),
         dynamic_shapes=open_batch,

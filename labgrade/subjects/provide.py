@@ -19,7 +19,7 @@ from labgrade.core.errors import FaultError
 from labgrade.core.task import InputSpec, SubjectSpec, plain_subject
 from labgrade.files import process
 from labgrade.files.cache import Cache, cache_folder, key_of
-from labgrade.subjects import models
+from labgrade.subjects import models, onnx_export
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -94,18 +94,20 @@ def _write(plain: dict[str, Any], path: Path) -> None:
 def _onnx(subject: models.Subject, path: Path) -> None:
     import torch
 
-    model, tensor = subject.with_weights()
+    model, given = subject.with_weights()
+    inputs = given if isinstance(given, tuple) else (given,)
+    names = onnx_export.input_names(inputs)
     torch.onnx.export(
-        model, (tensor,), str(path), input_names=["input"], output_names=["output"], dynamo=False, external_data=False
+        model, inputs, str(path), input_names=names, output_names=["output"], dynamo=False, external_data=False
     )
 
 
 def _torchscript(subject: models.Subject, path: Path) -> None:
     import torch
 
-    model, tensor = subject.with_weights()
+    model, given = subject.with_weights()
     with torch.no_grad():
-        torch.jit.trace(model, tensor, check_trace=False).save(str(path))  # type: ignore[no-untyped-call]
+        torch.jit.trace(model, given, check_trace=False).save(str(path))  # type: ignore[no-untyped-call]
 
 
 def _state_dict(subject: models.Subject, path: Path) -> None:

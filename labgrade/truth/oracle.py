@@ -230,6 +230,6 @@ def _answer(worker: subprocess.Popen[bytes], request: Mapping[str, Any]) -> byte
 def parameters_of(call: QuantityCall, entry: Entry, subject: SubjectSpec | None) -> dict[str, Any]:
     """The parameters of a quantity: the spec's, and the subject's input where it asks for an `input_shape`."""
     own: dict[str, Any] = {}
-    if subject is not None and "input_shape" in entry.parameters:
+    if subject is not None and "input_shape" in entry.parameters and not subject.further:
         own["input_shape"] = list(subject.input.shape)
     return {**own, **call.parameters}

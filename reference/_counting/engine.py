@@ -39,10 +39,10 @@ _PLAIN = frozenset(
 class CountedSubject(Protocol):
     """What a quantity is computed of: `labgrade.subjects.models.Subject`, or anything with the same two methods."""
 
-    def on_meta(self) -> tuple[torch.nn.Module, torch.Tensor]:
-        """The module and its input on the meta device, free to be changed."""
+    def on_meta(self) -> tuple[torch.nn.Module, Any]:
+        """The module and its input (a tuple of several) on the meta device, free to be changed."""
 
-    def with_weights(self) -> tuple[torch.nn.Module, torch.Tensor]:
+    def with_weights(self) -> tuple[torch.nn.Module, Any]:
         """The module with values, and its input."""
 
 
@@ -53,19 +53,26 @@ def analyse(subject: CountedSubject, *, batch: int | None = None) -> Trace:
         ValueError: where the module cannot take an input of that shape.
         NotImplementedError: for a function that multiplies in a way that there is no formula for.
     """
-    module, x = subject.on_meta()
+    module, own = subject.on_meta()
+    given = inputs(own)
     if batch is not None:
-        x = x.new_empty((batch, *x.shape[1:]))
-    trace = Trace(root=module, batch=x.shape[0])
+        given = tuple(x.new_empty((batch, *x.shape[1:])) for x in given)
+    trace = Trace(root=module, batch=given[0].shape[0])
     with torch.no_grad(), _Recorder(trace).listening():
         try:
-            module(x)
+            module(*given)
         except NotImplementedError:
             raise
         except (AssertionError, RuntimeError, ValueError) as error:
-            message = f"{type(module).__name__} cannot take an input of shape {list(x.shape)}: {error}"
+            shapes = " and ".join(str(list(x.shape)) for x in given)
+            message = f"{type(module).__name__} cannot take an input of shape {shapes}: {error}"
             raise ValueError(message) from error
     return trace
+
+
+def inputs(own: Any) -> tuple[torch.Tensor, ...]:
+    """What a module is called with: a subject's input, or its several inputs."""
+    return own if isinstance(own, tuple) else (own,)
 
 
 class _Recorder(TorchFunctionMode):

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from .engine import inputs
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -32,4 +34,4 @@ def run(subject: CountedSubject, show: Callable[[str, torch.nn.Module, torch.Ten
                     show(layer if times[layer] == 1 else f"{layer}#{times[layer]}", module, tensor)
 
             stack.callback(module.register_forward_hook(hook).remove)
-        root(x)
+        root(*inputs(x))

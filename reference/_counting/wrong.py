@@ -23,7 +23,7 @@ class AsIf:
     subject: CountedSubject
     change: Callable[[nn.Module], None]
 
-    def on_meta(self) -> tuple[nn.Module, torch.Tensor]:
+    def on_meta(self) -> tuple[nn.Module, Any]:
         """The changed module; its linear layers take what comes, since sizes computed by hand stop nobody there."""
         root, x = self.subject.on_meta()
         for module in root.modules():
@@ -32,7 +32,7 @@ class AsIf:
                 module.register_forward_pre_hook(_fit)
         return root, x
 
-    def with_weights(self) -> tuple[nn.Module, torch.Tensor]:
+    def with_weights(self) -> tuple[nn.Module, Any]:
         """There are none.
 
         Raises:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from .._counting.engine import inputs
+
 if TYPE_CHECKING:
     from .._counting.engine import CountedSubject
 
@@ -82,7 +84,7 @@ def _traced(subject: CountedSubject) -> ForwardTrace:
         warnings.simplefilter("ignore")  # of torch, about a format that courses still use
         module: Any = torch.jit.trace(model, given, check_trace=False)  # type: ignore[no-untyped-call]
         walk = _ForwardPass()
-        walk.call(module, "", "forward", (TracedTensor(tuple(given.shape), given.element_size()),))
+        walk.call(module, "", "forward", tuple(TracedTensor(tuple(x.shape), x.element_size()) for x in inputs(given)))
     return ForwardTrace(module, tuple(walk.calls), tuple(walk.operators))
 
 

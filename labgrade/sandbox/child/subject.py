@@ -48,7 +48,7 @@ class Shelf:
             return {}
         given = tuple(told["given"])
         values: dict[str, object] = {
-            "input_size": tuple(wanted["shape"]),
+            "input_size": _sizes(wanted),
             "config": dict(wanted["options"]),
             "model_path": "",  # see jobs
         }
@@ -61,6 +61,13 @@ class Shelf:
         subject = self._zoo().Subject(**{**wanted, "shape": tuple(wanted["shape"])})
         subject.with_weights()
         return subject
+
+
+def _sizes(wanted: Mapping[str, Any]) -> tuple[object, ...]:
+    """The shape of the input; of several inputs a tuple of shapes."""
+    first = tuple(wanted["shape"])
+    further = wanted.get("further", ())
+    return (first, *(tuple(each["shape"]) for each in further)) if further else first
 
 
 def needs_values(given: tuple[str, ...]) -> bool:
