@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from labgrade.answers import advice
-from labgrade.answers.call import OUTCOMES
+from labgrade.answers.call import OUTCOMES, UNSTEADY
 from labgrade.answers.printed import PRINTED
 from labgrade.answers.reader.asks import Ask, ask_value
 from labgrade.answers.reading.documents import Unreadable, locate
@@ -158,6 +158,7 @@ def obtain(question: Question, form: RunForm | BuildForm, runs: Runs) -> Answere
         if failed
         else without_value(Outcome.MISSING, _not_there(form, ran), **facts)
     )
+    verdict = replace(verdict, unsteady=ran.run.status in UNSTEADY)
     return NoAnswer(verdict=verdict, origin=form.command, notes=notes, printed=printed)
 
 

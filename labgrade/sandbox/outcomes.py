@@ -157,7 +157,7 @@ def what_happened(
     broken = ending.stopped or (ending.exit.why if ending.exit else "")
     if broken:
         status, reason = _broken(broken, name, limits)
-        return status, reason + (_SPAWNED if MODULE in printed and status == "timeout" else ""), None
+        return status, reason + (_SPAWNED if MODULE in printed and status in {"timeout", "waited"} else ""), None
     if ending.exit is None:  # which no code in a jail can do
         return "fault", f"the process that {name} was run by is gone", None
     if not ending.child.result.data[len(UP) :]:
@@ -232,7 +232,7 @@ def _broken(limit: str, name: str, limits: Limits) -> tuple[ExecutionStatus, str
             return "memory", f"{name} used more than {limits.memory / 1e6:,.0f} MB of memory"
         case "processes":
             return "crashed", f"{name} started more than {PROCESSES} processes"
-    return "timeout", f"{name} did not end; it may compute for {seconds}, and it was waiting longer than that"
+    return "waited", f"{name} did not end; it may compute for {seconds}, and it was waiting longer than that"
 
 
 def _silent(end: Exit, name: str, limits: Limits) -> tuple[ExecutionStatus, str]:

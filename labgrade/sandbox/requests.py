@@ -31,6 +31,11 @@ class CallRequest:
     limits: Limits
     model: Mapping[str, Path] = field(default_factory=dict)
 
+    @property
+    def called(self) -> tuple[str, ...]:
+        """What the same function is known by; the last is its name."""
+        return self.file, self.function
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProgramRequest:
@@ -47,6 +52,11 @@ class ProgramRequest:
     provide: Mapping[str, Path] = field(default_factory=dict)
     limits: Limits = field(default_factory=Limits)
     wall: float = 0.0
+
+    @property
+    def called(self) -> tuple[str, ...]:
+        """What the same program is known by."""
+        return (self.name or self.command[0],)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +77,11 @@ class ScriptRequest:
     def function(self) -> str:
         """What it is called in messages about it."""
         return self.file
+
+    @property
+    def called(self) -> tuple[str, ...]:
+        """What the same program is known by."""
+        return self.cwd, self.file
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -40,6 +40,7 @@ SAVED_AS = "answer.onnx"
 _OPEN_SECONDS, _OPENED_BYTES_A_SECOND, _OPEN_MEMORY = 10, 20 << 20, 512 << 20
 _WALL_FACTOR = 4.0
 _WALL_SPARE = 20.0
+_OWN_WALL_FACTOR = 30.0  # of labgrade's own code, which waits for nothing but a busy machine
 
 
 class Runner:
@@ -49,7 +50,7 @@ class Runner:
     the clock stops a job after 4 times its CPU limit, and no earlier than this many seconds after it: a busy machine
     fails nobody. `secret` are folders that no job may see. `layers` are left out by tests alone. `torch_home` holds
     downloaded weights (`hub/checkpoints/*.pth`) that students' code may read. `shared`: what another grader's `share`
-    returned. `patience`: what functions get that do not end; None, as for a class, is each call's whole limit.
+    returned. `patience`: what functions get that do not end; with None each call has its whole limit.
     """
 
     def __init__(
@@ -134,7 +135,7 @@ class Runner:
             slow = self.patience.known(request)
             late = Execution(status="timeout", reason="")
             return late if slow else self._called(request, kind, arguments, wanted, given)
-        return self.patience.call(request, lambda own: self._called(own, kind, arguments, wanted, given))
+        return self.patience.call(request, lambda own: self._called(own, kind, arguments, wanted, given), Execution)
 
     def _called(
         self,
@@ -205,7 +206,11 @@ class Runner:
 
     def execute(self, request: ProgramRequest) -> ProgramRun:
         """Run a program in a copy of a folder. Never raises; a failure of labgrade's has the status `fault`."""
+        if self.patience is None or request.wall:  # a build, which has no limit of a task's
+            return self._executed(request)
+        return self.patience.call(request, self._executed, ProgramRun)
 
+    def _executed(self, request: ProgramRequest) -> ProgramRun:
         def lay(folder: Path) -> None:
             if request.folder is None:
                 working_copy.make_folders(folder)
@@ -226,6 +231,9 @@ class Runner:
 
     def run_script(self, request: ScriptRequest) -> ProgramRun:
         """Run a Python program. Never raises; a failure of labgrade's has the status `fault`."""
+        return self._script(request) if self.patience is None else self.patience.call(request, self._script, ProgramRun)
+
+    def _script(self, request: ScriptRequest) -> ProgramRun:
         left_out: list[str] = []
         base = f"{request.cwd}/" if request.cwd else ""
         given = {base + name: source for name, source in request.provide.items()}
@@ -283,6 +291,7 @@ class Runner:
             lay=lay,
             limits=request.limits,
             arguments={"files": list(request.files), "asks": list(request.asks)},
+            wall=_OWN_WALL_FACTOR * request.limits.seconds,
         )
         return self._result(job, lambda ending: outcomes.replies(ending, request), Execution)
 
@@ -305,7 +314,8 @@ class Runner:
             else:
                 working_copy.copy(source, folder, link=link)
 
-        job = Job(kind=kind, server=READER, lay=lay, limits=limits, arguments=arguments, take=take)
+        wall = _OWN_WALL_FACTOR * limits.seconds
+        job = Job(kind=kind, server=READER, lay=lay, limits=limits, arguments=arguments, take=take, wall=wall)
         return outcomes.opened(self._run(job), limits)
 
     def _result(self, job: Job, read: Callable[[Ending], Result], kind: type[Result]) -> Result:
