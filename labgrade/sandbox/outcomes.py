@@ -91,6 +91,12 @@ def failed(result: Execution | ProgramRun) -> bool:
     return bad or (isinstance(result, ProgramRun) and bool(result.code))
 
 
+# What native code dies of, such as a runtime that opens a broken file.
+_NATIVE = tuple(
+    getattr(signal, name) for name in ("SIGABRT", "SIGSEGV", "SIGBUS", "SIGFPE", "SIGILL") if hasattr(signal, name)
+)
+
+
 def measured(ending: Ending, request: InspectRequest) -> Execution:
     """The Execution of a measurement that has ended. What no student's code could do is a fault of labgrade's."""
     name = f"reading {request.artifact.name}"
@@ -98,7 +104,8 @@ def measured(ending: Ending, request: InspectRequest) -> Execution:
     status, reason, value = what_happened(ending, name, request.limits, printed)
     if status == "going":
         status, reason, value = _measurement(ending, request, name)
-    if status == "crashed" or (_killed(ending.exit, request.limits) and not ending.stopped):
+    by_library = ending.exit is not None and -ending.exit.code in _NATIVE
+    if (status == "crashed" and not by_library) or (_killed(ending.exit, request.limits) and not ending.stopped):
         status = "fault"
     return Execution(
         status=status,

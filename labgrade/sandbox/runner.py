@@ -166,14 +166,20 @@ class Runner:
         Of a file of more than `MOST_BYTES` it is the size alone, an array of one integer. `values`: more that it may be
         given, by name.
         """
-        return self._writes(request, [(values, request.model)], {GIVEN_FOLDER: request.model}, several=False)
+        given = _built(request)
+        subject = plain_subject(request.subject) if given and request.subject is not None else None
+        wanted = {"given": given, "subject": subject} if subject else None
+        return self._writes(request, [(values, request.model)], {GIVEN_FOLDER: request.model}, wanted, several=False)
 
     def write_each(
-        self, request: CallRequest, each: Sequence[tuple[Mapping[str, object], Mapping[str, Path]]]
+        self, request: CallRequest, each: Sequence[tuple[Mapping[str, object], Mapping[str, Path], SubjectSpec]]
     ) -> list[Any]:
         """The files that a function writes for several subjects (values and files) in one process; see `run_each`."""
-        given = {f"{GIVEN_FOLDER}/{place}": model for place, (_, model) in enumerate(each)}
-        done = self._writes(request, each, given, several=True)
+        given = {f"{GIVEN_FOLDER}/{place}": model for place, (_, model, _) in enumerate(each)}
+        built = _built(request)
+        subjects = [plain_subject(subject) for _, _, subject in each]
+        wanted = {"given": built, "subject": None, "each": subjects} if built else None
+        done = self._writes(request, [(values, model) for values, model, _ in each], given, wanted, several=True)
         return done.value if done.status == "returned" and isinstance(done.value, list) else []
 
     def _writes(
@@ -181,6 +187,7 @@ class Runner:
         request: CallRequest,
         each: Sequence[tuple[Mapping[str, object], Mapping[str, Path]]],
         given: Mapping[str, Mapping[str, Path]],
+        wanted: Mapping[str, Any] | None,
         *,
         several: bool,
     ) -> Execution:
@@ -193,10 +200,11 @@ class Runner:
             "given": list(request.given),
             "subjects": [[dict(values), path] for (values, _), path in zip(each, paths, strict=True)],
             "several": several,
-            "name": SAVED_AS,
+            "name": request.saved_as or SAVED_AS,
+            "module": request.module,
             "most": MOST_BYTES,
         }
-        return self._call(request, "write", arguments, None, given)
+        return self._call(request, "write", arguments, wanted, given)
 
     def verify(self, request: CallRequest) -> Execution:
         """Call a function for each file of `model` but the first, the original; the value is what it said, by name."""
@@ -261,7 +269,8 @@ class Runner:
 
         def lay(folder: Path) -> None:
             working_copy.make_folders(folder)
-            working_copy.place({request.artifact.name: request.artifact, **request.beside}, folder)
+            itself = {} if request.parts else {request.artifact.name: request.artifact}
+            working_copy.place({**itself, **request.beside}, folder)
 
         file = request.file.resolve()
         arguments = {
@@ -270,6 +279,7 @@ class Runner:
             "artifact": request.artifact.name,
             "parameters": dict(request.parameters),
             "several": [[name, dict(parameters)] for name, parameters in request.several],
+            "parts": {name: list(places) for name, places in request.parts.items()},
         }
         job = Job(kind="measure", server=str(file.parent), lay=lay, limits=request.limits, arguments=arguments)
         return self._result(job, lambda ending: outcomes.measured(ending, request), Execution)
@@ -387,6 +397,13 @@ class Runner:
             if not ending.up:
                 return None
         return ending
+
+
+def _built(request: CallRequest) -> list[str]:
+    """What of a function's arguments is made of the subject; a network that it returns is traced with the input."""
+    given = [word for word in request.given if word in GIVEN and word != "model_path"]
+    traced = request.module and "input" not in given and request.subject is not None and not request.subject.is_config
+    return [*given, "input"] if traced else given
 
 
 def _worth_preparing(wanted: Mapping[str, Any] | None) -> Any:

@@ -63,8 +63,9 @@ _READ = (
     Word("file", TEXT, "A file of the submission, or one that the program wrote."),
     Word(
         "files",
-        kinds.text("a pattern with one *", r"^[^*]*\*[^*]*$"),
-        "One value a file, named by the `*`: `conv/*.npy`.",
+        kinds.FILES,
+        "One value a file, named by the `*`: `conv/*.npy`. Of `type: files`, patterns by name: `{golden: "
+        "'golden/*.pth'}`.",
     ),
 )
 _SUBJECT = (
