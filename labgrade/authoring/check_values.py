@@ -99,8 +99,9 @@ def _literals(task: Task, check: Check) -> Iterator[SpecFinding]:
 def _uncomputable(task: Task, check: Check, grader: Grader, subject: SubjectSpec | None) -> Iterator[SpecFinding]:
     """Each quantity that fails on the subject, at the subject where it is that which can't be built or run."""
     _, expect = grader.judging_of(task, check, subject)
+    library = [each.source for each in check.misconceptions if each.known]
     for source in check.sources():
-        if not isinstance(source, QuantityCall) or subject is None:
+        if not isinstance(source, QuantityCall) or subject is None or any(source is each for each in library):
             continue
         try:
             expect(source)
@@ -162,14 +163,15 @@ def _coinciding(task: Task, check: Check, grader: Grader) -> Iterator[SpecFindin
         return any(found) and False not in found
 
     where = "in every case" if check.cases else "on the task's own subject"
-    for known in check.misconceptions:
+    for known in (each for each in check.misconceptions if not each.known):  # a library's slip is left out there
         if same(known.source, check.expected):
             yield SpecFinding(known.mark or _start(task), f"this misconception gives the right value {where}")
         if all(_same(known.source, known.source, *each) is None for each in means):
             yield SpecFinding(known.mark or _start(task), f"this misconception has no value {where}")
     for index, known in enumerate(check.misconceptions):
         for other in check.misconceptions[:index]:
-            if known.says != other.says and same(known.source, other.source):
+            told = known.says != other.says and not (known.known and other.known)
+            if told and same(known.source, other.source):
                 line = other.mark.line if other.mark else "?"
                 value = f"the same value as the one on line {line}{' in every case' if check.cases else ''}"
                 message = f"this misconception gives {value}, so neither is ever claimed"

@@ -74,7 +74,7 @@ def make(
     read = load.read_all(specs, found)
     if broken := [finding for each in read for finding in each.findings]:
         raise SpecError(broken)
-    data = {path: _data(path) for path in specs}
+    data = {path: load.in_full(path, found) for path in specs}
     shown = {path: given for path in specs if (given := public.public(data[path])) is not None}
     if not shown:
         message = "this lab has no public check: there is nothing to give to students"

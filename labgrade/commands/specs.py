@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from labgrade.authoring import check_values
 from labgrade.core.errors import SpecError, UsageError, did_you_mean
@@ -20,15 +20,17 @@ if TYPE_CHECKING:
 
     from labgrade.spec.course import Course
     from labgrade.spec.registry import Entry, Parameter
+    from labgrade.spec.slips import SlipNote
 
 _ONE = {
     "quantities": "quantity",
+    "slips": "slip",
     "checkers": "checker",
     "subjects": "subject",
     "models": "model",
     "tasks": "task",
 }
-KINDS = ("quantities", "checkers", "subjects", "models", "tasks")
+KINDS = tuple(_ONE)
 _FEW = 3  # of so many all is shown
 _ONNX_OPTIONS = "opset, exporter, dynamic_batch, external_data, and those of the model"
 _INPUTS = {"micro/branch_and_loop.onnx": "2,6", "micro/functions.onnx": "3,8", "micro/lenet.onnx": "1,1,28,28"}
@@ -57,6 +59,8 @@ def list_entries(options: argparse.Namespace) -> int:
     match options.what:
         case "tasks":
             known = _tasks(found, options.word, console)
+        case "slips":
+            known = _slips(found, options.word, console)
         case "models" | "subjects":
             known = list(found.model_names)
             for name in known:
@@ -103,6 +107,22 @@ def _entries(found: Course, what: str, word: str, console: Console) -> list[str]
         if body and (len(entries) <= _FEW or entry in named):
             console.print("".join(f"\n      {line}" if line else "\n" for line in body.splitlines()), markup=False)
     return list(texts.values())
+
+
+def _slips(found: Course, word: str, console: Console) -> list[str]:
+    """Show the slips of a quantity, or those that hold the word: what a student is told, and what it earns."""
+    entries = [each for each in found.quantities.entries.values() if each.slip is not None]
+    of_word = [each for each in entries if each.slip and word in each.slip.of]
+    known = []
+    for entry in entries:
+        slip = cast("SlipNote", entry.slip)
+        of = ", ".join(slip.of)
+        known.append(f"{entry.name}\n{of} {slip.hint}")
+        if entry in of_word or (not of_word and _holds(word, known[-1])):
+            console.print(f"[bold]{entry.name}[/]  {entry.description}")
+            console.print(f"    of {of}, credit {slip.credit:g}", markup=False, style="dim")
+            console.print(f"    {slip.hint}", markup=False)
+    return known
 
 
 def _of_quantity(entry: Entry) -> list[str]:

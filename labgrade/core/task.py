@@ -32,21 +32,16 @@ class TableOfType:
 
 AnswerType: TypeAlias = "str | TableType | TableOfType"
 SCALAR_KINDS = ("count", "bytes", "number", "text", "shape")
-ARTIFACT_KINDS = ("onnx", "file", "files", "module")
+ARTIFACT_KINDS = ("onnx",)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallForm:
-    """A Python function of the student's, called in a sandboxed child with arguments from the closed list.
-
-    `saved_as`: where the answer is a file, its name; `module`: it is the network that the function returns.
-    """
+    """A Python function of the student's, called in a sandboxed child with arguments from the closed list."""
 
     file: str
     function: str
     given: tuple[str, ...]
-    saved_as: str = ""
-    module: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,13 +67,9 @@ class TextForm:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileForm:
-    """A file (`.csv`, `.npy`, `.npz`, `.txt`), or files by a pattern with one `*` that names the rows.
-
-    `groups`: patterns by name, of files that are measured together; then `pattern` is what messages say.
-    """
+    """A file (`.csv`, `.npy`, `.npz`, `.txt`), or files by a pattern with one `*` that names the rows."""
 
     pattern: str
-    groups: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -258,11 +249,15 @@ Source: TypeAlias = LiteralValue | QuantityCall
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Alternative:
-    """Another value that has something to say: a convention (credit 1) or a misconception."""
+    """Another value that has something to say: a convention (credit 1) or a misconception.
+
+    `known`: it comes of a library of slips, so that a subject may give no occasion for it.
+    """
 
     source: Source
     says: str
     credit: Fraction
+    known: bool = field(default=False, compare=False)
     mark: Mark | None = None
 
 

@@ -96,6 +96,9 @@ def _wrong_type(problem: Problem, source: object) -> str:
     names = problem.wanted if isinstance(problem.wanted, list) else [problem.wanted]
     if "string" in names and isinstance(problem.value, int | float) and not isinstance(problem.value, bool):
         return f"{problem.title} is text, and this is a number: put it in quotes, '{source}'"
+    if "string" in names and isinstance(problem.value, dict) and list(problem.value.values()) == [None]:
+        text = "{" + next(iter(problem.value)) + "}"
+        return f"{problem.title} is text, and braces make this a mapping: put it in quotes, '{text}'"
     return f"{problem.title} must be {' or '.join(_TYPES[name] for name in names)}, not {_say(problem.value)}"
 
 

@@ -1,27 +1,27 @@
 """(check, answer, expected) -> Verdict. Pure: what is right, then what is known to be wrong, in the language's order.
 
 Right is tried first, then `also_right`, then the misconceptions, then `partly`: recognising a value says more than a
-range it lies in. Where misconceptions fit that say different things, none is claimed.
+range it lies in. Where misconceptions fit that say different things, none is claimed, and the least that one of them
+earns is earned.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, TypeAlias
 
-from labgrade.core.errors import NoSuchSlipError
+from labgrade.core.errors import FaultError, NoSuchSlipError
 from labgrade.core.task import LiteralValue
-from labgrade.values import Number, Row, Table
+from labgrade.values import Number, Table
 from labgrade.verdict import Outcome, Suggestion, Verdict, correct, partial, without_value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from labgrade.core.task import Alternative, Check, Plain, RangeCredit, Source
-    from labgrade.values import Value
+    from labgrade.values import Row, Value
 
 Judging: TypeAlias = "Callable[[Value, Value | None], Verdict]"
 Expect: TypeAlias = "Callable[[Source], Value]"
@@ -56,7 +56,7 @@ def judge(check: Check, answer: Value, judging: Judging, expect: Expect, *, comp
         said = Suggestion(outcome=Outcome.CORRECT, credit=Fraction(1), why=f"{meant} is right", kind="decimal comma")
         return replace(waits, facts=verdict.facts, suggestion=said)
     known = _that_hold(check.misconceptions, computed=computed)
-    fitting = [each for each in known if follows(answer, each.source, expected, judging, expect)]
+    fitting = [each for each in known if _is_made(each, answer, expected, judging, expect)]
     if fitting and len({each.says for each in fitting}) == 1:
         return _speak(min(fitting, key=lambda each: each.credit), verdict, right=False)
     if fitting:
@@ -80,6 +80,16 @@ def _with_decimal_comma(check: Check, answer: Value, judging: Judging, expect: E
 
 def _that_hold(known: Sequence[Alternative], *, computed: bool) -> list[Alternative]:
     return [each for each in known if not (computed and isinstance(each.source, LiteralValue))]
+
+
+def _is_made(known: Alternative, answer: Value, expected: Value | None, judging: Judging, expect: Expect) -> bool:
+    """Whether an answer is a known mistake. A library's slip that fails on a subject says nothing of the answer."""
+    try:
+        return follows(answer, known.source, expected, judging, expect)
+    except FaultError:
+        if known.known:
+            return False
+        raise
 
 
 def follows(
@@ -144,10 +154,10 @@ def _speak(known: Alternative, verdict: Verdict, *, right: bool) -> Verdict:
 
 
 def _one_of(fitting: Sequence[Alternative], answer: Value, verdict: Verdict) -> Verdict:
-    """The verdict where several known mistakes fit a rounded number: the least that one of them earns."""
-    if not isinstance(answer, Number) or answer.digits is None or len(fitting) > _MOST_ALIKE:
-        return verdict
+    """The verdict where several known mistakes fit: the least that one of them earns; of few digits, what they say."""
     made = partial(max(verdict.credit, min(each.credit for each in fitting)), verdict.reason)
+    if not isinstance(answer, Number) or answer.digits is None or len(fitting) > _MOST_ALIKE:
+        return replace(verdict, outcome=made.outcome, credit=made.credit, agrees=made.agrees)
     either = " Or: ".join(dict.fromkeys(each.says for each in fitting))
     hint = f"Print all digits: so few of them don't tell which of these it is. {either}"
     return replace(verdict, outcome=made.outcome, credit=made.credit, agrees=made.agrees, hint=hint)
@@ -173,20 +183,3 @@ def with_parameters(
         return checker(answer, expected, **chosen)
 
     return judging
-
-
-def of_tables(judging: Judging) -> Judging:
-    """The same, for what was measured: names with numbers are rows of one column."""
-
-    def as_tables(answer: Value, expected: Value | None) -> Verdict:
-        return judging(_as_table(answer), _as_table(expected) if expected is not None else None)
-
-    return as_tables
-
-
-def _as_table(value: Value) -> Value:
-    if not isinstance(value, Mapping):
-        return value
-    return Table(
-        rows=tuple(Row(name=name, cells={"count": each}) for name, each in value.items() if isinstance(each, Number))
-    )

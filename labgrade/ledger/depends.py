@@ -106,7 +106,7 @@ def answers_read(task: Task, item: Item) -> list[AnswerSpec]:
 
 
 def _fields(thing: Any) -> dict[str, Any]:
-    left_out = language.for_people(type(thing)) | {"mark"}
+    left_out = language.for_people(type(thing)) | {"mark", "known"}
     return {field.name: _plain(getattr(thing, field.name)) for field in fields(thing) if field.name not in left_out}
 
 

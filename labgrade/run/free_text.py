@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from labgrade.answers.reader.asks import ask_lines, ask_value
-from labgrade.core.errors import NoSuchSlipError
+from labgrade.core.errors import FaultError, NoSuchSlipError
 from labgrade.core.results import Answer, NoAnswer
 from labgrade.core.task import EntryForm, FileForm, TableOfType, TableType, TextForm
 from labgrade.judging.choose import NUMBERS, Choice, WantedNumber, choose_number
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from labgrade.answers.reader.reader import Reader
     from labgrade.answers.reading.lines import Line
     from labgrade.core.results import Answered, Submission
-    from labgrade.core.task import AnswerSpec, Check, Source, Task
+    from labgrade.core.task import Alternative, AnswerSpec, Check, Source, Task
     from labgrade.values import Value
 
 _MOSTLY = Fraction(1, 2)  # of the rows that are found by their names: with fewer of them right, these may be others
@@ -70,10 +70,10 @@ class FreeText:
             return _printed_tensors(lines, _NO_FUNCTION) or as_it_is
         return as_it_is
 
-    def _made(self, source: Source) -> Iterator[Value]:
+    def _made(self, known: Alternative) -> Iterator[Value]:
         """The value of a known mistake, if it can be made on this subject."""
-        with contextlib.suppress(NoSuchSlipError):
-            yield self._expect(source)
+        with contextlib.suppress(FaultError if known.known else NoSuchSlipError):
+            yield self._expect(known.source)
 
     def _forms(self, wanted: AnswerSpec) -> list[TextForm]:
         """The forms that look in a text; a text file without any words is one, too."""
@@ -98,7 +98,7 @@ class FreeText:
     def _number(self, answer: Answered, as_it_is: Choice, lines: tuple[Line, ...]) -> Choice:
         if isinstance(answer, Answer) and (as_it_is.verdict.credit or not _says_more(answer.value, lines)):
             return as_it_is
-        known = [value for each in self._check.misconceptions for value in self._made(each.source)]
+        known = [value for each in self._check.misconceptions for value in self._made(each)]
         sources = [self._check.expected, *(each.source for each in self._check.also_right)]
         wanted = WantedNumber(
             kind=str(self._wanted.type),

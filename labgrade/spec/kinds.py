@@ -103,15 +103,18 @@ COLUMNS = Kind(
     },
     dict,
 )
-FILES = Kind(
-    {
-        "if": {"type": "object"},
-        "then": {"title": "patterns by name", "minProperties": 1, "additionalProperties": TEXT.schema},
-        "else": {"type": "string", "minLength": 1, "title": "a pattern with one *", "pattern": r"^[^*]*\*[^*]*$"},
-    }
-)
 FILL = one_of("fill", FILLS)
 DTYPE = one_of(
     "dtype", ("float32", "float64", "float16", "bfloat16", "int64", "int32", "int16", "int8", "uint8", "bool")
 )
 REPORT = text("a place in the report (`under 2-1-4`, `under [Lab 2, 1]`, or `anywhere`)", r"^(under .+|anywhere)$")
+CODE = text("a Python file (hw.py)", r"^[^:()]+\.py$")
+CALL = text("a call, such as 'total_macs(model, input_size)'", r"^([^:()]+\.py:)?[A-Za-z_]\w*\(.*\)$")
+WHERE = ("output", "report", "program")  # where words stand before a value
+PLACES = Kind(
+    {"title": "places", "type": "array", "minItems": 1, "items": {"title": "place", "enum": list(WHERE)}}, tuple
+)
+CONVENTIONS = Kind({"type": "object"})
+OTHER_CHECK = text(
+    "a check of another task (2-1-4-macs.total)", r"^[A-Za-z0-9][A-Za-z0-9_-]*\.[A-Za-z0-9][A-Za-z0-9_-]*$"
+)

@@ -6,32 +6,28 @@ and the tables of docs/spec-language.md come from these rows. A new word is a ro
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from labgrade.core.programs import BUILDS
 from labgrade.core.task import (
     FAMILIES,
     Alternative,
     AnswerSpec,
-    BuildForm,
-    CallForm,
     Check,
     Comparison,
     Counterexample,
     Criterion,
-    EntryForm,
     InputSpec,
     Limits,
     LiteralValue,
     QuantityCall,
     RangeCredit,
-    RunForm,
     SubjectSpec,
     TableType,
     Task,
-    TextForm,
 )
 from labgrade.spec import kinds
+from labgrade.spec.form_words import FORM_WORDS
 from labgrade.spec.kinds import BOUND, FLAG, ID, IDS, OTHERS, POINTS, SEED, SHAPE, SHARE, TEXT, Kind, Word, ref
 
 if TYPE_CHECKING:
@@ -39,35 +35,11 @@ if TYPE_CHECKING:
 
     from labgrade.core.task import Schema
 
+KNOWN = "known"  # in place of misconceptions: the slips of the expected quantity
 # Words of the language that are planned and not understood by this version; saying so beats "unknown key".
 RESERVED = ("fresh_inputs", "variants", "network", "generated", "from_answer")
 
 
-def _of_a_run(name: str) -> tuple[Word, ...]:
-    return (
-        Word("folder", TEXT, f"The folder of the submission that {name} in; the top unless given."),
-        Word(
-            "provide",
-            kinds.PROVIDE,
-            "What is placed in the folder before: `subject.onnx`, `subject.pt` (TorchScript), `subject.pth` (state "
-            "dict) and `input.npy` are of the task's subject, or of the case's; `torchvision/alexnet.onnx` "
-            "(`.pt`, `.pth`) is a model of the zoo; `./labels.csv` is a file beside the spec. "
-            "Weights are the zoo's seeded ones.",
-        ),
-    )
-
-
-_READ = (
-    Word("after", TEXT, "The next value of the answer's type after these words."),
-    Word("find", TEXT, "For experts: a regular expression with a group named `answer`."),
-    Word("file", TEXT, "A file of the submission, or one that the program wrote."),
-    Word(
-        "files",
-        kinds.FILES,
-        "One value a file, named by the `*`: `conv/*.npy`. Of `type: files`, patterns by name: `{golden: "
-        "'golden/*.pth'}`.",
-    ),
-)
 _SUBJECT = (
     Word("model", OTHERS, "A model of the zoo: `torchvision/resnet18`; as a file, `torchvision/resnet18.onnx`."),
     Word("config", OTHERS, "In place of a model: plain data, such as layers and heads; a case changes what it names."),
@@ -82,10 +54,112 @@ _SUBJECT = (
     Word("input", OTHERS, "The input's shape, batch first: `[1, 3, 224, 224]`, or `{shape, fill, seed}`."),
     Word("inputs", OTHERS, "In place of `input`, where the model takes several: a list, each as `input`."),
 )
+_CHECK = (
+    Word("id", ID, "The check's name, once in a task.", required=True, for_people=True),
+    Word("points", POINTS, "What it is worth.", required=True, for_people=True),
+    Word("answer", ID, "The answer that it judges.", required=True),
+    Word(
+        "checker",
+        ref("checker"),
+        "The function that judges: a name, or a name with its parameters, `{close: {rtol: 1e-5}}`; `labgrade list "
+        "checkers`.",
+    ),
+    Word(
+        "measured",
+        ref("quantity"),
+        "For an answer that is a file: `{quantity: NAME, with: {...}}`, computed of the student's file by "
+        "labgrade's code in a process of its own; the checker judges its value.",
+    ),
+    Word(
+        "expected",
+        ref("source"),
+        "What is right: a value; `{literal: ...}`; or `{quantity: NAME, with: {...}, published: N}`; `labgrade "
+        "list quantities`.",
+    ),
+    Word(
+        "also_right",
+        OTHERS,
+        "Other conventions that are right, too: a list of `{value, says}`, or of `{with: {bias: true}, says}`, which "
+        "is the expected quantity with these changed.",
+    ),
+    Word(
+        "misconceptions",
+        OTHERS,
+        "Known wrong values. `known`: all slips of the expected quantity, each with its own hint and credit "
+        "(`labgrade list slips macs`). Or a list of `known`, of names of slips, of `{value, says, credit}` and of "
+        "`{with, says, credit}`; `{value: SLIP, credit: 0.5}` changes what a slip says of itself.",
+    ),
+    Word(
+        "partly",
+        OTHERS,
+        "Credit for a range of numbers, for what a single value can't say: `{when: {above, below, at_least, "
+        "at_most}, credit, says}`.",
+    ),
+    Word(
+        "by_hand",
+        OTHERS,
+        "In place of `checker`: a rubric, `[{points: 4, for: compares all four numbers}]`, which students see; "
+        "waits for a person.",
+        for_people=True,
+    ),
+    Word(
+        "beside",
+        OTHERS,
+        "With `by_hand`: what staff sees next to the text that was handed in, rows `{check: 2-1-4-macs.total}`: the "
+        "student's value and the right one of another task's check; or `{says: MACs, answer: macs, expected: ..., "
+        "model: ...}`, of the row's own subject if it names one.",
+        for_staff=True,
+    ),
+    Word(
+        "hidden",
+        FLAG,
+        "Students see nothing of it: not its existence, subject, verdict or output.",
+        for_people=True,
+        for_staff=True,
+    ),
+    Word("bonus", FLAG, "Points on top of the task's total; may be missing without harm.", for_people=True),
+    Word(
+        "reveal",
+        FLAG,
+        "Of a table that is not right, the student's report shows each cell that was handed in beside the expected "
+        "one; not for hidden checks.",
+        for_people=True,
+    ),
+    Word(
+        "needs",
+        IDS,
+        "SKIPPED, with no points, while these checks have less than full credit; a visible check can't need a "
+        "hidden one.",
+        for_people=True,
+    ),
+    Word(
+        "cases",
+        OTHERS,
+        "Other subjects for the same check, one sub-check a row; what a row leaves out is inherited; points are "
+        "shared. Needs a form that can be computed again: `call`, or a `run` that is handed the subject.",
+        for_people=True,
+    ),
+    Word(
+        "again",
+        OTHERS,
+        "The same asked again, of other subjects: checks that inherit `answer`, `checker`, `measured`, `expected`, "
+        "`also_right` and `misconceptions`, but no value that is written down. A hidden one needs this check unless "
+        "it says `needs: []`.",
+        for_people=True,
+    ),
+    Word(
+        "counterexample",
+        OTHERS,
+        "`{among: cnn, tries: 100}`: in place of `cases`, random subjects; what is shown is the smallest network "
+        "on which the answer is wrong.",
+    ),
+)
+_ALONE = ("by_hand", "beside", "again")  # what is not asked again
 SUBJECT_WORDS = tuple(word.name for word in _SUBJECT)
 
 # By what holds them: the dataclass that they become, or a name where that has them, too.
 WORDS: Mapping[type | str, tuple[Word, ...]] = {
+    **FORM_WORDS,
     Task: (
         Word("id", ID, "The file's name without `.yaml`.", required=True),
         Word("title", TEXT, "What the task is called, in a line.", required=True),
@@ -100,9 +174,10 @@ WORDS: Mapping[type | str, tuple[Word, ...]] = {
         Word(
             "answers",
             OTHERS,
-            "What is asked for, by name: each with its `type`, and under `from` the forms in which it is handed in.",
+            "What is asked for, by name: each with its `type`, and how it is handed in.",
             required=True,
         ),
+        Word("hand_in", OTHERS, "How this task is handed in, where it differs from its lab's `hand_in`, key by key."),
         Word("checks", OTHERS, "What is graded, one point or a few at a time.", required=True),
         Word(
             "self_check",
@@ -150,7 +225,22 @@ WORDS: Mapping[type | str, tuple[Word, ...]] = {
             "What kind of value it is: count, bytes, number, text, shape, table, ...",
             required=True,
         ),
-        Word("from", OTHERS, "The ways of handing it in; the first that is there is judged.", required=True),
+        Word("from", OTHERS, "The ways of handing it in, first those that are judged first; else `hand_in` says them."),
+        Word(
+            "call",
+            kinds.CALL,
+            "A function of the student's and what it is called with: `total_macs(model, input_size)`, in the file that "
+            "`hand_in` names as `code`, or `hw.py:total_macs(model, input_size)`.",
+        ),
+        Word("entry", TEXT, "Its name in answers.yaml and in what a program prints; the answer's unless given."),
+        Word(
+            "words",
+            OTHERS,
+            "Behind which it stands in a text: `[Total MACs, MACs]`; by place where they differ, `{all: MACs, report: "
+            "[MACs, Total MACs]}`, of `output`, `report`, `program`, and `all` others.",
+        ),
+        Word("file", TEXT, "A file that is the answer, as it is handed in or as a program writes it: `layers.csv`."),
+        Word("whole", kinds.PLACES, "The places that hold a table by itself, without words before it: `[report]`."),
         Word(
             "constant_is_fine",
             TEXT,
@@ -167,138 +257,12 @@ WORDS: Mapping[type | str, tuple[Word, ...]] = {
         Word("columns", kinds.COLUMNS, "The columns that each row has, with the type of each.", required=True),
         Word("sparse", FLAG, "A row may leave out columns that it has nothing for."),
     ),
-    CallForm: (
-        Word(
-            "call",
-            kinds.text("a call (file.py:function)", r"^[^:]+\.py:[A-Za-z_]\w*$"),
-            "A Python function of the student's: `hw.py:total_macs`.",
-            required=True,
-        ),
-        Word("given", ref("given"), "What the function is called with, in this order.", required=True),
-    ),
-    EntryForm: (Word("entry", TEXT, "A dotted path in answers.yaml or answers.json."),),
-    TextForm: (
-        *_READ,
-        Word("report", kinds.REPORT, "A place in the report: `under 2-1-4`, `under [Lab 2, 1]`, or `anywhere`."),
-    ),
-    "run form": (
-        Word("run", OTHERS, "A program of the student's; what it prints or writes is read."),
-        *_READ,
-        Word("entry", TEXT, "A name in what the program prints: a JSON object, or `name: value`."),
-    ),
-    RunForm: (
-        Word("command", TEXT, "`python` (or `python3`), a .py file, its arguments; without a shell.", required=True),
-        *_of_a_run("it runs"),
-    ),
-    BuildForm: (
-        Word(
-            "build",
-            kinds.one_of("build", BUILDS),
-            "In place of `command`: CMakeLists.txt, else a Makefile, else the only C++ file below `folder`.",
-            required=True,
-        ),
-        Word(
-            "program",
-            kinds.text("program's name", r"^[A-Za-z0-9_][A-Za-z0-9_.+-]*$"),
-            "The name of what the build makes; where it makes one program alone, that is taken.",
-            required=True,
-        ),
-        Word(
-            "given",
-            kinds.ARGUMENTS,
-            "Its arguments in this order: `torchscript_path`, a TorchScript file of the subject; `input_size`, each "
-            "number an argument of its own, so that it comes last. A program that is given something answers `cases`.",
-        ),
-        *_of_a_run("it is built and runs"),
-    ),
-    Check: (
-        Word("id", ID, "The check's name, once in a task.", required=True, for_people=True),
-        Word("points", POINTS, "What it is worth.", required=True, for_people=True),
-        Word("answer", ID, "The answer that it judges.", required=True),
-        Word(
-            "checker",
-            ref("checker"),
-            "The function that judges: a name, or a name with its parameters, `{close: {rtol: 1e-5}}`; `labgrade list "
-            "checkers`.",
-        ),
-        Word(
-            "measured",
-            ref("quantity"),
-            "For an answer that is a file: `{quantity: NAME, with: {...}}`, computed of the student's file by "
-            "labgrade's code in a process of its own; the checker judges its value.",
-        ),
-        Word(
-            "expected",
-            ref("source"),
-            "What is right: a value; `{literal: ...}`; or `{quantity: NAME, with: {...}, published: N}`; `labgrade "
-            "list quantities`.",
-        ),
-        Word("also_right", OTHERS, "Other conventions that are right, too: a list of `{value, says}`."),
-        Word(
-            "misconceptions",
-            OTHERS,
-            "Known wrong values: a list of `{value, says, credit}`. `says` is the student's hint: cause and remedy.",
-        ),
-        Word(
-            "partly",
-            OTHERS,
-            "Credit for a range of numbers, for what a single value can't say: `{when: {above, below, at_least, "
-            "at_most}, credit, says}`.",
-        ),
-        Word(
-            "by_hand",
-            OTHERS,
-            "In place of `checker`: a rubric, `[{points: 4, for: compares all four numbers}]`, which students see; "
-            "waits for a person.",
-            for_people=True,
-        ),
-        Word(
-            "beside",
-            OTHERS,
-            "With `by_hand`: what staff sees next to the text that was handed in, rows `{says: MACs of HW 2-1, answer: "
-            "macs, expected: ..., model: ...}`: the student's value and the right one, of the row's own subject if it "
-            "names one.",
-            for_staff=True,
-        ),
-        Word(
-            "hidden",
-            FLAG,
-            "Students see nothing of it: not its existence, subject, verdict or output.",
-            for_people=True,
-            for_staff=True,
-        ),
-        Word("bonus", FLAG, "Points on top of the task's total; may be missing without harm.", for_people=True),
-        Word(
-            "reveal",
-            FLAG,
-            "Of a table that is not right, the student's report shows each cell that was handed in beside the expected "
-            "one; not for hidden checks.",
-            for_people=True,
-        ),
-        Word(
-            "needs",
-            IDS,
-            "SKIPPED, with no points, while these checks have less than full credit; a visible check can't need a "
-            "hidden one.",
-            for_people=True,
-        ),
-        Word(
-            "cases",
-            OTHERS,
-            "Other subjects for the same check, one sub-check a row; what a row leaves out is inherited; points are "
-            "shared. Needs a form that can be computed again: `call`, or a `run` that is handed the subject.",
-            for_people=True,
-        ),
-        Word(
-            "counterexample",
-            OTHERS,
-            "`{among: cnn, tries: 100}`: in place of `cases`, random subjects; what is shown is the smallest network "
-            "on which the answer is wrong.",
-        ),
-    ),
+    Check: _CHECK,
+    "again": tuple(replace(word, required=word.name in ("id", "points")) for word in _CHECK if word.name not in _ALONE),
     Alternative: (
-        Word("value", ref("source"), "A value, `{literal: ...}`, or a quantity.", required=True, field="source"),
-        Word("says", TEXT, "What the student reads.", required=True, for_people=True),
+        Word("value", ref("source"), "A value, `{literal: ...}`, a quantity, or the name of a slip.", field="source"),
+        Word("with", kinds.CONVENTIONS, "The expected quantity, or the named slip, with these conventions changed."),
+        Word("says", TEXT, "What the student reads; a slip has a sentence of its own.", for_people=True),
         Word("credit", SHARE, "The share of the points that it earns, from 0 to 1."),
     ),
     RangeCredit: (
@@ -317,9 +281,10 @@ WORDS: Mapping[type | str, tuple[Word, ...]] = {
         Word("for", TEXT, "What the points of this line are for.", required=True, field="what"),
     ),
     Comparison: (
-        Word("says", TEXT, "What the row is called, for staff.", required=True),
-        Word("answer", ID, "The answer that is shown.", required=True),
-        Word("expected", ref("source"), "What is right: a value, `{literal: ...}`, or a quantity.", required=True),
+        Word("check", kinds.OTHER_CHECK, "A check of another task of the lab: its answer, and what is right there."),
+        Word("says", TEXT, "What the row is called, for staff."),
+        Word("answer", ID, "The answer that is shown."),
+        Word("expected", ref("source"), "What is right: a value, `{literal: ...}`, or a quantity."),
         *_SUBJECT,
     ),
     Counterexample: (
@@ -334,7 +299,7 @@ WORDS: Mapping[type | str, tuple[Word, ...]] = {
     LiteralValue: (Word("literal", Kind({}), "A value as it stands, also a mapping."),),
     QuantityCall: (
         Word("quantity", OTHERS, "A function of reference/ by name: `labgrade list quantities`.", required=True),
-        Word("with", Kind({"type": "object"}), "The conventions: keyword-only parameters of the quantity."),
+        Word("with", kinds.CONVENTIONS, "The conventions: keyword-only parameters of the quantity."),
         Word(
             "published",
             Kind({}),

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from labgrade.core.arguments import ALL as GIVEN
-from labgrade.core.errors import Mark, SpecError, SpecFinding, look_up
+from labgrade.core.errors import Mark, SpecError, SpecFinding, did_you_mean, look_up
 from labgrade.core.task import Limits, Task
 from labgrade.files import validate, yaml
+from labgrade.spec import expand, parse, rules, schema
 from labgrade.spec import lab as late_rules
-from labgrade.spec import parse, rules, schema
 from labgrade.spec.language import RESERVED
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from labgrade.core.task import Schema
     from labgrade.files.yaml import Loaded
     from labgrade.spec.course import Course
+    from labgrade.spec.expand import Expanded
     from labgrade.spec.lab import Deadline
 
 _LARGEST_SPEC = 1 << 20
@@ -128,29 +129,60 @@ def _schema(course: Course) -> Schema:
     return schema.task_schema(course, tuple(GIVEN))
 
 
+def in_full(path: Path, course: Course) -> dict[str, Any]:
+    """The plain data of a spec that validates, with all that it says in few words said in full."""
+    return dict(cast("dict[str, Any]", _SpecReader(course).in_full(path, _load(path)).data))
+
+
 class _SpecReader:
     """Reads the specs of a course; what they have in common is made once."""
 
     def __init__(self, course: Course) -> None:
         self._course = course
         self._schema = _schema(course)
-        self._limits: dict[Path, Limits] = {}
+        self._labs: dict[Path, dict[str, Any]] = {}
+        self._others: dict[Path, dict[str, Any] | str] = {}
 
     def read(self, path: Path) -> Task:
         """One task; raises SpecError with every finding."""
         loaded = _load(path)
-        limits = self._lab_limits(path.parent / "lab.yaml")
+        limits = parse.limits_of(self._lab(path).get("limits", {}), Limits())
         found = validate.number_findings(loaded) + validate.findings(self._schema, loaded, RESERVED)
-        found += rules.findings(loaded, self._course)
+        whole = self.in_full(path, loaded)
+        if any("quote the call" in each.message for each in whole.findings):
+            found = []  # what a comma cut off is an unknown key, too
+        found += [*whole.findings, *rules.findings(whole, self._course)]
+        found = found or validate.findings(self._schema, whole)
         if found:
-            raise SpecError(found)
-        return parse.task(loaded, path, limits, self._course.code_of)
+            raise SpecError(list(dict.fromkeys(found)))
+        return parse.task(whole, path, limits, self._course.code_of)
 
-    def _lab_limits(self, path: Path) -> Limits:
-        if path not in self._limits:
-            said = _lab(path).get("limits", {}) if path.is_file() else {}
-            self._limits[path] = parse.limits_of(said, Limits())
-        return self._limits[path]
+    def in_full(self, path: Path, loaded: Loaded) -> Expanded:
+        """A spec with all that it says in few words said in full."""
+        quantities = self._course.quantities.entries
+        common = self._lab(path).get("hand_in", {})
+        return expand.expanded(loaded, path.stem, common, quantities, partial(self._other, path))
+
+    def _other(self, path: Path, name: str) -> dict[str, Any] | str:
+        """Another task of the lab of the one at `path`, in full; else why it can't be shown beside it."""
+        other = path.with_name(f"{name}.yaml")
+        if not other.is_file():
+            known = [each.stem for each in files(path.parent)]
+            return f"there is no task '{name}' in this lab{did_you_mean(name, known)}"
+        if other not in self._others:
+            self._others[other] = f"the task '{name}' shows answers of others itself, or does not validate"
+            loaded = _load(other)
+            if not validate.findings(self._schema, loaded, RESERVED):
+                whole = self.in_full(other, loaded)
+                if not whole.findings:
+                    self._others[other] = cast("dict[str, Any]", whole.data)
+        return self._others[other]
+
+    def _lab(self, path: Path) -> dict[str, Any]:
+        lab = path.parent / "lab.yaml"
+        if lab not in self._labs:
+            self._labs[lab] = _lab(lab) if lab.is_file() else {}
+        return self._labs[lab]
 
 
 def _load(path: Path) -> Loaded:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
-from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from labgrade.core import programs
 from labgrade.core.task import (
-    ARTIFACT_KINDS,
     CONFIG,
     Alternative,
     AnswerSpec,
@@ -45,7 +43,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from labgrade.files import yaml
-    from labgrade.files.yaml import Loaded
+    from labgrade.spec.expand import Expanded
 
 
 def form(data: Any, spec_path: Path) -> Form:
@@ -56,17 +54,6 @@ def form(data: Any, spec_path: Path) -> Form:
     if "run" in data:
         return _run_form(data, spec_path)
     return _read_form(data)
-
-
-def _saving(found: Form, answer: Mapping[str, Any]) -> Form:
-    """The form; a call's with the name of the file that is its answer, which ends as one that may be handed in."""
-    kind = answer["type"]
-    if not isinstance(found, CallForm) or kind not in ARTIFACT_KINDS:
-        return found
-    named = (str(each.get("file", "")) for each in answer["from"])
-    ending = next((suffix for name in named if (suffix := PurePosixPath(name).suffix)), "")
-    suffix = {"onnx": ".onnx", "module": ".pt"}.get(kind, ending)
-    return replace(found, saved_as=f"answer{suffix}", module=kind == "module")
 
 
 def _run_form(data: Any, spec_path: Path) -> RunForm | BuildForm:
@@ -92,10 +79,8 @@ def _read_form(data: Any) -> TextForm | FileForm | EntryForm:
     """What is read: of the submission, or of what a program printed and wrote."""
     if "entry" in data:
         return EntryForm(path=data["entry"])
-    if isinstance(files := data.get("files"), dict):
-        return FileForm(pattern=", ".join(files.values()), groups=files)
-    if files is not None:
-        return FileForm(pattern=files)
+    if "files" in data:
+        return FileForm(pattern=data["files"])
     if "file" in data and "report" not in data and "after" not in data and "find" not in data:
         return FileForm(pattern=data["file"])
     return TextForm(
@@ -120,8 +105,8 @@ _KIB = {"KiB": 10, "MiB": 20, "GiB": 30}
 CodeOf: TypeAlias = "Callable[[str], Mapping[str, str]]"
 
 
-def task(loaded: Loaded, path: Path, limits: Limits, code_of: CodeOf) -> Task:
-    """The task of a file that the schema and all checks found right; `limits` are the lab's.
+def task(loaded: Expanded, path: Path, limits: Limits, code_of: CodeOf) -> Task:
+    """The task of a spec in full that the schema and all checks found right; `limits` are the lab's.
 
     `code_of` gives the source of a network of the course's by name; nothing for the zoo's.
     """
@@ -143,7 +128,7 @@ def _amount(text: str) -> int:
 class _Parser:
     """From validated plain data to the frozen types. Nothing here can fail: the schema has been there before."""
 
-    def __init__(self, loaded: Loaded, path: Path, limits: Limits, code_of: CodeOf) -> None:
+    def __init__(self, loaded: Expanded, path: Path, limits: Limits, code_of: CodeOf) -> None:
         self.loaded = loaded
         self.code_of = code_of
         self.path = path
@@ -160,7 +145,7 @@ class _Parser:
                 name: AnswerSpec(
                     name=name,
                     type=_type(answer["type"]),
-                    forms=tuple(_saving(form(f, self.path), answer) for f in answer["from"]),
+                    forms=tuple(form(f, self.path) for f in answer["from"]),
                     mark=self.loaded.key_mark(("answers", name)),
                     **language.fields(AnswerSpec, answer),
                 )
@@ -223,6 +208,7 @@ class _Parser:
             Alternative(
                 source=self._source(item["value"], (*here, index, "value")),
                 **{"credit": credit, **language.fields(Alternative, item)},
+                known=(*here, index) in self.loaded.slips,
                 mark=self.loaded.mark((*here, index)),
             )
             for index, item in enumerate(data.get(here[-1], []))

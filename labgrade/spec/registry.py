@@ -17,12 +17,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from labgrade.core.errors import Mark, SpecError, SpecFinding
+from labgrade.spec import slips
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
     from labgrade.core.task import Schema
+    from labgrade.spec.slips import SlipNote
 
 MODEL = "model"  # the registry of networks: those of several files may have one name
 _ZOO = frozenset({"torchvision", "micro", "linear", "generated"})
@@ -49,7 +51,7 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """A registered function, known by reading its source."""
+    """A registered function, known by reading its source. `slip`: what it says of itself where it is one."""
 
     name: str
     file: Path
@@ -58,9 +60,9 @@ class Entry:
     docstring: str
     takes: tuple[str, ...]
     judges: str
-    expects: str
     returns: str
     parameters: Mapping[str, Parameter]
+    slip: SlipNote | None = None
 
     def load(self) -> Callable[..., object]:
         """Import the function's file under a name of our own and return the function.
@@ -141,6 +143,8 @@ def read(kind: str, folders: tuple[Path, ...]) -> Registry:
                     findings.append(SpecFinding(Mark(str(file), entry.line, 1), message))
                 else:
                     entries[name] = entry
+    wrong = ((entry, slips.problem(entry, entries)) for entry in entries.values())
+    findings += (SpecFinding(Mark(str(entry.file), entry.line, 1), said) for entry, said in wrong if said)
     return Registry(kind=kind, entries=entries, findings=tuple(findings))
 
 
@@ -160,6 +164,10 @@ def _functions(file: Path, *, lenient: bool = False) -> Iterator[Entry]:
     for node in _parsed(source).body:
         if isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
             docstring = ast.get_docstring(node) or ""
+            try:
+                slip = slips.note(docstring)
+            except ValueError as error:
+                raise SpecError([SpecFinding(Mark(str(file), node.lineno, 1), str(error))]) from None
             yield Entry(
                 name=node.name,
                 file=file,
@@ -167,17 +175,17 @@ def _functions(file: Path, *, lenient: bool = False) -> Iterator[Entry]:
                 description=docstring.partition("\n")[0],
                 docstring=docstring,
                 takes=() if lenient else tuple(argument.arg for argument in (*node.args.posonlyargs, *node.args.args)),
-                judges=_annotation(node, 0),
-                expects=_annotation(node, 1),
+                judges=_first_annotation(node),
                 returns=ast.unparse(node.returns) if node.returns else "",
                 parameters=dict(_parameters(file, node, aliases, lenient=lenient)),
+                slip=slip,
             )
 
 
-def _annotation(node: ast.FunctionDef, place: int) -> str:
-    """What a positional parameter is: for a checker, the kinds of answer that it judges, and what it expects."""
-    taken = (*node.args.posonlyargs, *node.args.args)[place : place + 1]
-    return next((ast.unparse(each.annotation) for each in taken if each.annotation), "")
+def _first_annotation(node: ast.FunctionDef) -> str:
+    """What the first positional parameter is: for a checker, the kinds of answer that it judges."""
+    first = next(iter((*node.args.posonlyargs, *node.args.args)), None)
+    return ast.unparse(first.annotation) if first is not None and first.annotation else ""
 
 
 def _parameters(

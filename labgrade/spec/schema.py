@@ -31,9 +31,9 @@ from labgrade.core.task import (
     Task,
     TextForm,
 )
-from labgrade.spec.kinds import ID, KINDS, SHAPE, TEXT
+from labgrade.spec.kinds import ID, KINDS, SHAPE, TEXT, WHERE
 from labgrade.spec.lab import DUE, LATE
-from labgrade.spec.language import properties, required
+from labgrade.spec.language import KNOWN, properties, required
 from labgrade.spec.registry import SLIPS
 
 if TYPE_CHECKING:
@@ -58,7 +58,14 @@ def task_schema(course: Course, given_names: tuple[str, ...]) -> Schema:
         "$schema": _DRAFT,
         "title": "a task",
         "description": "One task of a lab: what a student is asked, how it may be handed in, and how it is judged.",
-        **_object("a task", Task, answers=answers, checks=checks, limits=_object("limits", Limits)),
+        **_object(
+            "a task",
+            Task,
+            answers=answers,
+            checks=checks,
+            limits=_object("limits", Limits),
+            hand_in={"$ref": "#/$defs/hand_in"},
+        ),
         "$defs": _definitions(course, given_names),
     }
 
@@ -68,16 +75,19 @@ def lab_schema() -> Schema:
     return {
         "$schema": _DRAFT,
         "title": "a lab",
+        "description": "What the tasks of a lab have in common: when it is due, how it is handed in.",
         "type": "object",
         "additionalProperties": False,
         "required": ["title"],
         "properties": {
-            "title": TEXT.schema,
-            "limits": _object("limits", Limits),
-            "due": DUE,
-            "late": LATE,
-            "install": TEXT.schema,
+            "title": {**(TEXT.schema or {}), "description": "What the lab is called, in a line."},
+            "limits": {**_object("limits", Limits), "description": "What students' code may use, unless a task says."},
+            "due": {**DUE, "description": "When the lab is due, with a time zone."},
+            "late": {**LATE, "description": "What it costs to hand in later."},
+            "install": {**(TEXT.schema or {}), "description": "The line by which students install labgrade."},
+            "hand_in": {"$ref": "#/$defs/hand_in", "description": "How its tasks are handed in, unless one says."},
         },
+        "$defs": {"hand_in": _hand_in()},
     }
 
 
@@ -87,11 +97,14 @@ def _definitions(course: Course, given_names: tuple[str, ...]) -> Schema:
     return {
         "subject": {**_object("a subject", SubjectSpec, **subject), **_with_input(["input"]), **networks},
         "case": {**_object("a subject", SubjectSpec, **subject), **_with_input([]), **networks},
-        "answer": _object("an answer", AnswerSpec, **{"from": _list({"$ref": "#/$defs/form"})}),
+        "answer": _object(
+            "an answer", AnswerSpec, **{"from": _list({"$ref": "#/$defs/form"}), "words": _words_before()}
+        ),
+        "hand_in": _hand_in(),
         "type": _type(),
         "form": _form(),
         "given": {"type": "array", "minItems": 1, "uniqueItems": True, "items": given},
-        "check": _check(),
+        "check": _check(course.quantities),
         "beside": {**_object("a row of 'beside'", Comparison, **subject), **_with_input([])},
         "checker": _named("checker", course.checkers),
         "source": _source(),
@@ -171,15 +184,41 @@ def _type() -> Schema:
     }
 
 
-def _form() -> Schema:
-    """One way of handing in an answer; told apart by its first word."""
-    run: Schema = {
+def _words_before() -> Schema:
+    """Words, several, or those of each place."""
+    several = _one_or_more(TEXT.schema or {})
+    places: Schema = {"title": "words", "type": "object", "minProperties": 1, "additionalProperties": False}
+    return {
+        "if": {"type": "object"},
+        "then": {
+            **places,
+            "properties": {place: {**several, "description": f"Of {place}."} for place in (*WHERE, "all")},
+        },
+        "else": several,
+    }
+
+
+def _one_or_more(one: Schema) -> Schema:
+    return {"if": {"type": "array"}, "then": _list(one), "else": one}
+
+
+def _hand_in() -> Schema:
+    """How a lab or a task is handed in."""
+    return {**_object("hand_in", "hand_in", program=_one_or_more(_run())), "minProperties": 1}
+
+
+def _run() -> Schema:
+    return {
         "title": "a run",
         "type": "object",
         "if": {"required": ["build"]},
         "then": _words("a build", BuildForm),
         "else": _words("a run", RunForm),
     }
+
+
+def _form() -> Schema:
+    """One way of handing in an answer; told apart by its first word."""
     others: Schema = {
         "if": {"required": ["entry"]},
         "then": _words("an entry", EntryForm),
@@ -190,27 +229,31 @@ def _form() -> Schema:
         "type": "object",
         "if": {"required": ["call"]},
         "then": _words("a call", CallForm),
-        "else": {"if": {"required": ["run"]}, "then": _words("a run form", "run form", run=run), "else": others},
+        "else": {"if": {"required": ["run"]}, "then": _words("a run form", "run form", run=_run()), "else": others},
     }
 
 
 # ---- checks ----------------------------------------------------------------------------------------------------
 
 
-def _check() -> Schema:
+def _check(quantities: Registry) -> Schema:
     """One graded point of a task."""
-    others: Schema = {"type": "array", "items": _object("another value", Alternative)}
     when: Schema = {**_object("when", "when"), "minProperties": 1}
+    other = _object("another value", Alternative)
+    one: Schema = {"title": "slip", "enum": [KNOWN, *(name for name, each in quantities.entries.items() if each.slip)]}
+    several: Schema = {"type": "array", "items": {"if": {"type": "string"}, "then": one, "else": other}}
+    known: Schema = {"title": "misconceptions", "enum": [KNOWN]}
+    made: dict[str, Schema] = {
+        "also_right": {"type": "array", "items": other},
+        "misconceptions": {"if": {"type": "string"}, "then": known, "else": several},
+        "partly": {"type": "array", "items": _object("a partly", RangeCredit, when=when)},
+        "cases": _list({"$ref": "#/$defs/case"}),
+        "counterexample": _object("a counterexample", Counterexample),
+    }
+    by_hand = _list(_object("a line of the rubric", Criterion))
+    again = _object("an 'again'", "again", **made)
     return _object(
-        "a check",
-        Check,
-        also_right=others,
-        misconceptions=others,
-        partly={"type": "array", "items": _object("a partly", RangeCredit, when=when)},
-        by_hand=_list(_object("a line of the rubric", Criterion)),
-        beside=_list({"$ref": "#/$defs/beside"}),
-        cases=_list({"$ref": "#/$defs/case"}),
-        counterexample=_object("a counterexample", Counterexample),
+        "a check", Check, by_hand=by_hand, beside=_list({"$ref": "#/$defs/beside"}), again=_list(again), **made
     )
 
 

@@ -1,5 +1,7 @@
 """What a spec may say of a counterexample, and what it hears when it can find none."""
 
+import shutil
+
 import pytest
 from helpers.direct import COURSE, ROOT
 
@@ -8,11 +10,13 @@ from labgrade.spec import load
 
 MACS = (ROOT / "specs/acal-lab2/2-1-4-macs.yaml").read_text(encoding="utf-8")
 ASKED = "counterexample: {among: cnn, tries: 100}"
+WORDS = "    words: {all: Total MACs, report: [Total MACs, Total multiply-accumulates, 總MACs, 总MACs, MACs]}\n"
 
 
 def findings(folder, text):
     path = folder / "2-1-4-macs.yaml"
     path.write_text(text, encoding="utf-8")
+    shutil.copy(ROOT / "specs/acal-lab2/lab.yaml", folder)
     try:
         load.read(path, COURSE)
     except SpecError as error:
@@ -28,19 +32,17 @@ def findings(folder, text):
         (lambda text: text.replace(ASKED, "counterexample: {among: cnn, tries: 0}"), "tries"),
         (lambda text: text.replace(ASKED, "counterexample: {among: sizes}"), "'sizes' are those of linear layers"),
         (
-            lambda text: text.replace(ASKED, ASKED + "\n    cases: [{model: torchvision/vgg11}]"),
+            lambda text: text.replace(ASKED, ASKED + ", cases: [{model: torchvision/vgg11}]"),
             "a check has 'cases' or 'counterexample', not both",
         ),
         (
-            lambda text: text.replace("      - {call: hw2_1.py:total_macs, given: [model, input_size]}\n", ""),
+            lambda text: text.replace(
+                "    call: total_macs(model, input_size)\n", "    from: [{entry: 2-1-4.total}]\n"
+            ).replace(WORDS, ""),
             "the answer needs a 'call' form",
         ),
         (
-            lambda text: text.replace(
-                "    points: 0\n    bonus: true\n    answer: total\n    checker: equal\n"
-                "    expected: {quantity: macs, with: {layers: [Conv2d, Linear]}}",
-                "    points: 0\n    bonus: true\n    answer: total\n    checker: equal\n    expected: 3",
-            ),
+            lambda text: text.replace(ASKED, ASKED + ", expected: 3"),
             "what is right differs from network to network: give a 'quantity'",
         ),
     ],

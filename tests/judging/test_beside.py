@@ -1,9 +1,9 @@
 """What a person who marks by hand is shown: the text, and the student's numbers next to the right ones."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-import yaml
 from helpers.handed_in import read
 
 from labgrade.reports.summary import facts as facts_of
@@ -84,18 +84,21 @@ def test_numbers_are_shown_where_two_reports_differ_and_a_person_looks(grade):
 
 
 @pytest.mark.parametrize(
-    ("beside", "task"),
+    "task",
     [
-        ("googlenet_weights", "2-1-2-weight-bytes"),
-        ("googlenet_macs", "2-1-4-macs"),
-        ("mobilenet_traffic", "2-2-2-bandwidth"),
-        ("mobilenet_activations", "2-2-3-activation-memory"),
-        ("alexnet_weights", "2-4-1-weight-bytes"),
-        ("alexnet_activations", "2-4-2-activation-bytes"),
-        ("alexnet_macs", "2-4-3-macs"),
+        "2-1-2-weight-bytes",
+        "2-1-4-macs",
+        "2-2-2-bandwidth",
+        "2-2-3-activation-memory",
+        "2-4-1-weight-bytes",
+        "2-4-2-activation-bytes",
+        "2-4-3-macs",
     ],
 )
-def test_who_marks_lab_2_sees_every_number_that_its_task_takes(beside, task):
-    folder = Path(__file__).parents[2] / "specs/acal-lab2"
-    comparison, graded = (yaml.safe_load((folder / f"{name}.yaml").read_text("utf-8")) for name in (COMPARISON, task))
-    assert comparison["answers"][beside]["from"] == graded["answers"]["total"]["from"]
+def test_who_marks_lab_2_sees_every_number_that_its_task_takes(task):
+    found = course.find(Path(__file__).parents[2])
+    comparison, graded = (load.read(load.task_file(found, name), found) for name in (COMPARISON, task))
+    (row,) = (row for row in comparison.checks[0].beside if row.answer == f"{task}-total")
+    assert comparison.answers[row.answer].forms == graded.answers["total"].forms
+    assert (row.subject or comparison.subject) == graded.subject
+    assert replace(row.expected, mark=None) == replace(graded.checks[0].expected, mark=None)

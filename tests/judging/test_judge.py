@@ -110,9 +110,9 @@ def test_a_near_miss_of_a_misconception_claims_nothing():
 
 
 def test_where_two_misconceptions_fit_neither_is_claimed():
-    found = verdict(number(2000), misconceptions=(known(2000, "one", 1), known(2000, "two", 1)))
+    found = verdict(number(2000), misconceptions=(known(2000, "one", 0.5), known(2000, "two", 0.25)))
     assert found.hint == ""
-    assert found.credit == 0
+    assert found.credit == Fraction(1, 4)
     assert found.fits == ("one", "two")
 
 

@@ -1,7 +1,7 @@
 """Stops its process, so that it neither ends nor computes.
 
 stopped by: clock
-outcome: waited, returned
+outcome: timeout, returned
 """
 
 import os

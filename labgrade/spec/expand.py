@@ -1,0 +1,302 @@
+"""What a spec says in few words, said in full: forms, slips, questions asked again, answers of other tasks.
+
+Rules, the parser and students' kits see the long form alone. Each part of it knows the place that it came of.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any
+
+from labgrade.core.errors import SpecFinding, did_you_mean
+from labgrade.core.task import Check
+from labgrade.files.yaml import Loaded
+from labgrade.spec import hand_in, slips
+from labgrade.spec.data import listed, mapping, with_inherited
+from labgrade.spec.language import KNOWN, WORDS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from labgrade.core.errors import Mark
+    from labgrade.files.yaml import Path
+    from labgrade.spec.registry import Entry
+
+_INHERITED = ("answer", "checker", "measured", "expected", "also_right", "misconceptions")
+_OTHERS = ("also_right", "misconceptions")
+_DEFAULTS: Mapping[str, Any] = {"options": {}, "seed": 0}  # else a row of another task inherits this task's
+
+
+@dataclass(frozen=True, slots=True)
+class Expanded(Loaded):
+    """A spec said in full. `moved`: where a part stands in the file that stands elsewhere here.
+
+    `slips`: the places of misconceptions that come of `known`, which are left out where they fit nothing.
+    """
+
+    moved: dict[Path, Path] = field(default_factory=dict)
+    slips: frozenset[Path] = frozenset()
+    findings: tuple[SpecFinding, ...] = ()
+
+    def mark(self, path: Path) -> Mark:
+        """Where what stands at `path` comes of, or the nearest thing around it that has a place."""
+        return Loaded.mark(self, self._origin(path))
+
+    def key_mark(self, path: Path) -> Mark:
+        """Where the key at the end of `path` comes of."""
+        return Loaded.key_mark(self, self._origin(path))
+
+    def _origin(self, path: Path) -> Path:
+        for length in range(len(path), 0, -1):
+            if path[:length] in self.moved:
+                return (*self.moved[path[:length]], *path[length:])
+        return path
+
+
+def expanded(
+    loaded: Loaded,
+    task: str,
+    common: dict[str, Any],
+    quantities: Mapping[str, Entry],
+    other: Callable[[str], dict[str, Any] | str],
+) -> Expanded:
+    """The spec in full. `common` is the lab's `hand_in`; `other` gives another task in full, or why there is none.
+
+    Tolerant of data that the schema refuses.
+    """
+    return _Expander(loaded, task, common, quantities, other).whole()
+
+
+class _Expander:
+    def __init__(
+        self,
+        loaded: Loaded,
+        task: str,
+        common: dict[str, Any],
+        quantities: Mapping[str, Entry],
+        other: Callable[[str], dict[str, Any] | str],
+    ) -> None:
+        self._loaded, self._quantities, self._task = loaded, quantities, other
+        self._data = mapping(loaded.data)
+        self._common = hand_in.of_task(self._data, common, task)
+        self._moved: dict[Path, Path] = {}
+        self._slips: set[Path] = set()
+        self._found: list[SpecFinding] = []
+        self._answers: dict[str, Any] = {}
+        self._checks: list[Any] = []
+
+    def whole(self) -> Expanded:
+        """All of it."""
+        data = {key: value for key, value in self._data.items() if key != "hand_in"}
+        if isinstance(data.get("answers"), dict):
+            self._answers = {name: self._answer(name, each) for name, each in data["answers"].items()}
+            data["answers"] = self._answers
+        if isinstance(data.get("checks"), list):
+            for index, check in enumerate(data["checks"]):
+                self._add(check, ("checks", index))
+            data["checks"] = self._checks
+        known = {each.name: getattr(self._loaded, each.name) for each in fields(Loaded)}
+        known["data"] = data if isinstance(self._loaded.data, dict) else self._loaded.data
+        return Expanded(**known, moved=self._moved, slips=frozenset(self._slips), findings=tuple(self._found))
+
+    def _find(self, path: Path, message: str) -> None:
+        self._found.append(SpecFinding(self._loaded.mark(path), message))
+
+    # ---- answers ---------------------------------------------------------------------------------------------------
+
+    def _answer(self, name: str, answer: Any) -> Any:
+        if not isinstance(answer, dict):
+            return answer
+        here = ("answers", name)
+        for path, message in hand_in.problems(name, answer, self._common):
+            self._find(path, message)
+        if "from" in answer:
+            given = answer["from"]
+            if isinstance(given, list):
+                given = [self._form(form, (*here, "from", at)) for at, form in enumerate(given)]
+            return {**answer, "from": given}
+        made: list[dict[str, Any]] = []
+        for word, form in hand_in.forms(name, answer, self._common):
+            self._moved[(*here, "from", len(made))] = (*here, word) if word in answer else here
+            made.append(form)
+        left = {key: value for key, value in answer.items() if key not in hand_in.WAYS and key != "type"}
+        return {**({"type": answer["type"]} if "type" in answer else {}), "from": made, **left}
+
+    def _form(self, form: Any, path: Path) -> Any:
+        if not isinstance(form, dict) or not isinstance(form.get("call"), str):
+            return form
+        if meant := hand_in.cut_call(form):
+            self._find((*path, "call"), f"a comma ends a value inside {{ }}: quote the call, '{meant}'")
+            return form
+        if "given" in form:
+            return form
+        full = hand_in.called(form["call"], self._common)
+        if "given" not in full:
+            self._find(path, "a call needs 'given', or what it is given in parentheses: 'hw.py:total_macs(model)'")
+        return {**form, **full}
+
+    # ---- checks ----------------------------------------------------------------------------------------------------
+
+    def _add(self, check: Any, here: Path) -> None:
+        """A check, and those that ask the same again."""
+        if not isinstance(check, dict):
+            self._moved[("checks", len(self._checks))] = here
+            self._checks.append(check)
+            return
+        self._check({word: (value, (*here, word)) for word, value in check.items() if word != "again"}, here)
+        for index, row in enumerate(listed(check.get("again"))):
+            if isinstance(row, dict):
+                place = (*here, "again", index)
+                self._check(self._asked_again(check, here, row, place), place)
+
+    def _asked_again(
+        self, check: dict[str, Any], here: Path, row: dict[str, Any], place: Path
+    ) -> dict[str, tuple[Any, Path]]:
+        """What a row of `again` says and what it inherits, each with its place."""
+        words = {word: (check[word], (*here, word)) for word in _INHERITED if word in check}
+        if "expected" in row:
+            words = {word: each for word, each in words.items() if word not in _OTHERS}
+        elif "quantity" in mapping(check.get("expected")):
+            plain = {key: value for key, value in check["expected"].items() if key != "published"}
+            words["expected"] = plain, (*here, "expected")
+        else:
+            words.pop("expected", None)
+        for word in _OTHERS:
+            if isinstance(value := words.get(word, (None,))[0], list):
+                words[word] = [None if self._is_literal(each) else each for each in value], (*here, word)
+        words |= {word: (value, (*place, word)) for word, value in row.items()}
+        if row.get("hidden") is True and "needs" not in row and "id" in check:
+            words["needs"] = [check["id"]], here
+        order = [each.name for each in WORDS[Check] if each.name in words]
+        return {word: words[word] for word in (*order, *(each for each in words if each not in order))}
+
+    def _is_literal(self, entry: Any) -> bool:
+        if not isinstance(entry, dict) or "value" not in entry:
+            return False
+        value = entry["value"]
+        return "quantity" not in value if isinstance(value, dict) else self._slip(value) is None
+
+    def _check(self, words: dict[str, tuple[Any, Path]], here: Path) -> None:
+        at: Path = ("checks", len(self._checks))
+        self._moved[at] = here
+        made: dict[str, Any] = {}
+        for word, (value, place) in words.items():
+            self._moved[(*at, word)] = place
+            made[word] = value
+        for word in _OTHERS:
+            if word in made:
+                made[word] = self._alternatives(made, word, words[word][1], (*at, word))
+        if isinstance(made.get("beside"), list):
+            made["beside"] = [self._beside(row, (*words["beside"][1], n)) for n, row in enumerate(made["beside"])]
+        self._checks.append(made)
+
+    # ---- other values ----------------------------------------------------------------------------------------------
+
+    def _alternatives(self, check: dict[str, Any], word: str, here: Path, there: Path) -> Any:
+        given = check[word]
+        if given == KNOWN:
+            given = [KNOWN]
+        if not isinstance(given, list):
+            return given
+        expected = mapping(check.get("expected"))
+        own = [self._other(each, expected, (*here, at)) for at, each in enumerate(given)]
+        said = [mapping(each).get("value") for each in own]
+        right = [mapping(each).get("value") for each in listed(check.get("also_right"))]
+        made: list[Any] = []
+        for at, each in enumerate(own):
+            known = self._known(check, expected, (*here, at)) if each == KNOWN else [each]
+            for entry in known:
+                if each == KNOWN and entry["value"] in (*said, *right):
+                    continue  # said otherwise in the list, or another right convention
+                if each is not None:
+                    self._moved[(*there, len(made))] = (*here, at)
+                    self._slips |= {(*there, len(made))} if each == KNOWN else set()
+                    made.append(entry)
+        return made
+
+    def _known(self, check: dict[str, Any], expected: dict[str, Any], place: Path) -> list[dict[str, Any]]:
+        name = str(expected.get("quantity"))
+        found = list(slips.known(self._quantities, name))
+        if not found and name in self._quantities:
+            self._find(place, f"no slip of '{name}' is known; write misconceptions as {{value, says, credit}}")
+        elif "quantity" not in expected:
+            self._find(place, "'known' are the slips of the expected quantity, and no quantity is expected")
+        ways: list[tuple[dict[str, Any], Entry]] = [({}, each) for each in found]
+        ways += [({"with": also}, each) for each in found if each.slip for also in each.slip.also_with]
+        return [self._of_slip(each, expected, said, check) for said, each in ways]
+
+    def _of_slip(
+        self, entry: Entry, expected: dict[str, Any], said: dict[str, Any], check: dict[str, Any] | None = None
+    ) -> dict[str, Any]:
+        """A slip as an entry of the list; `said` changes what it says of itself. A counterexample earns nothing."""
+        if entry.slip is None:
+            return said
+        value = slips.of_expected(entry, {**mapping(expected.get("with")), **mapping(said.get("with"))})
+        credit = {} if not entry.slip.credit or "counterexample" in (check or {}) else {"credit": entry.slip.credit}
+        left = {key: each for key, each in said.items() if key not in ("value", "with")}
+        return {"value": value, "says": entry.slip.hint, **credit, **left}
+
+    def _other(self, entry: Any, expected: dict[str, Any], place: Path) -> Any:
+        """An entry of `also_right` or `misconceptions` in full; None for one that an `again` does not inherit."""
+        if isinstance(entry, str):
+            slip = self._slip(entry)
+            return self._of_slip(slip, expected, {}) if slip else entry
+        if not isinstance(entry, dict):
+            return entry
+        slip = self._slip(entry.get("value"))
+        if slip is not None:
+            return self._of_slip(slip, expected, entry)
+        if "value" not in entry:
+            if not isinstance(entry.get("with"), dict):
+                self._find(place, "another value needs 'value', or 'with': the conventions that differ")
+            elif "quantity" not in expected:
+                self._find(place, "'with' changes conventions of the expected quantity, and no quantity is expected")
+            changed = {**mapping(expected.get("with")), **mapping(entry.get("with"))}
+            entry = {"value": {"quantity": expected.get("quantity"), "with": changed}, **entry}
+        elif "with" in entry:
+            self._find((*place, "with"), "conventions stand within the value: 'value: {quantity: ..., with: {...}}'")
+        if "says" not in entry:
+            self._find(place, "another value needs 'says'")
+        return {key: value for key, value in entry.items() if key != "with"}
+
+    def _slip(self, name: Any) -> Entry | None:
+        entry = self._quantities.get(name) if isinstance(name, str) else None
+        return entry if entry is not None and entry.slip is not None else None
+
+    # ---- other tasks -----------------------------------------------------------------------------------------------
+
+    def _beside(self, row: Any, place: Path) -> Any:
+        """A row of `beside` in full: that of another task's check brings its answer, subject and right value along."""
+        if not isinstance(row, dict):
+            return row
+        if not isinstance(row.get("check"), str):
+            for word in ("says", "answer", "expected"):
+                if word not in row:
+                    self._find(place, f"a row of 'beside' needs '{word}', or 'check: TASK.CHECK'")
+            return row
+        extra = [word for word in row if word not in ("check", "says")]
+        if extra:
+            self._find((*place, extra[0]), f"'check' says which answer it is and what is right: take out '{extra[0]}'")
+        task, _, name = row["check"].partition(".")
+        found = self._task(task)
+        if isinstance(found, str):
+            self._find((*place, "check"), found)
+            return row
+        return self._of_other(row, found, task, name, (*place, "check"))
+
+    def _of_other(self, row: dict[str, Any], found: dict[str, Any], task: str, name: str, place: Path) -> Any:
+        checks = {str(each.get("id")): each for each in found["checks"]}
+        check = checks.get(name)
+        if check is None or "expected" not in check:
+            why = "has nothing that is right" if check else f"is not there{did_you_mean(name, checks)}"
+            self._find(place, f"the check '{name}' of '{task}' {why}")
+            return row
+        key = f"{task}-{check['answer']}"
+        self._answers[key] = found["answers"][check["answer"]]
+        self._moved[("answers", key)] = place
+        main, own = mapping(found.get("subject")), mapping(self._data.get("subject"))
+        subject = with_inherited(next(iter(listed(check.get("cases"))), {}), main)
+        subject = {**{word: default for word, default in _DEFAULTS.items() if word in own}, **subject}
+        says = row.get("says", f"{task}.{name}: {found.get('title')}")
+        shown = {"says": says, "answer": key, "expected": check["expected"]}
+        return {**shown, **(subject if subject != own else {})}

@@ -1,0 +1,94 @@
+"""The words of how an answer is handed in: rows of the table in `language`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from labgrade.core.programs import BUILDS
+from labgrade.core.task import BuildForm, CallForm, EntryForm, RunForm, TextForm
+from labgrade.spec import kinds
+from labgrade.spec.kinds import OTHERS, TEXT, Word, ref
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+def _of_a_run(name: str) -> tuple[Word, ...]:
+    return (
+        Word("folder", TEXT, f"The folder of the submission that {name} in; the top unless given."),
+        Word(
+            "provide",
+            kinds.PROVIDE,
+            "What is placed in the folder before: `subject.onnx`, `subject.pt` (TorchScript), `subject.pth` (state "
+            "dict) and `input.npy` are of the task's subject, or of the case's; `torchvision/alexnet.onnx` "
+            "(`.pt`, `.pth`) is a model of the zoo; `./labels.csv` is a file beside the spec. "
+            "Weights are the zoo's seeded ones.",
+        ),
+    )
+
+
+_READ = (
+    Word("after", TEXT, "The next value of the answer's type after these words."),
+    Word("find", TEXT, "For experts: a regular expression with a group named `answer`."),
+    Word("file", TEXT, "A file of the submission, or one that the program wrote."),
+    Word(
+        "files",
+        kinds.text("a pattern with one *", r"^[^*]*\*[^*]*$"),
+        "One value a file, named by the `*`: `conv/*.npy`.",
+    ),
+)
+FORM_WORDS: Mapping[type | str, tuple[Word, ...]] = {
+    "hand_in": (
+        Word("code", kinds.CODE, "The file that holds the functions: `hw2_1.py`."),
+        Word("entries", TEXT, "Under which path answers.yaml has the answers: `<number>`."),
+        Word("output", TEXT, "The text file that holds the answers, handed in or written by a program."),
+        Word("report", kinds.REPORT, "Where the report has them: `under <number>`."),
+        Word(
+            "program", OTHERS, "A program that prints or writes them, or a list of programs: what stands behind `run`."
+        ),
+    ),
+    CallForm: (
+        Word(
+            "call",
+            kinds.text("a call (file.py:function)", r"^[^:]+\.py:[A-Za-z_]\w*(\(.*\))?$"),
+            "A Python function of the student's: `hw.py:total_macs(model, input_size)`.",
+            required=True,
+        ),
+        Word("given", ref("given"), "What the function is called with, in this order, where `call` does not say it."),
+    ),
+    EntryForm: (Word("entry", TEXT, "A dotted path in answers.yaml or answers.json."),),
+    TextForm: (
+        *_READ,
+        Word("report", kinds.REPORT, "A place in the report: `under 2-1-4`, `under [Lab 2, 1]`, or `anywhere`."),
+    ),
+    "run form": (
+        Word("run", OTHERS, "A program of the student's; what it prints or writes is read."),
+        *_READ,
+        Word("entry", TEXT, "A name in what the program prints: a JSON object, or `name: value`."),
+    ),
+    RunForm: (
+        Word("command", TEXT, "`python` (or `python3`), a .py file, its arguments; without a shell.", required=True),
+        *_of_a_run("it runs"),
+    ),
+    BuildForm: (
+        Word(
+            "build",
+            kinds.one_of("build", BUILDS),
+            "In place of `command`: CMakeLists.txt, else a Makefile, else the only C++ file below `folder`.",
+            required=True,
+        ),
+        Word(
+            "program",
+            kinds.text("program's name", r"^[A-Za-z0-9_][A-Za-z0-9_.+-]*$"),
+            "The name of what the build makes; where it makes one program alone, that is taken.",
+            required=True,
+        ),
+        Word(
+            "given",
+            kinds.ARGUMENTS,
+            "Its arguments in this order: `torchscript_path`, a TorchScript file of the subject; `input_size`, each "
+            "number an argument of its own, so that it comes last. A program that is given something answers `cases`.",
+        ),
+        *_of_a_run("it is built and runs"),
+    ),
+}

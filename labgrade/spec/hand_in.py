@@ -1,0 +1,156 @@
+"""How a lab is handed in, said once: the forms that an answer without `from` has. Works on a spec's plain data.
+
+The order is that of judging: a function; a program that is handed the subject; the entry; a file; the output file; the
+report; a program that says the same on every subject.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from labgrade.core.task import SCALAR_KINDS
+from labgrade.spec.data import listed, mapping
+from labgrade.spec.kinds import KINDS
+from labgrade.spec.rules_form import varies
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from labgrade.files.yaml import Path
+
+WAYS = ("call", "entry", "words", "file", "whole")  # the words of an answer that add to how its lab is handed in
+_CALL = re.compile(r"(?:(?P<file>[^:()]+\.py):)?(?P<function>[A-Za-z_]\w*)\((?P<given>[^()]*)\)")
+_CUT = re.compile(r"[^()]*\([^()]*")
+_NUMBER = re.compile(r"\d+(?:-\d+)*(?=-|$)")
+_READ = {*SCALAR_KINDS, "histogram", "table", "time"}  # the types that a person can write down
+_WHOLE = ("text", "histogram")
+
+
+def of_task(data: dict[str, Any], lab: dict[str, Any], task: str) -> dict[str, Any]:
+    """How a task is handed in: the lab's `hand_in` with the task's own in its place, key by key."""
+    match = _NUMBER.match(task)
+    number = match[0] if match else task
+    filled: dict[str, Any] = _filled({**lab, **mapping(data.get("hand_in"))}, number)
+    return filled
+
+
+def _filled(value: Any, number: str) -> Any:
+    if isinstance(value, str):
+        return value.replace("<number>", number)
+    if isinstance(value, list):
+        return [_filled(each, number) for each in value]
+    if isinstance(value, dict):
+        return {key: _filled(each, number) for key, each in value.items()}
+    return value
+
+
+def forms(name: str, answer: dict[str, Any], common: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Each form of an answer without `from`, with the word of the answer that it comes of; empty for the lab's."""
+    kind = answer.get("type")
+    word = kind if isinstance(kind, str) else next(iter(mapping(kind)), "")
+    programs = [mapping(each) for each in _several(common.get("program"))]
+    live = [each for each in programs if varies({"run": each})]
+    read = word in _READ and word != "text"
+    if isinstance(answer.get("call"), str):
+        yield "call", called(answer["call"], common)
+    for program in live if read else ():
+        yield from _of_program(program, name, answer, common, handed=True)
+    if "entries" in common and read:
+        yield "entry", {"entry": f"{common['entries']}.{answer.get('entry', name)}"}
+    if isinstance(answer.get("file"), str):
+        yield "file", _file(answer["file"])
+    yield from _in_text("output", word, answer, common, {"file": common.get("output")})
+    yield from _in_text("report", word, answer, common, {"report": common.get("report")})
+    for program in (each for each in programs if each not in live) if read or "file" in answer else ():
+        yield from _of_program(program, name, answer, common, handed=False)
+
+
+def _in_text(
+    place: str, word: str, answer: dict[str, Any], common: dict[str, Any], where: dict[str, Any]
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """What is read of the output file, or of the report."""
+    if place not in common or word not in _READ:
+        return
+    if word == "text":
+        if place == "report":
+            yield "", where
+        return
+    for each in _words(answer, place):
+        yield "words", {"after": each, **where}
+    if place in listed(answer.get("whole")) or (place == "report" and word in _WHOLE):
+        yield "whole", where
+
+
+def _of_program(
+    program: dict[str, Any], name: str, answer: dict[str, Any], common: dict[str, Any], *, handed: bool
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """What a program gives: of one that is handed the subject its entries; of any the file and the words."""
+    run = {"run": program}
+    words, output = _words(answer, "program"), common.get("output")
+    if handed:
+        yield "entry", {**run, "entry": str(answer.get("entry", name)).rpartition(".")[2]}
+    if isinstance(answer.get("file"), str):
+        yield "file", {**run, **_file(answer["file"])}
+    if output and not handed:
+        yield from (("words", {**run, "after": each, "file": output}) for each in words)
+        if "program" in listed(answer.get("whole")):
+            yield "whole", {**run, "file": output}
+    yield from (("words", {**run, "after": each}) for each in words)
+
+
+def called(text: str, common: dict[str, Any]) -> dict[str, Any]:
+    """The form that `hw.py:total_macs(model, input_size)` is short for; the file is `hand_in`'s where none is named."""
+    match = _CALL.fullmatch(text)
+    if match is None:
+        return {"call": text}
+    file = match["file"] or common.get("code", "")
+    given = [each.strip() for each in match["given"].split(",") if each.strip()]
+    return {"call": f"{file}:{match['function']}", "given": given}
+
+
+def problems(name: str, answer: dict[str, Any], common: dict[str, Any]) -> Iterator[tuple[Path, str]]:
+    """What an answer says of how it is handed in that does not fit together, each with its place."""
+    here = ("answers", name)
+    extra = [word for word in WAYS if word in answer]
+    if "from" in answer:
+        if extra:
+            yield (*here, extra[0]), f"'from' says all ways of handing it in: give it or '{extra[0]}', not both"
+        return
+    if meant := cut_call(answer):
+        yield (*here, "call"), f"a comma ends a value inside {{ }}: quote the call, '{meant}'"
+        return
+    call = answer.get("call")
+    match = _CALL.fullmatch(call) if isinstance(call, str) else None
+    if match and not match["file"] and "code" not in common:
+        yield (
+            (*here, "call"),
+            f"say which file holds the function: 'hw.py:{call}', or 'hand_in: {{code: hw.py}}' in lab.yaml or here",
+        )
+    kind = answer.get("type")
+    if (kind in KINDS or isinstance(kind, dict)) and not any(True for _ in forms(name, answer, common)):
+        yield here, "say how it is handed in: 'from', 'call', or 'hand_in' in lab.yaml or at the top of the task"
+
+
+def cut_call(data: dict[str, Any]) -> str:
+    """The call that a comma within { } has cut up (`{call: hw.py:f(a, b)}`), as it was meant; nothing of any other."""
+    call = data.get("call")
+    if not isinstance(call, str) or not _CUT.fullmatch(call) or call.endswith(")"):
+        return ""
+    rest = [key for key, value in data.items() if value is None]
+    return f"{call}, {', '.join(rest)}" if rest and rest[-1].endswith(")") else ""
+
+
+def _file(named: str) -> dict[str, str]:
+    return {"files" if "*" in named else "file": named}
+
+
+def _words(answer: dict[str, Any], place: str) -> list[str]:
+    words = answer.get("words")
+    if isinstance(words, dict):
+        words = words.get(place, words.get("all"))
+    return [each for each in _several(words) if isinstance(each, str)]
+
+
+def _several(value: object) -> list[Any]:
+    return value if isinstance(value, list) else [] if value is None else [value]

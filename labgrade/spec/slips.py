@@ -1,0 +1,110 @@
+"""Slips that carry their own sentence: what a function of `reference/` says of itself in its docstring.
+
+    Slip of: macs
+    Hint: Groups are ignored. In a grouped convolution each output channel reads in_channels / groups inputs.
+    Credit: 0.4
+
+A line goes on until an empty one. `Slip of` may name several quantities, separated by commas. `Also with: [{"side":
+"width"}]` has conventions of the slip's own, as JSON, under which it is known, too.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from labgrade.spec.registry import Entry
+
+_OF, _HINT, _CREDIT, _ALSO = "Slip of", "Hint", "Credit", "Also with"
+_LINE = re.compile(rf"({_OF}|{_HINT}|{_CREDIT}|{_ALSO}):\s*(.*)")
+_SHARE = re.compile(r"0|1|0?\.\d+|1\.0+")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SlipNote:
+    """Of which quantities a function is a slip, what a student who made it is told, and what it earns."""
+
+    of: tuple[str, ...]
+    hint: str
+    credit: float = 0
+    also_with: tuple[Mapping[str, Any], ...] = ()
+
+
+def note(docstring: str) -> SlipNote | None:
+    """What a docstring says of a slip; None where it is of none.
+
+    Raises:
+        ValueError: it says a part of it, or a credit that is none; the message says what to write.
+    """
+    said = _said(docstring)
+    if not said:
+        return None
+    for needed in (_OF, _HINT):
+        if not said.get(needed):
+            message = f"'{needed}:' is missing: a slip says 'Slip of: QUANTITY', 'Hint: ...' and perhaps 'Credit: 0.5'"
+            raise ValueError(message)
+    credit = said.get(_CREDIT, "0")
+    if not _SHARE.fullmatch(credit):
+        message = f"'Credit: {credit}' is no share of the points from 0 to 1, such as 0.5"
+        raise ValueError(message)
+    names = tuple(name.strip() for name in said[_OF].split(","))
+    return SlipNote(of=names, hint=said[_HINT], credit=float(credit), also_with=_variants(said.get(_ALSO, "[]")))
+
+
+def _variants(text: str) -> tuple[Mapping[str, Any], ...]:
+    try:
+        found = json.loads(text)
+    except ValueError:
+        found = None
+    if not isinstance(found, list) or not all(isinstance(each, dict) and each for each in found):
+        message = f'\'Also with: {text}\' is no list of conventions as JSON, such as [{{"side": "width"}}]'
+        raise ValueError(message)
+    return tuple(found)
+
+
+def _said(docstring: str) -> dict[str, str]:
+    said: dict[str, str] = {}
+    current = ""
+    for line in docstring.splitlines():
+        match = _LINE.match(line)
+        if match:
+            current = match[1]
+            said[current] = match[2].strip()
+        elif current and line.strip():
+            said[current] = f"{said[current]} {line.strip()}"
+        else:
+            current = ""
+    return said
+
+
+def known(entries: Mapping[str, Entry], quantity: str) -> Iterator[Entry]:
+    """The slips of a quantity, in the order of their files."""
+    return (entry for entry in entries.values() if entry.slip is not None and quantity in entry.slip.of)
+
+
+def of_expected(entry: Entry, conventions: Mapping[str, Any]) -> dict[str, Any]:
+    """A slip as the value of a misconception: with those of the expected quantity's conventions that it has, too."""
+    shared = {name: value for name, value in conventions.items() if name in entry.parameters}
+    return {"quantity": entry.name, **({"with": shared} if shared else {})}
+
+
+def problem(entry: Entry, entries: Mapping[str, Entry]) -> str:
+    """Why a slip can't be one of the quantities that it names; nothing where it can."""
+    for name in entry.slip.of if entry.slip is not None else ():
+        if name not in entries:
+            return f"'{entry.name}' is called a slip of '{name}', which is no quantity"
+        needed = {key for key, value in entry.parameters.items() if value.required}
+        sure = {key for key, value in entries[name].parameters.items() if value.required}
+        own = {key for variant in entry.slip.also_with for key in variant} if entry.slip is not None else set()
+        if own - entry.parameters.keys():
+            return f"'{entry.name}' takes no '{min(own - entry.parameters.keys())}', which 'Also with' names"
+        if needed - sure:
+            return f"'{entry.name}' is a slip of '{name}', so '{min(needed - sure)}' needs a default"
+        if entry.takes[:1] != entries[name].takes[:1]:
+            return f"'{entry.name}' is a slip of '{name}', so it is computed of the same: '{entries[name].takes[0]}'"
+    return ""

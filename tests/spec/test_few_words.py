@@ -1,0 +1,203 @@
+"""What a spec says in few words is what it would say in many."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from labgrade.core.errors import SpecError
+from labgrade.core.task import CallForm, EntryForm, FileForm, QuantityCall, RunForm, TextForm
+from labgrade.spec import course, load, registry, slips
+
+ROOT = Path(__file__).parents[2]
+COURSE = course.find(ROOT)
+LAB = """
+title: A lab
+hand_in: {code: hw.py, entries: <number>, output: hw<number>.txt, report: under <number>,
+          program: {command: python a.py}}
+"""
+TASK = """
+id: 1-2-task
+title: A task
+points: 3
+statement: What is it?
+subject: {model: torchvision/resnet18, input: [2, 3, 32, 32]}
+answers:
+  total: {type: count, call: 'total(model, input_size)', words: {all: MACs, report: [MACs, Total MACs]}}
+  rows: {type: {table: {row: layer, columns: {macs: count}}}, words: By layer, file: rows.csv, whole: [report]}
+  why: {type: text}
+  arrays: {type: {table_of: tensor}, call: 'other.py:arrays(model)', file: 'conv/*.npy'}
+checks:
+  - id: total
+    points: 1
+    answer: total
+    checker: equal
+    expected: {quantity: macs, with: {layers: [Conv2d]}, published: 5}
+    also_right: [{with: {bias: true}, says: with biases}, {value: 7, says: of another file}]
+    misconceptions: [known, {value: macs_thop, credit: 0.25}, {with: {layers: [Linear]}, says: these are linear}]
+    again:
+      - {id: others, points: 2, hidden: true, cases: [{model: torchvision/alexnet, input: [1, 3, 64, 64]}]}
+      - {id: free, points: 0, bonus: true, misconceptions: [flops], cases: [{model: torchvision/vgg11}]}
+  - {id: rows, points: 0, answer: rows, checker: same_rows, expected: {quantity: macs_by_layer}}
+  - {id: why, points: 0, answer: why, by_hand: [{points: 0, for: a reason}]}
+  - {id: all, points: 0, answer: arrays, checker: close, expected: {quantity: module_outputs, with: {layers: [GELU]}}}
+"""
+
+
+def read(folder, text=TASK, lab=LAB):
+    (folder / "lab").mkdir(exist_ok=True)
+    (folder / "lab/lab.yaml").write_text(lab, encoding="utf-8")
+    path = folder / "lab/1-2-task.yaml"
+    path.write_text(text, encoding="utf-8")
+    return load.read(path, COURSE)
+
+
+def findings(folder, was, becomes, lab=LAB):
+    assert was in TASK or was in LAB
+    with pytest.raises(SpecError) as caught:
+        read(folder, TASK.replace(was, becomes), lab.replace(was, becomes))
+    return [f"{each.mark.line}: {each.message}" for each in caught.value.findings]
+
+
+def test_how_a_lab_is_handed_in_is_said_once(tmp_path):
+    task = read(tmp_path)
+    report, output = ("1-2",), "hw1-2.txt"
+    assert task.answers["total"].forms == (
+        CallForm(file="hw.py", function="total", given=("model", "input_size")),
+        EntryForm(path="1-2.total"),
+        TextForm(after="MACs", file=output),
+        TextForm(after="MACs", report=report),
+        TextForm(after="Total MACs", report=report),
+        RunForm(file="a.py", reads=TextForm(after="MACs", file=output)),
+        RunForm(file="a.py", reads=TextForm(after="MACs")),
+    )
+    assert task.answers["rows"].forms == (
+        EntryForm(path="1-2.rows"),
+        FileForm(pattern="rows.csv"),
+        TextForm(after="By layer", file=output),
+        TextForm(after="By layer", report=report),
+        TextForm(report=report),
+        RunForm(file="a.py", reads=FileForm(pattern="rows.csv")),
+        RunForm(file="a.py", reads=TextForm(after="By layer", file=output)),
+        RunForm(file="a.py", reads=TextForm(after="By layer")),
+    )
+    assert task.answers["why"].forms == (TextForm(report=report),)
+    arrays, *others = task.answers["arrays"].forms
+    assert arrays == CallForm(file="other.py", function="arrays", given=("model",))
+    assert others[0] == FileForm(pattern="conv/*.npy")
+
+
+def test_a_task_says_key_by_key_what_is_other_than_in_its_lab(tmp_path):
+    task = read(tmp_path, TASK.replace("answers:\n", "hand_in: {entries: own}\nanswers:\n", 1))
+    assert task.answers["total"].forms[:2] == (
+        CallForm(file="hw.py", function="total", given=("model", "input_size")),
+        EntryForm(path="own.total"),
+    )
+
+
+def test_a_program_that_is_handed_the_subject_stands_where_a_call_would(tmp_path):
+    build = "{build: cmake, program: analyze, given: [torchscript_path]}"
+    task = read(tmp_path, TASK, LAB.replace("{command: python a.py}", build))
+    kinds = [type(form).__name__ for form in task.answers["total"].forms]
+    assert kinds[:4] == ["CallForm", "BuildForm", "BuildForm", "EntryForm"]
+    assert task.answers["total"].forms[1].reads == EntryForm(path="total")
+
+
+def test_known_are_the_slips_of_the_expected_quantity_with_its_conventions(tmp_path):
+    check = read(tmp_path).checks[0]
+    made = {each.source.quantity: each for each in check.misconceptions}
+    assert {entry.name for entry in slips.known(COURSE.quantities.entries, "macs")} <= made.keys()
+    groups = made["macs_ignoring_groups"]
+    assert (groups.source.parameters, groups.known) == ({"layers": ["Conv2d"]}, True)
+    assert groups.says.startswith("Groups are ignored.")
+    assert float(groups.credit) == 0.4
+    assert made["macs_torchinfo"].source.parameters == {}  # it has no such convention
+    thop = [each for each in check.misconceptions if each.source.quantity == "macs_thop"]
+    assert [(float(each.credit), each.known) for each in thop] == [(0.25, False)]
+    assert made["macs"].source.parameters == {"layers": ["Linear"]}
+    right = QuantityCall(quantity="macs", parameters={"layers": ["Conv2d"], "bias": True})
+    assert replace(check.also_right[0].source, mark=None) == right
+
+
+def test_what_is_asked_again_inherits_no_value_that_is_written_down(tmp_path):
+    task = read(tmp_path)
+    total, others, free = task.checks[:3]
+    assert (others.answer, others.checker, others.needs) == (total.answer, total.checker, ("total",))
+    assert (others.expected.parameters, others.expected.published) == ({"layers": ["Conv2d"]}, None)
+    assert [each.says for each in others.also_right] == ["with biases"]
+    assert [each.source for each in others.misconceptions] == [each.source for each in total.misconceptions]
+    assert free.needs == ()
+    assert [each.source.quantity for each in free.misconceptions] == ["flops"]
+
+
+def test_a_new_expected_value_inherits_no_other_value(tmp_path):
+    text = TASK.replace("{id: free, points: 0,", "{id: free, expected: {quantity: flops}, points: 0,")
+    text = text.replace("misconceptions: [flops], ", "")
+    free = read(tmp_path, text).checks[2]
+    assert (free.also_right, free.misconceptions) == ((), ())
+
+
+@pytest.mark.parametrize(
+    ("was", "becomes", "message"),
+    [
+        (
+            "call: 'total(model, input_size)'",
+            "call: total(model, input_size)",
+            "quote the call, 'total(model, input_size)'",
+        ),
+        ("'total(model, input_size)'", "total(modle)", "8: no argument is called 'modle'; did you mean 'model'"),
+        ("{with: {bias: true}, ", "{with: {bias: maybe}, ", "must be true or false"),
+        ("{with: {bias: true}, ", "{with: {bais: true}, ", "takes no 'bais'"),
+        ("{with: {bias: true}, says: with biases}", "{says: x}", "another value needs 'value', or 'with'"),
+        ("{value: 7, says: of another file}", "{value: 7}", "another value needs 'says'"),
+        ("[flops]", "[flop]", "no slip is called 'flop'; did you mean 'flops'"),
+        ("[flops]", "knwon", "no misconceptions is called 'knwon'"),
+        ("{quantity: macs_by_layer}", "{quantity: flops}, misconceptions: known", "no slip of 'flops' is known"),
+        ("id: others, ", "", "an 'again' needs 'id'"),
+        ("code: hw.py, ", "", "say which file holds the function"),
+        ("{type: text}", "{type: tensor}", "say how it is handed in"),
+        ("{type: text}", "{type: text, from: [{entry: a}], words: b}", "give it or 'words', not both"),
+        (
+            "[{points: 0, for: a reason}]",
+            "[{points: 0, for: a}], beside: [{check: nowhere.total}]",
+            "no task 'nowhere'",
+        ),
+        ("entries: <number>", "entries: {number}", "put it in quotes"),
+    ],
+)
+def test_what_is_wrong_is_said_at_its_place(tmp_path, was, becomes, message):
+    found = findings(tmp_path, was, becomes)
+    assert any(message in each for each in found), found
+
+
+SLIP = '''
+def size(subject) -> int:
+    """The size."""
+
+def half(subject{more}) -> int:
+    """Half of it.
+
+    {said}
+    """
+'''
+
+
+@pytest.mark.parametrize(
+    ("more", "said", "message"),
+    [
+        ("", "Slip of: size", "'Hint:' is missing"),
+        ("", "Slip of: sise\n    Hint: Twice that.", "called a slip of 'sise', which is no quantity"),
+        ("", "Slip of: size\n    Hint: Twice that.\n    Credit: 40 %", "no share of the points"),
+        (", *, of: str", "Slip of: size\n    Hint: Twice that.", "'of' needs a default"),
+        ("", "Slip of: size\n    Hint: Twice that.\n    Also with: {a: 1}", "no list of conventions as JSON"),
+    ],
+)
+def test_a_slip_that_says_too_little_is_a_finding(tmp_path, more, said, message):
+    (tmp_path / "own.py").write_text(SLIP.format(more=more, said=said))
+    (found,) = registry.read("quantity", (tmp_path,)).findings
+    assert message in found.message
+
+
+def test_a_slips_sentence_may_go_over_lines():
+    found = slips.note("Half of it.\n\nSlip of: size, width\nHint: Twice\nthat.\nCredit: 0.5\n\nMore.")
+    assert (found.of, found.hint, found.credit) == (("size", "width"), "Twice that.", 0.5)
