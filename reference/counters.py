@@ -32,6 +32,11 @@ def macs_ptflops_default(subject: CountedSubject) -> int:
     Those of `macs_ptflops_modules_only`, and once more what its patched functions see: the input of each relu, gelu,
     silu, softmax and pool, though the module that calls the function was counted already; and torch.matmul, but not
     `@`. Only the modules' share is divided by the batch size.
+
+    Slip of: macs
+    Hint: This is what ptflops prints by default. It adds biases, batch norm, pooling and ReLU to the MACs, and
+    counts pooling twice. Count convolutions and linear layers only.
+    Credit: 0.7
     """
     # To torch, `x @ y` and `x.matmul(y)` are the same function; ptflops replaces the method and misses the operator.
     with mock.patch.object(torch.Tensor, "matmul", _method):
@@ -51,6 +56,11 @@ def macs_ptflops_modules_only(subject: CountedSubject) -> int:
     Convolutions and linear layers with their bias, two for each input element of a BatchNorm and one for each of a
     LayerNorm, one for each input element of a pool and each output element of an activation, attention with softmax
     and scaling; of modules whose class is exactly torch's; divided by the batch size.
+
+    Slip of: macs
+    Hint: This is ptflops with count_functional=False. It adds biases, batch norm and pooling to the MACs. Count
+    convolutions and linear layers only.
+    Credit: 0.7
     """
     trace = analyse(subject)
     return _ptflops_modules(trace) // trace.batch
@@ -62,6 +72,11 @@ def macs_torchinfo(subject: CountedSubject) -> int:
     Of each leaf module, each parameter called weight or bias: a convolution's size times the positions of its output,
     any other's times the first dimension of the output. So BatchNorm costs its parameters, a linear layer on a
     sequence is counted once, and an attention not at all.
+
+    Slip of: macs
+    Hint: This is torchinfo's "mult-adds". It counts the parameters of batch norm and the bias of the linear layer
+    as multiplications. Count convolutions and linear layers only.
+    Credit: 0.8
     """
     return sum(_torchinfo(call) for call in analyse(subject).calls)
 
@@ -88,6 +103,10 @@ def macs_thop(subject: CountedSubject) -> int:
     Convolutions and linear layers without bias, four for each input element of a normalisation (two without a scale of
     its own), one for each output element of an average pool, kernel + 1 of an adaptive one; of modules whose class is
     exactly torch's. Attention is not counted.
+
+    Slip of: macs
+    Hint: This is what thop counts. It adds batch norm and pooling. Count convolutions and linear layers only.
+    Credit: 0.8
     """
     return sum(_thop(operation) for operation in analyse(subject).operations)
 
@@ -99,6 +118,10 @@ def macs_fvcore(subject: CountedSubject) -> int:
     scale), five of another normalisation (four without), one of an adaptive average pool over images. An attention's
     two products are unsupported and left out, as is an LSTM; einsum is rounded to the four digits in which numpy prints
     its cost.
+
+    Slip of: macs
+    Hint: This is what fvcore counts. It adds batch norm and pooling. Count convolutions and linear layers only.
+    Credit: 0.8
     """
     return sum(_fvcore(operation) for operation in analyse(subject).operations)
 

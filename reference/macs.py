@@ -103,7 +103,13 @@ def flops(
     activation: Activation = "none",
     per: Per = "batch",
 ) -> int:
-    """How many floating-point operations one forward pass takes: two for each multiply-accumulate of `macs`."""
+    """How many floating-point operations one forward pass takes: two for each multiply-accumulate of `macs`.
+
+    Slip of: macs
+    Hint: This is twice the number: FLOPs, which count a multiply-accumulate as two operations, or every layer
+    counted twice. The task asks for MACs.
+    Credit: 0.8
+    """
     rule = Conventions(layers, bias=bias, norm=norm, pooling=pooling, activation=activation)
     return 2 * sum(n for _, n in counted(_trace(subject, per), rule))
 

@@ -141,19 +141,32 @@ def _one(found: Composition, slip: str) -> int | float:
 # ---- parameters and bytes ----------------------------------------------------------------------------------------
 
 
-def parameters_with_auxiliary_heads(subject: CountedSubject) -> int:
-    """The parameters with those of the auxiliary classifiers, which only training uses.
+def parameters_with_auxiliary_heads(subject: CountedSubject) -> int | None:
+    """The parameters with those of the auxiliary classifiers, which only training uses; None where there are none.
 
     Comes of building the model with `aux_logits=True`, torchvision's default for GoogLeNet and Inception v3.
+
+    Slip of: parameters
+    Hint: The two auxiliary classifiers are counted. They help training only: build the model with aux_logits=False,
+    as inference does.
+    Credit: 0.5
     """
     zoo: Any = subject  # only a subject with options can be built another way
-    return parameters(dataclasses.replace(zoo, options={**zoo.options, "aux_logits": True}))
+    try:
+        return parameters(dataclasses.replace(zoo, options={**zoo.options, "aux_logits": True}))
+    except (TypeError, ValueError):  # the model takes no such option
+        return None
 
 
 def parameters_and_buffers(subject: CountedSubject) -> int:
     """Parameters and buffers together.
 
     Comes of adding up a state_dict, which holds running statistics, too.
+
+    Slip of: parameters
+    Hint: Buffers are counted: the running statistics and counters of batch norm are state, not parameters. Sum over
+    parameters(), not over state_dict().
+    Credit: 0.5
     """
     return parameters(subject) + buffers(subject)
 
@@ -170,12 +183,22 @@ def weight_count_as_bytes(subject: CountedSubject) -> int:
     """The number of parameters, given as bytes.
 
     Comes of leaving out the size of an element.
+
+    Slip of: weight_bytes, torchscript_weight_bytes
+    Hint: This is the number of parameters. Multiply each tensor's numel() by its element_size(): four bytes in
+    32-bit floating point.
+    Credit: 0.5
     """
     return int(_one(held.composition(subject, as_bytes=True), "elements"))
 
 
 def weight_bits(subject: CountedSubject) -> int:
-    """The bits of the parameters, given as bytes."""
+    """The bits of the parameters, given as bytes.
+
+    Slip of: weight_bytes, torchscript_weight_bytes
+    Hint: This is the size in bits. A byte has eight.
+    Credit: 0.5
+    """
     return int(_one(held.composition(subject, as_bytes=True), "bits"))
 
 
@@ -183,17 +206,34 @@ def weight_bytes_at_eight(subject: CountedSubject) -> int:
     """The bytes of the parameters at eight an element.
 
     Comes of taking float32 for Python's float, which has eight bytes.
+
+    Slip of: weight_bytes, torchscript_weight_bytes
+    Hint: Each parameter counts eight bytes, as in 64-bit floating point. These are 32-bit floats; element_size()
+    says so.
+    Credit: 0.5
     """
     return int(_one(held.composition(subject, as_bytes=True), "eight"))
 
 
 def weight_mib_as_mb(subject: CountedSubject) -> float:
-    """Mebibytes, printed as megabytes: bytes / 2**20, read as millions of bytes."""
+    """Mebibytes, printed as megabytes: bytes / 2**20, read as millions of bytes.
+
+    Slip of: weight_bytes, torchscript_weight_bytes
+    Hint: The figure is in MiB (divided by 1,048,576), but MB is written behind it. Write MiB, or divide by
+    1,000,000.
+    Credit: 0.8
+    """
     return _one(held.composition(subject, as_bytes=True), "mib_as_mb")
 
 
 def weight_mb_as_mib(subject: CountedSubject) -> float:
-    """Megabytes, printed as mebibytes: bytes / 10**6, read as units of 2**20 bytes."""
+    """Megabytes, printed as mebibytes: bytes / 10**6, read as units of 2**20 bytes.
+
+    Slip of: weight_bytes, torchscript_weight_bytes
+    Hint: The figure is in MB (divided by 1,000,000), but MiB is written behind it. Write MB, or divide by
+    1,048,576.
+    Credit: 0.8
+    """
     return _one(held.composition(subject, as_bytes=True), "mb_as_mib")
 
 
@@ -206,7 +246,12 @@ def layer_shapes_batch_unknown(subject: CountedSubject) -> list[dict[str, Any]]:
 
 
 def layer_shapes_without_batch(subject: CountedSubject) -> list[dict[str, Any]]:
-    """The layer table with shapes that leave out the batch, the first dimension."""
+    """The layer table with shapes that leave out the batch, the first dimension.
+
+    Slip of: layer_shapes
+    Hint: The shapes leave out the batch, which is their first dimension; the task asks for the whole shape.
+    Credit: 0.8
+    """
     return tables.Tables(subject=subject, rows=layer_shapes, library=tables.SHAPES).of(("without_batch",))
 
 
@@ -214,27 +259,53 @@ def layer_shapes_once(subject: CountedSubject) -> list[dict[str, Any]]:
     """The layer table with a module that is called several times listed once.
 
     Comes of hooks that keep one row a module, or of walking over `named_modules()`.
+
+    Slip of: layer_shapes
+    Hint: A module that runs several times is listed once. A ReLU that is called three times has three outputs:
+    record per call, not per module.
+    Credit: 0.7
     """
     return tables.Tables(subject=subject, rows=layer_shapes, library=tables.SHAPES).of(("once",))
 
 
 def layer_shapes_without_ceil_mode(subject: CountedSubject) -> list[dict[str, Any]]:
-    """The layer table with every pool's size rounded down, where `ceil_mode=True` rounds up."""
+    """The layer table with every pool's size rounded down, where `ceil_mode=True` rounds up.
+
+    Slip of: layer_shapes
+    Hint: Sizes go wrong at the first pool that rounds up (ceil_mode=True) where you round down.
+    Credit: 0.6
+    """
     return tables.Tables(subject=subject, rows=layer_shapes, library=tables.SHAPES).of(("ceil_mode",))
 
 
 def module_output_shapes_without_ceil_mode(subject: CountedSubject, *, layers: list[str]) -> list[dict[str, Any]]:
-    """The output shapes of the sizes that come out when every pool rounds down."""
+    """The output shapes of the sizes that come out when every pool rounds down.
+
+    Slip of: module_output_shapes
+    Hint: Sizes go wrong at the first pool that rounds up (ceil_mode=True) where you round down.
+    Credit: 0.6
+    """
     return _output_shapes(subject, layers).of(("ceil_mode",))
 
 
 def module_output_shapes_batch_unknown(subject: CountedSubject, *, layers: list[str]) -> list[dict[str, Any]]:
-    """The output shapes with -1 or None for the batch, as Keras and torchsummary print it."""
+    """The output shapes with -1 or None for the batch, as Keras and torchsummary print it.
+
+    Slip of: module_output_shapes
+    Hint: The batch is -1 or None, as in a Keras-like table. The task gives the batch: hand in the shapes that such
+    an input has.
+    Credit: 0.9
+    """
     return _output_shapes(subject, layers).of(("batch_unknown",))
 
 
 def module_output_shapes_without_batch(subject: CountedSubject, *, layers: list[str]) -> list[dict[str, Any]]:
-    """The output shapes without the batch, the first dimension."""
+    """The output shapes without the batch, the first dimension.
+
+    Slip of: module_output_shapes
+    Hint: The shapes leave out the batch, which is their first dimension; the task asks for the whole shape.
+    Credit: 0.8
+    """
     return _output_shapes(subject, layers).of(("without_batch",))
 
 
@@ -242,6 +313,11 @@ def layer_shapes_to_depth(subject: CountedSubject, *, depth: int = 3) -> list[di
     """The layer table down to a depth: what lies deeper is missing, and its container stands for it.
 
     Comes of torchinfo's `depth`, which is 3 unless it is set.
+
+    Slip of: layer_shapes
+    Hint: The table stops at depth 3, torchinfo's default, so the layers that lie deeper are missing. Print it
+    deeper: summary(..., depth=5).
+    Credit: 0.7
     """
     return tables.to_depth(depth)(layer_shapes(subject))
 
@@ -253,6 +329,11 @@ def macs_without_ceil_mode(subject: CountedSubject, *, layers: list[str] | None 
     """The MACs of the sizes that come out when every pool rounds down, where `ceil_mode=True` rounds up.
 
     Comes of computing output sizes by hand as floor((n + 2 p - k) / s) + 1.
+
+    Slip of: macs
+    Hint: Your sizes go wrong at the first pool that rounds up (ceil_mode=True) where you round down. The branches
+    are not the problem. Take the rounding from each pool's ceil_mode, or read the sizes from a forward hook.
+    Credit: 0.6
     """
     return int(_one(counts.composition(subject, counts.by_layer, layers=layers, bias=bias), "ceil_mode"))
 
@@ -261,17 +342,31 @@ def macs_square_kernels(subject: CountedSubject, *, layers: list[str] | None = N
     """The MACs with the first number of each kernel, stride and padding taken for both.
 
     Comes of `kernel_size[0] * kernel_size[0]`: 1x7 becomes 1x1.
+
+    Slip of: macs
+    Hint: Kernels are taken to be square. kernel_size has a height and a width, and they may differ (1x7, 7x1).
+    Credit: 0.4
     """
     return int(_one(counts.composition(subject, counts.by_layer, layers=layers, bias=bias), "square"))
 
 
 def macs_ignoring_dilation(subject: CountedSubject, *, layers: list[str] | None = None, bias: bool = False) -> int:
-    """The MACs of the sizes that come out when dilation is forgotten."""
+    """The MACs of the sizes that come out when dilation is forgotten.
+
+    Slip of: macs
+    Hint: Dilation is ignored. A dilated kernel covers dilation * (kernel_size - 1) + 1 pixels.
+    Credit: 0.4
+    """
     return int(_one(counts.composition(subject, counts.by_layer, layers=layers, bias=bias), "dilation"))
 
 
 def macs_same_padding_as_zero(subject: CountedSubject, *, layers: list[str] | None = None, bias: bool = False) -> int:
-    """The MACs of the sizes that come out when padding='same' is read as no padding."""
+    """The MACs of the sizes that come out when padding='same' is read as no padding.
+
+    Slip of: macs
+    Hint: padding='same' is taken for no padding. It keeps the size of the input.
+    Credit: 0.4
+    """
     return int(_one(counts.composition(subject, counts.by_layer, layers=layers, bias=bias), "same_padding"))
 
 
@@ -279,6 +374,10 @@ def macs_ignoring_groups(subject: CountedSubject, *, layers: list[str] | None = 
     """The MACs with in_channels for in_channels / groups.
 
     Comes of the formula for a dense convolution; a depthwise one is then counted as many times as it has channels.
+
+    Slip of: macs
+    Hint: Groups are ignored. In a grouped convolution each output channel reads in_channels / groups inputs.
+    Credit: 0.4
     """
     return int(_one(counts.composition(subject, counts.by_layer, layers=layers, bias=bias), "groups"))
 
@@ -286,30 +385,73 @@ def macs_ignoring_groups(subject: CountedSubject, *, layers: list[str] | None = 
 def macs_by_layer_without_ceil_mode(
     subject: CountedSubject, *, layers: list[str] | None = None, bias: bool = False
 ) -> list[dict[str, Any]]:
-    """The MACs by layer of the sizes that come out when every pool rounds down."""
+    """The MACs by layer of the sizes that come out when every pool rounds down.
+
+    Slip of: macs_by_layer
+    Hint: Your sizes go wrong at the first pool that rounds up (ceil_mode=True) where you round down. The branches
+    are not the problem. Take the rounding from each pool's ceil_mode, or read the sizes from a forward hook.
+    Credit: 0.6
+    """
     return macs_by_layer(AsIf(subject, without_ceil_mode), layers=layers, bias=bias)
 
 
 def macs_by_type_without_ceil_mode(
     subject: CountedSubject, *, layers: list[str] | None = None, bias: bool = False
 ) -> dict[str, int]:
-    """The MACs by type of the sizes that come out when every pool rounds down."""
+    """The MACs by type of the sizes that come out when every pool rounds down.
+
+    Slip of: macs_by_type
+    Hint: Your sizes go wrong at the first pool that rounds up (ceil_mode=True) where you round down. The branches
+    are not the problem. Take the rounding from each pool's ceil_mode, or read the sizes from a forward hook.
+    Credit: 0.6
+    """
     return macs_by_type(AsIf(subject, without_ceil_mode), layers=layers, bias=bias)
 
 
-def macs_modules_only(subject: CountedSubject) -> int:
-    """The MACs that convolution and linear modules do when they are called.
+def macs_modules_only(subject: CountedSubject, *, layers: list[str] | None = None) -> int | None:
+    """The MACs that convolution and linear modules do when they are called; None where `layers` are named.
 
     Comes of counting with module hooks: products inside an attention, and functional calls, are no modules.
+
+    Slip of: macs
+    Hint: Attention is missing. It calls no layer that a hook would see, but multiplies six times for each sample of
+    n tokens and d features: four projections (queries, keys, values, output), n * d * d each; queries by keys and
+    weights by values, n * n * d each over all heads.
+    Credit: 0.5
     """
-    return macs(subject, layers=list(counts.MULTIPLYING))
+    return macs(subject, layers=list(counts.MULTIPLYING)) if layers is None else None
+
+
+def macs_without_projections(subject: CountedSubject, *, layers: list[str] | None = None) -> int | None:
+    """The MACs without those of queries, keys, values and output of attention modules; None where there are none.
+
+    Comes of adding the products alone to what module hooks see. None, too, where `layers` are named.
+
+    Slip of: macs
+    Hint: The projections of attention are missing: queries, keys and values (in_proj_weight), and the output
+    (out_proj), n * d * d each for n tokens and d features. They call no layer that a hook would see.
+    Credit: 0.75
+    """
+    return macs_without_attention(subject, part="projections") if layers is None else None
+
+
+def macs_without_attention_products(subject: CountedSubject, *, layers: list[str] | None = None) -> int | None:
+    """The MACs without queries by keys and weights by values in attention modules; None where there are none.
+
+    Comes of counting the projections alone. None, too, where `layers` are named.
+
+    Slip of: macs
+    Hint: The products inside attention are missing. They are in no layer of their own (matmul, not a module), but
+    they multiply: queries by keys, and the weights by the values, in every head.
+    Credit: 0.75
+    """
+    return macs_without_attention(subject, part="products") if layers is None else None
 
 
 def macs_without_attention(subject: CountedSubject, *, part: Literal["projections", "products"]) -> int | None:
     """The MACs without a part of what attention modules do; None where no attention is a module.
 
-    `projections`: of queries, keys and values, and of the output; comes of adding the products alone to what module
-    hooks see. `products`: queries by keys, and weights by values.
+    `projections`: of queries, keys and values, and of the output. `products`: queries by keys, and weights by values.
     """
     of_attention = [each for each in analyse(subject).operations if isinstance(each.call.module, nn.MultiheadAttention)]
     left_out = sum(each.macs for each in of_attention if (each.name == "linear") is (part == "projections"))
@@ -317,12 +459,22 @@ def macs_without_attention(subject: CountedSubject, *, part: Literal["projection
 
 
 def macs_divided_by_batch(subject: CountedSubject, *, layers: list[str] | None = None) -> float:
-    """The MACs of the whole batch, divided by the batch size, where the whole batch is asked for."""
+    """The MACs of the whole batch, divided by the batch size, where the whole batch is asked for.
+
+    Slip of: macs
+    Hint: Counted for one image of the batch; the task asks for the whole input.
+    Credit: 0.8
+    """
     return macs(subject, layers=layers) / _batch(subject)
 
 
 def macs_times_batch(subject: CountedSubject, *, layers: list[str] | None = None) -> int:
-    """The MACs of the whole batch, multiplied by the batch size once more."""
+    """The MACs of the whole batch, multiplied by the batch size once more.
+
+    Slip of: macs
+    Hint: The batch is counted twice. The output's shape already has it.
+    Credit: 0.6
+    """
     return macs(subject, layers=layers) * _batch(subject)
 
 
@@ -333,6 +485,11 @@ def module_outputs_after_norm(subject: CountedSubject, *, layers: list[str]) -> 
     """Each layer's name with the output of the normalisation that follows it.
 
     Comes of hooks on the block around a convolution, or of folding its BatchNorm.
+
+    Slip of: module_outputs
+    Hint: These are the tensors after batch norm, not the outputs of the convolutions. Put the hook on the Conv2d
+    itself.
+    Credit: 0.3
     """
     return _outputs_behind(subject, layers, activated=False)
 
@@ -341,6 +498,11 @@ def module_outputs_after_activation(subject: CountedSubject, *, layers: list[str
     """Each layer's name with the output of the normalisation and activation that follow it.
 
     Comes of hooks that keep a tensor without `clone()`: an in-place ReLU overwrites what the normalisation put out.
+
+    Slip of: module_outputs
+    Hint: These are the tensors after batch norm and ReLU. An in-place ReLU overwrites what a hook kept: clone the
+    output in the hook, and put the hook on the Conv2d itself.
+    Credit: 0.3
     """
     return _outputs_behind(subject, layers, activated=True)
 
@@ -349,6 +511,10 @@ def module_outputs_without_batch(subject: CountedSubject, *, layers: list[str]) 
     """Each layer's output for the first sample of the batch, without the batch's dimension.
 
     Comes of `output[0]` or `output.squeeze(0)`.
+
+    Slip of: module_outputs
+    Hint: The values agree, but the dimension of the batch is left out. Keep the output as the hook gets it.
+    Credit: 0.8
     """
     return {name: output[0] for name, output in module_outputs(subject, layers=layers).items()}
 

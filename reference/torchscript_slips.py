@@ -19,6 +19,10 @@ def torchscript_weight_bytes_with_buffers(subject: CountedSubject) -> int:
     """The bytes of parameters and buffers together.
 
     Comes of adding up `module.attributes()` or a state dict, which hold running statistics, too.
+
+    Slip of: torchscript_weight_bytes
+    Hint: Buffers are counted. The running statistics of batch norm are state, not parameters.
+    Credit: 0.5
     """
     extra: int = sum(each.numel() * each.element_size() for each in traced(subject).module.buffers())
     return torchscript_weight_bytes(subject) + extra
@@ -28,6 +32,10 @@ def torchscript_weight_bytes_without_biases(subject: CountedSubject) -> int:
     """The bytes of the parameters called `weight` alone.
 
     Comes of reading `attr("weight")` of each layer, and forgetting `attr("bias")`.
+
+    Slip of: torchscript_weight_bytes
+    Hint: The biases are missing. They are parameters, too; module.parameters() gives all of them.
+    Credit: 0.6
     """
     named = traced(subject).module.named_parameters()
     return sum(each.numel() * each.element_size() for name, each in named if name.endswith("weight"))
@@ -37,6 +45,11 @@ def torchscript_weight_bytes_shallow(subject: CountedSubject, *, depth: int = 2)
     """The bytes of the parameters of modules that lie at most `depth` deep.
 
     Comes of a walk over children of children that stops there; the tiles of a layer lie deeper.
+
+    Slip of: torchscript_weight_bytes
+    Hint: Modules that lie deeper are missing: the tiles of a layer are modules inside of its module. parameters()
+    goes through all of them, children() only through the next level.
+    Credit: 0.4
     """
     named = traced(subject).module.named_parameters()
     return sum(each.numel() * each.element_size() for name, each in named if name.count(".") <= depth)
@@ -46,12 +59,22 @@ def torchscript_activation_bytes_with_containers(subject: CountedSubject) -> int
     """The bytes of what every module puts out, containers and the model itself, too.
 
     Comes of a hook or a walk that does not ask whether a module has modules inside.
+
+    Slip of: torchscript_activation_bytes
+    Hint: Containers are counted, too: features, classifier and the model itself. A container's output is its last
+    child's; count modules that have no modules inside.
+    Credit: 0.5
     """
     return sum(tensor.bytes for call in traced(subject).calls for tensor in call.outputs)
 
 
 def torchscript_activation_elements(subject: CountedSubject) -> int:
-    """The number of elements of the activations, given as bytes."""
+    """The number of elements of the activations, given as bytes.
+
+    Slip of: torchscript_activation_bytes
+    Hint: This is the number of elements. Multiply it by element_size().
+    Credit: 0.5
+    """
     return sum(tensor.elements for call in traced(subject).calls if call.leaf for tensor in call.outputs)
 
 
@@ -59,6 +82,11 @@ def torchscript_activation_bytes_without_in_place(subject: CountedSubject) -> in
     """The bytes of the activations without what operators in place put out.
 
     Comes of keeping one output for each address: `relu_` returns the tensor that it was given.
+
+    Slip of: torchscript_activation_bytes
+    Hint: What the in-place ReLUs put out is missing. Each layer's output counts here, even where it is written over
+    what was read.
+    Credit: 0.6
     """
     overwritten = {each.where for each in traced(subject).operators if operators.in_place(each)}
     calls = [call for call in traced(subject).calls if call.leaf and call.module not in overwritten]
@@ -69,6 +97,10 @@ def torchscript_activation_bytes_of_products(subject: CountedSubject) -> int:
     """The bytes of what convolutions and linear layers put out.
 
     Comes of looking at the layers with weights alone.
+
+    Slip of: torchscript_activation_bytes
+    Hint: Only convolutions and linear layers are counted. ReLU, pooling and dropout put out activations, too.
+    Credit: 0.4
     """
     wanted = operators.CONVOLUTIONS | operators.PRODUCTS
     return sum(out.bytes for each in traced(subject).operators if each.kind in wanted for out in each.outputs)
@@ -78,17 +110,32 @@ def torchscript_activation_bytes_of_one_image(subject: CountedSubject) -> int:
     """The bytes of the activations for one image of a batch.
 
     Comes of an input that is built with a batch of 1, whatever was asked for.
+
+    Slip of: torchscript_activation_bytes
+    Hint: Counted for one image of the batch. Build the input with the sizes that the program is called with, not
+    with 1 3 224 224.
+    Credit: 0.6
     """
     return torchscript_activation_bytes(subject) // _batch(subject)
 
 
 def torchscript_activation_mib_as_mb(subject: CountedSubject) -> float:
-    """Mebibytes, printed as megabytes: bytes / 2**20, read as millions of bytes."""
+    """Mebibytes, printed as megabytes: bytes / 2**20, read as millions of bytes.
+
+    Slip of: torchscript_activation_bytes
+    Hint: The figure is in MiB (divided by 1,048,576), but MB is written behind it.
+    Credit: 0.8
+    """
     return torchscript_activation_bytes(subject) / _MIB * _MB
 
 
 def torchscript_flops(subject: CountedSubject) -> int:
-    """Two floating-point operations for each MAC, given as MACs."""
+    """Two floating-point operations for each MAC, given as MACs.
+
+    Slip of: torchscript_macs
+    Hint: These are FLOPs. One multiply-accumulate is two floating-point operations; the task asks for MACs.
+    Credit: 0.8
+    """
     return 2 * torchscript_macs(subject)
 
 
@@ -96,6 +143,11 @@ def torchscript_macs_square_kernels(subject: CountedSubject, *, side: Literal["h
     """The MACs if every kernel were a square of one of its sides.
 
     Comes of `weight.size(2)` taken twice (or `weight.size(3)`).
+
+    Slip of: torchscript_macs
+    Hint: Kernels are taken to be square. A weight has a height, size(2), and a width, size(3).
+    Credit: 0.4
+    Also with: [{"side": "width"}]
     """
     at = 2 if side == "height" else 3
     total = 0
@@ -110,6 +162,10 @@ def torchscript_macs_times_batch(subject: CountedSubject) -> int:
     """The MACs with the batch counted twice.
 
     Comes of multiplying by the batch what was counted by output elements, which hold the batch already.
+
+    Slip of: torchscript_macs
+    Hint: The batch is counted twice. The output's shape already has it.
+    Credit: 0.6
     """
     return torchscript_macs(subject) * _batch(subject)
 
@@ -118,6 +174,11 @@ def torchscript_macs_of_one_image(subject: CountedSubject) -> int:
     """The MACs for one image of a batch.
 
     Comes of an input that is built with a batch of 1, whatever was asked for.
+
+    Slip of: torchscript_macs
+    Hint: Counted for one image of the batch. Build the input with the sizes that the program is called with, not
+    with 1 3 224 224.
+    Credit: 0.6
     """
     return torchscript_macs(subject) // _batch(subject)
 
@@ -126,6 +187,11 @@ def torchscript_macs_ignoring_groups(subject: CountedSubject) -> int:
     """The MACs if every output channel of a convolution read all input channels.
 
     Comes of the size of the input's channels in place of the weight's, which are those of one group.
+
+    Slip of: torchscript_macs
+    Hint: Groups are ignored. In a grouped convolution each output channel reads in_channels / groups inputs, which
+    is the weight's size(1).
+    Credit: 0.4
     """
     total = 0
     for each in traced(subject).operators:
@@ -139,12 +205,22 @@ def torchscript_macs_of_convolutions(subject: CountedSubject) -> int:
     """The MACs of convolutions alone.
 
     Comes of a walk that does not get to the linear layers, as where a layer is cut into tiles that lie deeper.
+
+    Slip of: torchscript_macs
+    Hint: The linear layers are missing. In the tiled model they lie deeper: each tile is a module inside of its
+    layer's module.
+    Credit: 0.6
     """
     return sum(operators.macs(each) for each in traced(subject).operators if each.kind in operators.CONVOLUTIONS)
 
 
 def torchscript_macs_of_products(subject: CountedSubject) -> int:
-    """The MACs of linear layers and matrix products alone."""
+    """The MACs of linear layers and matrix products alone.
+
+    Slip of: torchscript_macs
+    Hint: The convolutions are missing; these are the linear layers alone.
+    Credit: 0.2
+    """
     return sum(operators.macs(each) for each in traced(subject).operators if each.kind in operators.PRODUCTS)
 
 
