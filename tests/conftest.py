@@ -1,8 +1,13 @@
 """How the tests are shared among workers (a file stays with one, the files with slow tests come first) and drawn."""
 
 import os
+import sys
 
 from hypothesis import settings
+
+# Compiled once for all processes that tests start, as in the Makefile: compiling labgrade takes each half a second.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 # The same examples each time, so that a change alone turns a test red; `make soak` draws new ones. A slow machine is no
 # failure, so that no example has a deadline.

@@ -25,6 +25,8 @@ from labgrade.sandbox.requests import CallRequest  # noqa: E402
 from labgrade.sandbox.runner import Runner  # noqa: E402
 
 LIMITS = Limits(seconds=3.0, memory=300 << 20, output=1 << 20)
+# What only its time stops is stopped soon.
+BRIEF = replace(LIMITS, seconds=1.0)
 # What is not to be stopped by its time has as much as the slowest disk takes for 12,000 files.
 PATIENT = replace(LIMITS, seconds=60.0)
 
@@ -43,7 +45,9 @@ def call(runner, folder, limits=PATIENT, function="attack"):
 
 def limits_of(about, layers):
     """Of an attack: little time where that is to stop it, or where it succeeds by taking more than it may."""
-    return LIMITS if METER not in layers or "timeout" in about.get("outcome", "") else PATIENT
+    if METER not in layers:
+        return LIMITS
+    return BRIEF if "timeout" in about.get("outcome", "") else PATIENT
 
 
 class Holder(threading.Thread):
@@ -91,7 +95,7 @@ def main():
     zoo = PROJECT / "tests/sandbox/zoo_light.py"
     wanted = tuple(layer for layer in layers.split(",") if layer)
     try:
-        spare = 3.0 if METER in wanted else 30.0  # what computes needs its time where nothing else is to stop it
+        spare = 1.0 if METER in wanted else 30.0  # what computes needs its time where nothing else is to stop it
         with Runner(zoo=zoo, fresh=False, layers=wanted, spare_seconds=spare) as runner:
             print(json.dumps(attacked(runner, world, Path(folder), attacks)))  # noqa: T201
     finally:

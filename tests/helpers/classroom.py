@@ -1,16 +1,22 @@
 """A class with light tasks: answers handed in as text, so that grading it takes no torch and hardly any time."""
 
+import contextlib
+import io
 import itertools
 import json
 import os
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
+from unittest import mock
 
+from labgrade import cli
 from labgrade.ledger import read
 from labgrade.ledger.database import Ledger
 from labgrade.review import releases
 from labgrade.run import class_run
+from labgrade.run.grader import Grader
 from labgrade.run.plan import RunRequest
 from labgrade.spec.load import chosen
 
@@ -65,11 +71,16 @@ OUTCOMES = {
 
 
 class Classroom:
-    """A course in a folder with some submissions, and what one does with it."""
+    """A course in a folder with some submissions, and what one does with it.
 
-    def __init__(self, folder, size=4):
-        self.folder = folder
+    `shared`: where there are servers for the runs of this process. `size` of 0: all lies in the folder already.
+    """
+
+    def __init__(self, folder, size=4, shared=None):
+        self.folder, self.shared = folder, shared
         self.submissions, self.results = folder / "handed in", folder / "results"
+        if not size:
+            return
         self.write("reference/own.py", QUANTITIES)
         self.write("reference/others.py", OTHER)
         self.write("checkers/own.py", CHECKER)
@@ -93,9 +104,14 @@ class Classroom:
         wanted = RunRequest(
             **{"source": self.submissions, "results": self.results, "root": self.folder, "jobs": 1, **asked}
         )
-        for event in class_run.grade(wanted, lambda found: chosen(found, wanted.lab, list(wanted.tasks))):
-            tell(event)
+        with self.borrowing():
+            for event in class_run.grade(wanted, lambda found: chosen(found, wanted.lab, list(wanted.tasks))):
+                tell(event)
         return event
+
+    def borrowing(self):
+        """Runs of this process start no server of their own, but for quantities."""
+        return mock.patch.object(class_run, "Grader", partial(Grader, shared=self.shared))
 
     def judged(self):
         """What the last run judged anew: (item, outcome) and how often, sorted."""
@@ -126,6 +142,22 @@ class Classroom:
 
     def command(self, *arguments):
         return [sys.executable, "-m", "labgrade.cli", *map(str, arguments)]
+
+    def said(self, *arguments):
+        """What `labgrade ...` says in the course's folder, and its exit code: as `cli`, but in this process."""
+        out, err = io.StringIO(), io.StringIO()
+        with (
+            contextlib.chdir(self.folder),
+            contextlib.redirect_stdout(out),
+            contextlib.redirect_stderr(err),
+            mock.patch.dict(os.environ, {"COLUMNS": "100"}),
+            self.borrowing(),
+        ):
+            try:
+                code = cli.main([str(each) for each in arguments])
+            except SystemExit as end:
+                code = end.code
+        return subprocess.CompletedProcess(arguments, code, out.getvalue(), err.getvalue())
 
     def cli(self, *arguments, **options):
         """`labgrade ...` in a process of its own, in the course's folder."""

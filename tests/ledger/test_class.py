@@ -36,12 +36,11 @@ def test_a_class_is_graded_and_a_second_run_judges_nothing(room):
     assert read.report_of(room.results) == before
 
 
-def test_a_second_run_imports_no_torch_and_starts_no_server(room):
-    room.cli("grade", "handed in")
+def test_a_second_run_imports_no_torch_and_starts_no_server(graded):
     done = subprocess.run(
         [sys.executable, "-X", "importtime", "-m", "labgrade.cli", "grade", "handed in"],
-        cwd=room.folder,
-        env=room.environment(),
+        cwd=graded.folder,
+        env=graded.environment(),
         check=True,
         capture_output=True,
         text=True,
@@ -52,11 +51,10 @@ def test_a_second_run_imports_no_torch_and_starts_no_server(room):
     assert not imported & {"torch", "onnx", "onnxruntime"}
 
 
-@pytest.mark.parametrize("jobs", [1, 3])
-def test_the_report_is_the_same_however_many_work_at_it(room, tmp_path, monkeypatch, jobs):
+def test_the_report_is_the_same_however_many_work_at_it(room, tmp_path):
     for number in range(4, 11):
         room.write(f"handed in/s{number:03}/answers.yaml", f"task: {{total: {number}, five: 5}}\n")
-    room.grade(jobs=jobs)
+    room.grade(jobs=3)
     found = read.report_of(room.results)
     assert [who.name for who in found.submissions] == [f"s{number:03}" for number in range(11)]
     assert [check.id for check in found.submissions[0].tasks[0].checks] == list(classroom.OUTCOMES)
@@ -74,53 +72,48 @@ def test_the_report_is_the_same_however_many_work_at_it(room, tmp_path, monkeypa
         ("hidden: true, needs", "hidden: false, needs"),
     ],
 )
-def test_other_words_judge_nothing_anew(room, old, new):
-    room.grade()
-    room.edit("specs/lab/task.yaml", old, new)
-    assert room.grade().ran == 0
-    assert room.outcomes() == classroom.expected(4)
+def test_other_words_judge_nothing_anew(graded, old, new):
+    graded.edit("specs/lab/task.yaml", old, new)
+    assert graded.grade().ran == 0
+    assert graded.outcomes() == classroom.expected(4)
 
 
-def test_a_file_that_changes_no_verdict_is_no_news(room):
-    room.grade()
-    room.write("handed in/s000/notes.txt", "one line more")
-    came = room.grade()
+def test_a_file_that_changes_no_verdict_is_no_news(graded):
+    graded.write("handed in/s000/notes.txt", "one line more")
+    came = graded.grade()
     assert came.ran > 0
     assert not came.changes
-    assert "in other words" not in room.cli("regrade", str(room.results)).stdout
+    assert "in other words" not in graded.said("regrade", str(graded.results)).stdout
 
 
-def test_other_words_are_in_the_report_all_the_same(room):
-    room.grade()
-    room.edit("specs/lab/task.yaml", "counted twice", "both directions are counted")
-    came = room.grade()
+def test_other_words_are_in_the_report_all_the_same(graded):
+    graded.edit("specs/lab/task.yaml", "counted twice", "both directions are counted")
+    came = graded.grade()
     assert came.ran == 0
-    (task,) = read.report_of(room.results).submissions[1].tasks
+    (task,) = read.report_of(graded.results).submissions[1].tasks
     assert task.checks[0].verdict.hint == "both directions are counted"
     assert [change.counts for change in came.changes] == [False]
-    room.edit("specs/lab/task.yaml", "for: clarity", "for: <b>style</b>")
-    room.grade()
-    (task,) = read.report_of(room.results).submissions[0].tasks
+    graded.edit("specs/lab/task.yaml", "for: clarity", "for: <b>style</b>")
+    graded.grade()
+    (task,) = read.report_of(graded.results).submissions[0].tasks
     assert reason(task.checks[4].verdict) == "waits to be marked by a person: 2 for <b>style</b>"
 
 
-def test_points_are_counted_anew_without_judging(room):
-    room.grade()
-    room.edit("specs/lab/task.yaml", "points: 10", "points: 12")
-    room.edit("specs/lab/task.yaml", "points: 4\n", "points: 6\n")
-    came = room.grade()
+def test_points_are_counted_anew_without_judging(graded):
+    graded.edit("specs/lab/task.yaml", "points: 10", "points: 12")
+    graded.edit("specs/lab/task.yaml", "points: 4\n", "points: 6\n")
+    came = graded.grade()
     assert came.ran == 0
-    report = read.report_of(room.results)
+    report = read.report_of(graded.results)
     assert report.submissions[0].tasks[0].points == 12
     assert report.submissions[1].tasks[0].checks[0].earned == 3
     assert {change.why for change in came.changes} == {"points: 4 before, 6 now"}
 
 
-def test_a_literal_that_is_corrected_runs_its_own_check_alone(room):
-    room.grade()
-    room.edit("specs/lab/task.yaml", "expected: 1234", "expected: 1235")
-    came = room.grade()
-    assert room.judged() == [("secret", "INCORRECT")]
+def test_a_literal_that_is_corrected_runs_its_own_check_alone(graded):
+    graded.edit("specs/lab/task.yaml", "expected: 1234", "expected: 1235")
+    came = graded.grade()
+    assert graded.judged() == [("secret", "INCORRECT")]
     (change,) = came.changes
     assert (change.who, change.place) == ("s000", ("lab", "task", "secret"))
     assert change.before.earned == 1
@@ -128,41 +121,37 @@ def test_a_literal_that_is_corrected_runs_its_own_check_alone(room):
     assert re.fullmatch(r"'expected' in the spec \(.*specs/lab/task\.yaml:18\) changed from 1234 to 1235", change.why)
 
 
-def test_a_checker_that_is_touched_runs_what_it_judges(room):
-    room.grade()
-    room.edit("checkers/own.py", "it is even", "this is even")
-    came = room.grade()
-    assert [item for item, _ in room.judged()] == ["odd"] * 4
+def test_a_checker_that_is_touched_runs_what_it_judges(graded):
+    graded.edit("checkers/own.py", "it is even", "this is even")
+    came = graded.grade()
+    assert [item for item, _ in graded.judged()] == ["odd"] * 4
     assert {change.why for change in came.changes} == {"'checkers/own.py' changed"}
 
 
-def test_a_quantity_that_is_corrected_runs_what_asks_for_it(room):
-    room.grade()
-    room.edit("reference/others.py", "return 5", "return 6")
-    came = room.grade()
-    assert [item for item, _ in room.judged()] == ["five"] * 4
-    assert room.outcomes()["s001", "five"] == "CORRECT"
-    assert room.outcomes()["s000", "five"] == "INCORRECT"
+def test_a_quantity_that_is_corrected_runs_what_asks_for_it(graded):
+    graded.edit("reference/others.py", "return 5", "return 6")
+    came = graded.grade()
+    assert [item for item, _ in graded.judged()] == ["five"] * 4
+    assert graded.outcomes()["s001", "five"] == "CORRECT"
+    assert graded.outcomes()["s000", "five"] == "INCORRECT"
     assert {change.why for change in came.changes} == {"'reference/others.py' changed"}
 
 
-def test_a_late_hand_in_runs_that_student_alone(room):
-    room.grade()
-    room.write("handed in/s002/answers.yaml", "task: {total: 1234}\n")
-    came = room.grade()
-    assert room.judged() == sorted(
+def test_a_late_hand_in_runs_that_student_alone(graded):
+    graded.write("handed in/s002/answers.yaml", "task: {total: 1234}\n")
+    came = graded.grade()
+    assert graded.judged() == sorted(
         [("total", "CORRECT"), ("secret", "CORRECT"), ("five", "MISSING"), ("odd", "MISSING"), ("essay", "MISSING")]
     )
     assert {change.who for change in came.changes} == {"s002"}
     assert came.changes[-1].why == "'answers.yaml' of the submission changed"
 
 
-def test_the_same_work_handed_in_twice_is_judged_once(room):
-    room.grade()
-    same = (room.folder / "handed in/s000/answers.yaml").read_text()
-    room.write("handed in/copy/answers.yaml", same)
-    assert room.grade().ran == 0
-    assert room.outcomes()["copy", "total"] == "CORRECT"
+def test_the_same_work_handed_in_twice_is_judged_once(graded):
+    same = (graded.folder / "handed in/s000/answers.yaml").read_text()
+    graded.write("handed in/copy/answers.yaml", same)
+    assert graded.grade().ran == 0
+    assert graded.outcomes()["copy", "total"] == "CORRECT"
 
 
 def test_a_fault_of_ours_runs_again_until_it_is_none(room):
@@ -207,13 +196,12 @@ def test_what_a_kit_brought_is_no_answer_and_counts_all_the_same(room):
     assert room.grade().ran == 5
 
 
-def test_a_check_that_is_asked_for_no_more_leaves_the_report(room):
-    room.grade()
-    room.edit("specs/lab/task.yaml", "  - {id: odd, points: 1, answer: five, checker: odd, expected: 1}\n", "")
-    room.edit("specs/lab/task.yaml", "points: 10", "points: 9")
-    came = room.grade()
+def test_a_check_that_is_asked_for_no_more_leaves_the_report(graded):
+    graded.edit("specs/lab/task.yaml", "  - {id: odd, points: 1, answer: five, checker: odd, expected: 1}\n", "")
+    graded.edit("specs/lab/task.yaml", "points: 10", "points: 9")
+    came = graded.grade()
     assert came.ran == 0
-    assert not [place for place in room.outcomes() if place[1] == "odd"]
+    assert not [place for place in graded.outcomes() if place[1] == "odd"]
     assert {(change.place[2], change.after, change.why) for change in came.changes} == {
         ("odd", None, "the spec asks for it no more")
     }
@@ -232,32 +220,30 @@ def test_what_is_not_graded_now_stays_in_the_report(room):
     assert all(len(who.tasks) == 2 for who in read.report_of(room.results).submissions)
 
 
-def test_published_results_do_not_fall_unasked(room):
-    room.grade()
-    assert room.release() == ("s000", "s001", "s002", "s003")
-    room.edit("specs/lab/task.yaml", "expected: {quantity: other}", "expected: 6")
-    came = room.grade()
+def test_published_results_do_not_fall_unasked(graded):
+    assert graded.release() == ("s000", "s001", "s002", "s003")
+    graded.edit("specs/lab/task.yaml", "expected: {quantity: other}", "expected: 6")
+    came = graded.grade()
     assert [(each.who, each.place[2], each.published, each.would_be.earned) for each in came.held] == [
         ("s000", "five", 2, 0),
         ("s003", "five", 2, 0),
     ]
-    assert room.outcomes()["s000", "five"] == "CORRECT"
-    assert room.outcomes()["s001", "five"] == "CORRECT"  # who earns more, earns it
-    again = room.grade()
+    assert graded.outcomes()["s000", "five"] == "CORRECT"
+    assert graded.outcomes()["s001", "five"] == "CORRECT"  # who earns more, earns it
+    again = graded.grade()
     assert (again.ran, len(again.held)) == (0, 2)
-    lowered = room.grade(lower=True)
+    lowered = graded.grade(lower=True)
     assert (lowered.ran, lowered.held) == (0, ())
-    assert room.outcomes()["s000", "five"] == "INCORRECT"
+    assert graded.outcomes()["s000", "five"] == "INCORRECT"
     assert [change.who for change in lowered.changes] == ["s000", "s003"]
 
 
-def test_a_published_result_that_is_right_again_waits_for_nothing(room):
-    room.grade()
-    room.release()
-    room.edit("specs/lab/task.yaml", "expected: {quantity: other}", "expected: 6")
-    room.grade()
-    room.edit("specs/lab/task.yaml", "expected: 6", "expected: {quantity: other}")
-    assert not room.grade().held
+def test_a_published_result_that_is_right_again_waits_for_nothing(graded):
+    graded.release()
+    graded.edit("specs/lab/task.yaml", "expected: {quantity: other}", "expected: 6")
+    graded.grade()
+    graded.edit("specs/lab/task.yaml", "expected: 6", "expected: {quantity: other}")
+    assert not graded.grade().held
 
 
 def test_results_among_the_submissions_are_refused(room):
@@ -265,13 +251,12 @@ def test_results_among_the_submissions_are_refused(room):
         room.grade(results=room.submissions / "results")
 
 
-def test_an_archive_of_a_class_is_graded_too(room, tmp_path):
-    room.grade()
+def test_an_archive_of_a_class_is_graded_too(graded, tmp_path):
     import shutil
 
-    archive = shutil.make_archive(str(tmp_path / "class"), "zip", room.submissions)
-    assert room.grade(source=tmp_path / archive).ran == 0
-    assert room.outcomes() == classroom.expected(4)
+    archive = shutil.make_archive(str(tmp_path / "class"), "zip", graded.submissions)
+    assert graded.grade(source=tmp_path / archive).ran == 0
+    assert graded.outcomes() == classroom.expected(4)
 
 
 def test_the_commands(room):
@@ -279,11 +264,11 @@ def test_the_commands(room):
     assert done.returncode == 0, done.stderr
     assert "results are in 'results'; 17 checks were judged anew" in done.stdout
     room.edit("specs/lab/task.yaml", "expected: 1234", "expected: 1235")
-    done = room.cli("regrade")
+    done = room.said("regrade")
     assert done.returncode == 0, done.stderr
     assert "1 verdict changed" in done.stdout
     assert "task secret: CORRECT 1 of 1 -> INCORRECT 0 of 1, because 'expected' in the spec" in done.stdout
-    told = room.cli("explain", "s000", "task", "secret").stdout
+    told = room.said("explain", "s000", "task", "secret").stdout
     for part in (
         "answer: │ 1,234",
         "from: │ answers.yaml:1 task.total",
@@ -293,55 +278,55 @@ def test_the_commands(room):
         assert part in told
     assert "before: │ CORRECT 1 of 1" in told
     assert "checker: │ equal" in told
-    done = room.cli("explain", "s00", "task")
+    done = room.said("explain", "s00", "task")
     assert done.returncode == 2
     assert "did you mean 's00" in done.stderr
     for named in (["elsewhere"], ["--out", "elsewhere"], ["--results", "elsewhere"]):
-        done = room.cli("regrade", *named)
+        done = room.said("regrade", *named)
         assert done.returncode == 2
         assert "there are no results in 'elsewhere'" in done.stderr
 
 
 def test_regrade_is_about_everybody_whoever_was_graded_last(room):
-    assert room.cli("grade", "handed in").returncode == 0
-    assert room.cli("grade", "handed in", "--submission", "s001", "--task", "task").returncode == 0
+    assert room.said("grade", "handed in").returncode == 0
+    assert room.said("grade", "handed in", "--submission", "s001", "--task", "task").returncode == 0
     room.edit("specs/lab/task.yaml", "expected: 1234", "expected: 1235")
-    done = room.cli("regrade")
+    done = room.said("regrade")
     assert "s000" in done.stdout.partition("1 verdict changed")[2]
     assert room.outcomes()["s000", "secret"] == "INCORRECT"
 
 
 def test_regrade_takes_each_from_where_it_was_taken_last(room):
-    room.cli("grade", "handed in")
+    room.said("grade", "handed in")
     room.write("late/s002/answers.yaml", "task: {total: 1234, five: 5}\n")
-    room.cli("grade", "late")
+    room.said("grade", "late")
     assert room.outcomes()["s002", "secret"] == "CORRECT"
     room.edit("specs/lab/task.yaml", "expected: 1234", "expected: 1235")
-    done = room.cli("regrade")
+    done = room.said("regrade")
     assert "2 verdicts changed" in done.stdout
     assert {who: room.outcomes()[who, "secret"] for who in ("s000", "s002")} == {
         "s000": "INCORRECT",
         "s002": "INCORRECT",
     }
     room.write("handed in/s009/answers.yaml", "task: {total: 1234}\n")
-    assert room.cli("regrade").returncode == 0
+    assert room.said("regrade").returncode == 0
     assert room.outcomes()["s009", "total"] == "CORRECT"
     shutil.rmtree(room.folder / "late")
     shutil.rmtree(room.folder / "handed in/s001")
-    done = room.cli("regrade")
+    done = room.said("regrade")
     assert "not graded again: 's001', 's002': where they were taken from, they are no more" in unframed(done.stdout)
     assert room.outcomes()["s002", "five"] == "CORRECT"  # 'handed in' holds an earlier one, and MISSING it would be
     shutil.rmtree(room.folder / "handed in")
-    done = room.cli("regrade")
+    done = room.said("regrade")
     assert done.returncode == 2
     assert "there is no folder" in done.stderr
 
 
 def test_what_could_not_be_read_and_what_to_do_next_stand_at_the_end(room):
-    done = room.cli("grade", "handed in")
+    done = room.said("grade", "handed in")
     assert done.stdout.endswith("next: labgrade standing results (what waits for a person)\n")
     room.edit("specs/lab/task.yaml", "points: 10", "points: 11")
-    done = room.cli("regrade")
+    done = room.said("regrade")
     assert done.returncode == 2
     assert "not graded: specs/lab/task.yaml, which can't be read: see below" in unframed(done.stdout)
     assert "specs/lab/task.yaml:4:9: the checks add up to 10 points, not 11" in done.stderr
@@ -351,21 +336,21 @@ def test_what_could_not_be_read_and_what_to_do_next_stand_at_the_end(room):
     )
     room.edit("specs/lab/task.yaml", "  essay: {type: text, from: [{entry: task.essay}]}\n", "")
     room.edit("specs/lab/task.yaml", "points: 10", "points: 8")
-    done = room.cli("regrade")
+    done = room.said("regrade")
     assert done.stdout.endswith("next: labgrade export --results results --format all --out exported\n")
 
 
-def test_a_published_result_is_refused_by_the_command(room):
-    room.cli("grade", "handed in")
-    room.release()
-    room.edit("specs/lab/task.yaml", "expected: 1234", "expected: 1235")
-    done = room.cli("regrade")
+def test_a_published_result_is_refused_by_the_command(graded):
+    graded.said("grade", "handed in")
+    graded.release()
+    graded.edit("specs/lab/task.yaml", "expected: 1234", "expected: 1235")
+    done = graded.said("regrade")
     assert done.returncode == 1
     assert "not changed, because it is published and would fall" in done.stdout
     assert "s000, task secret: 1 -> INCORRECT 0 of 1" in done.stdout
     assert "regrade results --allow-lower" in done.stdout
-    assert room.cli("regrade", "--allow-lower").returncode == 0
-    assert room.outcomes()["s000", "secret"] == "INCORRECT"
+    assert graded.said("regrade", "--allow-lower").returncode == 0
+    assert graded.outcomes()["s000", "secret"] == "INCORRECT"
 
 
 @pytest.mark.parametrize("workers", [[], pytest.param(["-n", "2"], marks=soak)])
@@ -394,20 +379,19 @@ def test_pytest_uses_the_ledger_too_and_says_the_same_with_and_without_xdist(roo
 
 
 @pytest.mark.parametrize("workers", [[], pytest.param(["-n", "2"], marks=soak)])
-def test_what_a_person_opened_stays_open_when_pytest_grades(room, workers):
-    room.grade()
-    assert room.outcomes()["s001", "secret"] == "SKIPPED"
+def test_what_a_person_opened_stays_open_when_pytest_grades(graded, workers):
+    assert graded.outcomes()["s001", "secret"] == "SKIPPED"
     given = ("s001", "task", "total", "--points", "4", "--reason", "our mistake", "--by", "ann")
-    done = room.cli("override", "results", *given)
+    done = graded.said("override", "results", *given)
     assert done.returncode == 0, done.stderr
-    room.grade()
-    assert room.outcomes()["s001", "secret"] == "INCORRECT"  # judged, since the check that it needs was decided
+    graded.grade()
+    assert graded.outcomes()["s001", "secret"] == "INCORRECT"  # judged, since the check that it needs was decided
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--submission=all", "-q"]
     subprocess.run(
         [*command, "--submissions-dir=handed in", "--results=results", *workers],
-        cwd=room.folder,
-        env=room.environment(),
+        cwd=graded.folder,
+        env=graded.environment(),
         check=False,
         capture_output=True,
     )
-    assert room.outcomes()["s001", "secret"] == "INCORRECT"
+    assert graded.outcomes()["s001", "secret"] == "INCORRECT"

@@ -98,12 +98,14 @@ EDITS = {
 
 
 @pytest.fixture
-def course(room):
-    for name, text in FILES.items():
-        room.write(name, text)
-    assert not room.grade().broken
-    assert set(room.outcomes().values()) >= {"CORRECT", "PARTIAL", "INCORRECT", "MISSING"}
-    return room
+def course(once):
+    def prepare(room):
+        for name, text in FILES.items():
+            room.write(name, text)
+        assert not room.grade().broken
+        assert set(room.outcomes().values()) >= {"CORRECT", "PARTIAL", "INCORRECT", "MISSING"}
+
+    return once("edited", prepare)
 
 
 def again(room):
@@ -166,23 +168,21 @@ def test_the_version_of_a_library_that_a_quantity_imports_counts_for_it_alone(co
         "sandbox/child/call.py",
     ],
 )
-def test_labgrade_s_own_code_counts_for_all(room, monkeypatch, file):
-    room.grade()
+def test_labgrade_s_own_code_counts_for_all(graded, monkeypatch, file):
     digest = depends.digest
     own = depends._HOME / file
     monkeypatch.setattr(depends, "digest", lambda path: "edited" if path == own else digest(path))
     depends.engine.cache_clear()
-    assert {item for _, _, item in again(room)} == ALL
+    assert {item for _, _, item in again(graded)} == ALL
     monkeypatch.undo()
     depends.engine.cache_clear()
 
 
 @pytest.mark.parametrize("library", ["torch", "onnx", "numpy"])
-def test_the_version_of_a_library_counts_for_all(room, monkeypatch, library):
-    room.grade()
+def test_the_version_of_a_library_counts_for_all(graded, monkeypatch, library):
     version = depends.version_of
     monkeypatch.setattr(depends, "version_of", lambda name: "0.0" if name == library else version(name))
     depends.libraries.cache_clear()
-    assert {item for _, _, item in again(room)} == ALL
+    assert {item for _, _, item in again(graded)} == ALL
     monkeypatch.undo()
     depends.libraries.cache_clear()

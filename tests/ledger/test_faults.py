@@ -227,16 +227,15 @@ def test_a_disk_that_is_full_to_the_last_byte(big):
         subprocess.run(["umount", "-l", big.results], check=True)
 
 
-def test_a_ledger_that_another_program_holds(room, monkeypatch):
-    room.grade()
+def test_a_ledger_that_another_program_holds(graded, monkeypatch):
     monkeypatch.setattr(database, "WAIT_SECONDS", 0.2)
-    other = sqlite3.connect(room.results / database.NAME, isolation_level=None)
+    other = sqlite3.connect(graded.results / database.NAME, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     with pytest.raises(LedgerError, match=LOCKED):
-        room.grade()
+        graded.grade()
     other.execute("COMMIT")
-    assert room.grade().ran == 0
-    assert room.outcomes() == classroom.expected(4)
+    assert graded.grade().ran == 0
+    assert graded.outcomes() == classroom.expected(4)
 
 
 def test_a_ledger_that_is_taken_while_the_run_goes_on(big, monkeypatch):
@@ -278,36 +277,33 @@ def test_a_folder_is_free_again_when_its_holder_is_gone(tmp_path):
         pass
 
 
-def test_a_ledger_of_an_older_version_is_brought_up_to_date(room, monkeypatch):
-    room.grade()
-    before = room.outcomes()
+def test_a_ledger_of_an_older_version_is_brought_up_to_date(graded, monkeypatch):
+    before = graded.outcomes()
     monkeypatch.setattr(database, "VERSION", database.VERSION + 1)
     monkeypatch.setitem(
         database.STEPS, database.VERSION - 1, "ALTER TABLE run ADD COLUMN more TEXT; CREATE TABLE new (a)"
     )
-    assert len(read.report_of(room.results).submissions) == 4
-    assert room.grade().ran == 0
-    assert room.outcomes() == before
-    assert classroom.rows(room.results, "SELECT more FROM run") == [(None,), (None,)]
+    assert len(read.report_of(graded.results).submissions) == 4
+    assert graded.grade().ran == 0
+    assert graded.outcomes() == before
+    assert classroom.rows(graded.results, "SELECT more FROM run") == [(None,), (None,)]
 
 
-def test_a_step_that_fails_changes_nothing(room, monkeypatch):
-    room.grade()
+def test_a_step_that_fails_changes_nothing(graded, monkeypatch):
     with monkeypatch.context() as patched:
         patched.setattr(database, "VERSION", database.VERSION + 1)
         patched.setitem(database.STEPS, database.VERSION - 1, "CREATE TABLE new (a); CREATE NONSENSE")
         with pytest.raises(LedgerError, match="can't be used"):
-            room.grade()
-    assert not classroom.rows(room.results, "SELECT 1 FROM sqlite_master WHERE name = 'new'")
-    assert room.grade().ran == 0
+            graded.grade()
+    assert not classroom.rows(graded.results, "SELECT 1 FROM sqlite_master WHERE name = 'new'")
+    assert graded.grade().ran == 0
 
 
-def test_a_ledger_of_a_newer_version_is_refused(room):
-    room.grade()
-    connection = sqlite3.connect(room.results / database.NAME)
+def test_a_ledger_of_a_newer_version_is_refused(graded):
+    connection = sqlite3.connect(graded.results / database.NAME)
     connection.execute(f"PRAGMA user_version = {database.VERSION + 1}")
     connection.close()
-    for use in (room.grade, lambda: read.report_of(room.results)):
+    for use in (graded.grade, lambda: read.report_of(graded.results)):
         with pytest.raises(
             LedgerError, match=r"was written by a newer labgrade.*update labgrade, or grade into another"
         ):
@@ -328,18 +324,17 @@ def test_what_is_no_ledger_is_left_alone(room):
     assert (room.results / database.NAME).read_text().startswith("a text")
 
 
-def test_a_verdict_that_was_tampered_with_is_noticed(room):
-    room.grade()
-    connection = sqlite3.connect(room.results / database.NAME)
+def test_a_verdict_that_was_tampered_with_is_noticed(graded):
+    connection = sqlite3.connect(graded.results / database.NAME)
     connection.execute("UPDATE graded SET plain = replace(plain, 'INCORRECT', 'CORRECT')")
     connection.commit()
     connection.close()
     with pytest.raises(
         LedgerError, match=r"is damaged.*put a copy of it back, or judge all anew.*labgrade regrade .*--rebuild"
     ):
-        read.report_of(room.results)
+        read.report_of(graded.results)
     with pytest.raises(LedgerError, match="is damaged"):
-        room.grade()
+        graded.grade()
 
 
 def test_bytes_that_were_lost_are_noticed(big):

@@ -76,10 +76,9 @@ def test_a_database_that_was_deleted_is_missed(room):
 
 
 @pytest.mark.parametrize("write", [1, 2, 5, 8, 9])
-def test_a_release_that_is_killed_between_two_writes_is_whole_or_none(room, write):
+def test_a_release_that_is_killed_between_two_writes_is_whole_or_none(graded, write):
     """Either students see it and its points are kept, or they do not see it."""
-    room.grade()
-    before = earned(room)
+    before = earned(graded)
     child = os.fork()
     if not child:
         real, count = Ledger.write, 0
@@ -92,15 +91,15 @@ def test_a_release_that_is_killed_between_two_writes_is_whole_or_none(room, writ
             return real(self, *arguments)
 
         Ledger.write = counted
-        room.release()
+        graded.release()
         os._exit(0)
     _, status = os.waitpid(child, 0)
     assert os.waitstatus_to_exitcode(status) == (9 if write <= 8 else 0)  # two writes a submission
-    change_what_is_right(room)
-    seen = releases.read(room.results)
+    change_what_is_right(graded)
+    seen = releases.read(graded.results)
     assert len(seen) == (0 if write <= 8 else 4)
-    room.grade()
-    assert earned(room)["five"] == (before["five"] if seen else 0)
+    graded.grade()
+    assert earned(graded)["five"] == (before["five"] if seen else 0)
 
 
 # ---- results of an older labgrade ------------------------------------------------------------------------------
@@ -161,23 +160,22 @@ def decide(room):
     return place
 
 
-def test_results_of_an_older_labgrade_are_taken_over(room):
-    room.grade()
-    place = decide(room)
-    room.release()
-    before, outcomes, seen = earned(room), room.outcomes(), releases.read(room.results)
-    as_an_older_labgrade_left_it(room.results)
-    assert room.outcomes() == outcomes
-    assert releases.read(room.results) == seen
-    assert decisions.read(room.results).in_force(place).by == "ta"
-    assert sorted(path.name for path in room.results.glob("*.sqlite*")) == [
+def test_results_of_an_older_labgrade_are_taken_over(graded):
+    place = decide(graded)
+    graded.release()
+    before, outcomes, seen = earned(graded), graded.outcomes(), releases.read(graded.results)
+    as_an_older_labgrade_left_it(graded.results)
+    assert graded.outcomes() == outcomes
+    assert releases.read(graded.results) == seen
+    assert decisions.read(graded.results).in_force(place).by == "ta"
+    assert sorted(path.name for path in graded.results.glob("*.sqlite*")) == [
         "decisions.sqlite.old",
         "ledger.sqlite.old",
         "results.sqlite",
     ]
-    assert room.grade().ran == 0
-    change_what_is_right(room)
-    does_not_fall(room, before)
+    assert graded.grade().ran == 0
+    change_what_is_right(graded)
+    does_not_fall(graded, before)
 
 
 def test_the_ledger_of_an_older_labgrade_may_be_deleted(room):

@@ -91,7 +91,9 @@ class Servers:
         self._shared = shared
 
     def share(self) -> Path:
-        """Let other graders use these servers; where they ask for them."""
+        """Let other graders use these servers; where they ask for them. Who borrows them says where from."""
+        if self._shared is not None:
+            return self._shared
         path = self._folder("share")
         self._lender = self._lender or Lender(path, self.get, self.drop)
         return path
