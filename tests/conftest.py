@@ -3,6 +3,7 @@
 import os
 import sys
 
+from helpers import warm
 from hypothesis import settings
 
 # Compiled once for all processes that tests start, as in the Makefile: compiling labgrade takes each half a second.
@@ -16,6 +17,7 @@ settings.load_profile("steady")
 
 
 def pytest_configure(config):
+    warm.lend(config)
     if getattr(config.option, "dist", "no") == "load":
         config.option.dist = "loadscope"  # what a file's tests share, such as a warm server, is started once
         config.option.loadscopereorder = False  # the order below, not that of the most tests
@@ -26,3 +28,8 @@ def pytest_collection_modifyitems(items):
     for item in items:
         slow[item.path] += item.get_closest_marker("slow") is not None
     items.sort(key=lambda item: not slow[item.path])
+
+
+def pytest_runtest_setup(item):
+    if item.get_closest_marker("slow") is not None:
+        warm.borrow()

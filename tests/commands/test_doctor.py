@@ -3,6 +3,7 @@
 import sys
 
 import pytest
+from helpers import warm
 from helpers.handed_in import read
 
 from labgrade.commands import doctor
@@ -42,7 +43,7 @@ def by_name(findings):
 
 @pytest.mark.skipif(sys.platform != "linux", reason="there is a jail on Linux alone")
 def test_what_this_machine_offers_is_tried():
-    with Runner() as runner:
+    with warm.runner() as runner:
         found = by_name(doctor.examine(runner))
         protection = runner.protection
     assert found["protection"].good is (protection.tier != "D" and not protection.missing)

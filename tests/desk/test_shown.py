@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from helpers import warm
 
 from labgrade.answers.reader.asks import ask_picture
 from labgrade.answers.shown import as_html, as_pixels
 from labgrade.core.results import Submission
 from labgrade.core.task import Limits
 from labgrade.desk.shown import Renderer, in_jail, sanitised, split
-from labgrade.sandbox.runner import Runner
 
 REPORT = "[a/report.md:10]\n# Title\n\n| a | b |\n|---|---|\n| 1 | 2 |\n| 3 | 4 |\n\n[report.txt:1]\nOther *words*"
 PNG = (
@@ -75,7 +75,7 @@ def test_the_jail_renders_text_and_pictures_and_what_takes_too_long_stays_as_typ
     (tmp_path / "x.svg").write_text("<svg onload='x()'/>")
     empty = tmp_path / "empty"
     empty.mkdir()
-    with Runner() as runner:
+    with warm.runner() as runner:
         shown = Renderer(runner, empty)
         assert shown.html("**x**") == "<p><strong>x</strong></p>\n"
         monkeypatch.setattr("labgrade.desk.shown._LIMITS", Limits(seconds=0.5, memory=512 << 20))

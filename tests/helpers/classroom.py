@@ -7,7 +7,6 @@ import json
 import os
 import subprocess
 import sys
-from functools import partial
 from pathlib import Path
 from unittest import mock
 
@@ -16,7 +15,6 @@ from labgrade.ledger import read
 from labgrade.ledger.database import Ledger
 from labgrade.review import releases
 from labgrade.run import class_run
-from labgrade.run.grader import Grader
 from labgrade.run.plan import RunRequest
 from labgrade.spec.load import chosen
 
@@ -71,13 +69,10 @@ OUTCOMES = {
 
 
 class Classroom:
-    """A course in a folder with some submissions, and what one does with it.
+    """A course in a folder with some submissions, and what one does with it. `size` of 0: all lies there already."""
 
-    `shared`: where there are servers for the runs of this process. `size` of 0: all lies in the folder already.
-    """
-
-    def __init__(self, folder, size=4, shared=None):
-        self.folder, self.shared = folder, shared
+    def __init__(self, folder, size=4):
+        self.folder = folder
         self.submissions, self.results = folder / "handed in", folder / "results"
         if not size:
             return
@@ -104,14 +99,9 @@ class Classroom:
         wanted = RunRequest(
             **{"source": self.submissions, "results": self.results, "root": self.folder, "jobs": 1, **asked}
         )
-        with self.borrowing():
-            for event in class_run.grade(wanted, lambda found: chosen(found, wanted.lab, list(wanted.tasks))):
-                tell(event)
+        for event in class_run.grade(wanted, lambda found: chosen(found, wanted.lab, list(wanted.tasks))):
+            tell(event)
         return event
-
-    def borrowing(self):
-        """Runs of this process start no server of their own, but for quantities."""
-        return mock.patch.object(class_run, "Grader", partial(Grader, shared=self.shared))
 
     def judged(self):
         """What the last run judged anew: (item, outcome) and how often, sorted."""
@@ -151,7 +141,6 @@ class Classroom:
             contextlib.redirect_stdout(out),
             contextlib.redirect_stderr(err),
             mock.patch.dict(os.environ, {"COLUMNS": "100"}),
-            self.borrowing(),
         ):
             try:
                 code = cli.main([str(each) for each in arguments])

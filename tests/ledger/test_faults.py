@@ -26,7 +26,7 @@ from labgrade.ledger.database import Ledger, LedgerError
 pytestmark = pytest.mark.slow
 
 KILLS = int(os.environ.get("LABGRADE_KILLS", "3"))
-SIZE = 60
+SIZE = 32
 LOCKED = "is locked by another program"
 
 
@@ -146,7 +146,7 @@ def test_a_report_of_what_was_interrupted_says_that_it_is_one(big):
     os.killpg(running.pid, signal.SIGKILL)
     running.communicate()
     assert read.report_of(big.results).notes[-1:] == (read.NOT_ENDED,)
-    assert "note: │ the last run has not come to its end" in big.cli("standing").stdout
+    assert "note: │ the last run has not come to its end" in big.said("standing").stdout
     big.grade()
     assert read.NOT_ENDED not in read.report_of(big.results).notes
 
@@ -345,7 +345,7 @@ def test_bytes_that_were_lost_are_noticed(big):
     content = bytearray(path.read_bytes())
     content[len(content) // 4 : len(content) // 2] = os.urandom(len(content) // 2 - len(content) // 4)
     path.write_bytes(content)
-    done = big.cli("grade", "handed in")
+    done = big.said("grade", "handed in")
     assert done.returncode == 2
     assert "is damaged" in done.stderr
     assert "Traceback" not in done.stderr

@@ -23,7 +23,6 @@ def earned(room, who="s000"):
 
 
 def released(room):
-    room.grade()
     room.release()
     return earned(room)
 
@@ -46,31 +45,32 @@ def does_not_fall(room, before):
     assert earned(room) == {**before, "five": 0}
 
 
-def test_verdicts_that_are_rebuilt_leave_what_was_published(room):
-    before = released(room)
-    change_what_is_right(room)
-    with Ledger(room.results, write=True) as ledger:
+def test_verdicts_that_are_rebuilt_leave_what_was_published(graded):
+    before = released(graded)
+    change_what_is_right(graded)
+    with Ledger(graded.results, write=True) as ledger:
         database.rebuild(ledger)
         assert not ledger.rows("SELECT 1 FROM graded")
-    does_not_fall(room, before)
+    does_not_fall(graded, before)
 
 
-def test_the_command_rebuilds(room):
-    before = released(room)
-    change_what_is_right(room)
-    done = room.cli("regrade", "--rebuild")
+def test_the_command_rebuilds(graded):
+    graded.said("grade", "handed in")
+    before = released(graded)
+    change_what_is_right(graded)
+    done = graded.said("regrade", "--rebuild")
     assert done.returncode == 1
     assert "20 checks were judged anew" in done.stdout or "checks were judged anew" in done.stdout
     assert "not changed, because it is published and would fall" in done.stdout
-    assert earned(room) == before
+    assert earned(graded) == before
 
 
-def test_a_database_that_was_deleted_is_missed(room):
-    released(room)
-    change_what_is_right(room)
-    for path in room.results.glob("results.sqlite*"):
+def test_a_database_that_was_deleted_is_missed(graded):
+    released(graded)
+    change_what_is_right(graded)
+    for path in graded.results.glob("results.sqlite*"):
         path.unlink()
-    for use in (room.grade, lambda: read.report_of(room.results)):
+    for use in (graded.grade, lambda: read.report_of(graded.results)):
         with pytest.raises(LedgerError, match=r"is gone, and with it all that people decided and released: put a copy"):
             use()
 
@@ -178,59 +178,59 @@ def test_results_of_an_older_labgrade_are_taken_over(graded):
     does_not_fall(graded, before)
 
 
-def test_the_ledger_of_an_older_labgrade_may_be_deleted(room):
-    before = released(room)
-    as_an_older_labgrade_left_it(room.results)
-    (room.results / tables.OLD_LEDGER).unlink()
-    change_what_is_right(room)
-    came = room.grade()
+def test_the_ledger_of_an_older_labgrade_may_be_deleted(graded):
+    before = released(graded)
+    as_an_older_labgrade_left_it(graded.results)
+    (graded.results / tables.OLD_LEDGER).unlink()
+    change_what_is_right(graded)
+    came = graded.grade()
     assert [(each.who, each.place[2]) for each in came.held] == [("s000", "five"), ("s003", "five")]
-    assert earned(room) == before
+    assert earned(graded) == before
 
 
-def test_a_release_that_an_older_labgrade_did_not_finish_counts(room):
-    before = released(room)
-    as_an_older_labgrade_left_it(room.results)
-    with sqlite3.connect(room.results / tables.OLD_LEDGER) as connection:
+def test_a_release_that_an_older_labgrade_did_not_finish_counts(graded):
+    before = released(graded)
+    as_an_older_labgrade_left_it(graded.results)
+    with sqlite3.connect(graded.results / tables.OLD_LEDGER) as connection:
         connection.execute("DELETE FROM released")
     connection.close()
-    change_what_is_right(room)
-    does_not_fall(room, before)
+    change_what_is_right(graded)
+    does_not_fall(graded, before)
 
 
-def test_points_that_an_older_ledger_alone_knows_are_kept(room):
-    before = released(room)
-    as_an_older_labgrade_left_it(room.results)
-    (room.results / tables.OLD_DECISIONS).unlink()
-    change_what_is_right(room)
-    does_not_fall(room, before)
-    assert releases.read(room.results) == {}
+def test_points_that_an_older_ledger_alone_knows_are_kept(graded):
+    before = released(graded)
+    as_an_older_labgrade_left_it(graded.results)
+    (graded.results / tables.OLD_DECISIONS).unlink()
+    change_what_is_right(graded)
+    does_not_fall(graded, before)
+    assert releases.read(graded.results) == {}
 
 
 @pytest.mark.parametrize("content", [b"no database at all" * 100, None])
-def test_what_can_not_be_taken_over_is_left_as_it_is(room, content):
-    released(room)
-    as_an_older_labgrade_left_it(room.results)
-    path = room.results / tables.OLD_DECISIONS
+def test_what_can_not_be_taken_over_is_left_as_it_is(graded, content):
+    released(graded)
+    as_an_older_labgrade_left_it(graded.results)
+    path = graded.results / tables.OLD_DECISIONS
     if content is None:
         with sqlite3.connect(path) as connection:
             connection.execute("PRAGMA user_version = 7")
         connection.close()
         content = path.read_bytes()
     path.write_bytes(content)
-    for use in (room.grade, lambda: read.report_of(room.results)):
+    for use in (graded.grade, lambda: read.report_of(graded.results)):
         with pytest.raises(LedgerError, match=r"older labgrade in .* can't be taken over, and were not changed"):
             use()
     assert path.read_bytes() == content
-    assert not list(room.results.glob("results.sqlite*"))
+    assert not list(graded.results.glob("results.sqlite*"))
 
 
-def test_a_view_that_is_damaged_is_taken_over_and_found_when_it_is_read(room):
-    released(room)
-    as_an_older_labgrade_left_it(room.results)
-    with sqlite3.connect(room.results / tables.OLD_DECISIONS) as connection:
+def test_a_view_that_is_damaged_is_taken_over_and_found_when_it_is_read(graded):
+    released(graded)
+    as_an_older_labgrade_left_it(graded.results)
+    with sqlite3.connect(graded.results / tables.OLD_DECISIONS) as connection:
         connection.execute("UPDATE releases SET view = ?", (zlib.compress(b"{}")[:-2],))
     connection.close()
-    room.grade()
+    graded.grade()
     with pytest.raises(database.UsageError, match="is damaged"):
-        releases.read(room.results)
+        releases.read(graded.results)

@@ -1,4 +1,7 @@
-"""`pytest --submission=...` in processes of their own, on a small course."""
+"""`pytest --submission=...` in processes of their own, on a small course.
+
+What is asked most often runs once for all tests that look at it: the right submission, a wrong one, all of them.
+"""
 
 import importlib.metadata
 import json
@@ -9,7 +12,7 @@ import xml.etree.ElementTree as ET
 
 import pytest
 from helpers import small_course
-from helpers.pytest_run import ENVIRONMENT, run
+from helpers.pytest_run import ENVIRONMENT, run, started
 from helpers.soak import soak
 
 pytestmark = pytest.mark.slow
@@ -33,6 +36,35 @@ def checks(folder, *arguments):
     return done, report, found
 
 
+@pytest.fixture(scope="module")
+def right(tmp_path_factory):
+    """What came of the right submission, in which there are files that pytest would collect."""
+    folder = tmp_path_factory.mktemp("right")
+    small_course.write(folder)
+    (folder / "submissions/right/conftest.py").write_text("raise SystemExit('loaded')\n")
+    (folder / "submissions/right/test_mine.py").write_text("raise SystemExit('loaded')\n")
+    (folder / "submissions/right/pytest.ini").write_text("[pytest]\naddopts = --nonsense\n")
+    return checks(folder, "--submission=right", "-v")
+
+
+@pytest.fixture(scope="module")
+def twice(tmp_path_factory):
+    """The folder of a course with a faulty task, and what came of a wrong submission."""
+    folder = tmp_path_factory.mktemp("twice")
+    small_course.write(folder, faulty=True)
+    return folder, *checks(folder, "--submission=twice", "--junitxml=out.xml", "--report-html=one.html")
+
+
+@pytest.fixture(scope="module")
+def everyone(tmp_path_factory):
+    """The folder of a course with a faulty task, and what came of all of them, one with a name that is no UTF-8."""
+    folder = tmp_path_factory.mktemp("everyone")
+    small_course.write(folder, faulty=True)
+    if sys.platform == "linux":  # other systems refuse such names
+        os.mkdir(os.fsencode(folder) + b"/submissions/bad\xff")  # noqa: PTH102 - a name of bytes
+    return folder, *checks(folder, "--submission=all", "-v", "--junitxml=out.xml", "--report-html=all.html")
+
+
 def test_plain_pytest_runs_the_tests_and_collects_no_spec(course):
     done = run(course, "-v")
     assert done.returncode == 0
@@ -40,8 +72,8 @@ def test_plain_pytest_runs_the_tests_and_collects_no_spec(course):
     assert "task.yaml" not in done.stdout
 
 
-def test_a_right_submission(course):
-    done, report, found = checks(course, "--submission=right", "-v")
+def test_a_right_submission(right):
+    done, report, found = right
     assert found == {("right", "total"): "CORRECT", ("right", "secret"): "CORRECT", ("right", "essay"): "MANUAL"}
     assert "specs/lab/task.yaml::right::total PASSED" in done.stdout
     assert "test_own" not in done.stdout
@@ -50,8 +82,19 @@ def test_a_right_submission(course):
     assert report["submissions"][0]["at_most"] == 10
 
 
-def test_a_wrong_submission_fails_and_says_why(course):
-    done, _, found = checks(course, "--submission=twice")
+def test_a_students_own_files_are_never_collected(right):
+    done, _, _ = right
+    assert "loaded" not in done.stdout + done.stderr
+    assert "nonsense" not in done.stdout + done.stderr
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="there is a jail on Linux alone")
+def test_the_report_begins_with_the_protection_in_force(right):
+    assert right[1]["notes"][0].startswith("protection: tier ")
+
+
+def test_a_wrong_submission_fails_and_says_why(twice):
+    _, done, _, found = twice
     assert found["twice", "total"] == "PARTIAL"
     assert found["twice", "secret"] == "SKIPPED"
     assert found["twice", "essay"] == "MISSING"
@@ -61,32 +104,79 @@ def test_a_wrong_submission_fails_and_says_why(course):
     assert "\x1b[" not in done.stdout
 
 
-def test_several_submissions_and_all(course):
-    _, report, _ = checks(course, "--submission=twice", "--submission=right")
-    assert [who["name"] for who in report["submissions"]] == ["twice", "right"]
-    _, report, found = checks(course, "--submission=all")
-    assert [who["name"] for who in report["submissions"]] == ["nothing", "right", "twice", "王小明 的作業"]
+def test_junit_has_points_and_tells_a_fault_from_a_wrong_answer(twice):
+    cases = {case.get("name"): case for case in ET.parse(twice[0] / "out.xml").iter("testcase")}
+    total = {item.get("name"): item.get("value") for item in cases["total"].iter("property")}
+    assert total["points"] == "6"
+    assert total["earned"] == "3"
+    assert total["outcome"] == "PARTIAL"
+    assert total["hint"] == "counted twice"
+    assert cases["total"].find("failure") is not None
+    assert cases["total"].find("error") is None
+    assert cases["fault"].find("error") is not None
+    assert cases["fault"].find("failure") is None
+    assert "ZeroDivisionError: by zero" in cases["fault"].find("error").text
+    assert cases["secret"].find("skipped") is not None
+
+
+def test_a_page_for_one_is_a_students_and_for_many_that_of_the_class(twice, everyone):
+    one = (twice[0] / "one.html").read_text(encoding="utf-8")
+    assert "counted twice" in one
+    assert "secret" not in one
+    every = (everyone[0] / "all.html").read_text(encoding="utf-8")
+    assert f"{len(everyone[2]['submissions'])} submissions" in every
+    assert "secret" in every
+
+
+def test_all_submissions(everyone):
+    _, done, report, found = everyone
+    names = [who["name"] for who in report["submissions"]]
+    assert [name for name in names if not name.startswith("bad")] == ["nothing", "right", "twice", "王小明 的作業"]
     assert found["王小明 的作業", "total"] == "INCORRECT"
     assert found["nothing", "total"] == "MISSING"
+    assert done.returncode == 1
 
 
-def test_one_spec_and_one_check_can_be_chosen(course):
-    (course / "specs/lab/other.yaml").write_text(small_course.TASK.replace("id: task\n", "id: other\n"))
-    _, report, found = checks(course, "specs/lab/task.yaml", "--submission=right", "-k", "total")
-    assert found == {("right", "total"): "CORRECT"}
-    assert [task["id"] for task in report["submissions"][0]["tasks"]] == ["task"]
+def test_a_fault_is_pending_and_costs_nothing(everyone, twice):
+    _, _, report, found = everyone
+    assert found["right", "fault"] == "FAULT"
+    assert [who["at_most"] for who in report["submissions"] if who["name"] == "right"] == [12]
+    assert "own.py:8" in "".join(twice[1].stdout.split())
 
 
-def test_needs_are_judged_even_where_they_were_not_chosen(course):
-    _, _, found = checks(course, "--submission=twice", "-k", "secret")
-    assert found == {("twice", "secret"): "SKIPPED"}
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems refuse such names")
+def test_a_name_that_is_not_utf_8_is_printed_escaped_everywhere(everyone):
+    folder, done, report, _ = everyone
+    assert "Traceback" not in done.stdout + done.stderr
+    assert "specs/lab/task.yaml::bad\\xff::total" in done.stdout
+    assert "bad\\xff" in [who["name"] for who in report["submissions"]]
+    assert any("bad\\xff" in case.get("classname") for case in ET.parse(folder / "out.xml").iter("testcase"))
 
 
-def test_the_submissions_may_be_elsewhere(course, tmp_path_factory):
+def test_xdist_gives_the_same_verdicts_in_the_same_order_and_finds_submissions_elsewhere(everyone, tmp_path_factory):
+    pytest.importorskip("xdist", reason="pytest-xdist is an extra")
+    folder, _, alone, _ = everyone
+    elsewhere = tmp_path_factory.mktemp("moodle") / "lab2"
+    (folder / "submissions").rename(elsewhere)
+    try:
+        done, spread, _ = checks(folder, "--submission=all", "--submissions-dir", str(elsewhere), "-n2", "-v")
+    finally:
+        elsewhere.rename(folder / "submissions")
+    assert timeless(spread) == timeless(alone)
+    assert "Traceback" not in done.stdout + done.stderr
+
+
+def test_one_spec_one_check_and_the_submissions_can_be_chosen(course, tmp_path_factory):
+    """Two of them, in the order that is asked for; what a check needs is judged even where it was not chosen."""
     elsewhere = tmp_path_factory.mktemp("moodle lab 2")
-    (course / "submissions" / "right").rename(elsewhere / "right")
-    _, _, found = checks(course, "--submission=right", f"--submissions-dir={elsewhere}")
-    assert found["right", "total"] == "CORRECT"
+    for name in ("right", "twice"):
+        (course / "submissions" / name).rename(elsewhere / name)
+    (course / "specs/lab/other.yaml").write_text(small_course.TASK.replace("id: task\n", "id: other\n"))
+    who = ("--submission=twice", "--submission=right")
+    _, report, found = checks(course, "specs/lab/other.yaml", *who, f"--submissions-dir={elsewhere}", "-k", "secret")
+    assert found == {("twice", "secret"): "SKIPPED", ("right", "secret"): "MISSING"}
+    assert [who["name"] for who in report["submissions"]] == ["twice", "right"]
+    assert [task["id"] for task in report["submissions"][0]["tasks"]] == ["other"]
 
 
 @pytest.mark.parametrize(
@@ -121,46 +211,12 @@ def test_a_broken_spec_fails_loudly_and_does_not_stop_the_others(course):
     assert done.returncode == 2
 
 
-def test_junit_has_points_and_tells_a_fault_from_a_wrong_answer(tmp_path):
-    small_course.write(tmp_path, faulty=True)
-    run(tmp_path, "--submission=twice", "--junitxml=out.xml")
-    cases = {case.get("name"): case for case in ET.parse(tmp_path / "out.xml").iter("testcase")}
-    total = {item.get("name"): item.get("value") for item in cases["total"].iter("property")}
-    assert total["points"] == "6"
-    assert total["earned"] == "3"
-    assert total["outcome"] == "PARTIAL"
-    assert total["hint"] == "counted twice"
-    assert cases["total"].find("failure") is not None
-    assert cases["total"].find("error") is None
-    assert cases["fault"].find("error") is not None
-    assert cases["fault"].find("failure") is None
-    assert "ZeroDivisionError: by zero" in cases["fault"].find("error").text
-    assert cases["secret"].find("skipped") is not None
-
-
-def test_a_fault_is_pending_and_costs_nothing(tmp_path):
-    small_course.write(tmp_path, faulty=True)
-    done, report, found = checks(tmp_path, "--submission=right")
-    assert found["right", "fault"] == "FAULT"
-    assert report["submissions"][0]["at_most"] == 12
-    assert "own.py:8" in "".join(done.stdout.split())
-    assert done.returncode == 1
-
-
-def test_xdist_gives_the_same_verdicts_in_the_same_order(tmp_path):
-    pytest.importorskip("xdist", reason="pytest-xdist is an extra")
-    small_course.write(tmp_path, faulty=True)
-    _, alone, _ = checks(tmp_path, "--submission=all")
-    _, spread, _ = checks(tmp_path, "--submission=all", "-n2")
-    assert timeless(spread) == timeless(alone)
-
-
 def timeless(report):
     """The report without how long each check took."""
     return re.sub(r'"seconds": [^,}]*', "", json.dumps(report))
 
 
-@pytest.mark.parametrize("more", [[], ["-q"], ["-v"], ["-n2"]])
+@pytest.mark.parametrize("more", [pytest.param([], marks=soak), ["-q"], pytest.param(["-v"], marks=soak), ["-n2"]])
 def test_json_goes_to_stdout_alone_and_all_else_to_stderr(course, more):
     if more == ["-n2"]:
         pytest.importorskip("xdist", reason="pytest-xdist is an extra")
@@ -186,15 +242,6 @@ def test_a_full_disk_is_a_sentence_below_the_report(course):
     assert done.returncode == 3
 
 
-def test_a_students_own_files_are_never_collected(course):
-    (course / "submissions/right/conftest.py").write_text("raise SystemExit('loaded')\n")
-    (course / "submissions/right/test_mine.py").write_text("raise SystemExit('loaded')\n")
-    (course / "submissions/right/pytest.ini").write_text("[pytest]\naddopts = --nonsense\n")
-    done, _, found = checks(course, "--submission=right")
-    assert found["right", "total"] == "CORRECT"
-    assert "loaded" not in done.stdout + done.stderr
-
-
 def test_where_nothing_protects_the_grader_others_work_is_refused_unless_that_is_said(course, monkeypatch):
     monkeypatch.setitem(ENVIRONMENT, "LABGRADE_FRESH", "1")
     done = run(course, "--submission=right")
@@ -205,12 +252,6 @@ def test_where_nothing_protects_the_grader_others_work_is_refused_unless_that_is
     assert found["right", "total"] == "CORRECT"
     assert report["notes"][0].startswith("unsafe: others' code was run with nothing around it")
     assert "note: │ unsafe" in done.stdout
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="there is a jail on Linux alone")
-def test_the_report_begins_with_the_protection_in_force(course):
-    _, report, _ = checks(course, "--submission=right")
-    assert report["notes"][0].startswith("protection: tier ")
 
 
 def test_pytest_knows_the_plug_in_without_a_conftest():
@@ -237,23 +278,6 @@ def test_a_folder_and_a_file_behind_options_are_no_test_paths(course, tmp_path_f
     assert [who["name"] for who in report["submissions"]] == ["right"]
 
 
-def test_a_path_that_is_meant_is_still_one(course, tmp_path_factory):
-    elsewhere = tmp_path_factory.mktemp("moodle")
-    (course / "submissions/right").rename(elsewhere / "right")
-    (course / "specs/lab/other.yaml").write_text(small_course.TASK.replace("id: task\n", "id: other\n"))
-    arguments = ("specs/lab/other.yaml", "--submission=right", "--submissions-dir", str(elsewhere))
-    _, report, _ = checks(course, *arguments)
-    assert [task["id"] for task in report["submissions"][0]["tasks"]] == ["other"]
-
-
-def test_xdist_finds_submissions_elsewhere_too(course, tmp_path_factory):
-    pytest.importorskip("xdist", reason="pytest-xdist is an extra")
-    elsewhere = tmp_path_factory.mktemp("moodle")
-    (course / "submissions/right").rename(elsewhere / "right")
-    _, _, found = checks(course, "--submission=all", "--submissions-dir", str(elsewhere), "-n2")
-    assert found["right", "total"] == "CORRECT"
-
-
 def test_elsewhere_the_plug_in_does_nothing_and_loads_nothing(tmp_path):
     (tmp_path / "test_other.py").write_text(
         "import sys\n\n\ndef test_other():\n"
@@ -262,22 +286,9 @@ def test_elsewhere_the_plug_in_does_nothing_and_loads_nothing(tmp_path):
     )
     (tmp_path / "specs").mkdir()
     (tmp_path / "specs/a.yaml").write_text("no spec of ours")
-    done = run(tmp_path)
+    done = started(tmp_path)
     assert done.returncode == 0, done.stdout
     assert "1 passed" in done.stdout
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="other systems refuse such names")
-@pytest.mark.parametrize("more", [[], pytest.param(["-n2"], marks=soak)])
-def test_a_name_that_is_not_utf_8_is_printed_escaped_everywhere(course, more):
-    os.mkdir(os.fsencode(course) + b"/submissions/bad\xff")  # noqa: PTH102 - a name of bytes
-    done = run(course, "--submission=all", "--junitxml=out.xml", "--labgrade-json=out.json", "-v", *more)
-    assert done.returncode == 1
-    assert "Traceback" not in done.stdout + done.stderr
-    assert "specs/lab/task.yaml::bad\\xff::total" in done.stdout
-    report = json.loads((course / "out.json").read_text(encoding="utf-8"))
-    assert "bad\\xff" in [who["name"] for who in report["submissions"]]
-    assert any("bad\\xff" in case.get("classname") for case in ET.parse(course / "out.xml").iter("testcase"))
 
 
 MEDDLER = """
@@ -317,17 +328,6 @@ def test_remembered_values_that_change_during_a_run_are_forgotten(course, more):
         done.stdout
     )
     assert list((course / "cache").glob("**/*.json")) == []
-
-
-def test_a_page_for_one_is_a_students_and_for_many_that_of_the_class(course):
-    assert run(course, "--submission=twice", "--report-html=one.html").returncode == 1
-    one = (course / "one.html").read_text(encoding="utf-8")
-    assert "counted twice" in one
-    assert "secret" not in one
-    assert run(course, "--submission=all", "--report-html=all.html").returncode == 1
-    everyone = (course / "all.html").read_text(encoding="utf-8")
-    assert "4 submissions" in everyone
-    assert "secret" in everyone
 
 
 def test_a_page_that_cannot_be_written_is_refused_before_grading(course):

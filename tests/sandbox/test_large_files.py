@@ -5,11 +5,11 @@ import sys
 import numpy as np
 import onnx
 import pytest
+from helpers import warm
 from onnx import TensorProto, helper, numpy_helper
 
 from labgrade.core.task import InputSpec, Limits, SubjectSpec
 from labgrade.sandbox.requests import CallRequest
-from labgrade.sandbox.runner import Runner
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform != "linux", reason="there is a jail on Linux alone")]
 SUBJECT = SubjectSpec(model="micro/any.onnx", input=InputSpec(shape=(1, 4)))
@@ -18,7 +18,7 @@ LARGE = 6 << 20
 
 @pytest.fixture(scope="module")
 def runner():
-    with Runner() as own:
+    with warm.runner() as own:
         yield own
 
 

@@ -4,12 +4,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from helpers import warm
 
 from labgrade.core.results import Execution
 from labgrade.core.task import Limits
 from labgrade.sandbox.patience import Patience
 from labgrade.sandbox.requests import CallRequest
-from labgrade.sandbox.runner import Runner
 
 REQUEST = CallRequest(folder=Path(), file="hw.py", function="f", given=(), subject=None, limits=Limits(seconds=60))
 OTHER = replace(REQUEST, function="g")
@@ -70,7 +70,7 @@ def test_a_task_takes_at_most_twice_its_limit_after_the_first_that_did_not_end(m
 @pytest.mark.slow
 def test_a_loop_in_a_real_process(tmp_path):
     (tmp_path / "hw.py").write_text("def f():\n    while True:\n        pass\n\ndef g():\n    return 1\n")
-    with Runner() as runner:
+    with warm.runner() as runner:
         runner.patience = Patience()
         request = replace(REQUEST, folder=tmp_path, limits=Limits(seconds=3))
         first, second = runner.run(request), runner.run(request)

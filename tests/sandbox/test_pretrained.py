@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from helpers import warm
 from helpers.soak import sampled
 
 from labgrade.core.task import InputSpec, Limits, SubjectSpec
@@ -29,7 +30,7 @@ def one_thread():
 
 @pytest.fixture(scope="module")
 def runner():
-    with Runner() as shared:
+    with warm.runner() as shared:
         yield shared
 
 

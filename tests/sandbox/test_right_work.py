@@ -6,11 +6,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from helpers import warm
 
 from labgrade.core.task import Limits
 from labgrade.sandbox.jail.layers import NAMESPACES
 from labgrade.sandbox.requests import CallRequest
-from labgrade.sandbox.runner import Runner
 
 SOURCE = Path(__file__).parent / "right_work.py"
 NAMES = [
@@ -28,7 +28,7 @@ pytestmark = [
 
 @pytest.fixture(scope="module")
 def runner():
-    with Runner() as one:
+    with warm.runner() as one:
         if NAMESPACES not in one.protection.layers:
             pytest.skip("this machine has no namespaces")
         yield one

@@ -16,6 +16,7 @@ from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
+from helpers import warm
 from helpers.opened import here
 
 from labgrade.sandbox.runner import Runner
@@ -215,7 +216,7 @@ def test_the_future_is_not_believed(tmp_path):
 
 @pytest.fixture(scope="module")
 def runner():
-    with Runner() as started:
+    with warm.runner() as started:
         yield started
 
 

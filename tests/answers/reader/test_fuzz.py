@@ -10,12 +10,12 @@ import shutil
 
 import numpy as np
 import pytest
+from helpers import warm
 
 from labgrade.answers.reader.asks import Ask, ask_notes, ask_seen, ask_value
 from labgrade.answers.reader.reader import Reader
 from labgrade.core.results import NoAnswer, Submission
 from labgrade.core.task import CallForm, EntryForm, FileForm, TableOfType, TableType, TextForm
-from labgrade.sandbox.runner import Runner
 
 DOCUMENTS = 100 * int(os.environ.get("LABGRADE_SOAK", "2"))
 TABLE = TableType(row="layer", columns={"macs": "count", "shape": "shape"})
@@ -101,7 +101,7 @@ def mutated(data, rng):
 
 @pytest.fixture(scope="module")
 def readers():
-    with Runner() as runner:
+    with warm.runner() as runner:
         yield Reader(runner), Reader(None)
 
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from helpers import warm
 
 from labgrade.answers import near_miss
 from labgrade.answers.reader import asks, job, reader
@@ -50,7 +51,7 @@ ASKS = [
 
 @pytest.fixture(scope="module")
 def runner():
-    with Runner() as running:
+    with warm.runner() as running:
         yield running
 
 
