@@ -20,6 +20,7 @@ def test_a_group_that_took_no_part_is_no_match():
     assert search("a|(?P<answer>b)", "ab") == [Match(position=1, text="b")]
 
 
+@pytest.mark.slow
 def test_a_pattern_that_backtracks_for_ever_is_cut_off():
     start = time.perf_counter()
     with pytest.raises(

@@ -59,6 +59,7 @@ def test_patterns_are_linear(name, pattern):
         assert spent < QUICK or spent < 8 * max(seconds(pattern, short), seconds(pattern, short)), (name, long[:60])
 
 
+@pytest.mark.slow
 def test_a_quadratic_pattern_would_be_seen():
     pattern = re.compile(r"a+b")
     with pytest.raises(AssertionError):

@@ -39,6 +39,7 @@ def test_help_and_version_import_nothing_of_labgrade_but_the_door(flag):
     assert not found & {"typing", "dataclasses", "json", "pathlib", "rich", "yaml"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", [["list", "tasks"], ["validate", "specs"]])
 def test_reading_specs_imports_nothing_that_grades(command):
     found = imported(*command)
@@ -47,6 +48,7 @@ def test_reading_specs_imports_nothing_that_grades(command):
     assert not packages & {"cpp", "diagnosis", "judging", "ledger", "review", "run", "sandbox", "submissions", "truth"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "module"), [("list", "specs"), ("picture", "picture"), ("init", "course")])
 def test_of_the_commands_the_one_that_runs_is_imported(name, module):
     found = {each for each in imported(name, "--help") if each.startswith("labgrade.commands.")}

@@ -94,6 +94,7 @@ def test_every_character_that_changes_direction_is_in_the_table() -> None:
 # ---- every character -------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_nothing_unseen_is_left_but_lines_and_tabs() -> None:
     assert unseen(escaped(WHOLE)) == {"\n", "\t"}
     assert unseen(one_line(ALL_KINDS)) == set()
@@ -134,6 +135,7 @@ def test_json_reads_the_same_and_holds_nothing_that_a_terminal_obeys() -> None:
     assert not re.search(f"[{text.UPPER_CONTROLS}{text.DIRECTION}{text.LINE_ENDS}\\x00-\\x09\\x0b-\\x1f]", shown)
 
 
+@pytest.mark.slow
 def test_no_cell_begins_as_a_formula() -> None:
     for each in ALL_KINDS:
         for cell in (for_csv_cell(each + "1+1"), for_csv_cell(f" {each}1")):
@@ -144,6 +146,7 @@ def test_no_cell_begins_as_a_formula() -> None:
 # ---- hostile strings -------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @given(some_text)
 def test_a_cell_comes_back_as_it_was(cell: str) -> None:
     assert unguarded(guarded(cell)) == cell

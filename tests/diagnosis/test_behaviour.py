@@ -5,6 +5,8 @@ from helpers.direct import CONVS, NO_GROUPS, RIGHT, trials
 
 from labgrade.diagnosis.behaviour import explore
 
+pytestmark = pytest.mark.slow
+
 HELD = """
 from torch import nn
 

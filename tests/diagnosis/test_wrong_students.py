@@ -12,6 +12,8 @@ from helpers.wrong_students import KINDS, SAME, drawn, singles
 
 from labgrade.diagnosis.behaviour import explore
 
+pytestmark = pytest.mark.slow
+
 _COUNT = 300
 _KNOWN: dict = {}
 _FILES = Path(tempfile.mkdtemp(prefix="labgrade-test-"))

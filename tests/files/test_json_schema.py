@@ -97,6 +97,7 @@ def changed(data, chance):
     return data
 
 
+@pytest.mark.slow
 def test_specs_changed_at_random_have_the_problems_that_the_library_finds(of_a_task):
     chance, wrong = random.Random(7), 0  # noqa: S311
     right = [data for path in SPECS[:6] for data in data_of(path)]

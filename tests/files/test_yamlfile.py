@@ -148,6 +148,7 @@ def test_what_students_write_wrongly_is_said_in_the_same_words(text):
     assert messages[0] == messages[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -189,6 +190,7 @@ def test_libyaml_reads_a_spec_as_pythons_parser_does(path):
     assert outcome(text) == by_pythons_parser(text)
 
 
+@pytest.mark.slow
 def test_libyaml_reads_what_is_changed_at_random_as_pythons_parser_does():
     chance, right = random.Random(11), 0  # noqa: S311
     lines = [path.read_text(encoding="utf-8").split("\n") for path in SPECS]

@@ -128,6 +128,7 @@ def test_the_help(command, capsys, monkeypatch):
         assert tuple(sorted(re.findall(r"^    (\w+)", text, re.MULTILINE))) == COMMANDS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", ["tasks", "quantities", "checkers"])
 def test_what_is_listed(what, capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")

@@ -6,6 +6,8 @@ import pytest
 from helpers import report_figures
 from helpers.report_figures import AGREED, MISLED, OPEN, OTHER, PASSED, SILENT, SUGGESTED
 
+pytestmark = pytest.mark.slow
+
 LEAST = 0.98  # of what a marker says, agreed or rightly suggested
 
 

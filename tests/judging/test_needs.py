@@ -157,6 +157,7 @@ def said(check):
     return check.verdict, check.earned, check.once_met, check.decision
 
 
+@pytest.mark.slow
 def test_deciding_after_grading_comes_to_the_same_as_grading_what_was_decided():
     for needs, own, shares in classes(400):
         either_way(needs, own, shares)

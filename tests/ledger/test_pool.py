@@ -8,6 +8,8 @@ import pytest
 from labgrade.run.events import WorkerLost
 from labgrade.run.pool import WorkerPool, WorkerQuestion
 
+pytestmark = pytest.mark.slow
+
 
 def works(conversation, folder):
     for job in conversation.jobs():

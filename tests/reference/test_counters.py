@@ -33,6 +33,7 @@ def measured():
         return {row["model"]: row for row in csv.DictReader(file)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FIGURES)
 def test_published_figures(name):
     subject = torchvision(name)
@@ -48,6 +49,7 @@ def test_what_the_tools_printed_on_every_model(name, monkeypatch):
     assert {column: counter(subject) for column, counter in COLUMNS.items()} == printed
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not importlib.util.find_spec("torchinfo"), reason="torchinfo is not installed")
 @pytest.mark.parametrize("name", ["googlenet", "vit_b_32", "swin_t", "mobilenet_v2"])
 def test_torchinfo_by_layer(name):

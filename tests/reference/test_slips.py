@@ -10,6 +10,8 @@ from reference.macs import macs
 from reference.state import parameters, weight_bytes
 from tests.reference.subjects import Given, torchvision
 
+pytestmark = pytest.mark.slow
+
 GOOGLENET = torchvision("googlenet")
 COUNTED = ["Conv2d", "Linear"]
 

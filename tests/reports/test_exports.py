@@ -274,6 +274,7 @@ def report(tmp_path, monkeypatch):
     return tmp_path
 
 
+@pytest.mark.slow
 def test_every_format_is_written(report):
     assert main(["export", "--json", "report.json", "--format", "all", "--out", "out"]) == 0
     written = sorted(str(path.relative_to("out")) for path in export.Path("out").rglob("*") if path.is_file())

@@ -167,6 +167,7 @@ SHARES = st.fractions(0, 1, max_denominator=1000)
 POINTS = st.decimals(0, 1000, places=2).map(Fraction)
 
 
+@pytest.mark.slow
 @given(POINTS, SHARES, SHARES, SHARES, st.booleans(), st.booleans(), st.integers(0, 2000))
 def test_final_points_keep_their_bounds(points, credit, per_day, cap, of_earned, closes, hours):
     rule = {

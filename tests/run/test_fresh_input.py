@@ -10,6 +10,8 @@ from labgrade.run.grader import Grader
 from labgrade.spec import course, load
 from labgrade.verdict import Outcome, correct, incorrect, partial, without_value
 
+pytestmark = pytest.mark.slow
+
 TASK = """
 id: task
 title: Outputs of the convolutions

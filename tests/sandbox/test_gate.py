@@ -12,7 +12,7 @@ from labgrade.sandbox.host.gate import Gate
 from labgrade.sandbox.jail.layers import ALL, USERS
 from labgrade.sandbox.runner import Runner
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="there is a jail on Linux alone")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform != "linux", reason="there is a jail on Linux alone")]
 
 # Takes all pages of pipes that their one user may have, and holds them for as long as it takes another to begin.
 FILLS = """

@@ -12,7 +12,7 @@ from labgrade.sandbox.jail import places
 from labgrade.sandbox.runner import Runner
 
 ROOT = Path(__file__).parents[2]
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="there is a jail on Linux alone")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform != "linux", reason="there is a jail on Linux alone")]
 
 
 def below(path, folders):

@@ -11,6 +11,8 @@ from labgrade.sandbox.host.protection import Protection
 from labgrade.sandbox.jail.layers import LANDLOCK, LAYERS, NAMESPACES, OUTER, SECCOMP, USERS
 from labgrade.sandbox.runner import Runner
 
+pytestmark = pytest.mark.slow
+
 HERE = Path(__file__).parent
 ALL = set(LAYERS)
 linux = pytest.mark.skipif(sys.platform != "linux", reason="there is a jail on Linux alone")

@@ -20,7 +20,7 @@ from labgrade.sandbox.jail.layers import ALL, USERS
 from labgrade.sandbox.jail.usage import family
 from labgrade.sandbox.runner import Runner
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="there is a jail on Linux alone")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform != "linux", reason="there is a jail on Linux alone")]
 WAITS = "import time\ndef f(model): time.sleep(600)"
 
 
@@ -126,7 +126,6 @@ def beside():
 """
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("apart", [True, False])
 def test_a_classmates_right_data_loader_is_right_beside_who_fills_what_they_would_share(tmp_path, apart):
     layers = tuple(layer for layer in ALL if apart or layer != USERS)

@@ -158,6 +158,7 @@ def test_days_never_shrink_as_time_goes_on(plain, zone, after, grace):
         assert instant <= due.astimezone(UTC) + days * DAY + timedelta(hours=1)
 
 
+@pytest.mark.slow
 @given(st.integers(0, 400), st.fractions(0, 1), st.fractions(0, 1), st.sampled_from(["stays", "nothing"]))
 def test_shares_are_exact_and_within_bounds(days, per_day, cap, after_cap):
     rule = LateRule(per_day=per_day, cap=max(cap, per_day), after_cap=after_cap)

@@ -164,6 +164,7 @@ def test_a_broken_spec_does_not_stop_the_others(tmp_path, own):
     assert good.task.id == "task"
 
 
+@pytest.mark.slow
 def test_validating_all_specs_imports_neither_torch_nor_onnx_nor_numpy():
     code = (
         "import sys; from labgrade import cli; code = cli.main(['validate', 'specs']); "
@@ -178,6 +179,7 @@ def test_the_schema_on_disk_is_the_one_that_validates(own):
     assert (ROOT / "specs" / "task.schema.json").read_text(encoding="utf-8") == load.schema_text(own)
 
 
+@pytest.mark.slow
 def test_the_schema_is_a_valid_one(own):
     jsonschema.Draft202012Validator.check_schema(json.loads(load.schema_text(own)))
 

@@ -151,6 +151,7 @@ def test_an_archive_of_no_class_and_no_archive(tmp_path):
         find.find(tmp_path / "hw.rar", ["all"], tmp_path / "store", opening=here)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [(), pytest.param(("-n", "2"), marks=soak)])
 def test_pytest_grades_a_class_out_of_its_archive(tmp_path, workers):
     small_course.write(tmp_path)
@@ -164,6 +165,7 @@ def test_pytest_grades_a_class_out_of_its_archive(tmp_path, workers):
     assert not list(tmp_path.glob("up"))
 
 
+@pytest.mark.slow
 def test_a_student_checks_an_archive(tmp_path, monkeypatch, capsys):
     from labgrade.cli import main
 

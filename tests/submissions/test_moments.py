@@ -235,6 +235,7 @@ def repository(tmp_path):
     return folder
 
 
+@pytest.mark.slow
 @git
 def test_the_committer_s_date_of_the_last_commit_counts(repository, opening):
     (told,) = found(repository.parent, "ann").values()
@@ -307,6 +308,7 @@ def huge_commit(repository, size):
     (repository / ".git/HEAD").write_text(name)
 
 
+@pytest.mark.slow
 @git
 @pytest.mark.skipif(sys.platform != "linux", reason="there is no jail")
 def test_a_commit_that_inflates_to_more_than_memory_tells_why(repository, runner):

@@ -18,6 +18,8 @@ from labgrade.core.task import CallForm, EntryForm, FileForm, TableOfType, Table
 from labgrade.sandbox.runner import Runner
 from labgrade.verdict import Outcome
 
+pytestmark = pytest.mark.slow
+
 TABLE = TableType(row="layer", columns={"count": "count", "size": "shape"})
 FILES = {
     "answers.yaml": "2-1-4: {total: 6,624,904, mean: 1.50e3, words: '\u5831\u544a'}\n",
@@ -201,7 +203,6 @@ HOSTILE = {
 }
 
 
-@pytest.mark.slow
 def test_documents_that_take_long_hold_up_nothing(hand_in, runner):
     """In the jail, whatever comes of them: no fault, and the right entry of another place is read."""
     submission = hand_in({**HOSTILE, "good.txt": "Total MACs: 5,000\n"})

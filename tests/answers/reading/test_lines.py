@@ -83,6 +83,7 @@ def test_markup_in_plain_form(markup, plain):
     assert [each.split() for each in made.split("\n") if each] == [each.split() for each in plain.split("\n") if each]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "unit",
     ["conv1.conv 12 [1, 64] ", "| 1 ", "<tr><td>1", "1 x 2 = 3; ", "Total MACs ", "14億", "a & 1 \\\\\n", "&nbsp;1"],

@@ -16,6 +16,8 @@ from tests.reference.tiling.conftest import tries
 from tests.reference.tiling.networks import classifier, mlp, model, save
 from tests.reference.tiling.tilings import Way, tiled
 
+pytestmark = pytest.mark.slow
+
 SECONDS = 10
 
 

@@ -9,6 +9,8 @@ from onnx import helper
 from tests.reference.tiling.tally import verdict
 from tests.reference.tiling.written import NETWORKS, Writer, usual
 
+pytestmark = pytest.mark.slow
+
 SECONDS = 20
 
 

@@ -13,6 +13,8 @@ from tests.reference.tiling.tally import verdict
 from tests.reference.tiling.written import NETWORKS, Writer, usual
 from tests.reference.tiling.wrong_kinds import KINDS, is_wrong
 
+pytestmark = pytest.mark.slow
+
 assert right_wholes  # it adds its ways
 _ORIGINALS = {}
 ONE_OF = 4  # `make proof` runs all, on every network

@@ -10,6 +10,8 @@ from tests.reference.tiling.right_ways import WAYS
 from tests.reference.tiling.tally import verdict
 from tests.reference.tiling.written import Writer, blocks, usual
 
+pytestmark = pytest.mark.slow
+
 assert right_wholes  # it adds its ways
 SIZES = mlp([128, 128], batch=128, seed=1)
 OTHER = mlp([128, 128], batch=128, seed=2)  # weights of one's own

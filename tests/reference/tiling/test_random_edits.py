@@ -10,6 +10,8 @@ from tests.reference.tiling.conftest import tries
 from tests.reference.tiling.networks import mlp
 from tests.reference.tiling.tilings import Way, as_plain, random_way, tiled
 
+pytestmark = pytest.mark.slow
+
 CHUNK = 10
 DIFFERENT = 1e-9
 

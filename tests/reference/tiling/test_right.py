@@ -49,6 +49,7 @@ def test_the_options_are_all_tried():
 CHUNK = 10
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("start", range(0, tries("tilings", 200), CHUNK))
 def test_random_tilings_are_proved_and_run(tmp_path, proof, start):
     for seed in range(start, start + CHUNK):

@@ -20,6 +20,8 @@ from reference._tiling.runtimes import RefusedError, by_onnxruntime
 from reference._tiling.values import Opaque, OutsideError, WrongError
 from tests.helpers.soak import soak
 
+pytestmark = pytest.mark.slow
+
 OPSET = 18
 SHAPES = [(), (3,), (1,), (2, 3), (1, 3), (3, 1), (2, 1, 3), (1, 1, 3), (2, 2, 3), (1, 2, 1, 3), (2, 1, 2, 3)]
 

@@ -9,6 +9,8 @@ from reference._tiling.products import Products
 from reference._tiling.sums import add, reduce_sum, scaled, subtract
 from reference._tiling.values import COLUMNS, ROWS, Affine, Opaque, OutsideError, Stack, whole
 
+pytestmark = pytest.mark.slow
+
 STEPS = 6
 
 
