@@ -1,4 +1,4 @@
-"""How the tests are shared among workers (a file stays with one, the files with slow tests come first) and drawn."""
+"""How the tests are shared among workers (a file stays with one, those that take longest come first) and drawn."""
 
 import os
 import sys
@@ -23,11 +23,32 @@ def pytest_configure(config):
         config.option.loadscopereorder = False  # the order below, not that of the most tests
 
 
+# The files that take longest: whoever gets one of them last keeps the others waiting.
+LONGEST = [
+    "test_attacks",
+    "test_golden",
+    "test_installed",
+    "test_faults",
+    "test_class",
+    "test_tiling_tasks",
+    "test_pytest_plugin",
+    "test_pages",
+    "test_builds",
+    "test_torchscript",
+    "test_gallery",
+    "test_edits",
+    "test_browser",
+    "test_config",
+    "test_called_together",
+]
+
+
 def pytest_collection_modifyitems(items):
     slow = {item.path: 0 for item in items}
     for item in items:
         slow[item.path] += item.get_closest_marker("slow") is not None
-    items.sort(key=lambda item: not slow[item.path])
+    place = {name: number for number, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: (place.get(item.path.stem, len(place)), not slow[item.path]))
 
 
 def pytest_runtest_setup(item):
