@@ -65,9 +65,15 @@ print("Total:", total(state))
 HELPER = "def total(state):\n    return sum(value.numel() for value in state.values())\n"
 
 
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory):
+    """What is expected and provided is made once for all."""
+    return tmp_path_factory.mktemp("cache")
+
+
 @pytest.fixture
-def grade(tmp_path, monkeypatch):
-    monkeypatch.setenv("LABGRADE_CACHE", str(tmp_path / "cache"))
+def grade(tmp_path, monkeypatch, cache):
+    monkeypatch.setenv("LABGRADE_CACHE", str(cache))
     files = {
         "specs/lab/task.yaml": TASK,
         "specs/lab/given.txt": "hello",

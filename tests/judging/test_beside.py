@@ -39,9 +39,15 @@ COMPARISON = "2-4-4-comparison"
 HW = "def total(model):\n    return sum(p.numel() for p in model.parameters()) + 1\n"
 
 
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory):
+    """What is expected and provided is made once for all."""
+    return tmp_path_factory.mktemp("cache")
+
+
 @pytest.fixture
-def grade(tmp_path, monkeypatch):
-    monkeypatch.setenv("LABGRADE_CACHE", str(tmp_path / "cache"))
+def grade(tmp_path, monkeypatch, cache):
+    monkeypatch.setenv("LABGRADE_CACHE", str(cache))
 
     def graded(**files):
         all_files = {"specs/lab/task.yaml": TASK, "reference/own.py": REFERENCE}
