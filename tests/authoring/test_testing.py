@@ -2,15 +2,12 @@
 
 import json
 import re
-from functools import partial
 
 import pytest
 
 from labgrade.authoring import samples
 from labgrade.authoring.mutants import mutants
 from labgrade.cli import main
-from labgrade.run import grader
-from labgrade.sandbox.runner import Runner
 
 pytestmark = pytest.mark.slow
 
@@ -68,15 +65,8 @@ def cache(tmp_path_factory):
     return tmp_path_factory.mktemp("cache")
 
 
-@pytest.fixture(scope="module")
-def servers():
-    with Runner() as runner:
-        yield runner.share()
-
-
 @pytest.fixture
-def course(tmp_path, monkeypatch, cache, servers):
-    monkeypatch.setattr(grader, "Grader", partial(grader.Grader, shared=servers))  # torch is loaded once
+def course(tmp_path, monkeypatch, cache):
     files = {
         "specs/lab/lab.yaml": "title: A lab\n",
         "specs/lab/double.yaml": TASK,

@@ -9,7 +9,7 @@ import subprocess
 import sys
 
 import pytest
-from helpers import classroom
+from helpers import classroom, pytest_run
 from helpers.shown import unframed
 from helpers.soak import soak
 
@@ -356,14 +356,8 @@ def test_a_published_result_is_refused_by_the_command(graded):
 @pytest.mark.parametrize("workers", [[], pytest.param(["-n", "2"], marks=soak)])
 def test_pytest_uses_the_ledger_too_and_says_the_same_with_and_without_xdist(room, workers):
     def graded(*arguments):
-        command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--submission=all", "-q"]
-        subprocess.run(
-            [*command, "--submissions-dir=handed in", "--labgrade-json=out.json", *arguments],
-            cwd=room.folder,
-            env=room.environment(),
-            check=False,
-            capture_output=True,
-        )
+        where = ("--submissions-dir=handed in", "--labgrade-json=out.json")
+        pytest_run.run(room.folder, "--submission=all", "-q", *where, *arguments)
         written = re.sub(r'"seconds": [^,}]*', '"seconds": 0', (room.folder / "out.json").read_text())
         return json.loads(written)["submissions"]
 
@@ -386,12 +380,6 @@ def test_what_a_person_opened_stays_open_when_pytest_grades(graded, workers):
     assert done.returncode == 0, done.stderr
     graded.grade()
     assert graded.outcomes()["s001", "secret"] == "INCORRECT"  # judged, since the check that it needs was decided
-    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--submission=all", "-q"]
-    subprocess.run(
-        [*command, "--submissions-dir=handed in", "--results=results", *workers],
-        cwd=graded.folder,
-        env=graded.environment(),
-        check=False,
-        capture_output=True,
-    )
+    where = ("--submissions-dir=handed in", "--results=results")
+    pytest_run.run(graded.folder, "--submission=all", "-q", *where, *workers)
     assert graded.outcomes()["s001", "secret"] == "INCORRECT"

@@ -1,11 +1,9 @@
 """`labgrade grade` and pytest give the same report of a class, and keep the same of it."""
 
 import re
-import subprocess
-import sys
 
 import pytest
-from helpers import classroom
+from helpers import classroom, pytest_run
 
 from labgrade.ledger import read
 
@@ -27,17 +25,10 @@ def test_the_command_and_pytest_keep_the_same(tmp_path, monkeypatch, workers):
     monkeypatch.setenv("LABGRADE_CACHE", str(tmp_path / "cache"))
     room = classroom.Classroom(tmp_path)
     room.grade(root=tmp_path)
-    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--submission=all", "-q", *workers]
-    done = subprocess.run(
-        [*command, "--submissions-dir=handed in", "--results=by pytest", "--labgrade-json=out.json"],
-        cwd=tmp_path,
-        env=room.environment(),
-        check=False,
-        capture_output=True,
-        text=True,
-    )
+    where = ("--submissions-dir=handed in", "--results=by pytest", "--labgrade-json=out.json")
+    done = pytest_run.run(tmp_path, "--submission=all", "-q", *workers, *where)
     assert kept(tmp_path / "by pytest") == kept(room.results), done.stdout + done.stderr
-    room.cli("export", "--results", "results", "--format", "json", "--out", "exported")
+    room.said("export", "--results", "results", "--format", "json", "--out", "exported")
     assert timeless(tmp_path / "out.json") == timeless(tmp_path / "exported/report.json")
     asked = [classroom.rows(folder, "SELECT asked FROM run") for folder in (room.results, tmp_path / "by pytest")]
     assert asked[0] == asked[1]
