@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from labgrade.spec.course import Course
+    from labgrade.spec.in_full.slips import SlipNote
     from labgrade.spec.registry import Entry, Parameter
-    from labgrade.spec.slips import SlipNote
 
 _ONE = {
     "quantities": "quantity",

@@ -27,7 +27,7 @@ from labgrade.core.task import (
     Task,
 )
 from labgrade.spec import kinds
-from labgrade.spec.form_words import FORM_WORDS
+from labgrade.spec.in_full.form_words import FORM_WORDS
 from labgrade.spec.kinds import BOUND, FLAG, ID, IDS, OTHERS, POINTS, SEED, SHAPE, SHARE, TEXT, Kind, Word, ref
 
 if TYPE_CHECKING:

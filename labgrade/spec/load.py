@@ -12,8 +12,9 @@ from labgrade.core.arguments import ALL as GIVEN
 from labgrade.core.errors import Mark, SpecError, SpecFinding, did_you_mean, look_up
 from labgrade.core.task import Limits, Task
 from labgrade.files import validate, yaml
-from labgrade.spec import expand, parse, rules, schema
 from labgrade.spec import lab as late_rules
+from labgrade.spec import parse, rules, schema
+from labgrade.spec.in_full import expand
 from labgrade.spec.language import RESERVED
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from labgrade.core.task import Schema
     from labgrade.files.yaml import Loaded
     from labgrade.spec.course import Course
-    from labgrade.spec.expand import Expanded
+    from labgrade.spec.in_full.expand import Expanded
     from labgrade.spec.lab import Deadline
 
 _LARGEST_SPEC = 1 << 20

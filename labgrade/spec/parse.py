@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from labgrade.files import yaml
-    from labgrade.spec.expand import Expanded
+    from labgrade.spec.in_full.expand import Expanded
 
 
 def form(data: Any, spec_path: Path) -> Form:

@@ -17,14 +17,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from labgrade.core.errors import Mark, SpecError, SpecFinding
-from labgrade.spec import slips
+from labgrade.spec.in_full import slips
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
     from labgrade.core.task import Schema
-    from labgrade.spec.slips import SlipNote
+    from labgrade.spec.in_full.slips import SlipNote
 
 MODEL = "model"  # the registry of networks: those of several files may have one name
 _ZOO = frozenset({"torchvision", "micro", "linear", "generated"})

@@ -7,7 +7,8 @@ import pytest
 
 from labgrade.core.errors import SpecError
 from labgrade.core.task import CallForm, EntryForm, FileForm, QuantityCall, RunForm, TextForm
-from labgrade.spec import course, load, registry, slips
+from labgrade.spec import course, load, registry
+from labgrade.spec.in_full import slips
 
 ROOT = Path(__file__).parents[2]
 COURSE = course.find(ROOT)

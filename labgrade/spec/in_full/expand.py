@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from labgrade.core.errors import SpecFinding, did_you_mean
 from labgrade.core.task import Check
 from labgrade.files.yaml import Loaded
-from labgrade.spec import hand_in, slips
 from labgrade.spec.data import listed, mapping, with_inherited
+from labgrade.spec.in_full import hand_in, slips
 from labgrade.spec.language import KNOWN, WORDS
 
 if TYPE_CHECKING:
