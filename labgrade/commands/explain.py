@@ -194,4 +194,6 @@ def show_standing(options: argparse.Namespace) -> int:
         page.line((text, style), hang=6)
     if not waits:
         page.line(("nothing waits for a person", ""))
+    for text, style in pending.lines(pending.worth_a_look(found)):
+        page.line((text, style), hang=6)
     return NOT_RIGHT if waits else OK

@@ -68,10 +68,9 @@ def submission(found: Whole, said: str) -> SubmissionReport:
     there = {each.name: each for each in found.staff.submissions}
     by_member = {member: each for each in found.staff.submissions for member in each.members}
     if name not in there and name not in by_member:
-        others = (remark for each in found.staff.submissions for remark in each.remarks)
-        said_so = next((remark for remark in others if found.key is None and remark.startswith(f"'{name}' (")), "")
-        if said_so:
-            message = f"it does not count: {said_so}"
+        others = dict(other for each in found.staff.submissions for other in each.others)
+        if name in others and found.key is None:
+            message = f"it does not count: {others[name]}"
             raise UsageError(message)
         shown = [names.of(each) for each in there]
         message = f"there is no submission '{said}' in these results{did_you_mean(said, shown)}"

@@ -183,6 +183,7 @@ class SubmissionReport:
 
     `remarks`: what was refused at the door (links, devices). `members`: the students who handed in together.
     `handed_in`: when, in ISO 8601 with its offset; empty where nothing tells. `handed_in_by`: what tells it.
+    `others`: further hand-ins of the same students that do not count, by name, with the reason.
     """
 
     name: str
@@ -192,6 +193,12 @@ class SubmissionReport:
     handed_in: str = ""
     deductions: tuple[Deduction, ...] = ()
     handed_in_by: str = ""
+    others: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """A sentence for everything that was handed in and does not count."""
+        return (*self.remarks, *(why for _, why in self.others))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

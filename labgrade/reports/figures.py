@@ -131,7 +131,8 @@ def misconceptions(report: Report) -> Sequence[Shared]:
 def zeros(report: Report) -> Sequence[Shared]:
     """Submissions without a single point though nothing of them waits, by cause, the most frequent first.
 
-    The cause is what the student reads first: that nothing was handed in, or the reason of the dearest check.
+    The cause is that nothing was handed in, or the reason that costs most points, such as a file that can't be read;
+    the check is the first that it hits.
     """
     found: defaultdict[tuple[Place, str], list[str]] = defaultdict(list)
     for each in report.submissions:
@@ -142,9 +143,17 @@ def zeros(report: Report) -> Sequence[Shared]:
         if not tried:
             found[("", "", ""), "nothing was found of what was looked for"].append(each.name)
             continue
-        place, dearest = max(tried, key=lambda row: row[1].points)
-        found[place, f"{dearest.verdict.outcome}: {dearest.verdict.reason.partition(_LINE)[0]}"].append(each.name)
+        lost: defaultdict[str, Fraction] = defaultdict(Fraction)
+        for _, graded in tried:
+            lost[_outcome_and_reason(graded)] += graded.points
+        why = max(lost, key=lambda reason: lost[reason])
+        place = next(place for place, graded in tried if _outcome_and_reason(graded) == why)
+        found[place, f"{why} ({float(lost[why]):g} points)"].append(each.name)
     return _most_first(found, 1)
+
+
+def _outcome_and_reason(graded: Graded) -> str:
+    return f"{graded.verdict.outcome}: {graded.verdict.reason.partition(_LINE)[0]}"
 
 
 def causes(report: Report) -> Sequence[tuple[str, Sequence[str], Sequence[str]]]:

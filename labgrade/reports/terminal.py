@@ -108,10 +108,10 @@ def heading(page: Page, submission: SubmissionReport, total: Totals) -> None:
     if submission.handed_in:
         by = f" ({submission.handed_in_by})" if submission.handed_in_by else ""
         page.paragraph(f"{summary.moment(submission.handed_in)}{by}", indent=2, label="handed in: ")
-    for remark in submission.remarks[:MOST_REMARKS]:
+    for remark in submission.left_out[:MOST_REMARKS]:
         page.paragraph(remark, indent=2, label="left out: ")
-    if len(submission.remarks) > MOST_REMARKS:
-        page.paragraph(f"and {len(submission.remarks) - MOST_REMARKS:,} more", indent=2, label="left out: ")
+    if len(submission.left_out) > MOST_REMARKS:
+        page.paragraph(f"and {len(submission.left_out) - MOST_REMARKS:,} more", indent=2, label="left out: ")
 
 
 def _deductions(page: Page, submission: SubmissionReport, total: Totals) -> None:

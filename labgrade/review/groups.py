@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from labgrade.review.late import lateness, named
 from labgrade.review.roster import folded
 from labgrade.submissions.names import bare
+from labgrade.verdict import Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -76,14 +77,18 @@ def _squashed(text: str) -> str:
     return _NOT_A_LETTER.sub("", folded(text))
 
 
+_HALF = 2
+_MOST_SAID = 10
+_NO_ANSWER = frozenset({Outcome.MISSING, Outcome.SKIPPED})
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 
 def grouped(report: Report, roster: Roster, deadlines: Mapping[str, Deadline]) -> Report:
     """The report with one submission a group, or a student without one, and its `members` (their ids).
 
-    Where a group handed in more than once, the one counts that late rules take least from, and of those the latest;
-    both are named in its remarks. What nobody in the roster owns stays as it is, and is named in the notes.
+    Where a group handed in more than once, those are passed over that have less than half of the answers of the
+    fullest; of the rest the one counts that late rules take least from, and of those the latest. It has the `others`
+    with it. What nobody in the roster owns stays as it is, and is named in the notes.
     """
     if not roster.students:
         return report
@@ -99,7 +104,15 @@ def grouped(report: Report, roster: Roster, deadlines: Mapping[str, Deadline]) -
         else own[0]
         for own in by_owner.values()
     )
-    return replace(report, submissions=counted, notes=(*report.notes, *_notes(report, roster, owners)))
+    notes = (*report.notes, *_notes(report, roster, owners), *_passed_over(counted))
+    return replace(report, submissions=counted, notes=notes)
+
+
+def _passed_over(counted: tuple[SubmissionReport, ...]) -> list[str]:
+    """Which hand-ins do not count, and why: staff read it first."""
+    said = [why for each in counted for _, why in each.others]
+    more = [f"and {len(said) - _MOST_SAID:,} more hand-ins do not count"] if len(said) > _MOST_SAID else []
+    return [f"does not count: {why}" for why in said[:_MOST_SAID]] + more
 
 
 def _told(own: list[SubmissionReport], owners: tuple[Student, ...], whose: Owners) -> list[SubmissionReport]:
@@ -132,12 +145,34 @@ def _counted(
         taken = sum((lateness(deadlines[lab], at, owners).share for lab in labs), Fraction(0))
         return (False, taken, -(at - _LONG_AGO).total_seconds())
 
-    first, *others = sorted(own, key=order)
+    full = [each for each in own if not _scant(each, own)]
+    first, *rest = sorted(full, key=order)
     who = f"group '{owners[0].group}'" if owners[0].group else f"'{owners[0].id}'"
     why = "the latest of those that cost least" if first.handed_in else "the first by name, as no times are known"
-    because = f"because {who} handed in {len(own)} times and '{first.name}' ({_when(first)}) counts, {why}"
-    left_out = tuple(f"'{each.name}' ({_when(each)}), {because}" for each in others)
-    return replace(first, remarks=(*first.remarks, *left_out))
+    because = f"because {who} handed in {len(own)} times and '{first.name}' ({_when(first)}) counts"
+    passed = [each for each in own if each not in full]
+    most = max(map(_answers, own))
+    others = (
+        *((each.name, f"'{each.name}' ({_when(each)}), {because}, {why}") for each in rest),
+        *(
+            (
+                each.name,
+                f"'{each.name}' ({_when(each)}), {because}: this one has {_answers(each)} of its {most} answers",
+            )
+            for each in passed
+        ),
+    )
+    return replace(first, others=others)
+
+
+def _answers(each: SubmissionReport) -> int:
+    """How many checks found an answer, whatever it is worth."""
+    return sum(check.verdict.outcome not in _NO_ANSWER for task in each.tasks for check in task.checks)
+
+
+def _scant(each: SubmissionReport, own: list[SubmissionReport]) -> bool:
+    """Whether it is a stub beside what the same students handed in otherwise, such as `see my partner`."""
+    return _HALF * _answers(each) < max(map(_answers, own))
 
 
 def _when(each: SubmissionReport) -> str:

@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from labgrade.reports import figures
 from labgrade.review import releases
 from labgrade.review.apply import EARLIER, NEXT, RUN
 from labgrade.review.decisions import Place, points
@@ -37,6 +38,20 @@ def standing(whole: Whole) -> list[Open]:
     """Everything that waits for a person, most pressing first. Empty where nothing does."""
     names = whole.names
     found = (*_faults(whole, names), *_marks(whole, names), *_others(whole, names))
+    return [each for each in found if each.count]
+
+
+def worth_a_look(whole: Whole) -> list[Open]:
+    """What a person had better know though it waits for nobody: who has no point and why, and what does not count."""
+    staff = whole.shown
+    refused = [f"{each.name}: {why}" for each in staff.submissions for why in each.remarks]
+    found = (
+        *(
+            Open(what=f"without a point: {each.what}", count=len(each.names), where=(named(list(each.names)),))
+            for each in figures.zeros(staff)
+        ),
+        Open(what="left out of hand-ins", count=len(refused), where=tuple(refused)),
+    )
     return [each for each in found if each.count]
 
 

@@ -65,18 +65,22 @@ def anonymised(report: Report, key: bytes, known: Collection[str] = ()) -> Repor
     hidden = [each for each in report.submissions if each.name not in known]
     hide = _hider(hidden, pseudonyms)
     unnamed = sorted((_unnamed(each, pseudonyms, hide) for each in hidden), key=lambda each: each.name)
-    named = [replace(each, remarks=tuple(map(hide, each.remarks))) for each in report.submissions if each.name in known]
+    named = [_without_names(each, hide) for each in report.submissions if each.name in known]
     return replace(report, submissions=(*named, *unnamed), notes=tuple(map(hide, report.notes)))
+
+
+def _without_names(each: SubmissionReport, hide: Callable[[str], str]) -> SubmissionReport:
+    others = tuple((hide(name), hide(why)) for name, why in each.others)
+    return replace(each, remarks=tuple(map(hide, each.remarks)), others=others)
 
 
 def _unnamed(each: SubmissionReport, pseudonyms: Pseudonyms, hide: Callable[[str], str]) -> SubmissionReport:
     return replace(
-        each,
+        _without_names(each, hide),
         name=pseudonyms.of(each.name),
         members=(),
         handed_in="",
         handed_in_by="",
-        remarks=tuple(map(hide, each.remarks)),
         deductions=tuple(replace(cut, why=WHEN) for cut in each.deductions),
     )
 

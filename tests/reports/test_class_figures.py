@@ -20,7 +20,7 @@ def student(name, *verdicts, points=5, **more):
     return SubmissionReport(name=name, tasks=(task("t", "T", *checks),))
 
 
-def test_who_is_without_a_point_is_told_by_the_dearest_check_that_was_tried():
+def test_who_is_without_a_point_is_told_by_the_reason_that_costs_most():
     crashed = without_value(Outcome.CRASHED, "KeyError: 'x'\nline 3")
     report = Report(
         submissions=(
@@ -35,7 +35,13 @@ def test_who_is_without_a_point_is_told_by_the_dearest_check_that_was_tried():
     )
     first, second = figures.zeros(report)
     assert (first.names, first.what) == (("none", "too"), "nothing was found of what was looked for")
-    assert (second.names, second.what, second.place[2]) == (("tried",), "CRASHED: KeyError: 'x'", "c1")
+    assert (second.names, second.what, second.place[2]) == (("tried",), "CRASHED: KeyError: 'x' (6 points)", "c1")
+
+
+def test_one_cause_of_many_checks_is_told_with_all_that_it_costs():
+    blank = incorrect("answers.yaml can't be read: line 3 begins with a blank\nthe line")
+    (cause,) = figures.zeros(Report(submissions=(student("ann", incorrect("no"), blank, blank, points=20),)))
+    assert cause.what == "INCORRECT: answers.yaml can't be read: line 3 begins with a blank (43 points)"
 
 
 def test_who_has_any_point_is_not_among_them():

@@ -77,6 +77,20 @@ def test_a_class_is_marked_overridden_and_released(run, course):
     assert [task.checks[1].earned for each in students.submissions for task in each.tasks] == [4, 1, 0]
 
 
+def test_standing_tells_zeros_with_their_cause_and_what_was_left_out(run, tmp_path):
+    blank = incorrect("answers.yaml can't be read: line 3 begins with a blank")
+    zero = submission("dan", graded("a", 20, blank), graded("b", 24, blank), remarks=("'a.rar', because why",))
+    full = replace(student("eve"), handed_in="2026-11-20T20:00:00+08:00")
+    stub = submission("finn", graded("a", 1, correct()), handed_in="2026-11-20T22:00:00+08:00")
+    ledger_of.write(tmp_path / "results", Report(submissions=(zero, full, stub)))
+    roster = "students: [{id: eve, group: G}, {id: finn, group: G}, {id: dan}]\n"
+    (tmp_path / "roster.yaml").write_text(roster)
+    code, said = run("standing")
+    assert code == 1
+    assert "1 without a point: INCORRECT: answers.yaml can't be read: line 3 begins with a blank (44 points)\n" in said
+    assert "1 left out of hand-ins\n    dan: 'a.rar', because why\n" in said
+
+
 def test_the_next_one_only(run, course):
     code, said = run("mark", "--next", typed=["3", "1", ""])
     assert code == 1

@@ -57,7 +57,7 @@ def render(report: Report) -> str:
         members=submission.members,
         handed_in=submission.handed_in,
         deductions=submission.deductions,
-        remarks=submission.remarks,
+        remarks=submission.left_out,
         total=total,
         spread=summary.spread,
         tasks=tasks,
