@@ -73,7 +73,7 @@ def test_a_misconception_is_claimed_for_its_value_on_some_subject(grader, someon
             claimed.append(subject)
         else:  # elsewhere it is right, or not told apart: then nobody's hint is shown
             assert verdict.outcome is Outcome.CORRECT or verdict.fits
-    assert claimed
+    assert claimed or known.known  # of a library of slips: not every task gives an occasion for each
 
 
 @pytest.mark.parametrize("task_id", TASKS)
@@ -107,7 +107,7 @@ def test_the_right_value_is_right_and_every_convention_too(grader, someone, task
         ("2-1-4-macs", "total", "1.513907448 GMac", "ptflops prints by default"),
         ("2-1-4-macs", "total", "1,507,755,400", "count_functional=False"),
         ("2-1-4-macs", "total", "1,498,391,752", "torchinfo"),
-        ("2-1-4-macs", "total", "1497352192", "linear layer at the end is missing"),
+        ("2-1-4-macs", "total", "1497352192", "linear layers are missing"),
         ("2-2-1-operators", "total", "6", "number of different types"),
         ("2-2-2-bandwidth", "total", "105,494,432", "Weights are left out"),
         ("2-2-2-bandwidth", "total", "104,869,632", ""),
