@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 Compute: TypeAlias = "Callable[[list[Any], Attributes, Budget], Array]"
 _MOST_NUMBERS = 1 << 20
+_EXACT = 2.0**53  # runtimes may compute powers of whole numbers in float64
 
 
 def folded(
@@ -79,10 +80,42 @@ def _divide(a: Array, b: Array) -> Array:
 
 
 def _modulo(operands: list[Any], attributes: Attributes, budget: Budget) -> Array:
-    if attributes.get("fmod", 0) or operands[0].dtype.kind == "f" or not np.all(operands[1]):
+    if operands[0].dtype.kind == "f" or not np.all(operands[1]):
         message = "a remainder of this kind"
         raise OutsideError(message)
-    return _elementwise(np.mod)(operands, attributes, budget)
+    return _elementwise(np.fmod if attributes.get("fmod", 0) else np.mod)(operands, attributes, budget)
+
+
+def _power(operands: list[Any], attributes: Attributes, budget: Budget) -> Array:
+    base, exponent = operands
+    most = float(np.max(np.abs(base.astype(np.float64)), initial=1)) ** float(np.max(exponent, initial=0))
+    if base.dtype.kind not in "iu" or np.min(exponent, initial=0) < 0 or not most < _EXACT:
+        message = "a power of this kind"
+        raise OutsideError(message)
+    return _elementwise(np.power)(operands, attributes, budget)
+
+
+def _shifted(operands: list[Any], attributes: Attributes, budget: Budget) -> Array:
+    if np.max(operands[1], initial=0) >= 8 * operands[0].itemsize:
+        message = "it shifts by all bits and more"
+        raise OutsideError(message)
+    shift = np.left_shift if attributes.get("direction") == b"LEFT" else np.right_shift
+    return _elementwise(shift, "u")(operands, attributes, budget)
+
+
+def _place_of(largest: Callable[..., Any]) -> Compute:
+    def evaluate(operands: list[Any], attributes: Attributes, _: Budget) -> Array:
+        data: Array = operands[0]
+        axis = axis_of(attributes.get("axis", 0), data.ndim)
+        if not data.size or data.dtype.kind not in "iuf" or np.isnan(data).any():
+            message = "it looks for the place of what has none"
+            raise OutsideError(message)
+        is_last = bool(attributes.get("select_last_index", 0))
+        place = np.asarray(largest(np.flip(data, axis) if is_last else data, axis=axis, keepdims=True))
+        place = data.shape[axis] - 1 - place if is_last else place
+        return (place if attributes.get("keepdims", 1) else np.squeeze(place, axis)).astype(np.int64)
+
+    return evaluate
 
 
 def _many(compute: Callable[..., Any]) -> Compute:
@@ -227,6 +260,15 @@ _COMPUTED: Mapping[str, Compute] = {
     "Sign": _elementwise(np.sign),
     "Floor": _elementwise(np.floor, "f"),
     "Ceil": _elementwise(np.ceil, "f"),
+    "Round": _elementwise(np.rint, "f"),
+    "Pow": _power,
+    "BitShift": _shifted,
+    "BitwiseAnd": _elementwise(np.bitwise_and, "iu"),
+    "BitwiseOr": _elementwise(np.bitwise_or, "iu"),
+    "BitwiseXor": _elementwise(np.bitwise_xor, "iu"),
+    "BitwiseNot": _elementwise(np.bitwise_not, "iu"),
+    "ArgMax": _place_of(np.argmax),
+    "ArgMin": _place_of(np.argmin),
     "Sqrt": _elementwise(np.sqrt, "f"),
     "Reciprocal": _elementwise(lambda values: values.dtype.type(1) / values, "f"),
     "Relu": _elementwise(lambda values: np.maximum(values, values.dtype.type(0))),

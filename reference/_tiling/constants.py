@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from .values import Array
 
 Attributes: TypeAlias = "Mapping[str, Any]"
+_EXACT = 54  # bits of whole numbers from which float64 has gaps
 _NARROW_FLOATS = {"bfloat16": "f"}  # of a kind that numpy has no letter for
 
 
@@ -207,12 +208,24 @@ def _cast(operands: list[Any], attributes: Attributes, _: int, budget: Budget) -
     data: Array = operands[0]
     target = tensor_dtype_to_np_dtype(attributes["to"])
     before, after = (_NARROW_FLOATS.get(each.name, each.kind) for each in (data.dtype, target))
-    if before not in "biuf" or after not in "biuf" or (before == "f" and after != "f"):
-        # A weight that became an index would let a graph look at the values that the proof only moves.
+    if before not in "biuf" or after not in "biuf" or not _has_room(data, before, target, after, budget):
         message = f"it casts {data.dtype} to {target}"
         raise OutsideError(message)
     budget.spend(bytes=data.size * target.itemsize)
     return data.astype(target)
+
+
+def _has_room(data: Array, before: str, target: Any, after: str, budget: Budget) -> bool:
+    """Whether numbers become whole ones of a type in the one way that all runtimes have: what it holds is cut off."""
+    if before != "f" or after == "f":
+        return True
+    if budget.has_symbols:  # a weight that may be any would let a graph look at its numbers
+        return False
+    values = data.astype(np.float64)
+    if after == "b":
+        return bool(np.isfinite(values).all())
+    limits = np.iinfo(target)
+    return bool(np.all((values > float(limits.min) - 1) & (values < float(limits.max) + (limits.bits < _EXACT))))
 
 
 def _cast_like(operands: list[Any], _: Attributes, __: int, budget: Budget) -> Array:

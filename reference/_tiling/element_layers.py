@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .elements import Chunk, Constant, Dot, Pool, Root, factors_of
-from .own_layer import narrow, sources_of
+from .own_layer import has_all_tiles, narrow, sources_of
 from .tile_equal import Deviation, Kind
 from .values import Array, Bias, OutsideError, Term
 
@@ -286,6 +286,8 @@ class ElementLayers:
         if made is None or (made.rows != 0).any() or not np.isfinite(made.weights.values).all():
             return layer
         weight, bias = narrow(made.weights.values), narrow(made.constants.values)
+        if not has_all_tiles(weight):
+            return layer
         tiles = [chunk.block.weight for chunk in chunks if isinstance(chunk.block, Dot)]
         sources = list(layer.own) if layer.own_only else sources_of(tiles, layer.own)
         if sources:

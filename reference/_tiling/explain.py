@@ -72,10 +72,12 @@ def _weights(d: Deviation, layer: Layer, layers: Layers | None) -> str:
             return f"the tile holds {found}, instead of {here}"
         if layers is None:
             return f"the tile does not hold {here}"
-    return _counted(differ, held, wanted, d, here)
+    return _counted(differ, held, wanted, d, here, of_any=layer.own_only)
 
 
-def _counted(differ: Array, held: Array, wanted: Array, d: Deviation, here: str) -> str:
+def _counted(differ: Array, held: Array, wanted: Array, d: Deviation, here: str, *, of_any: bool) -> str:
+    if of_any:
+        return f"the tile does not hold {here} of the weight that the graph is given"
     row, column = (int(index) for index in np.argwhere(differ)[0])
     first = f"first W[{d.k0 + row},{d.n0 + column}]: {held[row, column]!s} instead of {wanted[row, column]!s}"
     where = "" if differ.sum() <= wanted.size // 2 else f", and what it holds occurs nowhere in W: it should be {here}"

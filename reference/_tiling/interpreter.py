@@ -185,6 +185,7 @@ class Interpreter:
             raise OutsideError(message)
 
         def run(graph: onnx.GraphProto, given: Mapping[str, Value]) -> list[Value]:
+            self._none_hidden(graph, scope)
             own: dict[str, Value] = {tensor.name: self._model.array(tensor) for tensor in graph.initializer}
             inner: Scope = ChainMap({**own, **given}, scope)
             names = [output.name for output in graph.output]
@@ -197,6 +198,15 @@ class Interpreter:
             return [self.value(name, inner) for name in names]
 
         return run
+
+    def _none_hidden(self, graph: onnx.GraphProto, scope: Mapping[str, Value]) -> None:
+        outside = (scope, self._model.initializers, self._model.sparse)
+        for tensor in graph.initializer:
+            if any(tensor.name in names for names in outside):
+                message = (
+                    f"a constant inside it has the name of '{tensor.name}' outside: runtimes differ in which it is"
+                )
+                raise OutsideError(message)
 
     def _call(
         self, function: onnx.FunctionProto, node: onnx.NodeProto, operands: list[Value], depth: int

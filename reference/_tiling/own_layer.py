@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from .values import Affine, Array, Bias
 
 
+_BLOCK = 64
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwnWeights:
     """The weight that is an input, if it is one: its name, its shape, and the symbols that stand for it."""
@@ -68,17 +71,23 @@ def with_own_weights(original: Original, model: Model) -> tuple[Original, OwnWei
 
 
 def filled(value: Affine, layer: Layer) -> list[Layer]:
-    """The layer with the one bias of its first block of rows, and with each W that may be meant."""
+    """The layer with the one bias of its first block of rows, and with each W that may be meant.
+
+    Where no product stands W is taken to be one: what is left out is not a weight of zero.
+    """
     first = [piece for piece in value.pieces if piece.r0 == 0]
     bias = np.zeros(layer.columns)
     weight = np.zeros((layer.depth, layer.columns))
+    is_left_out = np.ones((layer.depth, layer.columns), bool)
     tiles: list[Array] = []
     for piece in first:
         bias[piece.c0 : piece.c1] = _first_row(piece.biases, piece.c1 - piece.c0)
         for term in piece.terms:
             rows = slice(term.k, min(term.k + term.weight.shape[0], layer.depth))
             weight[rows, piece.c0 : piece.c1] += exactly(term.weight, term.scale)[: rows.stop - rows.start]
+            is_left_out[rows, piece.c0 : piece.c1] = False
             tiles.append(term.weight)
+    weight[is_left_out] = 1.0
     sources = list(layer.own) if layer.own_only else sources_of(tiles, layer.own)
     return [replace(layer, weight=each, bias=narrow(bias), own=()) for each in sources or [narrow(weight)]]
 
@@ -86,6 +95,12 @@ def filled(value: Affine, layer: Layer) -> list[Layer]:
 def sources_of(tiles: list[Array], matrices: tuple[Array, ...]) -> list[Array]:
     """The matrices of the file from which one of the tiles is taken."""
     return [matrix for matrix in matrices if any(_is_from(tile, matrix) for tile in tiles)]
+
+
+def has_all_tiles(weight: Array) -> bool:
+    """Whether no block of a W is zero throughout, which was put together from what is multiplied at all."""
+    depth, columns = (range(0, size, _BLOCK) for size in weight.shape)
+    return all(weight[k : k + _BLOCK, n : n + _BLOCK].any() for k in depth for n in columns)
 
 
 def is_finite(layer: Layer) -> bool:

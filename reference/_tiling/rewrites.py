@@ -6,13 +6,15 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from .values import Value, shape_of
+from .values import Sign, Value, shape_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 Said: TypeAlias = "tuple[str, list[Value], Mapping[str, Any]]"
 _LARGEST_FLOAT = 3.4028234e38
+_BOOL = 9
+_OF_MANY = frozenset({"Sum", "Min", "Max", "Mean"})
 _FLOATS = frozenset({1, 11})  # FLOAT and DOUBLE: float32 loses nothing in either
 
 
@@ -20,10 +22,12 @@ def rewritten(op: str, operands: list[Value], attributes: Mapping[str, Any]) -> 
     """The operator as the other modules know it."""
     if _is_relu(op, operands, attributes):
         return "Relu", [next(operand for operand in operands if not isinstance(operand, np.ndarray))], {}
-    if op == "Cast" and attributes.get("to") in _FLOATS and operands and not isinstance(operands[0], np.ndarray):
+    if op == "Cast" and operands and _keeps_all(operands[0], attributes.get("to")):
         return "Identity", operands, {}
     if _changes_nothing(op, operands, attributes):
         return "Identity", operands[:1], {}
+    if op == "Clip" and _is_above_zero_cut(operands, attributes):
+        return "Min", [operands[0], np.zeros((), np.float32)], {}
     if op == "Sum" and len(operands) == 2:  # noqa: PLR2004 - an Add by another name
         return "Add", operands, attributes
     if op == "Einsum" and len(operands) == 2:  # noqa: PLR2004 - of two matrices it is a product
@@ -33,10 +37,29 @@ def rewritten(op: str, operands: list[Value], attributes: Mapping[str, Any]) -> 
     return op, operands, attributes
 
 
-def _changes_nothing(op: str, operands: Sequence[Value], attributes: Mapping[str, Any]) -> bool:
-    """Whether it is a Clip without bounds, or a power of one."""
+def _keeps_all(value: Value, to: object) -> bool:
+    """Whether a type holds all of a tensor's values. Where it is above zero is a truth already."""
+    if isinstance(value, np.ndarray):
+        return False
+    return to in _FLOATS or (to == _BOOL and isinstance(value, Sign))
+
+
+def _is_above_zero_cut(operands: Sequence[Value], attributes: Mapping[str, Any]) -> bool:
+    """Whether a Clip has zero as its upper bound and no lower one."""
     if not operands or isinstance(operands[0], np.ndarray):
         return False
+    low, high = [*operands[1:], None, None][:2]
+    low, high = attributes.get("min", low), attributes.get("max", high)
+    is_bound = low is not None and not bool(np.all(np.asarray(low) <= -_LARGEST_FLOAT))
+    return not is_bound and isinstance(high, (float, np.ndarray)) and not np.any(high)
+
+
+def _changes_nothing(op: str, operands: Sequence[Value], attributes: Mapping[str, Any]) -> bool:
+    """Whether it is a Clip without bounds, a power of one, or takes the most, the least or the sum of one tensor."""
+    if not operands or isinstance(operands[0], np.ndarray):
+        return False
+    if op in _OF_MANY:
+        return len(operands) == 1
     if op == "Clip":
         return not {"min", "max"} & set(attributes) and all(bound is None for bound in operands[1:])
     return op == "Pow" and len(operands) == 2 and is_all(operands[1], 1, operands[0])  # noqa: PLR2004 - its exponent

@@ -29,9 +29,14 @@ class Parts(NamedTuple):
 
 
 def compared(op: str, operands: Sequence[Value]) -> Sign | None:
-    """A comparison with zero, or the contrary of one; None for any other operator."""
-    if op == "Not" and isinstance(operands[0], Sign):
-        return Sign(operands[0].of, above=not operands[0].above)
+    """A comparison with zero, the contrary of one, or one and zero by one; None for any other operator."""
+    first = operands[0]
+    if op == "Not" and isinstance(first, Sign):
+        return Sign(first.of, above=not first.above)
+    if op == "Where" and isinstance(first, Sign):
+        for is_above, (one, other) in ((True, operands[1:]), (False, operands[:0:-1])):
+            if is_all(one, 1, first.of) and is_all(other, 0, first.of):
+                return Sign(first.of, above=first.above is is_above)
     if op not in _ABOVE or len(operands) != 2 or any(isinstance(each, Sign) for each in operands):  # noqa: PLR2004
         return None
     one, other = operands

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from .numbers import Numbers
     from .read import Model
 
+_SAME = frozenset({"Identity", "Optional", "OptionalGetElement"})
 _RESHAPES = frozenset({"Reshape", "Flatten", "Squeeze", "Unsqueeze"})
 _INFERENCE_ONLY_BEFORE = 12  # from this opset on a Dropout may be told to train
 
@@ -60,7 +61,7 @@ def simple(
         OutsideError, WrongError: as the operators of `constants.py` do.
     """
     first = operands[0] if operands else None
-    if op == "Identity" or (op == "Dropout" and _is_neutral(operands, version)):
+    if op in _SAME or (op == "Dropout" and _is_neutral(operands, version)):
         return [first]
     if op == "Shape":
         shape = shape_of(first)

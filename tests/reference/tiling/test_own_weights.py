@@ -35,7 +35,7 @@ def rows(w, layer, change):
             for k0, k1 in blocks(layer.depth):
                 tile = layer.weight[k0:k1, n0:n1]
                 here = change(m0, k0, n0, tile)
-                made.append(w("MatMul", w.cut(x, k0, k1), w.f(here)))
+                made += [] if here is None else [w("MatMul", w.cut(x, k0, k1), w.f(here))]
             bias = change(m0, -1, n0, layer.bias[n0:n1])
             total = w.sum(made)
             parts.append(total if bias is None else w("Add", total, w.f(bias)))
@@ -50,6 +50,8 @@ CHANGES = {
     "no bias in the second rows": lambda m, k, n, tile: None if m and k < 0 else tile,
     "no bias in some columns of the second rows": lambda m, k, n, tile: None if m and n and k < 0 else tile,
     "NaN": lambda m, k, n, tile: np.where(np.indices(tile.shape).sum(0) == 0, np.nan, tile) if k == 0 else tile,
+    "no product": lambda m, k, n, tile: tile if k <= 0 else None,
+    "no product for some columns": lambda m, k, n, tile: tile if k <= 0 or not n else None,
     "infinity": lambda m, k, n, tile: np.where(np.indices(tile.shape).sum(0) == 0, np.inf, tile) if k == 0 else tile,
     "a bias of NaN": lambda m, k, n, tile: tile * np.nan if k < 0 else tile,
     "a bias of infinity": lambda m, k, n, tile: tile + np.inf if k < 0 and n else tile,

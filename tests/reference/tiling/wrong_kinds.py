@@ -128,6 +128,15 @@ several(
         "noise of zero scale beside infinity": lambda w, x, t, a: w("Add", w("MatMul", x, t), w("RandomUniform", shape=[1], low=0.1, high=0.2)),
         "a modulo of integers": lambda w, x, t, a: w("MatMul", x, w("Gather", t, w("Mod", w("Range", w.scalar(1), w.scalar(a.shape[0] + 1), w.scalar(1)), w.scalar(a.shape[0])), axis=0)),
         "integers beyond 2^53": lambda w, x, t, a: w("MatMul", x, w("Gather", t, w("Add", w("Range", w.scalar(0), w.scalar(a.shape[0] - 1), w.scalar(1)), w("Sub", w("Div", w.i((1 << 53) + 1), w.i(1)), w.i(1 << 53))), axis=0)) if False else w("MatMul", w("Slice", w("Pad", x, w.i(0, 1, 0, 0)), w("Sub", w("Div", w.i((1 << 53) + 1), w.i(1)), w.i((1 << 53) + 1)), w.i(a.shape[0]), w.i(1)), t),
+        **{
+            f"a start of one {word}": lambda w, x, t, a, start=start: w("MatMul", w("Slice", w("Pad", x, w.i(0, 1, 0, 0)), w("Cast", start(w), to=7), w.i(a.shape[0]), w.i(1)), t)
+            for word, start in {
+                "rounded to even": lambda w: w("Round", w.f([0.5])),
+                "cut off": lambda w: w.f([0.99]),
+                "as a bit too few": lambda w: w("BitShift", w.const([1], np.uint8), w.const([1], np.uint8), direction="RIGHT"),
+                "as the first place of the most": lambda w: w("ArgMax", w.f([1, 1]), axis=0),
+            }.items()
+        },
         "integers that overflow": lambda w, x, t, a: w("MatMul", w("Slice", w("Pad", x, w.i(0, 0, 0, 2)), w("Cast", w("Add", w("Mul", w.const([1 << 30], np.int32), w.const([4], np.int32)), w.const([2], np.int32)), to=TensorProto.INT64), w.i(a.shape[0] + 2), w.i(1)), t),
     },
     product,
@@ -277,6 +286,13 @@ ALWAYS.update({"biases one ulp off", "product alpha of one ulp more"})
 # ---- between the layers ---------------------------------------------------------------------------------------------
 
 RELUS = {
+    "what is above filled": lambda w, x: w("Where", w("Cast", w("Greater", x, w.f(0.0)), to=9), w.f(0.0), x),
+    "times one where below": lambda w, x: w("Mul", w("Where", w("Less", x, w.f(0.0)), w.f(1.0), w.f(0.0)), x),
+    "times two where above": lambda w, x: w("Mul", w("Where", w("Greater", x, w.f(0.0)), w.f(2.0), w.f(0.0)), x),
+    "without what is below 1e-3": lambda w, x: w("Sub", x, w("Clip", x, "", w.f(1e-3))),
+    "cut above zero": lambda w, x: w("Clip", x, "", w.f(0.0)),
+    "without what is between": lambda w, x: w("Sub", x, w("Clip", x, w.f(-1.0), w.f(0.0))),
+    "the most of the place of the most": lambda w, x: w("Relu", w("Mul", x, w("Cast", w("ArgMax", x, axis=1), to=1))),
     "left out": lambda w, x: w("Identity", x),
     "a Clip to six": lambda w, x: w("Clip", x, w.f(0.0), w.f(0.6)),
     "a Clip from below": lambda w, x: w("Clip", x, w.f(-0.01)),
