@@ -63,10 +63,14 @@ class Table:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Artifact:
-    """A file of the student's that is measured, not read: `path` is where it lies, `name` how the student calls it."""
+    """A file of the student's that is measured, not read: `path` is where it lies, `name` how the student calls it.
+
+    Of several files `path` is the folder, and `parts` has them by group.
+    """
 
     path: Path
     name: str
+    parts: Mapping[str, tuple[Path, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

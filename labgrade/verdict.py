@@ -124,7 +124,8 @@ class Verdict:
     is what the function behind a wrong answer does.
 
     For staff alone: `facts` (got, expected, off, ...), `fits`, the misconceptions that fit the value equally well,
-    `comparisons`, `remarks` on how the answer was found, and the `suggestion` where a person decides.
+    `comparisons`, `remarks` on how the answer was found, and the `suggestion` where a person decides. What is
+    `unsteady` may be a busy machine's doing: it is tried once more, alone, before it is believed.
     """
 
     outcome: Outcome
@@ -147,6 +148,7 @@ class Verdict:
     remarks: tuple[str, ...] = ()
     suggestion: Suggestion | None = None
     diagnosis: Diagnosis | None = None
+    unsteady: bool = False
 
     def __post_init__(self) -> None:
         if not 0 <= self.credit <= 1:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -33,11 +34,14 @@ OUTCOMES = {
     "missing": Outcome.MISSING,
     "crashed": Outcome.CRASHED,
     "timeout": Outcome.TIMEOUT,
+    "waited": Outcome.TIMEOUT,
     "memory": Outcome.MEMORY,
     "output": Outcome.OUTPUT,
     "refused": Outcome.INCORRECT,
     "fault": Outcome.FAULT,
 }
+# What a busy machine may have caused; computing time is a job's own, and its limit far over what work needs.
+UNSTEADY = frozenset({"waited", "memory"})
 
 
 def obtain(question: Question, form: CallForm, running: Running) -> Answered | None:
@@ -191,7 +195,7 @@ def _none(origin: str, execution: Execution, outcome: Outcome, reason: str, rema
     facts = {"printed": execution.printed} if execution.printed else {}
     verdict = without_value(outcome, reason, hint=advice.hint(execution), **facts)
     return NoAnswer(
-        verdict=verdict,
+        verdict=replace(verdict, unsteady=execution.status in UNSTEADY),
         origin=origin,
         remarks=remarks,
         notes=advice.notes(execution),

@@ -6,12 +6,13 @@ A file that is written comes back as an array of bytes, and is kept in the grade
 from __future__ import annotations
 
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from labgrade.answers.reading.plain_values import what
 from labgrade.answers.reading.typed import WrongTypeError
-from labgrade.core.arguments import SAVE_TO, TRANSFORMED, WRITERS
+from labgrade.core.arguments import SAVE_TO, TRANSFORMED
 from labgrade.sandbox.requests import CallRequest
 from labgrade.sandbox.runner import MOST_BYTES, SAVED_AS
 from labgrade.subjects import linear
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 def writes(form: CallForm) -> bool:
     """Whether the answer is what the function writes."""
-    return SAVE_TO in form.given
+    return SAVE_TO in form.given or form.module
 
 
 def run(
@@ -41,7 +42,7 @@ def run(
     model: Mapping[str, Path],
 ) -> Execution:
     """Call the function. Where it returned, the value is the content of the file, an array of bytes."""
-    request = _request(form, file, submission, limits=limits, model=model)
+    request = replace(_request(form, file, submission, limits=limits, model=model), subject=subject)
     return runner.write(request, _values(form, subject))
 
 
@@ -59,7 +60,7 @@ def run_each(
     One process makes all calls, so that one may spoil the next.
     """
     request = _request(form, file, submission, limits=limits)
-    found = runner.write_each(request, [(_values(form, subject), model) for subject, model in subjects])
+    found = runner.write_each(request, [(_values(form, subject), model, subject) for subject, model in subjects])
     return found[: len(subjects)]  # a student's code can have any number of them sent, each a file to be kept
 
 
@@ -74,12 +75,14 @@ def _request(
         subject=None,
         limits=limits,
         model=model or {},
+        saved_as=form.saved_as,
+        module=form.module,
     )
 
 
 def _values(form: CallForm, subject: SubjectSpec | None) -> dict[str, Any]:
     """The whole numbers of a subject that is one linear layer: its input is m x k, and it has n outputs."""
-    if subject is None or not set(form.given) & (set(WRITERS) - {SAVE_TO}):
+    if subject is None or not set(form.given) & {"m", "k", "n"}:
         return {}
     outputs = linear.outputs(subject.model, subject.options)
     return {"m": subject.input.shape[0], "k": subject.input.shape[-1], "n": outputs}
@@ -107,9 +110,9 @@ def keep(content: object, form: CallForm, folder: Path) -> Artifact:
     if not isinstance(content, np.ndarray) or content.dtype != np.uint8:
         message = f"{what(content)} in place of the file"
         raise WrongTypeError(message)
-    place = Path(tempfile.mkdtemp(dir=folder, prefix="written-")) / SAVED_AS
+    place = Path(tempfile.mkdtemp(dir=folder, prefix="written-")) / (form.saved_as or SAVED_AS)
     place.write_bytes(content.tobytes())
-    return Artifact(path=place, name=f"what {form.function} wrote")
+    return Artifact(path=place, name=f"what {form.function} {'returned' if form.module else 'wrote'}")
 
 
 def verifies(form: CallForm) -> bool:

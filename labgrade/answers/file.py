@@ -14,8 +14,7 @@ from labgrade.answers.reading.arrays import read_npy, read_npz
 from labgrade.answers.reading.documents import Document, Unreadable, locate, read_document
 from labgrade.answers.reading.typed import WrongTypeError, as_value
 from labgrade.core.results import Answer, NoAnswer
-from labgrade.core.task import ARTIFACT_KINDS, FileForm, TableOfType, TextForm
-from labgrade.values import Artifact
+from labgrade.core.task import FileForm, TableOfType, TextForm
 from labgrade.verdict import Outcome, without_value
 
 if TYPE_CHECKING:
@@ -39,8 +38,6 @@ def obtain(kind: AnswerType, form: FileForm, submission: Submission) -> Answered
         return None
     if isinstance(found, Unreadable):
         return _refused(found)
-    if kind in ARTIFACT_KINDS:
-        return Answer(value=Artifact(path=submission.folder / found, name=found), origin=found)
     if PurePosixPath(found).suffix.lower() not in _ARRAYS:
         return _reworded(text.obtain(kind, TextForm(file=form.pattern), submission), found)
     return _loaded(kind, found, form.pattern, submission)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from labgrade.answers import call, run
+from labgrade.answers import artifacts, call, run
 from labgrade.answers.reader.asks import ask_notes, ask_present, ask_seen, ask_value
 from labgrade.core.results import Answer, NoAnswer
-from labgrade.core.task import BuildForm, CallForm, EntryForm, FileForm, RunForm, TextForm
+from labgrade.core.task import ARTIFACT_KINDS, BuildForm, CallForm, EntryForm, FileForm, RunForm, TextForm
 from labgrade.values import Number
 from labgrade.verdict import Outcome, without_value
 
@@ -70,7 +70,7 @@ def _worse(one: NoAnswer | None, other: NoAnswer) -> NoAnswer:
 
 def asks(wanted: AnswerSpec, about: str) -> list[Ask]:
     """All that may be read of a hand-in for an answer."""
-    read = [form for form in wanted.forms if _is_read(form)]
+    read = [form for form in wanted.forms if _is_read(form) and wanted.type not in ARTIFACT_KINDS]
     texts = [form for form in wanted.forms if isinstance(form, TextForm)]
     return [
         *(ask_present(form) for form in wanted.forms if isinstance(form, CallForm)),
@@ -87,6 +87,8 @@ def _is_read(form: Form) -> bool:
 def _read(question: Question, form: Form, reader: Reader) -> Answered | None:
     if not _is_read(form):
         return None
+    if question.wanted.type in ARTIFACT_KINDS:
+        return artifacts.obtain(form, question.submission) if isinstance(form, FileForm) else None
     found: Answered | None = reader.ask(question.submission, ask_value(question.wanted.type, form, question.about))
     return found
 

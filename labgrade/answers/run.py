@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from labgrade.answers import advice
-from labgrade.answers.call import OUTCOMES
+from labgrade.answers import advice, artifacts
+from labgrade.answers.call import OUTCOMES, UNSTEADY
 from labgrade.answers.printed import PRINTED
 from labgrade.answers.reader.asks import Ask, ask_value
 from labgrade.answers.reading.documents import Unreadable, locate
 from labgrade.core.results import Answer, NoAnswer, Submission
-from labgrade.core.task import BuildForm, EntryForm, FileForm, TextForm
+from labgrade.core.task import ARTIFACT_KINDS, BuildForm, EntryForm, FileForm, TextForm
 from labgrade.core.text import decoded, excerpt
 from labgrade.cpp.run import Programs, find
 from labgrade.sandbox.requests import ScriptRequest
@@ -158,6 +158,7 @@ def obtain(question: Question, form: RunForm | BuildForm, runs: Runs) -> Answere
         if failed
         else without_value(Outcome.MISSING, _not_there(form, ran), **facts)
     )
+    verdict = replace(verdict, unsteady=ran.run.status in UNSTEADY)
     return NoAnswer(verdict=verdict, origin=form.command, notes=notes, printed=printed)
 
 
@@ -172,6 +173,8 @@ def _read(reader: Reader, kind: AnswerType, form: RunForm | BuildForm, ran: Ran)
     if isinstance(form.reads, EntryForm):
         return reader.ask(ran.printed, Ask(wanted="printed", kind=kind, forms=(form.reads,)))
     if isinstance(form.reads, FileForm) or form.reads.file is not None:
+        if isinstance(form.reads, FileForm) and kind in ARTIFACT_KINDS:
+            return artifacts.obtain(form.reads, ran.written)
         return reader.ask(ran.written, ask_value(kind, form.reads))
     return reader.ask(ran.printed, ask_value(kind, replace(form.reads, file=PRINTED)))
 

@@ -35,6 +35,9 @@ _WORDS = {
     "histogram": "a mapping of each name to its count",
     "tensor": "an array",
     "onnx": "an ONNX file, saved to the path that is given",
+    "file": "a file, saved to the path that is given",
+    "files": "files",
+    "module": "a network (torch.nn.Module)",
 }
 
 

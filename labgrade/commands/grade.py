@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import functools
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -42,6 +43,8 @@ def add_grade(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--submission", action="append", metavar="NAME", help="only this one (may be given again)")
     parser.add_argument("--torch-home", type=Path, metavar="DIR", help=weights.HELP)
     _how(parser)
+    said = "not this one, this time (may be given again)"
+    parser.add_argument("--skip", action="append", metavar="NAME", help=said)
     parser.set_defaults(run=grade)
 
 
@@ -61,6 +64,8 @@ def _out(parser: argparse.ArgumentParser, what: str) -> None:
 
 def _how(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--jobs", type=_jobs, default=0, metavar="N", help="submissions at a time (default: the cores)")
+    said = "what running the code of one submission may take; what that cuts off waits (default: as long as it takes)"
+    parser.add_argument("--submission-time", type=_duration, default=0.0, metavar="TIME", help=said)
     parser.add_argument("--allow-lower", action="store_true", help="published results may fall")
     parser.add_argument(
         "--unsafe", action="store_true", help="grade others' code also where nothing protects you from it"
@@ -72,6 +77,18 @@ def _jobs(text: str) -> int:
         message = f"'{text}' is no number of submissions; say 1 or more"
         raise argparse.ArgumentTypeError(message)
     return int(text)
+
+
+_UNITS = {"": 1, "s": 1, "min": 60, "h": 3600}
+
+
+def _duration(text: str) -> float:
+    """Seconds of `90`, `90s`, `10min`, `1h`."""
+    found = re.fullmatch(r"(\d{1,6}(?:\.\d{1,3})?) ?(s|min|h|)", text.strip())
+    if found is None or not float(found[1]):
+        message = f"'{text}' is no time; say 300, 90s, 10min or 1h"
+        raise argparse.ArgumentTypeError(message)
+    return float(found[1]) * _UNITS[found[2]]
 
 
 def grade(options: argparse.Namespace) -> int:
@@ -88,6 +105,8 @@ def grade(options: argparse.Namespace) -> int:
         torch_home=weights.find(options.torch_home),
         unsafe=options.unsafe,
         lower=options.allow_lower,
+        skip=tuple(options.skip or ()),
+        seconds=options.submission_time,
     )
     choose = functools.partial(chosen, lab=request.lab, names=list(request.tasks))
     return _go(Plans(runs=(Again(request=request, choose=choose),)))
@@ -97,7 +116,12 @@ def regrade(options: argparse.Namespace) -> int:
     """Grade everybody again from where each was taken."""
     results = options.named or options.out
     how = RunRequest(
-        source=Path(), results=results, jobs=options.jobs, unsafe=options.unsafe, lower=options.allow_lower
+        source=Path(),
+        results=results,
+        jobs=options.jobs,
+        unsafe=options.unsafe,
+        lower=options.allow_lower,
+        seconds=options.submission_time,
     )
     with Ledger(results) as ledger:
         found = plans(ledger, how)

@@ -45,7 +45,7 @@ class Submission:
 
 
 ExecutionStatus: TypeAlias = Literal[
-    "returned", "missing", "crashed", "timeout", "memory", "output", "refused", "fault"
+    "returned", "missing", "crashed", "timeout", "waited", "memory", "output", "refused", "fault"
 ]
 
 
@@ -54,7 +54,8 @@ class Execution:
     """What came of running something of a student's.
 
     `value` is plain data (None, bool, int, float, str, list, dict with str keys, numpy array) where `status` is
-    "returned". "refused": it returned something that is not plain data. `reason` is for the student (their own file,
+    "returned". "timeout": it computed for longer than it may; "waited": it did not end, and computed for less, as on a
+    busy machine. "refused": it returned something that is not plain data. `reason` is for the student (their own file,
     line and message); `printed` is what it wrote to stdout and stderr, cut, control characters made visible.
     `seeded`: architectures whose trained weights the zoo's stood in for.
     """

@@ -32,16 +32,21 @@ class TableOfType:
 
 AnswerType: TypeAlias = "str | TableType | TableOfType"
 SCALAR_KINDS = ("count", "bytes", "number", "text", "shape")
-ARTIFACT_KINDS = ("onnx",)
+ARTIFACT_KINDS = ("onnx", "file", "files", "module")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallForm:
-    """A Python function of the student's, called in a sandboxed child with arguments from the closed list."""
+    """A Python function of the student's, called in a sandboxed child with arguments from the closed list.
+
+    `saved_as`: where the answer is a file, its name; `module`: it is the network that the function returns.
+    """
 
     file: str
     function: str
     given: tuple[str, ...]
+    saved_as: str = ""
+    module: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,9 +72,13 @@ class TextForm:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileForm:
-    """A file (`.csv`, `.npy`, `.npz`, `.txt`), or files by a pattern with one `*` that names the rows."""
+    """A file (`.csv`, `.npy`, `.npz`, `.txt`), or files by a pattern with one `*` that names the rows.
+
+    `groups`: patterns by name, of files that are measured together; then `pattern` is what messages say.
+    """
 
     pattern: str
+    groups: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -103,6 +103,9 @@ def choose_number(wanted: WantedNumber, lines: Sequence[Line]) -> Choice | None:
     if chosen is not None:
         return suggested(wanted, wanted.judged(chosen.number), chosen, kind, found)
     left = clean or [each for each in found if _may_be_meant(wanted, each)]
+    alone = _distinct(left)
+    if len(alone) == 1 and not (wanted.small or alone[0].piece.doubt):
+        return suggested(wanted, wanted.judged(alone[0].number), alone[0], "only number", found)
     left = left or [each for each in everything if each.line.code and _is_known(wanted, each.number)]
     return _unread(wanted, left) if left else None
 
@@ -167,9 +170,11 @@ def _likely(
     right_kind = [each for each in _distinct(clean) if _is_known(wanted, each.number)]
     if len(right_kind) == 1:
         return right_kind[0], "one known value among others"
-    whole = next((each for each in known if _is_sum(each, known)), known[0] if len(known) == 1 else None)
+    large = [each for each in found if not each.piece.small]
+    sums = [each for each in known if _is_sum(each, known) or _is_sum(each, large)]
+    whole = next(iter(sums), known[0] if len(known) == 1 else None)
     if whole is not None and not clean:
-        others = _distinct([each for each in found if not (each.piece.doubt or each.piece.small)])
+        others = _distinct([each for each in large if not each.piece.doubt])
         if whole.piece.doubt and len(others) == 1:  # not this but that
             return others[0], "doubtful value"
         return whole, "value without a label"

@@ -23,6 +23,30 @@ _PREFIXES = ("model.", "module.", "net.", "self.", "nn.", "torch.nn.")
 _SLOTS = (0, -1, 1, -2, 2)
 _MOST_BELOW = 4  # lines between a name and its value
 _NUMBERS = frozenset({"count", "bytes", "number"})
+_SYNONYMS = {  # what people call a type of layers
+    "Conv2d": (
+        "conv",
+        "convs",
+        "convolution",
+        "convolutions",
+        "convolutional",
+        "faltungen",
+        "卷積",
+        "卷積層",
+        "卷积层",
+    ),
+    "Linear": (
+        "linears",
+        "fc",
+        "dense",
+        "connected",
+        "fully-connected",
+        "classifier",
+        "線性層",
+        "全連接層",
+        "全连接层",
+    ),
+}
 _COUNT_WORDS = frozenset(
     {"count", "number", "num", "no", "n", "time", "x", "occurrence", "used", "node", "operator", "op", "total"}
     | {"anzahl", "mal", "veces", "fois", "個", "个", "次", "數量", "数量", "個數", "次數", "개", "회", "回"}
@@ -80,7 +104,7 @@ def _names(expected: Table) -> Mapping[str, str]:
     found: dict[str, str] = {}
     for own in (True, False):
         for row in expected.rows:
-            for name in (row.name,) if own else row.also_named:
+            for name in (row.name,) if own else (*row.also_named, *_SYNONYMS.get(row.name, ())):
                 found.setdefault(_plain(name), row.name)
     return found
 

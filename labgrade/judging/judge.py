@@ -8,20 +8,21 @@ earns is earned.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, TypeAlias
 
 from labgrade.core.errors import FaultError, NoSuchSlipError
 from labgrade.core.task import LiteralValue
-from labgrade.values import Number, Table
+from labgrade.values import Number, Row, Table
 from labgrade.verdict import Outcome, Suggestion, Verdict, correct, partial, without_value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from labgrade.core.task import Alternative, Check, Plain, RangeCredit, Source
-    from labgrade.values import Row, Value
+    from labgrade.values import Value
 
 Judging: TypeAlias = "Callable[[Value, Value | None], Verdict]"
 Expect: TypeAlias = "Callable[[Source], Value]"
@@ -183,3 +184,20 @@ def with_parameters(
         return checker(answer, expected, **chosen)
 
     return judging
+
+
+def of_tables(judging: Judging) -> Judging:
+    """The same, for what was measured: names with numbers are rows of one column."""
+
+    def as_tables(answer: Value, expected: Value | None) -> Verdict:
+        return judging(_as_table(answer), _as_table(expected) if expected is not None else None)
+
+    return as_tables
+
+
+def _as_table(value: Value) -> Value:
+    if not isinstance(value, Mapping):
+        return value
+    return Table(
+        rows=tuple(Row(name=name, cells={"count": each}) for name, each in value.items() if isinstance(each, Number))
+    )

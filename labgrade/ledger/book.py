@@ -38,16 +38,16 @@ class Recorded:
 class Rules:
     """How a run keeps its books.
 
-    `again`: a TIMEOUT or a lack of memory that was met once is tried once more. `lower`: published results may fall.
-    `specs`: the tasks that the course has, (lab, task), None where that is not known. `before`: called when something
-    is about to be judged. `after`: called with each check.
+    `again`: what is unsteady and was met once is tried once more. `lower`: published results may fall.
+    `specs`: the tasks that the course has, (lab, task), None where that is not known. `before`: called with the
+    submission and the check when it is about to be judged. `after`: called with each check.
     """
 
     run: int
     again: bool = False
     lower: bool = False
     specs: frozenset[tuple[str, str]] | None = None
-    before: Callable[[], None] = lambda: None
+    before: Callable[[str, Place], None] = lambda _who, _place: None
     after: Callable[[Recorded], None] = lambda _: None
 
 
@@ -125,8 +125,8 @@ class TaskBook:
         digests = self._book.parts(self._task, item)
         key = depends.key_of(digests)
         judged = rows.recall(self._book.ledger, key)
-        if judged is None or (self._book.rules.again and judged.outcome in rows.UNSTEADY and judged.tries == 1):
-            self._book.rules.before()
+        if judged is None or (self._book.rules.again and judged.unsteady):
+            self._book.rules.before(self._book.who, (self._task.lab, self._task.id, item.id))
             check, mark = with_placeholders(item.check)
             graded = grade(replace(item, check=check))
             plain = serialise.plain(graded)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from labgrade.core import serialise
 from labgrade.core.results import Report, SubmissionReport, TaskReport
 from labgrade.ledger.database import Ledger, load
-from labgrade.ledger.rows import UNSTEADY, parts_of, published, standing
+from labgrade.ledger.rows import parts_of, published, standing
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -107,10 +107,10 @@ def _result(graded: Graded) -> tuple[object, ...]:
 def unsteady(ledger: Ledger) -> set[str]:
     """Submissions with a verdict that a busy machine may have caused, and that was seen once only."""
     question = (
-        "SELECT DISTINCT who, judged.outcome FROM graded JOIN judged ON judged.id = graded.judged "
-        "WHERE judged.tries = 1"
+        "SELECT who, judged.plain FROM graded JOIN judged ON judged.id = graded.judged "
+        "WHERE judged.tries = 1 AND judged.outcome IN ('TIMEOUT', 'MEMORY')"
     )
-    return {who for who, outcome in ledger.rows(question) if outcome in UNSTEADY}
+    return {who for who, plain in ledger.rows(question) if load(ledger, plain)["verdict"].get("unsteady")}
 
 
 def _tasks(standings: Mapping[Place, CheckRow]) -> tuple[TaskReport, ...]:

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from labgrade.ledger.database import Ledger
 
 Place: TypeAlias = tuple[str, str, str]  # the lab, the task, the item
-UNSTEADY = ("TIMEOUT", "MEMORY")  # what a busy machine may have caused: run once more, alone, before it is believed
 _FAULT = "FAULT"
 
 
@@ -40,6 +39,11 @@ class KeptVerdict:
     def outcome(self) -> str:
         """Its outcome."""
         return str(self.plain["verdict"]["outcome"])
+
+    @property
+    def unsteady(self) -> bool:
+        """Whether a busy machine may have caused it, and it was met once only."""
+        return self.tries == 1 and bool(self.plain["verdict"].get("unsteady"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

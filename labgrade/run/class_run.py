@@ -14,7 +14,7 @@ from labgrade.judging.items import items, sources
 from labgrade.ledger import read
 from labgrade.ledger.book import Recorded
 from labgrade.ledger.database import Ledger, LedgerError
-from labgrade.run.events import Finished, RunFailed, Started, SubmissionDone, SubmissionFailed, WorkerLost
+from labgrade.run.events import CutOff, Finished, RunFailed, Started, SubmissionDone, SubmissionFailed, WorkerLost
 from labgrade.run.grader import Grader
 from labgrade.run.plan import end, opened
 from labgrade.run.pool import WorkerPool, WorkerQuestion
@@ -69,19 +69,20 @@ class _ClassRun:
         self._protection: tuple[str, ...] | None = None
         self._written: dict[str, str] = {}
         self._done = 0
+        self._cut: set[str] = set()
         self.lost: list[str] = []
         self.ran = 0
 
     def events(self) -> Iterator[Event]:
-        """All submissions side by side; then, alone, those that a busy machine may have failed."""
+        """All submissions side by side; then, alone, those that were cut off or failed on a busy machine."""
         try:
             names = self._plan.offered.names
             yield from self._pass(self._plan, names, self._plan.request.jobs or os.cpu_count() or 1)
             with Ledger(self._plan.request.results) as ledger:
                 unsteady = read.unsteady(ledger)
-            if unsteady:
-                yield f"{len(unsteady)} once more, alone: time or memory ran out"
-                repeated = [name for name in names if encodable(name) in unsteady]
+            repeated = [name for name in names if encodable(name) in unsteady or name in self._cut]
+            if repeated:
+                yield f"{len(repeated)} once more, alone: time or memory ran out"
                 yield from self._pass(replace(self._plan, again=True), repeated, 1)
         finally:
             if self._grader is not None:
@@ -111,6 +112,8 @@ class _ClassRun:
                 self.lost.append(f"{who}: the process ended with exit code {code}, twice")
             case SubmissionFailed(who=name, why=why):
                 self.lost.append(f"'{encodable(name)}': {why}")
+            case CutOff(who=name):
+                self._cut.add(name)
             case Recorded(ran=ran):
                 self.ran += ran
             case SubmissionDone(written=written):

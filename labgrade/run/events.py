@@ -21,6 +21,21 @@ class Started:
 
 
 @dataclass(frozen=True, slots=True)
+class Judging:
+    """Something of a submission is about to be judged; what, as `2-1-4-macs total`."""
+
+    who: str
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
+class CutOff:
+    """The time of a submission was used up; what is left of it waits."""
+
+    who: str
+
+
+@dataclass(frozen=True, slots=True)
 class SubmissionDone:
     """A submission is graded. `written`: what the worker wrote among the remembered expected values."""
 
@@ -69,5 +84,15 @@ class Finished:
 
 # A text names what the run does now; None comes each second, so that a listener can show the time.
 Event: TypeAlias = (
-    Started | Recorded | SubmissionDone | SubmissionFailed | WorkerLost | RunFailed | Finished | str | None
+    Started
+    | Judging
+    | Recorded
+    | CutOff
+    | SubmissionDone
+    | SubmissionFailed
+    | WorkerLost
+    | RunFailed
+    | Finished
+    | str
+    | None
 )

@@ -19,7 +19,7 @@ from labgrade.diagnosis.probe import typed
 from labgrade.files.cache import cache_folder
 from labgrade.judging import by_hand
 from labgrade.judging.items import items, sources
-from labgrade.judging.judge import with_parameters
+from labgrade.judging.judge import of_tables, with_parameters
 from labgrade.run.task import TaskGrading
 from labgrade.sandbox.host import working_copy
 from labgrade.sandbox.runner import Runner
@@ -164,6 +164,8 @@ class Grader:
         entry = self.course.checkers.get(check.checker.name)
         function = cast("Callable[..., Verdict]", entry.load())
         judging = with_parameters(function, entry.parameters, check.checker.parameters, kind)
+        if kind is None and "Table" in entry.judges.split(" | ") and "Mapping[str, Number]" not in entry.judges:
+            judging = of_tables(judging)
         plain = partial(self.value_of, subject=subject, submission=submission, limits=task.limits)
         return judging, lambda source: typed(plain(source), kind)
 

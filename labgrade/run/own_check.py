@@ -105,7 +105,7 @@ class _Each:
 
     def _graded(self, task: Task) -> TaskReport:
         grading = TaskGrading(self.grader, task, self.who)
-        self.patience.task()
+        self.patience.task(task.id)
         for name in sorted(grading.items, key=lambda name: _size(grading.items[name])):
             self.shown.runs(f"{task.id} {name}")
             grading.graded(name)

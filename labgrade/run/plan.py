@@ -32,7 +32,8 @@ class RunRequest:
     """What to grade: whom, which tasks, and into which folder.
 
     `root` is the course's folder, None for labgrade's own. `names` and `tasks`: empty is all. `again`: a repetition of
-    earlier requests, which is not repeated itself.
+    earlier requests, which is not repeated itself. `skip`: whom not to grade this time. `seconds`: how long the checks
+    of one submission may take together, 0 is as long as they take; what it cuts off waits.
     """
 
     source: Path
@@ -46,6 +47,8 @@ class RunRequest:
     unsafe: bool = False
     lower: bool = False
     again: bool = False
+    skip: tuple[str, ...] = ()
+    seconds: float = 0.0
 
     def plain(self) -> dict[str, Any]:
         """The request as the ledger keeps it, for `regrade`."""
@@ -98,6 +101,7 @@ def opened(request: RunRequest, found: Course, tasks: tuple[Task, ...] = ()) -> 
         if not offered.names:
             message = f"there is no submission in '{request.source}'"
             raise UsageError(message)
+        offered = offered.without(request.source, request.skip)
         with Ledger(request.results, write=True) as ledger:
             since = read.unfinished_since(ledger)
             run = rows.begin(ledger, request.plain())

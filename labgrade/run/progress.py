@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
+import statistics
 import time
 from collections import Counter
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
@@ -12,7 +15,7 @@ from rich.text import Text
 from labgrade.core.errors import FaultError
 from labgrade.core.text import excerpt
 from labgrade.ledger.book import Recorded
-from labgrade.run.events import Finished, Started, SubmissionDone
+from labgrade.run.events import Finished, Judging, Started, SubmissionDone
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -27,6 +30,9 @@ _LONGEST = 400
 _REFRESH_SECONDS = 0.2
 _LINE_SECONDS = 30.0
 _MINUTE = 60
+_LONG = 5.0  # seconds after which a check is named
+_NAMED = 2
+_SPREAD = 2  # standard deviations of what is left
 _SETTLED = 3  # submissions that were run, before the time that others take is guessed
 
 
@@ -61,11 +67,9 @@ class RunProgress:
         self._slowest = (0.0, "")
         self._submissions = self._checks = 0
         self._done = 0
-        self._ran: set[str] = set()
-        self._finished_running = 0
-        self._began = time.monotonic()
-        self._running_since = 0.0
-        self._shown = self._lined = self._began
+        self._running: dict[str, _Running] = {}
+        self._took: list[float] = []
+        self._shown = self._lined = time.monotonic()
 
     def __enter__(self) -> Self:
         self._bar.start()
@@ -93,12 +97,15 @@ class RunProgress:
             case Started(submissions=number, checks=checks):
                 self._submissions, self._checks = number, checks
                 self._bar.update(self._task, total=checks, done=self._of())
+            case Judging(who=who, what=what):
+                now = time.monotonic()
+                self._running[who] = _Running(self._running[who].began if who in self._running else now, what, now)
             case Recorded():
                 self._enter(event)
             case SubmissionDone(who=who):
                 self._done += 1
-                self._finished_running += who in self._ran
-                self._ran.discard(who)
+                if who in self._running:
+                    self._took.append(time.monotonic() - self._running.pop(who).began)
                 self._bar.update(self._task, done=self._of())
             case str():
                 self._bar.update(self._task, description=event)
@@ -108,11 +115,7 @@ class RunProgress:
     def _enter(self, entered: Recorded) -> None:
         self._outcomes[str(entered.graded.verdict.outcome)] += 1
         self._bar.update(self._task, completed=min(self._outcomes.total(), self._checks))
-        if not entered.ran:
-            return
-        self._running_since = self._running_since or time.monotonic()
-        self._ran.add(entered.who)
-        if entered.graded.seconds > self._slowest[0]:
+        if entered.ran and entered.graded.seconds > self._slowest[0]:
             self._slowest = (entered.graded.seconds, f"{entered.place[1]} {entered.place[2]} of {entered.who}")
 
     def _now_and_then(self) -> None:
@@ -134,16 +137,47 @@ class RunProgress:
         return f"{min(self._done, self._submissions):,} of {self._submissions:,}"
 
     def said(self) -> tuple[str, ...]:
-        """The time left, the verdicts so far, and the slowest check; what is not known yet is left out."""
+        """The time left, what runs, the verdicts so far, and the slowest check; what is not known yet is left out."""
         counts = ", ".join(f"{number:,} {outcome.lower()}" for outcome, number in self._outcomes.most_common())
         seconds, where = self._slowest
         slowest = f"slowest {seconds:.1f} s: {where}" if where else ""
-        return tuple(filter(None, (self._left(), counts, slowest)))
+        return tuple(filter(None, (self._left(), self._runs(), counts, slowest)))
+
+    def _runs(self) -> str:
+        """The checks that have run for longest, and since when."""
+        now = time.monotonic()
+        longest = sorted(self._running.items(), key=lambda row: row[1].since)
+        long = [(who, each.what, now - each.since) for who, each in longest if now - each.since >= _LONG]
+        named = [f"{what} of {who} for {_time(seconds)}" for who, what, seconds in long[:_NAMED]]
+        more = [f"{len(long) - _NAMED} more"] if len(long) > _NAMED else []
+        return f"running {', '.join((*named, *more))}" if named else ""
 
     def _left(self) -> str:
-        """From those that had to be run: what is remembered takes no time."""
-        if self._finished_running < _SETTLED or self._done >= self._submissions:
+        """Between what most took and what the slow ones took; what is remembered takes no time.
+
+        Nobody knows how long those take that run already: no less than the slowest that ended, or as long again.
+        """
+        if len(self._took) < _SETTLED or self._done >= self._submissions:
             return ""
-        each = (time.monotonic() - self._running_since) / self._finished_running
-        left = each * (self._submissions - self._done)
-        return f"about {left / _MINUTE:.0f} min left" if left >= _MINUTE else f"about {left:.0f} s left"
+        now, side = time.monotonic(), max(1, len(self._running))
+        most = max(self._took)
+        begun = [max(most - (now - each.began), now - each.began) for each in self._running.values()]
+        waiting = max(0, self._submissions - self._done - len(self._running))
+        least = waiting * statistics.median(self._took) / side
+        spread = statistics.stdev(self._took) * math.sqrt(waiting)
+        longest = max((waiting * statistics.fmean(self._took) + _SPREAD * spread + sum(begun)) / side, *begun, least)
+        low, high = _time(least), _time(longest)
+        return f"about {high} left" if low == high else f"{low} to {high} left"
+
+
+@dataclass(frozen=True, slots=True)
+class _Running:
+    """A submission that is being graded: when that began, what is judged of it now, and since when."""
+
+    began: float
+    what: str
+    since: float
+
+
+def _time(seconds: float) -> str:
+    return f"{seconds / _MINUTE:.0f} min" if seconds >= _MINUTE else f"{seconds:.0f} s"

@@ -12,9 +12,10 @@ from labgrade.core.errors import FaultError, UsageError
 from labgrade.ledger.book import Recorded, Rules, SubmissionBook
 from labgrade.ledger.database import Ledger, LedgerError
 from labgrade.review.apply import credits_of
-from labgrade.run.events import RunFailed, SubmissionDone, SubmissionFailed
+from labgrade.run.events import CutOff, Judging, RunFailed, SubmissionDone, SubmissionFailed
 from labgrade.run.grader import Grader
 from labgrade.run.task import TaskGrading
+from labgrade.sandbox.patience import Patience
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -34,26 +35,35 @@ class GradingJob:
     place: Place | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class _Open:
+    """A submission that was taken in: its tasks, and what its functions are still given."""
+
+    store: contextlib.ExitStack
+    gradings: dict[tuple[str, str], TaskGrading]
+    patience: Patience
+
+
 class Worker:
-    """Grades into one ledger. `before` is called before the first student's code runs.
+    """Grades into one ledger. `before` is called before the first student's code runs, and with what is to be judged.
 
     A submission is taken in at its first job. Its answers stay in memory until all of it is graded by one job, or the
     worker is closed.
     """
 
-    def __init__(self, plan: Plan, grader: Grader, before: Callable[[], None] = lambda: None) -> None:
-        self._plan, self._grader = plan, grader
+    def __init__(self, plan: Plan, grader: Grader, before: Callable[[Judging | None], None] = lambda _: None) -> None:
+        self._plan, self._grader, self._before = plan, grader, before
         self._recorded: list[Recorded] = []
         self._rules = Rules(
             run=plan.run,
             again=plan.again,
             lower=plan.request.lower,
             specs=plan.specs,
-            before=before,
+            before=lambda who, place: before(Judging(who, " ".join(place[1:]))),
             after=self._recorded.append,
         )
         self._ledger = Ledger(plan.request.results, write=True)
-        self._open: dict[str, tuple[contextlib.ExitStack, dict[tuple[str, str], TaskGrading]]] = {}
+        self._open: dict[str, _Open] = {}
 
     def close(self) -> None:
         """Let go of the ledger, and delete what was taken in."""
@@ -69,23 +79,32 @@ class Worker:
         """
         for job in jobs:
             try:
-                gradings = self._gradings(job.who)
+                opened = self._opened(job.who)
             except (UsageError, FaultError, OSError) as error:
                 if isinstance(error, LedgerError):
                     raise
                 yield SubmissionFailed(job.who, str(error))  # labgrade's disk or sandbox: what they hand in is no error
                 continue
+            self._grader.runner.patience = opened.patience
             if job.place is not None:
-                yield from self._graded(gradings[job.place[:2]], [job.place[2]])
+                grading = opened.gradings[job.place[:2]]
+                opened.patience.task(grading.task.id)
+                yield from self._graded(grading, [job.place[2]])
                 continue
-            name = ""
-            for key in list(gradings):
-                grading = gradings.pop(key)  # its answers may be large
-                name = grading.submission.name
-                yield from self._graded(grading, grading.items)
-            self._forget(job.who)
-            self._grader.forget()
-            yield SubmissionDone(name, self._grader.oracle.memory.written)
+            yield from self._whole(job.who, opened)
+
+    def _whole(self, who: str, opened: _Open) -> Iterator[Event]:
+        name = ""
+        for key in list(opened.gradings):
+            grading = opened.gradings.pop(key)  # its answers may be large
+            name = grading.submission.name
+            opened.patience.task(grading.task.id)
+            yield from self._graded(grading, grading.items)
+        self._forget(who)
+        self._grader.forget()
+        if opened.patience.cut:
+            yield CutOff(who)
+        yield SubmissionDone(name, self._grader.oracle.memory.written)
 
     def _graded(self, grading: TaskGrading, names: Iterable[str]) -> Iterator[Event]:
         for name in names:
@@ -93,7 +112,7 @@ class Worker:
             yield from self._recorded
             self._recorded.clear()
 
-    def _gradings(self, who: str) -> dict[tuple[str, str], TaskGrading]:
+    def _opened(self, who: str) -> _Open:
         """All tasks of a submission: what they look for in it is read at once."""
         if who not in self._open:
             with contextlib.ExitStack() as stack:
@@ -105,19 +124,19 @@ class Worker:
                     decided = credits_of(self._plan.decisions, submission.name, task.lab, task.id)
                     own = TaskGrading(self._grader, task, submission, book.task(task), decided=decided)
                     gradings[task.lab, task.id] = own
-                self._open[who] = stack.pop_all(), gradings
-        return self._open[who][1]
+                patience = Patience(seconds=self._plan.request.seconds)
+                self._open[who] = _Open(stack.pop_all(), gradings, patience)
+        return self._open[who]
 
     def _opening(
         self, kind: str, source: Path, take: Callable[[IO[bytes]], None], arguments: Mapping[str, object]
     ) -> str:
         """As `Runner.open`: opening an archive needs a server, and comes before any student's code."""
-        self._rules.before()
+        self._before(None)
         return self._grader.runner.open(kind, source, take, arguments)
 
     def _forget(self, who: str) -> None:
-        stack, _ = self._open.pop(who)
-        stack.close()
+        self._open.pop(who).store.close()
 
 
 def work(conversation: Conversation, plan: Plan) -> None:
@@ -125,7 +144,7 @@ def work(conversation: Conversation, plan: Plan) -> None:
     grader = Grader(plan.course, torch_home=plan.request.torch_home, secret=(plan.request.results,))
     joined = False
 
-    def join() -> None:
+    def before(judging: Judging | None) -> None:
         nonlocal joined
         if not joined:
             joined = True
@@ -133,9 +152,11 @@ def work(conversation: Conversation, plan: Plan) -> None:
             if shared:
                 grader.runner.join(Path(shared))
             grader.prepare(plan.tasks)
+        if judging is not None:
+            conversation.tell(judging)
 
     try:
-        with contextlib.closing(Worker(plan, grader, join)) as worker:
+        with contextlib.closing(Worker(plan, grader, before)) as worker:
             for event in worker.events(map(GradingJob, conversation.jobs())):
                 conversation.tell(event)
     except LedgerError as error:

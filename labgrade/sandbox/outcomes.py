@@ -91,6 +91,12 @@ def failed(result: Execution | ProgramRun) -> bool:
     return bad or (isinstance(result, ProgramRun) and bool(result.code))
 
 
+# What native code dies of, such as a runtime that opens a broken file.
+_NATIVE = tuple(
+    getattr(signal, name) for name in ("SIGABRT", "SIGSEGV", "SIGBUS", "SIGFPE", "SIGILL") if hasattr(signal, name)
+)
+
+
 def measured(ending: Ending, request: InspectRequest) -> Execution:
     """The Execution of a measurement that has ended. What no student's code could do is a fault of labgrade's."""
     name = f"reading {request.artifact.name}"
@@ -98,7 +104,8 @@ def measured(ending: Ending, request: InspectRequest) -> Execution:
     status, reason, value = what_happened(ending, name, request.limits, printed)
     if status == "going":
         status, reason, value = _measurement(ending, request, name)
-    if status == "crashed" or (_killed(ending.exit, request.limits) and not ending.stopped):
+    by_library = ending.exit is not None and -ending.exit.code in _NATIVE
+    if (status == "crashed" and not by_library) or (_killed(ending.exit, request.limits) and not ending.stopped):
         status = "fault"
     return Execution(
         status=status,
@@ -157,7 +164,7 @@ def what_happened(
     broken = ending.stopped or (ending.exit.why if ending.exit else "")
     if broken:
         status, reason = _broken(broken, name, limits)
-        return status, reason + (_SPAWNED if MODULE in printed and status == "timeout" else ""), None
+        return status, reason + (_SPAWNED if MODULE in printed and status in {"timeout", "waited"} else ""), None
     if ending.exit is None:  # which no code in a jail can do
         return "fault", f"the process that {name} was run by is gone", None
     if not ending.child.result.data[len(UP) :]:
@@ -232,7 +239,7 @@ def _broken(limit: str, name: str, limits: Limits) -> tuple[ExecutionStatus, str
             return "memory", f"{name} used more than {limits.memory / 1e6:,.0f} MB of memory"
         case "processes":
             return "crashed", f"{name} started more than {PROCESSES} processes"
-    return "timeout", f"{name} did not end; it may compute for {seconds}, and it was waiting longer than that"
+    return "waited", f"{name} did not end; it may compute for {seconds}, and it was waiting longer than that"
 
 
 def _silent(end: Exit, name: str, limits: Limits) -> tuple[ExecutionStatus, str]:

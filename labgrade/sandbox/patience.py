@@ -1,72 +1,88 @@
-"""How long a student waits for functions that do not end, on their own machine.
+"""How long functions and programs are waited for that do not end.
 
-A class is graded with each call's whole limit, so that what one call comes to never depends on others. Who checks their
-own work waits for it, and one loop is enough to know: after a function ran out of time its later calls get less, and
-from then on a task's calls together get twice its limit, and those that are left no more than that little each. What
-was cut short so says so.
+One loop is enough to know: after a function ran out of time its later calls get less, and from then on a task's calls
+together get twice its limit, and those that are left no more than that little each. What was cut short so says so. A
+student who checks their own work waits for it, and in a class everybody behind it does. A submission as a whole may
+have a limit, too: what would run beyond it is no failure of the student's, and waits.
 """
 
 from __future__ import annotations
 
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from labgrade.core.results import Execution
+from labgrade.sandbox.requests import ProgramRun
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from pathlib import Path
 
     from labgrade.core.task import Limits
-    from labgrade.sandbox.requests import CallRequest
+    from labgrade.sandbox.requests import CallRequest, ProgramRequest, ScriptRequest
+
+Request = TypeVar("Request", "CallRequest", "ProgramRequest", "ScriptRequest")
+Result = TypeVar("Result", Execution, ProgramRun)
 
 _LEAST = 2.0  # seconds of a call after an endless one
 _PART = 12  # of the limit, where that is more: a limit is meant to be far over what a sound solution takes
+CUT_OFF = "the time of this submission was used up"
+_LATE = {"timeout", "waited"}
 _MOST = 2  # times the task's limit, for all of its calls after the first that did not end
 
 
 class Patience:
     """What functions of one hand-in are still given. `task` begins the account of another task.
 
-    Of folders in `gone` nothing is called any more: something newer is there.
+    Of folders in `gone` nothing is called any more: something newer is there. All together get `seconds` by the clock;
+    0 is no limit. `cut`: that was too little.
     """
 
-    def __init__(self, gone: Iterable[Path] = ()) -> None:
+    def __init__(self, gone: Iterable[Path] = (), seconds: float = 0.0) -> None:
         self.gone = set(gone)
-        self._slow: set[tuple[str, str]] = set()
+        self.cut = False
+        self._seconds, self._spent = seconds, 0.0
+        self._slow: set[tuple[str, ...]] = set()
+        self._task = ""
         self._used: float | None = None
         self._clock: Callable[[], float] = time.monotonic
 
-    def task(self) -> None:
-        """Another task begins: it has its own account."""
-        self._used = None
+    def task(self, name: str) -> None:
+        """Something of a task is next: each has its own account."""
+        if name != self._task:
+            self._task, self._used = name, None
 
-    def known(self, request: CallRequest) -> bool:
-        """Whether the function ran out of time before, or nobody waits for it any more."""
-        return request.folder in self.gone or (request.file, request.function) in self._slow
+    def known(self, request: CallRequest | ProgramRequest | ScriptRequest) -> bool:
+        """Whether the function or program ran out of time before, or nobody waits for it any more."""
+        return request.folder in self.gone or request.called in self._slow
 
-    def call(self, request: CallRequest, run: Callable[[CallRequest], Execution]) -> Execution:
-        """Call the function with what it is still given."""
+    def call(self, request: Request, run: Callable[[Request], Result], kind: type[Result]) -> Result:
+        """Run it with what it is still given."""
         if request.folder in self.gone:
-            return Execution(status="fault", reason="the work was saved anew")
+            return kind(status="fault", reason="the work was saved anew")
+        if self._seconds and self._spent >= self._seconds:
+            self.cut = True
+            return kind(status="fault", reason=f"{CUT_OFF}: all of it may take {self._seconds:g} s")
         hurried = self.known(request)
         limits = self._limits(request, hurried=hurried)
         begun = self._clock()
         done = run(replace(request, limits=limits))
+        took = self._clock() - begun
+        self._spent += took
         if self._used is not None:
-            self._used += self._clock() - begun
-        if done.status != "timeout":
+            self._used += took
+        if done.status not in _LATE:
             return done
         self._used = self._used or 0.0
         if limits == request.limits:
-            self._slow.add((request.file, request.function))
+            self._slow.add(request.called)
             return done
         why = "it did not end before" if hurried else "other calls of this task did not end"
-        reason = f"{request.function} did not end in the little time that it was given here, because {why}"
+        reason = f"{request.called[-1]} did not end in the little time that it was given here, because {why}"
         return replace(done, reason=reason)
 
-    def _limits(self, request: CallRequest, *, hurried: bool) -> Limits:
+    def _limits(self, request: CallRequest | ProgramRequest | ScriptRequest, *, hurried: bool) -> Limits:
         seconds = request.limits.seconds
         if hurried:
             seconds = min(seconds, max(_LEAST, seconds / _PART))

@@ -21,6 +21,7 @@ class CallRequest:
     """One call of a student's function: `function` of `file`, a POSIX path within `folder`, with the `given` values.
 
     `model` are the files of an ONNX subject by name, itself first, then its external data. The child gets copies.
+    Where it writes a file, that is called `saved_as`; `module`: it is the network that the function returns.
     """
 
     folder: Path
@@ -30,6 +31,13 @@ class CallRequest:
     subject: SubjectSpec | None
     limits: Limits
     model: Mapping[str, Path] = field(default_factory=dict)
+    saved_as: str = ""
+    module: bool = False
+
+    @property
+    def called(self) -> tuple[str, ...]:
+        """What the same function is known by; the last is its name."""
+        return self.file, self.function
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +55,11 @@ class ProgramRequest:
     provide: Mapping[str, Path] = field(default_factory=dict)
     limits: Limits = field(default_factory=Limits)
     wall: float = 0.0
+
+    @property
+    def called(self) -> tuple[str, ...]:
+        """What the same program is known by."""
+        return (self.name or self.command[0],)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +80,11 @@ class ScriptRequest:
     def function(self) -> str:
         """What it is called in messages about it."""
         return self.file
+
+    @property
+    def called(self) -> tuple[str, ...]:
+        """What the same program is known by."""
+        return self.cwd, self.file
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,6 +119,7 @@ class InspectRequest:
     `artifact` is a regular file; its `beside` are further files by POSIX path, such as its external data, placed in
     the same folder. The path that the function gets keeps the artifact's name. With `several`, files among them with
     their parameters, the value is a list: of the artifact, then of these up to the first on which the function raises.
+    With `parts`, names of what lies `beside` by group, the function gets these in place of a path.
     """
 
     file: Path
@@ -109,6 +128,7 @@ class InspectRequest:
     beside: Mapping[str, Path] = field(default_factory=dict)
     parameters: Mapping[str, object] = field(default_factory=dict)
     several: Sequence[tuple[str, Mapping[str, object]]] = ()
+    parts: Mapping[str, Sequence[str]] = field(default_factory=dict)
     limits: Limits = field(default_factory=Limits)
 
 

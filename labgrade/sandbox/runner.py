@@ -40,6 +40,7 @@ SAVED_AS = "answer.onnx"
 _OPEN_SECONDS, _OPENED_BYTES_A_SECOND, _OPEN_MEMORY = 10, 20 << 20, 512 << 20
 _WALL_FACTOR = 4.0
 _WALL_SPARE = 20.0
+_OWN_WALL_FACTOR = 30.0  # of labgrade's own code, which waits for nothing but a busy machine
 
 
 class Runner:
@@ -49,7 +50,7 @@ class Runner:
     the clock stops a job after 4 times its CPU limit, and no earlier than this many seconds after it: a busy machine
     fails nobody. `secret` are folders that no job may see. `layers` are left out by tests alone. `torch_home` holds
     downloaded weights (`hub/checkpoints/*.pth`) that students' code may read. `shared`: what another grader's `share`
-    returned. `patience`: what functions get that do not end; None, as for a class, is each call's whole limit.
+    returned. `patience`: what functions get that do not end; with None each call has its whole limit.
     """
 
     def __init__(
@@ -134,7 +135,7 @@ class Runner:
             slow = self.patience.known(request)
             late = Execution(status="timeout", reason="")
             return late if slow else self._called(request, kind, arguments, wanted, given)
-        return self.patience.call(request, lambda own: self._called(own, kind, arguments, wanted, given))
+        return self.patience.call(request, lambda own: self._called(own, kind, arguments, wanted, given), Execution)
 
     def _called(
         self,
@@ -165,14 +166,20 @@ class Runner:
         Of a file of more than `MOST_BYTES` it is the size alone, an array of one integer. `values`: more that it may be
         given, by name.
         """
-        return self._writes(request, [(values, request.model)], {GIVEN_FOLDER: request.model}, several=False)
+        given = _built(request)
+        subject = plain_subject(request.subject) if given and request.subject is not None else None
+        wanted = {"given": given, "subject": subject} if subject else None
+        return self._writes(request, [(values, request.model)], {GIVEN_FOLDER: request.model}, wanted, several=False)
 
     def write_each(
-        self, request: CallRequest, each: Sequence[tuple[Mapping[str, object], Mapping[str, Path]]]
+        self, request: CallRequest, each: Sequence[tuple[Mapping[str, object], Mapping[str, Path], SubjectSpec]]
     ) -> list[Any]:
         """The files that a function writes for several subjects (values and files) in one process; see `run_each`."""
-        given = {f"{GIVEN_FOLDER}/{place}": model for place, (_, model) in enumerate(each)}
-        done = self._writes(request, each, given, several=True)
+        given = {f"{GIVEN_FOLDER}/{place}": model for place, (_, model, _) in enumerate(each)}
+        built = _built(request)
+        subjects = [plain_subject(subject) for _, _, subject in each]
+        wanted = {"given": built, "subject": None, "each": subjects} if built else None
+        done = self._writes(request, [(values, model) for values, model, _ in each], given, wanted, several=True)
         return done.value if done.status == "returned" and isinstance(done.value, list) else []
 
     def _writes(
@@ -180,6 +187,7 @@ class Runner:
         request: CallRequest,
         each: Sequence[tuple[Mapping[str, object], Mapping[str, Path]]],
         given: Mapping[str, Mapping[str, Path]],
+        wanted: Mapping[str, Any] | None,
         *,
         several: bool,
     ) -> Execution:
@@ -192,10 +200,11 @@ class Runner:
             "given": list(request.given),
             "subjects": [[dict(values), path] for (values, _), path in zip(each, paths, strict=True)],
             "several": several,
-            "name": SAVED_AS,
+            "name": request.saved_as or SAVED_AS,
+            "module": request.module,
             "most": MOST_BYTES,
         }
-        return self._call(request, "write", arguments, None, given)
+        return self._call(request, "write", arguments, wanted, given)
 
     def verify(self, request: CallRequest) -> Execution:
         """Call a function for each file of `model` but the first, the original; the value is what it said, by name."""
@@ -205,7 +214,11 @@ class Runner:
 
     def execute(self, request: ProgramRequest) -> ProgramRun:
         """Run a program in a copy of a folder. Never raises; a failure of labgrade's has the status `fault`."""
+        if self.patience is None or request.wall:  # a build, which has no limit of a task's
+            return self._executed(request)
+        return self.patience.call(request, self._executed, ProgramRun)
 
+    def _executed(self, request: ProgramRequest) -> ProgramRun:
         def lay(folder: Path) -> None:
             if request.folder is None:
                 working_copy.make_folders(folder)
@@ -226,6 +239,9 @@ class Runner:
 
     def run_script(self, request: ScriptRequest) -> ProgramRun:
         """Run a Python program. Never raises; a failure of labgrade's has the status `fault`."""
+        return self._script(request) if self.patience is None else self.patience.call(request, self._script, ProgramRun)
+
+    def _script(self, request: ScriptRequest) -> ProgramRun:
         left_out: list[str] = []
         base = f"{request.cwd}/" if request.cwd else ""
         given = {base + name: source for name, source in request.provide.items()}
@@ -253,7 +269,8 @@ class Runner:
 
         def lay(folder: Path) -> None:
             working_copy.make_folders(folder)
-            working_copy.place({request.artifact.name: request.artifact, **request.beside}, folder)
+            itself = {} if request.parts else {request.artifact.name: request.artifact}
+            working_copy.place({**itself, **request.beside}, folder)
 
         file = request.file.resolve()
         arguments = {
@@ -262,6 +279,7 @@ class Runner:
             "artifact": request.artifact.name,
             "parameters": dict(request.parameters),
             "several": [[name, dict(parameters)] for name, parameters in request.several],
+            "parts": {name: list(places) for name, places in request.parts.items()},
         }
         job = Job(kind="measure", server=str(file.parent), lay=lay, limits=request.limits, arguments=arguments)
         return self._result(job, lambda ending: outcomes.measured(ending, request), Execution)
@@ -283,6 +301,7 @@ class Runner:
             lay=lay,
             limits=request.limits,
             arguments={"files": list(request.files), "asks": list(request.asks)},
+            wall=_OWN_WALL_FACTOR * request.limits.seconds,
         )
         return self._result(job, lambda ending: outcomes.replies(ending, request), Execution)
 
@@ -305,7 +324,8 @@ class Runner:
             else:
                 working_copy.copy(source, folder, link=link)
 
-        job = Job(kind=kind, server=READER, lay=lay, limits=limits, arguments=arguments, take=take)
+        wall = _OWN_WALL_FACTOR * limits.seconds
+        job = Job(kind=kind, server=READER, lay=lay, limits=limits, arguments=arguments, take=take, wall=wall)
         return outcomes.opened(self._run(job), limits)
 
     def _result(self, job: Job, read: Callable[[Ending], Result], kind: type[Result]) -> Result:
@@ -377,6 +397,13 @@ class Runner:
             if not ending.up:
                 return None
         return ending
+
+
+def _built(request: CallRequest) -> list[str]:
+    """What of a function's arguments is made of the subject; a network that it returns is traced with the input."""
+    given = [word for word in request.given if word in GIVEN and word != "model_path"]
+    traced = request.module and "input" not in given and request.subject is not None and not request.subject.is_config
+    return [*given, "input"] if traced else given
 
 
 def _worth_preparing(wanted: Mapping[str, Any] | None) -> Any:

@@ -103,6 +103,13 @@ COLUMNS = Kind(
     },
     dict,
 )
+FILES = Kind(
+    {
+        "if": {"type": "object"},
+        "then": {"title": "patterns by name", "minProperties": 1, "additionalProperties": TEXT.schema},
+        "else": {"type": "string", "minLength": 1, "title": "a pattern with one *", "pattern": r"^[^*]*\*[^*]*$"},
+    }
+)
 FILL = one_of("fill", FILLS)
 DTYPE = one_of(
     "dtype", ("float32", "float64", "float16", "bfloat16", "int64", "int32", "int16", "int8", "uint8", "bool")

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from labgrade.core import programs
 from labgrade.core.task import (
+    ARTIFACT_KINDS,
     CONFIG,
     Alternative,
     AnswerSpec,
@@ -56,6 +58,17 @@ def form(data: Any, spec_path: Path) -> Form:
     return _read_form(data)
 
 
+def _saving(found: Form, answer: Mapping[str, Any]) -> Form:
+    """The form; a call's with the name of the file that is its answer, which ends as one that may be handed in."""
+    kind = answer["type"]
+    if not isinstance(found, CallForm) or kind not in ARTIFACT_KINDS:
+        return found
+    named = (str(each.get("file", "")) for each in answer["from"])
+    ending = next((suffix for name in named if (suffix := PurePosixPath(name).suffix)), "")
+    suffix = {"onnx": ".onnx", "module": ".pt"}.get(kind, ending)
+    return replace(found, saved_as=f"answer{suffix}", module=kind == "module")
+
+
 def _run_form(data: Any, spec_path: Path) -> RunForm | BuildForm:
     run = data["run"]
     sources: dict[str, str] = run.get("provide", {})
@@ -79,8 +92,10 @@ def _read_form(data: Any) -> TextForm | FileForm | EntryForm:
     """What is read: of the submission, or of what a program printed and wrote."""
     if "entry" in data:
         return EntryForm(path=data["entry"])
-    if "files" in data:
-        return FileForm(pattern=data["files"])
+    if isinstance(files := data.get("files"), dict):
+        return FileForm(pattern=", ".join(files.values()), groups=files)
+    if files is not None:
+        return FileForm(pattern=files)
     if "file" in data and "report" not in data and "after" not in data and "find" not in data:
         return FileForm(pattern=data["file"])
     return TextForm(
@@ -145,7 +160,7 @@ class _Parser:
                 name: AnswerSpec(
                     name=name,
                     type=_type(answer["type"]),
-                    forms=tuple(form(f, self.path) for f in answer["from"]),
+                    forms=tuple(_saving(form(f, self.path), answer) for f in answer["from"]),
                     mark=self.loaded.key_mark(("answers", name)),
                     **language.fields(AnswerSpec, answer),
                 )

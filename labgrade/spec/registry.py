@@ -60,6 +60,7 @@ class Entry:
     docstring: str
     takes: tuple[str, ...]
     judges: str
+    expects: str
     returns: str
     parameters: Mapping[str, Parameter]
     slip: SlipNote | None = None
@@ -175,17 +176,18 @@ def _functions(file: Path, *, lenient: bool = False) -> Iterator[Entry]:
                 description=docstring.partition("\n")[0],
                 docstring=docstring,
                 takes=() if lenient else tuple(argument.arg for argument in (*node.args.posonlyargs, *node.args.args)),
-                judges=_first_annotation(node),
+                judges=_annotation(node, 0),
+                expects=_annotation(node, 1),
                 returns=ast.unparse(node.returns) if node.returns else "",
                 parameters=dict(_parameters(file, node, aliases, lenient=lenient)),
                 slip=slip,
             )
 
 
-def _first_annotation(node: ast.FunctionDef) -> str:
-    """What the first positional parameter is: for a checker, the kinds of answer that it judges."""
-    first = next(iter((*node.args.posonlyargs, *node.args.args)), None)
-    return ast.unparse(first.annotation) if first is not None and first.annotation else ""
+def _annotation(node: ast.FunctionDef, place: int) -> str:
+    """What a positional parameter is: for a checker, the kinds of answer that it judges, and what it expects."""
+    taken = (*node.args.posonlyargs, *node.args.args)[place : place + 1]
+    return next((ast.unparse(each.annotation) for each in taken if each.annotation), "")
 
 
 def _parameters(

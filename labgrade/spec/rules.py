@@ -23,9 +23,6 @@ _LAYER = "linear/layer.onnx"
 _EXCLUDES = ("cases", "by_hand")
 
 
-_EXPECT_NOTHING = frozenset({"at_most", "between", "catches", "none_left"})
-
-
 def findings(loaded: Loaded, course: Course) -> list[SpecFinding]:
     """Every finding that needs more than one place of the file, or the course, to be seen."""
     if not isinstance(loaded.data, dict):
@@ -145,16 +142,26 @@ class _Finder:
             return
         if "beside" in check:
             self._find((*path, "beside"), "'beside' is shown to the person who marks by hand: 'by_hand'", key=True)
+        self._judged(check, path)
+        if "cases" in check and not self._is_live(check.get("answer")):
+            self._find((*path, "cases"), self._not_live(check.get("answer")), key=True)
+        for place, source in sources(check, path) if "subject" not in self.data else ():
+            if "quantity" in source:
+                self._find(place, "a quantity is computed of the subject, and this task has none")
+
+    def _judged(self, check: dict[str, Any], path: Path) -> None:
+        """Say what judges a check, and what is right, where something is missing."""
         if "checker" not in check:
             self._find(path, "say how it is judged: 'checker', or 'by_hand' with a rubric")
         self._required_parameters(check.get("checker"), (*path, "checker"))
-        if "expected" not in check and not _expects_nothing(check.get("checker")):
+        if "expected" not in check and not self._expects_nothing(check.get("checker")):
             self._find(path, "say what is right: 'expected'")
-        if "cases" in check and not self._is_live(check.get("answer")):
-            self._find((*path, "cases"), self._not_live(check.get("answer")), key=True)
-        if "subject" not in self.data:
-            for place in _quantities(check, path):
-                self._find(place, "a quantity is computed of the subject, and this task has none")
+
+    def _expects_nothing(self, checker: object) -> bool:
+        """Some checkers have what is right as their parameters, or know it by themselves: their signature says so."""
+        name = next(iter(checker), None) if isinstance(checker, dict) else checker
+        entry = self.course.checkers.entries.get(str(name))
+        return entry is not None and "None" in entry.expects.split(" | ")
 
     def _reveal(self, check: dict[str, Any], path: Path) -> None:
         answer = mapping(mapping(self.data.get("answers")).get(str(check.get("answer"))))
@@ -211,18 +218,6 @@ def _counterexample(data: dict[str, Any], check: dict[str, Any], path: Path) -> 
     other = next((word for word in ("handed_in", "config") if word in subject), "")
     if among != "sizes" and (subject.get("model") == _LAYER or other):
         yield (*here, "among"), f"random networks don't take the place of '{subject.get('model') or other}'"
-
-
-def _expects_nothing(checker: object) -> bool:
-    """Some checkers have what is right as their parameters, or know it by themselves."""
-    name = next(iter(checker), None) if isinstance(checker, dict) else checker
-    return name in _EXPECT_NOTHING
-
-
-def _quantities(check: dict[str, Any], path: Path) -> Iterator[Path]:
-    """Where a check has something computed of the task's subject."""
-    compared = [*sources(check, path), ((*path, "measured"), mapping(check.get("measured")))]
-    return (place for place, source in compared if "quantity" in source)
 
 
 def _points(data: dict[str, Any]) -> Fraction:

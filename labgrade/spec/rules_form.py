@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from labgrade.core import programs
+from labgrade.core.arguments import SAVE_TO
 from labgrade.core.errors import SpecFinding, did_you_mean
 from labgrade.spec.data import listed, mapping
 from labgrade.spec.kinds import KINDS
@@ -49,7 +50,7 @@ def _form(form: dict[str, Any], path: yaml.Path, kind: object, loaded: Loaded) -
         named = form.get(word)
         if isinstance(named, str) and _OUTSIDE.match(named):
             yield (*path, word), f"'{named}' leads out of a submission; name a file within its folder"
-    if "call" in form and "subject" not in data:
+    if "call" in form and "subject" not in data and set(map(str, listed(form.get("given")))) != {SAVE_TO}:
         yield path, "a 'call' is handed the subject, and this task has none"
     if "run" in form:
         subject = mapping(data.get("subject"))

@@ -117,9 +117,9 @@ def _artifacts(data: dict[str, Any]) -> Iterator[tuple[Path, str]]:
     answers = mapping(data.get("answers"))
     made = {name for name, answer in answers.items() if mapping(answer).get("type") in ARTIFACT_KINDS}
     for name in made:
+        kind = mapping(answers[name])["type"]
         for index, form in enumerate(listed(mapping(answers[name]).get("from"))):
-            if set(mapping(form)) != {"file"} and "save_to" not in listed(mapping(form).get("given")):
-                message = "an answer that is a model is a 'file', or what a 'call' writes that is given 'save_to'"
+            if message := _no_file(mapping(form), kind):
                 yield ("answers", name, "from", index), message
     for path, check in checks(data):
         answer = str(check.get("answer"))
@@ -132,15 +132,26 @@ def _artifacts(data: dict[str, Any]) -> Iterator[tuple[Path, str]]:
             )
 
 
+def _no_file(form: dict[str, Any], kind: str) -> str:
+    """Why a form gives no file of the kind; nothing where it does."""
+    called, read = "call" in form, set(form) - {"run"}
+    if kind == "files":
+        fits = read == {"files"} and isinstance(form["files"], dict)
+        return "" if fits else "files are given by patterns: 'files: {golden: golden/*.pth, input: input/*.pth}'"
+    if kind == "module" and called:
+        saves = "save_to" in listed(form.get("given"))
+        return "a network is what the 'call' returns; take out 'save_to', or say 'type: file'" if saves else ""
+    if (called and "save_to" in listed(form.get("given"))) or read == {"file"}:
+        return ""
+    if kind == "module":
+        return "a network is what a 'call' returns, or a 'file' that holds it as TorchScript"
+    return "an answer that is a file is a 'file', or what a 'call' writes that is given 'save_to'"
+
+
 def _quantities(data: dict[str, Any], main: dict[str, Any], course: Course) -> Iterator[tuple[Path, str]]:
     """A quantity of a file is asked of a file, a quantity of a model of a model."""
     for path, check in checks(data):
-        measured = mapping(check.get("measured"))
-        if _takes(measured, course) == "subject":
-            yield (
-                (*path, "measured"),
-                f"quantity '{measured['quantity']}' is computed of a model of the zoo, not of a file",
-            )
+        yield from _measured(mapping(check.get("measured")), (*path, "measured"), course, alone=not main)
         subjects = [with_inherited(case, main) for _, case in rows(check, path, "cases")] or [main]
         calls = [(place, call, subjects) for place, call in _calls(check, path)]
         calls += [
@@ -170,6 +181,18 @@ def _quantities(data: dict[str, Any], main: dict[str, Any], course: Course) -> I
                     )
             if "published" in call and any("handed_in" in subject for subject in subjects):
                 yield (*place, "published"), "a model that students choose has no published value"
+
+
+def _measured(call: dict[str, Any], path: Path, course: Course, *, alone: bool) -> Iterator[tuple[Path, str]]:
+    """A quantity that is computed of no file, or compares it with a subject where there is none (`alone`)."""
+    entry = course.quantities.entries.get(str(call.get("quantity")))
+    if entry is None:
+        return
+    if (taken := "".join(entry.takes[:1])) != "artifact":
+        of = _COMPUTED_OF.get(taken, "nothing that labgrade knows")
+        yield path, f"quantity '{entry.name}' is computed of {of}, not of a file: its first parameter is 'artifact'"
+    elif alone and "original" in entry.parameters:
+        yield path, f"quantity '{entry.name}' compares with the subject, and this task has none"
 
 
 def _calls(check: dict[str, Any], path: Path) -> Iterator[tuple[Path, dict[str, Any]]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import unicodedata
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
@@ -75,6 +75,15 @@ class Offered:
         _take_all(self.folders[name], own)
         expand(own, opening)
         return _submission(name, own)
+
+    def without(self, source: Path, names: Sequence[str]) -> Offered:
+        """The same but for the submissions called `names`.
+
+        Raises:
+            UsageError: there is no such submission.
+        """
+        gone = {_match(source, each, list(self.names)) for each in names}
+        return replace(self, names=tuple(each for each in self.names if each not in gone))
 
 
 def offer(source: Path, asked: Sequence[str], store: Path, *, opening: Opening, grader: Path | None = None) -> Offered:

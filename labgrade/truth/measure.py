@@ -17,6 +17,7 @@ from labgrade.files.cache import cache_folder
 from labgrade.sandbox.requests import InspectRequest
 from labgrade.subjects import linear
 from labgrade.subjects.files import beside
+from labgrade.subjects.provide import provide
 from labgrade.truth.oracle import parameters_of
 from labgrade.values import Artifact
 from labgrade.verdict import Outcome, without_value
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from labgrade.truth.oracle import Oracle
     from labgrade.verdict import Verdict
 
+TORCHSCRIPT_FILE = "subject.pt"
 _MOST_NAMED = 4
 _ORIGINAL = ".original"  # a folder beside the student's file in which the subject's file lies
 _REASON_CHARS = 800
@@ -42,6 +44,7 @@ _OUTCOMES = {
     "timeout": Outcome.TIMEOUT,
     "memory": Outcome.MEMORY,
     "output": Outcome.OUTPUT,
+    "crashed": Outcome.MANUAL,  # what opens the file died of it: mostly the file's fault, but who knows
 }
 
 
@@ -53,8 +56,8 @@ class UnfitError(Exception):
         self.verdict = verdict
 
 
-def find(submission: Submission, pattern: str) -> Artifact:
-    """The one file of a submission that matches the pattern.
+def find(submission: Submission, pattern: str, what: str = "model") -> Artifact:
+    """The one file of a submission that matches the pattern; `what` it is called in messages.
 
     Raises:
         UnfitError: there is none, or there are several.
@@ -63,12 +66,12 @@ def find(submission: Submission, pattern: str) -> Artifact:
     if not found and submission.unread:
         raise UnfitError(submission.unread_verdict())
     if not found:
-        missing = without_value(Outcome.MISSING, "no model was handed in")
+        missing = without_value(Outcome.MISSING, f"no {what} was handed in")
         raise UnfitError(replace(missing, looked_for=(pattern,)))
     if len(found) > 1:
         named = ", ".join(f"'{name}'" for name in found[:_MOST_NAMED])
         reason = f"{len(found)} files match {pattern}: {named}"
-        raise UnfitError(without_value(Outcome.MANUAL, reason, hint="hand in one model for this task"))
+        raise UnfitError(without_value(Outcome.MANUAL, reason, hint=f"hand in one {what} for this task"))
     return Artifact(path=submission.folder / found[0], name=found[0])
 
 
@@ -106,6 +109,7 @@ class Measurer:
                 function=job.function,
                 artifact=artifact.path,
                 beside=job.files,
+                parts={name: [_place(artifact, each) for each in paths] for name, paths in artifact.parts.items()},
                 parameters=job.parameters,
                 limits=limits,
             )
@@ -143,8 +147,8 @@ class Measurer:
     ) -> _Measurement:
         entry = self._quantities.get(call.quantity)
         parameters = parameters_of(call, entry, subject)
-        files = dict(beside(artifact.path))
-        content = _digest({artifact.path.name: artifact.path, **files})
+        files = _around(artifact)
+        content = _digest(files if artifact.parts else {artifact.path.name: artifact.path, **files})
         if original is not None:
             parameters = {"original": f"{_ORIGINAL}/{original.name}", **parameters}
             files |= {
@@ -170,6 +174,17 @@ class _Measurement:
     artifact: Artifact
     files: Mapping[str, Path]
     parameters: Mapping[str, object]
+
+
+def _around(artifact: Artifact) -> dict[str, Path]:
+    """What has to lie where an artifact is measured: the parts of one, the external data of an ONNX file."""
+    if artifact.parts:
+        return {_place(artifact, each): each for paths in artifact.parts.values() for each in paths}
+    return dict(beside(artifact.path)) if artifact.path.suffix.lower() == ".onnx" else {}
+
+
+def _place(artifact: Artifact, path: Path) -> str:
+    return path.relative_to(artifact.path).as_posix()
 
 
 def _numbered(jobs: Iterable[_Measurement]) -> dict[str, Path]:
@@ -204,7 +219,8 @@ def kept_case(artifact: Artifact) -> str:
 
     Nothing where it is too large, where many are kept already, or where it can't be written.
     """
-    files = {artifact.path.name: artifact.path, **beside(artifact.path)}
+    itself = {} if artifact.parts else {artifact.path.name: artifact.path}
+    files = {**itself, **_around(artifact)}
     folder = cache_folder() / _CASES
     try:
         name = _digest(files)[:16]
@@ -225,13 +241,14 @@ def kept_case(artifact: Artifact) -> str:
 
 
 def original_file(oracle: Oracle, quantity: Entry, subject: SubjectSpec | None) -> Path | None:
-    """The subject's ONNX file, where a quantity of a student's file compares the two.
+    """The subject's ONNX file, or its TorchScript, where a quantity of a student's file compares the two.
 
     Raises:
         FaultError: it can't be made.
     """
-    asks = "original" in quantity.parameters
-    return oracle.file(subject) if asks and subject is not None and not subject.handed_in else None
+    if "original" not in quantity.parameters or subject is None or subject.handed_in or subject.is_config:
+        return None
+    return oracle.file(subject) if subject.is_onnx else provide(TORCHSCRIPT_FILE, subject)
 
 
 def files_given(

@@ -70,7 +70,7 @@ def test_a_verdict_is_judged_once(task, opened):
 @pytest.mark.parametrize("outcome", [Outcome.TIMEOUT, Outcome.MEMORY])
 def test_what_a_busy_machine_may_have_caused_is_tried_once_more_alone(task, opened, outcome):
     item = items(task)[0]
-    slow = without_value(outcome, "too slow")
+    slow = replace(without_value(outcome, "too slow"), unsteady=True)
     assert opened(task, item, slow) == (slow, True)
     assert opened(task, item, correct()) == (slow, False)
     assert opened(task, item, slow, again=True) == (slow, True)
@@ -79,9 +79,15 @@ def test_what_a_busy_machine_may_have_caused_is_tried_once_more_alone(task, open
 
 def test_what_was_slow_once_and_is_right_alone_is_right(task, opened):
     item = items(task)[0]
-    opened(task, item, without_value(Outcome.TIMEOUT, "too slow"))
+    opened(task, item, replace(without_value(Outcome.TIMEOUT, "too slow"), unsteady=True))
     assert opened(task, item, correct(), again=True)[0].outcome is Outcome.CORRECT
     assert opened(task, item, incorrect("no"))[0].outcome is Outcome.CORRECT
+
+
+def test_what_computed_for_too_long_did_so_by_itself(task, opened):
+    item = items(task)[0]
+    opened(task, item, without_value(Outcome.TIMEOUT, "computes for ever"))
+    assert opened(task, item, correct(), again=True)[0].outcome is Outcome.TIMEOUT
 
 
 def test_a_fault_is_never_found_again(task, opened):

@@ -5,11 +5,12 @@ from __future__ import annotations
 import io
 from fractions import Fraction
 
+import pytest
 from rich.console import Console
 
 from labgrade.core.results import Graded
 from labgrade.ledger.book import Recorded
-from labgrade.run.events import Started, SubmissionDone
+from labgrade.run.events import Judging, Started, SubmissionDone
 from labgrade.run.progress import RunProgress
 from labgrade.verdict import Outcome, without_value
 
@@ -54,3 +55,49 @@ def test_verdicts_and_the_slowest_check_have_a_line_each():
 
 def test_what_is_remembered_is_never_the_slowest():
     assert shown(Started(submissions=1, checks=1), entered("ann", seconds=99, ran=False))[1] == ("1 correct",)
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """A clock that stands still until it is moved on."""
+    now = [1000.0]
+    monkeypatch.setattr("time.monotonic", lambda: now[0])
+    return now
+
+
+def heard(clock, *steps):
+    """A progress that hears events; a number moves the clock on by so many seconds."""
+    progress = RunProgress(Console(file=io.StringIO(), width=80))
+    for step in steps:
+        if isinstance(step, int | float):
+            clock[0] += step
+        else:
+            progress.hear(step)
+    return progress
+
+
+def one(who, seconds):
+    return (Judging(who, "2-1-4-macs total"), seconds, SubmissionDone(who, {}))
+
+
+def test_what_runs_for_long_is_named_with_whose_it_is_and_since_when(clock):
+    begun = (Started(submissions=9, checks=9), Judging("ann", "2-1-1 total"), 30, Judging("ann", "2-1-4-macs total"), 4)
+    assert heard(clock, *begun).said() == ()
+    assert heard(clock, *begun, 61).said() == ("running 2-1-4-macs total of ann for 1 min",)
+    four = [Judging(who, "2-1-4-macs total") for who in ("bob", "cho", "dan")]
+    running = heard(clock, *begun, *four, 10).said()
+    assert running == ("running 2-1-4-macs total of ann for 14 s, 2-1-4-macs total of bob for 10 s, 2 more",)
+    assert heard(clock, *begun, 61, SubmissionDone("ann", {})).said() == ()
+
+
+def test_the_time_left_is_a_range_that_a_slow_submission_widens(clock):
+    steady = [step for who in "abcd" for step in one(who, 10)]
+    assert heard(clock, Started(submissions=10, checks=10), *steady).said() == ("about 1 min left",)
+    loop = [*steady, Judging("slow", "2-1-4-macs total"), 300]
+    left, running = heard(clock, Started(submissions=10, checks=10), *loop).said()
+    assert (left, running) == ("50 s to 6 min left", "running 2-1-4-macs total of slow for 5 min")
+
+
+def test_what_is_remembered_says_nothing_of_the_time_left(clock):
+    remembered = [SubmissionDone(who, {}) for who in "abcdef"]
+    assert heard(clock, Started(submissions=10, checks=10), *remembered).said() == ()

@@ -9,7 +9,8 @@ from helpers import warm
 from labgrade.core.results import Execution
 from labgrade.core.task import Limits
 from labgrade.sandbox.patience import Patience
-from labgrade.sandbox.requests import CallRequest
+from labgrade.sandbox.requests import CallRequest, ProgramRequest, ProgramRun
+from labgrade.sandbox.runner import Runner
 
 REQUEST = CallRequest(folder=Path(), file="hw.py", function="f", given=(), subject=None, limits=Limits(seconds=60))
 OTHER = replace(REQUEST, function="g")
@@ -34,9 +35,9 @@ class Calls:
 def test_only_after_a_function_did_not_end_it_is_given_less(monkeypatch):
     calls = Calls(monkeypatch, endless=("f",))
     patience = Patience()
-    first = patience.call(REQUEST, calls)
-    later = [patience.call(REQUEST, calls) for _ in range(3)]
-    assert patience.call(OTHER, calls).status == "returned"
+    first = patience.call(REQUEST, calls, Execution)
+    later = [patience.call(REQUEST, calls, Execution) for _ in range(3)]
+    assert patience.call(OTHER, calls, Execution).status == "returned"
     assert calls.given == [60, 5, 5, 5, 60]
     assert first.reason == "f used more than 60 s"
     little = "f did not end in the little time that it was given here, because it did not end before"
@@ -46,25 +47,48 @@ def test_only_after_a_function_did_not_end_it_is_given_less(monkeypatch):
 def test_a_large_limit_leaves_more(monkeypatch):
     calls = Calls(monkeypatch)
     patience, long = Patience(), replace(REQUEST, limits=Limits(seconds=120))
-    patience.call(long, calls)
-    patience.call(long, calls)
+    patience.call(long, calls, Execution)
+    patience.call(long, calls, Execution)
     assert calls.given == [120, 10]
 
 
 def test_what_ends_has_its_whole_limit_each_time(monkeypatch):
     calls, patience = Calls(monkeypatch, endless=()), Patience()
-    assert {patience.call(REQUEST, calls).status for _ in range(200)} == {"returned"}
+    assert {patience.call(REQUEST, calls, Execution).status for _ in range(200)} == {"returned"}
     assert set(calls.given) == {60}
 
 
 def test_a_task_takes_at_most_twice_its_limit_after_the_first_that_did_not_end(monkeypatch):
     calls, patience = Calls(monkeypatch, endless=[f"f{n}" for n in range(9)]), Patience()
-    done = [patience.call(replace(REQUEST, function=f"f{n}"), calls) for n in range(9)]
+    done = [patience.call(replace(REQUEST, function=f"f{n}"), calls, Execution) for n in range(9)]
     assert calls.given == [60, 60, 60, 5, 5, 5, 5, 5, 5]
     assert done[-1].reason.endswith("little time that it was given here, because other calls of this task did not end")
-    patience.task()
-    assert patience.call(OTHER, calls).status == "returned"
+    patience.task("another")
+    assert patience.call(OTHER, calls, Execution).status == "returned"
     assert calls.given[-1] == 60
+
+
+def test_a_submission_s_own_time_cuts_off_what_is_left_of_it_at_no_cost(monkeypatch):
+    calls, patience = Calls(monkeypatch, endless=()), Patience(seconds=3)
+    done = [patience.call(REQUEST, calls, Execution) for _ in range(5)]
+    assert [each.status for each in done] == ["returned"] * 3 + ["fault"] * 2
+    assert done[-1].reason == "the time of this submission was used up: all of it may take 3 s"
+    assert patience.cut
+    assert len(calls.given) == 3
+
+
+def test_a_program_that_did_not_end_is_known_by_its_name(monkeypatch):
+    calls, patience = Calls(monkeypatch), Patience()
+    request = ProgramRequest(command=("./hw", "1"), name="hw", limits=Limits(seconds=60))
+
+    def run(own):
+        calls.given.append(own.limits.seconds)
+        return ProgramRun(status="waited", reason="it did not end")
+
+    patience.call(request, run, ProgramRun)
+    second = patience.call(replace(request, command=("./hw", "2")), run, ProgramRun)
+    assert calls.given == [60, 5]
+    assert second.reason.startswith("hw did not end in the little time")
 
 
 @pytest.mark.slow

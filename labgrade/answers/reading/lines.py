@@ -128,10 +128,11 @@ def _pieces(plain: str, above: _Above, about: str) -> Iterator[tuple[int, LinePi
     position = 0
     while (shape := find_shape(plain, position)) is not None:
         position = shape[2]
-        bracketed = plain[shape[1]] in "[("
-        if bracketed or (len(shape[0]) > 1 and max(shape[0]) < _LARGEST_SIZE):
+        sizes, written = shape[0], plain[shape[1] : shape[2]]
+        several = len(sizes) > 1 or written[0] == "[" or "," in written  # (1024) is a number
+        if several and (written[0] in "[(" or max(sizes) < _LARGEST_SIZE):
             taken.append((shape[1], shape[2]))
-            yield shape[1], LinePiece(value=shape[0])
+            yield shape[1], LinePiece(value=sizes)
     ordered = sorted(_numbers(plain, above), key=lambda each: each.start)
     numbers = [each for each in ordered if not _covered(taken, each.start)]
     taken += [(each.start, each.end) for each in numbers]

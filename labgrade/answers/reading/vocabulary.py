@@ -9,11 +9,12 @@ from labgrade.answers.reading.numbers import as_ascii
 
 # The order counts: what was taken for one concept is no word of a later one (non-trainable is not trainable).
 _WORDS = {
-    "frozen": r"non[- _]?trainable|not[- ]trainable|un-?trainable|frozen|nicht[- ]?trainierbar\w*|eingefroren\w*"
+    "frozen": r"requires[_ ]grad\W{0,4}false|non[- _]?trainable|not[- ]trainable|un-?trainable|frozen"
+    r"|nicht[- ]?trainierbar\w*|eingefroren\w*"
     r"|no entrenables?|non entra[iî]nables?|n[aã]o trein[aá]ve(?:l|is)|[非不]可?訓練|[非不]可?训练"
     r"|無法訓練|无法训练|학습 ?불가능?|훈련 ?불가능?|비학습|学習不可",
-    "trainable": r"trainable|trainierbar\w*|entrenables?|entra[iî]nables?|trein[aá]ve(?:l|is)|可訓練|可训练"
-    r"|학습 ?가능|훈련 ?가능|学習可能|訓練可能",
+    "trainable": r"requires[_ ]grad|trainable|trainierbar\w*|entrenables?|entra[iî]nables?|trein[aá]ve(?:l|is)|可訓練"
+    r"|可训练|학습 ?가능|훈련 ?가능|学習可能|訓練可能",
     "pass": r"forward\s*/\s*backward|backward",
     "buffers": r"buffers?|puffer",
     "auxiliary": r"aux(?:iliary|iliar\w*)?(?:[ _]?logits|[ _]?heads?|[ _]?classifiers?)?|hilfs\w*|輔助|辅助|보조",

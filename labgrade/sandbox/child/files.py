@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import functools
 import tempfile
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from labgrade.core.arguments import GIVEN_FOLDER, SAVE_TO, TRANSFORMED
 from labgrade.sandbox.child import call
-from labgrade.sandbox.child.wire import RawArray
+from labgrade.sandbox.child.wire import RawArray, type_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -18,13 +19,18 @@ MODEL = "model_path"
 _UNWRITTEN = f"returned without writing the file that {SAVE_TO} names"
 
 
-def write(job: Mapping[str, Any], folder: Path) -> bytes:
+def write(job: Mapping[str, Any], values: Mapping[str, Any], folder: Path) -> bytes:
     """Call a function that writes a file: the value is an array of its bytes, or its size alone where it is too large.
 
     `given`: the names of what it gets, in order. `subjects`: for each subject further values by name, and its model's
-    path within the folder of files. With `several`, the value is a list, up to the first call that fails.
+    path within the folder of files; `values` are those that were built of it. With `several`, the value is a list, up
+    to the first call that fails.
     """
-    contents = [functools.partial(_content, job, folder, values, model) for values, model in job["subjects"]]
+    built = values.get("each", [values] * len(job["subjects"]))
+    contents = [
+        functools.partial(_content, job, folder, {**own, **more}, model)
+        for own, (more, model) in zip(built, job["subjects"], strict=True)
+    ]
     if job["several"]:
         return call.each(job, folder, contents)
     return call.using(job, tuple(job["given"]), folder, contents[0])
@@ -36,14 +42,37 @@ def _content(
     target = Path(tempfile.mkdtemp(), job["name"])
     path = str(folder / GIVEN_FOLDER / model) if model else None
     known = {**values, SAVE_TO: str(target), MODEL: path}
-    function(*[known[name] for name in job["given"]])
+    returned = function(*[known[name] for name in job["given"]])
+    if job["module"]:
+        _save(returned, values.get("input"), target)
     if not target.is_file():
-        raise call.UnfitValueError(_UNWRITTEN)
+        others = [each for each in target.parent.iterdir() if each.is_file() and each.name.startswith(target.name)]
+        if len(others) != 1:  # numpy.save puts an ending behind a name without one
+            raise call.UnfitValueError(_UNWRITTEN)
+        target = others[0]
     size = target.stat().st_size
     if size > job["most"]:
         return RawArray("<i8", (1,), size.to_bytes(8, "little"))
     data = target.read_bytes()
     return RawArray("|u1", (len(data),), data)
+
+
+def _save(network: object, given: object, target: Path) -> None:
+    """A network as TorchScript: traced on its input, compiled where it has none."""
+    import torch
+
+    if not isinstance(network, torch.nn.Module):
+        message = f"returned {type_name(network)}, not a network (torch.nn.Module)"
+        raise call.UnfitValueError(message)
+    with torch.no_grad(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of torch, about a format that courses still use
+        if isinstance(network, torch.jit.ScriptModule):
+            made = network
+        elif given is None:
+            made = torch.jit.script(network)
+        else:
+            made = torch.jit.trace(network, given, check_trace=False, strict=False)  # type: ignore[no-untyped-call]
+        made.save(str(target))
 
 
 def verify(job: Mapping[str, Any], folder: Path) -> bytes:

@@ -46,7 +46,7 @@ def _calls(job: Arguments, values: Mapping[str, Any], folder: Path) -> bytes:
 KINDS: Mapping[str, Callable[[Arguments, Mapping[str, Any], Path], bytes]] = {
     "call": _call,
     "calls": _calls,
-    "write": lambda job, _, folder: files.write(job, folder),
+    "write": files.write,
     "verify": lambda job, _, folder: files.verify(job, folder),
     "script": lambda job, _, folder: script.run(job, folder),
     "program": lambda job, _, folder: run(job, folder),

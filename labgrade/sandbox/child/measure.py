@@ -24,7 +24,7 @@ def measure(job: Mapping[str, Any], folder: Path) -> bytes:
     """The frame: `measured` with plain data, `rejected` for a ValueError, `broke` for whatever else is raised."""
     try:
         function, folder = _function(Path(job["file"]), job["function"]), _themselves(folder)
-        value = function(folder / job["artifact"], **job["parameters"])
+        value = function(_handed_over(job, folder), **job["parameters"])
         if job["several"]:
             value = [value, *_values(function, folder, job["several"])]
         return pack({"event": "measured", "value": value}, convert)
@@ -37,6 +37,13 @@ def measure(job: Mapping[str, Any], folder: Path) -> bytes:
     except BaseException as error:  # noqa: BLE001 - whatever it is, it is ours to look at
         frame = traceback.extract_tb(error.__traceback__)[-1]
         return _failed("broke", f"{type(error).__name__}: {error} ({Path(frame.filename).name}:{frame.lineno})")
+
+
+def _handed_over(job: Mapping[str, Any], folder: Path) -> Path | dict[str, list[Path]]:
+    """The student's file, or their files by group."""
+    if job["parts"]:
+        return {name: [folder / place for place in places] for name, places in job["parts"].items()}
+    return folder / str(job["artifact"])
 
 
 def _values(

@@ -33,8 +33,9 @@ _READ = (
     Word("file", TEXT, "A file of the submission, or one that the program wrote."),
     Word(
         "files",
-        kinds.text("a pattern with one *", r"^[^*]*\*[^*]*$"),
-        "One value a file, named by the `*`: `conv/*.npy`.",
+        kinds.FILES,
+        "One value a file, named by the `*`: `conv/*.npy`. Of `type: files`, patterns by name: `{golden: "
+        "'golden/*.pth'}`.",
     ),
 )
 FORM_WORDS: Mapping[type | str, tuple[Word, ...]] = {

@@ -161,8 +161,9 @@ def test_a_hand_in_of_which_much_can_t_be_read_is_given_up(handed):
     assert slow.jobs == 3
 
 
-def test_a_fault_of_the_sandbox_is_no_student_s(handed):
-    reader = Reader(Ending("fault", "the report"))
+@pytest.mark.parametrize("status", ["fault", "waited"])
+def test_a_fault_of_the_sandbox_or_a_busy_machine_is_no_student_s(handed, status):
+    reader = Reader(Ending(status, "the report"))
     with pytest.raises(FaultError):
         reader.ask(handed, ASKS[4])
 

@@ -1,7 +1,7 @@
 """Stops its process, so that it neither ends nor computes.
 
 stopped by: clock
-outcome: timeout, returned
+outcome: waited, returned
 """
 
 import os
