@@ -10,7 +10,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from labgrade.answers import text
-from labgrade.answers.reading.arrays import read_npy, read_npz
+from labgrade.answers.reading.arrays import read_npy, read_npz, read_raw, read_safetensors
 from labgrade.answers.reading.documents import Document, Unreadable, locate, read_document
 from labgrade.answers.reading.typed import WrongTypeError, as_value
 from labgrade.core.results import Answer, NoAnswer
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from labgrade.values import Array, Value
 
 _MOST_FILES = 2_000
-_ARRAYS = (".npy", ".npz")
+_ARRAYS = (".npy", ".npz", ".safetensors")
 
 
 def obtain(kind: AnswerType, form: FileForm, submission: Submission) -> Answered | None:
@@ -32,20 +32,20 @@ def obtain(kind: AnswerType, form: FileForm, submission: Submission) -> Answered
     With a pattern each file is one row, named by what the `*` stands for.
     """
     if "*" in form.pattern:
-        return _many(kind, form.pattern, submission)
+        return _many(kind, form, submission)
     found = locate(submission, form.pattern)
     if found is None:
         return None
     if isinstance(found, Unreadable):
         return _refused(found)
-    if PurePosixPath(found).suffix.lower() not in _ARRAYS:
+    if PurePosixPath(found).suffix.lower() not in _ARRAYS and not form.dtype:
         return _reworded(text.obtain(kind, TextForm(file=form.pattern), submission), found)
-    return _loaded(kind, found, form.pattern, submission)
+    return _loaded(kind, found, form, submission)
 
 
-def _loaded(kind: AnswerType, found: str, wanted: str, submission: Submission) -> Answered:
-    remarks = () if found == wanted else (f"read '{found}' for '{wanted}'",)
-    value = _arrays(submission, found, kind)
+def _loaded(kind: AnswerType, found: str, form: FileForm, submission: Submission) -> Answered:
+    remarks = () if found == form.pattern else (f"read '{found}' for '{form.pattern}'",)
+    value = _arrays(submission, found, kind, form)
     if isinstance(value, Unreadable):
         return _refused(value)
     try:
@@ -61,16 +61,22 @@ def _reworded(answer: Answered | None, path: str) -> Answered:
     return _refused(Unreadable(path=path, reason=f"'{path}' holds no value of the kind asked for"))
 
 
-def _arrays(submission: Submission, found: str, kind: AnswerType) -> Array | dict[str, Array] | Unreadable:
-    if found.lower().endswith(".npz"):
-        arrays = read_npz(submission, found)
+def _arrays(
+    submission: Submission, found: str, kind: AnswerType, form: FileForm
+) -> Array | dict[str, Array] | Unreadable:
+    if form.dtype:
+        return read_raw(submission, found, form.dtype, form.shape)
+    several = {".npz": read_npz, ".safetensors": read_safetensors}
+    if (suffix := PurePosixPath(found).suffix.lower()) in several:
+        arrays = several[suffix](submission, found)
         if isinstance(arrays, dict) and not isinstance(kind, TableOfType) and len(arrays) == 1:
             return next(iter(arrays.values()))
         return arrays
     return read_npy(submission, found)
 
 
-def _many(kind: AnswerType, pattern: str, submission: Submission) -> Answered | None:
+def _many(kind: AnswerType, form: FileForm, submission: Submission) -> Answered | None:
+    pattern = form.pattern
     before, _, after = pattern.partition("*")
     matching = [
         file for file in submission.files if fnmatch.fnmatchcase(file, _escaped(before) + "*" + _escaped(after))
@@ -83,7 +89,7 @@ def _many(kind: AnswerType, pattern: str, submission: Submission) -> Answered | 
         return _refused(Unreadable(path=pattern, reason=reason))
     rows: dict[str, object] = {}
     for file in matching:
-        value = _one(file, submission)
+        value = _one(file, form, submission)
         if isinstance(value, NoAnswer):
             return value
         rows[file[len(before) : len(file) - len(after)]] = value
@@ -93,10 +99,10 @@ def _many(kind: AnswerType, pattern: str, submission: Submission) -> Answered | 
         return _refused(Unreadable(path=pattern, reason=f"'{pattern}': {error}"))
 
 
-def _one(file: str, submission: Submission) -> object:
+def _one(file: str, form: FileForm, submission: Submission) -> object:
     """The plain value in one file of many, or why there is none."""
-    if PurePosixPath(file).suffix.lower() in _ARRAYS:
-        value: Value | dict[str, Array] | Unreadable = _arrays(submission, file, "tensor")
+    if PurePosixPath(file).suffix.lower() in _ARRAYS or form.dtype:
+        value: Value | dict[str, Array] | Unreadable = _arrays(submission, file, "tensor", form)
     else:
         document = read_document(submission, file)
         value = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from labgrade.answers import artifacts, call, run
+from labgrade.answers import artifacts, call, run, state_dicts
 from labgrade.answers.reader.asks import ask_notes, ask_present, ask_seen, ask_value
 from labgrade.core.results import Answer, NoAnswer
 from labgrade.core.task import ARTIFACT_KINDS, BuildForm, CallForm, EntryForm, FileForm, RunForm, TextForm
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from labgrade.answers.reader.reader import Reader
     from labgrade.answers.text import Seen
     from labgrade.core.results import Answered, Submission
-    from labgrade.core.task import AnswerSpec, Form
+    from labgrade.core.task import AnswerSpec, AnswerType, Form
+    from labgrade.sandbox.runner import Runner
     from labgrade.verdict import Verdict
 
 _MOST_NOTES = 2
@@ -44,7 +45,7 @@ def obtain(question: Question, running: Running) -> Answered:
                     failed = _worse(failed, found)
                     continue
             case _ if failed is None or failed.verdict.outcome is Outcome.MISSING:
-                found = _read(question, form, running.reader)
+                found = _read(question, form, running.reader, running.runner)
             case _:
                 continue
         if found is not None:
@@ -70,7 +71,7 @@ def _worse(one: NoAnswer | None, other: NoAnswer) -> NoAnswer:
 
 def asks(wanted: AnswerSpec, about: str) -> list[Ask]:
     """All that may be read of a hand-in for an answer."""
-    read = [form for form in wanted.forms if _is_read(form) and wanted.type not in ARTIFACT_KINDS]
+    read = [form for form in wanted.forms if _is_read(form) and not _is_opened(form, wanted.type)]
     texts = [form for form in wanted.forms if isinstance(form, TextForm)]
     return [
         *(ask_present(form) for form in wanted.forms if isinstance(form, CallForm)),
@@ -84,11 +85,18 @@ def _is_read(form: Form) -> bool:
     return isinstance(form, EntryForm | FileForm | TextForm)
 
 
-def _read(question: Question, form: Form, reader: Reader) -> Answered | None:
+def _is_opened(form: Form, kind: AnswerType) -> bool:
+    """Whether it is a file that the reader leaves to others."""
+    return kind in ARTIFACT_KINDS or (isinstance(form, FileForm) and state_dicts.reads(kind, form.pattern))
+
+
+def _read(question: Question, form: Form, reader: Reader, runner: Runner | None = None) -> Answered | None:
     if not _is_read(form):
         return None
     if question.wanted.type in ARTIFACT_KINDS:
         return artifacts.obtain(form, question.submission) if isinstance(form, FileForm) else None
+    if isinstance(form, FileForm) and state_dicts.reads(question.wanted.type, form.pattern):
+        return state_dicts.obtain(question.wanted.type, form, question.submission, runner) if runner else None
     found: Answered | None = reader.ask(question.submission, ask_value(question.wanted.type, form, question.about))
     return found
 

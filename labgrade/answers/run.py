@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from labgrade.answers import advice, artifacts
+from labgrade.answers import advice, artifacts, state_dicts
 from labgrade.answers.call import OUTCOMES, UNSTEADY
 from labgrade.answers.printed import PRINTED
 from labgrade.answers.reader.asks import Ask, ask_value
@@ -62,7 +62,7 @@ class Runs:
 
     def __init__(self, runner: Runner, provide: Provide, builder: Builder, reader: Reader) -> None:
         self.reader = reader
-        self._runner = runner
+        self.runner = runner
         self._provide = provide
         self._programs = Programs(runner, provide, builder)
         self._ended: dict[str, Ran] = {}
@@ -111,7 +111,7 @@ class Runs:
             provide={target: self._provide(source, subject) for target, source in form.provide.items()},
             limits=limits,
         )
-        return self._kept(self._runner.run_script(request), submission, base)
+        return self._kept(self.runner.run_script(request), submission, base)
 
     def _kept(
         self, ended: ProgramRun, submission: Submission, base: str, *, notes: tuple[str, ...] = (), hint: str = ""
@@ -141,10 +141,10 @@ def obtain(question: Question, form: RunForm | BuildForm, runs: Runs) -> Answere
     if isinstance(found, Unreadable):
         return NoAnswer(verdict=without_value(Outcome.INCORRECT, found.reason), origin=found.path)
     ran = runs.run(form, found, question.submission, subject=question.subject, limits=question.limits)
-    value: Answered | None = _read(runs.reader, kind, form, ran)
+    value: Answered | None = _read(runs, kind, form, ran)
     aside: tuple[str, ...] = ()
     if value is None and isinstance(form, BuildForm):
-        value, aside = _on_stderr(runs.reader, kind, form, ran)
+        value, aside = _on_stderr(runs, kind, form, ran)
     failed = ran.run.status != "returned"
     notes = (*ran.notes, *advice.notes(ran.run), *aside)
     facts = _shown(ran.run)
@@ -169,23 +169,25 @@ def _found(form: RunForm | BuildForm, submission: Submission) -> str | Sources |
     return Unreadable(path=form.folder, reason=sources) if isinstance(sources, str) else sources
 
 
-def _read(reader: Reader, kind: AnswerType, form: RunForm | BuildForm, ran: Ran) -> Any:
+def _read(runs: Runs, kind: AnswerType, form: RunForm | BuildForm, ran: Ran) -> Any:
     if isinstance(form.reads, EntryForm):
-        return reader.ask(ran.printed, Ask(wanted="printed", kind=kind, forms=(form.reads,)))
+        return runs.reader.ask(ran.printed, Ask(wanted="printed", kind=kind, forms=(form.reads,)))
     if isinstance(form.reads, FileForm) or form.reads.file is not None:
         if isinstance(form.reads, FileForm) and kind in ARTIFACT_KINDS:
             return artifacts.obtain(form.reads, ran.written)
-        return reader.ask(ran.written, ask_value(kind, form.reads))
-    return reader.ask(ran.printed, ask_value(kind, replace(form.reads, file=PRINTED)))
+        if isinstance(form.reads, FileForm) and state_dicts.reads(kind, form.reads.pattern):
+            return state_dicts.obtain(kind, form.reads, ran.written, runs.runner)
+        return runs.reader.ask(ran.written, ask_value(kind, form.reads))
+    return runs.reader.ask(ran.printed, ask_value(kind, replace(form.reads, file=PRINTED)))
 
 
-def _on_stderr(reader: Reader, kind: AnswerType, form: BuildForm, ran: Ran) -> tuple[Answer | None, tuple[str, ...]]:
+def _on_stderr(runs: Runs, kind: AnswerType, form: BuildForm, ran: Ran) -> tuple[Answer | None, tuple[str, ...]]:
     """A value that went to the other stream, which a terminal shows all the same, with a note."""
     if not ran.run.stderr.strip():
         return None, ()
     place = Path(tempfile.mkdtemp(dir=ran.printed.folder)) / "stderr"
     printed = _kept(ran.printed.name, place, {PRINTED: ran.run.stderr})
-    found = _read(reader, kind, form, replace(ran, printed=printed, run=replace(ran.run, stdout=ran.run.stderr)))
+    found = _read(runs, kind, form, replace(ran, printed=printed, run=replace(ran.run, stdout=ran.run.stderr)))
     if not isinstance(found, Answer):
         return None, ()
     return replace(found, origin=found.origin.replace(PRINTED, "stderr", 1)), (_ASIDE,)

@@ -74,10 +74,13 @@ class TextForm:
 class FileForm:
     """A file (`.csv`, `.npy`, `.npz`, `.txt`), or files by a pattern with one `*` that names the rows.
 
-    `groups`: patterns by name, of files that are measured together; then `pattern` is what messages say.
+    `groups`: patterns by name, of files that are measured together; then `pattern` is what messages say. `dtype` and
+    `shape` say what the bytes of a `.bin` file are.
     """
 
     pattern: str
+    dtype: str = ""
+    shape: tuple[int, ...] = ()
     groups: Mapping[str, str] = field(default_factory=dict)
 
 

@@ -62,7 +62,7 @@ class Course:
 
     def is_own(self, file: Path) -> bool:
         """Whether a file is the course's, and not labgrade's own."""
-        return file.is_relative_to(self.root) and self.root.resolve() != _home().resolve()
+        return file.is_relative_to(self.root) and self.root.resolve() != home().resolve()
 
 
 def kit_course(folder: Path) -> Course | None:
@@ -73,11 +73,11 @@ def kit_course(folder: Path) -> Course | None:
     marker, specs = folder / KIT, folder / "specs"
     if marker.is_symlink() or not marker.is_file() or specs.is_symlink() or not specs.is_dir():
         return None
-    home = _home()
+    own = home()
     return Course(
         root=folder,
         specs=specs,
-        **_registries((home,)),
+        **_registries((own,)),
     )
 
 
@@ -123,9 +123,9 @@ def find(root: Path | None = None) -> Course:
     A course has a `specs/` folder; its `checkers/`, `reference/` and `models/`, where there are any, are added to
     labgrade's own.
     """
-    home = _home()
-    root = _root(root, home)
-    roots = (home,) if root.resolve() == home.resolve() else (home, root)
+    own = home()
+    root = _root(root, own)
+    roots = (own,) if root.resolve() == own.resolve() else (own, root)
     return Course(
         root=root,
         specs=root / "specs",
@@ -143,15 +143,15 @@ def _registries(roots: tuple[Path, ...]) -> dict[str, registry.Registry]:
 
 def folders(root: Path) -> tuple[Path, Path]:
     """The folder of specs of the course at `root`, or else of labgrade's own; and the course's own folder."""
-    found = _root(root, _home())
+    found = _root(root, home())
     return found / "specs", found
 
 
-def _root(root: Path | None, home: Path) -> Path:
-    return root if root is not None and (root / "specs").is_dir() else home
+def _root(root: Path | None, own: Path) -> Path:
+    return root if root is not None and (root / "specs").is_dir() else own
 
 
-def _home() -> Path:
+def home() -> Path:
     """The folder that holds labgrade's own specs/, checkers/, ...: in the package once it is installed."""
     package = Path(__file__).resolve().parents[1]
     installed = package / "builtin"

@@ -94,10 +94,11 @@ def _read_form(data: Any) -> TextForm | FileForm | EntryForm:
         return EntryForm(path=data["entry"])
     if isinstance(files := data.get("files"), dict):
         return FileForm(pattern=", ".join(files.values()), groups=files)
+    raw = language.fields("raw", data)
     if files is not None:
-        return FileForm(pattern=files)
+        return FileForm(pattern=files, **raw)
     if "file" in data and "report" not in data and "after" not in data and "find" not in data:
-        return FileForm(pattern=data["file"])
+        return FileForm(pattern=data["file"], **raw)
     return TextForm(
         after=data.get("after"), find=data.get("find"), file=data.get("file"), report=_headings(data.get("report"))
     )

@@ -61,8 +61,19 @@ def _form(form: dict[str, Any], path: yaml.Path, kind: object, loaded: Loaded) -
             yield place, "this is about one input, and the subject has several"
     elif form and "call" not in form and "entry" not in form:
         yield from _text(form, path, kind)
+    yield from _raw(form, path)
     if isinstance(form.get("find"), str):
         yield from _pattern(form["find"], (*path, "find"))
+
+
+def _raw(form: dict[str, Any], path: yaml.Path) -> Iterator[tuple[yaml.Path, str]]:
+    """Bytes of which nobody says what they are; and what is said of a file that says so itself."""
+    named = str(form.get("file", form.get("files", "")))
+    said = [word for word in ("dtype", "shape") if word in form]
+    if named.lower().endswith(".bin") and len(said) == 1:
+        yield path, "a .bin file holds bytes alone: give 'dtype' and 'shape'"
+    elif said and not named.lower().endswith(".bin"):
+        yield (*path, said[0]), f"'{said[0]}' is of a .bin file; others say it themselves"
 
 
 def _text(form: dict[str, Any], path: yaml.Path, kind: object) -> Iterator[tuple[yaml.Path, str]]:

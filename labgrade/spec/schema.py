@@ -151,10 +151,15 @@ def _networks(entries: Registry) -> Schema:
     return {
         "allOf": [
             {
-                "if": {"properties": {"model": {"enum": [name, f"{name}.onnx"]}}, "required": ["model"]},
-                "then": {"properties": {"options": {"properties": _settings(f"model '{name}'", entry)}}},
+                "if": {"properties": {"model": {"const": f"{name}{suffix}"}}, "required": ["model"]},
+                "then": {
+                    "properties": {
+                        "options": {"description": entry.description, "properties": _settings(f"'{name}'", entry)}
+                    }
+                },
             }
             for name, entry in sorted(entries.entries.items())
+            for suffix in ("", ".onnx")
         ]
     }
 

@@ -139,7 +139,7 @@ def test_its_source_is_found_by_what_compiles_it(about):
     [
         ("nets/stacked", "nets/staked", "did you mean 'nets/stacked'?"),
         ("depth: 3", "depht: 3", "'nets/stacked' has no option 'depht'; did you mean 'depth'?"),
-        ("width: 7}", "width: wide}", "'width' of model 'nets/stacked'"),
+        ("width: 7}", "width: wide}", "'width' of 'nets/stacked'"),
         ("nets/stacked, input: [2, 4], options: {depth: 3}", "nets/sized, input: [2, 4]", "needs 'options: {features"),
         ("nets/stacked", "nets/_private", "model"),
     ],

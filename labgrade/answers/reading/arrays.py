@@ -1,8 +1,9 @@
-"""Arrays of a submission: .npy and .npz, checked before anything is allocated, and never unpickled."""
+"""Arrays of a submission: .npy, .npz, .safetensors and plain bytes, checked first, and never unpickled."""
 
 from __future__ import annotations
 
 import io
+import json
 import math
 import re
 import warnings
@@ -23,6 +24,22 @@ _UNPACKED = 512_000_000
 _HEADER_BYTES = 1 << 17
 
 
+_MOST_HEADER = 8 << 20
+_SAFE = {
+    "F64": "float64",
+    "F32": "float32",
+    "F16": "float16",
+    "BF16": "bfloat16",
+    "I64": "int64",
+    "I32": "int32",
+    "I16": "int16",
+    "I8": "int8",
+    "U64": "uint64",
+    "U32": "uint32",
+    "U16": "uint16",
+    "U8": "uint8",
+    "BOOL": "bool",
+}
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 
 
@@ -52,6 +69,67 @@ def read_npz(submission: Submission, relative: str) -> dict[str, Array] | Unread
             return _members(data)
     except _NpyError as error:
         return Unreadable(path=relative, reason=f"'{relative}' {error}")
+
+
+def read_raw(submission: Submission, relative: str, dtype: str, shape: tuple[int, ...]) -> Array | Unreadable:
+    """The array that is a file's bytes, of a number type and shape that the spec says."""
+    data = read_bytes(submission, relative, LARGEST)
+    if isinstance(data, Unreadable):
+        return data
+    try:
+        return _numbers(data, dtype, shape)
+    except _NpyError as error:
+        return Unreadable(path=relative, reason=f"'{relative}' {error}")
+
+
+def read_safetensors(submission: Submission, relative: str) -> dict[str, Array] | Unreadable:
+    """The arrays in a .safetensors file by name: a header in JSON, then their bytes."""
+    data = read_bytes(submission, relative, LARGEST)
+    if isinstance(data, Unreadable):
+        return data
+    try:
+        return _of_safetensors(data)
+    except _NpyError as error:
+        return Unreadable(path=relative, reason=f"'{relative}' {error}")
+
+
+def _of_safetensors(data: bytes) -> dict[str, Array]:
+    size = int.from_bytes(data[:8], "little")
+    try:
+        header = json.loads(data[8 : 8 + size] if size <= _MOST_HEADER else b"")
+        parts = {str(name): own for name, own in header.items() if name != "__metadata__"}
+        places = [(name, own["dtype"], tuple(own["shape"]), *own["data_offsets"]) for name, own in parts.items()]
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        message = "is no .safetensors file that can be read: bad header"
+        raise _NpyError(message) from None
+    if len(places) > _MOST_ARRAYS:
+        message = f"holds {len(places):,} arrays; at most {_MOST_ARRAYS:,} are read"
+        raise _NpyError(message)
+    body = memoryview(data)[8 + size :]
+    found: dict[str, Array] = {}
+    for name, kind, shape, start, end in places:
+        whole = all(isinstance(each, int) and not isinstance(each, bool) and each >= 0 for each in (*shape, start, end))
+        if kind not in _SAFE or not whole:
+            message = f"holds '{name[:60]}', whose type, shape or place is none that is read"
+            raise _NpyError(message)
+        found[name] = _numbers(body[start:end], _SAFE[kind], shape)
+    return found
+
+
+def _numbers(data: bytes | memoryview, dtype: str, shape: tuple[int, ...]) -> Array:
+    """An array of little-endian bytes; bfloat16 is widened, which loses nothing."""
+    import numpy as np
+
+    half = dtype == "bfloat16"
+    kind = np.dtype("<u2" if half else dtype).newbyteorder("<")
+    wanted = math.prod(shape) * kind.itemsize
+    if wanted != len(data):
+        message = f"has {len(data):,} bytes; {list(shape)[:16]} of {dtype} takes {wanted:,}"
+        raise _NpyError(message)
+    found = np.frombuffer(data, kind)
+    if half:
+        found = (found.astype(np.uint32) << 16).view(np.float32)
+    return found.reshape(shape)
 
 
 def _members(data: bytes) -> dict[str, Array]:

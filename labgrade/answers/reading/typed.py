@@ -354,7 +354,7 @@ _LINE_CHARS = 120
 
 
 def natural(plain: object) -> Value:
-    """A number, text, shape (whole numbers), histogram, table without columns (texts), or findings (what they say).
+    """A number, text, shape, histogram, tensors, table without columns (texts), or findings (what they say).
 
     Raises:
         WrongTypeError: it is none of them.
@@ -365,7 +365,7 @@ def natural(plain: object) -> Value:
         case str():
             return as_value(plain, "text")
         case dict():
-            return as_value(plain, "histogram")
+            return as_value(plain, TableOfType(kind="tensor") if any(map(is_array, plain.values())) else "histogram")
         case list() if plain and all(isinstance(item, int) for item in plain):
             return as_value(plain, "shape")
         case list() if plain and all(isinstance(item, dict) and isinstance(item.get("says"), str) for item in plain):

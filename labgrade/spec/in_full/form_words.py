@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from labgrade.core.programs import BUILDS
 from labgrade.core.task import BuildForm, CallForm, EntryForm, RunForm, TextForm
 from labgrade.spec import kinds
-from labgrade.spec.kinds import OTHERS, TEXT, Word, ref
+from labgrade.spec.kinds import OTHERS, SHAPE, TEXT, Word, ref
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -38,6 +38,10 @@ _READ = (
         "'golden/*.pth'}`.",
     ),
 )
+_RAW = (
+    Word("dtype", kinds.DTYPE, "Of a `.bin` file: the type of its numbers, in little-endian order."),
+    Word("shape", SHAPE, "Of a `.bin` file: the shape of the array in it, the last dimension running fastest."),
+)
 FORM_WORDS: Mapping[type | str, tuple[Word, ...]] = {
     "hand_in": (
         Word("code", kinds.CODE, "The file that holds the functions: `hw2_1.py`."),
@@ -58,13 +62,16 @@ FORM_WORDS: Mapping[type | str, tuple[Word, ...]] = {
         Word("given", ref("given"), "What the function is called with, in this order, where `call` does not say it."),
     ),
     EntryForm: (Word("entry", TEXT, "A dotted path in answers.yaml or answers.json."),),
+    "raw": _RAW,
     TextForm: (
         *_READ,
+        *_RAW,
         Word("report", kinds.REPORT, "A place in the report: `under 2-1-4`, `under [Lab 2, 1]`, or `anywhere`."),
     ),
     "run form": (
         Word("run", OTHERS, "A program of the student's; what it prints or writes is read."),
         *_READ,
+        *_RAW,
         Word("entry", TEXT, "A name in what the program prints: a JSON object, or `name: value`."),
     ),
     RunForm: (
