@@ -12,9 +12,9 @@ from pathlib import Path
 
 from rich.console import Console
 
-from labgrade.core import points
+from labgrade.core import student_view
 from labgrade.core.results import Report
-from labgrade.reports import own_work
+from labgrade.reports import student_terminal
 from labgrade.run.grader import Grader
 from labgrade.spec import course, load
 from labgrade.submissions import find
@@ -30,9 +30,9 @@ def main() -> None:
     tasks = [load.read(path, found) for path in load.files(found.specs) if path.stem in SHOWN]
     with tempfile.TemporaryDirectory() as store, Grader(found) as grader:
         who = find.take(ROOT / "submissions" / "student42", "student42", Path(store))
-        report = points.for_student(Report(submissions=(grader.grade(tasks, who),)))
+        report = student_view.for_student(Report(submissions=(grader.grade(tasks, who),)))
     console = Console(record=True, width=80, file=io.StringIO(), force_terminal=True, highlight=False)
-    own_work.render(report, console=console)
+    student_terminal.render(report, console=console)
     picture = console.export_svg(title=COMMAND)
     picture = re.sub(r"@font-face \{.*?\}\n", "", picture, flags=re.DOTALL)
     (ROOT / "docs" / "grade.svg").write_text(picture, encoding="utf-8")

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from labgrade.answers import advice, call_files
+from labgrade.answers.python_source import RETURNED
 from labgrade.answers.reader.asks import Ask, ask_present
 from labgrade.answers.reading.documents import Unreadable, locate
 from labgrade.answers.reading.plain_values import is_array, what
-from labgrade.answers.reading.typed import WrongTypeError, as_value
-from labgrade.answers.source import RETURNED
+from labgrade.answers.reading.typed_values import WrongTypeError, as_value
 from labgrade.core.results import Answer, NoAnswer, Submission
 from labgrade.sandbox.requests import CallRequest
 from labgrade.subjects import linear

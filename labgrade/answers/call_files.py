@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from labgrade.answers.reading.plain_values import what
-from labgrade.answers.reading.typed import WrongTypeError
+from labgrade.answers.reading.typed_values import WrongTypeError
 from labgrade.core.arguments import SAVE_TO, TRANSFORMED
 from labgrade.sandbox.requests import CallRequest
 from labgrade.sandbox.runner import MOST_BYTES, SAVED_AS

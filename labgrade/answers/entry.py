@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 from labgrade.answers.reading.documents import Unreadable, locate
 from labgrade.answers.reading.numbers import read_number
 from labgrade.answers.reading.plain_values import cut
-from labgrade.answers.reading.typed import WrongTypeError, as_value
+from labgrade.answers.reading.typed_values import WrongTypeError, as_value
 from labgrade.core.errors import SpecError
 from labgrade.core.results import Answer, NoAnswer, Submission
 from labgrade.core.text import without_invisible

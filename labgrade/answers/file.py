@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from labgrade.answers import text
 from labgrade.answers.reading.arrays import read_npy, read_npz, read_raw, read_safetensors
 from labgrade.answers.reading.documents import Document, Unreadable, locate, read_document
-from labgrade.answers.reading.typed import WrongTypeError, as_value
+from labgrade.answers.reading.typed_values import WrongTypeError, as_value
 from labgrade.core.results import Answer, NoAnswer
 from labgrade.core.task import FileForm, TableOfType, TextForm
 from labgrade.verdict import Outcome, without_value

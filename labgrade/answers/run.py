@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from labgrade.answers import advice, artifacts, state_dicts
 from labgrade.answers.call import OUTCOMES, UNSTEADY
-from labgrade.answers.printed import PRINTED
+from labgrade.answers.printed_names import PRINTED
 from labgrade.answers.reader.asks import Ask, ask_value
 from labgrade.answers.reading.documents import Unreadable, locate
 from labgrade.core.results import Answer, NoAnswer, Submission

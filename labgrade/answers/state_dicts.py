@@ -6,7 +6,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from labgrade.answers.reading.documents import Unreadable, locate
-from labgrade.answers.reading.typed import WrongTypeError, as_value
+from labgrade.answers.reading.typed_values import WrongTypeError, as_value
 from labgrade.core.errors import FaultError
 from labgrade.core.results import Answer, NoAnswer
 from labgrade.core.task import Limits, TableOfType

@@ -17,7 +17,7 @@ from labgrade.answers.reading.plain_values import cut
 from labgrade.answers.reading.sections import Span, sections
 from labgrade.answers.reading.tabular.listings import find_records
 from labgrade.answers.reading.tabular.tables import TableFound, TableProblem, find_tables
-from labgrade.answers.reading.typed import WrongTypeError, as_value
+from labgrade.answers.reading.typed_values import WrongTypeError, as_value
 from labgrade.answers.reports import below, find_reports, together
 from labgrade.core.results import Answer, NoAnswer
 from labgrade.core.task import TableOfType, TableType

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from labgrade.answers.reading.typed import WrongTypeError, as_value
+from labgrade.answers.reading.typed_values import WrongTypeError, as_value
 from labgrade.core.errors import FaultError, Mark, NoSuchSlipError, SpecFinding
 from labgrade.core.task import BuildForm, CallForm, LiteralValue, QuantityCall, RunForm, depends_on_input
 from labgrade.verdict import Outcome

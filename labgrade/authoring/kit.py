@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 from labgrade import __version__
 from labgrade.authoring import kit_templates, kit_values, wheel
 from labgrade.authoring.kit_templates import Start
-from labgrade.authoring.source import needed
+from labgrade.authoring.public_source import needed
 from labgrade.core.errors import FaultError, SpecError, UsageError
 from labgrade.core.task import CallForm, RunForm
 from labgrade.files import yaml, yaml_write
 from labgrade.spec import course, load, public
-from labgrade.subjects.files import beside, external_data
+from labgrade.subjects.onnx_files import beside, external_data
 from labgrade.truth.oracle import Oracle
 from labgrade.verdict import as_credit
 

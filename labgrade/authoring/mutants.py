@@ -10,7 +10,7 @@ import ast
 import re
 from dataclasses import dataclass
 
-from labgrade.authoring.source import binds, is_for_types, is_text, reachable_names
+from labgrade.authoring.public_source import binds, is_for_types, is_text, reachable_names
 
 _ARITHMETIC = {
     ast.Add: ("+", "-"),

@@ -15,7 +15,7 @@ from labgrade.answers import call
 from labgrade.answers.question import Question
 from labgrade.answers.reading.documents import locate
 from labgrade.authoring.mutants import Mutant, mutants
-from labgrade.authoring.trial import submission_of
+from labgrade.authoring.task_trial import submission_of
 from labgrade.core.errors import FaultError
 from labgrade.core.task import CallForm
 from labgrade.diagnosis.counterexample import plan_of

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from labgrade.core.errors import FAULT, NOT_RIGHT, OK, SpecError
 from labgrade.files import output
 from labgrade.files.cache import Cache, cache_folder, key_of
-from labgrade.run.remembered import Memory
-from labgrade.subjects import weights
+from labgrade.run.student_memory import Memory
+from labgrade.subjects import downloaded_weights
 from labgrade.verdict import Outcome
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def add_check(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--watch", action="store_true", help="check again at each save, until Ctrl-C")
     parser.add_argument("--json", metavar="FILE", help="write the report as JSON; `-` is stdout")
     parser.add_argument("--html", metavar="FILE", help="write the report as a page for a browser")
-    parser.add_argument("--torch-home", type=Path, metavar="DIR", help=weights.HELP)
+    parser.add_argument("--torch-home", type=Path, metavar="DIR", help=downloaded_weights.HELP)
     parser.set_defaults(run=check)
 
 
@@ -115,7 +115,7 @@ def check(options: argparse.Namespace) -> int:
     broken: list[SpecFinding] = []
     stopped = False
     if report is None:
-        from labgrade.run.own_check import run
+        from labgrade.run.student_check import run
 
         report, broken, stopped = run(options, memory)
     _print(report, options.json, whole=options.all)
@@ -138,7 +138,7 @@ def _print(report: Report, target: str | None, *, whole: bool) -> None:
     from rich.console import Console
 
     from labgrade.reports import json as as_json
-    from labgrade.reports import own_work, terminal
+    from labgrade.reports import student_terminal, terminal
 
     if target == "-":
         print(as_json.render(report))  # noqa: T201
@@ -147,7 +147,7 @@ def _print(report: Report, target: str | None, *, whole: bool) -> None:
     if whole:
         terminal.render(report, console=console, staff=False)
     else:
-        own_work.render(report, console=console)
+        student_terminal.render(report, console=console)
     if target:
         output.write(target, as_json.render(report))
 

@@ -17,7 +17,7 @@ from labgrade.diagnosis.search import SearchPlan
 from labgrade.reports.summary import full_reason, hint
 from labgrade.run.grader import Grader
 from labgrade.spec import course, load
-from labgrade.subjects import weights
+from labgrade.subjects import downloaded_weights
 from labgrade.submissions import find
 from labgrade.verdict import Outcome
 
@@ -58,7 +58,7 @@ def run(options: argparse.Namespace) -> int:
     task, check = _meant(found, Path(file).name, function, options)
     with tempfile.TemporaryDirectory(prefix="labgrade-store-", ignore_cleanup_errors=True) as store:
         folder = Path(file).parent
-        with Grader(found, torch_home=weights.find(None)) as grader:
+        with Grader(found, torch_home=downloaded_weights.find(None)) as grader:
             who = find.take(folder, find.name_of(folder.resolve()), Path(store), opening=grader.runner.open)
             grader.oracle.begin()
             trials = Trials(grader, _called(task, check, Path(file).name), check, who)

@@ -11,7 +11,7 @@ from labgrade.core.errors import UsageError
 from labgrade.core.programs import TORCHSCRIPT
 from labgrade.core.task import BuildForm
 from labgrade.spec import course, load
-from labgrade.subjects.files import beside
+from labgrade.subjects.onnx_files import beside
 from labgrade.subjects.provide import provide
 from labgrade.truth.oracle import Oracle
 

@@ -10,7 +10,7 @@ from labgrade.commands.review import console, results_argument
 from labgrade.core.errors import NOT_RIGHT, OK, look_up
 from labgrade.ledger import read as reading
 from labgrade.ledger.database import Ledger
-from labgrade.reports.page import Page
+from labgrade.reports.plain_page import Page
 from labgrade.reports.summary import facts, full_reason, hint
 from labgrade.review import pending
 from labgrade.review import results as whole

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from labgrade.core import points
+from labgrade.core import student_view
 from labgrade.core.errors import UsageError
 from labgrade.core.text import for_terminal
 from labgrade.files import output
@@ -43,7 +43,7 @@ class _Format:
 def _student_page(report: Report) -> str:
     from labgrade.reports.html import student
 
-    return student.render(points.for_student(report))
+    return student.render(student_view.for_student(report))
 
 
 def _class_page(report: Report, pages: Mapping[str, str] | None = None) -> str:
@@ -92,7 +92,7 @@ def run(options: argparse.Namespace) -> int:
     if not options.format:
         return 0
     if options.student_view:
-        report = points.for_student(students)
+        report = student_view.for_student(students)
     if options.format in ("html", "class", "all"):
         html.refuse_without()
     chosen = [name for name in FORMATS if options.format in (name, "all")]

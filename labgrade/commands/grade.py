@@ -12,14 +12,14 @@ from labgrade.core.errors import FAULT, NOT_RIGHT, OK, SpecError, UsageError
 from labgrade.ledger import database
 from labgrade.ledger.database import Ledger
 from labgrade.reports import class_table
-from labgrade.reports.page import Page
+from labgrade.reports.plain_page import Page
 from labgrade.review.late import named
 from labgrade.review.results import read
 from labgrade.run import class_run
 from labgrade.run.plan import RunRequest
 from labgrade.run.regrade import Again, Plans, plans
 from labgrade.spec.load import chosen
-from labgrade.subjects import weights
+from labgrade.subjects import downloaded_weights
 from labgrade.values import show
 from labgrade.verdict import PENDING, Outcome
 
@@ -41,7 +41,7 @@ def add_grade(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--lab", help="only this lab")
     parser.add_argument("--task", action="append", metavar="ID", help="only this task (may be given again)")
     parser.add_argument("--submission", action="append", metavar="NAME", help="only this one (may be given again)")
-    parser.add_argument("--torch-home", type=Path, metavar="DIR", help=weights.HELP)
+    parser.add_argument("--torch-home", type=Path, metavar="DIR", help=downloaded_weights.HELP)
     _how(parser)
     said = "not this one, this time (may be given again)"
     parser.add_argument("--skip", action="append", metavar="NAME", help=said)
@@ -102,7 +102,7 @@ def grade(options: argparse.Namespace) -> int:
         tasks=tuple(options.task or ()),
         names=tuple(options.submission or ()),
         jobs=options.jobs,
-        torch_home=weights.find(options.torch_home),
+        torch_home=downloaded_weights.find(options.torch_home),
         unsafe=options.unsafe,
         lower=options.allow_lower,
         skip=tuple(options.skip or ()),

@@ -14,7 +14,7 @@ from rich.console import Console
 from labgrade.core.errors import NOT_RIGHT, OK, UsageError, did_you_mean, look_up
 from labgrade.core.points import final_totals
 from labgrade.files import output
-from labgrade.reports.page import Page
+from labgrade.reports.plain_page import Page
 from labgrade.review import decisions, interview, marking, pseudonyms, releases, sheet
 from labgrade.review.decisions import Place, points, say
 from labgrade.review.results import read

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 from labgrade.authoring import mutation, samples
 from labgrade.authoring.check_values import never_called_again
-from labgrade.authoring.lazy import LazySolutions
+from labgrade.authoring.lazy_solutions import LazySolutions
 from labgrade.authoring.slips import Slips, asked
-from labgrade.authoring.trial import (
+from labgrade.authoring.task_trial import (
     exemplar_of,
     full_points,
     nothing_for_nothing,
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Mapping
 
-    from labgrade.authoring.lazy import LazySolution
+    from labgrade.authoring.lazy_solutions import LazySolution
     from labgrade.authoring.mutants import Mutant
     from labgrade.authoring.mutation import Tried
     from labgrade.authoring.samples import Explained

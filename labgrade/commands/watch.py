@@ -17,19 +17,19 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 
-from labgrade.authoring.source import binds, reachable_names
-from labgrade.core import points
+from labgrade.authoring.public_source import binds, reachable_names
+from labgrade.core import points, student_view
 from labgrade.core.errors import UsageError
 from labgrade.core.results import CLUTTER, Report, SubmissionReport, TaskReport
 from labgrade.core.task import CallForm
-from labgrade.reports import own_work, terminal
-from labgrade.reports.page import Page
+from labgrade.reports import student_terminal, terminal
+from labgrade.reports.plain_page import Page
 from labgrade.run.grader import Grader
-from labgrade.run.own_check import public_task
+from labgrade.run.student_check import public_task
 from labgrade.run.task import TaskGrading
-from labgrade.sandbox.patience import Patience
+from labgrade.sandbox.time_limits import Patience
 from labgrade.spec import course, load
-from labgrade.subjects import weights
+from labgrade.subjects import downloaded_weights
 from labgrade.submissions import find
 from labgrade.verdict import Outcome
 
@@ -66,7 +66,7 @@ def watch(options: argparse.Namespace) -> int:
     specs = load.read_all(load.chosen(found, options.lab, options.task or ()), found)
     tasks = [public_task(each.task) for each in specs if each.task is not None]
     stop = threading.Event()
-    with Grader(found, torch_home=weights.find(options.torch_home)) as grader:
+    with Grader(found, torch_home=downloaded_weights.find(options.torch_home)) as grader:
         session = Session(grader, tasks, options.path, Console(highlight=False))
         # Watched before the first round: what is saved meanwhile is seen after it.
         changes = watchfiles.watch(
@@ -125,7 +125,7 @@ class Session:
         for grading, item, _ in ordered:
             self._judge(current, grading, item, quiet=first)
         if first:
-            own_work.render(points.for_student(self._report(current)), console=self._console)
+            student_terminal.render(student_view.for_student(self._report(current)), console=self._console)
         else:
             self._console.print(f"{self._total(current)}", markup=False, style="bold")
         threading.Thread(target=self._search, args=(current,), daemon=True).start()
@@ -198,7 +198,7 @@ class Session:
         style = "green" if gained > 0 else "red" if gained < 0 else ""
         page.line((f"{task.id}  ", "bold"), (change, style))
         report = Report(submissions=(SubmissionReport(name="", tasks=(_report_of(task, [graded]),)),))
-        for check in points.for_student(report).submissions[0].tasks[0].checks:
+        for check in student_view.for_student(report).submissions[0].tasks[0].checks:
             terminal.check_lines(page, check, staff=False, said=set())
 
     def _report(self, current: _Round) -> Report:

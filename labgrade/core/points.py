@@ -1,4 +1,4 @@
-"""What verdicts are worth: points, rounding, bonus, totals, and what a student may see."""
+"""What verdicts are worth: points, rounding, bonus, totals."""
 
 from __future__ import annotations
 
@@ -11,11 +11,10 @@ from labgrade.verdict import PENDING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from labgrade.core.results import Deduction, Graded, Report, SubmissionReport, TaskReport
+    from labgrade.core.results import Deduction, Graded, SubmissionReport
 
 PLACES = 2  # points are given to hundredths
 LEFT_OUT = "left out: "  # begins a note on what belongs to no student in a folder of submissions
-STAFF = "a person"  # how a student's report calls the person who decided
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,55 +95,3 @@ def deducted(deduction: Deduction, lab: Totals, got: Fraction) -> Fraction:
         return min(deduction.points, got)
     base = got if deduction.of_earned else lab.points
     return min(round(base * deduction.share, PLACES), got)
-
-
-def for_student(report: Report) -> Report:
-    """The report without what only staff may see: hidden checks and their points, and the facts of each verdict.
-
-    Nor does it say what of a class was left out, which names others.
-    """
-    notes = tuple(note for note in report.notes if not note.startswith(LEFT_OUT))
-    return replace(report, notes=notes, submissions=tuple(_submission(submission) for submission in report.submissions))
-
-
-def _submission(submission: SubmissionReport) -> SubmissionReport:
-    shown = (
-        task_for_student(task) for task in submission.tasks if not task.checks or not all(map(_hidden, task.checks))
-    )
-    seen = replace(submission, tasks=tuple(shown))
-    labs = {deduction.lab: of_lab(seen, deduction.lab) for deduction in seen.deductions}
-    points = (deducted(each, labs[each.lab], labs[each.lab].earned) for each in seen.deductions)
-    return replace(
-        seen,
-        deductions=tuple(replace(each, points=own) for each, own in zip(seen.deductions, points, strict=True)),
-    )
-
-
-def task_for_student(task: TaskReport) -> TaskReport:
-    """The same of one task."""
-    visible = [check for check in task.checks if not check.hidden]
-    kept_back = sum((check.points for check in task.checks if check.hidden and not check.bonus), Fraction(0))
-    return replace(task, points=task.points - kept_back, checks=tuple(map(_shown, visible)))
-
-
-def _shown(check: Graded) -> Graded:
-    """Without the facts, without the machine's own verdict where a person decided, without rows that stay secret."""
-    found = check.verdict.diagnosis
-    shown = found and replace(found, refuted=(), fits=())
-    return replace(
-        check,
-        verdict=(
-            seen := replace(
-                check.verdict, facts={}, fits=(), comparisons=(), remarks=(), suggestion=None, diagnosis=shown
-            )
-        ),
-        decision=check.decision and replace(check.decision, by=STAFF, machine=seen),
-        rows=check.rows if check.revealed else (),
-        basis="",
-        once_met=None,
-        to_mark=None,
-    )
-
-
-def _hidden(check: Graded) -> bool:
-    return check.hidden

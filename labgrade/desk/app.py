@@ -13,10 +13,10 @@ from starlette.responses import HTMLResponse, PlainTextResponse, RedirectRespons
 from starlette.routing import Route
 
 from labgrade.core.errors import UsageError
-from labgrade.desk import door
-from labgrade.desk.deciding import FormMarks, OutdatedError
+from labgrade.desk import access
+from labgrade.desk.form_decisions import FormMarks, OutdatedError
+from labgrade.desk.next_answer import NotHereError, link, question_of
 from labgrade.desk.queue import QuestionId
-from labgrade.desk.walk import NotHereError, link, question_of
 from labgrade.reports.html.render import own_script, policy
 from labgrade.review.marking import NoPointsError
 
@@ -53,7 +53,7 @@ def application(pages: Pages, *, port: int, token: str) -> Starlette:
         Route("/undo", forms.undo, methods=["POST"]),
         *(Route(f"/static/{name}", _static(name, kind), methods=["GET"]) for name, kind in _STATIC.items()),
     ]
-    return Starlette(routes=routes, middleware=[Middleware(door.Door, port=port, token=token)])
+    return Starlette(routes=routes, middleware=[Middleware(access.Door, port=port, token=token)])
 
 
 def _page(made: Callable[[Mapping[str, str]], str], script: str | None = None) -> Callable[[Request], Any]:
@@ -112,8 +112,8 @@ class _Forms:
 
     async def _handled(self, request: Request, done: Callable[[Mapping[str, list[str]]], Response]) -> Response:
         try:
-            sent = await door.fields(request, self._token)
-        except door.RefusedFormError as refused:
+            sent = await access.fields(request, self._token)
+        except access.RefusedFormError as refused:
             return PlainTextResponse(str(refused), status_code=403)
         return await run_in_threadpool(done, sent)
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
-from labgrade.core.points import for_student
-from labgrade.desk import fields, queue
-from labgrade.desk.deciding import FormMarks, place_of, version
-from labgrade.desk.twice import SecondMarking, second_marking
-from labgrade.desk.walk import TOP, NotHereError, Walk, link, question_of, waits
+from labgrade.core.student_view import for_student
+from labgrade.desk import page_fields, queue
+from labgrade.desk.form_decisions import FormMarks, place_of, version
+from labgrade.desk.next_answer import TOP, NotHereError, Walk, link, question_of, waits
+from labgrade.desk.second_marking import SecondMarking, second_marking
 from labgrade.ledger.database import Ledger
 from labgrade.ledger.read import same_files
 from labgrade.reports.html import classroom, student
@@ -20,11 +20,11 @@ from labgrade.review import markers
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from labgrade.desk.deciding import Decider
-    from labgrade.desk.live import LiveResults, Snapshot
+    from labgrade.desk.form_decisions import Decider
     from labgrade.desk.pictures import Pictures
     from labgrade.desk.queue import AnswerGroup, QuestionAnswers, QuestionId, SuggestedShares
-    from labgrade.desk.shown import Renderer, ShownPassage
+    from labgrade.desk.sanitise import Renderer, ShownPassage
+    from labgrade.desk.snapshot import LiveResults, Snapshot
     from labgrade.review.decisions import Place
     from labgrade.review.marking import ToDecide
 
@@ -107,7 +107,7 @@ class Pages:
             seen=[version(each, now.decisions.last(each.place)) for each in group.answers],
             passages=self._passages(group.first),
             verdict=group.first.graded.verdict,
-            lines=fields.lines(group.first, given, typed),
+            lines=page_fields.lines(group.first, given, typed),
             suggestion=suggested,
             accept=self._accepted(group, suggested, now) if suggested is not None else None,
             ruling=ruling,
@@ -139,7 +139,7 @@ class Pages:
             seen=[version(each, now.decisions.last(place))],
             passages=self._passages(each),
             verdict=each.graded.verdict,
-            lines=fields.lines(each, None, typed),
+            lines=page_fields.lines(each, None, typed),
             suggestion=None,
             accept=None,
             ruling=None,
@@ -238,7 +238,7 @@ class Pages:
             {
                 "names": [now.names.of(each.place.submission) for each in group.answers],
                 "suggestion": made,
-                "worth": fields.worth_of(group.first, made),
+                "worth": page_fields.worth_of(group.first, made),
                 "passages": self._passages(group.first),
                 "verdict": group.first.graded.verdict,
                 "row": self._accepted(group, made, now).as_json(),
@@ -329,7 +329,7 @@ class Pages:
 
     def _passages(self, each: ToDecide) -> Sequence[ShownPassage]:
         text = each.graded.to_mark.text if each.graded.to_mark is not None else ""
-        return self._renderer.passages(text, fields.read_at(each)) if text.strip() else ()
+        return self._renderer.passages(text, page_fields.read_at(each)) if text.strip() else ()
 
     def _near(self, question: QuestionAnswers, group: AnswerGroup, now: Snapshot) -> int:
         return sum(
@@ -342,7 +342,9 @@ class Pages:
         return FormMarks(
             who=tuple(now.names.of(each.place.submission) for each in group.answers),
             seen=tuple(version(each, now.decisions.last(each.place)) for each in group.answers),
-            points=tuple(fields.typed(w, share) for (w, _), share in zip(group.first.rubric, made.shares, strict=True)),
+            points=tuple(
+                page_fields.typed(w, share) for (w, _), share in zip(group.first.rubric, made.shares, strict=True)
+            ),
             comment=made.comment,
         )
 
@@ -351,13 +353,13 @@ class Pages:
         places = [each.place for each in group.answers]
         at = next((n for n, own in enumerate(question.groups) if own.answers[0].place in places), 0)
         coming = [own.first for own in question.groups[at + 1 :] if waits(own, now)][:_AHEAD]
-        texts = [(e.graded.to_mark.text, fields.read_at(e)) for e in coming if e.graded.to_mark is not None]
+        texts = [(e.graded.to_mark.text, page_fields.read_at(e)) for e in coming if e.graded.to_mark is not None]
         self._renderer.ahead(texts)
 
     def _render(self, template: str, now: Snapshot, **values: Any) -> str:
         last = self.decider.last()
         return (
-            fields.environment()
+            page_fields.environment()
             .get_template(template)
             .render(
                 key=self._key,

@@ -10,9 +10,9 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from labgrade.answers.reader.asks import ask_picture
-from labgrade.answers.shown import LONGEST_SIDE
+from labgrade.answers.rendering import LONGEST_SIDE
 from labgrade.core.errors import FaultError, UsageError
-from labgrade.desk.shown import in_jail
+from labgrade.desk.sanitise import in_jail
 from labgrade.judging.by_hand import files_digest
 from labgrade.ledger import read
 from labgrade.ledger.database import Ledger

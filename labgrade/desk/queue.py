@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from labgrade.desk.shown import split
+from labgrade.desk.sanitise import split
 from labgrade.reports import summary
 from labgrade.review.marking import accepted
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from fractions import Fraction
 
-    from labgrade.desk.live import Snapshot
+    from labgrade.desk.snapshot import Snapshot
     from labgrade.review.decisions import Place, Ruling
     from labgrade.review.marking import ToDecide
 

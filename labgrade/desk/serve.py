@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 import uvicorn
 
 from labgrade.core.errors import UsageError
-from labgrade.desk import door
+from labgrade.desk import access
 from labgrade.desk.app import application
-from labgrade.desk.deciding import Decider
-from labgrade.desk.live import LiveResults
+from labgrade.desk.form_decisions import Decider
 from labgrade.desk.pages import Pages
 from labgrade.desk.pictures import Pictures
-from labgrade.desk.shown import Renderer
+from labgrade.desk.sanitise import Renderer
+from labgrade.desk.snapshot import LiveResults
 from labgrade.ledger.database import Ledger
 from labgrade.sandbox.runner import Runner
 
@@ -34,13 +34,13 @@ def serve(results: Path, roster: Path | None, by: str, port: int, tell: Callable
     """
     live = LiveResults(results, roster)
     left = len(live.snapshot().waiting)
-    token = door.new_token()
+    token = access.new_token()
     with bound(port) as listening, Runner() as runner, tempfile.TemporaryDirectory() as scratch:
         port = listening.getsockname()[1]
         (empty := Path(scratch) / "empty").mkdir()
         renderer = Renderer(runner, empty)
         pictures = Pictures(results, runner, Path(scratch) / "taken")
-        pages = Pages(live, renderer, Decider(live, by), pictures, key=door.form_key(token))
+        pages = Pages(live, renderer, Decider(live, by), pictures, key=access.form_key(token))
         server = uvicorn.Server(
             uvicorn.Config(
                 application(pages, port=port, token=token),
@@ -52,7 +52,7 @@ def serve(results: Path, roster: Path | None, by: str, port: int, tell: Callable
             )
         )
         renderer.ahead([("*ready*", "")])  # starts the reader while the person opens the link
-        tell(f"http://{HOST}:{port}/?{door.TOKEN}={token}", port, left)
+        tell(f"http://{HOST}:{port}/?{access.TOKEN}={token}", port, left)
         try:
             with Ledger(results):  # the last one to close the file tidies it up, which takes longer than a page
                 server.run(sockets=[listening])

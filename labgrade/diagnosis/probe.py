@@ -10,7 +10,7 @@ from labgrade.answers import obtain
 from labgrade.answers.call import obtain_each, present, write_each, writes
 from labgrade.answers.question import Question, Running
 from labgrade.answers.reading.documents import locate, read_bytes
-from labgrade.answers.reading.typed import WrongTypeError, as_value, natural
+from labgrade.answers.reading.typed_values import WrongTypeError, as_value, natural
 from labgrade.core.errors import FaultError, NoSuchSlipError
 from labgrade.core.results import NoAnswer
 from labgrade.core.task import CallForm

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 
 from labgrade.answers.reading.lines import LinePiece
 from labgrade.answers.reading.vocabulary import concepts
-from labgrade.judging.choose import Sighting, suggested
+from labgrade.judging.choose_number import Sighting, suggested
 from labgrade.values import Number
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from labgrade.answers.reading.lines import Line
-    from labgrade.judging.choose import Choice, WantedNumber
+    from labgrade.judging.choose_number import Choice, WantedNumber
 
 
 def count_listed(wanted: WantedNumber, lines: Sequence[Line]) -> Choice | None:

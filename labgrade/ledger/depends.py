@@ -26,7 +26,7 @@ from labgrade.core.task import BuildForm, CallForm, QuantityCall, RunForm, Subje
 from labgrade.diagnosis.explain import companions
 from labgrade.files.cache import version_of
 from labgrade.spec import language
-from labgrade.subjects.files import beside
+from labgrade.subjects.onnx_files import beside
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

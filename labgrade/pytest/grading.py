@@ -18,8 +18,8 @@ from labgrade.core.text import encodable
 from labgrade.files import output
 from labgrade.judging.items import items
 from labgrade.ledger import read
-from labgrade.ledger.book import Recorded
 from labgrade.ledger.database import LedgerError
+from labgrade.ledger.verdict_memory import Recorded
 from labgrade.pytest import options
 from labgrade.reports import html
 from labgrade.reports.summary import full_reason, hint

@@ -17,7 +17,7 @@ from labgrade.files import output
 from labgrade.reports import html
 from labgrade.run.plan import RunRequest, opened
 from labgrade.spec import course, load
-from labgrade.subjects import weights
+from labgrade.subjects import downloaded_weights
 
 if TYPE_CHECKING:
     from labgrade.run.plan import Plan
@@ -98,6 +98,6 @@ def plan(config: pytest.Config) -> Plan:
         results=here / Path(results).expanduser(),
         root=there.root,
         names=() if "all" in names else tuple(names),
-        torch_home=weights.find(here / Path(home).expanduser() if home else None),
+        torch_home=downloaded_weights.find(here / Path(home).expanduser() if home else None),
     )
     return stack.enter_context(opened(request, there))

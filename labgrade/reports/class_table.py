@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from labgrade.core.points import final_totals
 from labgrade.reports import summary
-from labgrade.reports.page import Page
+from labgrade.reports.plain_page import Page
 from labgrade.verdict import PENDING, Outcome
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from labgrade.core import points
+from labgrade.core import points, student_view
 from labgrade.core.results import Report
 from labgrade.core.text import escaped, framed
 from labgrade.reports import summary
@@ -43,7 +43,7 @@ def render(report: Report) -> str:
 
 def _output(submission: SubmissionReport) -> str:
     """What holds for the whole submission. Nothing here tells of hidden checks: no total, no count, no share."""
-    (shown,) = points.for_student(Report(submissions=(submission,))).submissions
+    (shown,) = student_view.for_student(Report(submissions=(submission,))).submissions
     lines = [framed(remark, "left out: ") for remark in shown.left_out]
     lines += [f"{each.lab}: {summary.points(each.points)} points are taken: {each.why}" for each in shown.deductions]
     if any(check.verdict.outcome in PENDING for check in summary.checks(shown)):

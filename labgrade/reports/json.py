@@ -30,7 +30,7 @@ _TEXTS = ("lines", "picture", "suggestions", "looked_for", "waits_for", "fits", 
 def render(report: Report) -> str:
     """The report as one JSON document, indented, without a final newline.
 
-    Whatever the report holds is written: take out what a student may not see before (`points.for_student`).
+    Whatever the report holds is written: take out what a student may not see before (`student_view.for_student`).
     """
     document: dict[str, Plain] = {
         "schema": SCHEMA,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from labgrade.core.points import final_totals, totals
 from labgrade.reports import class_table, summary
-from labgrade.reports.page import Page
+from labgrade.reports.plain_page import Page
 from labgrade.reports.summary import facts, full_reason, hint, missing_task, steps
 from labgrade.verdict import PENDING, Outcome, without_value
 
@@ -53,7 +53,7 @@ ORDINARY_FACTS = frozenset({"got", "expected", "off", "allowed"})
 def render(report: Report, *, console: Console, staff: bool) -> None:
     """Print the report. `staff` also sees the facts of each verdict; a student sees what to do first.
 
-    What a student may not see is taken out before (`points.for_student`): this prints all checks that it is given.
+    What a student may not see is taken out before (`student_view`): this prints all checks of the report.
     """
     page = Page(console)
     for note in report.notes:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from labgrade.core.results import Report, SubmissionReport
     from labgrade.spec.lab import Deadline
-    from labgrade.submissions.records import Opening
+    from labgrade.submissions.archive_records import Opening
 
 FILE = "handed_in.json"
 

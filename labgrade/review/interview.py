@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from labgrade.reports import summary
-from labgrade.reports.page import Page
+from labgrade.reports.plain_page import Page
 from labgrade.review import decisions
 from labgrade.review.decisions import points, say
 from labgrade.review.marking import FULL, NONE, NoPointsError, accepted, given, mark, suggested

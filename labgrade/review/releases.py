@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 
 from labgrade.core import serialise
 from labgrade.core.errors import UsageError
-from labgrade.core.points import final_totals, for_student
+from labgrade.core.points import final_totals
 from labgrade.core.results import Report, SubmissionReport
+from labgrade.core.student_view import for_student
 from labgrade.core.text import encodable
 from labgrade.ledger import database, rows
 from labgrade.ledger.database import Ledger

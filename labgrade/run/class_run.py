@@ -12,8 +12,8 @@ from labgrade.core.errors import FaultError
 from labgrade.core.text import encodable
 from labgrade.judging.items import items, sources
 from labgrade.ledger import read
-from labgrade.ledger.book import Recorded
 from labgrade.ledger.database import Ledger, LedgerError
+from labgrade.ledger.verdict_memory import Recorded
 from labgrade.run.events import CutOff, Finished, RunFailed, Started, SubmissionDone, SubmissionFailed, WorkerLost
 from labgrade.run.grader import Grader
 from labgrade.run.plan import end, opened

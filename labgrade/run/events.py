@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from labgrade.ledger.book import Recorded
+from labgrade.ledger.verdict_memory import Recorded
 
 if TYPE_CHECKING:
     from labgrade.core.errors import SpecFinding

@@ -12,8 +12,8 @@ from labgrade.answers.reader.asks import ask_lines, ask_value
 from labgrade.core.errors import FaultError, NoSuchSlipError
 from labgrade.core.results import Answer, NoAnswer
 from labgrade.core.task import EntryForm, FileForm, TableOfType, TableType, TextForm
-from labgrade.judging.choose import NUMBERS, Choice, WantedNumber, choose_number
 from labgrade.judging.choose_listed import count_listed
+from labgrade.judging.choose_number import NUMBERS, Choice, WantedNumber, choose_number
 from labgrade.judging.choose_rows import rows_by_name
 from labgrade.values import Number, Table
 from labgrade.verdict import Outcome, Suggestion, Verdict, without_value

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from labgrade.core.errors import FaultError
 from labgrade.core.text import excerpt
-from labgrade.ledger.book import Recorded
+from labgrade.ledger.verdict_memory import Recorded
 from labgrade.run.events import Finished, Judging, Started, SubmissionDone
 
 if TYPE_CHECKING:

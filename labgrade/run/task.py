@@ -20,7 +20,7 @@ from labgrade.diagnosis.diagnose import Diagnoser
 from labgrade.diagnosis.explain import with_explanation
 from labgrade.diagnosis.probe import ProbeGrader, Trials, judged_value, typed
 from labgrade.judging import by_hand
-from labgrade.judging.graded import Judged, fault, graded_so_far, waiting, with_points
+from labgrade.judging.graded_items import Judged, fault, graded_so_far, waiting, with_points
 from labgrade.judging.items import fresh_subject, items, with_fresh
 from labgrade.judging.judge import follows, judge
 from labgrade.judging.needs import resolve
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 
     from labgrade.core.results import Answered, Graded, Submission
     from labgrade.core.task import Alternative, Check, Counterexample, Limits, Source, SubjectSpec, Task
-    from labgrade.judging.choose import Choice
-    from labgrade.judging.graded import Book
+    from labgrade.judging.choose_number import Choice
+    from labgrade.judging.graded_items import Book
     from labgrade.judging.items import Item
     from labgrade.values import Value
 

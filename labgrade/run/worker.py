@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from labgrade.core.errors import FaultError, UsageError
-from labgrade.ledger.book import Recorded, Rules, SubmissionBook
 from labgrade.ledger.database import Ledger, LedgerError
+from labgrade.ledger.verdict_memory import Recorded, Rules, SubmissionBook
 from labgrade.review.apply import credits_of
 from labgrade.run.events import CutOff, Judging, RunFailed, SubmissionDone, SubmissionFailed
 from labgrade.run.grader import Grader
 from labgrade.run.task import TaskGrading
-from labgrade.sandbox.patience import Patience
+from labgrade.sandbox.time_limits import Patience
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping

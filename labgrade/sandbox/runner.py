@@ -22,7 +22,7 @@ from labgrade.sandbox.host.servers import LIGHT, READER, STUDENTS, Servers
 from labgrade.sandbox.jail.layers import ALL
 from labgrade.sandbox.requests import Job, ProgramRun
 from labgrade.subjects.networks import GENERATED
-from labgrade.submissions.records import OPENED
+from labgrade.submissions.archive_records import OPENED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from labgrade.core.task import SubjectSpec
     from labgrade.sandbox.host.child import Ending
     from labgrade.sandbox.host.protection import Protection
-    from labgrade.sandbox.patience import Patience
     from labgrade.sandbox.requests import CallRequest, InspectRequest, ProgramRequest, ReadRequest, ScriptRequest
+    from labgrade.sandbox.time_limits import Patience
 
 ZOO = Path(__file__).parent.parent / "subjects/models.py"
 Result = TypeVar("Result", Execution, ProgramRun)

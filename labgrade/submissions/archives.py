@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from labgrade.submissions import names, records
+from labgrade.submissions import names, archive_records
 from labgrade.submissions.store import DamagedError
 
 if TYPE_CHECKING:
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import TypeAlias
 
-    from labgrade.submissions.records import Opening, Records
+    from labgrade.submissions.archive_records import Opening, Records
     from labgrade.submissions.store import Store
 
     # For the parts of an entry's path: the store that takes it, and the parts there; None where nobody wants it.
@@ -105,6 +105,6 @@ def _read(
         DamagedError: it can't be read to its end.
     """
     arguments = {"ending": names.ending(path.name), "content": content, "owners": owners}
-    why = records.read(opening, "archive", path, take, arguments)
+    why = archive_records.read(opening, "archive", path, take, arguments)
     if why:
         raise DamagedError(why)

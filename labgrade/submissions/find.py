@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
-    from labgrade.submissions.records import Opening
+    from labgrade.submissions.archive_records import Opening
 
 _MOST_NAMED = 8
 

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from labgrade.submissions import records
+from labgrade.submissions import archive_records
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from labgrade.submissions.records import Opening, Records
+    from labgrade.submissions.archive_records import Opening, Records
 
 _SECONDS = 30
 _CPU_SECONDS, _MEMORY = 20, 2 << 30
@@ -59,7 +59,7 @@ def own(folder: Path, opening: Opening) -> Commit:
     def take(told: Records) -> None:
         dates.extend(entry.at for entry in told)
 
-    why = records.read(opening, "repository", git, take, {})
+    why = archive_records.read(opening, "repository", git, take, {})
     return Commit(next(iter(dates), None), why)
 
 

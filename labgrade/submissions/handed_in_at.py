@@ -22,7 +22,7 @@ from labgrade.submissions import names as platforms
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from labgrade.submissions.records import Opening
+    from labgrade.submissions.archive_records import Opening
 
 GRADESCOPE = "submission_metadata.yml"
 UNSURE = "the time of its newest file, which copying may have changed"

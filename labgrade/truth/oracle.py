@@ -21,7 +21,7 @@ from labgrade.core.task import plain_subject
 from labgrade.files import process
 from labgrade.files.cache import Cache, cache_folder, load_arrays, version_of
 from labgrade.subjects import models
-from labgrade.subjects.files import OnnxFiles
+from labgrade.subjects.onnx_files import OnnxFiles
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -3,7 +3,7 @@
 import pytest
 from helpers.handed_in import read
 
-from labgrade.answers.source import present
+from labgrade.answers.python_source import present
 from labgrade.core.task import CallForm
 
 

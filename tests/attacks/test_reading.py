@@ -19,9 +19,9 @@ from helpers.opened import here
 
 from labgrade.answers.reader.asks import ask_value
 from labgrade.answers.reader.reader import Reader
-from labgrade.answers.reading import arrays, documents, typed
+from labgrade.answers.reading import arrays, documents, typed_values
 from labgrade.answers.reading.tabular import tables
-from labgrade.answers.reading.typed import WrongTypeError, as_value
+from labgrade.answers.reading.typed_values import WrongTypeError, as_value
 from labgrade.core.errors import FaultError
 from labgrade.core.results import Answer, NoAnswer
 from labgrade.core.task import AnswerSpec, CallForm, EntryForm, FileForm, TableType, TextForm
@@ -29,7 +29,7 @@ from labgrade.files import yaml
 from labgrade.sandbox.child.wire import NotPlainError, unpack
 from labgrade.sandbox.jail.layers import NAMESPACES
 from labgrade.sandbox.runner import Runner
-from labgrade.submissions import archives, find, git, handed_in_at, packed, records, repository
+from labgrade.submissions import archive_reader, archive_records, archives, find, git, git_reader, handed_in_at
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform != "linux", reason="there is a jail on Linux alone")]
 LIGHT = Path(__file__).parents[1] / "sandbox/zoo_light.py"
@@ -69,8 +69,8 @@ def watched(monkeypatch):
         trap(documents, "read_bytes")
         trap(arrays, "read_bytes")
         trap(tables, "find_tables")
-        trap(packed, "tell")
-        trap(repository, "tell")
+        trap(archive_reader, "tell")
+        trap(git_reader, "tell")
         return tried
 
     return watch
@@ -218,7 +218,7 @@ def test_a_list_with_one_long_text_takes_no_memory():
 
 
 def test_many_arrays_beside_one_of_a_wider_type_are_too_many_numbers(monkeypatch):
-    monkeypatch.setattr(typed, "_MOST_NUMBERS", 1_000)
+    monkeypatch.setattr(typed_values, "_MOST_NUMBERS", 1_000)
     with pytest.raises(WrongTypeError, match="1,100 numbers in lists; 1,000 are read"):
         as_value([np.zeros(100, np.uint8)] * 10 + [np.zeros(100, np.float64)], "tensor")
 
@@ -247,15 +247,15 @@ def test_what_opens_archives_may_be_taken_over_and_still_writes_nothing_elsewher
     """Records as a broken jail could send them: names that lead out, endless names, wrong letters, no end."""
     (tmp_path / "class").mkdir()
     (tmp_path / "class/ann.zip").write_bytes(b"PK")
-    good = records.told(records.ArchiveEntry(name="ok.py", parts=("ok.py",), size=2))
-    content = b"".join(records.content(iter([b"ok"])))
+    good = archive_records.told(archive_records.ArchiveEntry(name="ok.py", parts=("ok.py",), size=2))
+    content = b"".join(archive_records.content(iter([b"ok"])))
     forged = [
         good.replace(b'["ok.py"]', b'["..", "..", "up.py"]'.ljust(9)),
         good.replace(b'["ok.py"]', b'["/etc/x"]'),
-        records._HEAD.pack(b"E", 1 << 30),
-        records._record(b"E", b"[" * 60_000),
-        records._record(b"D", b"without an entry"),
-        records._record(b"?", b""),
+        archive_records._HEAD.pack(b"E", 1 << 30),
+        archive_records._record(b"E", b"[" * 60_000),
+        archive_records._record(b"D", b"without an entry"),
+        archive_records._record(b"?", b""),
         b"",
     ]
     for number, each in enumerate(forged):
@@ -267,14 +267,14 @@ def test_what_opens_archives_may_be_taken_over_and_still_writes_nothing_elsewher
         store = tmp_path / f"store{number}"
         (who,) = find.find(tmp_path / "class", ["all"], store, opening=send).submissions
         assert who.files == ("ok.py",)
-        assert who.refused == (f"'ann.zip', because {records._BROKE_OFF}",)
+        assert who.refused == (f"'ann.zip', because {archive_records._BROKE_OFF}",)
         assert sorted(path.name for path in tmp_path.rglob("*.py")) == ["ok.py"] * (number + 1)
 
 
 def resized(record):
     if record[:1] != b"E" or len(record) < 10:
         return record
-    return records._record(b"E", record[5:])
+    return archive_records._record(b"E", record[5:])
 
 
 def test_an_archive_that_takes_too_long_is_named_and_what_came_before_is_kept(tmp_path, monkeypatch, runner):

@@ -11,7 +11,7 @@ from labgrade.core.errors import FaultError
 from labgrade.core.results import Execution
 from labgrade.cpp import build
 from labgrade.cpp.sources import find
-from labgrade.sandbox.host import start
+from labgrade.sandbox.host import start_server
 from labgrade.sandbox.host.protection import Protection
 from labgrade.sandbox.jail.layers import NAMESPACES
 from labgrade.sandbox.requests import ProgramRun
@@ -80,7 +80,7 @@ def test_what_is_not_installed_says_how_to_install_it(monkeypatch):
 @pytest.mark.skipif(sys.platform != "linux", reason="there is a jail on Linux alone")
 def test_what_builds_programs_is_looked_for_where_they_are_built(monkeypatch, tmp_path):
     """A machine where the jail finds nothing: the grader's own search path makes no difference."""
-    monkeypatch.setattr(start, "SEARCHED", "/nowhere")
+    monkeypatch.setattr(start_server, "SEARCHED", "/nowhere")
     (tmp_path / "hw").mkdir()
     (tmp_path / "hw/CMakeLists.txt").write_text("")
     sources = find(read(tmp_path, "anna"), "hw")

@@ -6,8 +6,9 @@ from fractions import Fraction
 
 import pytest
 
-from labgrade.core.points import Totals, earned, for_student, share, totals
+from labgrade.core.points import Totals, earned, share, totals
 from labgrade.core.results import Graded, Report, SubmissionReport, TaskReport
+from labgrade.core.student_view import for_student
 from labgrade.verdict import Outcome, Verdict, correct, incorrect, without_value
 
 

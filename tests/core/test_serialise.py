@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import pytest
 
-from labgrade.core import points, serialise
+from labgrade.core import serialise, student_view
 from labgrade.core.results import Decision, Deduction, Graded, Report, SubmissionReport, TaskReport
 from labgrade.verdict import ComparedNumber, ComparedRow, Outcome, TileGrid, correct, partial, without_value
 
@@ -50,7 +50,7 @@ def test_every_field_survives_json():
 
 def _seen_by_student(graded: Graded) -> Graded:
     task = TaskReport(lab="l", id="t", title="T", points=graded.points, checks=(graded,))
-    report = points.for_student(Report(submissions=(SubmissionReport(name="s", tasks=(task,)),)))
+    report = student_view.for_student(Report(submissions=(SubmissionReport(name="s", tasks=(task,)),)))
     return report.submissions[0].tasks[0].checks[0]
 
 

@@ -11,14 +11,14 @@ from helpers import ledger_of
 from helpers.class_sample import essay, report, submission
 from starlette.testclient import TestClient
 
-from labgrade.answers import shown as in_the_jail
-from labgrade.desk import door
+from labgrade.answers import rendering as in_the_jail
+from labgrade.desk import access
 from labgrade.desk.app import application
-from labgrade.desk.deciding import Decider
-from labgrade.desk.live import LiveResults
+from labgrade.desk.form_decisions import Decider
 from labgrade.desk.pages import Pages
 from labgrade.desk.pictures import HandInPictures, Pictures
-from labgrade.desk.shown import Renderer, sanitised
+from labgrade.desk.sanitise import Renderer, sanitised
+from labgrade.desk.snapshot import LiveResults
 from labgrade.review import decisions, results
 
 PORT = 8765
@@ -50,10 +50,10 @@ class Opened:
     """A desk of one person, as their browser sees it."""
 
     def __init__(self, folder, by="ann"):
-        self.folder, self.token = folder, door.new_token()
+        self.folder, self.token = folder, access.new_token()
         self.live = LiveResults(folder)
         self.pages = Pages(
-            self.live, Direct(None, folder), Decider(self.live, by), NO_PICTURES, key=door.form_key(self.token)
+            self.live, Direct(None, folder), Decider(self.live, by), NO_PICTURES, key=access.form_key(self.token)
         )
         self.app = application(self.pages, port=PORT, token=self.token)
         self.client = TestClient(self.app, base_url=HOME, follow_redirects=True)

@@ -16,12 +16,12 @@ from helpers.class_sample import essay, report, submission
 
 from labgrade.core.results import MarkingText
 from labgrade.core.text import encodable, one_line
-from labgrade.desk import door
+from labgrade.desk import access
 from labgrade.desk.app import application
-from labgrade.desk.deciding import Decider
-from labgrade.desk.live import LiveResults
+from labgrade.desk.form_decisions import Decider
 from labgrade.desk.pages import Pages
 from labgrade.desk.serve import bound
+from labgrade.desk.snapshot import LiveResults
 from labgrade.verdict import ComparedNumber, Outcome, without_value
 from tests.reports.gallery import PAYLOADS
 
@@ -45,10 +45,10 @@ class Served:
     """A desk that a browser reaches: its link, and what the browser complained of."""
 
     def __init__(self, folder, by):
-        self.listening, token = bound(0), door.new_token()
+        self.listening, token = bound(0), access.new_token()
         port = self.listening.getsockname()[1]
         live = LiveResults(folder)
-        pages = Pages(live, Direct(None, folder), Decider(live, by), NO_PICTURES, key=door.form_key(token))
+        pages = Pages(live, Direct(None, folder), Decider(live, by), NO_PICTURES, key=access.form_key(token))
         app = application(pages, port=port, token=token)
         self.server = uvicorn.Server(uvicorn.Config(app, log_level="error", lifespan="off"))
         self.thread = threading.Thread(target=self.server.run, kwargs={"sockets": [self.listening]}, daemon=True)

@@ -6,7 +6,7 @@ import pytest
 from desk.opened import HOME, QUESTION, Opened, encoded, form_of, rulings
 from starlette.testclient import TestClient
 
-from labgrade.desk import door
+from labgrade.desk import access
 
 
 def stranger(desk, **more):
@@ -52,7 +52,7 @@ def test_a_form_without_the_pages_key_decides_nothing(desk, folder):
     page = desk.page("ann")
     other = Opened(folder)
     body = encoded([row for row in form_of(page.text, "mark") if row[0] != "key"], {"points": ["3", "1"]})
-    for content in (body, f"{body}&key={door.form_key(other.token)}", f"{body}&key="):
+    for content in (body, f"{body}&key={access.form_key(other.token)}", f"{body}&key="):
         found = desk.client.post("/decide", content=content, headers={"origin": HOME})
         assert found.status_code == 403
         assert "nothing was saved" in found.text

@@ -9,7 +9,7 @@ import pytest
 from desk.opened import QUESTION, Opened, write_class
 from PIL import Image
 
-from labgrade.answers.shown import as_pixels
+from labgrade.answers.rendering import as_pixels
 from labgrade.core.results import Submission
 from labgrade.desk import pictures
 from labgrade.desk.pictures import HandInPictures, Pictures, encoded

@@ -7,10 +7,10 @@ import pytest
 from helpers import warm
 
 from labgrade.answers.reader.asks import ask_picture
-from labgrade.answers.shown import as_html, as_pixels
+from labgrade.answers.rendering import as_html, as_pixels
 from labgrade.core.results import Submission
 from labgrade.core.task import Limits
-from labgrade.desk.shown import Renderer, in_jail, sanitised, split
+from labgrade.desk.sanitise import Renderer, in_jail, sanitised, split
 
 REPORT = "[a/report.md:10]\n# Title\n\n| a | b |\n|---|---|\n| 1 | 2 |\n| 3 | 4 |\n\n[report.txt:1]\nOther *words*"
 PNG = (
@@ -78,7 +78,7 @@ def test_the_jail_renders_text_and_pictures_and_what_takes_too_long_stays_as_typ
     with warm.runner() as runner:
         shown = Renderer(runner, empty)
         assert shown.html("**x**") == "<p><strong>x</strong></p>\n"
-        monkeypatch.setattr("labgrade.desk.shown._LIMITS", Limits(seconds=0.5, memory=512 << 20))
+        monkeypatch.setattr("labgrade.desk.sanitise._LIMITS", Limits(seconds=0.5, memory=512 << 20))
         endless = shown.html("![](x" * 100_000)  # takes the square of its length: minutes
         monkeypatch.undo()
         assert endless.startswith('<pre class="typed">![](x![](x')

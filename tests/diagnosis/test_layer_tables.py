@@ -6,7 +6,7 @@ import pytest
 from torch import nn
 
 from labgrade.answers import text
-from labgrade.answers.reading.typed import as_value
+from labgrade.answers.reading.typed_values import as_value
 from labgrade.core.results import Submission
 from labgrade.core.task import TextForm
 from labgrade.judging.judge import judge

@@ -16,7 +16,7 @@ from helpers.direct import COURSE, NO_GROUPS, RIGHT, DirectOracle, Record, a_sub
 from hypothesis import given, settings
 
 from labgrade.commands import counterexample as command
-from labgrade.core import points
+from labgrade.core import student_view
 from labgrade.core.errors import FaultError
 from labgrade.core.results import Graded, Report, SubmissionReport, TaskReport
 from labgrade.core.task import CallForm, InputSpec, QuantityCall, SubjectSpec
@@ -389,7 +389,7 @@ def test_of_a_hidden_check_nothing_is_shown(tmp_path):
     found, _ = search(trials(tmp_path, NO_GROUPS))
     hidden = Graded(id="any-network", points=0, earned=0, verdict=found, hidden=True)
     shown = TaskReport(lab="lab", id="t", title="", points=0, checks=(hidden, replace(hidden, id="x", hidden=False)))
-    report = points.for_student(Report(submissions=(SubmissionReport(name="s", tasks=(shown,)),)))
+    report = student_view.for_student(Report(submissions=(SubmissionReport(name="s", tasks=(shown,)),)))
     assert [check.id for check in report.submissions[0].tasks[0].checks] == ["x"]
 
 

@@ -17,9 +17,9 @@ from rich.console import Console
 
 from labgrade.cli import main
 from labgrade.commands.export import FORMATS
-from labgrade.core import points
+from labgrade.core import student_view
 from labgrade.reports import class_table, terminal
-from labgrade.reports.page import Page
+from labgrade.reports.plain_page import Page
 
 HERE = Path(__file__).parent
 WRITE = "LABGRADE_GOLDEN" in os.environ
@@ -84,7 +84,7 @@ def shown(report, *, staff):
 def test_a_report_in_80_columns(report, name):
     one = replace(report, submissions=tuple(each for each in report.submissions if each.name == name))
     same(f"staff/{name}.txt", shown(one, staff=True))
-    same(f"student/{name}.txt", shown(points.for_student(one), staff=False))
+    same(f"student/{name}.txt", shown(student_view.for_student(one), staff=False))
 
 
 @pytest.mark.slow
@@ -97,7 +97,7 @@ def test_a_class_in_80_columns(report):
 @pytest.mark.slow
 @pytest.mark.parametrize("view", ["staff", "student"])
 def test_every_format(report, view):
-    seen = report if view == "staff" else points.for_student(report)
+    seen = report if view == "staff" else student_view.for_student(report)
     same(f"{view}/gradebook.csv", FORMATS["csv"].render(seen))
     same(f"{view}/summary.md", FORMATS["github"].render(seen))
     same(f"{view}/digests.txt", "".join(f"{digest(text)}  {name}\n" for name, text in files(seen, view)))

@@ -4,17 +4,17 @@ import io
 import tempfile
 from pathlib import Path
 
-from labgrade.submissions import packed, repository
-from labgrade.submissions.records import OPENED
+from labgrade.submissions import archive_reader, git_reader
+from labgrade.submissions.archive_records import OPENED
 
 
 def here(kind, source, take, arguments):
     if kind == "repository":
-        take(io.BytesIO(b"".join(repository.tell(arguments, source))))
+        take(io.BytesIO(b"".join(git_reader.tell(arguments, source))))
         return ""
     with tempfile.TemporaryDirectory() as name:
         Path(name, OPENED).symlink_to(source.absolute())
-        take(_Stream(packed.tell(arguments, Path(name))))
+        take(_Stream(archive_reader.tell(arguments, Path(name))))
     return ""
 
 

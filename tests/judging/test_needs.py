@@ -11,7 +11,7 @@ import pytest
 from labgrade.core import points
 from labgrade.core.results import Report, Submission, SubmissionReport
 from labgrade.core.task import Check, Limits, Task
-from labgrade.judging.graded import Judged, graded_so_far
+from labgrade.judging.graded_items import Judged, graded_so_far
 from labgrade.judging.needs import AGAIN, NeedsGate, resolve
 from labgrade.reports.summary import reason
 from labgrade.review.apply import NEXT, RUN, credits_of, decided

@@ -12,12 +12,12 @@ from helpers import classroom
 from helpers.handed_in import read
 
 from labgrade.core.task import CallForm, Comparison, SubjectSpec
-from labgrade.judging.graded import Judged, fill_in, graded_so_far, with_placeholders
+from labgrade.judging.graded_items import Judged, fill_in, graded_so_far, with_placeholders
 from labgrade.judging.items import items
 from labgrade.ledger import depends, rows
-from labgrade.ledger.book import Rules, SubmissionBook
 from labgrade.ledger.database import Ledger
 from labgrade.ledger.depends import meaning
+from labgrade.ledger.verdict_memory import Rules, SubmissionBook
 from labgrade.spec import course, load
 from labgrade.verdict import Outcome, Verdict, correct, incorrect, without_value
 
@@ -221,7 +221,7 @@ def test_every_file_of_a_submission_counts_whatever_its_name_is(tmp_path):
 
 _NEEDED = {
     "labgrade/judging/judge.py",
-    "labgrade/answers/reading/typed.py",
+    "labgrade/answers/reading/typed_values.py",
     "labgrade/sandbox/child/main.py",
     "labgrade/subjects/models.py",
 }

@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from labgrade.core.results import Graded
-from labgrade.ledger.book import Recorded
+from labgrade.ledger.verdict_memory import Recorded
 from labgrade.run.events import Judging, Started, SubmissionDone
 from labgrade.run.progress import RunProgress
 from labgrade.verdict import Outcome, without_value

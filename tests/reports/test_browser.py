@@ -10,7 +10,7 @@ from helpers.soak import soak
 
 pytest.importorskip("jinja2", reason="pages need Jinja2")
 pytest.importorskip("matplotlib", reason="pages need matplotlib")
-from labgrade.core.points import for_student
+from labgrade.core.student_view import for_student
 from labgrade.reports.html import classroom, student
 from tests.reports.gallery import PAYLOADS, attacked, with_secrets
 from tests.reports.sample import CLASS, ONE

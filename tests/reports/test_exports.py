@@ -15,8 +15,8 @@ import pytest
 from labgrade.cli import main
 from labgrade.commands import export
 from labgrade.core.errors import UsageError
-from labgrade.core.points import for_student
 from labgrade.core.results import Deduction, Report, SubmissionReport
+from labgrade.core.student_view import for_student
 from labgrade.reports import csv as gradebook
 from labgrade.reports import gradescope, junit, markdown
 from labgrade.reports import json as as_json

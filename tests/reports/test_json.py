@@ -11,8 +11,8 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from labgrade.core.points import for_student
 from labgrade.core.results import Report, SubmissionReport
+from labgrade.core.student_view import for_student
 from labgrade.reports.json import render
 from labgrade.verdict import Outcome, incorrect
 from tests.reports.sample import CLASS, ONE, graded, task

@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from labgrade.core.results import Report, SubmissionReport
-from labgrade.reports import own_work
+from labgrade.reports import student_terminal
 from labgrade.verdict import Outcome, correct, incorrect, partial, without_value
 from tests.reports.sample import graded, task
 
@@ -20,7 +20,7 @@ SIZES = "Sizes go wrong at the first max-pool, which rounds up (ceil_mode=True) 
 def shown(*tasks, width=80, **more):
     file = io.StringIO()
     report = Report(submissions=(SubmissionReport(name="ann", tasks=tasks, **more),))
-    own_work.render(report, console=Console(file=file, width=width, highlight=False))
+    student_terminal.render(report, console=Console(file=file, width=width, highlight=False))
     return file.getvalue()
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.console import Console
 
-from labgrade.reports.page import Page
+from labgrade.reports.plain_page import Page
 
 TEXT = st.text(st.sampled_from("ab c 卷\u0301-,"), max_size=200)
 

@@ -12,8 +12,8 @@ import pytest
 pytest.importorskip("jinja2", reason="pages need Jinja2")
 pytest.importorskip("matplotlib", reason="pages need matplotlib")
 
-from labgrade.core.points import for_student
 from labgrade.core.results import Deduction, Report, SubmissionReport
+from labgrade.core.student_view import for_student
 from labgrade.reports.html import charts, classroom, student
 from labgrade.verdict import ComparedNumber, ComparedRow, Outcome, TileGrid, correct, incorrect, partial, without_value
 from tests.reports.gallery import HIDDEN, PAYLOADS, attacked, with_secrets

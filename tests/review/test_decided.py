@@ -8,7 +8,7 @@ from fractions import Fraction
 import pytest
 from helpers.class_sample import CLASS, RUBRIC, essay, graded, report, student, submission, waits_for
 
-from labgrade.core import points
+from labgrade.core import points, student_view
 from labgrade.core.results import MarkingText
 from labgrade.reports.summary import reason
 from labgrade.review.apply import EARLIER, credits_of, decided
@@ -199,10 +199,8 @@ def test_a_mark_on_what_changed_since_is_asked_again_and_not_lost(now, why):
     assert why in found.verdict.reason
     assert found.verdict.facts[EARLIER] == "3 of 4 by ta, 2026-11-21T10:00:00+00:00: see mail"
     assert found.decision is None
-    assert (
-        "ta"
-        not in points.for_student(report(submission("ann", found))).submissions[0].tasks[0].checks[0].verdict.reason
-    )
+    seen = student_view.for_student(report(submission("ann", found)))
+    assert "ta" not in seen.submissions[0].tasks[0].checks[0].verdict.reason
     assert after(submission("ann", essay()), mark)["essay"].earned == 3
 
 
@@ -233,10 +231,10 @@ def test_the_next_run_is_told_what_still_holds():
 
 def test_a_student_sees_the_points_and_the_reason_and_neither_who_nor_the_machine():
     rulings = [ruling(checks(CLASS)["total"], "7/10"), ruling(checks(CLASS)["secret"], 1, number=2)]
-    seen = points.for_student(decided(report(student()), Decisions(rulings)))
+    seen = student_view.for_student(decided(report(student()), Decisions(rulings)))
     total = checks(seen)["total"]
     assert (total.earned, total.verdict.reason) == (7, "a person gave 7 of 10: see mail")
-    assert total.decision.by == points.STAFF
+    assert total.decision.by == student_view.STAFF
     assert "got 9 % less" not in repr(seen)
     assert "57" not in repr(seen)  # nor what will be, once a person has marked
     assert "secret" not in checks(seen)

@@ -11,8 +11,9 @@ from helpers.class_sample import CLASS, essay, graded, report, student, submissi
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labgrade.core.points import Totals, final_totals, for_student
+from labgrade.core.points import Totals, final_totals
 from labgrade.core.results import Deduction
+from labgrade.core.student_view import for_student
 from labgrade.review.late import with_late
 from labgrade.review.roster import Roster, Student
 from labgrade.spec.lab import Deadline, LateRule

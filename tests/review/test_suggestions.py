@@ -8,7 +8,7 @@ import pytest
 from helpers.class_sample import graded, report, submission
 from rich.console import Console
 
-from labgrade.core import points
+from labgrade.core import student_view
 from labgrade.core.serialise import from_plain, plain
 from labgrade.reports import json as json_report
 from labgrade.review import decisions, sheet
@@ -67,7 +67,7 @@ def test_a_suggestion_alone_counts_nothing():
 
 
 def test_students_are_not_shown_it():
-    seen = points.for_student(CLASS)
+    seen = student_view.for_student(CLASS)
     assert all(each.verdict.suggestion is None for one in seen.submissions for each in one.tasks[0].checks)
 
 

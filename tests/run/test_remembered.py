@@ -13,8 +13,8 @@ from helpers import small_course
 from labgrade.cli import main
 from labgrade.core.results import Report, Submission, SubmissionReport
 from labgrade.core.task import AnswerSpec, CallForm, EntryForm, RunForm
-from labgrade.run import remembered
-from labgrade.run.remembered import Memory
+from labgrade.run import student_memory
+from labgrade.run.student_memory import Memory
 from labgrade.verdict import Outcome, correct, without_value
 from tests.reports.sample import graded, task
 
@@ -70,7 +70,7 @@ def test_whatever_it_follows_from_changes_and_it_is_graded_anew(course, path):
 
 
 def test_a_large_file_is_known_by_its_state(course, monkeypatch):
-    monkeypatch.setattr(remembered, "_READ", 4)
+    monkeypatch.setattr(student_memory, "_READ", 4)
     keep()
     assert memory().report() == RIGHT
     os.utime(course / "submissions/twice/answers.yaml", ns=(1, 1))
@@ -99,7 +99,7 @@ def test_other_options_packages_and_machines_are_others(course, monkeypatch, tmp
     assert memory(course=course).report() is None
     for name in ("_packages", "_protection"):
         with monkeypatch.context() as changed:
-            changed.setattr(remembered, name, lambda: ["another"])
+            changed.setattr(student_memory, name, lambda: ["another"])
             assert memory().report() is None
     with monkeypatch.context() as changed:
         changed.setenv("LABGRADE_TORCH_HOME", str(course))
@@ -109,9 +109,9 @@ def test_other_options_packages_and_machines_are_others(course, monkeypatch, tmp
 
 def test_a_package_that_is_installed_is_noticed(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
-    before = remembered._packages()
+    before = student_memory._packages()
     (tmp_path / "thop-1.0.dist-info").mkdir()
-    assert remembered._packages() != before
+    assert student_memory._packages() != before
 
 
 @pytest.mark.parametrize("outcome", [Outcome.FAULT, Outcome.TIMEOUT, Outcome.MEMORY])
@@ -132,7 +132,7 @@ def test_what_changed_while_it_was_graded_is_not_remembered(course):
 
 def test_a_damaged_memory_is_none(course):
     keep()
-    (file,) = remembered.cache_folder().glob("checks/*/*.json")
+    (file,) = student_memory.cache_folder().glob("checks/*/*.json")
     for text in ("", "[]", '{"value": {"report": 3}}'):
         file.write_text(text)
         assert memory().report() is None
@@ -200,15 +200,15 @@ def test_a_task_follows_from_the_programs_that_its_own_imports(tmp_path, text, f
     who = submission(tmp_path, a=text, b="", c="import torch")
     (tmp_path / "report.md").write_text("")
     who = submission(tmp_path)
-    assert set(remembered._followed(of_task(), who)) == followed | {"report.md"}
+    assert set(student_memory._followed(of_task(), who)) == followed | {"report.md"}
 
 
 def test_a_program_that_is_run_follows_from_everything(tmp_path):
     who = submission(tmp_path, a="", b="")
     run = RunForm(file="a.py", reads=EntryForm(path="x"))
-    assert set(remembered._followed(of_task(run), who)) == {"a.py", "b.py"}
+    assert set(student_memory._followed(of_task(run), who)) == {"a.py", "b.py"}
     gone = CallForm(file="gone.py", function="f", given=())
-    assert set(remembered._followed(of_task(gone), who)) == {"a.py", "b.py"}
+    assert set(student_memory._followed(of_task(gone), who)) == {"a.py", "b.py"}
 
 
 def test_another_program_changes_and_the_task_is_remembered(course):

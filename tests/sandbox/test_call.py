@@ -8,9 +8,9 @@ import pytest
 from helpers.handed_in import read
 
 from labgrade.answers import call
+from labgrade.answers.python_source import present
 from labgrade.answers.question import Question
 from labgrade.answers.reader.reader import Reader
-from labgrade.answers.source import present
 from labgrade.core.results import Answer, Execution, NoAnswer
 from labgrade.core.task import AnswerSpec, CallForm, InputSpec, Limits, SubjectSpec, TableType
 from labgrade.values import Number

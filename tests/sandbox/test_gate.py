@@ -8,7 +8,7 @@ from attacks.driver import Holder
 from attacks.driver import call as attack
 from sandbox.test_together import LIGHT, call
 
-from labgrade.sandbox.host.gate import Gate
+from labgrade.sandbox.host.side_by_side import Gate
 from labgrade.sandbox.jail.layers import ALL, USERS
 from labgrade.sandbox.runner import Runner
 

@@ -8,9 +8,8 @@ from helpers import warm
 
 from labgrade.core.results import Execution
 from labgrade.core.task import Limits
-from labgrade.sandbox.patience import Patience
 from labgrade.sandbox.requests import CallRequest, ProgramRequest, ProgramRun
-from labgrade.sandbox.runner import Runner
+from labgrade.sandbox.time_limits import Patience
 
 REQUEST = CallRequest(folder=Path(), file="hw.py", function="f", given=(), subject=None, limits=Limits(seconds=60))
 OTHER = replace(REQUEST, function="g")

@@ -6,7 +6,7 @@ import pytest
 from helpers.handed_in import read
 
 from labgrade.answers import obtain
-from labgrade.core import points
+from labgrade.core import student_view
 from labgrade.core.results import Answer, NoAnswer, Report
 from labgrade.run.grader import Grader
 from labgrade.spec import course, load
@@ -66,7 +66,7 @@ def test_a_table_stands_beside_the_expected_one_where_the_spec_reveals_it(grade)
     assert beside(checks["shown"]) == [("a", 1000, 1000, True), ("b", 4000, 2000, False)]
     assert checks["kept"].rows == ()
     assert checks["kept"].verdict.rows == checks["shown"].verdict.rows == ()
-    student = {check.id: check for check in points.for_student(report).submissions[0].tasks[0].checks}
+    student = {check.id: check for check in student_view.for_student(report).submissions[0].tasks[0].checks}
     assert beside(student["shown"]) == beside(checks["shown"])
 
 

@@ -20,7 +20,7 @@ from helpers.opened import here
 
 from labgrade.submissions import find
 from labgrade.core.errors import UsageError
-from labgrade.submissions import packed, store
+from labgrade.submissions import archive_reader, store
 
 pytestmark = pytest.mark.slow
 
@@ -354,7 +354,7 @@ def test_archives_are_unpacked_to_a_depth_of_three(zipped, take, depth, files, r
 def test_what_is_unpacked_in_vain_is_bounded_too(zipped, take, monkeypatch):
     """Entries that turn out to be damaged at their end, each of which is nearly as large as all may be."""
     monkeypatch.setattr(store, "ALL_BYTES", 100_000)
-    monkeypatch.setattr(packed, "_PIECE", 10_000)
+    monkeypatch.setattr(archive_reader, "_PIECE", 10_000)
     damaged = zipped(*[(f"{number}.bin", "x" * 80_000) for number in range(30)])
     content = bytearray(damaged.read_bytes())
     for listed in re.finditer(b"PK\x01\x02", bytes(content)):

@@ -14,7 +14,7 @@ from labgrade.run.grader import Grader
 from labgrade.sandbox.requests import InspectRequest
 from labgrade.spec import course, load
 from labgrade.subjects import onnx_small
-from labgrade.subjects.files import beside
+from labgrade.subjects.onnx_files import beside
 from labgrade.values import Artifact
 from labgrade.verdict import Outcome
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from labgrade.answers import entry, file, near_miss, printed, shown, source, text
+from labgrade.answers import entry, file, near_miss, printed_names, python_source, rendering, text
 from labgrade.core.task import BuildForm, CallForm, EntryForm, FileForm, RunForm, TextForm
 
 if TYPE_CHECKING:
@@ -131,9 +131,9 @@ def _beside(ask: Ask, submission: Submission) -> Reply:
             forms = (form.reads if isinstance(form, RunForm) else form for form in ask.forms)
             return text.passages([form for form in forms if isinstance(form, TextForm)], submission)
         case "markdown", _:
-            return shown.as_html(ask.about, ask.line)
+            return rendering.as_html(ask.about, ask.line)
         case "picture", _:
-            return shown.as_pixels(submission, ask.about)
+            return rendering.as_pixels(submission, ask.about)
     raise _nothing(ask)
 
 
@@ -141,11 +141,11 @@ def _of_code(ask: Ask, submission: Submission) -> Reply:
     """The reply to an ask about a student's code, or about what came of it."""
     match ask.wanted, ask.forms[0] if ask.forms else None:
         case "printed", EntryForm() as form:
-            return printed.obtain(ask.kind, form, submission)
+            return printed_names.obtain(ask.kind, form, submission)
         case "present", CallForm() as form:
-            return source.present(form, submission)
+            return python_source.present(form, submission)
         case "returned", None:
-            return source.returned(ask.kind, submission)
+            return python_source.returned(ask.kind, submission)
     raise _nothing(ask)
 
 

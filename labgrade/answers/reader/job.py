@@ -11,7 +11,7 @@ from labgrade.answers.reader.replies import MOST_BYTES, decode, encode
 from labgrade.core.results import Submission
 from labgrade.sandbox.child import jobs
 from labgrade.sandbox.child.wire import FRAME_BYTES, HEADER_BYTES, RawArray, pack, pack_in_parts
-from labgrade.submissions import packed, repository
+from labgrade.submissions import archive_reader, git_reader
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -56,5 +56,5 @@ _STARVED = pack({"event": "starved"}, _refuse)
 
 
 jobs.add("read", read)
-jobs.add("archive", packed.tell)
-jobs.add("repository", repository.tell)
+jobs.add("archive", archive_reader.tell)
+jobs.add("repository", git_reader.tell)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, TypeAlias
 
-from labgrade.core import points
+from labgrade.core import student_view
 from labgrade.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -36,4 +36,4 @@ def page_of(report: Report) -> str:
 
     if len(report.submissions) != 1:
         return classroom.render(report)
-    return student.render(points.for_student(report))
+    return student.render(student_view.for_student(report))

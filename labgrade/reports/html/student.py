@@ -43,7 +43,7 @@ class _TaskView:
 def render(report: Report) -> str:
     """The page of the first submission of a report, which is the only one of a student's.
 
-    What a student may not see is taken out before (`points.for_student`): this shows all of the report.
+    What a student may not see is taken out before (`student_view.for_student`): this shows all of the report.
     """
     (submission, *_) = report.submissions
     total = points.final_totals(submission)

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from labgrade.sandbox.child import call, files, measure, script
+from labgrade.sandbox.child import call, file_functions, measure, script
 from labgrade.sandbox.child.script import FolderSnapshot
 from labgrade.sandbox.child.wire import RawArray, pack, refuse_object
 
@@ -46,8 +46,8 @@ def _calls(job: Arguments, values: Mapping[str, Any], folder: Path) -> bytes:
 KINDS: Mapping[str, Callable[[Arguments, Mapping[str, Any], Path], bytes]] = {
     "call": _call,
     "calls": _calls,
-    "write": files.write,
-    "verify": lambda job, _, folder: files.verify(job, folder),
+    "write": file_functions.write,
+    "verify": lambda job, _, folder: file_functions.verify(job, folder),
     "script": lambda job, _, folder: script.run(job, folder),
     "program": lambda job, _, folder: run(job, folder),
     "measure": lambda job, _, folder: measure.measure(job, folder),

@@ -32,7 +32,9 @@ if TYPE_CHECKING:
 _MESSAGE_BYTES = 1 << 20
 _DESCRIPTORS = 5 + 2
 # A module each of this folder, and what a supervisor needs of the jail: a jail shows none of labgrade's files.
-_PARTS = tuple(f"child.{name}" for name in ("call", "files", "jobs", "main", "measure", "script", "subject", "wire"))
+_PARTS = tuple(
+    f"child.{name}" for name in ("call", "file_functions", "jobs", "main", "measure", "script", "subject", "wire")
+)
 _LINUX_PARTS = ("child.supervisor", "jail.jail", "jail.usage")
 
 

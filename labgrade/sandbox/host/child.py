@@ -16,7 +16,7 @@ from typing import IO, TYPE_CHECKING, Any, TypeAlias
 
 from labgrade.sandbox.child import wire
 from labgrade.sandbox.child.main import UP, message
-from labgrade.sandbox.host.start import START_SECONDS
+from labgrade.sandbox.host.start_server import START_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -16,7 +16,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from labgrade.core.errors import FaultError
 from labgrade.sandbox.host.child import END_SECONDS, Child, Exit
-from labgrade.sandbox.host.start import START_SECONDS, start
+from labgrade.sandbox.host.start_server import START_SECONDS, start
 from labgrade.sandbox.jail.layers import NAMESPACES
 
 if TYPE_CHECKING:

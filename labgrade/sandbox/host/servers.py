@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from labgrade.core.errors import FaultError
-from labgrade.sandbox.host import start, working_copy
+from labgrade.sandbox.host import start_server, working_copy
 from labgrade.sandbox.host.cgroups import Group, Groups
 from labgrade.sandbox.host.fork_server import ForkServer, Settings
-from labgrade.sandbox.host.gate import Gate
 from labgrade.sandbox.host.protection import POLLED, WITH_CGROUP, Protection, found
 from labgrade.sandbox.host.sharing import Lender, borrow
+from labgrade.sandbox.host.side_by_side import Gate
 from labgrade.sandbox.host.spawned import SpawnedServer
 from labgrade.sandbox.jail import places
 from labgrade.sandbox.jail.layers import CGROUP, NAMESPACES, OUTER
@@ -192,7 +192,7 @@ class Servers:
         else:
             server = None
         # Namespaces of our own hold more: a scratch and a process tree for each job. This is next best.
-        prefix = start.command(
+        prefix = start_server.command(
             str(self._folder("jobs")),
             str(self._zoo),
             trusted if kind != READER else (str(_PACKAGE),),

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from labgrade.core.errors import FaultError
 from labgrade.sandbox.host.fork_server import ForkServer, LostError
-from labgrade.sandbox.host.start import START_SECONDS
+from labgrade.sandbox.host.start_server import START_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable

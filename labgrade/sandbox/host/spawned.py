@@ -12,7 +12,7 @@ import time
 from typing import IO, TYPE_CHECKING, Any
 
 from labgrade.sandbox.host.child import Child, Exit
-from labgrade.sandbox.host.start import start
+from labgrade.sandbox.host.start_server import start
 from labgrade.sandbox.jail import usage
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from labgrade.answers.reading.typed import WrongTypeError, as_value
+from labgrade.answers.reading.typed_values import WrongTypeError, as_value
 from labgrade.core.errors import FaultError
 from labgrade.core.task import TableOfType, TableType
 from labgrade.values import Number, Table
@@ -264,7 +264,7 @@ def test_an_unknown_type_is_our_fault():
 
 def test_reading_imports_no_numpy():
     program = (
-        "import sys, labgrade.answers.text, labgrade.answers.file, labgrade.answers.reading.typed as typed\n"
+        "import sys, labgrade.answers.text, labgrade.answers.file, labgrade.answers.reading.typed_values as typed\n"
         "typed.as_value({'a': 5}, 'histogram'); print('numpy' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

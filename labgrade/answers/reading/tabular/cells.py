@@ -6,7 +6,7 @@ import re
 
 from labgrade.answers.reading.numbers import as_ascii, explain_number
 from labgrade.answers.reading.plain_values import cut, read_shape
-from labgrade.answers.reading.typed import WrongTypeError, as_scalar
+from labgrade.answers.reading.typed_values import WrongTypeError, as_scalar
 from labgrade.values import Row, Scalar
 
 _OPEN = frozenset({"", "-", "--", "---", "n/a", "na", "none", "null", "(recursive)", "recursive"})

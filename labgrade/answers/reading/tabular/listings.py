@@ -15,7 +15,7 @@ from labgrade.answers.reading.phrases import TOTAL
 from labgrade.answers.reading.plain_values import find_shape
 from labgrade.answers.reading.tabular.cells import cell_value, row_name, without_package
 from labgrade.answers.reading.tabular.headers import column_meant
-from labgrade.answers.reading.typed import WrongTypeError, as_value
+from labgrade.answers.reading.typed_values import WrongTypeError, as_value
 from labgrade.values import Row, Scalar, Table
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from labgrade.answers.reading.tabular.headers import (
 )
 from labgrade.answers.reading.tabular.listings import find_listings, find_printed
 from labgrade.answers.reading.tabular.trees import is_tensor, tree_below
-from labgrade.answers.reading.typed import WrongTypeError
+from labgrade.answers.reading.typed_values import WrongTypeError
 from labgrade.values import Table
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from rich.console import Console
 
 from labgrade.core.points import final_totals, totals
 from labgrade.reports import summary, terminal
-from labgrade.reports.page import Page
+from labgrade.reports.plain_page import Page
 from labgrade.reports.summary import full_reason, hint, missing_task
 from labgrade.reports.terminal import BODY, BROKEN, LONG_REASON, LOOKS, WORD
 from labgrade.verdict import Outcome

@@ -15,7 +15,7 @@ from markupsafe import Markup
 
 from labgrade.answers.reader.asks import ask_markdown
 from labgrade.answers.reader.replies import GarbledReplyError, decode, encode
-from labgrade.answers.shown import READ_HERE
+from labgrade.answers.rendering import READ_HERE
 from labgrade.core.task import Limits
 from labgrade.core.text import for_html
 from labgrade.sandbox.requests import ReadRequest

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from fractions import Fraction
 
-    from labgrade.desk.live import LiveResults, Snapshot
     from labgrade.desk.queue import QuestionId
+    from labgrade.desk.snapshot import LiveResults, Snapshot
     from labgrade.review.decisions import Ruling
     from labgrade.review.markers import SecondMark
     from labgrade.review.marking import ToDecide

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from labgrade.answers import obtain
 from labgrade.answers.question import Question
-from labgrade.answers.reading.typed import WrongTypeError, as_value
+from labgrade.answers.reading.typed_values import WrongTypeError, as_value
 from labgrade.authoring.check_values import is_computed
 from labgrade.core.errors import FaultError
 from labgrade.core.results import Answer

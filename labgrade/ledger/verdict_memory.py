@@ -7,9 +7,9 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from labgrade.core import serialise
-from labgrade.judging.graded import fill_in, with_placeholders
+from labgrade.judging.graded_items import fill_in, with_placeholders
 from labgrade.judging.items import items
-from labgrade.ledger import depends, rows, why
+from labgrade.ledger import depends, rows, why_changed
 from labgrade.ledger.database import dump, load
 from labgrade.ledger.rows import CheckRow, KeptVerdict
 from labgrade.verdict import PENDING, Outcome
@@ -169,16 +169,16 @@ class TaskBook:
                 rows.stand(book.ledger, book.who, where, published.standing or after, book.rules.run)
             return
         rows.let_go(book.ledger, book.who, where)
-        if before is not None and not why.same(before.plain, after.plain):
+        if before is not None and not why_changed.same(before.plain, after.plain):
             rows.remember(book.ledger, book.who, where, before, after.plain, reason, book.rules.run)
         rows.stand(book.ledger, book.who, where, after, book.rules.run)
 
     def _why(self, item: Item, before: CheckRow, after: CheckRow) -> str:
         ledger = self._book.ledger
         if before.judged == after.judged or not before.judged or not after.judged:
-            return why.of_plain(before.plain, after.plain)
-        changed = why.words(rows.parts_of(ledger, before.judged), rows.parts_of(ledger, after.judged), item)
-        return changed or why.of_plain(before.plain, after.plain)
+            return why_changed.of_plain(before.plain, after.plain)
+        changed = why_changed.words(rows.parts_of(ledger, before.judged), rows.parts_of(ledger, after.judged), item)
+        return changed or why_changed.of_plain(before.plain, after.plain)
 
 
 def _worth(plain: Any) -> Fraction:

@@ -1,6 +1,6 @@
 """Archives, read entry by entry where they can do no harm: in the reader's jail. Nothing that an entry says is believed.
 
-What is found goes out as records (`records.py`), one after the other, so that no archive is ever in memory as a whole.
+What is found goes out as records (`archive_records.py`), one after the other, so that no archive is ever in memory as a whole.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from itertools import islice
 from typing import IO, TYPE_CHECKING, Any, cast
 
 from labgrade.core.results import CLUTTER
-from labgrade.submissions import names, records
-from labgrade.submissions.records import MOST_ENTRIES, ArchiveEntry
+from labgrade.submissions import names, archive_records
+from labgrade.submissions.archive_records import MOST_ENTRIES, ArchiveEntry
 from labgrade.submissions.store import ALL_BYTES, DamagedError
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 RATIO = 200
 FREE_BYTES = 1 << 20  # what may come of nearly nothing
-DAMAGED = records.CUT_SHORT
+DAMAGED = archive_records.CUT_SHORT
 TOLD_BEFORE = f"{DAMAGED}; what came before was taken"
 _HEADER_BYTES = 1 << 20  # of one entry: names are shorter, and so are attributes
 _SMALL_HEADER = 1 << 10
@@ -55,19 +55,19 @@ def tell(job: Mapping[str, Any], folder: Path) -> Iterator[bytes]:
 
     `ending`: `.zip` and the like; `owners`: names, where only what belongs to these students is wanted; `content`: what is in the files, too.
     """
-    path, wanted = folder / records.OPENED, job["owners"]
+    path, wanted = folder / archive_records.OPENED, job["owners"]
     walk = _zip_entries(path) if job["ending"] == ".zip" else _tar_entries(path, packed=job["ending"] != ".tar")
     try:
         for found in islice(walk, MOST_ENTRIES):
             if wanted is None or _is_of(found.entry, wanted):
-                yield records.told(found.entry)
+                yield archive_records.told(found.entry)
                 if job["content"] and found.entry.has_content:
-                    yield from records.content(found.pieces())
+                    yield from archive_records.content(found.pieces())
         more = next(walk, None) is not None
     except DamagedError as error:
-        yield records.end(problem=str(error))
+        yield archive_records.end(problem=str(error))
     else:
-        yield records.end(note=f"it holds more than {MOST_ENTRIES:,} entries; the first were taken" if more else "")
+        yield archive_records.end(note=f"it holds more than {MOST_ENTRIES:,} entries; the first were taken" if more else "")
 
 
 def _is_of(entry: ArchiveEntry, wanted: list[str]) -> bool:

@@ -1,7 +1,7 @@
 """What a person is shown of a hand-in: its Markdown as HTML, its pictures as pixels. Runs in the reader's jail.
 
 Libraries that parse such things have had holes, and take long on what was made for it: both stay in the jail. What
-comes out is sanitised again by who shows it (`labgrade.desk.shown`).
+comes out is sanitised again by who shows it (`labgrade.desk.sanitise`).
 """
 
 from __future__ import annotations

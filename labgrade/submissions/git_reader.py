@@ -15,8 +15,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from labgrade.submissions import records
-from labgrade.submissions.records import ArchiveEntry
+from labgrade.submissions import archive_records
+from labgrade.submissions.archive_records import ArchiveEntry
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -33,7 +33,7 @@ def tell(_: Mapping[str, Any], git: Path) -> Iterator[bytes]:
     """The record of the last commit of the repository whose `.git` lies at `git`; none where it has none."""
     head = _head(git)
     if head is None:
-        yield records.end()
+        yield archive_records.end()
         return
     with tempfile.TemporaryDirectory() as name:
         borrowed = Path(name, "borrowed.git")
@@ -47,10 +47,10 @@ def tell(_: Mapping[str, Any], git: Path) -> Iterator[bytes]:
         said = _git([*_SMALL_WINDOWS, f"--git-dir={borrowed}", "log", "-1", "--format=%cI", head, "--", "."])
     date = _date(said)
     if date is None:
-        yield records.end(problem=_SILENT)
+        yield archive_records.end(problem=_SILENT)
         return
-    yield records.told(ArchiveEntry(name="commit", is_file=False, at=date))
-    yield records.end()
+    yield archive_records.told(ArchiveEntry(name="commit", is_file=False, at=date))
+    yield archive_records.end()
 
 
 def _head(git: Path) -> str | None:

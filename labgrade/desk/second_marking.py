@@ -10,8 +10,8 @@ from labgrade.review.markers import sampled
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from labgrade.desk.live import Snapshot
     from labgrade.desk.queue import QuestionAnswers
+    from labgrade.desk.snapshot import Snapshot
     from labgrade.review.decisions import Place, Ruling
     from labgrade.review.markers import SecondMark
 

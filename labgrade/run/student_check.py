@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Protocol, Self
 
 from rich.console import Console
 
-from labgrade.core import points
+from labgrade.core import points, student_view
 from labgrade.core.results import Report, SubmissionReport
 from labgrade.core.text import for_terminal
 from labgrade.reports import terminal
 from labgrade.run.grader import Grader
 from labgrade.run.task import TaskGrading
-from labgrade.sandbox.patience import Patience
+from labgrade.sandbox.time_limits import Patience
 from labgrade.spec import course, load
-from labgrade.subjects import weights
+from labgrade.subjects import downloaded_weights
 from labgrade.submissions import find
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from labgrade.core.results import Submission, TaskReport
     from labgrade.core.task import Task
     from labgrade.judging.items import Item
-    from labgrade.run.remembered import Memory
+    from labgrade.run.student_memory import Memory
     from labgrade.spec.course import Course
 
 
@@ -59,7 +59,7 @@ def run(options: CheckOptions, memory: Memory) -> tuple[Report, list[SpecFinding
     fresh = bool(options.json or options.html)
     with (
         tempfile.TemporaryDirectory(prefix="labgrade-store-", ignore_cleanup_errors=True) as store,
-        Grader(found, torch_home=weights.find(options.torch_home)) as grader,
+        Grader(found, torch_home=downloaded_weights.find(options.torch_home)) as grader,
         Shown(several=len(tasks) > 1 and options.json != "-") as shown,
     ):
         who = find.take(options.path, find.name_of(options.path), Path(store), opening=grader.runner.open)
@@ -68,7 +68,7 @@ def run(options: CheckOptions, memory: Memory) -> tuple[Report, list[SpecFinding
         # To say what protects starts a server that nothing else may need, and here the code is one's own.
         notes = (*(grader.runner.protection.lines if fresh and not stopped else ()), *_by_whose_specs(found, options))
     graded = SubmissionReport(name=who.name, tasks=tuple(each.reports), remarks=who.refused)
-    report = points.for_student(Report(submissions=(graded,), notes=notes))
+    report = student_view.for_student(Report(submissions=(graded,), notes=notes))
     if not (fresh or broken or stopped):
         memory.keep(report, state)
     return report, broken, stopped
@@ -109,7 +109,7 @@ class _Each:
         for name in sorted(grading.items, key=lambda name: _size(grading.items[name])):
             self.shown.runs(f"{task.id} {name}")
             grading.graded(name)
-        report = grading.report() if self.fresh else points.task_for_student(grading.report())
+        report = grading.report() if self.fresh else student_view.task_for_student(grading.report())
         self.shown.done(report)
         return report
 

@@ -11,14 +11,14 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from labgrade.core.text import escaped
-from labgrade.desk.deciding import worth
+from labgrade.desk.form_decisions import worth
 from labgrade.reports import summary
 from labgrade.review.decisions import points
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from labgrade.desk.deciding import FormMarks
+    from labgrade.desk.form_decisions import FormMarks
     from labgrade.desk.queue import SuggestedShares
     from labgrade.review.marking import ToDecide
     from labgrade.verdict import Verdict

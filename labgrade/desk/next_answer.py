@@ -11,8 +11,8 @@ from labgrade.desk.queue import QuestionId
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from labgrade.desk.live import Snapshot
     from labgrade.desk.queue import AnswerGroup, QuestionAnswers
+    from labgrade.desk.snapshot import Snapshot
     from labgrade.review.decisions import Place
 
 TOP = "/"
