@@ -1,6 +1,7 @@
 """What a class costs: students a minute, overhead over the students' own CPU time, memory, and a rerun of nothing.
 
     python benchmarks/class.py [--sizes 25,100,400] [--quick] [--jobs 4] [--alone 4]
+    python benchmarks/class.py --loops
 
 Each size is a class of synthetic submissions of HW 2-1: right, wrong in known ways, broken; no two have the same files.
 It is graded into an empty results folder and then once more, unchanged. Beside it, in the same run, `--alone` students
@@ -8,6 +9,9 @@ are graded by one pytest process each; their time for a whole class is extrapola
 
 The students' own CPU time is what the sandbox metered of their jobs, so that building the model that a function is
 given counts as theirs. Exits with 1 where memory grows with the class, or the rerun takes over a fiftieth.
+
+`--loops`: a class of twenty, and the same with two hand-ins whose functions never end. Exits with 1 where that takes
+more than 1.3 times as long and two time limits.
 """
 
 from __future__ import annotations
@@ -24,13 +28,19 @@ import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from labgrade.sandbox.host.child import Ending
+    from labgrade.sandbox.requests import Job
 
 ROOT = Path(__file__).parents[1]
 TASKS = ("2-1-1-parameters", "2-1-2-weight-bytes", "2-1-3-layer-table", "2-1-4-macs", "2-1-5-conv-activations")
+ENDLESS = ("total_macs", "macs_by_layer")
 SIZES = (25, 100, 400)
 QUICK = (8, 16)
 RERUN = 50
+LOOPS, WITH_LOOPS, LIMIT = 2, 1.3, 60.0  # hand-ins that never end, the share they may cost others, a call's seconds
 GROWTH = 1.2  # how much more memory the largest class may take than the smallest
 _SAMPLE_SECONDS = 0.5
 
@@ -68,24 +78,26 @@ def make(folder: Path, size: int) -> None:
 
 def grade(submissions: Path, results: Path, jobs: int) -> None:
     """Grade, and print what it took as JSON. What the sandbox meters of each job is added up over all processes."""
-    from labgrade.commands import check
     from labgrade.run import class_run
     from labgrade.run.plan import RunRequest
+    from labgrade.sandbox.host.servers import READER
     from labgrade.sandbox.runner import Runner
+    from labgrade.spec.load import chosen
 
     own = multiprocessing.Value("d", 0.0)
-    job = Runner._job  # noqa: SLF001 - nobody else needs the sum
+    run = Runner._run  # noqa: SLF001 - nobody else needs the sum
 
-    def metered(self: Any, *given: Any, **named: Any) -> Any:
-        ending = job(self, *given, **named)
-        with own.get_lock():
-            own.value += ending.exit.seconds if ending.exit is not None else 0.0
+    def metered(self: Runner, job: Job) -> Ending:
+        ending = run(self, job)
+        if job.server != READER:  # which reads by labgrade's own code
+            with own.get_lock():
+                own.value += ending.exit.seconds if ending.exit is not None else 0.0
         return ending
 
-    Runner._job = metered  # type: ignore[method-assign]  # noqa: SLF001
+    Runner._run = metered  # type: ignore[method-assign]  # noqa: SLF001
     request = RunRequest(source=submissions, results=results, root=ROOT, tasks=TASKS, jobs=jobs)
     start = time.perf_counter()
-    *_, finished = class_run.grade(request, lambda found: check.chosen(found, None, list(TASKS)))
+    *_, finished = class_run.grade(request, lambda found: chosen(found, None, list(TASKS)))
     wall = time.perf_counter() - start
     print(json.dumps({"wall": wall, "own": own.value, "ran": finished.ran}))
 
@@ -179,6 +191,21 @@ def alone(submissions: Path, count: int) -> float:
     return (time.perf_counter() - start) / len(names)
 
 
+def with_loops(folder: Path, jobs: int) -> bool:
+    """Grade a class with and without endless functions, and print what they cost; whether that is little enough."""
+    walls = []
+    for name, loops in (("without", 0), ("with", LOOPS)):
+        make(folder / name / "submissions", 20)
+        for number in range(loops):
+            file = folder / name / "submissions" / f"student{9 * number:03}" / "hw2_1.py"
+            endless = "".join(f"def {called}(*given):\n    while True: pass\n" for called in ENDLESS)
+            file.write_text(file.read_text(encoding="utf-8") + endless, encoding="utf-8")
+        walls.append(measured(folder / name / "submissions", folder / name / "results", jobs).wall)
+    most = WITH_LOOPS * walls[0] + LOOPS * LIMIT
+    print(f"a class of 20: {walls[0]:.0f} s; with {LOOPS} that never end: {walls[1]:.0f} s (at most {most:.0f} s)")
+    return walls[1] <= most
+
+
 # ---- all of them -----------------------------------------------------------------------------------------------
 
 
@@ -188,6 +215,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help=f"classes of {', '.join(map(str, QUICK))}")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--alone", type=int, default=11, help="students that are graded by a process each")
+    parser.add_argument("--loops", action="store_true", help="only what endless functions cost a class of 20")
     parser.add_argument("--grade", nargs=2, type=Path, help=argparse.SUPPRESS)
     return parser.parse_args()
 
@@ -198,6 +226,9 @@ def main() -> int:
     if options.grade:
         grade(*options.grade, options.jobs)
         return 0
+    if options.loops:
+        with tempfile.TemporaryDirectory(prefix="labgrade-class-") as folder:
+            return 0 if with_loops(Path(folder), options.jobs) else 1
     sizes = options.sizes or (QUICK if options.quick else SIZES)
     first: list[Cost] = []
     kept = True
