@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from .original import Original
     from .products import Products
 
+_ADDEND = 16_000  # what adding one of several biases costs, where adding two numbers costs one
+
 
 @dataclass(frozen=True, slots=True)
 class _Comparison:
@@ -187,7 +189,7 @@ class Settlement:
         tensor: Opaque | None = None
         nearest: tuple[Layer, list[Deviation]] | None = None
         for layer in self._original.layers.of(value.root, value.rows, value.columns):
-            self._budget.spend(comparisons=1)
+            self._budget.spend(comparisons=1, work=_ADDEND * sum(len(p.biases) for p in value.pieces if p.biases[1:]))
             here, layer = self._deviations(value, layer)  # noqa: PLW2901 - one of the file's own gets its weights
             if not here:
                 tensor = Opaque(layer.number, (layer.rows, layer.columns))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from .budget import OverBudgetError
 from .geometry import aligned, broadcast, cut_columns, cut_rows
 from .values import Affine, Array, Bias, OutsideError, Piece, Stack, Value, WrongError, as_affine
 
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from .budget import Budget
+
+_MOST_ADDENDS = 1 << 16  # in one place; the largest layer that is taught has 25,088 inputs, in tiles of one
+_TOO_MANY = "addends in one place"
 
 
 def add(values: Sequence[Value], budget: Budget) -> Affine:
@@ -68,8 +72,10 @@ def _joined(same: Sequence[Piece], budget: Budget) -> Piece:
         message = "it adds the input of a layer to its products"
         raise OutsideError(message)
     terms = tuple(itertools.chain.from_iterable(piece.terms for piece in same))
-    budget.spend(terms=len(terms))
     biases = tuple(itertools.chain.from_iterable(piece.biases for piece in same))
+    budget.spend(terms=len(terms) + len(biases))
+    if len(terms) + len(biases) > _MOST_ADDENDS:
+        raise OverBudgetError(_TOO_MANY)
     return same[0]._replace(terms=terms, biases=biases)
 
 

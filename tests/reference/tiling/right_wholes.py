@@ -252,7 +252,7 @@ RELUS = {
     "clip to infinity": lambda w, x: w("Clip", x, w.f(0.0), w.f(np.inf)),
     "what is below filled": lambda w, x: w("Where", w("Cast", w("Less", x, w.f(0.0)), to=9), w.f(0.0), x),
     "times one where above": lambda w, x: w("Mul", w("Where", w("Less", x, w.f(0.0)), w.f(0.0), w.f(1.0)), x),
-    "without what is below": lambda w, x: w("Sub", x, w("Clip", x, "", w.f(0.0))),
+    "without what a Clip leaves": lambda w, x: w("Sub", x, w("Clip", x, "", w.f(0.0))),
     "leaky by nothing": lambda w, x: w("LeakyRelu", x, alpha=0.0),
     "prelu by nothing": lambda w, x: w("PRelu", x, w.f([0.0])),
     "thresholded": lambda w, x: w("ThresholdedRelu", x, alpha=0.0),

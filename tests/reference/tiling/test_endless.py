@@ -91,6 +91,7 @@ GRAPHS = {
     "sixty triples less one": of_sums(tripled_less_one),
     "thirty Concats": of_sums(joined),
     "a stack of 4^12": of_sums(stacked),
+    "sixty doublings of a layer and its bias": lambda w, layer: doubled(w, [usual(w, layer)]),
     "three thousand biases": of_sums(biases),
     "a Loop of 2^60 turns": of_sums(looped),
 }
