@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from labgrade.verdict import Verdict, correct, partial
+
+from ._wording import tally
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
 _CLASS = re.compile(r"(?:<class ')?(?:torch\.)?nn\.(?:modules\.\w{1,60}\.)?(\w{1,60})(?:'>)?")
 _WITH_CLASS = re.compile(r"(\S{1,200})\s?\(\w{1,60}\)")
@@ -38,3 +43,22 @@ def bare(name: str) -> str:
 def is_total(name: str) -> bool:
     """Whether a row sums up the others: `Total`, `total MACs`, `合計`."""
     return bool(_TOTAL.match(name))
+
+
+def by_name(
+    answer: Mapping[str, object], expected: Mapping[str, object], one: Callable[[Any, Any], Verdict]
+) -> Verdict:
+    """The verdict on one value for each name, each judged by `one`."""
+    answer = dict(zip(without_prefix(list(answer), expected), answer.values(), strict=True))
+    verdicts = {name: one(answer[name], expected[name]) for name in expected if name in answer}
+    missing = [name for name in expected if name not in answer]
+    extra = [name for name in answer if name not in expected]
+    wrong = [(name, verdict) for name, verdict in verdicts.items() if verdict.credit < 1]
+    if not (wrong or missing or extra):
+        return correct(f"all {len(expected):,} names are right" if expected else "")
+    reasons = [(name, verdict.reason) for name, verdict in wrong]
+    reason = tally("names", len(expected), wrong=reasons, missing=missing, extra=extra)
+    facts = {f"{key} ({name})": fact for name, verdict in wrong[:1] for key, fact in verdict.facts.items()}
+    hint = next((verdict.hint for _, verdict in wrong if verdict.hint), "")
+    right = len(verdicts) - len(wrong)
+    return partial(Fraction(right, len(expected) + len(extra)), reason, hint=hint, agrees=False, **facts)

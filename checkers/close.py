@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from labgrade.values import Number
-from labgrade.verdict import Verdict, correct, incorrect, partial
+from labgrade.verdict import Verdict, correct, incorrect
 
-from ._names import without_prefix
-from ._wording import off_by, shown, tally
+from ._names import by_name
+from ._wording import off_by, shown
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -41,7 +41,7 @@ def close(
         case np.ndarray(), np.ndarray():
             return _tensor(answer, expected, rtol, atol)
         case Mapping(), Mapping():
-            return _named(answer, expected, rtol, atol)
+            return by_name(answer, expected, lambda got, want: close(got, want, rtol=rtol, atol=atol))
     return incorrect(f"got {shown(answer)}, which cannot be compared with what is expected")
 
 
@@ -52,26 +52,6 @@ def _number(answer: Number, expected: Number, rtol: float, atol: float) -> Verdi
     if off <= allowed:
         return correct(**facts)
     return incorrect(off_by(answer, expected), **facts, **_passing(off, abs(expected.value), rtol, atol))
-
-
-def _named(answer: Mapping[str, object], expected: Mapping[str, object], rtol: float, atol: float) -> Verdict:
-    answer = dict(zip(without_prefix(list(answer), expected), answer.values(), strict=True))
-    verdicts = {
-        name: close(answer[name], expected[name], rtol=rtol, atol=atol)  # type: ignore[arg-type]  # one value a name
-        for name in expected
-        if name in answer
-    }
-    missing = [name for name in expected if name not in answer]
-    extra = [name for name in answer if name not in expected]
-    wrong = [(name, verdict) for name, verdict in verdicts.items() if verdict.credit < 1]
-    if not (wrong or missing or extra):
-        return correct(f"all {len(expected):,} names are right" if expected else "")
-    reasons = [(name, verdict.reason) for name, verdict in wrong]
-    reason = tally("names", len(expected), wrong=reasons, missing=missing, extra=extra)
-    facts = {f"{key} ({name})": fact for name, verdict in wrong[:1] for key, fact in verdict.facts.items()}
-    hint = next((verdict.hint for _, verdict in wrong if verdict.hint), "")
-    right = len(verdicts) - len(wrong)
-    return partial(Fraction(right, len(expected) + len(extra)), reason, hint=hint, agrees=False, **facts)
 
 
 def _tensor(answer: Array, expected: Array, rtol: float, atol: float) -> Verdict:

@@ -1,0 +1,40 @@
+"""The checker for predictions: the share that equals the labels."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from labgrade.verdict import Verdict, correct, incorrect
+
+if TYPE_CHECKING:
+    from labgrade.values import Array
+
+
+def accuracy(answer: Array, expected: Array, *, at_least: float) -> Verdict:
+    """Predicted classes of which at least the share `at_least` equals the labels.
+
+    One whole number for each label is asked for, in the labels' order; NaN is never right.
+    """
+    got, labels = np.squeeze(answer), np.squeeze(expected)
+    if got.shape != labels.shape:
+        scores = got.ndim == labels.ndim + 1 and got.shape[0] == labels.shape[0]
+        hint = "these are scores of the classes: hand in the largest one's index, argmax(axis=1)" if scores else ""
+        sizes = f"got {_size(got)} predictions, {_size(labels)} are asked for"
+        return incorrect(sizes, hint=hint)
+    right = int(np.count_nonzero(got == labels))
+    share = right / labels.size if labels.size else 0.0
+    said = f"{right:,} of {labels.size:,} predictions are right ({share:.1%})"
+    facts = {"got": f"{share:.4f}", "allowed": f"at least {at_least:g}"}
+    if share >= at_least:
+        return correct(said, **facts)
+    one_off = [
+        step for step in (1, -1) if labels.size and np.count_nonzero(got + step == labels) / labels.size >= at_least
+    ]
+    hint = f"they would be right with {one_off[0]:+d} added: classes are counted from another number" if one_off else ""
+    return incorrect(f"{said}; at least {at_least:.1%} are asked for", hint=hint, **facts)
+
+
+def _size(array: Array) -> str:
+    return "x".join(f"{size:,}" for size in array.shape) or "1"

@@ -1,0 +1,59 @@
+"""The checker for a choice: it keeps a limit, and nothing else that does is better."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING, Literal
+
+from labgrade.values import Table, show
+from labgrade.verdict import Verdict, correct, incorrect, partial
+
+from ._names import folded
+from ._runs import number, unreadable
+from ._wording import clip, listed, shown
+
+if TYPE_CHECKING:
+    from labgrade.values import Findings, Row
+
+
+def feasible(
+    answer: Table | Findings,
+    expected: Table,
+    *,
+    limit: str,
+    at_most: float,
+    best: str,
+    want: Literal["largest", "smallest"] = "largest",
+    slack: float = 0.0,
+) -> Verdict:
+    """The one row that was chosen keeps a limit, and no other row that does is better.
+
+    `limit` is the column that is to be `at_most` so large, `best` the one of which the `want` value is wanted; `slack`:
+    by how much another row may be better. `expected` has every row that could be chosen, with its right values: these
+    count, not those handed in. A row that keeps the limit and is not the best earns half.
+    """
+    if not isinstance(answer, Table) or len(answer.rows) != 1:
+        count = f"{len(answer.rows)} rows" if isinstance(answer, Table) else shown(answer)
+        return incorrect(f"got {count}; hand in the one row that you choose")
+    if reason := unreadable(expected, [limit, best]):
+        raise ValueError(reason)  # the course's own table
+    rows = {folded(row.name): row for row in expected.rows}
+    chosen = rows.get(folded(answer.rows[0].name))
+    if chosen is None:
+        return incorrect(f"'{clip(answer.rows[0].name)}' is none of {listed([row.name for row in expected.rows])}")
+    most = Fraction(repr(at_most))
+    facts = {"got": chosen.name, "allowed": f"{limit} of at most {at_most:,}, the {want} {best}"}
+    if number(chosen, limit) > most:
+        reason = f"'{chosen.name}' has {limit} {show(number(chosen, limit))}, which is above {at_most:,}"
+        return incorrect(reason, **facts)
+    sign = 1 if want == "largest" else -1
+    allowed = [row for row in expected.rows if number(row, limit) <= most]
+    better = max((sign * number(row, best) for row in allowed), default=Fraction(0)) - sign * number(chosen, best)
+    if better > Fraction(repr(slack)):
+        reason = f"'{chosen.name}' keeps the limit, but another choice that does has a better {best}"
+        return partial(Fraction(1, 2), reason, agrees=False, **facts)
+    return correct(_said(chosen, limit, best), **facts)
+
+
+def _said(row: Row, *columns: str) -> str:
+    return f"'{row.name}': " + ", ".join(f"{column} {show(number(row, column))}" for column in columns)

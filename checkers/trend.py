@@ -1,0 +1,79 @@
+"""The checker for what a study shows: how the mean of a column changes along another one."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import pairwise
+from typing import TYPE_CHECKING, Literal
+
+from labgrade.values import Table, show
+from labgrade.verdict import Verdict, correct, incorrect
+
+from ._runs import groups, number, unreadable
+from ._wording import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from labgrade.values import Findings, Row, Value
+
+_LEAST_FOR_A_PEAK = 3
+
+
+def trend(  # noqa: PLR0913 - each is one thing that a spec may set
+    answer: Table | Findings,
+    expected: Value | None,
+    *,
+    column: str,
+    along: str,
+    goes: Literal["falls", "rises", "peaks_inside"],
+    seed: str | None = None,
+    least: int = 1,
+    slack: float = 0.0,
+) -> Verdict:
+    """The mean of `column` over the runs of each value of `along` falls, rises, or has its peak between the ends.
+
+    `least` runs are needed of each value, with different values in the column `seed` where one is named. `slack` is
+    how far a step may go the other way.
+    """
+    del expected  # what it should do is said by `goes`
+    if not isinstance(answer, Table):
+        return incorrect(f"got {shown(answer)}, which is no table of runs")
+    if reason := unreadable(answer, [along, column, *([seed] if seed else [])]):
+        return incorrect(reason)
+    runs = groups(answer, along)
+    if reason := _too_few(runs, along, seed, least, _LEAST_FOR_A_PEAK if goes == "peaks_inside" else 2):
+        return incorrect(reason)
+    means = {value: sum((number(row, column) for row in rows), Fraction(0)) / len(rows) for value, rows in runs.items()}
+    said = ", ".join(f"{show(mean)} at {show(value)}" for value, mean in means.items())
+    wrong = _against(list(means.items()), goes, Fraction(repr(slack)))
+    facts = {"got": said, "allowed": f"{column} {goes.replace('_', ' ')} along {along}"}
+    return incorrect(f"the mean of {column} {wrong}: {said}", **facts) if wrong else correct(**facts)
+
+
+def _too_few(runs: dict[Fraction, list[Row]], along: str, seed: str | None, least: int, values: int) -> str:
+    """Why so few runs show nothing."""
+    if len(runs) < values:
+        return f"the table has {len(runs)} value{'s' * (len(runs) != 1)} of {along}; at least {values} show a trend"
+    for value, rows in runs.items():
+        different = len({number(row, seed) for row in rows}) if seed else len(rows)
+        if different < len(rows):
+            return f"at {along} {show(value)} a {seed} stands twice: runs with the same one are the same run"
+        if different < least:
+            return f"at {along} {show(value)} there are {different} runs; at least {least} are asked for"
+    return ""
+
+
+def _against(means: Sequence[tuple[Fraction, Fraction]], goes: str, slack: Fraction) -> str:
+    """The first step that goes the other way, in words."""
+    if goes == "peaks_inside":
+        best = max(range(len(means)), key=lambda place: means[place][1])
+        at_end = best in (0, len(means) - 1)
+        return f"is largest at {show(means[best][0])}, which is an end of what was tried" if at_end else ""
+    for (before, first), (after, second) in pairwise(means):
+        up = second - first
+        against = up if goes == "falls" else -up
+        if against > slack or (against == 0 and not slack):
+            word = "does not change" if not up else "rises" if up > 0 else "falls"
+            return f"{word} from {show(before)} to {show(after)}"
+    return ""

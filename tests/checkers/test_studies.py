@@ -1,0 +1,162 @@
+"""The checkers of studies: `trend`, `covers`, `accuracy`, `within`, `feasible`."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from checkers.accuracy import accuracy
+from checkers.covers import covers
+from checkers.feasible import feasible
+from checkers.trend import trend
+from checkers.within import within
+from labgrade.values import Number, Row, Table
+
+
+def table(columns, *rows):
+    def cell(value):
+        return None if value is None else value if isinstance(value, str) else Number(value=Fraction(str(value)))
+
+    return Table(
+        rows=tuple(
+            Row(name=f"run{place}", cells=dict(zip(columns, map(cell, row), strict=True)))
+            for place, row in enumerate(rows)
+        )
+    )
+
+
+def runs(*means, seeds=3):
+    spread = [Fraction(place, 1000) for place in range(-(seeds // 2), seeds - seeds // 2)]
+    rows = [(4**place, seed, mean + float(off)) for place, mean in enumerate(means) for seed, off in enumerate(spread)]
+    return table(("batch", "seed", "accuracy"), *rows)
+
+
+STUDY = {"column": "accuracy", "along": "batch", "seed": "seed", "least": 3}
+
+
+@pytest.mark.parametrize(
+    ("means", "goes", "slack", "right"),
+    [
+        ((0.9, 0.8, 0.5), "falls", 0, True),
+        ((0.9, 0.8, 0.5), "rises", 0, False),
+        ((0.5, 0.8, 0.9), "rises", 0, True),
+        ((0.5, 0.5), "rises", 0, False),
+        ((0.5, 0.5), "rises", 0.01, True),
+        ((0.9, 0.905, 0.5), "falls", 0.01, True),
+        ((0.9, 0.92, 0.5), "falls", 0.01, False),
+        ((0.5, 0.9, 0.6), "peaks_inside", 0, True),
+        ((0.5, 0.6, 0.9), "peaks_inside", 0, False),
+        ((0.9, 0.6, 0.5), "peaks_inside", 0, False),
+    ],
+)
+def test_a_trend_is_that_of_the_means(means, goes, slack, right):
+    verdict = trend(runs(*means), None, goes=goes, slack=slack, **STUDY)
+    assert (verdict.credit == 1) is right, verdict.reason
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (runs(0.9, 0.8, seeds=2), "at batch 1 there are 2 runs; at least 3 are asked for"),
+        (runs(0.9), "the table has 1 value of batch; at least 2 show a trend"),
+        (table(("batch", "seed", "accuracy"), (1, 0, 0.5), (1, 0, 0.5)), "has 1 value of batch"),
+        (
+            table(("batch", "seed", "accuracy"), (1, 0, 0.5), (1, 0, 0.6), (2, 0, 0.4)),
+            "at batch 1 a seed stands twice: runs with the same one are the same run",
+        ),
+        (table(("batch", "seed", "accuracy"), (1, 0, None)), "1 of 1 rows have no number in the column 'accuracy'"),
+        (Table(), "the table has no rows"),
+        (runs(0.8, 0.9, 0.5), "the mean of accuracy rises from 1 to 4: 0.8 at 1, 0.9 at 4, 0.5 at 16"),
+    ],
+)
+def test_runs_that_show_no_trend_are_told_why(answer, said):
+    verdict = trend(answer, None, goes="falls", **STUDY)
+    assert verdict.credit == 0
+    assert said in verdict.reason
+
+
+def test_a_peak_needs_three_values():
+    assert "at least 3 show a trend" in trend(runs(0.5, 0.6), None, goes="peaks_inside", **STUDY).reason
+
+
+GRID = table(("batch", "rate"), *((batch, rate) for batch in (16, 64) for rate in (0.1, 0.01, 0.001)))
+
+
+def test_a_grid_is_covered_where_each_combination_is_there():
+    assert covers(GRID, None, columns=["batch", "rate"], least=[2, 3]).credit == 1
+    short = Table(rows=GRID.rows[:-1])
+    verdict = covers(short, None, columns=["batch", "rate"], least=[2, 3])
+    assert verdict.credit == Fraction(5, 6)
+    assert verdict.reason == "1 of 6 combinations are missing: 'batch 64 with rate 0.001'"
+    assert "3 are asked for" in covers(GRID, None, columns=["batch", "rate"], least=[3, 3]).reason
+    diagonal = table(("batch", "rate"), (16, 0.1), (64, 0.01))
+    assert covers(diagonal, None, columns=["batch", "rate"], least=[2, 2]).credit == Fraction(1, 2)
+
+
+LABELS = np.array([0, 1, 2, 3, 4] * 20)
+
+
+def test_accuracy_is_the_share_of_labels():
+    nearly = LABELS.copy()
+    nearly[:5] += 1
+    assert accuracy(nearly, LABELS, at_least=0.95).credit == 1
+    verdict = accuracy(nearly, LABELS, at_least=0.96)
+    assert verdict.reason == "95 of 100 predictions are right (95.0%); at least 96.0% are asked for"
+    assert accuracy(LABELS.astype(float)[:, None], LABELS, at_least=1).credit == 1
+    assert accuracy(np.full(100, np.nan), LABELS, at_least=0.01).credit == 0
+
+
+def test_predictions_of_another_kind_are_recognised():
+    assert "argmax" in accuracy(np.eye(5)[LABELS], LABELS, at_least=0.9).hint
+    assert "got 99 predictions, 100 are asked for" in accuracy(LABELS[:-1], LABELS, at_least=0.9).reason
+    assert "with -1 added" in accuracy(LABELS + 1, LABELS, at_least=0.9).hint
+
+
+def test_within_is_relative_to_each_tensors_largest():
+    want = {"small": np.array([1e-3, 0.0]), "large": np.array([100.0, 0.0])}
+    near = {"small": want["small"] + 0.9e-5, "large": want["large"] + 0.9}
+    assert within(near, want, of_largest=0.01).credit == 1
+    off = {**near, "small": want["small"] + 1.1e-5}
+    verdict = within(off, want, of_largest=0.01)
+    assert verdict.credit == Fraction(1, 2)
+    assert "small" in verdict.reason
+    assert within(want["large"] + 0.9, want["large"], of_largest=0.01).credit == 1
+
+
+def test_within_counts_steps_of_a_quantised_value():
+    grid = np.round(np.linspace(-1, 1, 21) * 16) / 16
+    assert within(grid + 1 / 16, grid, lsb=1 / 16).credit == 1
+    assert within(grid + 1 / 16, grid, lsb=1 / 16, steps=0.5).credit == 0
+    assert within(grid + 2 / 16, grid, lsb=1 / 16).credit == 0
+    assert within(grid, grid).credit == 1
+    assert within(grid + 1e-9, grid).credit == 0
+    assert within(np.full(21, np.nan), grid, lsb=1).credit == 0
+
+
+CHOICES = table(("bytes", "rate"), (100, 0.7), (200, 0.9), (150, 0.8))
+LIMITS = {"limit": "bytes", "at_most": 160, "best": "rate"}
+
+
+@pytest.mark.parametrize(
+    ("name", "credit", "said"),
+    [
+        ("run2", 1, "'run2': bytes 150, rate 0.8"),
+        ("run0", Fraction(1, 2), "'run0' keeps the limit, but another choice that does has a better rate"),
+        ("run1", 0, "'run1' has bytes 200, which is above 160"),
+        ("run9", 0, "'run9' is none of 'run0'"),
+    ],
+)
+def test_a_choice_keeps_the_limit_and_none_is_better(name, credit, said):
+    chosen = Table(rows=(Row(name=name, cells={"rate": Number(value=Fraction(1))}),))  # a claim that does not count
+    verdict = feasible(chosen, CHOICES, **LIMITS)
+    assert verdict.credit == credit
+    assert said in verdict.reason
+    assert feasible(CHOICES, CHOICES, **LIMITS).reason == "got 3 rows; hand in the one row that you choose"
+
+
+def test_a_smallest_one_may_be_wanted_and_a_little_less_be_enough():
+    cheap = Table(rows=(CHOICES.rows[0],))
+    assert feasible(cheap, CHOICES, **LIMITS, want="smallest").credit == 1
+    assert feasible(cheap, CHOICES, **LIMITS, slack=0.1).credit == 1
