@@ -96,7 +96,7 @@ class Diagnosis:
     otherwise, and may. Without a cause: with which peculiarities of a network it is
     right (`right_on`), and with which it is wrong (`wrong_on`).
 
-    For staff alone: hypotheses that were `refuted`, and those that fit (`fits`) where it can't be told which holds.
+    For staff alone: hypotheses that were `refuted`, and those that fit (`fits`) where nothing says which of them holds.
     """
 
     tried: int

@@ -21,7 +21,7 @@ _MOST_FILES = 2_000
 
 
 def obtain(form: FileForm, submission: Submission) -> Answered | None:
-    """The file, the only one that a pattern matches, or the files of each group; None where there is none."""
+    """The file, the only match of a pattern, or the files of each group; None where there is none."""
     if form.groups:
         return _of_groups(form, submission)
     if "*" in form.pattern:

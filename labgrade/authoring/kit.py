@@ -79,10 +79,8 @@ def make(
     if not shown:
         message = "this lab has no public check: there is nothing to give to students"
         raise UsageError(message)
-    told: list[str] = []
     whole = shown
-    if not with_reference:
-        shown, told = _without_reference(found, read, shown)
+    shown, without = (shown, []) if with_reference else _without_reference(found, read, shown)
     _write_specs(shown, out)
     own = _own_code(found, list(shown.values()), out)
     given = {task.id: task for task in _read_back(out)}
@@ -90,11 +88,10 @@ def make(
     asked = [_asked(each.task, whole[each.path]) for each in read if each.task is not None and each.path in whole]
     start = Start(subjects=files, own_code=bool(own), install=install)
     _write_around(specs[0].parent, asked, start, out)
-    if told:
-        _add_left_out(out, told)
+    _add_left_out(out, without)
     reference = [entry for entry in own if entry.file.parent.name == "reference"]
     return [
-        *(f"not in the kit: {each}" for each in told),
+        *(f"not in the kit: {each}" for each in without),
         *(f"in the kit, for students to read: {each.name} ({each.file.name})" for each in reference),
         *_told(data, out),
     ]
@@ -132,10 +129,12 @@ def _asked(task: Task, data: dict[str, Any]) -> Task:
     return replace(task, answers=answers, checks=checks, points=as_credit(data["points"]))
 
 
-def _add_left_out(out: Path, told: list[str]) -> None:
-    """Say in START.md what can't be tried here."""
+def _add_left_out(out: Path, without: list[str]) -> None:
+    """Say in START.md what can't be tried here, if there is anything."""
+    if not without:
+        return
     start = out / course.KIT_START
-    names = "".join(f"- {each.partition(': ')[0]}\n" for each in told)
+    names = "".join(f"- {each.partition(': ')[0]}\n" for each in without)
     text = f"\n## Checked when you hand in\n\nThese checks need what only the course's staff has:\n\n{names}"
     start.write_text(start.read_text(encoding="utf-8") + text, encoding="utf-8")
 

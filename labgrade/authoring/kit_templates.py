@@ -87,10 +87,10 @@ def _python(tasks: list[Task]) -> Iterator[tuple[str, str]]:
 
 def _stub(task: Task, answer: AnswerSpec, form: CallForm) -> str:
     arguments = ", ".join(f"{name}: {_TYPES.get(name, 'str')}" for name in form.given)
-    told = "\n".join(f"    {name}: {GIVEN[name]}" for name in form.given)
+    explained = "\n".join(f"    {name}: {GIVEN[name]}" for name in form.given)
     returns = f"{task.id}, {answer.name}: {type_in_words(answer.type)}."
     return (
-        f'\n\ndef {form.function}({arguments}):\n    """{returns}\n\n{told}\n    """\n'
+        f'\n\ndef {form.function}({arguments}):\n    """{returns}\n\n{explained}\n    """\n'
         f'    raise NotImplementedError("write {form.function}")\n'
     )
 

@@ -90,26 +90,15 @@ def add_check(parser: argparse.ArgumentParser) -> None:
 def check(options: argparse.Namespace) -> int:
     """Grade one folder or archive with the public checks, in plain words.
 
-    A course around us takes part unless it lies in the folder itself: a submission brings no specs or code of ours.
+    A course around us takes part unless it lies in the folder itself: a submission brings no specs and no trusted code.
     """
     if options.watch:
         from labgrade.commands.watch import watch
 
         return watch(options)
-    if options.json:
-        output.refuse_unwritable(options.json, "--json")
-    if options.html:
-        output.refuse_unwritable(options.html, "--html")
-        from labgrade.reports import html
-
-        html.refuse_without()
-    memory = Memory(
-        options.path,
-        course=options.course,
-        lab=options.lab,
-        tasks=options.task or (),
-        torch_home=options.torch_home,
-    )
+    _refuse_unwritable(options)
+    where = {"course": options.course, "torch_home": options.torch_home}
+    memory = Memory(options.path, lab=options.lab, tasks=options.task or (), **where)
     # What is drawn on a page is not remembered, and what JSON says of the protection is of this run.
     report = memory.report() if not (options.json or options.html) else None
     broken: list[SpecFinding] = []
@@ -132,6 +121,16 @@ def check(options: argparse.Namespace) -> int:
     if broken:
         raise SpecError(broken)
     return _exit_code(report)
+
+
+def _refuse_unwritable(options: argparse.Namespace) -> None:
+    if options.json:
+        output.refuse_unwritable(options.json, "--json")
+    if options.html:
+        output.refuse_unwritable(options.html, "--html")
+        from labgrade.reports import html
+
+        html.refuse_without()
 
 
 def _print(report: Report, target: str | None, *, whole: bool) -> None:

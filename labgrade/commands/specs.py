@@ -110,7 +110,7 @@ def _entries(found: Course, what: str, word: str, console: Console) -> list[str]
 
 
 def _slips(found: Course, word: str, console: Console) -> list[str]:
-    """Show the slips of a quantity, or those that hold the word: what a student is told, and what it earns."""
+    """Show the slips of a quantity, or those that hold the word: what a student reads, and what it earns."""
     entries = [each for each in found.quantities.entries.values() if each.slip is not None]
     of_word = [each for each in entries if each.slip and word in each.slip.of]
     known = []

@@ -57,7 +57,7 @@ def application(pages: Pages, *, port: int, token: str) -> Starlette:
 
 
 def _page(made: Callable[[Mapping[str, str]], str], script: str | None = None) -> Callable[[Request], Any]:
-    """A page. `script`: of a report that is complete in itself, the one that it holds, or ""."""
+    """A page. `script`: of a report that is complete in itself, its own script, or ""."""
     headers = {} if script is None else {"content-security-policy": f"{policy(script)}; frame-ancestors 'none'"}
 
     async def answer(request: Request) -> Response:

@@ -19,13 +19,14 @@ from labgrade.review import markers
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from fractions import Fraction
 
     from labgrade.desk.form_decisions import Decider
     from labgrade.desk.pictures import Pictures
     from labgrade.desk.queue import AnswerGroup, QuestionAnswers, QuestionId, SuggestedShares
     from labgrade.desk.sanitise import Renderer, ShownPassage
     from labgrade.desk.snapshot import LiveResults, Snapshot
-    from labgrade.review.decisions import Place
+    from labgrade.review.decisions import Place, Ruling
     from labgrade.review.marking import ToDecide
 
 _CLASS = "/class"
@@ -90,29 +91,27 @@ class Pages:
             return self._second(question, place, now, problem, typed)
         held = markers.lease(self._live.folder, [each.place for each in group.answers], self.decider.by)
         walk = self._walk(question, now)
-        row = self._row(question, now, walk)
         suggested = queue.suggestion(question, group, now)
         ruling = now.in_force(place)
-        given = queue.shares_of(ruling, group.first) if ruling is not None else None
         self._render_ahead(question, group, now)
         return self._render(
             "answer.html",
             now,
             problem=problem,
             question=question,
-            row=row,
+            row=self._row(question, now, walk),
             group=group,
             names=[now.names.of(each.place.submission) for each in group.answers],
             who=now.names.of(place.submission),
             seen=[version(each, now.decisions.last(each.place)) for each in group.answers],
             passages=self._passages(group.first),
             verdict=group.first.graded.verdict,
-            lines=page_fields.lines(group.first, given, typed),
+            lines=page_fields.lines(group.first, _given(ruling, group.first), typed),
             suggestion=suggested,
             accept=self._accepted(group, suggested, now) if suggested is not None else None,
             ruling=ruling,
             earlier=group.first.earlier if place in now.waiting else "",
-            comment=typed.comment if typed is not None else ruling.reason if ruling is not None else "",
+            comment=_comment(typed, ruling),
             offered=list(queue.comments(question.id, now)),
             near=self._near(question, group, now),
             following=walk.after(place),
@@ -372,3 +371,15 @@ class Pages:
                 **values,
             )
         )
+
+
+def _comment(typed: FormMarks | None, ruling: Ruling | None) -> str:
+    """What stands in the field for a comment: what was typed, else what is decided."""
+    if typed is not None:
+        return typed.comment
+    return ruling.reason if ruling is not None else ""
+
+
+def _given(ruling: Ruling | None, answer: ToDecide) -> Sequence[Fraction] | None:
+    """What a decision gave for each line of the rubric; None where nothing is decided."""
+    return queue.shares_of(ruling, answer) if ruling is not None else None

@@ -165,7 +165,7 @@ class _Search:
             self._found.rivals = [each for each in (*known, *simplest) if each.slips]
 
     def _told_apart(self, rivals: Sequence[Hypothesis]) -> Hypothesis | None:
-        """The one that holds where several fit; the first where no network tells them apart: they say the same.
+        """The hypothesis that holds where several fit; the first where no network tells them apart: they say the same.
 
         Slips may make up for each other: both of two images left out is the same as each of them left out.
         """

@@ -1,4 +1,4 @@
-"""The verdict of a check with `counterexample`: right on all random networks, or the smallest one that goes wrong."""
+"""The verdict of a check with `counterexample`: right on all random networks, or the smallest wrong one."""
 
 from __future__ import annotations
 
@@ -175,7 +175,7 @@ def _expected(trial: Trial) -> str:
 
 
 def misconception(check: Check, found: SearchResult[Trial]) -> Alternative | None:
-    """The one that a function follows on every network that was looked at, where it is right and where it is not."""
+    """The known mistake that a function follows on every network that was tried, where it is right and where not."""
     trials = [(trial, not kind) for _, trial, kind in _looked_at(found)]
     fitting = [
         known for known in check.misconceptions if all(_follows(trial, known, right=right) for trial, right in trials)

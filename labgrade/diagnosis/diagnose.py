@@ -36,7 +36,7 @@ class Diagnoser:
         self._known: dict[str, Behaviour | None] = {}
 
     def explained(self, verdict: Verdict, value: Value, item: Item) -> Verdict | None:
-        """The verdict on a function's value with its cause; None where none can be told. It changes no credit."""
+        """The verdict on a function's value with its cause; None where none is found. It changes no credit."""
         if verdict.outcome not in _WRONG or verdict.agrees:
             return None
         trials = Trials(self._grader, self._task, item.check, self._submission)

@@ -234,7 +234,7 @@ def _is_mistake(number: Number, verdict: Verdict) -> bool:
 
 
 def _flooded(wanted: WantedNumber, found: Iterable[Sighting]) -> bool:
-    """Whether the text lists so many numbers like the right one that one of them had to be right."""
+    """Whether so many numbers of the text are near the right one that some number had to be right."""
     like = next((abs(each.value) for each in wanted.right if isinstance(each, Number)), None)
     alike = {
         each.number.value for each in found if like and like / _MAGNITUDE < abs(each.number.value) < like * _MAGNITUDE

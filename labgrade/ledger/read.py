@@ -166,7 +166,7 @@ def unfinished_since(ledger: Ledger) -> int:
 def same_files(ledger: Ledger) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
     """Files that few submissions have byte for byte in common: their names, and whose they are, the most first.
 
-    What more than a tenth of the class has (and more than three) was handed out; an empty file is nobody's.
+    What more than a tenth of the class has (and more than three) was handed out; an empty file belongs to no student.
     """
     holders: defaultdict[str, dict[str, str]] = defaultdict(dict)
     rows = ledger.rows("SELECT who, content FROM submission JOIN part ON part.digest = files ORDER BY who")

@@ -174,9 +174,9 @@ def read(text: str, name: str) -> Report:
     except json.JSONDecodeError as error:
         message = f"{name}:{error.lineno}:{error.colno}: this is no JSON: {error.msg.lower()}"
         raise UsageError(message) from error
-    told = document.get("schema") if isinstance(document, dict) else None
-    if told != SCHEMA:
-        what = f"a report of the version '{told}'" if isinstance(told, str) else "no report of labgrade's"
+    version = document.get("schema") if isinstance(document, dict) else None
+    if version != SCHEMA:
+        what = f"a report of the version '{version}'" if isinstance(version, str) else "no report of labgrade's"
         message = f"{name}: this is {what}; grade again with --labgrade-json to get one of '{SCHEMA}'"
         raise UsageError(message)
     schema = json.loads(files("labgrade.reports").joinpath("report.schema.json").read_text(encoding="utf-8"))

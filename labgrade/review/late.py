@@ -94,11 +94,11 @@ def _deduction(
     if not late.days:
         return None
     of_earned = deadline.rule is not None and deadline.rule.of == "earned"
-    told = f"; told by {submission.handed_in_by}" if submission.handed_in_by else ""
+    source = f"; told by {submission.handed_in_by}" if submission.handed_in_by else ""
     whole = Deduction(
         lab=deadline.lab,
         points=Fraction(0),
-        why=_why(deadline, late, handed_in, of_earned=of_earned) + told,
+        why=_why(deadline, late, handed_in, of_earned=of_earned) + source,
         share=late.share,
         of_earned=of_earned,
     )

@@ -229,7 +229,7 @@ def _holds(line: Line, taken: frozenset[Fraction], *, shapes: bool) -> bool:
 
 
 def _says_more(read: Value, lines: tuple[Line, ...]) -> bool:
-    """Whether a text holds another number than the one that was read: what that one comes to is known."""
+    """Whether a text holds another number than the answer: what the answer comes to is known."""
     values = (piece.value for line in lines for piece in line.pieces)
     numbers = {replace(each, text="") for each in values if isinstance(each, Number)}
     return not isinstance(read, Number) or numbers != {replace(read, text="")}

@@ -59,7 +59,7 @@ def form(data: Any, spec_path: Path) -> Form:
 
 
 def _saving(found: Form, answer: Mapping[str, Any]) -> Form:
-    """The form; a call's with the name of the file that is its answer, which ends as one that may be handed in."""
+    """The form; a call's with the name of the file that is its answer, which ends as a file to hand in ends."""
     kind = answer["type"]
     if not isinstance(found, CallForm) or kind not in ARTIFACT_KINDS:
         return found

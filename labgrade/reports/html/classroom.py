@@ -17,6 +17,7 @@ from labgrade.verdict import Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from fractions import Fraction
 
     from labgrade.core.points import Totals
     from labgrade.core.results import Graded, Report, SubmissionReport
@@ -52,17 +53,14 @@ def render(report: Report, link: Callable[[str], str] = lambda _: "", marking: s
     `files` are those that few have byte for byte in common, and whose they are.
     """
     rows = [_row(submission) for submission in report.submissions]
-    finals = [row.total.final for row in rows]
+    mistakes = figures.misconceptions(report)
     checks = figures.of_checks(report)
     faults, manual = _waiting(report, Outcome.FAULT), _waiting(report, Outcome.MANUAL)
     return page.render(
         "class.html",
         script=page.own_script("class.js"),
         rows=rows,
-        middle=statistics.median(finals) if finals else None,
-        low=min(finals, default=None),
-        high=max(finals, default=None),
-        worth=max((row.total.points for row in rows), default=None),
+        **_spread(rows),
         spread=summary.spread,
         reason=summary.full_reason,
         compared=summary.compared,
@@ -79,13 +77,24 @@ def render(report: Report, link: Callable[[str], str] = lambda _: "", marking: s
         faults=faults[:_MOST_WAITING],
         manual=manual[:_MOST_WAITING],
         counted=(len(faults), len(manual)),
-        misconceptions=(mistakes := figures.misconceptions(report)),
+        misconceptions=mistakes,
         common=[each for each in mistakes if len(each.names) > 1][:1],
         slowest=_slowest(checks),
         cut_off=[each for each in checks if each.cut_off],
         same=figures.same_values(report),
         notes=report.notes,
     )
+
+
+def _spread(rows: list[_SubmissionRow]) -> dict[str, Fraction | None]:
+    """The middle, the lowest and the highest final points, and how many there are to earn."""
+    finals = [row.total.final for row in rows]
+    return {
+        "middle": statistics.median(finals) if finals else None,
+        "low": min(finals, default=None),
+        "high": max(finals, default=None),
+        "worth": max((row.total.points for row in rows), default=None),
+    }
 
 
 def _row(submission: SubmissionReport) -> _SubmissionRow:

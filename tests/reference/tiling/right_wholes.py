@@ -265,7 +265,7 @@ RELUS = {
     "where at least zero, times": lambda w, x: w("Mul", w("Cast", w("GreaterOrEqual", x, w.f(0.0)), to=TensorProto.FLOAT), x),
     "half of it and its size": lambda w, x: w("Div", w("Add", x, w("Abs", x)), w.f(2.0)),
     "half of its size and it": lambda w, x: w("Mul", w.f(0.5), w("Add", w("Abs", x), x)),
-    "without what is below": lambda w, x: w("Sub", x, w("Min", x, w.f(0.0))),
+    "without the less of it and zero": lambda w, x: w("Sub", x, w("Min", x, w.f(0.0))),
     "between casts": lambda w, x: w("Cast", w("Relu", w("Cast", x, to=TensorProto.FLOAT)), to=TensorProto.FLOAT),
     "of what zero was added to": lambda w, x: w("Relu", w("Add", x, w.f(0.0))),
     "in another shape": lambda w, x: w("Reshape", w("Relu", w("Reshape", x, w.i(-1))), w("Shape", x)),
