@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+
 from labgrade import __version__
+from labgrade.authoring.schemas import SETTINGS
 
 _TASK = """\
 # yaml-language-server: $schema=../task.schema.json
@@ -16,12 +19,9 @@ subject:
   model: torchvision/resnet18
   input: [1, 3, 224, 224]
 self_check: values                     # students may know the number: it is published all the same
+hand_in: {code: lab1.py, entries: <number>}
 answers:
-  total:
-    type: bytes
-    from:
-      - {call: lab1.py:head_bytes, given: [model]}
-      - {entry: 1-1.total}
+  total: {type: bytes, call: head_bytes(model)}
 checks:
   - id: total
     points: 8
@@ -29,18 +29,13 @@ checks:
     checker: equal
     expected: {quantity: head_bytes, published: 2052000}
     misconceptions:
-      - value: {quantity: head_bytes, with: {bias: false}}
-        says: The bias is missing. It is a parameter of the layer, too.
-        credit: 0.5
-  - id: other-models
-    points: 2
-    hidden: true                       # students see nothing of it
-    needs: [total]
-    answer: total
-    checker: equal
-    expected: {quantity: head_bytes}
-    cases:
-      - {model: torchvision/resnet50, options: {num_classes: 7}}
+      - {with: {bias: false}, says: 'The bias is missing. It is a parameter of the layer, too.', credit: 0.5}
+      - known                          # the slips in reference/ that say so: labgrade list slips head_bytes
+    again:
+      - id: other-models
+        points: 2
+        hidden: true                   # students see nothing of it
+        cases: [{model: torchvision/resnet50, options: {num_classes: 7}}]
 """
 _REFERENCE = '''\
 """Ground truth of this course. Every public function is a quantity under its own name; see labgrade list quantities."""
@@ -58,6 +53,16 @@ def head_bytes(subject: Any, *, bias: bool = True) -> int:
     module, _ = subject.on_meta()
     head = list(module.children())[-1]
     return sum(each.numel() * each.element_size() for name, each in head.named_parameters() if bias or name != "bias")
+
+
+def head_elements(subject: Any) -> int:
+    """The elements of those parameters, given as bytes.
+
+    Slip of: head_bytes
+    Hint: This is the number of parameters. Multiply each tensor's numel() by its element_size().
+    Credit: 0.5
+    """
+    return head_bytes(subject) // 4
 '''
 _CHECKER = '''\
 """Checkers of this course. Every public function is one under its own name; see labgrade list checkers."""
@@ -161,7 +166,7 @@ submissions/*
 
 
 def files(name: str) -> dict[str, str]:
-    """The files of a new course by path, but for the schema."""
+    """The files of a new course by path, but for the schemas."""
     return {
         "README.md": _README.format(name=name),
         "pyproject.toml": _PYPROJECT.format(name=_project_name(name), version=__version__),
@@ -169,7 +174,9 @@ def files(name: str) -> dict[str, str]:
         ".gitignore": _IGNORE,
         ".github/workflows/tasks.yml": _WORKFLOW,
         ".pre-commit-config.yaml": _PRE_COMMIT,
-        "specs/lab1/lab.yaml": "title: First lab\n",
+        ".vscode/settings.json": json.dumps(SETTINGS, indent=2) + "\n",
+        ".vscode/extensions.json": json.dumps({"recommendations": ["redhat.vscode-yaml"]}) + "\n",
+        "specs/lab1/lab.yaml": "# yaml-language-server: $schema=../lab.schema.json\ntitle: First lab\n",
         "specs/lab1/1-1-head-bytes.yaml": _TASK,
         "reference/heads.py": _REFERENCE,
         "checkers/halves.py": _CHECKER,

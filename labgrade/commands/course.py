@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from labgrade.authoring import kit, new_course
+from labgrade.authoring import kit, new_course, schemas
 from labgrade.core.errors import UsageError
 from labgrade.core.programs import TORCHSCRIPT
 from labgrade.core.task import BuildForm
@@ -53,15 +53,18 @@ def _init(options: argparse.Namespace) -> int:
     for name, text in new_course.files(folder.absolute().name).items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text, encoding="utf-8")
-    (folder / "specs/task.schema.json").write_text(load.schema_text(course.find(folder)), encoding="utf-8")
+    for name, text in schemas.texts(course.find(folder)).items():
+        (folder / "specs" / name).write_text(text, encoding="utf-8")
     print(f"{folder} is a course with one task; go there, then: labgrade validate --compute && labgrade test")  # noqa: T201
     return 0
 
 
 def _kit(options: argparse.Namespace) -> int:
     out: Path = options.out
+    found = course.find(Path.cwd())
+    schemas.keep(found)
     told = kit.write_kit(
-        course.find(Path.cwd()),
+        found,
         options.lab,
         out,
         with_subjects=not options.without_subjects,

@@ -10,11 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from labgrade.answers import obtain
+from labgrade.authoring import schemas
 from labgrade.commands.compute import conventions_of, pairs, shape_of
 from labgrade.core.errors import SpecError, UsageError, did_you_mean
 from labgrade.core.task import CONFIG, InputSpec, QuantityCall, SubjectSpec
 from labgrade.files import yaml, yaml_write
 from labgrade.spec import course, load
+from labgrade.spec.in_full import hand_in, slips
+from labgrade.spec.language import KNOWN
 from labgrade.spec.parse import form
 from labgrade.truth.oracle import Oracle
 
@@ -61,18 +64,25 @@ def checker(kind: Any, tolerance: float | None) -> Any:
     return {"equal": {"digits": tolerance}} if tolerance >= 1 else {"close": {"rtol": tolerance}}
 
 
-def form_of(form: str, task: str, quantity: str, about: str) -> dict[str, Any]:
-    """A way of handing in, `call`, `entry`, `report` or `file`, as a spec has it."""
-    words = quantity.replace("_", " ").capitalize()
-    match form:
-        case "call":
-            given = {"artifact": ["model_path"], CONFIG: [CONFIG]}.get(about, ["model", "input_size"])
-            return {"call": f"hw.py:{quantity}", "given": given}
-        case "entry":
-            return {"entry": f"{task}.value"}
-        case "report":
-            return {"after": words, "report": f"under {task}"}
-    return {"after": words, "file": f"{task}-output.txt"}
+def handed_in(forms: Iterable[str], task: str, quantity: str, about: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """How a task is handed in, and what its answer adds to that; `forms` are of `call`, `entry`, `report`, `file`."""
+    given = {"artifact": "model_path", CONFIG: CONFIG}.get(about, "model, input_size")
+    common: dict[str, Any] = {}
+    answer: dict[str, Any] = {}
+    for way in forms:
+        match way:
+            case "call":
+                common["code"] = "hw.py"
+                answer["call"] = f"{quantity}({given})"
+            case "entry":
+                common["entries"] = task
+            case "report":
+                common["report"] = f"under {task}"
+            case _:
+                common["output"] = f"{task}-output.txt"
+    if {"report", "output"} & common.keys():
+        answer["words"] = quantity.replace("_", " ").capitalize()
+    return common, answer
 
 
 def _item(check: Mapping[str, Any]) -> str:
@@ -103,7 +113,7 @@ def add_new(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--input", metavar="SHAPE", help="such as 1,3,224,224")
     parser.add_argument("--quantity", metavar="NAME", help="what is asked for; see labgrade list quantities")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="a convention of the quantity")
-    parser.add_argument("--forms", metavar="LIST", help=f"ways of handing in, best first: {','.join(FORMS)}")
+    parser.add_argument("--forms", metavar="LIST", help=f"ways of handing in: {','.join(FORMS)}")
     parser.add_argument("--points", metavar="N", help="what it is worth")
     parser.add_argument(
         "--tolerance", metavar="T", help="digits, such as 3, or a share, such as 1e-5; nothing: as printed"
@@ -118,6 +128,7 @@ def run(options: argparse.Namespace) -> int:
         message = "there is no folder 'specs' here; go to your course, or make one: labgrade init mycourse"
         raise UsageError(message)
     found = course.find(Path.cwd())
+    schemas.keep(found)
     lab, _, task = options.task.partition("/")
     if not _ID.fullmatch(lab) or not _ID.fullmatch(task):
         message = (
@@ -163,7 +174,11 @@ def _asked(options: argparse.Namespace, task: str, found: Course) -> dict[str, A
     title = _answer("title", options.title, str, default=title_for(entry, subject))
     publish = _answer("publish the value (yes or no)", "yes" if options.publish else _no(options), _yes, default="no")
     kind, value = _typed(found, call, _spec_of(subject, found), publish=publish)
-    written = [form_of(form, task, quantity, about) for form in forms]
+    common, answer = handed_in(forms, task, quantity, about)
+    written = [each for _, each in hand_in.forms("value", {"type": kind, **answer}, common)]
+    if not written:
+        message = f"'{quantity}' gives what no person writes down: hand it in by a function, --forms call"
+        raise UsageError(message)
     expected: dict[str, Any] = {"quantity": quantity}
     if call.parameters:
         expected["with"] = dict(call.parameters)
@@ -176,13 +191,16 @@ def _asked(options: argparse.Namespace, task: str, found: Course) -> dict[str, A
         "checker": checker(kind, tolerance),
         "expected": expected,
     }
+    if any(slips.known(entries, quantity)):
+        check["misconceptions"] = KNOWN
     return {
         "id": task,
         "title": title,
         "points": points,
         "statement": statement(entry, subject, written, found.specs),
         "subject": subject,
-        "answers": {"value": {"type": kind, "from": written}},
+        "hand_in": common,
+        "answers": {"value": {"type": kind, **answer}},
         "checks": [check],
     }
 

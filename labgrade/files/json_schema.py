@@ -111,7 +111,10 @@ _REFUSES: Mapping[str, Callable[[Any, Any], bool]] = {
     "exclusiveMinimum": lambda value, wanted: _is(value, "number") and value <= wanted,
     "maximum": lambda value, wanted: _is(value, "number") and value > wanted,
 }
-_SAYS_NOTHING = frozenset({"$schema", "$defs", "title", "description", "default", "then", "else"})  # those belong to if
+# `then` and `else` belong to `if`; editors show what is said of each name of an `enum`.
+_SAYS_NOTHING = frozenset(
+    {"$schema", "$defs", "title", "description", "default", "then", "else", "markdownEnumDescriptions"}
+)
 
 
 # ---- keywords that lead on to other schemas --------------------------------------------------------------------

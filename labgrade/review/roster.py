@@ -23,10 +23,19 @@ if TYPE_CHECKING:
 
 FILES = ("roster.yaml", "roster.csv")
 Extension: TypeAlias = timedelta | datetime
-_WORDS = ("id", "name", "group", "email", "submission", "handed_in", "extension")
+_SAYS = {
+    "id": "By which the student is known: a number, an account.",
+    "name": "What the student is called.",
+    "group": "What is handed in by one of a group is everybody's.",
+    "email": "By which what was handed in is found, too.",
+    "submission": "The folder or archive that is this student's, where no name tells.",
+    "handed_in": "When it was handed in, where that is known better: `2026-11-20T23:59+08:00`.",
+    "extension": "More time, of all labs or by lab: `3 days`, or a moment until which nothing is late.",
+}
+_WORDS = tuple(_SAYS)
 _OF_LAB = re.compile(r"extension[ :](?P<lab>.+)")
 _TEXT: Schema = {"type": "string", "minLength": 1}
-_SCHEMA: Schema = {
+SCHEMA: Schema = {
     "title": "a roster",
     "type": "object",
     "additionalProperties": False,
@@ -40,8 +49,9 @@ _SCHEMA: Schema = {
                 "additionalProperties": False,
                 "required": ["id"],
                 "properties": {
-                    **{word: _TEXT for word in _WORDS if word != "extension"},
+                    **{word: {**_TEXT, "description": said} for word, said in _SAYS.items() if word != "extension"},
                     "extension": {
+                        "description": _SAYS["extension"],
                         "if": {"type": "object"},
                         "then": {"additionalProperties": _TEXT, "minProperties": 1},
                         "else": _TEXT,
@@ -144,7 +154,7 @@ def read(path: Path, labs: Iterable[str] | None = None) -> Roster:
 
 def _from_yaml(text: str, file: str) -> Iterator[_StudentRow]:
     loaded = yaml.load(text, file)
-    if found := validate.number_findings(loaded) + validate.findings(_SCHEMA, loaded):
+    if found := validate.number_findings(loaded) + validate.findings(SCHEMA, loaded):
         raise SpecError(found)
     data: Any = loaded.data
     for index, student in enumerate(data["students"]):

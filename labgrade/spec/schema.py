@@ -37,11 +37,13 @@ from labgrade.spec.language import KNOWN, properties, required
 from labgrade.spec.registry import SLIPS
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from labgrade.core.task import Schema
     from labgrade.spec.course import Course
     from labgrade.spec.registry import Entry, Registry
 
-_DRAFT = "https://json-schema.org/draft/2020-12/schema"
+DRAFT = "https://json-schema.org/draft/2020-12/schema"
 
 
 def task_schema(course: Course, given_names: tuple[str, ...]) -> Schema:
@@ -55,7 +57,7 @@ def task_schema(course: Course, given_names: tuple[str, ...]) -> Schema:
     }
     checks = _list({"$ref": "#/$defs/check"})
     return {
-        "$schema": _DRAFT,
+        "$schema": DRAFT,
         "title": "a task",
         "description": "One task of a lab: what a student is asked, how it may be handed in, and how it is judged.",
         **_object(
@@ -73,7 +75,7 @@ def task_schema(course: Course, given_names: tuple[str, ...]) -> Schema:
 def lab_schema() -> Schema:
     """The schema of lab.yaml."""
     return {
-        "$schema": _DRAFT,
+        "$schema": DRAFT,
         "title": "a lab",
         "description": "What the tasks of a lab have in common: when it is due, how it is handed in.",
         "type": "object",
@@ -245,7 +247,9 @@ def _check(quantities: Registry) -> Schema:
     """One graded point of a task."""
     when: Schema = {**_object("when", "when"), "minProperties": 1}
     other = _object("another value", Alternative)
-    one: Schema = {"title": "slip", "enum": [KNOWN, *(name for name, each in quantities.entries.items() if each.slip)]}
+    slips = {name: each.slip.hint for name, each in quantities.entries.items() if each.slip}
+    told: list[Any] = ["All slips of the expected quantity.", *slips.values()]
+    one: Schema = {"title": "slip", "enum": [KNOWN, *slips], "markdownEnumDescriptions": told}
     several: Schema = {"type": "array", "items": {"if": {"type": "string"}, "then": one, "else": other}}
     known: Schema = {"title": "misconceptions", "enum": [KNOWN]}
     made: dict[str, Schema] = {
@@ -288,8 +292,14 @@ def _named(kind: str, entries: Registry) -> Schema:
             "additionalProperties": False,
             "properties": {name: _parameters(f"{kind} '{name}'", entries, name) for name in names},
         },
-        "else": {"title": kind, "enum": list(names)},
+        "else": _one_of(kind, {name: entries.get(name) for name in names}),
     }
+
+
+def _one_of(title: str, entries: Mapping[str, Entry]) -> Schema:
+    """One of these names; editors show what each says of itself."""
+    told: list[Any] = [entry.description for entry in entries.values()]
+    return {"title": title, "enum": list(entries), "markdownEnumDescriptions": told}
 
 
 def _parameters(title: str, entries: Registry, name: str) -> Schema:
@@ -320,7 +330,9 @@ def _settings(title: str, entry: Entry) -> Schema:
 def _quantity(entries: Registry) -> Schema:
     names = sorted(name for name in entries.entries if not name.endswith(SLIPS))
     return {
-        **_object("a quantity", QuantityCall, quantity={"title": "quantity", "enum": list(names)}),
+        **_object(
+            "a quantity", QuantityCall, quantity=_one_of("quantity", {name: entries.get(name) for name in names})
+        ),
         "allOf": [
             {
                 "if": {"properties": {"quantity": {"const": name}}, "required": ["quantity"]},

@@ -38,12 +38,13 @@ def test_flags_are_enough_for_a_spec_that_validates(course, capsys):
         "Hand in 'parameters' in hw.py or 'new.value' in answers.yaml.\n"
     )
     lines = (course / "specs/lab/new.yaml").read_text().splitlines()
-    assert lines[-5:] == [
+    assert lines[-6:] == [
         "  - id: value",
         "    points: 10",
         "    answer: value",
         "    checker: equal",
         "    expected: {quantity: parameters}",
+        "    misconceptions: known",
     ]
     assert data["answers"]["value"]["type"] == "count"
     assert [next(iter(form)) for form in data["answers"]["value"]["from"]] == ["call", "entry"]
@@ -154,7 +155,8 @@ def test_a_task_about_a_config(caches, capsys):
     assert data["subject"] == {"config": {"layers": 3, "heads": 4, "name": "small"}}
     assert data["title"] == "Decoder bytes of small"
     assert "About a config with layers 3, heads 4, name small.\n" in data["statement"]
-    assert data["answers"]["value"]["from"][0] == {"call": "hw.py:decoder_bytes", "given": ["config"]}
+    assert data["hand_in"]["code"] == "hw.py"
+    assert data["answers"]["value"]["call"] == "decoder_bytes(config)"
     assert task.checks[0].expected.published == 12
     assert main(["new", "lab/more", *config, "--quantity", "parameters"]) == 2
     assert "'parameters' is computed of a model in memory, and a config is none" in capsys.readouterr().err

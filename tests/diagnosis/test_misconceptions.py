@@ -7,7 +7,7 @@ import pytest
 from helpers.handed_in import read
 
 from labgrade.answers.reading.numbers import read_number
-from labgrade.core.errors import NoSuchSlipError
+from labgrade.core.errors import FaultError, NoSuchSlipError
 from labgrade.judging.judge import judge
 from labgrade.run.grader import Grader
 from labgrade.spec import course, load
@@ -66,6 +66,10 @@ def test_a_misconception_is_claimed_for_its_value_on_some_subject(grader, someon
             value = expect(known.source)
         except NoSuchSlipError:  # nobody can make it there
             continue
+        except FaultError:
+            if known.known:
+                continue
+            raise
         verdict = judge(check, value, judging, expect)
         if verdict.hint == known.says:
             assert verdict.outcome is not Outcome.CORRECT

@@ -31,7 +31,7 @@ _DEFAULTS: Mapping[str, Any] = {"options": {}, "seed": 0}  # else a row of anoth
 class Expanded(Loaded):
     """A spec said in full. `moved`: where a part stands in the file that stands elsewhere here.
 
-    `slips`: the places of misconceptions that come of `known`, which are left out where they fit nothing.
+    `slips`: the places of misconceptions that are a library's, which are left out where they fit nothing.
     """
 
     moved: dict[Path, Path] = field(default_factory=dict)
@@ -210,7 +210,8 @@ class _Expander:
                     continue  # said otherwise in the list, or another right convention
                 if each is not None:
                     self._moved[(*there, len(made))] = (*here, at)
-                    self._slips |= {(*there, len(made))} if each == KNOWN else set()
+                    if each == KNOWN or self._names_a_slip(given[at]):
+                        self._slips.add((*there, len(made)))
                     made.append(entry)
         return made
 
@@ -258,6 +259,9 @@ class _Expander:
         if "says" not in entry:
             self._find(place, "another value needs 'says'")
         return {key: value for key, value in entry.items() if key != "with"}
+
+    def _names_a_slip(self, entry: Any) -> bool:
+        return self._slip(entry if isinstance(entry, str) else mapping(entry).get("value")) is not None
 
     def _slip(self, name: Any) -> Entry | None:
         entry = self._quantities.get(name) if isinstance(name, str) else None
