@@ -47,7 +47,7 @@ def test_flags_are_enough_for_a_spec_that_validates(course, capsys):
         "    misconceptions: known",
     ]
     assert data["answers"]["value"]["type"] == "count"
-    assert [next(iter(form)) for form in data["answers"]["value"]["from"]] == ["call", "entry"]
+    assert data["answers"]["value"] == {"type": "count", "call": "parameters(model, input_size)"}
     assert task.points == 10
     assert main(["validate", "specs/lab/new.yaml"]) == 0
 
