@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from labgrade.core.arguments import GIVEN
 from labgrade.core.task import Limits
+from labgrade.sandbox.child.subject import needs_values
+from labgrade.subjects.networks import GENERATED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -33,6 +36,13 @@ class CallRequest:
     model: Mapping[str, Path] = field(default_factory=dict)
     saved_as: str = ""
     module: bool = False
+
+    @property
+    def built(self) -> list[str]:
+        """What of the arguments is made of the subject; a network that is returned is traced with the input."""
+        words = [word for word in self.given if word in GIVEN and word != "model_path"]
+        traced = self.module and "input" not in words and self.subject is not None and not self.subject.is_config
+        return [*words, "input"] if traced else words
 
     @property
     def called(self) -> tuple[str, ...]:
@@ -163,3 +173,9 @@ class Job:
     errors: bool = False
     wall: float = 0.0
     take: Callable[[IO[bytes]], None] | None = None
+
+    @property
+    def worth_preparing(self) -> Any:
+        """The subject, if a branch of the server should have it ready; a random network is used only once."""
+        subject = self.wanted["subject"] if self.wanted and needs_values(tuple(self.wanted["given"])) else None
+        return None if subject is None or subject["model"] == GENERATED else subject

@@ -14,14 +14,12 @@ from labgrade.core.errors import FaultError
 from labgrade.core.results import Execution
 from labgrade.core.task import Limits, plain_subject
 from labgrade.sandbox import outcomes
-from labgrade.sandbox.child.subject import needs_values
 from labgrade.sandbox.host import working_copy
 from labgrade.sandbox.host.child import follow
 from labgrade.sandbox.host.fork_server import ForkServer, LostError
 from labgrade.sandbox.host.servers import LIGHT, READER, STUDENTS, Servers
 from labgrade.sandbox.jail.layers import ALL
 from labgrade.sandbox.requests import Job, ProgramRun
-from labgrade.subjects.networks import GENERATED
 from labgrade.submissions.archive_records import OPENED
 
 if TYPE_CHECKING:
@@ -166,7 +164,7 @@ class Runner:
         Of a file of more than `MOST_BYTES` it is the size alone, an array of one integer. `values`: more that it may be
         given, by name.
         """
-        given = _built(request)
+        given = request.built
         subject = plain_subject(request.subject) if given and request.subject is not None else None
         wanted = {"given": given, "subject": subject} if subject else None
         return self._writes(request, [(values, request.model)], {GIVEN_FOLDER: request.model}, wanted, several=False)
@@ -176,7 +174,7 @@ class Runner:
     ) -> list[Any]:
         """The files that a function writes for several subjects (values and files) in one process; see `run_each`."""
         given = {f"{GIVEN_FOLDER}/{place}": model for place, (_, model, _) in enumerate(each)}
-        built = _built(request)
+        built = request.built
         subjects = [plain_subject(subject) for _, _, subject in each]
         wanted = {"given": built, "subject": None, "each": subjects} if built else None
         done = self._writes(request, [(values, model) for values, model, _ in each], given, wanted, several=True)
@@ -380,7 +378,7 @@ class Runner:
         with self._servers.group(limits.memory) as group, server.user() as user:
             try:
                 if isinstance(server, ForkServer):
-                    ready = _worth_preparing(job.wanted)
+                    ready = job.worth_preparing
                     own = {"job": folder.name, "user": user, **allowed}
                     child = server.start(
                         own, limits.output, errors=job.errors, subject=ready, entries=group.entries, take=job.take
@@ -397,16 +395,3 @@ class Runner:
             if not ending.up:
                 return None
         return ending
-
-
-def _built(request: CallRequest) -> list[str]:
-    """What of a function's arguments is made of the subject; a network that it returns is traced with the input."""
-    given = [word for word in request.given if word in GIVEN and word != "model_path"]
-    traced = request.module and "input" not in given and request.subject is not None and not request.subject.is_config
-    return [*given, "input"] if traced else given
-
-
-def _worth_preparing(wanted: Mapping[str, Any] | None) -> Any:
-    """The subject, if a branch of the server should have it ready; a random network is tried once and built at once."""
-    subject = wanted["subject"] if wanted and needs_values(tuple(wanted["given"])) else None
-    return None if subject is None or subject["model"] == GENERATED else subject
