@@ -78,8 +78,11 @@ class Evaluation:
         words = {key: value for key, value in attributes.items() if key in _GEMM_WORDS}
         node = _Named(name, kind)
         if len(operands) < 2:  # noqa: PLR2004 - a product
-            message = f"it has {len(operands)} operands"
+            message = "it multiplies two matrices, and is given one" if operands else "it is given no matrices"
             raise WrongError(message)
+        if len(operands) > 3:  # noqa: PLR2004 - and a bias
+            message = f"nothing says what its {len(operands)} operands mean"
+            raise OutsideError(message)
         if words:
             return self._computed(node, "Gemm", operands[:3], words, 1)
         (made,) = self._computed(node, "MatMul", operands[:2], {}, 1)

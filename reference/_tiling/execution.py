@@ -18,7 +18,7 @@ import numpy as np
 import onnx
 
 from .node_kinds import disagreement
-from .runtimes import RefusedError, by_onnxruntime, by_reference, with_products_in_words
+from .runtimes import RefusedError, by_onnxruntime, by_reference, in_words_of, with_products_in_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -97,7 +97,12 @@ def _own_outputs(proof: Proof, feeds: Mapping[str, Array], given: Mapping[str, A
 def _run(path: Path, model: onnx.ModelProto, feeds: Mapping[str, Array], declared: frozenset[str]) -> dict[str, Array]:
     if len(model.graph.node) <= _MOST_NODES:
         plain = with_products_in_words(model, declared)
-        return by_onnxruntime(str(path) if plain is model else plain.SerializeToString(), feeds)
+        if plain is model:
+            return by_onnxruntime(str(path), feeds)
+        try:
+            return by_onnxruntime(plain.SerializeToString(), feeds)
+        except RefusedError as error:
+            raise RefusedError(in_words_of(model, str(error), declared), is_certain=error.is_certain) from None
     values = by_reference(model, feeds, declared, quickly=True)
     wrong = disagreement(model, values, declared)
     if wrong:

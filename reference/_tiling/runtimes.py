@@ -139,6 +139,15 @@ def with_products_in_words(model: onnx.ModelProto, declared: frozenset[str]) -> 
     return changed
 
 
+def in_words_of(model: onnx.ModelProto, says: str, declared: frozenset[str]) -> str:
+    """What a runtime says of declared products said in other words, with the operator that the student wrote."""
+    written = {node.op_type for node in nodes_of(model)}
+    (theirs, *_) = sorted(node.op_type for node in nodes_of(model) if is_declared(node, declared))
+    for word in ("MatMul", "Gemm"):
+        says = says if word in written else says.replace(word, theirs)
+    return says
+
+
 def _say(body: Any, index: int) -> None:
     """One declared product as the operators of ONNX that it means."""
     node = body[index]

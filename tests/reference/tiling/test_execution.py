@@ -177,3 +177,23 @@ def test_files_stay_as_they_are(tmp_path, original):
     execute(path, reference, prove(path, reference, declared=DECLARED), NAMES)
     assert path.read_bytes() == before
     assert onnx.load(path).graph.node
+
+
+def test_a_refusal_names_the_product_that_was_written(found, original):
+    """onnxruntime is given MatMul for it, and a student who wrote none would look for it in vain."""
+    submitted = WAYS["product custom"](original)
+    weights = [weight for weight in submitted.graph.initializer if len(weight.dims) == 2]
+    weights[0].CopyFrom(numpy_helper.from_array(numpy_helper.to_array(weights[0]).astype(np.float64), weights[0].name))
+    (finding,) = found(submitted)
+    assert "2DMM_64x64x64" in finding["says"]
+    assert "MatMul" not in finding["says"]
+
+
+def test_a_product_of_four_operands_has_no_meaning(tmp_path, original):
+    submitted = WAYS["product custom"](original)
+    product = next(node for node in submitted.graph.node if "2DMM" in node.op_type)
+    product.input.extend(["nothing", "nothing"])
+    submitted.graph.initializer.append(numpy_helper.from_array(np.zeros(1, np.float32), "nothing"))
+    proof = prove(save(submitted, tmp_path / "s.onnx"), save(original, tmp_path / "o.onnx"), declared=DECLARED)
+    assert "4 operands" in proof.findings[0].says
+    assert not proof.findings[0].certain
