@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from labgrade.answers.reading.typed_values import WrongTypeError, as_value
 from labgrade.core.errors import FaultError, Mark, NoSuchSlipError, SpecFinding
 from labgrade.core.task import BuildForm, CallForm, LiteralValue, QuantityCall, RunForm, depends_on_input
+from labgrade.files.cache import missing
 from labgrade.verdict import Outcome
 
 if TYPE_CHECKING:
@@ -30,9 +31,9 @@ def literals(task: Task) -> Iterator[SpecFinding]:
 def findings(task: Task, grader: Grader) -> Iterator[SpecFinding]:
     """All values computed: on the task's own subject compared with published figures and with each other.
 
-    What can't be computed is a finding at its place, and the rest goes on.
+    What can't be computed is a finding at its place, and the rest goes on. Nothing is where packages are missing.
     """
-    for check in task.checks:
+    for check in task.checks if not missing(task.packages) else ():
         if check.checker is None or (task.subject is not None and task.subject.handed_in):
             continue
         subjects = check.cases or (task.subject,)

@@ -17,8 +17,10 @@ from typing import TYPE_CHECKING
 
 from labgrade.core.task import InputSpec, Limits, SubjectSpec
 from labgrade.core.text import decoded
+from labgrade.files.cache import version_of
 from labgrade.sandbox.requests import CallRequest, ProgramRequest
 from labgrade.sandbox.runner import Runner
+from labgrade.spec import course, load
 
 if TYPE_CHECKING:
     import argparse
@@ -64,6 +66,7 @@ def examine(runner: Runner) -> Iterator[Examined]:
         yield _tool(runner, name)
     for name, use in _PROGRAMS.items():
         yield _program(name, use)
+    yield from _packages(Path.cwd())
     yield _space()
 
 
@@ -180,6 +183,20 @@ def _program(name: str, use: str) -> Examined:
     done = subprocess.run([path, "--version"], check=False, capture_output=True, text=True)
     first = done.stdout.strip().splitlines()[:1]
     return Examined(what=name, good=True, found=first[0] if first else path)
+
+
+def _packages(folder: Path) -> Iterator[Examined]:
+    """What the tasks of the course around us need, where it is not there; each package once."""
+    found = course.find(folder)
+    needed: dict[str, list[str]] = {}
+    for read in load.read_all(load.files(found.specs), found):
+        for name in read.task.packages if read.task is not None else ():
+            needed.setdefault(name, []).append(read.path.stem)
+    for name, tasks in needed.items():
+        version, count = version_of(name), f"{len(tasks)} task{'s' * (len(tasks) > 1)}"
+        remedy = "" if version else f"pip install {name}; without it {', '.join(tasks)} wait for a person"
+        found_there = version or f"not installed, needed by {count}"
+        yield Examined(what=name, good=True if version else None, found=found_there, remedy=remedy)
 
 
 def _space() -> Examined:

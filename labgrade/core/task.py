@@ -367,7 +367,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
-    """One spec file: what a student is asked."""
+    """One spec file: what a student is asked. `packages` are those without which it is not graded."""
 
     lab: str
     id: str
@@ -380,6 +380,7 @@ class Task:
     limits: Limits
     path: Path
     self_check: str = ""
+    packages: tuple[str, ...] = ()
 
 
 def depends_on_input(task: Task, check: Check) -> bool:

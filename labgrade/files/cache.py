@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
 State: TypeAlias = tuple[int, int, int, int]
 _CONTENTS = ".contents.json"  # of a folder: each file's state when it was made, and its digest
@@ -44,6 +44,11 @@ def version_of(library: str) -> str:
         return importlib.metadata.version(library)
     except importlib.metadata.PackageNotFoundError:
         return ""
+
+
+def missing(packages: Iterable[str]) -> tuple[str, ...]:
+    """Those of some packages that are not installed."""
+    return tuple(name for name in packages if not version_of(name))
 
 
 class Cache:

@@ -192,6 +192,7 @@ class VerdictParts:
         """The parts that only some checks have: what builds a program, what searches."""
         builds = any(isinstance(form, BuildForm) for form in _forms(task, item))
         return {
+            "packages": {name: version_of(name) or "absent" for name in task.packages},
             "tools": _tools() if builds else {},
             "search": {"hypothesis": version_of("hypothesis") or "absent"} if item.check.counterexample else {},
         }

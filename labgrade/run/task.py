@@ -19,6 +19,7 @@ from labgrade.diagnosis.counterexample import judged, memory, plan_of
 from labgrade.diagnosis.diagnose import Diagnoser
 from labgrade.diagnosis.explain import with_explanation
 from labgrade.diagnosis.probe import ProbeGrader, Trials, judged_value, typed
+from labgrade.files.cache import missing
 from labgrade.judging import by_hand
 from labgrade.judging.graded_items import Judged, fault, graded_so_far, waiting, with_points
 from labgrade.judging.items import fresh_subject, items, with_fresh
@@ -28,7 +29,7 @@ from labgrade.run.free_text import FreeText
 from labgrade.spec import course
 from labgrade.truth.measure import UnfitError, files_given, kept_case
 from labgrade.values import Artifact
-from labgrade.verdict import Outcome, Verdict
+from labgrade.verdict import Outcome, Verdict, without_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -128,6 +129,8 @@ class TaskGrading:
         )
 
     def _guarded(self, item: Item) -> Judged:
+        if lacking := missing(self.task.packages):
+            return Judged(verdict=ungraded(lacking))
         try:
             return self._judge(item)
         except UnfitError as error:
@@ -275,6 +278,13 @@ class TaskGrading:
             )
             self._answers[key] = obtain.obtain(question, self._grader)
         return self._answers[key]
+
+
+def ungraded(lacking: tuple[str, ...]) -> Verdict:
+    """The verdict where packages that a task needs are not there: a person's to install, at no cost to the student."""
+    names = ", ".join(f"'{name}'" for name in lacking)
+    reason = f"not graded on this machine, which lacks {names}"
+    return without_value(Outcome.MANUAL, reason, hint=f"install it, and grade again: pip install {' '.join(lacking)}")
 
 
 def with_case(verdict: Verdict, answer: Answer) -> Verdict:

@@ -103,6 +103,13 @@ COLUMNS = Kind(
     },
     dict,
 )
+PACKAGES = Kind(
+    {
+        "type": "array",
+        "items": {"type": "string", "title": "a package (executorch)", "pattern": r"^[A-Za-z0-9][A-Za-z0-9._-]*$"},
+    },
+    tuple,
+)
 FILES = Kind(
     {
         "if": {"type": "object"},

@@ -192,6 +192,13 @@ WORDS: Mapping[type | str, tuple[Word, ...]] = {
             "What the student's code may use, `{seconds: 60, memory: 4 GB, output: 1 MB}`; `lab.yaml` gives a "
             "lab's defaults.",
         ),
+        Word(
+            "packages",
+            kinds.PACKAGES,
+            "What the task's quantities and its students need of pip, `[executorch]`; `lab.yaml` gives a lab's. Where "
+            "one is missing the task waits for a person, who reads how to install it; it costs nobody anything.",
+            for_people=True,
+        ),
     ),
     Limits: (
         Word("seconds", kinds.SECONDS, "CPU seconds of the student's code; 60 unless the lab says otherwise."),

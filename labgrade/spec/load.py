@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -156,7 +156,9 @@ class _SpecReader:
         found = found or validate.findings(self._schema, whole)
         if found:
             raise SpecError(list(dict.fromkeys(found)))
-        return parse.task(whole, path, limits, self._course.code_of)
+        task = parse.task(whole, path, limits, self._course.code_of)
+        common = self._lab(path).get("packages", ())
+        return replace(task, packages=tuple(dict.fromkeys((*common, *task.packages))))
 
     def in_full(self, path: Path, loaded: Loaded) -> Expanded:
         """A spec with all that it says in few words said in full."""

@@ -31,7 +31,7 @@ from labgrade.core.task import (
     Task,
     TextForm,
 )
-from labgrade.spec.kinds import ID, KINDS, SHAPE, TEXT, WHERE
+from labgrade.spec.kinds import ID, KINDS, PACKAGES, SHAPE, TEXT, WHERE
 from labgrade.spec.lab import DUE, LATE
 from labgrade.spec.language import KNOWN, properties, required
 from labgrade.spec.registry import SLIPS
@@ -84,6 +84,7 @@ def lab_schema() -> Schema:
         "properties": {
             "title": {**(TEXT.schema or {}), "description": "What the lab is called, in a line."},
             "limits": {**_object("limits", Limits), "description": "What students' code may use, unless a task says."},
+            "packages": {**(PACKAGES.schema or {}), "description": "What its tasks need of pip."},
             "due": {**DUE, "description": "When the lab is due, with a time zone."},
             "late": {**LATE, "description": "What it costs to hand in later."},
             "install": {**(TEXT.schema or {}), "description": "The line by which students install labgrade."},
