@@ -72,17 +72,15 @@ def examine(runner: Runner) -> Iterator[Examined]:
 
 def _protection(runner: Runner) -> Iterator[Examined]:
     protection = runner.protection
-    first, *others = protection.lines
-    yield Examined(what="protection", good=protection.tier != "D", found=first.removeprefix("protection: "))
-    for line in others:
-        found, _, remedy = line.partition("; ")
-        if line.startswith("shared: "):  # what fails beside others is tried once more, alone
-            yield Examined(what="shared", good=None, found=found.removeprefix("shared: "), remedy=remedy)
-        elif line.startswith("memory: "):  # polling is good enough
-            good = None if remedy else True
-            yield Examined(what="memory", good=good, found=found.removeprefix("memory: "), remedy=remedy)
-        else:
-            yield Examined(what="protection", good=False, found=found, remedy=remedy)
+    for note in protection.notes:
+        if note.kind == "protection":
+            yield Examined(what="protection", good=protection.tier != "D", found=note.found)
+        elif note.kind == "missing":
+            yield Examined(what="protection", good=False, found=f"missing: {note.found}", remedy=note.remedy)
+        elif note.kind == "shared":  # what fails beside others is tried once more, alone
+            yield Examined(what="shared", good=None, found=note.found, remedy=note.remedy)
+        else:  # polling is good enough
+            yield Examined(what="memory", good=None if note.remedy else True, found=note.found, remedy=note.remedy)
 
 
 def _server(runner: Runner) -> Iterator[Examined]:

@@ -12,7 +12,7 @@ from labgrade.core.results import Execution
 from labgrade.cpp import build
 from labgrade.cpp.sources import find
 from labgrade.sandbox.host import start_server
-from labgrade.sandbox.host.protection import Protection
+from labgrade.sandbox.host.protection import Protection, ProtectionNote, polled
 from labgrade.sandbox.jail.layers import NAMESPACES
 from labgrade.sandbox.requests import ProgramRun
 from labgrade.sandbox.runner import Runner
@@ -111,10 +111,10 @@ def test_the_command_is_there(capsys):
 
 @pytest.mark.parametrize(
     ("memory", "good", "remedy"),
-    [("held by cgroup v1", True, ""), ("polled every 50 ms (refused); do this", None, "do this")],
+    [(ProtectionNote("memory", "held by cgroup v1"), True, ""), (polled("refused", "do this"), None, "do this")],
 )
 def test_what_holds_memory_is_told_and_polling_is_no_failure(memory, good, remedy):
     runner = Canned()
     runner.protection = Protection(memory=memory)
     found = by_name(doctor.examine(runner))["memory"]
-    assert (found.good, found.found, found.remedy) == (good, memory.partition("; ")[0], remedy)
+    assert (found.good, found.found, found.remedy) == (good, memory.found, remedy)

@@ -78,7 +78,7 @@ def groups():
 
 def runner_with(layers):
     with Runner(zoo=LIGHT, fresh=False, layers=layers) as one:
-        assert one.protection.memory.startswith("held by cgroup v")
+        assert str(one.protection.memory).startswith("memory: held by cgroup v")
         yield one
 
 
@@ -302,7 +302,7 @@ def test_who_may_not_write_is_told_why(groups):
 def test_where_no_group_is_wanted_none_is_made(monkeypatch, tmp_path):
     monkeypatch.setattr(cgroups.Groups, "__init__", lambda _: pytest.fail("it was made all the same"))
     with Runner(zoo=LIGHT, fresh=False, layers=LAYERS) as one:
-        assert one.protection.memory == f"{protection.POLLED} (no cgroup was wanted)"
+        assert one.protection.memory == protection.polled("no cgroup was wanted")
         assert call(one, tmp_path / "hw", "def f(): return 1").value == 1
 
 

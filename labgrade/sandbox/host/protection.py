@@ -32,7 +32,7 @@ _SWITCHES = (
         "sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0, or load AppArmor's profile bwrap-userns-restrict",
     ),
 )
-SHARED = "shared: students' jobs have one user id, so that one may use up pipes and epoll watches for another"
+SHARED = "students' jobs have one user id, so that one may use up pipes and epoll watches for another"
 _REMEDIES = {
     LANDLOCK: "use Linux 5.13 or newer, with landlock among the security modules of its command line (lsm=)",
     SECCOMP: "use Linux on x86-64 or aarch64",
@@ -43,13 +43,26 @@ WITH_CGROUP = "on cgroup v2 the kernel holds it under `systemd-run --user --scop
 _CONTAINER = "start the container with --security-opt seccomp=unconfined --security-opt systempaths=unconfined"
 
 
+@dataclass(frozen=True, slots=True)
+class ProtectionNote:
+    """One thing that protects, or does not, with what to do about it. `kind`: the word that its line begins with."""
+
+    kind: Literal["protection", "missing", "shared", "memory"]
+    found: str
+    remedy: str = ""
+
+    def __str__(self) -> str:
+        """The line of a report."""
+        return f"{self.kind}: {self.found}" + (f"; {self.remedy}" if self.remedy else "")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Protection:
-    """The tier, the layers in force in their order, and what is missing with its reason; by what memory is held."""
+    """The tier, the layers in force in their order, and what is missing with its reason; what holds memory."""
 
     layers: tuple[str, ...] = ()
     missing: Mapping[str, str] = field(default_factory=dict)
-    memory: str = ""
+    memory: ProtectionNote | None = None
 
     @property
     def tier(self) -> Tier:
@@ -62,16 +75,27 @@ class Protection:
         return "D"
 
     @property
-    def lines(self) -> tuple[str, ...]:
-        """For the head of a report: the tier and what it means; each missing layer with what to do about it."""
-        first = f"protection: tier {self.tier}, {_MEANS[self.tier]}"
+    def notes(self) -> tuple[ProtectionNote, ...]:
+        """The tier and what it means; each missing layer with what to do about it."""
+        first = ProtectionNote("protection", f"tier {self.tier}, {_MEANS[self.tier]}")
         rest = {layer: why for layer, why in self.missing.items() if layer != USERS}
-        missing = (f"missing: {layer} ({why}); {remedy(layer, why)}" for layer, why in rest.items())
-        shared = [f"{SHARED} ({self.missing[USERS]}); {remedy(USERS, '')}"] if USERS in self.missing else []
-        return (first, *missing, *shared, *([f"memory: {self.memory}"] if self.memory else []))
+        missing = (ProtectionNote("missing", f"{layer} ({why})", remedy(layer, why)) for layer, why in rest.items())
+        why = self.missing.get(USERS)
+        shared = [ProtectionNote("shared", f"{SHARED} ({why})", remedy(USERS, ""))] if why is not None else []
+        return (first, *missing, *shared, *([self.memory] if self.memory else []))
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """The notes as the head of a report has them."""
+        return tuple(map(str, self.notes))
 
 
-def found(state: Mapping[str, Any], memory: str = "") -> Protection:
+def polled(why: str, remedy: str = "") -> ProtectionNote:
+    """That memory is only looked at now and then."""
+    return ProtectionNote("memory", f"{POLLED} ({why})", remedy)
+
+
+def found(state: Mapping[str, Any], memory: ProtectionNote | None = None) -> Protection:
     """From what a server says of itself, and what the grader found out about memory."""
     layers = tuple(layer for layer in (*LAYERS, USERS, OUTER) if layer in state["layers"])
     missing = dict(state["missing"])

@@ -14,7 +14,7 @@ from labgrade.core.errors import FaultError
 from labgrade.sandbox.host import start_server, working_copy
 from labgrade.sandbox.host.cgroups import Group, Groups
 from labgrade.sandbox.host.fork_server import ForkServer, Settings
-from labgrade.sandbox.host.protection import POLLED, WITH_CGROUP, Protection, found
+from labgrade.sandbox.host.protection import WITH_CGROUP, Protection, ProtectionNote, found, polled
 from labgrade.sandbox.host.sharing import Lender, borrow
 from labgrade.sandbox.host.side_by_side import Gate
 from labgrade.sandbox.host.spawned import SpawnedServer
@@ -59,7 +59,7 @@ class Servers:
         self._readers = zoo.parent == _PACKAGE / "subjects"  # a stand-in of the tests needs none of them
         self._layers = tuple(layer for layer in layers if layer != CGROUP)
         self._groups: Groups | None = None
-        self._memory = "" if CGROUP in layers and not self._fresh else f"{POLLED} (no cgroup was wanted)"
+        self._memory = None if CGROUP in layers and not self._fresh else polled("no cgroup was wanted")
         self._secret = tuple(str(path) for path in (*secret, *_own()))
         self._offered = tuple(offered)
         self._shared = shared
@@ -141,9 +141,9 @@ class Servers:
         try:
             self._groups = Groups()
         except OSError as error:
-            self._memory = f"{POLLED} ({error.strerror or error}); {WITH_CGROUP}"
+            self._memory = polled(str(error.strerror or error), WITH_CGROUP)
         else:
-            self._memory = f"held by cgroup v{self._groups.version}"
+            self._memory = ProtectionNote("memory", f"held by cgroup v{self._groups.version}")
 
     def drop(self, kind: str) -> None:
         """Forget a server that was lost."""
