@@ -29,7 +29,7 @@ def main() -> None:
     found = course.find(ROOT)
     tasks = [load.read(path, found) for path in load.files(found.specs) if path.stem in SHOWN]
     with tempfile.TemporaryDirectory() as store, Grader(found) as grader:
-        who = find.take(ROOT / "submissions" / "student42", "student42", Path(store))
+        who = find.take(ROOT / "submissions" / "student42", "student42", Path(store), opening=grader.runner.open)
         report = student_view.for_student(Report(submissions=(grader.grade(tasks, who),)))
     console = Console(record=True, width=80, file=io.StringIO(), force_terminal=True, highlight=False)
     student_terminal.render(report, console=console)

@@ -9,12 +9,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rich.console import Console
+
 from labgrade.core.errors import FAULT, NOT_RIGHT, OK, UsageError, did_you_mean, look_up
 from labgrade.core.task import FAMILIES, CallForm, QuantityCall
+from labgrade.core.text import for_terminal, one_line
 from labgrade.diagnosis.counterexample import NOTHING_COUNTED, judged, memory
 from labgrade.diagnosis.probe import Trials
 from labgrade.diagnosis.search import SearchPlan
-from labgrade.reports.summary import full_reason, hint
+from labgrade.reports.plain_page import Page
+from labgrade.reports.summary import hint, reason
 from labgrade.run.grader import Grader
 from labgrade.spec import course, load
 from labgrade.subjects import downloaded_weights
@@ -67,10 +71,18 @@ def run(options: argparse.Namespace) -> int:
             if not fresh:
                 records.insert(0, memory(task, check, trials.content()))
             verdict = _searched(trials, _plan(task, check, options), records, named=bool(options.among))
-    print(f"{task.id} {check.id}: {full_reason(verdict)}")  # noqa: T201
-    if helps := hint(verdict):
-        print(f"hint: {helps}")  # noqa: T201
+    _show(f"{task.id} {check.id}: ", verdict)
     return {Outcome.CORRECT: OK, Outcome.FAULT: FAULT}.get(verdict.outcome, NOT_RIGHT)
+
+
+def _show(label: str, verdict: Verdict) -> None:
+    """What was found, and the program, which is to be pasted, so that nothing stands at its left."""
+    page = Page(Console(highlight=False))
+    page.paragraph(reason(verdict), indent=0, label=label)
+    for line in (*verdict.lines, *verdict.picture):
+        print(for_terminal(one_line(line), sys.stdout.encoding))  # noqa: T201
+    if helps := hint(verdict):
+        page.paragraph(helps, indent=0, label="hint: ")
 
 
 def _searched(trials: Trials, plan: SearchPlan, records: list[Remembered], *, named: bool) -> Verdict:

@@ -42,6 +42,20 @@ _OBEYED_IN_JSON = re.compile(f"[{UPPER_CONTROLS}{DIRECTION}{LINE_ENDS}]")  # jso
 _MARKDOWN = re.compile(f"[{re.escape(MARKDOWN)}]")
 _HTML = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&#34;", "'": "&#39;"})
 _AT = "@<!-- -->"  # what follows stands in another node of the page, so that no platform takes it for a user's name
+# Words of which a text is labgrade's own: none of them says anything of points. A word more is one more that may stand
+# without a gutter, whoever said it.
+_WORDS = re.compile(r"[a-z]+")
+_OWN = frozenset(
+    _WORDS.findall("""
+a about all allowed also an and any are as at back be because been big but by bytes checks commit computing
+did do done each else end every expected few first for found from full got handed has have in is it its large
+last left less longer looked looking many memory more most needs network networks no none not nothing of off
+on one only or other over people person rest right row rows same seconds several small smallest so than that
+the there these they this times to too took touches two up used value values waits was were what where which
+with within wrong you your
+""")
+)
+_OWN_FORM = re.compile(r"[a-z0-9(][a-z0-9,.;%() -]{0,300}")
 _COLOUR = re.compile(r"\x1b\[[0-9;?]{0,20}[A-Za-z]")
 _NO_INK = re.compile(f"[{NO_INK}]")
 
@@ -62,16 +76,33 @@ def _escaped(character: str) -> str:
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"  # noqa: PLR2004
 
 
+def is_own(text: str) -> bool:
+    """Whether a text is labgrade's without a doubt: one line of numbers and of a few words of its own.
+
+    Whatever else it says may be a student's, whose every line stands behind a gutter.
+
+    >>> is_own("got 1,356, which is 9.4 % less than expected"), is_own("got 5: ✓ CORRECT"), is_own("no 'total'")
+    (True, False, False)
+    """
+    return _OWN_FORM.fullmatch(text) is not None and "  " not in text and _OWN.issuperset(_WORDS.findall(text))
+
+
+def gutter_of(text: str) -> str:
+    """What stands at the left of a text: nothing of labgrade's own, else the gutter."""
+    return "" if is_own(text) else f"{GUTTER} "
+
+
 def framed(text: str, label: str = "") -> str:
-    """The text, escaped and wrapped, every line behind a gutter, the first one behind `label` as well.
+    """The text, escaped and wrapped, the first line behind `label`; what may be a student's, behind a gutter.
 
     >>> print(framed("a" + chr(10) + "CORRECT", "CRASHED: "))
     CRASHED: │ a
              │ CORRECT
     """
     starts = chain((label,), repeat(" " * len(label)))
+    gutter = gutter_of(text)
     lines = (part for line in escaped(text).splitlines() or [""] for part in _wrapped(line))
-    return "\n".join(f"{start}{GUTTER} {line}".rstrip() for start, line in zip(starts, lines, strict=False))
+    return "\n".join(f"{start}{gutter}{line}".rstrip() for start, line in zip(starts, lines, strict=False))
 
 
 def _wrapped(line: str) -> list[str]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from labgrade.core.errors import FaultError
 from labgrade.core.task import CallForm, QuantityCall, TableType
+from labgrade.core.text import one_line
 from labgrade.diagnosis.explain import companion, layers_of
 from labgrade.subjects.networks import GENERATED, JOINS, OWN, flat
 from labgrade.values import Number, Table, show
@@ -181,4 +182,4 @@ def _numbers(table: object, column: str) -> dict[str, str]:
     if not isinstance(table, Table):
         return {}
     cells = {row.name: row.cells.get(column) for row in table.rows}
-    return {name: show(cell.value) for name, cell in cells.items() if isinstance(cell, Number)}
+    return {one_line(name): show(cell.value) for name, cell in cells.items() if isinstance(cell, Number)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from labgrade.core.points import final_totals, totals
-from labgrade.core.text import for_html_in_markdown, for_markdown
+from labgrade.core.text import for_html_in_markdown, for_markdown, gutter_of
 from labgrade.reports.summary import checks, first_line, hint, of_points, points, spread, steps
 from labgrade.verdict import PENDING, Outcome
 
@@ -44,6 +44,11 @@ def text(words: str) -> str:
     return for_markdown(words if len(words) <= _LONGEST else f"{words[:_LONGEST]}...")
 
 
+def quoted(words: str) -> str:
+    """The same, with what may be a student's behind a gutter."""
+    return gutter_of(words) + text(words) if words else ""
+
+
 def table(report: Report) -> Iterator[str]:
     """One row a submission."""
     yield "| submission | points | of | right | all checks | waiting |"
@@ -69,7 +74,7 @@ def summary(submission: SubmissionReport) -> Iterator[str]:
     first = next(iter(steps(submission)), None)
     if first is not None:
         names = ", ".join(check.id for check in first.checks)
-        says = f": {text(first.says)}" if first.says else ""
+        says = f": {quoted(first.says)}" if first.says else ""
         worth = f"{points(first.points)} more {'point' if first.points == 1 else 'points'}"
         yield ""
         yield f"Do first: {text(first.task.title)}, {text(names)}, worth {worth}{says}"
@@ -90,8 +95,8 @@ def row(check: Graded) -> str:
     earned = "?" if verdict.outcome in PENDING else points(check.earned)
     kinds = "".join(f" *({kind})*" for kind, so in (("bonus", check.bonus), ("hidden", check.hidden)) if so)
     first, more = first_line(verdict, bonus=check.bonus)
-    said = text(f"{first} ..." if more else first)  # a program or a table does not fit into a cell
-    helps = f"<br>**Hint:** {text(hint(verdict))}" if hint(verdict) else ""
+    said = quoted(f"{first} ..." if more else first)  # a program or a table does not fit into a cell
+    helps = f"<br>**Hint:** {quoted(hint(verdict))}" if hint(verdict) else ""
     sign = _LOOKS.get(verdict.outcome, "❌")
     worth = f"{earned} / {points(check.points)}"
     return f"| {sign} {text(check.id)}{kinds} | {worth} | {verdict.outcome}{f': {said}' if said else ''}{helps} |"

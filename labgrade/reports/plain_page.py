@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from rich.cells import cell_len
 from rich.segment import Segment, Segments
 
-from labgrade.core.text import GUTTER, for_terminal, one_line
+from labgrade.core.text import GUTTER, for_terminal, is_own, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -63,14 +63,14 @@ class Page:
     def paragraph(self, text: str, *, indent: int, label: str = "", style: str = "", own: str = "") -> None:
         """A text below something: every line indented, and further where it begins with a label.
 
-        Any such text may quote a student: at the left of each of its lines stands what no part of the page itself has.
-        `own` comes before it.
+        Where it may quote a student, at the left of each of its lines stands what no part of the page itself has. `own`
+        comes before it.
         """
-        self._lines(own + text, indent, label, style, self.gutter)
+        self._lines(own + text, indent, label, style, self.gutter if text and not is_own(text) else "")
 
-    def say(self, text: str, *, label: str = "", style: str = "") -> None:
+    def say(self, text: str, *, indent: int = 0, label: str = "", style: str = "") -> None:
         """Words of labgrade's alone, such as what to do next."""
-        self._lines(text, 0, label, style, "")
+        self._lines(text, indent, label, style, "")
 
     @property
     def gutter(self) -> str:

@@ -17,6 +17,7 @@ from rich.cells import cell_len, set_cell_size
 from rich.console import Console
 
 from labgrade.core.points import final_totals, totals
+from labgrade.core.text import is_own
 from labgrade.reports import summary, terminal
 from labgrade.reports.plain_page import Page
 from labgrade.reports.summary import full_reason, hint, missing_task
@@ -175,7 +176,7 @@ def _shared(page: Page, cause: Cause) -> None:
     lost = "no points are lost" if check.verdict.outcome is Outcome.FAULT else f"{_worth(cause.points)} on it"
     page.line(_mark(page, check), (lost, "bold"))
     page.paragraph(full_reason(check.verdict), indent=BODY)
-    page.paragraph(", ".join(names[:_MOST_NAMES]) + more, indent=BODY, label="in: ", style="dim")
+    page.say(", ".join(names[:_MOST_NAMES]) + more, indent=BODY, label="in: ", style="dim")
     if hint(check.verdict):
         page.paragraph(hint(check.verdict), indent=BODY, label="hint: ")
 
@@ -194,7 +195,8 @@ def _in_a_line(page: Page, cause: Cause) -> None:
     right = f"{summary.points(earned)} / {summary.points(sum((each.points for _, each in cause.checks), Fraction(0)))}"
     kind = " (bonus)" if check.bonus else ""
     reason = summary.first_line(check.verdict)[0]
-    _clipped_line(page, _mark(page, check), f"{names}{kind}: {reason}", right)
+    gutter = "" if is_own(reason) else page.gutter
+    _clipped_line(page, _mark(page, check), f"{names}{kind}: {gutter}{reason}", right)
 
 
 def _clipped_line(page: Page, mark: tuple[str, str], text: str, right: str) -> None:

@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from labgrade.core.points import final_totals, totals
+from labgrade.core.text import is_own
 from labgrade.reports import class_table, summary
 from labgrade.reports.plain_page import Page
 from labgrade.reports.summary import facts, full_reason, hint, missing_task, steps
@@ -82,7 +83,8 @@ def _submission(page: Page, submission: SubmissionReport, *, staff: bool) -> Non
     left(page, submission, Outcome.MANUAL, "waits to be marked by a person: ")
     left(page, submission, Outcome.FAULT, "failed on our side, waits for a person: ")
     if not staff:
-        page.paragraph(_advice(submission, total), indent=0, label="do first: ")
+        todo, why = _advice(submission, total)
+        page.paragraph(why, indent=0, label="do first: ", own=todo)
     total_line(page, submission, total)
 
 
@@ -106,12 +108,12 @@ def heading(page: Page, submission: SubmissionReport, total: Totals) -> None:
     if submission.members and submission.members != (submission.name,):
         page.paragraph(", ".join(submission.members), indent=2, label="of: ")
     if submission.handed_in:
-        by = f" ({submission.handed_in_by})" if submission.handed_in_by else ""
-        page.paragraph(f"{summary.moment(submission.handed_in)}{by}", indent=2, label="handed in: ")
+        at, by = summary.moment(submission.handed_in), submission.handed_in_by
+        page.paragraph(f"({by})" if by else "", indent=2, label="handed in: ", own=f"{at} " if by else at)
     for remark in submission.left_out[:MOST_REMARKS]:
         page.paragraph(remark, indent=2, label="left out: ")
     if len(submission.left_out) > MOST_REMARKS:
-        page.paragraph(f"and {len(submission.left_out) - MOST_REMARKS:,} more", indent=2, label="left out: ")
+        page.say(f"and {len(submission.left_out) - MOST_REMARKS:,} more", indent=2, label="left out: ")
 
 
 def _deductions(page: Page, submission: SubmissionReport, total: Totals) -> None:
@@ -213,12 +215,12 @@ def check_lines(page: Page, check: Graded, *, staff: bool, said: set[str]) -> No
         hang=BODY,
         gutter=page.gutter,
     )
-    if reason:
-        page.paragraph(reason, indent=BODY)
+    if reason:  # what is added to the verdict's own is the task's
+        _quoted(page, reason, own=is_own(verdict.reason) or not verdict.reason)
     if below:
         page.paragraph("\n".join(below), indent=BODY)
-    if helps:
-        page.paragraph(helps, indent=BODY, label="hint: ")
+    if helps:  # what small networks tell of the function has no word of a student's
+        _quoted(page, helps, label="hint: ", own=not (verdict.hint or verdict.suggestions))
     for note in verdict.notes:
         if note not in said:
             page.paragraph(note, indent=BODY, label="note: ")
@@ -233,6 +235,11 @@ def check_lines(page: Page, check: Graded, *, staff: bool, said: set[str]) -> No
         _facts(page, verdict)
 
 
+def _quoted(page: Page, text: str, *, own: bool, label: str = "") -> None:
+    write = page.say if own else page.paragraph
+    write(text, indent=BODY, label=label)
+
+
 def _facts(page: Page, verdict: Verdict) -> None:
     """What staff sees: got, expected and the like on one line where the answer was not right, anything else below."""
     found = facts(verdict)
@@ -241,7 +248,10 @@ def _facts(page: Page, verdict: Verdict) -> None:
         page.paragraph("; ".join(ordinary), indent=BODY, label="facts: ", style="dim")
     for key, fact in found.items():
         if key not in ORDINARY_FACTS:
-            page.paragraph(fact, indent=BODY, label=f"{key}: ", style="dim")
+            label, said = (
+                ("", f"{key}: {fact}") if "(" in key else (f"{key}: ", fact)
+            )  # a row may have a student's name
+            page.paragraph(said, indent=BODY, label=label, style="dim")
 
 
 def left(page: Page, submission: SubmissionReport, outcome: Outcome, label: str) -> None:
@@ -257,17 +267,17 @@ def left(page: Page, submission: SubmissionReport, outcome: Outcome, label: str)
         page.line((label, LOOKS[outcome][2]), ("; ".join(tasks), ""), hang=2)
 
 
-def _advice(submission: SubmissionReport, total: Totals) -> str:
-    """What to do first, as the student's page has it: mend what is wrong, then hand in what is missing."""
+def _advice(submission: SubmissionReport, total: Totals) -> tuple[str, str]:
+    """What to do first, as the student's page has it: mend what is wrong, then hand in what is missing. And why."""
     first = next(iter(steps(submission)), None)
     if first is None:
-        return "nothing, you are done" if total.pending == 0 else "nothing, the rest waits for a person"
+        return ("nothing, you are done" if total.pending == 0 else "nothing, the rest waits for a person"), ""
     check = first.checks[0]
     said = first.says or full_reason(check.verdict, bonus=check.bonus)
     said = said if len(said) <= LONGEST_ADVICE else f"{said[:LONGEST_ADVICE]}..."
     worth = f"{summary.points(first.points)} {'point' if first.points == 1 else 'points'}"
     names = ", ".join(check.id for check in first.checks)
-    return f"{first.task.id} {names}, worth {worth} more" + (f": {said}" if said else "")
+    return f"{first.task.id} {names}, worth {worth} more" + (": " if said else ""), said
 
 
 def spread(total: Totals) -> str:

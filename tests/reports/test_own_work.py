@@ -58,7 +58,7 @@ def test_a_cause_is_told_once_with_the_points_that_depend_on_it():
         """
   ! CRASHED    76 points depend on it
                │ hw2_1.py:86: `def (:` raised SyntaxError: invalid syntax
-               in: │ 1-1, 1-2
+               in: 1-1, 1-2
 """
         in said
     )

@@ -11,7 +11,13 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
+from labgrade.answers.reading.typed_values import as_value
+from labgrade.commands import counterexample
 from labgrade.core.results import Deduction, Graded, Report, SubmissionReport
+from labgrade.core.task import TableType
+from labgrade.core.text import for_markdown
+from labgrade.diagnosis import as_code
+from labgrade.reports import markdown
 from labgrade.reports.terminal import render
 from labgrade.verdict import Outcome, correct, incorrect, without_value
 from tests.reports.sample import CLASS, ONE, PERFECT, graded, task
@@ -44,7 +50,7 @@ def test_a_task_and_its_checks():
     expected = """\
 2-1-4-macs  Computation of GoogLeNet                               11.68 / 19.33
   ~ PARTIAL    total                                                      6 / 10
-               │ got 1,356,857,600, which is 9.4 % less than expected
+               got 1,356,857,600, which is 9.4 % less than expected
                hint: │ Your sizes go wrong at the first max-pool, which rounds
                      │ up (ceil_mode=True) where you round down.
                from: │ hw2_1.py:total_macs
@@ -65,8 +71,8 @@ def test_notes_come_first_and_the_end_says_what_is_left():
 missing: 2-1-4-macs (by-type)
 waits to be marked by a person: 2-1-5-conv-activations (words)
 failed on our side, waits for a person: 2-1-5-conv-activations (peak)
-do first: │ 2-1-5-conv-activations values, worth 6 points more: it did not end
-          │ within 60 seconds
+do first: 2-1-5-conv-activations values, worth 6 points more: it did not end
+          within 60 seconds
 total                                              31.68 to 39.68 / 59.33 points
 """)
 
@@ -87,10 +93,10 @@ def test_staff_sees_facts_and_no_advice():
 @pytest.mark.parametrize(
     ("checks", "advice"),
     [
-        ([graded("a", 5, correct())], "do first: │ nothing, you are done"),
+        ([graded("a", 5, correct())], "do first: nothing, you are done"),
         (
             [graded("a", 5, correct()), graded("b", 5, without_value(Outcome.MANUAL, "wait"))],
-            "do first: │ nothing, the rest waits for a person",
+            "do first: nothing, the rest waits for a person",
         ),
         (
             [
@@ -99,21 +105,21 @@ def test_staff_sees_facts_and_no_advice():
             ],
             "do first: │ 2-1 a, worth 1 point more: count again",
         ),
-        ([graded("a", 5, without_value(Outcome.MISSING, "no"), bonus=True)], "do first: │ nothing, you are done"),
+        ([graded("a", 5, without_value(Outcome.MISSING, "no"), bonus=True)], "do first: nothing, you are done"),
         (
             [graded("a", 2, without_value(Outcome.MISSING, "no")), graded("b", 1, incorrect("one"))],
-            "do first: │ 2-1 b, worth 1 point more: one",
+            "do first: 2-1 b, worth 1 point more: one",
         ),
         (
             [
                 graded("a", 2, without_value(Outcome.MISSING, "no")),
                 graded("b", 9, without_value(Outcome.MISSING, "no")),
             ],
-            "do first: │ 2-1 a, b, worth 11 points more: no",  # one thing to do: to hand it in
+            "do first: 2-1 a, b, worth 11 points more: no",  # one thing to do: to hand it in
         ),
         (
             [graded("a", 2, incorrect("one")), graded("b", 2, incorrect("two"))],
-            "do first: │ 2-1 a, worth 2 points more: one",
+            "do first: 2-1 a, worth 2 points more: one",
         ),
     ],
 )
@@ -156,8 +162,8 @@ def test_a_task_of_which_nothing_was_handed_in_is_told_once():
 
 1-4  Fourth                                                                0 / 2
   - MISSING    a                                                           0 / 1
-               │ nothing was handed in; looked for 'f' in a.py; a.txt; b.txt; in
-               │ the report
+               nothing was handed in; looked for 'f' in a.py; a.txt; b.txt; in
+               the report
 """
         in shown
     )
@@ -173,9 +179,9 @@ def test_what_is_wrong_is_mended_before_what_is_missing_is_handed_in():
     shown = text_of(
         one_check(missing("a", 9, "no"), graded("b", 2, incorrect("got 5")), graded("c", 1, incorrect("x")))
     )
-    assert "do first: │ 2-1 b, worth 2 points more: got 5\n" in shown
+    assert "do first: 2-1 b, worth 2 points more: got 5\n" in shown
     shown = text_of(one_check(missing("a", 9, "no"), graded("b", 2, correct())))
-    assert "do first: │ 2-1 a, worth 9 points more: no\n" in shown
+    assert "do first: 2-1 a, worth 9 points more: no\n" in shown
 
 
 def test_several_submissions_end_with_a_table():
@@ -342,7 +348,7 @@ def test_a_file_that_breaks_every_check_is_told_once():
     text = text_of(one_check(*checks))
     assert text.count("ModuleNotFoundError") == 1
     assert "the same as for 2-1 total" in text
-    assert text.count("               │ no\n") == 2
+    assert text.count("               no\n") == 2
 
 
 def test_a_short_syntax_error_is_told_once_too():
@@ -359,7 +365,7 @@ def test_what_was_left_out_is_cut_after_five():
     )
     text = text_of(many)
     assert text.count("left out: │ link") == 5
-    assert "left out: │ and 117 more" in text
+    assert "left out: and 117 more" in text
 
 
 def test_a_note_stands_beside_the_verdict_once_a_task():
@@ -415,9 +421,33 @@ def test_only_labgrade_s_own_lines_have_no_gutter(said):
         assert all(re.match(r"(?: *[a-z ]+: | +)│( |$)", line) for line in others), others
 
 
+def test_what_labgrade_says_by_itself_has_no_gutter():
+    own = [graded("a", 1, incorrect("got 5, which is 9.4 % less than expected")), graded("b", 1, incorrect("got 'x'"))]
+    shown = text_of(one_check(*own))
+    assert "\n               got 5, which is 9.4 % less than expected\n" in shown
+    assert "\n               │ got 'x'\n" in shown
+
+
 def test_a_long_name_can_t_begin_a_line_of_its_own():
     name = "a" * 70 + " total" + " " * 30 + "100 / 100 points"
     shown = text_of(Report(submissions=(replace(one_check(graded("a", 5, correct())).submissions[0], name=name),) * 2))
     begun = [line for line in shown.splitlines() if "100 / 100" in line]
     assert len(begun) == 4  # two headings, two rows of the table
     assert all(line.lstrip().startswith("│ ") for line in begun)
+
+
+def test_a_program_to_paste_has_no_line_of_a_student_s(capsys):
+    table = as_value({"conv1\nimport os": 5}, TableType(row="layer", columns={"macs": "count"}))
+    assert as_code._numbers(table, "macs") == {"conv1\\nimport os": "5"}
+    crashed = without_value(Outcome.CRASHED, f"f raised E: \n{ROW}", hint=ROW)
+    counterexample._show("task check: ", replace(crashed, lines=("model = 1", "# conv1\nimport os")))
+    shown = capsys.readouterr().out.splitlines()
+    assert "model = 1" in shown
+    assert r"# conv1\nimport os" in shown
+    assert all(re.match(r"(task check:| +|hint:) ?│|model|#", line) for line in shown), shown
+
+
+def test_a_cell_of_markdown_has_a_gutter_before_what_a_student_may_have_said():
+    own, theirs = (markdown.row(graded("total", 6, incorrect(said))) for said in ("got 5", ROW))
+    assert "INCORRECT: got 5 |" in own
+    assert f"INCORRECT: │ {for_markdown(ROW)} |" in theirs
