@@ -64,7 +64,7 @@ class Runs:
         self.reader = reader
         self.runner = runner
         self._provide = provide
-        self._programs = Programs(runner, provide, builder)
+        self._programs = Programs(runner, provide, builder, reader.explain)
         self._ended: dict[str, Ran] = {}
         self._home: tempfile.TemporaryDirectory[str] | None = None
 

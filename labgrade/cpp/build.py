@@ -11,21 +11,23 @@ import importlib.metadata
 import importlib.util
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from labgrade.core.errors import FaultError
+from labgrade.core.results import Submission
 from labgrade.core.task import Limits
 from labgrade.core.text import decoded, excerpt
 from labgrade.cpp import build_script
-from labgrade.cpp.log import broken_limit, first_error, remedy
+from labgrade.cpp import explain as explaining
 from labgrade.files.cache import Cache, key_of
 from labgrade.sandbox.requests import ProgramRequest, ProgramRun
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from labgrade.cpp.explain import Explain
     from labgrade.cpp.sources import Sources
     from labgrade.sandbox.runner import Runner
 
@@ -39,6 +41,7 @@ _SCRIPT = ".given/build.py"
 _ELF = b"\x7fELF"
 _SAID_CHARS = 4000
 _NOTES_BYTES = 1 << 16
+_MOST_NOTES, _NOTE_CHARS = 5, 300
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,9 +69,10 @@ class _NotKeptError(Exception):
 
 
 class Builder:
-    """Builds each content once. `folder` is where builds are remembered."""
+    """Builds each content once. `folder` is where builds are remembered; `explain` reads what tools said."""
 
-    def __init__(self, runner: Runner, folder: Path) -> None:
+    def __init__(self, runner: Runner, folder: Path, explain: Explain = explaining.read) -> None:
+        self._explain = explain
         self._runner = runner
         self._folder = folder
         self._cache = Cache(folder)
@@ -118,10 +122,30 @@ class Builder:
         if ended.status in ("fault", "missing"):
             raise FaultError(ended.reason)
         log = decoded(ended.stdout)
-        failed, hint = _failure(ended, log, sources.name)
+        failed, hint = self._failure(ended, log, sources)
         if failed is not None and failed.status != "crashed":
             raise _NotKeptError(Built(files={}, failed=failed, hint=hint))
         _keep(folder, ended, failed, hint)
+
+    def _failure(self, ended: ProgramRun, log: str, sources: Sources) -> tuple[ProgramRun | None, str]:
+        """Why there is no program, and what to do about it; (None, "") where the tools ended well."""
+        if ended.status == "returned" and ended.code == 0:
+            return None, ""
+        failed = replace(ended, code=None, stdout=excerpt(log, _SAID_CHARS).encode(), stderr=b"", files={})
+        if ended.status != "returned":
+            return failed, ""
+        submission = Submission(name="", folder=sources.folder, files=sources.files)
+        found = self._explain("log", submission, log[: explaining.MOST_CHARS])
+        limit, error, hint = found or ("", "what the tools said takes too long to read", "")
+        match limit:
+            case "memory":
+                reason = f"building {sources.name} takes more than {LIMITS.memory / 1e6:,.0f} MB of memory"
+                return replace(failed, status="memory", reason=reason), ""
+            case "disk":
+                reason = f"building {sources.name} writes files of more than 512 MB: is a large array initialised?"
+                return replace(failed, status="crashed", code=ended.code, reason=reason), ""
+        reason = excerpt(f"{sources.name} does not build: {error}", _SAID_CHARS)
+        return replace(failed, status="crashed", code=ended.code, reason=reason), hint
 
     def _version(self, tool: str) -> str:
         """What a tool says of itself, in the jail that it will work in.
@@ -150,25 +174,6 @@ def _torch_folder() -> Path:
     return Path(found.submodule_search_locations[0]).resolve()
 
 
-def _failure(ended: ProgramRun, log: str, name: str) -> tuple[ProgramRun | None, str]:
-    """Why there is no program, and what to do about it; (None, "") where the tools ended well."""
-    if ended.status == "returned" and ended.code == 0:
-        return None, ""
-    said = excerpt(log, _SAID_CHARS).encode()
-    if ended.status != "returned":
-        return ProgramRun(status=ended.status, reason=ended.reason, stdout=said, seconds=ended.seconds), ""
-    limit = broken_limit(log)
-    if limit == "memory":
-        reason = f"building {name} takes more than {LIMITS.memory / 1e6:,.0f} MB of memory"
-        return ProgramRun(status="memory", reason=reason, stdout=said, seconds=ended.seconds), ""
-    if limit == "disk":
-        reason = f"building {name} writes files of more than 512 MB: is a large array initialised?"
-        return ProgramRun(status="crashed", code=ended.code, reason=reason, stdout=said, seconds=ended.seconds), ""
-    reason = excerpt(f"{name} does not build: {first_error(log)}", _SAID_CHARS)
-    failed = ProgramRun(status="crashed", code=ended.code, reason=reason, stdout=said, seconds=ended.seconds)
-    return failed, remedy(log)
-
-
 def _keep(folder: Path, ended: ProgramRun, failed: ProgramRun | None, hint: str) -> None:
     """Write what is remembered: programs and libraries, and a list of them with all that is to be said."""
     names: list[str] = []
@@ -188,14 +193,9 @@ def _keep(folder: Path, ended: ProgramRun, failed: ProgramRun | None, hint: str)
 
 
 def _notes(said: bytes) -> list[str]:
-    """What the script noted; a build of the student's may have changed it, so that it is read as theirs."""
-    try:
-        notes = json.loads(said[:_NOTES_BYTES])["notes"]
-    except (ValueError, KeyError, TypeError, RecursionError):
-        return []
-    if not isinstance(notes, list):
-        return []
-    return [excerpt(note, _SAID_CHARS)[:300] for note in notes[:5] if isinstance(note, str)]
+    """What the script noted, one on a line; a build of the student's may have changed it: it is read as theirs."""
+    lines = decoded(said[:_NOTES_BYTES]).splitlines()[:_MOST_NOTES]
+    return [excerpt(line, _NOTE_CHARS) for line in lines if line.strip()]
 
 
 def _is_within(path: str) -> bool:

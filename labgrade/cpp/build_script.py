@@ -17,7 +17,7 @@ import sys
 from pathlib import Path
 
 BUILT = ".build"  # where CMake builds, and a lone file's program lies
-SAID = ".build.json"  # what this leaves beside the sources: notes for the report
+SAID = ".build.notes"  # what this leaves beside the sources: notes for the report, one on a line
 _LOG_BYTES = 512 << 10
 _ELF = b"\x7fELF"
 _ROOT = r"(?:/(?!/)|~/|\$ENV\{HOME\}/|\$\{HOME\}/|\$\(HOME\)/|\$HOME/|[A-Za-z]:[/\\]+)"
@@ -56,7 +56,7 @@ def main() -> int:
     torch = _without_blanks(plan["torch"])
     here = Path.cwd()
     notes = _changed_settings(here, torch)
-    (here / SAID).write_text(json.dumps({"notes": notes}), encoding="utf-8")
+    (here / SAID).write_text("\n".join(notes), encoding="utf-8")
     _forget_binaries(here)
     source = here / plan["source"]
     for place in (here.parent, here, source, here / BUILT):

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from labgrade.core import programs
+from labgrade.core.results import Submission
 from labgrade.core.text import decoded, excerpt
+from labgrade.cpp import explain as explaining
 from labgrade.cpp import sources as build_sources
 from labgrade.sandbox.outcomes import signal_name
 from labgrade.sandbox.requests import ProgramRequest, ProgramRun
@@ -16,23 +17,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from labgrade.core.results import Submission
     from labgrade.core.task import BuildForm, Limits, SubjectSpec
     from labgrade.cpp.build import Builder, Built
+    from labgrade.cpp.explain import Explain
     from labgrade.cpp.sources import Sources
     from labgrade.sandbox.runner import Runner
 
     Provide: TypeAlias = Callable[[str | Path, SubjectSpec | None], Path]
 
-_SAID_CHARS = 300
+_REASON_CHARS = 600
 _ABORTS = 6
-_THROWN = re.compile(
-    r"terminate called after throwing an instance of '([^'\n]{1,200})'\s*(?:what\(\):\s*([^\n]{1,300}))?"
-)
-_STARVED = re.compile(r"std::bad_alloc|can't allocate memory|DefaultCPUAllocator: not enough memory")
-_INTERPRETER = "The following operation failed in the TorchScript interpreter"
-_UNDERLYING = re.compile(r"^(?:[A-Za-z]+Error: )([^\n]{1,300})", re.MULTILINE)
-_COMPILATION_UNIT = re.compile(r" \(of Python compilation unit at: 0x[0-9a-f]+\)")  # an address, and another each time
 _NAME_IT = "name it so: add_executable({wanted} ...) in CMakeLists.txt, or -o {wanted}"
 _ALONE = "called with the path alone: with the size of the input behind it, it ended with exit code {code}"
 _OTHER_NAME = "the build makes no '{wanted}'; its only program, '{made}', was run"
@@ -53,9 +47,10 @@ def find(form: BuildForm, submission: Submission) -> Sources | str | None:
 
 
 class Programs:
-    """Builds and runs programs; each build of a submission is asked for once."""
+    """Builds and runs programs; each build of a submission is asked for once. `explain` reads what they said."""
 
-    def __init__(self, runner: Runner, provide: Provide, builder: Builder) -> None:
+    def __init__(self, runner: Runner, provide: Provide, builder: Builder, explain: Explain = explaining.read) -> None:
+        self._explain = explain
         self._runner = runner
         self._provide = provide
         self._builder = builder
@@ -95,8 +90,18 @@ class Programs:
             alone = self._runner.execute(replace(request, command=(f"./{path}", programs.TARGET)))
             if alone.status == "returned" and alone.code == 0:
                 return Program(run=alone, notes=(*notes, _ALONE.format(code=ended.code)))
-        run = in_words(ended, form.program)
-        return Program(run=run, notes=notes, hint=remedy(run, form, sources))
+        return self._told(ended, form, sources, notes)
+
+    def _told(self, ended: ProgramRun, form: BuildForm, sources: Sources, notes: tuple[str, ...]) -> Program:
+        """A run in words, with what to do."""
+        if ended.status not in ("crashed", "returned") or (ended.status, ended.code) == ("returned", 0):
+            return Program(run=ended, notes=notes)
+        submission = Submission(name="", folder=sources.folder, files=sources.files)
+        said = decoded(ended.stderr)[-explaining.MOST_CHARS :]
+        crash = self._explain("crash", submission, said) or explaining.NOTHING["crash"]
+        run = in_words(ended, form.program, crash)
+        found = self._explain("sources", submission, "") or explaining.NOTHING["sources"]
+        return Program(run=run, notes=notes, hint=remedy(run, form, crash[-1], found))
 
 
 def _refuses_sizes(ended: ProgramRun, form: BuildForm) -> bool:
@@ -124,72 +129,37 @@ def _chosen(form: BuildForm, built: Built) -> tuple[str, str]:
     return "", f"the build ended well, but made no program '{form.program}'" + (f"; it made {names}" if names else "")
 
 
-def _cause(said: str, errors: str) -> str:
-    """What was thrown; of an operation in the model, what failed there, which stands at the end."""
-    under = _UNDERLYING.findall(errors) if said.startswith(_INTERPRETER) else []
-    return _COMPILATION_UNIT.sub("", under[-1].strip() if under else said)
+def in_words(run: ProgramRun, name: str, crash: tuple[str, ...]) -> ProgramRun:
+    """A run whose status tells how it ended, by its exit code too, with a reason for the student.
 
-
-def in_words(run: ProgramRun, name: str) -> ProgramRun:
-    """A run whose status tells how it ended, by its exit code too, with a reason for the student."""
+    `crash`: what a reader found in what it said on stderr (`explain.read`).
+    """
     if run.status != "returned" or run.code == 0:
         return run
-    code, errors = run.code or 0, decoded(run.stderr)
-    thrown = _THROWN.search(errors)
-    if thrown and _STARVED.search(thrown[0]):
+    code = run.code or 0
+    starved, exception, cause, last, _ = crash
+    if starved:
         return replace(run, status="memory", reason=f"{name} asked for more memory than it may use")
-    if thrown and code == -_ABORTS:
-        said = f": {_cause(thrown[2].strip(), errors)}" if thrown[2] else ""
-        reason = f"{name} ended with an exception that nothing caught, {thrown[1]}{said}"
+    if exception and code == -_ABORTS:
+        reason = f"{name} ended with an exception that nothing caught, {exception}" + (f": {cause}" if cause else "")
     elif code < 0:
         reason = f"{name} was killed by {signal_name(-code)}"
     else:
-        last = next((line.strip() for line in reversed(errors.splitlines()) if line.strip()), "")
-        reason = f"{name} ended with exit code {code}" + (f": {last[:_SAID_CHARS]}" if last else "")
-    return replace(run, status="crashed", reason=excerpt(reason, 2 * _SAID_CHARS))
+        reason = f"{name} ended with exit code {code}" + (f": {last}" if last else "")
+    return replace(run, status="crashed", reason=excerpt(reason, _REASON_CHARS))
 
 
-# ---- what to do about a program that failed --------------------------------------------------------------------------
-
-_UNOPENED = re.compile(r"open file failed[^\n]{0,200}file path: ([^\n]{1,200})")
-_LOADED = re.compile(r"\bload\s*\(\s*\"([^\"\n]{1,200})\"")
-_MODEL = re.compile(r"\"([^\"\s]{1,200}\.pth?)\"")
-_ARGUMENTS = re.compile(r"\bargv\b")
-_TYPED = re.compile(r"\bcin\s*>>|\bgetline\s*\(\s*(?:std::)?cin\b|\bscanf\s*\(")
-_SUFFIXES = (".cpp", ".cc", ".cxx", ".h", ".hpp")
-_MOST_BYTES = 1 << 20
-
-
-def remedy(run: ProgramRun, form: BuildForm, sources: Sources) -> str:
-    """What to do, or nothing."""
+def remedy(run: ProgramRun, form: BuildForm, unopened: str, sources: tuple[str, ...]) -> str:
+    """What to do, or nothing. `unopened`: a model that it could not open; `sources`: what a reader found in them."""
     if run.status == "crashed" and "SIGSEGV" in run.reason:
         return (
             "it used memory that is not its own: an index beyond the end, a null pointer, or an argv[i] that was not "
             "given"
         )
-    if run.status not in ("crashed", "returned"):
+    if run.status != "crashed":
         return ""
-    text = _text(sources)
-    if programs.TORCHSCRIPT in form.given and (name := _other_model(run, text)):
+    named, typed = sources
+    if programs.TORCHSCRIPT in form.given and (name := unopened or named):
         at = form.given.index(programs.TORCHSCRIPT) + 1
         return f"open the file that the program is called with, argv[{at}], not '{excerpt(name, 200)}'"
-    if _TYPED.search(text):
-        return "nobody types while your work is graded: take what you need from argv, not from std::cin"
-    return ""
-
-
-def _other_model(run: ProgramRun, text: str) -> str:
-    """A model that is opened in place of the given one: what could not be opened, else a name in the sources."""
-    if unopened := _UNOPENED.search(run.reason) or _UNOPENED.search(decoded(run.stderr)):
-        return unopened[1].strip()
-    found = _LOADED.search(text) or (None if _ARGUMENTS.search(text) else _MODEL.search(text))
-    return found[1] if found else ""
-
-
-def _text(sources: Sources) -> str:
-    room, parts = _MOST_BYTES, []
-    for name, path in sources.paths().items():
-        if name.endswith(_SUFFIXES) and room > 0:
-            parts.append(decoded(path.read_bytes()[:room]))
-            room -= len(parts[-1])
-    return "\n".join(parts)
+    return "nobody types while your work is graded: take what you need from argv, not from std::cin" if typed else ""

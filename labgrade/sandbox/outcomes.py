@@ -126,7 +126,9 @@ def replies(ending: Ending, request: ReadRequest) -> Execution:
         return Execution(status="crashed", reason=f"a reply is no plain data: {error}")
     whole = len(found) == len(request.asks) and status != "fault"
     broken: ExecutionStatus = "crashed" if status == "going" else status
-    return Execution(status="returned" if whole else broken, value=found, reason=excerpt(reason, REASON_CHARS))
+    spent = ending.exit.seconds if ending.exit else 0.0
+    reason = excerpt(reason, REASON_CHARS)
+    return Execution(status="returned" if whole else broken, value=found, reason=reason, seconds=spent)
 
 
 def opened(ending: Ending, limits: Limits) -> str:

@@ -17,7 +17,10 @@ MODULES = (
     "answers.file",
     "core.text",
     "cpp.log",
-    "cpp.run",
+    "cpp.explain",
+    "desk.shown",
+    "run.remembered",
+    "submissions.repository",
     "judging.judge",
     "submissions.handed_in_at",
 )

@@ -25,6 +25,7 @@ from labgrade.answers.reading.typed_values import WrongTypeError, as_value
 from labgrade.core.errors import FaultError
 from labgrade.core.results import Answer, NoAnswer
 from labgrade.core.task import AnswerSpec, CallForm, EntryForm, FileForm, TableType, TextForm
+from labgrade.cpp import explain
 from labgrade.files import yaml
 from labgrade.sandbox.child.wire import NotPlainError, unpack
 from labgrade.sandbox.jail.layers import NAMESPACES
@@ -71,6 +72,7 @@ def watched(monkeypatch):
         trap(tables, "find_tables")
         trap(archive_reader, "tell")
         trap(git_reader, "tell")
+        trap(explain, "read")
         return tried
 
     return watch
@@ -137,6 +139,8 @@ def test_the_process_that_grades_parses_nothing_of_a_student_s(runner, watched, 
         else:
             plain = int(plain.value)
         assert plain == value
+    thrown = "terminate called after throwing an instance of 'int'\n"
+    assert reader.explain("crash", who, thrown) == ("", "int", "", thrown.strip(), "")
     assert tried == []
 
 

@@ -112,7 +112,7 @@ def test_no_build_can_write_what_is_remembered(build):
 @needs_tools
 @pytest.mark.parametrize("notes", ["{}", "5", "[]", '"text"', '{"notes": {"a": 1}}', '{"notes": 5}', "[" * 100_000])
 def test_what_a_build_makes_of_our_notes_is_no_fault_of_ours(build, notes):
-    made = {"Makefile": "out: a.cpp\n\tg++ a.cpp -o out\n\tcp notes .build.json\n", "notes": notes}
+    made = {"Makefile": "out: a.cpp\n\tg++ a.cpp -o out\n\tcp notes .build.notes\n", "notes": notes}
     built = build(**made, **{"a.cpp": HELLO.replace("HELLO", '"made"')})
     assert (built.failed, built.notes, said_by(built)) == (None, (), "made\n")
 

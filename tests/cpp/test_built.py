@@ -13,6 +13,7 @@ from labgrade.answers.reader.reader import Reader
 from labgrade.answers.run import Runs
 from labgrade.core.results import Answer, NoAnswer
 from labgrade.core.task import AnswerSpec, BuildForm, EntryForm, InputSpec, RunForm, SubjectSpec, TextForm
+from labgrade.cpp import explain
 from labgrade.cpp.build import Built
 from labgrade.cpp.run import in_words
 from labgrade.sandbox.requests import ProgramRun
@@ -179,7 +180,8 @@ INTERPRETER = (
     ],
 )
 def test_how_it_ended_in_words(code, stderr, status, reason):
-    told = in_words(ProgramRun(status="returned", code=code, stderr=stderr), "analyze")
+    crash = explain.read("crash", None, stderr.decode())
+    told = in_words(ProgramRun(status="returned", code=code, stderr=stderr), "analyze", crash)
     assert told.status == status
     assert told.reason.endswith(reason) or reason in told.reason
 

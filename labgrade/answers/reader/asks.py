@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from labgrade.answers import entry, file, near_miss, printed_names, python_source, rendering, text
 from labgrade.core.task import BuildForm, CallForm, EntryForm, FileForm, RunForm, TextForm
+from labgrade.cpp import explain
 
 if TYPE_CHECKING:
     from labgrade.answers.near_miss import Note
@@ -21,7 +22,19 @@ if TYPE_CHECKING:
     )
 
 Wanted: TypeAlias = Literal[
-    "value", "printed", "notes", "seen", "passages", "lines", "present", "returned", "markdown", "picture"
+    "value",
+    "printed",
+    "notes",
+    "seen",
+    "passages",
+    "lines",
+    "present",
+    "returned",
+    "markdown",
+    "picture",
+    "log",
+    "crash",
+    "sources",
 ]
 
 
@@ -33,9 +46,10 @@ class Ask:
     forms look in vain; `seen`: what a text holds instead of a value; `passages`: the texts in which forms look;
     `lines`: the lines in which a form looks, as typed pieces;
     `present`: whether a file has the function of the only form; `returned`: what a text that it returned stands for;
-    `markdown`, `picture`: what a person is shown, of a text or of a file.
-    `about`: the model in question, the text or the file that is shown, or "". `line`: of the text, where a value
-    was read.
+    `markdown`, `picture`: what a person is shown, of a text or of a file; `log`, `crash`, `sources`: what is found in
+    what tools and programs said, and in C++ sources.
+    `about`: the model in question, the text or the file that is shown, what was said, or "". `line`: of the text, where
+    a value was read.
     """
 
     wanted: Wanted
@@ -134,6 +148,8 @@ def _beside(ask: Ask, submission: Submission) -> Reply:
             return rendering.as_html(ask.about, ask.line)
         case "picture", _:
             return rendering.as_pixels(submission, ask.about)
+        case ("log" | "crash" | "sources") as found, _:
+            return explain.read(found, submission, ask.about)
     raise _nothing(ask)
 
 

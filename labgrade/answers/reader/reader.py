@@ -6,20 +6,21 @@ import threading
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from labgrade.answers.reader.asks import perform
+from labgrade.answers.reader.asks import Ask, perform
 from labgrade.answers.reader.replies import GarbledReplyError, array, decode, encode
 from labgrade.answers.text import Seen
 from labgrade.core.errors import FaultError
 from labgrade.core.results import Answer, NoAnswer
 from labgrade.core.task import Limits, TextForm
+from labgrade.cpp.explain import NOTHING
 from labgrade.sandbox.requests import ReadRequest
 from labgrade.verdict import Outcome, without_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from labgrade.answers.reader.asks import Ask
     from labgrade.core.results import Execution, Submission
+    from labgrade.cpp.explain import Found
     from labgrade.sandbox.runner import Runner
 
 LIMITS = Limits(seconds=5, memory=512 << 20)
@@ -37,7 +38,7 @@ _FORGED = "what read it sent no reply"
 _NONE = type(None)
 _REPLIES: dict[str, tuple[type, ...]] = {
     **dict.fromkeys(("value", "printed", "returned"), (Answer, NoAnswer, _NONE)),
-    **dict.fromkeys(("notes", "passages", "lines"), (tuple,)),
+    **dict.fromkeys(("notes", "passages", "lines", *NOTHING), (tuple,)),
     "seen": (Seen, _NONE),
     "present": (bool,),
     "markdown": (str, NoAnswer),
@@ -103,6 +104,13 @@ class Reader:
         if isinstance(reply, FaultError):
             raise reply
         return reply
+
+    def explain(self, found: Found, submission: Submission, said: str) -> tuple[str, ...]:
+        """What a log, a crash or C++ sources come to (`cpp.explain`); nothing where it can't be read. As `ask`."""
+        reply = self.once(submission, Ask(wanted=found, kind="text", forms=(), about=said))
+        if reply and [*map(type, reply)] != [str] * len(NOTHING[found]):
+            raise FaultError(_FORGED)
+        return tuple(reply)
 
     def _of(self, submission: Submission) -> _Known:
         key = (str(submission.folder), submission.files)
@@ -176,7 +184,7 @@ class _Reading:
 
 def _unread(ask: Ask, why: str) -> object:
     """The reply where a place can't be read."""
-    if ask.wanted in {"notes", "passages", "lines"}:
+    if ask.wanted in {"notes", "passages", "lines", *NOTHING}:
         return ()
     if ask.wanted == "seen":
         return None

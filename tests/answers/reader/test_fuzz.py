@@ -101,8 +101,18 @@ def mutated(data, rng):
 
 @pytest.fixture(scope="module")
 def readers():
-    with warm.runner() as runner:
+    spent = []
+    with warm.runner() as runner, pytest.MonkeyPatch.context() as patch:
+        read = runner.read
+
+        def timed(request):
+            done = read(request)
+            spent.append(done.seconds)
+            return done
+
+        patch.setattr(runner, "read", timed)
         yield Reader(runner), Reader(None)
+    print(f"{len(spent):,} hand-ins; {sum(spent):.0f} s of computing, the slowest {max(spent):.2f} s")  # noqa: T201
 
 
 @pytest.mark.slow
