@@ -1,40 +1,20 @@
-"""The last commit that touches a folder: of a student's repository in a jail, of the grader's own by git itself."""
+"""The last commit that touches a folder, of a student's repository or in the grader's own: git runs in a jail."""
 
 from __future__ import annotations
 
-import os
 import stat
-import subprocess
-import sys
 from dataclasses import dataclass
-from datetime import datetime
 from typing import TYPE_CHECKING
 
 from labgrade.submissions import archive_records
 
 if TYPE_CHECKING:
+    from datetime import datetime
     from pathlib import Path
 
     from labgrade.submissions.archive_records import Opening, Records
 
-_SECONDS = 30
-_CPU_SECONDS, _MEMORY = 20, 2 << 30
-# Limits are put on by the process that becomes git: what is run between a fork and its program is no place for Python.
-_LIMITED = f"""
-import os, resource, sys
-resource.setrlimit(resource.RLIMIT_CPU, ({_CPU_SECONDS}, {_CPU_SECONDS}))
-resource.setrlimit(resource.RLIMIT_AS, ({_MEMORY}, {_MEMORY}))
-resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-os.execvp("git", ["git", *sys.argv[1:]])
-"""
-# No repository that somebody put into a folder by parts is taken for one, and nothing is run that it names.
-_CAREFUL = ("-c", "safe.bareRepository=explicit", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
-_QUIET = {
-    "GIT_NO_LAZY_FETCH": "1",
-    "GIT_ALLOW_PROTOCOL": "none",
-    "GIT_TERMINAL_PROMPT": "0",
-    "GIT_OPTIONAL_LOCKS": "0",
-}
+_LARGEST = 4096  # of a file that tells where a repository lies
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,15 +43,50 @@ def own(folder: Path, opening: Opening) -> Commit:
     return Commit(next(iter(dates), None), why)
 
 
-def around(folder: Path) -> datetime | None:
-    """The date of the last commit that touches a folder of the grader's own repository; None where none does.
+class Around:
+    """The last commits that touch hand-ins which lie in a repository of the grader's: all of a folder are found at once."""
 
-    A shallow checkout tells nothing: its oldest commit seems to touch everything.
-    """
-    inside = ["-C", str(folder.parent)]
-    if _git([*inside, "rev-parse", "--is-shallow-repository"]) != "false":
-        return None
-    return _date(_git([*inside, "log", "-1", "--format=%cI", "--", f":(literal){folder.name}"]))
+    def __init__(self, opening: Opening) -> None:
+        self._opening = opening
+        self._folders: dict[Path, dict[str, datetime]] = {}
+
+    def at(self, entry: Path) -> datetime | None:
+        """The date of the last commit that touches it; None where none does, or where that can't be found out."""
+        if entry.parent not in self._folders:
+            self._folders[entry.parent] = self._of_all(entry.parent)
+        return self._folders[entry.parent].get(entry.name)
+
+    def _of_all(self, folder: Path) -> dict[str, datetime]:
+        """Of what lies in a folder, by name. Students' commits may be in the repository, so that the jail reads it."""
+        try:
+            folder = folder.resolve()
+            top = next((each for each in (folder, *folder.parents) if (each / ".git").exists()), folder)
+            below = folder.relative_to(top)
+            names = {(below / each.name).as_posix(): each.name for each in sorted(folder.iterdir())}
+        except OSError:  # what may not be looked at is no evidence
+            return {}
+        git, head = _linked(top / ".git")
+        if not _is_folder(git):
+            return {}
+        found: dict[str, datetime] = {}
+
+        def take(told: Records) -> None:
+            found.update((names[entry.name], entry.at) for entry in told if entry.name in names and entry.at)
+
+        archive_records.read(self._opening, "repository", git, take, {"paths": list(names), "head": head})
+        return found
+
+
+def _linked(git: Path) -> tuple[Path, str]:
+    """Where a repository lies, and what its HEAD says: of a second working tree's, whose `.git` is a file, both apart."""
+    if git.is_dir():
+        return git, ""
+    try:
+        own = git.parent / git.read_text(encoding="utf-8")[:_LARGEST].removeprefix("gitdir:").strip()
+        common = own / (own / "commondir").read_text(encoding="utf-8")[:_LARGEST].strip()
+        return common.resolve(), (own / "HEAD").read_text(encoding="utf-8")[:_LARGEST]
+    except (OSError, ValueError):
+        return git, ""
 
 
 def _is_folder(path: Path) -> bool:
@@ -79,28 +94,3 @@ def _is_folder(path: Path) -> bool:
         return stat.S_ISDIR(path.lstat().st_mode)
     except OSError:
         return False
-
-
-def _git(arguments: list[str]) -> str | None:
-    """What git says of the grader's own repository, or None where it fails, hangs or is not installed."""
-    program = ["git"] if sys.platform == "win32" else [sys.executable, "-I", "-S", "-c", _LIMITED]
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-    try:
-        done = subprocess.run(
-            [*program, *_CAREFUL, *arguments],
-            env={**kept, **_QUIET},
-            capture_output=True,
-            timeout=_SECONDS,
-            check=False,
-            stdin=subprocess.DEVNULL,
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    return done.stdout.decode("utf-8", "replace").strip() if done.returncode == 0 else None
-
-
-def _date(said: str | None) -> datetime | None:
-    try:
-        return datetime.fromisoformat(said) if said else None
-    except ValueError:
-        return None

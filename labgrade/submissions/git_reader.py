@@ -29,10 +29,15 @@ _QUIET = {"GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "none", "GIT_TERMINAL_
 _SILENT = "git could not read its last commit"
 
 
-def tell(_: Mapping[str, Any], git: Path) -> Iterator[bytes]:
-    """The record of the last commit of the repository whose `.git` lies at `git`; none where it has none."""
-    head = _head(git)
-    if head is None:
+def tell(arguments: Mapping[str, Any], git: Path) -> Iterator[bytes]:
+    """The record of the last commit of the repository whose `.git` lies at `git`; none where it has none.
+
+    With `paths`: that of the last commit that touches each. A shallow repository tells nothing of them: its oldest commit
+    seems to touch everything. `head`: what stands in its HEAD, where that lies elsewhere.
+    """
+    paths = arguments.get("paths")
+    head = _head(git, arguments.get("head") or _read(git / "HEAD"))
+    if head is None or (paths is not None and (git / "shallow").exists()):
         yield archive_records.end()
         return
     with tempfile.TemporaryDirectory() as name:
@@ -44,18 +49,19 @@ def tell(_: Mapping[str, Any], git: Path) -> Iterator[bytes]:
         ids = [line for line in _read(git / "shallow").split() if _ID.fullmatch(line)]
         if ids:
             (borrowed / "shallow").write_text("".join(f"{each}\n" for each in ids), encoding="ascii")
-        said = _git([*_SMALL_WINDOWS, f"--git-dir={borrowed}", "log", "-1", "--format=%cI", head, "--", "."])
-    date = _date(said)
-    if date is None:
-        yield archive_records.end(problem=_SILENT)
-        return
-    yield archive_records.told(ArchiveEntry(name="commit", is_file=False, at=date))
+        log = [*_SMALL_WINDOWS, f"--git-dir={borrowed}", "log", "-1", "--format=%cI", head, "--"]
+        for path in ["."] if paths is None else paths:
+            date = _date(_git([*log, path if paths is None else f":(top,literal){path}"]))
+            if date is None and paths is None:
+                yield archive_records.end(problem=_SILENT)
+                return
+            yield archive_records.told(ArchiveEntry(name=path, is_file=False, at=date))
     yield archive_records.end()
 
 
-def _head(git: Path) -> str | None:
+def _head(git: Path, said: str) -> str | None:
     """The commit that is checked out."""
-    said = _read(git / "HEAD").strip()
+    said = said.strip()
     if _ID.fullmatch(said):
         return said
     branch = _BRANCH.fullmatch(said)

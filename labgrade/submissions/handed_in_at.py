@@ -58,24 +58,27 @@ def moments(
     """
     latest = (now or datetime.now(UTC)) + _A_WHILE
     if not source.is_dir():
-        evidence = _Evidence(opening, zone, {})
+        evidence = _Evidence(opening, zone, {}, git.Around(opening))
         packed = evidence.of_each(source)
         by = f"its newest file in '{source.name}'"
         return {name: _first([(packed.get(name), by)], latest, evidence.remarks) for name in names}
     entries, recorded = _entries(source), _gradescope(source / GRADESCOPE)
-    return {name: _Evidence(opening, zone, recorded).moment(name, entries.get(name, []), latest) for name in names}
+    around = git.Around(opening)
+    return {name: _Evidence(opening, zone, recorded, around).moment(name, entries.get(name, []), latest) for name in names}
 
 
 def moment(source: Path, *, opening: Opening, zone: tzinfo, now: datetime | None = None) -> Moment:
     """The moment of one hand-in by itself, a folder or an archive."""
-    return _Evidence(opening, zone, {}).moment(source.name, [source], (now or datetime.now(UTC)) + _A_WHILE)
+    return _Evidence(opening, zone, {}, git.Around(opening)).moment(source.name, [source], (now or datetime.now(UTC)) + _A_WHILE)
 
 
 class _Evidence:
     """What tells when one was handed in, and what of it could not be read: `remarks`."""
 
-    def __init__(self, opening: Opening, zone: tzinfo, recorded: dict[str, datetime]) -> None:
-        self._opening, self._zone, self._recorded = opening, zone, recorded
+    def __init__(
+        self, opening: Opening, zone: tzinfo, recorded: dict[str, datetime], around: git.Around
+    ) -> None:
+        self._opening, self._zone, self._recorded, self._around = opening, zone, recorded, around
         self.remarks: list[str] = []
 
     def moment(self, name: str, own: list[Path], latest: datetime) -> Moment:
@@ -91,7 +94,7 @@ class _Evidence:
         written = (name, *(entry.name for entry in own))
         yield _newest(_in_name(each, self._zone) for each in written), "the platform's name for it"
         yield _newest(self._committed(folder) for folder in folders), "its last commit"
-        yield _newest(git.around(entry) for entry in own), "the last commit that touches it"
+        yield _newest(self._around.at(entry) for entry in own), "the last commit that touches it"
         packed = [file for entry in own for file in _archives_in(entry)]
         yield (
             _newest(at for file in packed[:_MOST_ARCHIVES] for _, at in self._dated(file)),

@@ -18,9 +18,8 @@ MODULES = (
     "core.text",
     "cpp.log",
     "cpp.explain",
-    "desk.shown",
     "run.remembered",
-    "submissions.repository",
+    "submissions.git_reader",
     "judging.judge",
     "submissions.handed_in_at",
 )
