@@ -9,6 +9,8 @@ import zipfile
 import zlib
 from pathlib import Path
 
+from helpers import tricks
+
 GALLERY = Path(__file__).parents[1] / "attacks/gallery"
 RIGHT = "def total(*_): return 1234\n"
 # How the code of an attack comes to run, and what comes of it; `attack` is what it defines.
@@ -177,6 +179,7 @@ def by_files():
         yield f"returns {name}", files({"hw.py": f"def total(*_): return {value}\n"})
     yield "git.huge", a_huge_commit
     yield "odd files", odd_files
+    yield from tricks.by_files(files)
 
 
 def ways():
