@@ -120,6 +120,8 @@ def test_too_many_files_are_refused(tmp_path):
         (npy(np.array(["a"])), "'a.npy' holds <U1 values; save an array of numbers (nothing is unpickled)"),
         (header((10**12,)), "'a.npy' promises an array of shape [1000000000000], but is too short for it"),
         (header((-1, 4)) + b"\0" * 64, "'a.npy' promises an array of shape [-1, 4], but is too short for it"),
+        (header((True,)) + b"\0" * 64, "'a.npy' promises an array that there can't be: an integer is required"),
+        (header((1,) * 65) + b"\0" * 64, "'a.npy' promises an array that there can't be: maximum supported dimension"),
         (header((2,)) + b"\0" * 4, "'a.npy' promises an array of shape [2], but is too short for it"),
         (header((2,), version=b"\x09\x00"), "'a.npy' is written in version 9.0 of the .npy format; numpy.save it anew"),
         (header("(" * 500), "'a.npy' is no .npy file that can be read"),

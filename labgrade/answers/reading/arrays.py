@@ -177,7 +177,11 @@ def _array(data: bytes) -> Array:
         message = f"promises an array of shape {list(shape)[:16]}, but is too short for it"
         raise _NpyError(message)
     found = np.frombuffer(data, dtype, math.prod(shape), file.tell())  # a copy may be too much for the reader
-    return found.reshape(shape, order="F" if in_columns else "C")
+    try:
+        return found.reshape(shape, order="F" if in_columns else "C")
+    except (TypeError, ValueError) as error:  # sizes that are truth values, more of them than an array has
+        message = f"promises an array that there can't be: {_said(error)}"
+        raise _NpyError(message) from None
 
 
 def _said(error: Exception) -> str:
