@@ -1,21 +1,38 @@
-"""Answers that are files as they are: found by their names, opened by nothing but quantities, in their jail."""
+"""Answers that are files: handed in as they are, or written by a function; quantities alone open them.
+
+What a function writes comes back as an array of bytes, and is kept in the grader's own folder. Tensors handed in as
+.pth are read by torch, as weights alone, in a jail where no code of a student's lies.
+"""
 
 from __future__ import annotations
 
 import fnmatch
-from typing import TYPE_CHECKING
+import tempfile
+from dataclasses import replace
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any
 
 from labgrade.answers.reading.documents import Unreadable, locate
+from labgrade.answers.reading.plain_values import what
+from labgrade.answers.reading.typed_values import WrongTypeError, as_value
+from labgrade.core.arguments import SAVE_TO, TRANSFORMED
+from labgrade.core.errors import FaultError
 from labgrade.core.results import Answer, NoAnswer
+from labgrade.core.task import Limits, TableOfType
+from labgrade.sandbox.requests import CallRequest, InspectRequest
+from labgrade.sandbox.runner import MOST_BYTES, SAVED_AS
+from labgrade.spec.course import home
+from labgrade.subjects import linear
 from labgrade.truth.measure import UnfitError, find
 from labgrade.values import Artifact
 from labgrade.verdict import Outcome, without_value
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Mapping, Sequence
 
-    from labgrade.core.results import Answered, Submission
-    from labgrade.core.task import FileForm
+    from labgrade.core.results import Answered, Execution, Submission
+    from labgrade.core.task import AnswerType, CallForm, FileForm, SubjectSpec
+    from labgrade.sandbox.runner import Runner
 
 _MOST_FILES = 2_000
 
@@ -56,3 +73,160 @@ def _of_groups(form: FileForm, submission: Submission) -> Answered | None:
     count = sum(map(len, parts.values()))
     artifact = Artifact(path=submission.folder, name=f"{count} files ({form.pattern})", parts=parts)
     return Answer(value=artifact, origin=form.pattern)
+
+
+_ENDINGS = (".pth", ".pt", ".ckpt")
+_LIMITS = Limits(seconds=30, memory=4 << 30)
+_OUTCOMES = {"refused": Outcome.INCORRECT, "timeout": Outcome.TIMEOUT, "memory": Outcome.MEMORY}
+
+
+def holds_tensors(kind: AnswerType, pattern: str) -> bool:
+    """Whether a file of that name holds tensors as torch saves them, and these are asked for."""
+    return (kind == "tensor" or isinstance(kind, TableOfType)) and PurePosixPath(pattern).suffix.lower() in _ENDINGS
+
+
+def obtain_tensors(kind: AnswerType, form: FileForm, submission: Submission, runner: Runner) -> Answered | None:
+    """The tensors in the file, by name, or the only one; None where there is no file.
+
+    Raises:
+        FaultError: labgrade's own code failed, or the sandbox did.
+    """
+    found = locate(submission, form.pattern)
+    if found is None:
+        return None
+    if isinstance(found, Unreadable):
+        return NoAnswer(verdict=without_value(Outcome.INCORRECT, found.reason), origin=found.path)
+    request = InspectRequest(
+        file=home() / "reference/tensors.py",
+        function="tensors",
+        artifact=submission.folder / found,
+        limits=_LIMITS,
+    )
+    done = runner.inspect(request)
+    if done.status in _OUTCOMES:
+        return NoAnswer(verdict=without_value(_OUTCOMES[done.status], f"'{found}': {done.reason}"), origin=found)
+    if done.status == "crashed":
+        return NoAnswer(verdict=without_value(Outcome.MANUAL, f"'{found}': {done.reason}"), origin=found)
+    if done.status != "returned" or not isinstance(done.value, dict):
+        raise FaultError(done.reason or "the file was not read")
+    value = done.value
+    if kind == "tensor" and len(value) == 1:
+        value = next(iter(value.values()))
+    remarks = () if found == form.pattern else (f"read '{found}' for '{form.pattern}'",)
+    try:
+        return Answer(value=as_value(value, kind), origin=found, remarks=remarks)
+    except WrongTypeError as error:
+        return NoAnswer(verdict=without_value(Outcome.INCORRECT, f"'{found}': {error}"), origin=found)
+
+
+def writes(form: CallForm) -> bool:
+    """Whether the answer is what the function writes."""
+    return SAVE_TO in form.given or form.module
+
+
+def run(
+    form: CallForm,
+    file: str,
+    submission: Submission,
+    *,
+    subject: SubjectSpec | None,
+    limits: Limits,
+    runner: Runner,
+    model: Mapping[str, Path],
+) -> Execution:
+    """Call the function. Where it returned, the value is the content of the file, an array of bytes."""
+    request = replace(_request(form, file, submission, limits=limits, model=model), subject=subject)
+    return runner.write(request, _values(form, subject))
+
+
+def run_each(
+    form: CallForm,
+    file: str,
+    submission: Submission,
+    subjects: Sequence[tuple[SubjectSpec, Mapping[str, Path]]],
+    *,
+    limits: Limits,
+    runner: Runner,
+) -> list[object]:
+    """What the function writes for each of several subjects with their files, up to the first for which it fails.
+
+    One process makes all calls, so that one may spoil the next.
+    """
+    request = _request(form, file, submission, limits=limits)
+    found = runner.write_each(request, [(_values(form, subject), model, subject) for subject, model in subjects])
+    return found[: len(subjects)]  # a student's code can have any number of them sent, each a file to be kept
+
+
+def _request(
+    form: CallForm, file: str, submission: Submission, *, limits: Limits, model: Mapping[str, Path] | None = None
+) -> CallRequest:
+    return CallRequest(
+        folder=submission.folder,
+        file=file,
+        function=form.function,
+        given=form.given,
+        subject=None,
+        limits=limits,
+        model=model or {},
+        saved_as=form.saved_as,
+        module=form.module,
+    )
+
+
+def _values(form: CallForm, subject: SubjectSpec | None) -> dict[str, Any]:
+    """The whole numbers of a subject that is one linear layer: its input is m x k, and it has n outputs."""
+    if subject is None or not set(form.given) & {"m", "k", "n"}:
+        return {}
+    outputs = linear.outputs(subject.model, subject.options)
+    return {"m": subject.input.shape[0], "k": subject.input.shape[-1], "n": outputs}
+
+
+def too_large(content: object) -> str:
+    """Why the file could not be brought out of the sandbox; nothing where it was."""
+    import numpy as np
+
+    if not isinstance(content, np.ndarray) or content.dtype != np.int64 or content.shape != (1,):
+        return ""
+    return (
+        f"the file that was written has {int(content[0]) / 1e6:,.0f} MB; at most {MOST_BYTES / 1e6:,.0f} MB are taken"
+    )
+
+
+def keep(content: object, form: CallForm, folder: Path) -> Artifact:
+    """The file in the grader's own folder, which outlives the sandbox.
+
+    Raises:
+        WrongTypeError: it is no content of a file: what runs beside a student's code can be made to say anything.
+    """
+    import numpy as np
+
+    if not isinstance(content, np.ndarray) or content.dtype != np.uint8:
+        message = f"{what(content)} in place of the file"
+        raise WrongTypeError(message)
+    place = Path(tempfile.mkdtemp(dir=folder, prefix="written-")) / (form.saved_as or SAVED_AS)
+    place.write_bytes(content.tobytes())
+    return Artifact(path=place, name=f"what {form.function} {'returned' if form.module else 'wrote'}")
+
+
+def verifies(form: CallForm) -> bool:
+    """Whether the answer is what the function says of files."""
+    return TRANSFORMED in form.given
+
+
+def verify(
+    form: CallForm,
+    file: str,
+    submission: Submission,
+    *,
+    limits: Limits,
+    runner: Runner,
+    model: Mapping[str, Path],
+) -> Execution:
+    """Call the function for each file of `model` but the first, which is the original. The value: what it said."""
+    return runner.verify(_request(form, file, submission, limits=limits, model=model))
+
+
+def rows(said: object, names: Mapping[str, str]) -> dict[str, dict[str, str]]:
+    """What was said, a row a file, under the names that say what the files are."""
+    known = said if isinstance(said, dict) else {}
+    return {name: {"verdict": str(known.get(number, "nothing said"))} for number, name in names.items()}

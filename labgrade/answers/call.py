@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from labgrade.answers import advice, call_files
+from labgrade.answers import advice, artifacts
 from labgrade.answers.python_source import RETURNED
 from labgrade.answers.reader.asks import Ask, ask_present
 from labgrade.answers.reading.documents import Unreadable, locate
@@ -63,12 +63,12 @@ def obtain(question: Question, form: CallForm, running: Running) -> Answered | N
         return _none(origin, execution, OUTCOMES[execution.status], execution.reason, remarks)
     note: tuple[str, ...] = ()
     try:
-        if call_files.writes(form):
-            problem = call_files.too_large(execution.value)
+        if artifacts.writes(form):
+            problem = artifacts.too_large(execution.value)
             if problem:
                 verdict = without_value(Outcome.MANUAL, problem, hint="hand it in as a file: a person will look")
                 return NoAnswer(verdict=verdict, origin=origin, remarks=remarks)
-            value: Value = call_files.keep(execution.value, form, running.store)
+            value: Value = artifacts.keep(execution.value, form, running.store)
         else:
             value, note = _value(execution.value, question.wanted.type, form, running.reader)
     except WrongTypeError as error:
@@ -83,12 +83,12 @@ def present(form: CallForm, submission: Submission, reader: Reader) -> bool:
 
 def returns(form: CallForm) -> bool:
     """Whether the answer is what the function returns, and nothing more."""
-    return not (writes(form) or call_files.verifies(form))
+    return not (writes(form) or artifacts.verifies(form))
 
 
 def writes(form: CallForm) -> bool:
     """Whether the answer is the file that the function writes."""
-    return call_files.writes(form)
+    return artifacts.writes(form)
 
 
 def obtain_each(questions: Sequence[Question], form: CallForm, running: Running) -> tuple[str, list[Value]]:
@@ -124,12 +124,12 @@ def write_each(questions: Sequence[Question], form: CallForm, running: Running) 
     file = locate(submission, form.file)
     if not isinstance(file, str) or not present(form, submission, running.reader):
         return "", []
-    contents = call_files.run_each(
+    contents = artifacts.run_each(
         form, file, submission, _subjects(questions), limits=first.limits, runner=running.runner
     )
     found: list[Artifact] = []
     with contextlib.suppress(WrongTypeError):
-        found.extend(call_files.keep(content, form, running.store) for content in contents)
+        found.extend(artifacts.keep(content, form, running.store) for content in contents)
     return f"{file}:{form.function}", found
 
 
@@ -141,10 +141,10 @@ def _run(question: Question, form: CallForm, file: str, runner: Runner) -> Execu
     """Call the function, by the program that its arguments ask for."""
     submission, subject, limits = question.submission, question.subject, question.limits
     model = question.model if "model_path" in form.given else {}
-    if call_files.verifies(form):
-        return call_files.verify(form, file, submission, limits=limits, runner=runner, model=model)
-    if call_files.writes(form):
-        return call_files.run(form, file, submission, subject=subject, limits=limits, runner=runner, model=model)
+    if artifacts.verifies(form):
+        return artifacts.verify(form, file, submission, limits=limits, runner=runner, model=model)
+    if artifacts.writes(form):
+        return artifacts.run(form, file, submission, subject=subject, limits=limits, runner=runner, model=model)
     return runner.run(
         CallRequest(
             folder=submission.folder,
@@ -164,8 +164,8 @@ def _value(said: object, kind: AnswerType, form: CallForm, reader: Reader) -> tu
     Raises:
         WrongTypeError: it is no value of the type.
     """
-    if call_files.verifies(form):
-        return as_value(call_files.rows(said, linear.numbered_tilings()), kind), ()
+    if artifacts.verifies(form):
+        return as_value(artifacts.rows(said, linear.numbered_tilings()), kind), ()
     plain, note = _alone(said, kind)
     return (_read(plain, kind, reader) if isinstance(plain, str) and kind != "text" else as_value(plain, kind)), note
 

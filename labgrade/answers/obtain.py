@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from labgrade.answers import artifacts, call, run, state_dicts
+from labgrade.answers import artifacts, call, run
 from labgrade.answers.reader.asks import ask_notes, ask_present, ask_seen, ask_value
 from labgrade.core.results import Answer, NoAnswer
 from labgrade.core.task import ARTIFACT_KINDS, BuildForm, CallForm, EntryForm, FileForm, RunForm, TextForm
@@ -87,7 +87,7 @@ def _is_read(form: Form) -> bool:
 
 def _is_opened(form: Form, kind: AnswerType) -> bool:
     """Whether it is a file that the reader leaves to others."""
-    return kind in ARTIFACT_KINDS or (isinstance(form, FileForm) and state_dicts.reads(kind, form.pattern))
+    return kind in ARTIFACT_KINDS or (isinstance(form, FileForm) and artifacts.holds_tensors(kind, form.pattern))
 
 
 def _read(question: Question, form: Form, reader: Reader, runner: Runner | None = None) -> Answered | None:
@@ -95,8 +95,8 @@ def _read(question: Question, form: Form, reader: Reader, runner: Runner | None 
         return None
     if question.wanted.type in ARTIFACT_KINDS:
         return artifacts.obtain(form, question.submission) if isinstance(form, FileForm) else None
-    if isinstance(form, FileForm) and state_dicts.reads(question.wanted.type, form.pattern):
-        return state_dicts.obtain(question.wanted.type, form, question.submission, runner) if runner else None
+    if isinstance(form, FileForm) and artifacts.holds_tensors(question.wanted.type, form.pattern):
+        return artifacts.obtain_tensors(question.wanted.type, form, question.submission, runner) if runner else None
     found: Answered | None = reader.ask(question.submission, ask_value(question.wanted.type, form, question.about))
     return found
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from labgrade.answers import advice, artifacts, state_dicts
+from labgrade.answers import advice, artifacts
 from labgrade.answers.call import OUTCOMES, UNSTEADY
 from labgrade.answers.printed_names import PRINTED
 from labgrade.answers.reader.asks import Ask, ask_value
@@ -175,8 +175,8 @@ def _read(runs: Runs, kind: AnswerType, form: RunForm | BuildForm, ran: Ran) -> 
     if isinstance(form.reads, FileForm) or form.reads.file is not None:
         if isinstance(form.reads, FileForm) and kind in ARTIFACT_KINDS:
             return artifacts.obtain(form.reads, ran.written)
-        if isinstance(form.reads, FileForm) and state_dicts.reads(kind, form.reads.pattern):
-            return state_dicts.obtain(kind, form.reads, ran.written, runs.runner)
+        if isinstance(form.reads, FileForm) and artifacts.holds_tensors(kind, form.reads.pattern):
+            return artifacts.obtain_tensors(kind, form.reads, ran.written, runs.runner)
         return runs.reader.ask(ran.written, ask_value(kind, form.reads))
     return runs.reader.ask(ran.printed, ask_value(kind, replace(form.reads, file=PRINTED)))
 

@@ -357,12 +357,21 @@ class Check:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Environment:
+    """What is set and loaded before a student's code begins: environment variables, then modules."""
+
+    preload: tuple[str, ...] = ()
+    variables: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """What the student's code may use: CPU seconds, bytes of memory, bytes of printed output."""
+    """What the student's code may use: CPU seconds, bytes of memory, bytes of printed output; and where it begins."""
 
     seconds: float = 60.0
     memory: int = 4 << 30
     output: int = 1 << 20
+    environment: Environment = Environment()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,6 +6,7 @@ Everything happens in other processes, in a jail where there is one. Nothing is 
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import IO, TYPE_CHECKING, Any, Self, TypeVar
 
@@ -17,7 +18,7 @@ from labgrade.sandbox import outcomes
 from labgrade.sandbox.host import working_copy
 from labgrade.sandbox.host.child import follow
 from labgrade.sandbox.host.fork_server import ForkServer, LostError
-from labgrade.sandbox.host.servers import LIGHT, READER, STUDENTS, Servers
+from labgrade.sandbox.host.servers import LIGHT, READER, STUDENTS, Servers, in_environment
 from labgrade.sandbox.jail.layers import ALL
 from labgrade.sandbox.requests import Job, ProgramRun
 from labgrade.submissions.archive_records import OPENED
@@ -331,6 +332,7 @@ class Runner:
 
         Never raises: where the sandbox cannot be used, the result is a fault.
         """
+        job = replace(job, server=in_environment(job.server, job.limits.environment))
         try:
             gate = self._servers.gate(job.server)
             if gate is None:

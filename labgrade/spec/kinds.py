@@ -103,6 +103,27 @@ COLUMNS = Kind(
     },
     dict,
 )
+MODULES = Kind(
+    {
+        "type": "array",
+        "items": {"type": "string", "title": "a module (executorch.runtime)", "pattern": r"^[A-Za-z_][\w.]*$"},
+    },
+    tuple,
+)
+_OURS = "PATH|HOME|LANG|TMPDIR|TEMP|TMP|PYTHON.*|LD_.*|OMP_NUM_THREADS|MKL_NUM_THREADS|OPENBLAS_NUM_THREADS|ORT_.*"
+VARIABLES = Kind(
+    {
+        "title": "variables",
+        "type": "object",
+        "propertyNames": {
+            "title": "a variable that labgrade does not set itself (TRITON_INTERPRET)",
+            "type": "string",
+            "pattern": rf"^(?!({_OURS})$)[A-Za-z_][A-Za-z0-9_]*$",
+        },
+        "additionalProperties": {"title": "the text of a variable ('1')", "type": "string"},
+    },
+    lambda data: tuple(sorted(data.items())),
+)
 PACKAGES = Kind(
     {
         "type": "array",

@@ -17,6 +17,7 @@ from labgrade.core.task import (
     Comparison,
     Counterexample,
     Criterion,
+    Environment,
     InputSpec,
     Limits,
     LiteralValue,
@@ -193,12 +194,22 @@ WORDS: Mapping[type | str, tuple[Word, ...]] = {
             "lab's defaults.",
         ),
         Word(
+            "environment",
+            OTHERS,
+            "Before a student's code begins: `{variables: {TRITON_INTERPRET: '1'}, preload: [executorch.runtime]}`; "
+            "`lab.yaml` gives a lab's.",
+        ),
+        Word(
             "packages",
             kinds.PACKAGES,
             "What the task's quantities and its students need of pip, `[executorch]`; `lab.yaml` gives a lab's. Where "
             "one is missing the task waits for a person, who reads how to install it; it costs nobody anything.",
             for_people=True,
         ),
+    ),
+    Environment: (
+        Word("preload", kinds.MODULES, "Modules that are imported once, ahead of all functions and programs."),
+        Word("variables", kinds.VARIABLES, "Environment variables, set before anything is imported."),
     ),
     Limits: (
         Word("seconds", kinds.SECONDS, "CPU seconds of the student's code; 60 unless the lab says otherwise."),

@@ -147,7 +147,8 @@ class _SpecReader:
     def read(self, path: Path) -> Task:
         """One task; raises SpecError with every finding."""
         loaded = _load(path)
-        limits = parse.limits_of(self._lab(path).get("limits", {}), Limits())
+        lab = self._lab(path)
+        limits = parse.with_environment(lab, parse.limits_of(lab.get("limits", {}), Limits()))
         found = validate.number_findings(loaded) + validate.findings(self._schema, loaded, RESERVED)
         whole = self.in_full(path, loaded)
         if any("quote the call" in each.message for each in whole.findings):
@@ -157,7 +158,7 @@ class _SpecReader:
         if found:
             raise SpecError(list(dict.fromkeys(found)))
         task = parse.task(whole, path, limits, self._course.code_of)
-        common = self._lab(path).get("packages", ())
+        common = lab.get("packages", ())
         return replace(task, packages=tuple(dict.fromkeys((*common, *task.packages))))
 
     def in_full(self, path: Path, loaded: Loaded) -> Expanded:

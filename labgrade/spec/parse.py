@@ -22,6 +22,7 @@ from labgrade.core.task import (
     Counterexample,
     Criterion,
     EntryForm,
+    Environment,
     FileForm,
     Form,
     InputSpec,
@@ -135,6 +136,13 @@ def limits_of(data: Any, base: Limits) -> Limits:
     return replace(base, **language.fields(Limits, data), **amounts)
 
 
+def with_environment(data: Any, base: Limits) -> Limits:
+    """The limits with the environment that a task or a lab says, if it says one."""
+    if "environment" not in data:
+        return base
+    return replace(base, environment=Environment(**language.fields(Environment, data["environment"])))
+
+
 def _amount(text: str) -> int:
     number, unit = text.rstrip("KMGiB").strip(), text.lstrip("0123456789. ")
     scale = 2 ** _KIB[unit] if unit in _KIB else 1000 ** _UNITS[unit]
@@ -168,7 +176,7 @@ class _Parser:
                 for name, answer in data["answers"].items()
             },
             checks=tuple(self._check(check, index, main) for index, check in enumerate(data["checks"])),
-            limits=limits_of(data.get("limits", {}), self.limits),
+            limits=with_environment(data, limits_of(data.get("limits", {}), self.limits)),
             path=self.path,
         )
 

@@ -20,6 +20,7 @@ from labgrade.core.task import (
     Counterexample,
     Criterion,
     EntryForm,
+    Environment,
     InputSpec,
     Limits,
     LiteralValue,
@@ -66,6 +67,7 @@ def task_schema(course: Course, given_names: tuple[str, ...]) -> Schema:
             answers=answers,
             checks=checks,
             limits=_object("limits", Limits),
+            environment=_object("environment", Environment),
             hand_in={"$ref": "#/$defs/hand_in"},
         ),
         "$defs": _definitions(course, given_names),
@@ -84,6 +86,7 @@ def lab_schema() -> Schema:
         "properties": {
             "title": {**(TEXT.schema or {}), "description": "What the lab is called, in a line."},
             "limits": {**_object("limits", Limits), "description": "What students' code may use, unless a task says."},
+            "environment": {**_object("environment", Environment), "description": "Set before students' code begins."},
             "packages": {**(PACKAGES.schema or {}), "description": "What its tasks need of pip."},
             "due": {**DUE, "description": "When the lab is due, with a time zone."},
             "late": {**LATE, "description": "What it costs to hand in later."},

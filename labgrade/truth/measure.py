@@ -102,7 +102,7 @@ class Measurer:
             UnfitError: the file is no model or not a valid one, or analysing it takes too much time or memory.
             FaultError: the quantity failed.
         """
-        job = self._job(call, artifact, subject, original)
+        job = self._job(call, limits, artifact, subject, original)
         if job.key not in self._known:
             request = InspectRequest(
                 file=job.file,
@@ -123,7 +123,7 @@ class Measurer:
 
         One process measures those that are new; `limits` are for all together.
         """
-        jobs = [self._job(call, *each) for each in several]
+        jobs = [self._job(call, limits, *each) for each in several]
         new = {job.key: job for job in jobs if job.key not in self._known}
         if new:
             first, *others = new.values()
@@ -143,7 +143,12 @@ class Measurer:
         return [self._known[job.key] for job in itertools.takewhile(lambda job: job.key in self._known, jobs)]
 
     def _job(
-        self, call: QuantityCall, artifact: Artifact, subject: SubjectSpec | None, original: Path | None
+        self,
+        call: QuantityCall,
+        limits: Limits,
+        artifact: Artifact,
+        subject: SubjectSpec | None,
+        original: Path | None,
     ) -> _Measurement:
         entry = self._quantities.get(call.quantity)
         parameters = parameters_of(call, entry, subject)
@@ -155,7 +160,7 @@ class Measurer:
                 f"{_ORIGINAL}/{name}": path for name, path in {original.name: original, **beside(original)}.items()
             }
         return _Measurement(
-            key=(content, artifact.name, repr((call.quantity, parameters, original))),
+            key=(content, artifact.name, repr((call.quantity, parameters, original, limits.environment))),
             file=entry.file,
             function=entry.name,
             artifact=artifact,

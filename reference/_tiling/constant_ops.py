@@ -88,11 +88,8 @@ def _modulo(operands: list[Any], attributes: Attributes, budget: Budget) -> Arra
 
 def _power(operands: list[Any], attributes: Attributes, budget: Budget) -> Array:
     base, exponent = operands
-    is_whole = base.dtype.kind in "iu" and exponent.dtype.kind in "iu" and int(np.min(exponent, initial=0)) >= 0
-    largest = np.max(np.abs(base.astype(np.float64)), initial=1.0)
-    if not is_whole or not np.power(largest, float(np.max(exponent, initial=0))) < min(
-        _EXACT, np.iinfo(base.dtype).max
-    ):
+    most = float(np.max(np.abs(base.astype(np.float64)), initial=1)) ** float(np.max(exponent, initial=0))
+    if base.dtype.kind not in "iu" or np.min(exponent, initial=0) < 0 or not most < _EXACT:
         message = "a power of this kind"
         raise OutsideError(message)
     return _elementwise(np.power)(operands, attributes, budget)

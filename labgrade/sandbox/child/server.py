@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from types import ModuleType
 
     from labgrade.sandbox.child.subject import Shelf
@@ -158,6 +159,7 @@ def _main_serve() -> NoReturn:
     null = os.open(os.devnull, os.O_RDONLY)
     os.dup2(null, 0)
     os.close(null)
+    os.environ.update(setup["variables"])
     zoo = load("labgrade_zoo", Path(setup["zoo"]))
     for name in setup["imports"]:
         importlib.import_module(name)
@@ -168,7 +170,8 @@ def _main_serve() -> NoReturn:
     if setup["libraries"]:
         zoo.import_torchvision()
     if setup["readers"]:
-        _import_readers()
+        _import(("onnx", "onnxruntime"))
+    _import(setup["preload"])
     ready = _ready_to_fork(jail, libraries=setup["libraries"])
     tell(control, ready)
     if ready["event"] != "ready":
@@ -198,9 +201,9 @@ def _ready_to_fork(jail: Jail, *, libraries: bool) -> dict[str, object]:
     }
 
 
-def _import_readers() -> None:
-    """What reads and writes artifacts: slow to import, and no session of it is made before a fork."""
-    for name in ("onnx", "onnxruntime"):
+def _import(names: Iterable[str]) -> None:
+    """Load what is slow to import, such as what reads artifacts: no session of it is made before a fork."""
+    for name in names:
         with contextlib.suppress(ImportError):
             importlib.import_module(name)
 

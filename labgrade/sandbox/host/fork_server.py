@@ -11,7 +11,7 @@ import subprocess
 import tempfile
 import threading
 from collections import OrderedDict
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import IO, TYPE_CHECKING, Any
 
 from labgrade.core.errors import FaultError
@@ -36,7 +36,7 @@ class Settings:
     `libraries`: it has torch loaded, `readers`: onnx and onnxruntime too. `trusted`: folders of quantities that it
     shows. `imports`: modules of labgrade's that it loads; `reads`: its jobs change nothing that they are given. `jobs`:
     the grader's folder of jobs; `secret`: folders never to be shown; `offered`: folders to be shown, read-only;
-    `user`: whom root becomes.
+    `user`: whom root becomes. `variables` of its environment are set first, and modules to `preload` imported last.
     """
 
     zoo: str
@@ -50,6 +50,8 @@ class Settings:
     reads: bool = False
     secret: tuple[str, ...] = ()
     offered: tuple[str, ...] = ()
+    preload: tuple[str, ...] = ()
+    variables: Mapping[str, str] = field(default_factory=dict)
 
 
 class ForkServer:

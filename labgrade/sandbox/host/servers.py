@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 import tempfile
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from labgrade.core.errors import FaultError
+from labgrade.core.task import Environment
 from labgrade.sandbox.host import start_server, working_copy
 from labgrade.sandbox.host.cgroups import Group, Groups
 from labgrade.sandbox.host.fork_server import ForkServer, Settings
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
 STUDENTS, LIGHT, READER = "students", "light", "reader"
+_APART = "\n"  # between a kind and the environment that it begins with
 _IMPORTS = {READER: ("labgrade.answers.reader.job",)}  # by name: what reads is not what this room is built of
 _PACKAGE = Path(__file__).parents[2]
 _IN_SIGHT = (
@@ -35,10 +38,17 @@ _IN_SIGHT = (
 _USER = 64999  # whom root becomes: nobody has it
 
 
+def in_environment(kind: str, environment: Environment) -> str:
+    """The kind of a server that begins with an environment of its own."""
+    if environment == Environment():
+        return kind
+    return kind + _APART + json.dumps([list(environment.preload), dict(environment.variables)])
+
+
 class Servers:
     """Starts servers: `students` has torch loaded, `light` nothing, `reader` what reads hand-ins.
 
-    Any other name is a folder that is trusted.
+    Any other name is a folder that is trusted. `in_environment` makes a kind of each distinct environment.
 
     `fresh`: one process a request and no jail, as on systems without forks. `layers` are wanted, `secret` never shown,
     `offered` shown to students' code, read-only. `shared`: another grader's, whose servers are used (see `sharing`).
@@ -178,13 +188,15 @@ class Servers:
 
     def _start(self, kind: str) -> ForkServer | SpawnedServer:
         if self._fresh:
-            return SpawnedServer(self._zoo, str(self._folder("")), _IMPORTS.get(kind, ()))
+            _, variables = _environment_of(kind)
+            return SpawnedServer(self._zoo, str(self._folder("")), _IMPORTS.get(kind, ()), variables)
         return self._start_jailed(kind) if self._shared is None else borrow(self._shared, kind)
 
     def _start_jailed(self, kind: str) -> ForkServer:
         for seen in places.uncoverable(self._secret, self._offered_to(kind)):
             raise FaultError(_IN_SIGHT.format(seen))
-        trusted = () if kind in {STUDENTS, LIGHT, READER} else (kind,)
+        base = kind.partition(_APART)[0]
+        trusted = () if base in {STUDENTS, LIGHT, READER} else (base,)
         if OUTER not in self._layers:
             server = self._start_fork_server(kind, trusted, self._layers, ())
             if server.private or NAMESPACES not in self._layers:
@@ -216,7 +228,7 @@ class Servers:
         return server
 
     def _offered_to(self, kind: str) -> tuple[str, ...]:
-        return self._offered if kind == STUDENTS else ()
+        return self._offered if kind.partition(_APART)[0] == STUDENTS else ()
 
     def _start_fork_server(
         self, kind: str, trusted: tuple[str, ...], layers: tuple[str, ...], prefix: tuple[str, ...]
@@ -224,6 +236,8 @@ class Servers:
         home = self._folder("")
         if prefix and os.getuid() == 0:
             home.chmod(0o711)
+
+        preload, variables = _environment_of(kind)
 
         def settings(*, libraries: bool) -> Settings:
             return Settings(
@@ -237,6 +251,8 @@ class Servers:
                 imports=_IMPORTS.get(kind, ()),
                 reads=kind == READER,
                 libraries=libraries,
+                preload=tuple(preload) if libraries else (),
+                variables=variables,
                 readers=libraries and self._readers,
             )
 
@@ -256,6 +272,13 @@ class Servers:
             jobs.mkdir()
             jobs.chmod(0o755)
         return Path(self._home.name).resolve() / name
+
+
+def _environment_of(kind: str) -> tuple[list[str], dict[str, str]]:
+    """What a server of this kind loads and sets before anything else."""
+    said = kind.partition(_APART)[2]
+    preload, variables = json.loads(said) if said else ([], {})
+    return preload, variables
 
 
 def _own() -> Iterator[Path]:

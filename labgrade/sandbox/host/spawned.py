@@ -30,7 +30,10 @@ class SpawnedServer:
 
     private = False
 
-    def __init__(self, zoo: Path, home: str, imports: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self, zoo: Path, home: str, imports: tuple[str, ...] = (), variables: Mapping[str, str] | None = None
+    ) -> None:
+        self._variables = variables
         self._zoo = zoo
         self._imports = imports
         self._home = home
@@ -46,7 +49,7 @@ class SpawnedServer:
             OSError: no process can be started.
         """
         pipes = (subprocess.PIPE, subprocess.PIPE, subprocess.PIPE)
-        process = start(["once", str(self._zoo), *self._imports], self._home, pipes)
+        process = start(["once", str(self._zoo), *self._imports], self._home, pipes, variables=self._variables)
         stdin, stdout, stderr = (_own(pipe) for pipe in (process.stdin, process.stdout, process.stderr))
         child = Child((stdin, stdout, stderr, -1), most, kill=lambda: _end_group(process), take=take)
         child.give(setup)

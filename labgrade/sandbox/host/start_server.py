@@ -7,8 +7,12 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from labgrade.sandbox.jail import places, root
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 START_SECONDS = 180.0
 
@@ -22,6 +26,8 @@ def start(
     streams: tuple[int, int, int],
     prefix: tuple[str, ...] = (),
     user: int | None = None,
+    *,
+    variables: Mapping[str, str] | None = None,
 ) -> subprocess.Popen[bytes]:
     """Start it through `prefix`, as `user` where this is root.
 
@@ -35,7 +41,7 @@ def start(
         stdout=stdout,
         stderr=stderr,
         cwd=home,
-        env=_environment(home),
+        env={**_environment(home), **(variables or {})},
         close_fds=True,
         start_new_session=True,
         user=user,
