@@ -210,10 +210,10 @@ def _cells(got: Row, row: Row, unanswered: frozenset[str], digits: int) -> dict[
     verdicts: dict[str, Verdict] = {}
     for column, cell in row.cells.items():
         given = got.cells.get(column)
-        if cell is None or (given is None and not _says_something(cell)):
+        rights = tuple(right for right in (cell, *row.also_right.get(column, ())) if right is not None)
+        if not rights or (given is None and not _says_something(cell)):
             continue
         if given is not None:
-            rights = (cell, *row.also_right.get(column, ()))
             verdicts[column] = _best([equal(given, right, digits=digits) for right in rights])
         elif column in unanswered and not row.optional:
             verdicts[column] = incorrect("left open", got="left open", expected=shown(cell))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any, Literal
 
-from ._onnx.attributes import attributes, sizes_of
+from ._onnx.attributes import attributes, defaults, sizes_of
 from ._onnx.load import load, nodes_of
 from ._onnx.run import Run, run
 
@@ -125,8 +125,7 @@ def onnx_attributes(
             names = [node.name, *node.output, f"{kind}_{index}", f"{kind}_{count[kind]}", kind]
             own = next(filter(None, names))
             others = [name for name in dict.fromkeys(names) if name not in ("", own)]
-            rows.append(
-                {"node": own, "operator": kind, "also_named": others, **attributes(node), **found.get(id(node), {})}
-            )
+            row = {"node": own, "operator": kind, "also_named": others, "also_right": defaults(node)}
+            rows.append({**row, **attributes(node), **found.get(id(node), {})})
         count[kind] += 1
     return rows

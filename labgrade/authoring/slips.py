@@ -43,18 +43,21 @@ class Slips:
 
     def own_hints(self) -> Iterator[str]:
         """Each misconception that its own value does not bring up on any subject, or that another's hint answers."""
-        for check in self._task.checks:
-            of_check = [item for item in items(self._task) if item.check is check]
-            for known in check.misconceptions:
-                said = [self._hint(item, known) for item in of_check]
-                claimed = [hint for hint in said if hint is not None]
-                where = f"{known.mark}: " if known.mark else ""
-                if known.known and not claimed:
-                    continue  # of a library: right here, or nothing that differs from another
-                if known.says not in claimed and not (check.counterexample and not available()):
-                    yield f"{where}this value of '{check.id}' never brings up its own hint"
-                for hint in sorted(set(claimed) - {"", known.says}):
-                    yield f"{where}this value of '{check.id}' brings up another hint: '{hint}'"
+        tried = [
+            (check, known, [self._hint(item, known) for item in items(self._task) if item.check is check])
+            for check in self._task.checks
+            for known in check.misconceptions
+        ]
+        brought_up = {(check.answer, known.says) for check, known, said in tried if known.says in said}
+        for check, known, said in tried:
+            claimed = [hint for hint in said if hint is not None]
+            where = f"{known.mark}: " if known.mark else ""
+            if not claimed and (known.known or (check.answer, known.says) in brought_up):
+                continue  # right here, or nothing that can be told from another
+            if known.says not in claimed and not (check.counterexample and not available()):
+                yield f"{where}this value of '{check.id}' never brings up its own hint"
+            for hint in sorted(set(claimed) - {"", known.says}):
+                yield f"{where}this value of '{check.id}' brings up another hint: '{hint}'"
 
     def all(self) -> list[KnownSlip]:
         """Every known wrong value of the task's answers, tried at each check of the same answer."""

@@ -17,6 +17,7 @@ from labgrade.core.task import CallForm, InputSpec, QuantityCall
 from labgrade.diagnosis.counterexample import wrong
 from labgrade.diagnosis.probe import typed
 from labgrade.diagnosis.small_networks import more, networks
+from labgrade.judging.judge import explains_all
 from labgrade.spec.registry import SLIPS
 from labgrade.values import Number, Table
 from labgrade.verdict import Outcome
@@ -292,10 +293,8 @@ def _fits(trials: Trials, trial: Trial, plain: Any) -> bool:
         value = Fraction(repr(plain))
         off = trial.value.half_unit + (0 if value.denominator == 1 else abs(value) * _NOISE)
         return abs(trial.value.value - value) <= off
-    if trial.judging is None or trial.value is None:
-        return False
     table = typed(plain, trials.task.answers[trials.check.answer].type)
-    return trial.judging(trial.value, table).outcome is Outcome.CORRECT and not _more_rows(trial, table)
+    return _explains(trial, table) and not _more_rows(trial, table)
 
 
 def _more_rows(trial: Trial, hypothesis: Value) -> bool:
@@ -319,9 +318,15 @@ def matters_on(trials: Trials, hypothesis: Hypothesis, trial: Trial, subject: Su
 
 
 def _follows(trial: Trial, source: QuantityCall) -> bool:
-    if trial.judging is None or trial.expect is None or trial.value is None:
+    return trial.expect is not None and _explains(trial, trial.expect(source))
+
+
+def _explains(trial: Trial, known: Value) -> bool:
+    """Whether a slip's value is what came out, and explains every cell of a table that is wrong."""
+    judging, value = trial.judging, trial.value
+    if judging is None or value is None or judging(value, known).outcome is not Outcome.CORRECT:
         return False
-    return trial.judging(trial.value, trial.expect(source)).outcome is Outcome.CORRECT
+    return explains_all(value, known, trial.expected, judging)
 
 
 def _simplest(standing: Sequence[Hypothesis]) -> list[Hypothesis]:

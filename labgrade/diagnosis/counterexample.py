@@ -12,6 +12,7 @@ from labgrade.core.task import CallForm, InputSpec, SubjectSpec
 from labgrade.diagnosis import as_code, families, random_layers
 from labgrade.diagnosis.search import SearchPlan, available, search
 from labgrade.files.cache import Cache, cache_folder, key_of
+from labgrade.judging.judge import explains_all
 from labgrade.subjects import networks
 from labgrade.subjects.networks import GENERATED
 from labgrade.values import Number, Table, show
@@ -200,7 +201,9 @@ def _follows(trial: Trial, known: Alternative, *, right: bool = False) -> bool:
     if trial.judging is None or trial.expect is None or trial.value is None:
         return False
     try:
-        return trial.judging(trial.value, trial.expect(known.source)).outcome is Outcome.CORRECT
+        value = trial.expect(known.source)
+        fits = trial.judging(trial.value, value).outcome is Outcome.CORRECT
+        return fits and explains_all(trial.value, value, trial.expected, trial.judging)
     except FaultError:
         return right
 

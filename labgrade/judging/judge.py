@@ -48,7 +48,7 @@ def judge(check: Check, answer: Value, judging: Judging, expect: Expect, *, comp
     for convention in _that_hold(check.also_right, computed=computed):
         found = judging(answer, expect(convention.source))
         if found.outcome is Outcome.CORRECT:
-            return _speak(convention, replace(verdict, rows=found.rows), right=True)
+            return speak(convention, replace(verdict, rows=found.rows), right=True)
     if verdict.agrees:
         return verdict
     if meant := _with_decimal_comma(check, answer, judging, expect):
@@ -59,7 +59,7 @@ def judge(check: Check, answer: Value, judging: Judging, expect: Expect, *, comp
     known = _that_hold(check.misconceptions, computed=computed)
     fitting = [each for each in known if _is_made(each, answer, expected, judging, expect)]
     if fitting and len({each.says for each in fitting}) == 1:
-        return _speak(min(fitting, key=lambda each: each.credit), verdict, right=False)
+        return speak(min(fitting, key=lambda each: each.credit), verdict, right=False)
     if fitting:
         verdict = _one_of(fitting, answer, replace(verdict, fits=tuple(known.says for known in fitting)))
     for bounds in check.partly:
@@ -110,10 +110,10 @@ def follows(
         known = expect(source)
     except NoSuchSlipError:
         return where_absent
-    return _fits(answer, known, judging) and _explains_all(answer, known, expected, judging)
+    return _fits(answer, known, judging) and explains_all(answer, known, expected, judging)
 
 
-def _explains_all(answer: Value, known: Value, expected: Value | None, judging: Judging) -> bool:
+def explains_all(answer: Value, known: Value, expected: Value | None, judging: Judging) -> bool:
     """Whether cells of a table of which the slip says nothing are right, or left open."""
     if not isinstance(known, Table) or not isinstance(expected, Table):
         return True
@@ -146,7 +146,7 @@ def _fits(answer: Value, known: Value, judging: Judging) -> bool:
     return judging(answer, known).outcome is Outcome.CORRECT
 
 
-def _speak(known: Alternative, verdict: Verdict, *, right: bool) -> Verdict:
+def speak(known: Alternative, verdict: Verdict, *, right: bool) -> Verdict:
     """The verdict of a recognised value. A misconception never earns less than the bare verdict did."""
     if right and known.credit == 1:
         return replace(correct(f"right: {known.says}", **verdict.facts), rows=verdict.rows)

@@ -23,7 +23,7 @@ from labgrade.files.cache import missing
 from labgrade.judging import by_hand
 from labgrade.judging.graded_items import Judged, fault, graded_so_far, waiting, with_points
 from labgrade.judging.items import fresh_subject, items, with_fresh
-from labgrade.judging.judge import follows, judge
+from labgrade.judging.judge import follows, judge, speak
 from labgrade.judging.needs import resolve
 from labgrade.run.free_text import FreeText
 from labgrade.spec import course
@@ -203,18 +203,28 @@ class TaskGrading:
 
         Elsewhere is where the same is asked of another subject, under the same conditions: other cases, the task's own.
         """
-        known = [each for each in item.check.misconceptions if verdict.hint and each.says == verdict.hint]
+        if not verdict.hint:
+            return self._told_apart(verdict, item)
+        known = [each for each in item.check.misconceptions if each.says == verdict.hint]
         if not known or any(all(self._made_on(each, slip) for each in self._alike(item)) for slip in known):
             return verdict
         return replace(verdict, hint="")
+
+    def _told_apart(self, verdict: Verdict, item: Item) -> Verdict:
+        """The verdict, with the hint of the one slip, of several that fit, that the function makes elsewhere, too."""
+        fitting = [each for each in item.check.misconceptions if each.says in verdict.fits]
+        made = [each for each in fitting if all(self._made_on(other, each) for other in self._alike(item))]
+        if len({each.says for each in made}) != 1:
+            return verdict
+        return speak(min(made, key=lambda each: each.credit), replace(verdict, fits=()), right=False)
 
     def _alike(self, item: Item) -> Iterator[Item]:
         """The items that ask the same of other subjects, and need nothing that this one does not."""
         for other in self.items.values():
             check = other.check
             same = check.answer == item.check.answer and _same_source(check.expected, item.check.expected)
-            needs_more = set(check.needs) - set(item.check.needs)
-            if same and other is not item and not (needs_more or check.counterexample or check.measured):
+            asks_more = set(check.needs) - set(item.check.needs) or check.bonus > item.check.bonus
+            if same and other is not item and not (asks_more or check.counterexample or check.measured):
                 yield other
 
     def _made_on(self, item: Item, slip: Alternative) -> bool:

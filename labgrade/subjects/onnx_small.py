@@ -74,7 +74,7 @@ def int8_float16() -> onnx.ModelProto:
     graph.weight("w16", graph.drawn(4, 6, 3, 3).astype(np.float16))
     graph.add("Conv", ["h", "w16"], "hc", kernel_shape=[3, 3], strides=[2, 2], pads=[1, 1, 1, 1])
     graph.add("Cast", ["hc"], "y", to=1)
-    return graph.model(13)
+    return graph.model(21)
 
 
 def int4() -> onnx.ModelProto:

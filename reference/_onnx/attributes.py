@@ -19,6 +19,7 @@ WINDOWED = frozenset(
         *("GlobalAveragePool", "GlobalMaxPool", "GlobalLpPool"),
     )
 )
+_PER_AXIS = {"strides": (1, 1), "dilations": (1, 1), "pads": (0, 2)}
 _AXES = ("depth", "height", "width")
 
 
@@ -40,6 +41,23 @@ def attributes(node: onnx.NodeProto) -> dict[str, Any]:
                 found[each.name] = ", ".join(as_printed(value) for value in each.floats)
             case kinds.STRINGS:
                 found[each.name] = ", ".join(value.decode("utf-8", "replace") for value in each.strings)
+    return found
+
+
+def defaults(node: onnx.NodeProto) -> dict[str, list[Any]]:
+    """What ONNX takes for the attributes that the file leaves out, where it says so; lists for up to three axes."""
+    if not onnx.defs.has(node.op_type, node.domain):
+        return {}
+    known = onnx.defs.get_schema(node.op_type, node.domain).attributes
+    given = {each.name for each in node.attribute}
+    found: dict[str, list[Any]] = {
+        name: [own[name]]
+        for name, each in known.items()
+        if name not in given and name in (own := attributes(onnx.NodeProto(attribute=[each.default_value])))
+    }
+    for name, (value, per_axis) in _PER_AXIS.items():
+        if name in known and name not in given:
+            found[name] = [[value] * per_axis * axes for axes in (1, 2, 3)]
     return found
 
 

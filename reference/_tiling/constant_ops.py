@@ -88,8 +88,11 @@ def _modulo(operands: list[Any], attributes: Attributes, budget: Budget) -> Arra
 
 def _power(operands: list[Any], attributes: Attributes, budget: Budget) -> Array:
     base, exponent = operands
-    most = float(np.max(np.abs(base.astype(np.float64)), initial=1)) ** float(np.max(exponent, initial=0))
-    if base.dtype.kind not in "iu" or np.min(exponent, initial=0) < 0 or not most < _EXACT:
+    is_whole = base.dtype.kind in "iu" and exponent.dtype.kind in "iu" and int(np.min(exponent, initial=0)) >= 0
+    largest = np.max(np.abs(base.astype(np.float64)), initial=1.0)
+    if not is_whole or not np.power(largest, float(np.max(exponent, initial=0))) < min(
+        _EXACT, np.iinfo(base.dtype).max
+    ):
         message = "a power of this kind"
         raise OutsideError(message)
     return _elementwise(np.power)(operands, attributes, budget)

@@ -18,7 +18,7 @@ MODULES = (
     "core.text",
     "cpp.log",
     "cpp.explain",
-    "run.remembered",
+    "run.student_memory",
     "submissions.git_reader",
     "judging.judge",
     "submissions.handed_in_at",

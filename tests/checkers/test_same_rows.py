@@ -463,3 +463,13 @@ def test_of_numbered_rows_that_are_not_all_there_no_value_is_blamed_for_a_name(e
     if credit:
         assert verdict.credit == credit
     assert "macs: got" not in verdict.reason
+
+
+@pytest.mark.parametrize(("given", "credit"), [(None, 1), (0, 1), (1, 0)])
+def test_a_cell_that_may_be_left_open_is_what_may_stand_there_or_nothing(given, credit):
+    expected = table(row("conv", None, also_right={"macs": (number(0),)}))
+    assert same_rows(table(row("conv", given)), expected, left_open="wrong").credit == credit
+
+
+def test_a_cell_in_which_nothing_is_expected_may_hold_anything():
+    assert same_rows(table(row("conv", 5)), table(row("conv", None))).credit == 1

@@ -248,7 +248,8 @@ int main() { return B<30, 1>::v > 0; }
         ("char big[4L << 30] = {1};\nint main() { return big[5]; }\n", {"crashed", "memory"}, "building hw "),
     ],
 )
-def test_a_build_that_takes_too_much_is_contained_and_named(build, source, statuses, words):
+def test_a_build_that_takes_too_much_is_contained_and_named(build, monkeypatch, source, statuses, words):
+    monkeypatch.setattr(builds, "LIMITS", replace(builds.LIMITS, memory=512 << 20))
     failed = build(**{"a.cpp": source})
     assert failed.failed.status in statuses, failed.failed
     assert failed.failed.reason.startswith(words), failed.failed

@@ -194,10 +194,11 @@ def test_a_wrong_function_is_shown_the_smallest_network(name, tmp_path):
 
 @pytest.mark.parametrize("name", RIGHT)
 def test_no_network_is_raised_against_a_right_function(name, tmp_path):
-    verdict, smallest = search(trials(tmp_path, f"{HEAD}    {RIGHT[name]}\n"), tries=300)
+    tries = 300 if name == "right" else 100
+    verdict, smallest = search(trials(tmp_path, f"{HEAD}    {RIGHT[name]}\n"), tries=tries)
     assert smallest is None, verdict.reason
     assert verdict.outcome is Outcome.CORRECT
-    assert verdict.reason.startswith("right on 2") or verdict.reason.startswith("right on 3"), verdict.reason
+    assert int(re.match(r"right on (\d+) ", verdict.reason)[1]) >= tries * 2 // 3, verdict.reason
 
 
 @pytest.mark.parametrize("name", COARSE)

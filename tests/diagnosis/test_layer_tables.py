@@ -15,6 +15,8 @@ from labgrade.spec import course, load
 from labgrade.subjects import models
 from labgrade.verdict import Outcome
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 COURSE = course.find(ROOT)
 TASK = load.read(ROOT / "specs/acal-lab2/2-1-3-layer-table.yaml", COURSE)
@@ -86,7 +88,6 @@ def rows(calls, shaped=lambda shape: shape):
     return [[name, count, shaped(shape)] for name, module, count, shape in calls if not any(module.children())]
 
 
-@pytest.mark.slow
 def test_every_module_that_named_modules_names_may_be_listed(calls, judged):
     everything = [[name, count, shape] for name, _, count, shape in calls]
     assert everything[-1][0] == ""

@@ -37,8 +37,9 @@ def test_every_published_entry_is_looked_at():
     assert len(ENTRIES) == 115
 
 
-@pytest.mark.parametrize(("name", "entry"), ENTRIES, ids=[str(entry) for _, entry in ENTRIES])
-def test_agrees_with_torchvisions_published_figures(name, entry):
+@pytest.mark.parametrize("entry", sampled([entry for _, entry in ENTRIES], 2), ids=str)
+def test_agrees_with_torchvisions_published_figures(entry):
+    name = next(name for name, each in ENTRIES if each is entry)
     size = size_of(entry.value)
     options = {"image_size": size} if name.startswith("vit_") else {}
     subject = torchvision(name, size=size, **options)

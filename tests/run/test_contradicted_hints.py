@@ -56,12 +56,33 @@ def answer(model, input_size):
     ],
 )
 def test_a_slip_that_is_not_made_on_every_subject_is_no_hint(tmp_path, result, hints):
+    assert said(tmp_path, TASK, result) == hints
+
+
+BONUS = """
+  - id: more
+    points: 1
+    bonus: true
+    answer: total
+    checker: equal
+    expected: {quantity: macs, with: {layers: [Conv2d, Linear]}}
+    cases: [{model: micro/wide_norm, input: [2, 3, 32, 40]}]
+"""
+
+
+def test_what_is_wrong_with_a_bonus_contradicts_no_hint(tmp_path):
+    result = "7 if len(model) > 6 else total_macs(model, input_size) // batch"
+    assert said(tmp_path, TASK + BONUS, result) == ["one image", "one image", "", ""]
+
+
+def said(tmp_path, text, result):
+    """The hints of a function, a check or case each."""
     (tmp_path / "specs/lab").mkdir(parents=True)
-    (tmp_path / "specs/lab/task.yaml").write_text(TASK)
+    (tmp_path / "specs/lab/task.yaml").write_text(text)
     (tmp_path / "work").mkdir()
     (tmp_path / "work/hw2_1.py").write_text(RIGHT + ANSWER.replace("RESULT", result))
     task = load.read(tmp_path / "specs/lab/task.yaml", COURSE)
     grader = Grader(COURSE, runner=DirectRunner(), reader=Reader(None), oracle=DirectOracle(tmp_path))
     checks = TaskGrading(grader, task, read(tmp_path / "work", "someone"), explains=False).report().checks
     grader.stop()
-    assert [check.verdict.hint for check in checks] == hints
+    return [check.verdict.hint for check in checks]

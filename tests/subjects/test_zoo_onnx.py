@@ -6,8 +6,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import onnx
 import pytest
+from onnx.reference import ReferenceEvaluator
 
 from labgrade.cli import main
 from labgrade.core.task import InputSpec, SubjectSpec
@@ -43,6 +45,19 @@ def test_a_small_file_is_valid(tmp_path, name):
     onnx_small.make(name, tmp_path / "m.onnx")
     onnx.checker.check_model(onnx.load(tmp_path / "m.onnx"), full_check=True)
     assert bool(beside(tmp_path / "m.onnx")) == (name == "external_data")
+
+
+@pytest.mark.parametrize(
+    "name", sorted(set(onnx_small.FILES) - {"functions", "pools"})
+)  # onnx.reference knows no LpPool
+def test_onnx_own_evaluator_runs_a_small_file(tmp_path, name):
+    onnx_small.make(name, tmp_path / "m.onnx")
+    model = onnx.load(tmp_path / "m.onnx")
+    held = {each.name for each in model.graph.initializer}
+    types = {each.name: each.type.tensor_type for each in model.graph.input if each.name not in held}
+    kinds = {name: onnx.helper.tensor_dtype_to_np_dtype(each.elem_type) for name, each in types.items()}
+    feeds = {name: np.ones([d.dim_value or 1 for d in types[name].shape.dim], kinds[name]) for name in types}
+    assert ReferenceEvaluator(model).run(None, feeds)
 
 
 def test_an_exported_file_is_as_asked_for_and_merges_no_biases(tmp_path):
