@@ -14,7 +14,7 @@ from rich.console import Console
 from labgrade.core.errors import FAULT, NOT_RIGHT, OK, UsageError, did_you_mean, look_up
 from labgrade.core.task import FAMILIES, CallForm, QuantityCall
 from labgrade.core.text import for_terminal, one_line
-from labgrade.diagnosis.counterexample import NOTHING_COUNTED, judged, memory
+from labgrade.diagnosis.counterexample import judged, memory
 from labgrade.diagnosis.probe import Trials
 from labgrade.diagnosis.search import SearchPlan
 from labgrade.reports.plain_page import Page
@@ -91,10 +91,10 @@ def _searched(trials: Trials, plan: SearchPlan, records: list[Remembered], *, na
     for among in families:
         tried = replace(plan, among=among)
         print(_begun(tried), file=sys.stderr)  # noqa: T201
-        verdict, _ = judged(trials, tried, records)
-        if verdict.hint != NOTHING_COUNTED:
+        found = judged(trials, tried, records)
+        if not found.tells_nothing:
             break
-    return verdict
+    return found.verdict
 
 
 def _begun(plan: SearchPlan) -> str:

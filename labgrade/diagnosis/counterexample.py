@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from labgrade.core.errors import FaultError
 from labgrade.core.task import CallForm, InputSpec, SubjectSpec
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from labgrade.diagnosis.probe import Trial, Trials
     from labgrade.diagnosis.search import SearchResult
 
-NOTHING_COUNTED = "what it counts is in none of these networks"
 _VALUE = "another value"
 _LOOKED_AT = 12  # subjects on which a misconception is tried: more say no more
 _ENOUGH = 0.5  # of the tries: a function that sleeps would otherwise choose how little is tried of it
@@ -37,8 +36,16 @@ def plan_of(task: Task, wanted: Counterexample) -> SearchPlan:
     return SearchPlan(among=wanted.among, like=task.subject, tries=wanted.tries)
 
 
-def judged(trials: Trials, plan: SearchPlan, remembered: Iterable[Remembered] = ()) -> tuple[Verdict, str]:
-    """The verdict and where the answer came from. `remembered`: what to try first, and where to keep what is found.
+class SearchVerdict(NamedTuple):
+    """The verdict, where the answer came from, and whether what was tried tells nothing of the function."""
+
+    verdict: Verdict
+    origin: str = ""
+    tells_nothing: bool = False
+
+
+def judged(trials: Trials, plan: SearchPlan, remembered: Iterable[Remembered] = ()) -> SearchVerdict:
+    """What a search came to. `remembered`: what to try first, and where to keep what is found.
 
     Raises:
         FaultError: a failure of labgrade's.
@@ -49,23 +56,23 @@ def judged(trials: Trials, plan: SearchPlan, remembered: Iterable[Remembered] = 
         raise FaultError(message)
     if not available():
         reason = "not looked for: this needs Hypothesis"
-        return without_value(Outcome.MANUAL, reason, hint="pip install 'labgrade[counterexample]'"), ""
+        return SearchVerdict(without_value(Outcome.MANUAL, reason, hint="pip install 'labgrade[counterexample]'"))
     if absent := trials.absent():
-        return absent, ""
+        return SearchVerdict(absent)
     records = list(remembered)
     replayed = [each for each in (record.read() for record in records) if each]
     found = search(plan, trials, wrong, replayed, trials.ahead)
     if not found.tried:
-        return without_value(Outcome.MANUAL, f"nothing could be tried in {plan.seconds:g} s"), ""
+        return SearchVerdict(without_value(Outcome.MANUAL, f"nothing could be tried in {plan.seconds:g} s"))
     origin = found.tried[0][1].origin
     if found.smallest is None:
-        return _none_wrong(found, plan), origin
+        return _none_wrong(found, plan, origin)
     subject, trial = found.smallest
     if trial.verdict.outcome is Outcome.MISSING:
-        return trial.verdict, origin
+        return SearchVerdict(trial.verdict, origin)
     for record in records:
         record.write([subject, *(each for each, _, _ in _looked_at(found))])
-    return _wrong_on(trials, form, found, subject, trial), origin
+    return SearchVerdict(_wrong_on(trials, form, found, subject, trial), origin)
 
 
 def memory(task: Task, check: Check, file: object) -> Remembered:
@@ -93,26 +100,36 @@ def _agrees(trial: Trial) -> bool:
     return abs(value.value - expected.value) <= value.half_unit
 
 
-def _none_wrong(found: SearchResult[Trial], plan: SearchPlan) -> Verdict:
+def _none_wrong(found: SearchResult[Trial], plan: SearchPlan, origin: str) -> SearchVerdict:
     """Right only where it was seen to be right: what a person has to look at, prints `0.000 G`, or sleeps is not."""
     verdicts = [trial.verdict for _, trial, _ in found.tried]
     many = f"{len(found.tried)} random {_noun(plan)}"
     waiting = [verdict for verdict in verdicts if verdict.outcome is Outcome.MANUAL]
     if waiting:
-        return waiting[0]
+        return SearchVerdict(waiting[0], origin)
     unclear = sum(verdict.outcome is not Outcome.CORRECT for verdict in verdicts)
     if unclear:
         reason = f"on {unclear} of {many} the value has too few digits to tell whether it is right"
-        return without_value(Outcome.MANUAL, reason, hint="return the whole number, such as 1498376192, not a text")
+        return SearchVerdict(
+            without_value(Outcome.MANUAL, reason, hint="return the whole number, such as 1498376192, not a text"),
+            origin,
+        )
     if tells_nothing(found):
         reason = f"the right value is the same on each of {many}{_all_of(found)}, which tells nothing of the function"
-        return without_value(Outcome.MANUAL, reason, hint=NOTHING_COUNTED)
+        return SearchVerdict(
+            without_value(Outcome.MANUAL, reason, hint="what it counts is in none of these networks"),
+            origin,
+            tells_nothing=True,
+        )
     if found.complete:
-        return correct(f"right on {many}")
+        return SearchVerdict(correct(f"right on {many}"), origin)
     if len(found.tried) < plan.tries * _ENOUGH:
         reason = f"right on {many}, but {plan.tries} were to be tried, and {plan.seconds:g} s allowed no more"
-        return without_value(Outcome.MANUAL, reason, hint="make it faster; a call on a tiny network takes milliseconds")
-    return correct(f"right on {many}, as many as {plan.seconds:g} s allowed")
+        return SearchVerdict(
+            without_value(Outcome.MANUAL, reason, hint="make it faster; a call on a tiny network takes milliseconds"),
+            origin,
+        )
+    return SearchVerdict(correct(f"right on {many}, as many as {plan.seconds:g} s allowed"), origin)
 
 
 def tells_nothing(found: SearchResult[Trial]) -> bool:

@@ -259,7 +259,7 @@ class TaskGrading:
         """What came of looking for the smallest network on which a function is wrong."""
         trials = Trials(self._grader, self.task, check, self.submission)
         plan = plan_of(self.task, cast("Counterexample", check.counterexample))
-        verdict, origin = judged(trials, plan, [memory(self.task, check, trials.content())])
+        verdict, origin, _ = judged(trials, plan, [memory(self.task, check, trials.content())])
         return (self._diagnoser.searched(verdict, check) if self._explains else verdict), origin
 
     def _right(self, source: Source, subject: SubjectSpec | None, name: str) -> Value:

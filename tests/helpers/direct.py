@@ -139,7 +139,7 @@ def search(found, record=None, **changes):
     record = record or Record()
     plan = replace(plan_of(found.task, found.check.counterexample or Counterexample(among="cnn")), seconds=600)
     try:
-        verdict, _ = judged(found, replace(plan, **changes), [record])
+        verdict = judged(found, replace(plan, **changes), [record]).verdict
     finally:
         found._grader.stop()
     return verdict, next(iter(record.subjects), None)
