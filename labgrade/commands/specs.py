@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from labgrade.authoring import check_values, schemas
+from labgrade.authoring import schemas
 from labgrade.core.errors import SpecError, UsageError, did_you_mean
 from labgrade.spec import course, load
 from labgrade.spec.registry import SLIPS
@@ -220,6 +220,8 @@ def add_schema(parser: argparse.ArgumentParser) -> None:
 
 def validate(options: argparse.Namespace) -> int:
     """Report every finding of the specs; with --compute, of their published values and misconceptions too."""
+    from labgrade.authoring import check_values
+
     found = course.find(Path.cwd())
     if not options.paths and not Path("specs").is_dir():
         message = "there is no folder 'specs' here: go to the folder of a course, or name what to validate"

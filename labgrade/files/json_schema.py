@@ -43,6 +43,9 @@ class Problem:
         return str(self.schema.get("title") or f"'{key}'")
 
 
+_CONDITION = {"if", "then"}
+
+
 def problems(schema: Schema, data: object) -> Iterator[Problem]:
     """Everything in `data` that the schema refuses. Of `required`, `wanted` is the one name that is missing.
 
@@ -61,12 +64,16 @@ def _problems(value: Any, schema: Any, path: Path, root: Any) -> Iterator[Proble
             yield from _LEADS_ON[keyword](value, schema, path, root)
 
 
-def _holds(value: Any, schema: Any, root: Any) -> bool:
-    # Most alternatives are of another word than stands there: a hundred quantities, at each expected value.
+def _is_other(value: Any, schema: Any) -> bool:
+    """Whether a word of the value is not the only one that the schema allows there."""
     for name, each in schema.get("properties", {}).items() if isinstance(value, dict) else ():
         if "const" in each and name in value and not _same(value[name], each["const"]):
-            return False
-    return next(_problems(value, schema, (), root), None) is None
+            return True
+    return False
+
+
+def _holds(value: Any, schema: Any, root: Any) -> bool:
+    return not _is_other(value, schema) and next(_problems(value, schema, (), root), None) is None
 
 
 # ---- keywords that refuse a value ------------------------------------------------------------------------------
@@ -84,6 +91,8 @@ def _is(value: Any, name: str) -> bool:
 
 def _same(one: Any, other: Any) -> bool:
     """Equal as JSON has it: 1 and 1.0 are, 1 and true are not."""
+    if isinstance(one, str) or isinstance(other, str):
+        return bool(one == other)
     if isinstance(one, bool) or isinstance(other, bool):
         return one is other
     if isinstance(one, list) and isinstance(other, list):
@@ -136,6 +145,9 @@ def _any(value: Any, schema: Any, path: Path, root: Any) -> Iterator[Problem]:
 
 def _all(value: Any, schema: Any, path: Path, root: Any) -> Iterator[Problem]:
     for each in schema["allOf"]:
+        # Most alternatives are of another word than stands there: a hundred quantities, at each expected value.
+        if each.keys() == _CONDITION and _is_other(value, each["if"]):
+            continue
         yield from _problems(value, each, path, root)
 
 
