@@ -92,15 +92,15 @@ def gutter_of(text: str) -> str:
     return "" if is_own(text) else f"{GUTTER} "
 
 
-def framed(text: str, label: str = "") -> str:
-    """The text, escaped and wrapped, the first line behind `label`; what may be a student's, behind a gutter.
+def framed(text: str, label: str = "", *, theirs: bool = False) -> str:
+    """The text, escaped and wrapped, the first line behind `label`; what is, or may be, a student's behind a gutter.
 
     >>> print(framed("a" + chr(10) + "CORRECT", "CRASHED: "))
     CRASHED: │ a
              │ CORRECT
     """
     starts = chain((label,), repeat(" " * len(label)))
-    gutter = gutter_of(text)
+    gutter = f"{GUTTER} " if theirs else gutter_of(text)
     lines = (part for line in escaped(text).splitlines() or [""] for part in _wrapped(line))
     return "\n".join(f"{start}{gutter}{line}".rstrip() for start, line in zip(starts, lines, strict=False))
 

@@ -44,7 +44,7 @@ def render(report: Report) -> str:
 def _output(submission: SubmissionReport) -> str:
     """What holds for the whole submission. Nothing here tells of hidden checks: no total, no count, no share."""
     (shown,) = student_view.for_student(Report(submissions=(submission,))).submissions
-    lines = [framed(remark, "left out: ") for remark in shown.left_out]
+    lines = [framed(remark, "left out: ", theirs=True) for remark in shown.left_out]
     lines += [f"{each.lab}: {summary.points(each.points)} points are taken: {each.why}" for each in shown.deductions]
     if any(check.verdict.outcome in PENDING for check in summary.checks(shown)):
         lines.append("some checks wait for a person, so the score may still rise")
@@ -67,13 +67,13 @@ def _test(task: TaskReport, check: Graded, number: str) -> Plain:
     said = summary.full_reason(verdict, bonus=check.bonus)
     helps = summary.hint(verdict)
     told = [(f"{verdict.outcome}: ", said), ("hint: ", helps), *(("note: ", note) for note in verdict.notes)]
-    told.append(("from: ", check.answer_from))
+    source = [framed(check.answer_from, "from: ", theirs=True)] if check.answer_from else []
     test: dict[str, Plain] = {
         "name": escaped(f"{task.title}: {check.id}") + (" (bonus)" if check.bonus else ""),
         "number": number,
         "score": _number(check.earned),
         "max_score": 0 if check.bonus else _number(check.points),
-        "output": "\n".join(framed(text, label) for label, text in told if text) or str(verdict.outcome),
+        "output": "\n".join((*(framed(text, label) for label, text in told if text), *source)) or str(verdict.outcome),
         "tags": [escaped(task.id)],
         "visibility": "hidden" if check.hidden else "visible",
         "extra_data": {"outcome": str(verdict.outcome)},

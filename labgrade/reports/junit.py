@@ -70,7 +70,7 @@ def _case(task: TaskReport, check: Graded) -> ET.Element:
         )
         result.text = "\n".join(framed(text, label) for label, text in said if text)
     if check.printed:
-        ET.SubElement(case, "system-out").text = framed(check.printed)
+        ET.SubElement(case, "system-out").text = framed(check.printed, theirs=True)
     return case
 
 

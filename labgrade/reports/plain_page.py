@@ -60,13 +60,15 @@ class Page:
             segments = [Segment(text, style(name)) for text, name in runs if text]
             self._console.print(Segments([*segments, Segment.line()]), soft_wrap=True)
 
-    def paragraph(self, text: str, *, indent: int, label: str = "", style: str = "", own: str = "") -> None:
+    def paragraph(
+        self, text: str, *, indent: int, label: str = "", style: str = "", own: str = "", theirs: bool = False
+    ) -> None:
         """A text below something: every line indented, and further where it begins with a label.
 
-        Where it may quote a student, at the left of each of its lines stands what no part of the page itself has. `own`
-        comes before it.
+        Where it is a student's (`theirs`), or may quote one, at the left of each of its lines stands what no part of the
+        page itself has. `own` comes before it.
         """
-        self._lines(own + text, indent, label, style, self.gutter if text and not is_own(text) else "")
+        self._lines(own + text, indent, label, style, self.gutter if text and (theirs or not is_own(text)) else "")
 
     def say(self, text: str, *, indent: int = 0, label: str = "", style: str = "") -> None:
         """Words of labgrade's alone, such as what to do next."""

@@ -106,12 +106,12 @@ def heading(page: Page, submission: SubmissionReport, total: Totals) -> None:
     )
     page.rule()
     if submission.members and submission.members != (submission.name,):
-        page.paragraph(", ".join(submission.members), indent=2, label="of: ")
+        page.paragraph(", ".join(submission.members), indent=2, label="of: ", theirs=True)
     if submission.handed_in:
         at, by = summary.moment(submission.handed_in), submission.handed_in_by
         page.paragraph(f"({by})" if by else "", indent=2, label="handed in: ", own=f"{at} " if by else at)
     for remark in submission.left_out[:MOST_REMARKS]:
-        page.paragraph(remark, indent=2, label="left out: ")
+        page.paragraph(remark, indent=2, label="left out: ", theirs=True)
     if len(submission.left_out) > MOST_REMARKS:
         page.say(f"and {len(submission.left_out) - MOST_REMARKS:,} more", indent=2, label="left out: ")
 
@@ -230,7 +230,7 @@ def check_lines(page: Page, check: Graded, *, staff: bool, said: set[str]) -> No
         page.paragraph(f"by {check.decision.by}, {check.decision.at}", indent=BODY, label="decided: ", style="dim")
         page.paragraph(own, indent=BODY, label="labgrade says: ", style="dim")
     if check.answer_from and not short:
-        page.paragraph(check.answer_from, indent=BODY, label="from: ", style="dim")
+        page.paragraph(check.answer_from, indent=BODY, label="from: ", style="dim", theirs=True)
     if staff:
         _facts(page, verdict)
 

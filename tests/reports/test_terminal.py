@@ -426,6 +426,8 @@ def test_what_labgrade_says_by_itself_has_no_gutter():
     shown = text_of(one_check(*own))
     assert "\n               got 5, which is 9.4 % less than expected\n" in shown
     assert "\n               │ got 'x'\n" in shown
+    named = replace(graded("a", 1, incorrect("got 5")), answer_from="all rows are right")
+    assert "from: │ all rows are right" in text_of(one_check(named))
 
 
 def test_a_long_name_can_t_begin_a_line_of_its_own():
