@@ -37,11 +37,11 @@ def main() -> None:
 
 def _answer(request: dict[str, Any], subjects: dict[str, models.Subject], replies: IO[str]) -> None:
     try:
-        reply = _compute(request, subjects)
+        reply = json.dumps(_compute(request, subjects))
     except Exception as error:  # noqa: BLE001 - whatever a quantity raises is a fault to report, not to die of
         frame = traceback.extract_tb(error.__traceback__)[-1]
-        reply = {"error": f"{type(error).__name__}: {error} ({frame.filename}:{frame.lineno})"}
-    replies.write(json.dumps(reply) + "\n")
+        reply = json.dumps({"error": f"{type(error).__name__}: {error} ({frame.filename}:{frame.lineno})"})
+    replies.write(reply + "\n")
     replies.flush()
 
 
@@ -55,7 +55,16 @@ def _compute(request: dict[str, Any], subjects: dict[str, models.Subject]) -> di
     if isinstance(value, dict) and value and all(hasattr(item, "dtype") for item in value.values()):
         _save(value, request["arrays"])
         return {"arrays": True}
-    return {"value": value}
+    return {"value": _plain(value)}
+
+
+def _plain(value: Any) -> Any:
+    """The value with lists in place of arrays and tensors, and Python's numbers in place of theirs."""
+    if hasattr(value, "dtype") and hasattr(value, "tolist"):
+        return value.tolist()
+    if isinstance(value, dict):
+        return {key: _plain(each) for key, each in value.items()}
+    return [_plain(each) for each in value] if isinstance(value, list | tuple) else value
 
 
 def _value(function: Callable[..., Any], of: object, parameters: dict[str, Any]) -> Any:

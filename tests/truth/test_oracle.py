@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from labgrade.core.errors import FaultError
-from labgrade.core.task import InputSpec, QuantityCall, SubjectSpec
+from labgrade.core.task import CONFIG, InputSpec, QuantityCall, SubjectSpec
 from labgrade.spec import registry
 from labgrade.truth.oracle import Oracle
 
@@ -300,3 +300,35 @@ def test_what_is_remembered_is_plain_json(folder):
     ask(folder, "size")
     (path,) = (folder / "cache").glob("**/*.json")
     assert json.loads(path.read_text()) == {"value": 3, "digest": hashlib.sha256(b"3").hexdigest()}
+
+
+ARRAYS = '''
+import numpy as np
+import torch
+
+
+def drawn(config):
+    """Arrays where data stands."""
+    return {"of numpy": np.eye(2), "of torch": [torch.arange(3), np.float64(0.5)], "plain": (1, "two")}
+
+
+def grid(config):
+    """One array."""
+    return np.array([[1, 2], [3, 4]])
+
+
+def no_data(config):
+    """What nothing can be compared with."""
+    return {1, 2}
+'''
+
+
+def test_arrays_are_data_and_what_is_none_is_named(tmp_path):
+    (tmp_path / "own.py").write_text(ARRAYS)
+    subject = SubjectSpec(model=CONFIG, options={"name": "small"}, input=InputSpec(shape=()))
+    with Oracle(registry.read("quantity", (tmp_path,))) as oracle:
+        value = oracle.value(QuantityCall(quantity="drawn"), subject)
+        assert value == {"of numpy": [[1.0, 0.0], [0.0, 1.0]], "of torch": [[0, 1, 2], 0.5], "plain": [1, "two"]}
+        assert oracle.value(QuantityCall(quantity="grid"), subject) == [[1, 2], [3, 4]]
+        with pytest.raises(FaultError, match=r"'no_data' failed on 'config': TypeError: .* set is not JSON"):
+            oracle.value(QuantityCall(quantity="no_data"), subject)
