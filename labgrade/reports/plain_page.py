@@ -65,8 +65,8 @@ class Page:
     ) -> None:
         """A text below something: every line indented, and further where it begins with a label.
 
-        Where it is a student's (`theirs`), or may quote one, at the left of each of its lines stands what no part of the
-        page itself has. `own` comes before it.
+        Where it is a student's (`theirs`), or may quote one, at the left of each line stands what no part of the page
+        itself has. `own` comes before it.
         """
         self._lines(own + text, indent, label, style, self.gutter if text and (theirs or not is_own(text)) else "")
 
