@@ -115,7 +115,7 @@ def test_known_are_the_slips_of_the_expected_quantity_with_its_conventions(tmp_p
     assert made["macs_torchinfo"].source.parameters == {}  # it has no such convention
     thop = [each for each in check.misconceptions if each.source.quantity == "macs_thop"]
     assert [(float(each.credit), each.known) for each in thop] == [(0.25, True)]
-    assert made["macs"].source.parameters == {"layers": ["Linear"]}
+    assert (made["macs"].source.parameters, made["macs"].known) == ({"layers": ["Linear"]}, True)
     right = QuantityCall(quantity="macs", parameters={"layers": ["Conv2d"], "bias": True})
     assert replace(check.also_right[0].source, mark=None) == right
 

@@ -210,7 +210,7 @@ class _Expander:
                     continue  # said otherwise in the list, or another right convention
                 if each is not None:
                     self._moved[(*there, len(made))] = (*here, at)
-                    if each == KNOWN or self._names_a_slip(given[at]):
+                    if each == KNOWN or self._may_be_right(given[at]):
                         self._slips.add((*there, len(made)))
                     made.append(entry)
         return made
@@ -260,8 +260,10 @@ class _Expander:
             self._find(place, "another value needs 'says'")
         return {key: value for key, value in entry.items() if key != "with"}
 
-    def _names_a_slip(self, entry: Any) -> bool:
-        return self._slip(entry if isinstance(entry, str) else mapping(entry).get("value")) is not None
+    def _may_be_right(self, entry: Any) -> bool:
+        """Whether an entry names a slip, or conventions alone: what gives the right value on some subjects."""
+        changed = isinstance(entry, dict) and "value" not in entry
+        return changed or self._slip(entry if isinstance(entry, str) else mapping(entry).get("value")) is not None
 
     def _slip(self, name: Any) -> Entry | None:
         entry = self._quantities.get(name) if isinstance(name, str) else None
