@@ -156,6 +156,7 @@ class FreeText:
         kind = self._wanted.type if isinstance(self._wanted.type, TableType) else _HISTOGRAM
         shapes, taken = "shape" in kind.columns.values(), self._taken()
         left = [line for line in lines if _holds(line, taken, shapes=shapes)]
+        left = left or [line for line in lines if shapes and _names_layer(line)]
         if len(left) < 2:  # noqa: PLR2004 - two lines may be a table
             return as_it_is
         tensors = _printed_tensors(lines, "none of them says its shape")
@@ -233,6 +234,13 @@ def _says_more(read: Value, lines: tuple[Line, ...]) -> bool:
     values = (piece.value for line in lines for piece in line.pieces)
     numbers = {replace(each, text="") for each in values if isinstance(each, Number)}
     return not isinstance(read, Number) or numbers != {replace(read, text="")}
+
+
+def _names_layer(line: Line) -> bool:
+    """Whether a line has a layer's whole name and several numbers, as where sizes have a column each."""
+    dotted = any(isinstance(piece.value, str) and "." in piece.value for piece in line.pieces)
+    sizes = sum(isinstance(piece.value, Number) for piece in line.pieces)
+    return dotted and sizes > 1 and not (line.code or line.quoted)
 
 
 def _numbers(answer: Answered | None) -> Iterator[Fraction]:

@@ -59,6 +59,7 @@ _ALSO = re.compile(
     rf"\s?(?:,|/|&|\+|\s(?:and|und|y|et|e)\s|\u548c|\u8207|\u4e0e|\u3001)\s?(?P<other>{_NUMBERING})(?![A-Za-z0-9])",
     re.IGNORECASE,
 )
+_TASK = re.compile(r"\d{1,2}-\d{1,2}-\d{1,2}")
 _DECIMAL = re.compile(r"\d+\.\d+(?![-.\d])")
 _RULE_BELOW = re.compile(r"\n[ \t]*([=-])(?:\1){2,}[ \t]*$", re.MULTILINE)
 _BOLD, _UNMARKED, _SETEXT = 7, 8, {"=": 1, "-": 2}
@@ -112,8 +113,20 @@ def sections(document: Document, path: tuple[str, ...]) -> tuple[Span, ...]:
     for token in path:
         known = headings if _NUMBER.fullmatch(token.strip()) else _with_lines(document.text, token, headings)
         starts = [heading.start for heading in known]
-        spans = [found for span in spans for found in _under(token, span, _inside(span, known, starts))]
+        found = [each for span in spans for each in _under(token, span, _inside(span, known, starts))]
+        spans = found or [each for span in spans for each in _lines_of(document.text, token, span)]
     return tuple(spans)
+
+
+def _lines_of(text: str, token: str, span: Span) -> Iterator[Span]:
+    """What stands behind a task's number at the beginning of lines that are no headings, as in a table of answers."""
+    if not _TASK.fullmatch(token):
+        return
+    number = _JOINT.join(re.findall(r"\d+", token))
+    line = re.compile(rf"^[^\w\n]{{0,12}}+{_PREFIX}{number}(?![A-Za-z0-9])(?![-.]\d)", re.IGNORECASE | re.MULTILINE)
+    for match in islice(line.finditer(text, span.start, span.end), _MOST_LINES):
+        end = text.find("\n", match.end(), span.end)
+        yield Span(start=match.end(), end=span.end if end < 0 else end)
 
 
 @lru_cache(maxsize=_REMEMBERED_TEXTS)
