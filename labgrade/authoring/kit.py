@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from labgrade import __version__
-from labgrade.authoring import kit_templates, kit_values, wheel
+from labgrade.authoring import kit_templates, kit_values
 from labgrade.authoring.kit_templates import Start
 from labgrade.authoring.public_source import needed
 from labgrade.core.errors import FaultError, SpecError, UsageError
 from labgrade.core.task import CallForm, RunForm
-from labgrade.files import yaml, yaml_write
+from labgrade.files import wheel, yaml, yaml_write
 from labgrade.spec import course, load, public
 from labgrade.subjects.onnx_files import beside, external_data
 from labgrade.truth.oracle import Oracle

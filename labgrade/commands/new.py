@@ -160,9 +160,7 @@ def _asked(options: argparse.Namespace, task: str, found: Course) -> dict[str, A
     """The spec's data from the flags, and from a person for what no flag says."""
     subject, about, shown = _subject(options, found)
     entries = found.quantities.entries
-    fitting = [
-        name for name, entry in entries.items() if entry.takes[:1] == (about,) and "original" not in entry.parameters
-    ]
+    fitting = _computed_of(about, entries)
     quantity = _answer("quantity", options.quantity, lambda text: _fitting(text, fitting, entries, shown))
     entry = entries[quantity]
     call = QuantityCall(quantity=quantity, parameters=_conventions(options, entry))
@@ -179,20 +177,15 @@ def _asked(options: argparse.Namespace, task: str, found: Course) -> dict[str, A
     if not written:
         message = f"'{quantity}' gives what no person writes down: hand it in by a function, --forms call"
         raise UsageError(message)
-    expected: dict[str, Any] = {"quantity": quantity}
-    if call.parameters:
-        expected["with"] = dict(call.parameters)
-    if publish:
-        expected["published"] = value
+    expected = {"quantity": quantity, **({"with": dict(call.parameters)} if call.parameters else {})}
     check = {
         "id": "value",
         "points": points,
         "answer": "value",
         "checker": checker(kind, tolerance),
-        "expected": expected,
+        "expected": {**expected, **({"published": value} if publish else {})},
+        **({"misconceptions": KNOWN} if any(slips.known(entries, quantity)) else {}),
     }
-    if any(slips.known(entries, quantity)):
-        check["misconceptions"] = KNOWN
     return {
         "id": task,
         "title": title,
@@ -203,6 +196,11 @@ def _asked(options: argparse.Namespace, task: str, found: Course) -> dict[str, A
         "answers": {"value": {"type": kind, **answer}},
         "checks": [check],
     }
+
+
+def _computed_of(about: str, entries: Mapping[str, Entry]) -> list[str]:
+    """The quantities of such subjects, without those that compare with an original."""
+    return [name for name, each in entries.items() if each.takes[:1] == (about,) and "original" not in each.parameters]
 
 
 def _subject(options: argparse.Namespace, found: Course) -> tuple[dict[str, Any], str, str]:

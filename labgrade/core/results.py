@@ -196,11 +196,6 @@ class SubmissionReport:
     handed_in_by: str = ""
     others: tuple[tuple[str, str], ...] = ()
 
-    @property
-    def left_out(self) -> tuple[str, ...]:
-        """A sentence for everything that was handed in and does not count."""
-        return (*self.remarks, *(why for _, why in self.others))
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:

@@ -44,7 +44,7 @@ def render(report: Report) -> str:
 def _output(submission: SubmissionReport) -> str:
     """What holds for the whole submission. Nothing here tells of hidden checks: no total, no count, no share."""
     (shown,) = student_view.for_student(Report(submissions=(submission,))).submissions
-    lines = [framed(remark, "left out: ", theirs=True) for remark in shown.left_out]
+    lines = [framed(remark, "left out: ", theirs=True) for remark in summary.left_out(shown)]
     lines += [f"{each.lab}: {summary.points(each.points)} points are taken: {each.why}" for each in shown.deductions]
     if any(check.verdict.outcome in PENDING for check in summary.checks(shown)):
         lines.append("some checks wait for a person, so the score may still rise")

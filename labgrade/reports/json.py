@@ -51,7 +51,7 @@ def _submission(submission: SubmissionReport) -> dict[str, Plain]:
         "at_most": _number(total.at_most),
         "final": _number(total.final),
         "deductions": [_deduction(each) for each in submission.deductions],
-        "left_out": list(submission.left_out),
+        "left_out": list(summary.left_out(submission)),
         "tasks": [_task(task) for task in submission.tasks],
     }
 

@@ -25,6 +25,11 @@ def checks(submission: SubmissionReport) -> Iterator[Graded]:
     return (check for task in submission.tasks for check in task.checks)
 
 
+def left_out(submission: SubmissionReport) -> tuple[str, ...]:
+    """A sentence for everything that was handed in and does not count."""
+    return (*submission.remarks, *(why for _, why in submission.others))
+
+
 def counts(submission: SubmissionReport) -> Counter[Outcome]:
     """How many checks ended how: cases of a check that ended alike count once; no bonus is missed.
 

@@ -110,10 +110,11 @@ def heading(page: Page, submission: SubmissionReport, total: Totals) -> None:
     if submission.handed_in:
         at, by = summary.moment(submission.handed_in), submission.handed_in_by
         page.paragraph(f"({by})" if by else "", indent=2, label="handed in: ", own=f"{at} " if by else at)
-    for remark in submission.left_out[:MOST_REMARKS]:
+    left_out = summary.left_out(submission)
+    for remark in left_out[:MOST_REMARKS]:
         page.paragraph(remark, indent=2, label="left out: ", theirs=True)
-    if len(submission.left_out) > MOST_REMARKS:
-        page.say(f"and {len(submission.left_out) - MOST_REMARKS:,} more", indent=2, label="left out: ")
+    if len(left_out) > MOST_REMARKS:
+        page.say(f"and {len(left_out) - MOST_REMARKS:,} more", indent=2, label="left out: ")
 
 
 def _deductions(page: Page, submission: SubmissionReport, total: Totals) -> None:

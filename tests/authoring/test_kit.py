@@ -24,7 +24,7 @@ pytestmark = pytest.mark.slow
 def _unpacked():
     """Kits without labgrade's wheel, which `tests/test_installed.py` looks at: it takes a second to build."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("labgrade.authoring.wheel.write", lambda folder: folder / "labgrade.whl")
+        patch.setattr("labgrade.files.wheel.write", lambda folder: folder / "labgrade.whl")
         yield
 
 

@@ -8,6 +8,7 @@ from fractions import Fraction
 
 from helpers.class_sample import CLASS, graded, report, student, submission
 
+from labgrade.reports.summary import left_out
 from labgrade.review.groups import grouped
 from labgrade.review.late import with_late
 from labgrade.review.roster import Roster, Student
@@ -50,13 +51,13 @@ def test_everybody_gets_the_result():
 def test_the_latest_in_time_counts_and_both_are_named():
     names, found = counted(at("ann", -2 * HOUR), at("王小明", -HOUR), at("bob", -HOUR))
     assert names == ["bob", "王小明"]
-    assert found.submissions[0].left_out == (
+    assert left_out(found.submissions[0]) == (
         (
             "'ann' (2026-11-20T21:59:00+08:00), because group 'A1' handed in 2 times and 'bob' "
             "(2026-11-20T22:59:00+08:00) counts, the latest of those that cost least"
         ),
     )
-    assert found.submissions[1].left_out == ()
+    assert left_out(found.submissions[1]) == ()
 
 
 def test_a_stub_of_one_does_not_replace_the_work_of_another():
@@ -98,16 +99,16 @@ def test_an_extension_of_one_is_an_extension_of_the_group():
 def test_what_has_a_time_counts_before_what_has_none():
     names, found = counted(at("ann", None), at("bob", 50 * HOUR))
     assert names == ["bob"]
-    assert "'ann' (nobody knows when)" in found.submissions[0].left_out[0]
+    assert "'ann' (nobody knows when)" in left_out(found.submissions[0])[0]
     names, found = counted(at("ann", None), at("bob", None))
     assert names == ["ann"]
-    assert "the first by name, as no times are known" in found.submissions[0].left_out[0]
+    assert "the first by name, as no times are known" in left_out(found.submissions[0])[0]
 
 
 def test_one_student_may_hand_in_twice():
     names, found = counted(at("王小明", -HOUR), at("b3", -2 * HOUR))
     assert names == ["王小明"]
-    assert "because 'b3' handed in 2 times" in found.submissions[0].left_out[0]
+    assert "because 'b3' handed in 2 times" in left_out(found.submissions[0])[0]
 
 
 def test_strangers_stay_and_the_absent_are_named():
@@ -135,7 +136,7 @@ def test_the_roster_s_moment_is_that_of_the_hand_in_of_its_own_student():
     names, found = counted(at("ann", 60 * HOUR), at("bob", 60 * HOUR), roster=told)
     assert names == ["ann"]
     assert found.submissions[0].handed_in == (DUE - HOUR).isoformat()
-    assert f"'bob' ({(DUE + 45 * HOUR).isoformat()})" in found.submissions[0].left_out[0]
+    assert f"'bob' ({(DUE + 45 * HOUR).isoformat()})" in left_out(found.submissions[0])[0]
     assert with_late(found, RULES, told).submissions[0].deductions == ()
 
 

@@ -183,7 +183,7 @@ def test_a_function_is_given_the_network_and_its_file(about):
 
 
 def test_a_kit_has_the_public_networks(about, capsys, monkeypatch):
-    monkeypatch.setattr("labgrade.authoring.wheel.write", lambda folder: folder / "labgrade.whl")
+    monkeypatch.setattr("labgrade.files.wheel.write", lambda folder: folder / "labgrade.whl")
     assert main(["kit", "lab", "--out", "kit", "--without-subjects"]) == 0
     assert "def sized" not in (about / "kit/models/nets.py").read_text()
     assert (about / "kit/models/_blocks.py").is_file()

@@ -57,7 +57,7 @@ def render(report: Report) -> str:
         members=submission.members,
         handed_in=submission.handed_in,
         deductions=submission.deductions,
-        remarks=submission.left_out,
+        remarks=summary.left_out(submission),
         total=total,
         spread=summary.spread,
         tasks=tasks,
