@@ -1,11 +1,23 @@
-"""The files of a new course, which uses labgrade as an installed package."""
+"""The files of a new course, which uses labgrade as an installed package, and the schemas that its editor checks with.
+
+The schemas lie in `specs/`, kept as fresh as what they are made of: of a task, with the course's own quantities,
+checkers, slips and networks and what each says of itself; of lab.yaml, of roster.yaml, and of the verdicts of samples.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import json
+from typing import TYPE_CHECKING
 
 from labgrade import __version__
-from labgrade.authoring.schemas import SETTINGS
+from labgrade.review.roster import SCHEMA as ROSTER
+from labgrade.spec import load, schema
+from labgrade.verdict import Outcome
+
+if TYPE_CHECKING:
+    from labgrade.core.task import Schema
+    from labgrade.spec.course import Course
 
 _TASK = """\
 # yaml-language-server: $schema=../task.schema.json
@@ -201,3 +213,57 @@ repos:
 def _project_name(name: str) -> str:
     kept = "".join(letter if letter.isascii() and letter.isalnum() else "-" for letter in name).strip("-")
     return kept or "course"
+
+
+# ---- schemas --------------------------------------------------------------------------------------------------------
+
+TASK_SCHEMA = "task.schema.json"
+LAB_SCHEMA, ROSTER_SCHEMA, EXPECTED_SCHEMA = "lab.schema.json", "roster.schema.json", "expected.schema.json"
+# Tasks name their schema in their first line; for the other files an editor is told here.
+SETTINGS = {
+    "yaml.schemas": {
+        f"./specs/{LAB_SCHEMA}": "specs/*/lab.yaml",
+        f"./specs/{ROSTER_SCHEMA}": "roster.yaml",
+        f"./specs/{EXPECTED_SCHEMA}": "submissions/*.expected.yaml",
+    }
+}
+
+
+def schema_texts(course: Course) -> dict[str, str]:
+    """Each schema by the name of its file."""
+    made = {LAB_SCHEMA: schema.lab_schema(), ROSTER_SCHEMA: ROSTER, EXPECTED_SCHEMA: expected_schema(course)}
+    plain = {name: json.dumps(each, indent=1, ensure_ascii=False) + "\n" for name, each in made.items()}
+    return {TASK_SCHEMA: load.schema_text(course), **plain}
+
+
+def expected_schema(course: Course) -> Schema:
+    """What `submissions/NAME.expected.yaml` may say: for each check of a task its outcome and its points."""
+    outcome: Schema = {
+        "title": "an outcome with its points (CORRECT 4)",
+        "type": "string",
+        "pattern": rf"^({'|'.join(each.value for each in Outcome)}) \d+(\.\d+)?$",
+    }
+    checks: Schema = {"title": "checks", "type": "object", "additionalProperties": outcome}
+    tasks = [path.stem for path in load.files(course.specs)]
+    return {
+        "$schema": schema.DRAFT,
+        "title": "expected verdicts",
+        "description": "What each check of each task must come to for the sample of this name.",
+        "type": "object",
+        "properties": {task: {**checks, "description": f"The checks of {task}."} for task in tasks},
+        "additionalProperties": checks,
+    }
+
+
+def keep_schemas(course: Course) -> None:
+    """Write anew the schemas of a course that has them, where they are not what they would be now.
+
+    Nothing is said where they can't be written: only an editor would miss them.
+    """
+    if not course.is_own(course.specs) or not (course.specs / TASK_SCHEMA).is_file():
+        return
+    with contextlib.suppress(OSError):
+        for name, text in schema_texts(course).items():
+            file = course.specs / name
+            if not file.is_file() or file.read_text(encoding="utf-8") != text:
+                file.write_text(text, encoding="utf-8")

@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from labgrade.authoring import kit, new_course, schemas
+from labgrade.authoring import kit, new_course
 from labgrade.core.errors import UsageError
 from labgrade.core.programs import TORCHSCRIPT
 from labgrade.core.task import BuildForm
@@ -53,7 +53,7 @@ def _init(options: argparse.Namespace) -> int:
     for name, text in new_course.files(folder.absolute().name).items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text, encoding="utf-8")
-    for name, text in schemas.texts(course.find(folder)).items():
+    for name, text in new_course.schema_texts(course.find(folder)).items():
         (folder / "specs" / name).write_text(text, encoding="utf-8")
     print(f"{folder} is a course with one task; go there, then: labgrade validate --compute && labgrade test")  # noqa: T201
     return 0
@@ -62,7 +62,7 @@ def _init(options: argparse.Namespace) -> int:
 def _kit(options: argparse.Namespace) -> int:
     out: Path = options.out
     found = course.find(Path.cwd())
-    schemas.keep(found)
+    new_course.keep_schemas(found)
     told = kit.write_kit(
         found,
         options.lab,

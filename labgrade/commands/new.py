@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from labgrade.answers import obtain
-from labgrade.authoring import schemas
+from labgrade.authoring import new_course
 from labgrade.commands.compute import conventions_of, pairs, shape_of
 from labgrade.core.errors import SpecError, UsageError, did_you_mean
 from labgrade.core.task import CONFIG, InputSpec, QuantityCall, SubjectSpec
@@ -128,7 +128,7 @@ def run(options: argparse.Namespace) -> int:
         message = "there is no folder 'specs' here; go to your course, or make one: labgrade init mycourse"
         raise UsageError(message)
     found = course.find(Path.cwd())
-    schemas.keep(found)
+    new_course.keep_schemas(found)
     lab, _, task = options.task.partition("/")
     if not _ID.fullmatch(lab) or not _ID.fullmatch(task):
         message = (

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from labgrade.authoring import schemas
+from labgrade.authoring import new_course
 from labgrade.core.errors import SpecError, UsageError, did_you_mean
 from labgrade.spec import course, load
 from labgrade.spec.registry import SLIPS
@@ -56,7 +56,7 @@ def list_entries(options: argparse.Namespace) -> int:
 
     console = Console(highlight=False, soft_wrap=not sys.stdout.isatty())
     found = course.find(Path.cwd())
-    schemas.keep(found)
+    new_course.keep_schemas(found)
     match options.what:
         case "tasks":
             known = _tasks(found, options.word, console)
@@ -226,7 +226,7 @@ def validate(options: argparse.Namespace) -> int:
     if not options.paths and not Path("specs").is_dir():
         message = "there is no folder 'specs' here: go to the folder of a course, or name what to validate"
         raise UsageError(message)
-    schemas.keep(found)
+    new_course.keep_schemas(found)
     paths = [path for given in options.paths or [found.specs] for path in _below(given)]
     specs = load.read_all([path for path in paths if path.suffix != ".yml"], found)
     findings = [finding for read in specs for finding in read.findings]

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from labgrade.authoring import new_course, schemas
+from labgrade.authoring import new_course
 from labgrade.files import json_schema, yaml
 from labgrade.spec import course
 
@@ -23,33 +23,33 @@ def problems(made, name, text):
 
 
 def test_what_init_writes_is_right_to_its_schemas(own):
-    made = schemas.texts(course.find(own))
-    files = ((schemas.TASK, "specs/lab1/1-1-head-bytes.yaml"), (schemas.LAB, "specs/lab1/lab.yaml"))
+    made = new_course.schema_texts(course.find(own))
+    files = ((new_course.TASK_SCHEMA, "specs/lab1/1-1-head-bytes.yaml"), (new_course.LAB_SCHEMA, "specs/lab1/lab.yaml"))
     for name, path in files:
         text = (own / path).read_text(encoding="utf-8")
         assert text.startswith(f"# yaml-language-server: $schema=../{name}\n")
         assert problems(made, name, text) == []
     settings = json.loads((own / ".vscode/settings.json").read_text())["yaml.schemas"]
-    assert {name.removeprefix("./specs/") for name in settings} == made.keys() - {schemas.TASK}
+    assert {name.removeprefix("./specs/") for name in settings} == made.keys() - {new_course.TASK_SCHEMA}
 
 
 @pytest.mark.parametrize(
     ("name", "text", "wrong"),
     [
-        (schemas.LAB, "title: A\nhand_in: {code: hw.py, program: {command: python a.py}}", []),
-        (schemas.LAB, "title: A\nhandin: {code: hw.py}", ["additionalProperties"]),
-        (schemas.ROSTER_NAME, "students: [{id: a, extension: {lab1: 2 days}}]", []),
-        (schemas.ROSTER_NAME, "students: [{name: a}]", ["required"]),
-        (schemas.EXPECTED, '1-1-head-bytes: {"total": CORRECT 8}', []),
-        (schemas.EXPECTED, "1-1-head-bytes: {total: RIGHT 8}", ["pattern"]),
+        (new_course.LAB_SCHEMA, "title: A\nhand_in: {code: hw.py, program: {command: python a.py}}", []),
+        (new_course.LAB_SCHEMA, "title: A\nhandin: {code: hw.py}", ["additionalProperties"]),
+        (new_course.ROSTER_SCHEMA, "students: [{id: a, extension: {lab1: 2 days}}]", []),
+        (new_course.ROSTER_SCHEMA, "students: [{name: a}]", ["required"]),
+        (new_course.EXPECTED_SCHEMA, '1-1-head-bytes: {"total": CORRECT 8}', []),
+        (new_course.EXPECTED_SCHEMA, "1-1-head-bytes: {total: RIGHT 8}", ["pattern"]),
     ],
 )
 def test_a_schema_refuses_what_labgrade_refuses(own, name, text, wrong):
-    assert problems(schemas.texts(course.find(own)), name, text) == wrong
+    assert problems(new_course.schema_texts(course.find(own)), name, text) == wrong
 
 
 def test_a_course_finds_its_own_words_with_what_they_say(own):
-    words = json.loads(schemas.texts(course.find(own))[schemas.TASK])["$defs"]
+    words = json.loads(new_course.schema_texts(course.find(own))[new_course.TASK_SCHEMA])["$defs"]
     quantity = words["quantity"]["properties"]["quantity"]
     said = dict(zip(quantity["enum"], quantity["markdownEnumDescriptions"], strict=True))
     assert said["head_bytes"] == "The bytes of the parameters of the model's last layer."
@@ -61,15 +61,15 @@ def test_a_course_finds_its_own_words_with_what_they_say(own):
 
 
 def test_schemas_that_are_stale_are_written_anew(own):
-    schemas.keep(course.find(own))
+    new_course.keep_schemas(course.find(own))
     found = {path.name: path.read_text(encoding="utf-8") for path in (own / "specs").glob("*.json")}
-    assert found == schemas.texts(course.find(own))
+    assert found == new_course.schema_texts(course.find(own))
     (own / "reference/more.py").write_text('def more(subject) -> int:\n    """More."""\n', encoding="utf-8")
-    schemas.keep(course.find(own))
+    new_course.keep_schemas(course.find(own))
     assert "more" in (own / "specs/task.schema.json").read_text(encoding="utf-8")
 
 
 def test_a_course_without_schemas_is_left_alone(own):
     (own / "specs/task.schema.json").unlink()
-    schemas.keep(course.find(own))
+    new_course.keep_schemas(course.find(own))
     assert not list((own / "specs").glob("*.json"))
