@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import threading
+import time
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -11,12 +14,16 @@ from onnx import helper
 from .graph import STANDARD
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from .values import Array
 
 _GEMM_WORDS = ("transA", "transB", "alpha", "beta")  # attributes of a declared product that change what it computes
 _MOST_WORDS = 300
+_SECONDS = 60.0  # of CPU
+_LOOK = 0.2  # seconds between two looks at the clock
+_DEEPEST = 200  # functions that call functions
+_DEEPEST_COUNT = 1 << 60
 WINDOWED = ("Conv", "MaxPool", "AveragePool")
 
 
@@ -28,11 +35,11 @@ class RefusedError(Exception):
         self.is_certain = is_certain
 
 
-def by_onnxruntime(model: str | bytes, feeds: Mapping[str, Array]) -> dict[str, Array]:
+def by_onnxruntime(model: str | bytes, feeds: Mapping[str, Array], seconds: float = _SECONDS) -> dict[str, Array]:
     """The outputs of a file or a serialized model.
 
     Raises:
-        RefusedError: onnxruntime does not take it.
+        RefusedError: onnxruntime does not take it, or takes more than these seconds of CPU.
     """
     import onnxruntime
     from onnxruntime.capi import onnxruntime_pybind11_state as states
@@ -41,15 +48,59 @@ def by_onnxruntime(model: str | bytes, feeds: Mapping[str, Array]) -> dict[str, 
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.log_severity_level = 4
+    run = onnxruntime.RunOptions()
     options.add_session_config_entry("session.disable_prepacking", "1")  # for one run it costs more than it saves
     try:
         session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"], enable_fallback=0)
         names = [output.name for output in session.get_outputs()]
-        return dict(zip(names, session.run(names, dict(feeds)), strict=True))
+        with _stopped_after(seconds, run):
+            return dict(zip(names, session.run(names, dict(feeds), run), strict=True))
     except Exception as error:  # noqa: BLE001 - it has a type for each kind of refusal, and more to come
+        if run.terminate:
+            message = f"the run took more than {seconds:g} s and was stopped"
+            raise RefusedError(message, is_certain=False) from None
         lacks = isinstance(error, states.NotImplemented)
         message = f"onnxruntime {'has no implementation' if lacks else 'refuses the file'}: {_said(error)}"
         raise RefusedError(message, is_certain=not lacks) from None
+
+
+@contextlib.contextmanager
+def _stopped_after(seconds: float, run: Any) -> Iterator[None]:
+    """End a run after so much CPU time: no signal reaches Python while onnxruntime computes."""
+    is_done = threading.Event()
+    end = time.process_time() + seconds
+
+    def watch() -> None:
+        while not is_done.wait(_LOOK):
+            if time.process_time() > end:
+                run.terminate = True
+                return
+
+    watcher = threading.Thread(target=watch, daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        is_done.set()
+        watcher.join()
+
+
+def inlined(model: onnx.ModelProto) -> int:
+    """How many nodes a graph has once every call of a function is its nodes, which is how onnxruntime loads it."""
+    bodies = {(function.domain, function.name): function.node for function in model.functions}
+    known: dict[tuple[str, str], int] = {}
+
+    def count(nodes: Iterable[onnx.NodeProto], depth: int) -> int:
+        return sum(1 + of(node, depth) for node in nodes)
+
+    def of(node: onnx.NodeProto, depth: int) -> int:
+        key = (node.domain, node.op_type)
+        if key in bodies and key not in known:
+            known[key] = _DEEPEST_COUNT if depth > _DEEPEST else count(bodies[key], depth + 1)
+        inner = [attribute.g for attribute in node.attribute if attribute.HasField("g")]
+        return known.get(key, 0) + sum(count(graph.node, depth) for graph in inner)
+
+    return count(model.graph.node, 0)
 
 
 def _said(error: Exception) -> str:

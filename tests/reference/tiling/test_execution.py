@@ -5,7 +5,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from reference._tiling import execution
+from reference._tiling import execution, report
 from reference._tiling.execution import execute
 from reference._tiling.node_kinds import disagreement
 from reference._tiling.prove import prove
@@ -197,3 +197,46 @@ def test_a_product_of_four_operands_has_no_meaning(tmp_path, original):
     proof = prove(save(submitted, tmp_path / "s.onnx"), save(original, tmp_path / "o.onnx"), declared=DECLARED)
     assert "4 operands" in proof.findings[0].says
     assert not proof.findings[0].certain
+
+
+def endless(original):
+    """Something that the proof has no words for, and a Loop that never ends."""
+    submitted = tiled(original, Way())
+    values = [helper.make_tensor_value_info("in", TensorProto.FLOAT, None)]
+    turns = [helper.make_tensor_value_info("i", TensorProto.INT64, []), helper.make_tensor_value_info("on", 9, [])]
+    body = helper.make_graph(
+        [helper.make_node("Identity", ["on"], ["still"]), helper.make_node("Identity", ["in"], ["out"])], "body",
+        [*turns, *values],
+        [helper.make_tensor_value_info("still", 9, []), helper.make_tensor_value_info("out", TensorProto.FLOAT, None)],
+    )  # fmt: skip
+    last = submitted.graph.output[0].name
+    next(node for node in submitted.graph.node if last in node.output).output[0] = "whole"
+    submitted.graph.initializer.append(numpy_helper.from_array(np.asarray(1 << 60), "turns"))
+    submitted.graph.node.append(helper.make_node("Round", ["whole"], ["round"], name="round"))
+    submitted.graph.node.append(helper.make_node("Loop", ["turns", "", "round"], [last], name="loop", body=body))
+    return submitted
+
+
+def test_a_run_that_never_ends_is_stopped(tmp_path, original, monkeypatch):
+    monkeypatch.setattr(report, "_EVIDENCE_SECONDS", 0.5)
+    path, reference = save(endless(original), tmp_path / "s.onnx"), save(original, tmp_path / "o.onnx")
+    (finding,) = findings_of(prove(path, reference, declared=DECLARED), path, reference, 64, NAMES)
+    assert not finding["certain"]
+    assert finding["opinion"] == "the run took more than 0.5 s and was stopped"
+
+
+def test_functions_that_double_thirty_times_are_not_run(tmp_path, original):
+    """onnxruntime writes out every call before it looks at a clock."""
+    submitted = tiled(original, Way())
+    imports = [helper.make_opsetid("", 17), helper.make_opsetid("d", 1)]
+    submitted.opset_import.append(imports[1])
+    for depth in range(30):
+        op, domain = (f"F{depth - 1}", "d") if depth else ("Identity", "")
+        nodes = [helper.make_node(op, [one], [other], domain=domain) for one, other in ("at", "tb")]
+        submitted.functions.append(helper.make_function("d", f"F{depth}", ["a"], ["b"], nodes, imports))
+    last = submitted.graph.output[0].name
+    next(node for node in submitted.graph.node if last in node.output).output[0] = "whole"
+    submitted.graph.node.append(helper.make_node("F29", ["whole"], [last], name="bomb", domain="d"))
+    path, reference = save(submitted, tmp_path / "s.onnx"), save(original, tmp_path / "o.onnx")
+    (finding,) = findings_of(prove(path, reference, declared=DECLARED), path, reference, 64, NAMES)
+    assert finding["opinion"] == "its functions are too many nodes to be run"
