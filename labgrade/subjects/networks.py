@@ -101,7 +101,7 @@ def micro(name: str) -> torch.nn.Module:
     head, body = nn.Conv2d(3, first, **MICRO[name]), nn.Conv2d(first, second, 3, groups=4)
     norm = [nn.BatchNorm2d(first)] if name == _NORM else []
     tail = nn.AdaptiveAvgPool2d(4), nn.Flatten(), nn.Linear(16 * second, 10)
-    return nn.Sequential(head, *norm, nn.ReLU(inplace=wide), body, *tail)
+    return nn.Sequential(head, *norm, nn.ReLU(inplace=True), body, *tail)
 
 
 def generated(program: object) -> torch.nn.Module:
