@@ -100,7 +100,7 @@ def _own_outputs(proof: Proof, feeds: Mapping[str, Array], given: Mapping[str, A
 def _run(
     path: Path, model: onnx.ModelProto, feeds: Mapping[str, Array], declared: frozenset[str], seconds: float
 ) -> dict[str, Array]:
-    if inlined(model) > _MOST_INLINED:
+    if model.functions and inlined(model) > _MOST_INLINED:
         message = "its functions are too many nodes to be run"
         raise RefusedError(message, is_certain=False)
     if len(model.graph.node) <= _MOST_NODES:
