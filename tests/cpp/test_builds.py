@@ -110,11 +110,12 @@ def test_no_build_can_write_what_is_remembered(build):
 
 
 @needs_tools
-@pytest.mark.parametrize("notes", ["{}", "5", "[]", '"text"', '{"notes": {"a": 1}}', '{"notes": 5}', "[" * 100_000])
+@pytest.mark.parametrize("notes", ["{}", "\0", "5\n" * 100_000, "[" * 100_000])
 def test_what_a_build_makes_of_our_notes_is_no_fault_of_ours(build, notes):
     made = {"Makefile": "out: a.cpp\n\tg++ a.cpp -o out\n\tcp notes .build.notes\n", "notes": notes}
     built = build(**made, **{"a.cpp": HELLO.replace("HELLO", '"made"')})
-    assert (built.failed, built.notes, said_by(built)) == (None, (), "made\n")
+    assert (built.failed, said_by(built)) == (None, "made\n")
+    assert sum(map(len, built.notes)) < 5_000  # lines of the student's, shown as such
 
 
 class Forged:
@@ -244,7 +245,7 @@ int main() { return B<30, 1>::v > 0; }
 @pytest.mark.parametrize(
     ("source", "statuses", "words"),
     [
-        (BOMB, {"memory", "timeout"}, "building hw "),
+        (BOMB, {"memory", "timeout", "waited"}, "building hw "),
         ("char big[4L << 30] = {1};\nint main() { return big[5]; }\n", {"crashed", "memory"}, "building hw "),
     ],
 )

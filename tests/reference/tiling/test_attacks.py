@@ -111,7 +111,7 @@ def test_sums_that_double(refused, original):
                 node.input[slot] = at
     for offset, node in enumerate(doubled):
         submitted.graph.node.insert(place + 1 + offset, node)
-    assert "takes more terms" in refused(submitted)
+    assert "takes more addends" in refused(submitted)
 
 
 def test_if_that_looks_at_the_input(refused, original):
@@ -132,13 +132,13 @@ def test_if_that_looks_at_the_input(refused, original):
 
 
 def test_a_weight_that_becomes_an_index(refused):
-    """A graph that looked at the weights could behave for the grader's and misbehave for others."""
+    """The file is proved with the weights that it holds, so that an index made of one is a constant like any other."""
     nodes = [
         helper.make_node("Cast", ["w"], ["index"], name="look", to=TensorProto.INT64),
         helper.make_node("Reshape", ["x", "index"], ["y"], name="use"),
     ]
     weight = numpy_helper.from_array(np.asarray([1, 100], np.float32), "w")
-    assert "casts float32 to int64" in refused(model(nodes, [weight], [1, 100], [1, 70]))
+    assert "the output 'y' has the shape [1, 100]" in refused(model(nodes, [weight], [1, 100], [1, 70]))
 
 
 @pytest.mark.parametrize("name", ["MagicMatMul", "MatMul", "Identity"])
