@@ -55,7 +55,7 @@ the there these they this times to too took touches two up used value values wai
 with within wrong you your
 """)
 )
-_OWN_FORM = re.compile(r"[a-z0-9(][a-z0-9,.;%() -]{0,300}")
+_OWN_FORM = re.compile(r"-?[a-z0-9(][a-z0-9,.;%() -]{0,300}")
 _COLOUR = re.compile(r"\x1b\[[0-9;?]{0,20}[A-Za-z]")
 _NO_INK = re.compile(f"[{NO_INK}]")
 

@@ -14,6 +14,8 @@ MACS = 1_498_376_192
 BYTES = 26_499_616
 
 TOTAL_MACS = r"""
+The output of my program:¶¶    Total MACs: 1,498,376,192
+What it printed, as expected:¶```¶Total MACs: 1,498,376,192¶```
 Total MACs = 1498376192
 Total MACs: 1,498,376,192
 **Total MACs**: 1,498,376,192
@@ -165,6 +167,10 @@ Total MACs of Inception v1: 1,498,376,192
 """.strip().splitlines()
 
 DOUBTFUL = r"""
+The output should look like this:¶¶    Total MACs: 1,498,376,192
+Expected output:¶```¶Total MACs: 1,498,376,192¶```
+輸出範例：¶Total MACs: 1498376192
+So sollte die Ausgabe aussehen:¶Total MACs: 1498376192
 Total MACs is not 1,498,376,192.
 Total MACs isn't 1,498,376,192.
 Total MACs can’t be 1,498,376,192

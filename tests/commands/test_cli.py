@@ -192,7 +192,7 @@ def test_list_shows_what_there_is(course, capsys):
     ("asked", "said"),
     [
         (["quantities", "sizes off"], "no quantity holds 'sizes off'"),
-        (["checkers", "equals"], "no checker holds 'equals'; did you mean 'equal'?"),
+        (["checkers", "equall"], "no checker holds 'equall'; did you mean 'equal'?"),
         (["subjects", "gpt"], "no subject holds 'gpt'; without a word, all "),
         (
             ["models", "torchvision/resnet-18"],

@@ -80,11 +80,11 @@ def test_the_command_prints_lines_to_paste(tmp_path, capsys, monkeypatch):
     first = capsys.readouterr().out
     assert "nn.Conv2d(2, 2, 1, groups=2, bias=False)" in first
     assert "print(total_macs(model, (1, 2, 1, 1)))  # gives 4; right: 2" in first
-    assert "hint: Groups are ignored." in first
+    assert "hint: │ Groups are ignored." in first
     assert len(list((tmp_path / "cache").glob("counterexamples/*/*.json"))) == 2, "by content, and by place"
     assert cli.main(call) == 1
     assert capsys.readouterr().out == first
-    lines = "\n".join(line for line in first.splitlines()[1:] if not line.startswith(("hint", "#")))
+    lines = "\n".join(line for line in first.splitlines()[1:] if "│" not in line and not line.startswith("#"))
     (work / "pasted.py").write_text(lines, encoding="utf-8")
     monkeypatch.syspath_prepend(str(work))
     exec(compile(lines, "pasted", "exec"), {})  # noqa: S102 - as a student would

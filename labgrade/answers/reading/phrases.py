@@ -25,6 +25,16 @@ _MOST_ROWS = 200
 _BETWEEN_WORDS = (
     r"""[ \t\u00a0\u3000*_`~\-()\[\]:\uff1a,./"']{0,6}(?:(?:the|number|amount|count|of|no\.?|\#)[ *_`]{1,4}){0,3}"""
 )
+# Before a colon at the end of a line: below stands what is asked for, or what somebody else would print.
+_EXAMPLE = re.compile(
+    r"""(?: \b(?:(?:should|must|shall|has\ to)\ (?:look\ like|be|print|say|read)
+            | (?:expected|example|sample|intended)\ (?:outputs?|results?|answers?|values?)
+            | (?:outputs?|results?|answers?)\ (?:format|template|example)
+            | soll(?:te)?\b[^.:\n]{0,40}\b(?:aussehen|sein|ausgeben) | Beispielausgabe)\b
+          | (?:範例|范例|預期|预期|期望)[^\n:\uff1a]{0,8})
+        [^.\n:\uff1a]{0,40}[:\uff1a]\s*$""",
+    re.VERBOSE | re.IGNORECASE,
+)
 _FULL_WIDTH = re.compile("[\uff10-\uff5a]")
 _NEGATED = re.compile(r"(?:non|not|un)[\s_*-]{0,3}$|[不非無无未]$", re.IGNORECASE)
 
@@ -90,8 +100,17 @@ def candidates(text: str, start: int, end: int, words: str, kind: str, *, about:
         behind = _as_unit(match, before, rest, words, asked, behind)
         if is_comment(text, match.start() - len(before)):
             behind = [replace(each, doubt=each.doubt or "a comment in a program") for each in behind]
+        elif example := _leads_to_example(text[max(start, match.start() - len(before) - _REACH) : match.start()]):
+            behind = [replace(each, doubt=each.doubt or example) for each in behind]
         found += [replace(each, near=False) for each in behind] if weak else behind
     return found
+
+
+def _leads_to_example(text: str) -> str:
+    """What a line says that ends with a colon before the last one, where that announces no result of one's own."""
+    lines = [line for line in text.split("\n")[:-1] if line.strip(" \t`~")]
+    found = _EXAMPLE.search(lines[-1][-200:]) if lines else None
+    return found[0].strip(" :\uff1a") if found else ""
 
 
 @functools.lru_cache(maxsize=1)

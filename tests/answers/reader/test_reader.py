@@ -44,7 +44,7 @@ ASKS = [
     ask_value("tensor", FileForm(pattern="broken.npy")),
     ask_value(TableOfType(kind="tensor"), FileForm(pattern="all.npz")),
     ask_value("histogram", FileForm(pattern="rows/*.txt")),
-    ask_value("onnx", FileForm(pattern="model.onnx")),
+    ask_value("tensor", FileForm(pattern="missing.npy")),
     ask_notes("count", [CallForm(file="hw.py", function="total", given=()), EntryForm(path="2-1-4.totl")]),
     ask_seen("count", TextForm(after="nothing", report=SECTION)),
     Ask(wanted="passages", kind="count", forms=(TextForm(report=SECTION),)),
