@@ -226,7 +226,7 @@ def test_time_is_kept_and_said(tmp_path, monkeypatch):
     plan = SearchPlan(
         among="cnn", tries=30, seconds=2.0
     )  # two networks are tried ahead, then sixteen: over three seconds
-    judged, _ = counterexample.judged(found, plan)
+    judged, *_ = counterexample.judged(found, plan)
     found._grader.stop()
     assert judged.outcome is Outcome.CORRECT
     assert judged.reason == "right on 18 random networks, as many as 2 s allowed"
@@ -235,7 +235,7 @@ def test_time_is_kept_and_said(tmp_path, monkeypatch):
 def test_a_function_that_sleeps_until_time_is_up_is_not_right(tmp_path, monkeypatch):
     found = trials(tmp_path, NO_GROUPS)
     passes(monkeypatch, found, 0.6)
-    judged, _ = counterexample.judged(found, SearchPlan(among="cnn", tries=100, seconds=1.0))
+    judged, *_ = counterexample.judged(found, SearchPlan(among="cnn", tries=100, seconds=1.0))
     found._grader.stop()
     assert judged.outcome is Outcome.MANUAL
     assert judged.reason == "right on 2 random networks, but 100 were to be tried, and 1 s allowed no more"
@@ -245,7 +245,7 @@ def test_one_value_that_a_person_has_to_look_at_is_not_made_right_by_others(tmp_
     """A function that is read as a decimal comma wherever it would be wrong."""
     waits = without_value(Outcome.MANUAL, "a person")
     found = SearchResult(tried=[(None, Trial(verdict=each), "") for each in (correct(), waits, correct())])
-    assert counterexample._none_wrong(found, SearchPlan(among="cnn")) == waits
+    assert counterexample._none_wrong(found, SearchPlan(among="cnn"), "").verdict == waits
 
 
 def expected(value):
@@ -255,13 +255,13 @@ def expected(value):
 
 def test_a_function_is_not_right_where_the_right_value_never_changes():
     """Zero keys and values on networks without attention."""
-    judged = counterexample._none_wrong(
-        SearchResult(tried=[expected(0), expected(0), expected(0)]), SearchPlan(among="cnn")
-    )
-    assert judged.outcome is Outcome.MANUAL
+    same = SearchResult(tried=[expected(0), expected(0), expected(0)])
+    judged, _, tells_nothing = counterexample._none_wrong(same, SearchPlan(among="cnn"), "")
+    assert (judged.outcome, tells_nothing) == (Outcome.MANUAL, True)
     assert judged.reason.startswith("the right value is the same on each of 3 random networks (0), ")
     changing = SearchResult(tried=[expected(0), expected(0), expected(3)])
-    assert counterexample._none_wrong(changing, SearchPlan(among="cnn")).reason == "right on 3 random networks"
+    right, _, tells_nothing = counterexample._none_wrong(changing, SearchPlan(among="cnn"), "")
+    assert (right.reason, tells_nothing) == ("right on 3 random networks", False)
 
 
 @pytest.mark.parametrize(
@@ -272,7 +272,7 @@ def test_where_one_family_tells_nothing_the_command_tries_the_next(named, own, f
 
     def nothing(_, plan, __):
         tried.append(plan.among)
-        return counterexample._none_wrong(SearchResult(tried=[expected(0), expected(0)]), plan), ""
+        return counterexample._none_wrong(SearchResult(tried=[expected(0), expected(0)]), plan, "")
 
     monkeypatch.setattr(command, "judged", nothing)
     some = SimpleNamespace(check=SimpleNamespace(counterexample=own))
