@@ -107,6 +107,7 @@ def check(options: argparse.Namespace) -> int:
         from labgrade.run.student_check import run
 
         report, broken, stopped = run(options, memory)
+        _keep_schemas(options)
     _print(report, options.json, whole=options.all)
     if options.html:
         from labgrade.reports.html import student
@@ -121,6 +122,16 @@ def check(options: argparse.Namespace) -> int:
     if broken:
         raise SpecError(broken)
     return _exit_code(report)
+
+
+def _keep_schemas(options: argparse.Namespace) -> None:
+    """Of the course that judged, where it is one that a person works on, and no kit."""
+    from labgrade.authoring import new_course
+    from labgrade.spec import course
+
+    root = options.course or Path.cwd()
+    if (root / "specs").is_dir() and not (root / course.KIT).exists():
+        new_course.keep_schemas(course.find(root))
 
 
 def _refuse_unwritable(options: argparse.Namespace) -> None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import functools
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from labgrade.authoring.new_course import keep_schemas
 from labgrade.core.errors import FAULT, NOT_RIGHT, OK, SpecError, UsageError
 from labgrade.ledger import database
 from labgrade.ledger.database import Ledger
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from labgrade.core.results import Graded, Report
     from labgrade.ledger.read import Change, HeldCheck
     from labgrade.run.events import Finished
+    from labgrade.spec.course import Course
 
 _INTERRUPTED = 130
 _MOST_CHANGES = 40
@@ -108,7 +109,11 @@ def grade(options: argparse.Namespace) -> int:
         skip=tuple(options.skip or ()),
         seconds=options.submission_time,
     )
-    choose = functools.partial(chosen, lab=request.lab, names=list(request.tasks))
+
+    def choose(found: Course) -> list[Path]:
+        keep_schemas(found)
+        return chosen(found, request.lab, request.tasks)
+
     return _go(Plans(runs=(Again(request=request, choose=choose),)))
 
 

@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from labgrade.authoring import mutation, samples
+from labgrade.authoring import mutation, new_course, samples
 from labgrade.authoring.check_values import never_called_again
 from labgrade.authoring.lazy_solutions import LazySolutions
 from labgrade.authoring.slips import Slips, asked
@@ -26,6 +26,7 @@ from labgrade.authoring.task_trial import (
     timed,
 )
 from labgrade.core.errors import SpecError, UsageError
+from labgrade.files.cache import missing
 from labgrade.judging.items import items
 from labgrade.run import grader as pipeline
 from labgrade.spec import course, load
@@ -59,6 +60,7 @@ class TaskTrial:
     slips: list[KnownSlip] = field(default_factory=list)
     lazy: list[LazySolution] = field(default_factory=list)
     tried: list[Tried] = field(default_factory=list)
+    lacking: tuple[str, ...] = ()
     explained: list[tuple[Tried, Explained]] = field(default_factory=list)
     seconds: float = 0.0
 
@@ -100,6 +102,7 @@ def run(options: argparse.Namespace) -> int:
     if not folder.is_dir():
         message = f"there is no folder '{folder}' with fixtures; name one with --submissions-dir"
         raise UsageError(message)
+    new_course.keep_schemas(found)
     tasks = _chosen(found, options.tasks)
     done = []
     with pipeline.Grader(found) as grader, tempfile.TemporaryDirectory(prefix="labgrade-empty-") as empty:
@@ -109,7 +112,10 @@ def run(options: argparse.Namespace) -> int:
         for task in tasks:
             trial = trier.tried(task)
             done.append(trial)
-            if not options.json:
+            if trial.lacking and not options.json:
+                needed = f"install what it needs: pip install {' '.join(trial.lacking)}"
+                print(f"{task.id}: not tried on this machine; {needed}")  # noqa: T201
+            elif not options.json:
                 _show(trial, folder, matrix=options.matrix)
     if options.json:
         print(json.dumps([_plain(trial) for trial in done], indent=1, ensure_ascii=False))  # noqa: T201
@@ -136,7 +142,9 @@ class Trier:
         self._samples = samples.samples(folder)
 
     def tried(self, task: Task) -> TaskTrial:
-        """What came of one task."""
+        """What came of one task; nothing is run where packages are missing that it needs."""
+        if lacking := missing(task.packages):
+            return TaskTrial(task=task, lacking=lacking)
         begin, grader = time.monotonic(), self._grader
         trial = TaskTrial(task=task, exemplar=exemplar_of(task, self._samples, self._folder, grader))
         trial.problems += nothing_for_nothing(grader, task, self._empty)
@@ -268,6 +276,7 @@ def _plain(trial: TaskTrial) -> dict[str, Any]:
         "task": trial.task.id,
         "exemplar": trial.exemplar,
         "seconds": round(trial.seconds, 2),
+        "lacking": list(trial.lacking),
         "wrong": trial.problems,
         "slips": [{"says": slip.says, "noticed_by": dict(slip.noticed)} for slip in trial.slips],
         "lazy": [{"answer": each.answer, "does": each.says, "noticed_by": each.noticed_by} for each in trial.lazy],

@@ -3,6 +3,7 @@
 import pytest
 from helpers import own_course
 
+from labgrade import cli
 from labgrade.commands.doctor import _packages
 from labgrade.judging.items import items
 from labgrade.ledger.depends import VerdictParts
@@ -69,3 +70,18 @@ def test_a_package_that_is_no_name_is_told(about):
     text = (about / "specs/lab/task.yaml").read_text()
     (about / "specs/lab/task.yaml").write_text(text.replace("[numpy, no-such", "['numpy; rm -rf /', no-such"))
     assert "a package (executorch)" in " ".join(own_course.findings(about))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "command",
+    [["test", "task"], ["grade", "submissions", "--task", "task"], ["check", "--task", "task", "submissions/ada"]],
+)
+def test_a_command_that_loads_the_course_says_it_and_keeps_its_schemas(about, command, capfd, monkeypatch):
+    monkeypatch.chdir(about)
+    (about / "specs/task.schema.json").write_text("{}")
+    cli.main(command)
+    out = capfd.readouterr().out
+    if command[0] == "test":
+        assert out == ("task: not tried on this machine; install what it needs: pip install no-such-package-anywhere\n")
+    assert '"a task"' in (about / "specs/task.schema.json").read_text()
