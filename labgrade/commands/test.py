@@ -123,7 +123,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _chosen(found: Course, names: list[str]) -> list[Task]:
-    read = load.read_all(load.chosen(found, names=names), found)
+    read = load.read_all(load.chosen(found, names=names) if names else load.files(found.specs), found)
     if broken := [finding for each in read for finding in each.findings]:
         raise SpecError(broken)
     return [each.task for each in read if each.task is not None]

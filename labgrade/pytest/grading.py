@@ -62,7 +62,9 @@ def begin(config: pytest.Config) -> None:
     config.pluginmanager.register(grading, "labgrade-grading")
     config.option.continue_on_collection_errors = True  # one broken spec must not stop the others
     if config.args_source is not pytest.Config.ArgsSource.ARGS:
-        config.args = [str(grading.plan.course.specs)]
+        there = grading.plan.course
+        usual, every = load.chosen(there), load.files(there.specs)
+        config.args = [str(there.specs)] if usual == every else [str(path) for path in usual]
     if config.option.tbstyle == "auto":  # the report at the end says it better than tracebacks and lists of names
         config.option.tbstyle = "no"
         reporter = config.pluginmanager.get_plugin("terminalreporter")

@@ -67,11 +67,15 @@ def lab_files(course: Course, lab: str) -> list[Path]:
 def chosen(course: Course, lab: str | None = None, names: Sequence[str] = ()) -> list[Path]:
     """The files of some tasks: of a lab where one is named, and of these names where there are any.
 
-    A name that is no task's stands for all that begin so: `2-1` for `2-1-1-parameters`, and not for `2-10-x`.
+    A name that is no task's stands for all that begin so: `2-1` for `2-1-1-parameters`, and not for `2-10-x`. Where
+    nothing is named, labs on request are left out.
 
     Raises:
         UsageError: there is no such lab or task; the message offers the closest.
     """
+    if lab is None and not names:
+        usual = usual_labs(course)
+        return [path for path in files(course.specs) if path.parent in usual]
     paths = lab_files(course, lab) if lab is not None else files(course.specs)
     known = {path.stem: path for path in paths}
     wanted: set[str] = set()
@@ -80,6 +84,21 @@ def chosen(course: Course, lab: str | None = None, names: Sequence[str] = ()) ->
             {name} & known.keys() or set(filter(partial(_begins, name), known)) or {look_up(name, known, "task").stem}
         )
     return [path for path in paths if not names or path.stem in wanted]
+
+
+def usual_labs(course: Course) -> list[Path]:
+    """The folders of the labs that are graded where none is named; where all are on request, all of them."""
+    labs = sorted({path.parent for path in files(course.specs)})
+    return [lab for lab in labs if not _on_request(lab)] or labs
+
+
+def _on_request(lab: Path) -> bool:
+    """Whether lab.yaml says so; one that can't be read says nothing here."""
+    try:
+        data: Any = _load(lab / "lab.yaml").data
+    except SpecError:
+        return False
+    return isinstance(data, dict) and data.get("on_request") is True
 
 
 def _begins(start: str, name: str) -> bool:

@@ -90,6 +90,7 @@ def lab_schema() -> Schema:
             "packages": {**(PACKAGES.schema or {}), "description": "What its tasks need of pip."},
             "due": {**DUE, "description": "When the lab is due, with a time zone."},
             "late": {**LATE, "description": "What it costs to hand in later."},
+            "on_request": {"type": "boolean", "description": "Graded only where the lab or a task of it is named."},
             "install": {**(TEXT.schema or {}), "description": "The line by which students install labgrade."},
             "hand_in": {"$ref": "#/$defs/hand_in", "description": "How its tasks are handed in, unless one says."},
         },

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -130,6 +131,19 @@ def test_a_broken_lab_is_an_error_at_its_place(tmp_path, own):
     (tmp_path / "lab" / "lab.yaml").write_text("title: Lab\ntime: 7\n")
     with pytest.raises(SpecError, match=r"lab.yaml:2:1: a lab takes no 'time'; did you mean 'title'\?"):
         read(tmp_path, own)
+
+
+def test_labs_on_request_are_left_out_unless_named_or_alone(tmp_path, own):
+    there = replace(own, specs=tmp_path)
+    for lab, said in (("first", ""), ("second", "on_request: true\n"), ("third", "on_request: true\n")):
+        (tmp_path / lab).mkdir()
+        (tmp_path / lab / "lab.yaml").write_text(f"title: Lab\n{said}")
+        (tmp_path / lab / f"{lab}-task.yaml").touch()
+    assert [path.stem for path in load.chosen(there)] == ["first-task"]
+    assert [path.stem for path in load.chosen(there, "second")] == ["second-task"]
+    assert [path.stem for path in load.chosen(there, names=["third"])] == ["third-task"]
+    (tmp_path / "first" / "lab.yaml").write_text("title: Lab\non_request: true\n")
+    assert len(load.chosen(there)) == 3
 
 
 @pytest.mark.parametrize(
