@@ -1,6 +1,7 @@
 """`labgrade check --watch`: the verdict on what was just saved, from a process that stays."""
 
 import ast
+import functools
 import os
 import queue
 import signal
@@ -22,9 +23,10 @@ def test_a_save_is_judged_and_what_it_earned_is_said(tmp_path):
     small_course.write(tmp_path)
     environment = {**os.environ, "LABGRADE_CACHE": str(tmp_path / "cache"), "PYTHONUNBUFFERED": "1"}
     command = [sys.executable, "-m", "labgrade.cli", "check", "submissions/twice", "--watch"]
-    with subprocess.Popen(
-        command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-    ) as running:
+    # A shell's background job ignores Ctrl-C, and so do those that it starts.
+    plain = functools.partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+    told = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+    with subprocess.Popen(command, cwd=tmp_path, env=environment, preexec_fn=plain, **told) as running:  # noqa: PLW1509
         lines = queue.Queue()
         threading.Thread(target=lambda: [lines.put(line) for line in running.stdout], daemon=True).start()
 
