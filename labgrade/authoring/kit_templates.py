@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from labgrade.answers import obtain
 from labgrade.core.arguments import ALL as GIVEN
-from labgrade.core.task import CallForm, EntryForm, Form, TableOfType, TableType, TextForm, plain_subject
+from labgrade.core.serialise import plain_subject
+from labgrade.core.task import CallForm, EntryForm, Form, TableOfType, TableType, TextForm
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

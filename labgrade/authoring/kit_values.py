@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 from labgrade.answers.obtain import is_live
 from labgrade.core.errors import FaultError
 from labgrade.core.task import QuantityCall
+from labgrade.spec.data import answers_of
 from labgrade.verdict import as_credit
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def written_out(
         kept = [{**check, "needs": [each for each in check.get("needs", ()) if each in names]} for check in kept]
         kept = [{name: value for name, value in check.items() if name != "needs" or value} for check in kept]
     points = sum((as_credit(check["points"]) for check in kept if not check.get("bonus")), Fraction(0))
-    judged = {check["answer"] for check in kept}
+    judged = {name for check in kept for _, name in answers_of(check)}
     answers = {name: answer for name, answer in data["answers"].items() if name in judged}
     plain = points.numerator if points.denominator == 1 else float(points)
     return ({**data, "points": plain, "answers": answers, "checks": kept} if kept else None), told

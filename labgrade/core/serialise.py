@@ -16,6 +16,7 @@ from fractions import Fraction
 from typing import Any, TypeVar
 
 from labgrade.core.results import Decision, Deduction, Graded, MarkingText
+from labgrade.core.task import SubjectSpec  # noqa: TC001 - beside the annotations that are read here
 from labgrade.verdict import ComparedNumber, ComparedRow, Diagnosis, Suggestion, TileGrid, Verdict
 
 T = TypeVar("T")
@@ -109,3 +110,25 @@ def _structured(kind: Any, data: Any) -> Any:
             raise ValueError(message)
         data = dict(zip(readers, data, strict=False))
     return kind(**{name: read(data[name]) for name, read in readers.items() if name in data})
+
+
+def plain_subject(subject: SubjectSpec) -> dict[str, Any]:
+    """A subject as plain data: what `subjects.models.Subject` takes."""
+    rare = {
+        "code": dict(subject.code),
+        "dtype": subject.input.dtype,
+        "below": subject.input.below,
+        "further": [
+            {"shape": list(each.shape), "fill": each.fill, "seed": each.seed, "dtype": each.dtype, "below": each.below}
+            for each in subject.further
+        ],
+    }
+    return {
+        "model": subject.model,
+        "shape": list(subject.input.shape),
+        "fill": subject.input.fill,
+        "input_seed": subject.input.seed,
+        "options": dict(subject.options),
+        "weight_seed": subject.seed,
+        **{name: value for name, value in rare.items() if value},
+    }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -213,28 +213,6 @@ class SubjectSpec:
         return not self.model or self.model.endswith(".onnx")
 
 
-def plain_subject(subject: SubjectSpec) -> dict[str, Any]:
-    """A subject as plain data: what `subjects.models.Subject` takes."""
-    rare = {
-        "code": dict(subject.code),
-        "dtype": subject.input.dtype,
-        "below": subject.input.below,
-        "further": [
-            {"shape": list(each.shape), "fill": each.fill, "seed": each.seed, "dtype": each.dtype, "below": each.below}
-            for each in subject.further
-        ],
-    }
-    return {
-        "model": subject.model,
-        "shape": list(subject.input.shape),
-        "fill": subject.input.fill,
-        "input_seed": subject.input.seed,
-        "options": dict(subject.options),
-        "weight_seed": subject.seed,
-        **{name: value for name, value in rare.items() if value},
-    }
-
-
 # ---- expected values and checks --------------------------------------------------------------------------------
 
 
@@ -256,7 +234,22 @@ class QuantityCall:
     mark: Mark | None = None
 
 
-Source: TypeAlias = LiteralValue | QuantityCall
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerValue:
+    """An expected value that the submission gives itself: another answer, or what is `take`n of its column `of`.
+
+    `take`: sum, mean, max, min, count; or argmax, argmin: the cell of the column `by`, or the row's name, where the
+    mean of `of` is best.
+    """
+
+    answer: str
+    take: str = ""
+    of: str = ""
+    by: str = ""
+    mark: Mark | None = field(default=None, compare=False)
+
+
+Source: TypeAlias = LiteralValue | QuantityCall | AnswerValue
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from labgrade.core.results import Answer, Answered, Submission
     from labgrade.core.task import AnswerSpec, AnswerType, Check, QuantityCall, SubjectSpec, Task
     from labgrade.judging.judge import Expect, Judging
+    from labgrade.judging.other_answer import OtherAnswer
     from labgrade.spec.course import Course
     from labgrade.spec.registry import Registry
     from labgrade.truth.measure import Measurer
@@ -43,7 +44,12 @@ class ProbeGrader(Running, Protocol):
     measurer: Measurer
 
     def judging_of(
-        self, task: Task, check: Check, subject: SubjectSpec | None, submission: Submission | None = None
+        self,
+        task: Task,
+        check: Check,
+        subject: SubjectSpec | None,
+        submission: Submission | None = None,
+        answers: OtherAnswer | None = None,
     ) -> tuple[Judging, Expect]:
         """What a check is judged with."""
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from labgrade.core.errors import FaultError
-from labgrade.core.task import plain_subject
+from labgrade.core.serialise import plain_subject
 from labgrade.diagnosis import families
 
 if TYPE_CHECKING:

@@ -14,7 +14,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, TypeAlias
 
 from labgrade.core.errors import FaultError, NoSuchSlipError
-from labgrade.core.task import LiteralValue
+from labgrade.core.task import AnswerValue, LiteralValue
+from labgrade.truth.measure import UnfitError
 from labgrade.values import Number, Row, Table
 from labgrade.verdict import Outcome, Suggestion, Verdict, correct, partial, without_value
 
@@ -119,9 +120,10 @@ def follows(
     """
     try:
         known = expect(source)
-    except NoSuchSlipError:
+    except (NoSuchSlipError, UnfitError):
         return where_absent
-    return _fits(answer, known, judging) and explains_all(answer, known, expected, judging)
+    chosen = isinstance(source, AnswerValue)
+    return _fits(answer, known, judging, chosen=chosen) and explains_all(answer, known, expected, judging)
 
 
 def explains_all(answer: Value, known: Value, expected: Value | None, judging: Judging) -> bool:
@@ -144,14 +146,15 @@ def _completed(row: Row, right: Row) -> Row:
     return replace(row, cells=cells, also_right=also_right) if silent else row
 
 
-def _fits(answer: Value, known: Value, judging: Judging) -> bool:
+def _fits(answer: Value, known: Value, judging: Judging, *, chosen: bool) -> bool:
     """Whether an answer is a known wrong value, printed precisely enough. The cells of a table must all be.
 
     A checker's tolerance is for right values: within a wide one lies what nobody would call the known mistake.
+    `chosen`: of values that the student handed in, so that few digits are enough where it is this very one.
     """
     if isinstance(answer, Number) and isinstance(known, Number):
         off, allowed = abs(answer.value - known.value), answer.half_unit + known.half_unit
-        precise = answer.digits is None or answer.digits >= _CLAIMABLE_DIGITS
+        precise = answer.digits is None or answer.digits >= _CLAIMABLE_DIGITS or (chosen and not off)
         whole = answer.value.denominator == known.value.denominator == 1
         return precise and off <= allowed + (0 if whole else _FLOAT_NOISE * abs(known.value))
     return judging(answer, known).outcome is Outcome.CORRECT

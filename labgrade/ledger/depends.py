@@ -22,7 +22,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from labgrade.core.task import BuildForm, CallForm, QuantityCall, RunForm, SubjectSpec
+from labgrade.core.task import AnswerValue, BuildForm, CallForm, QuantityCall, RunForm, SubjectSpec
 from labgrade.diagnosis.explain import companions
 from labgrade.files.cache import version_of
 from labgrade.spec import language
@@ -101,8 +101,11 @@ def meaning(task: Task, item: Item) -> dict[str, Any]:
 
 
 def answers_read(task: Task, item: Item) -> list[AnswerSpec]:
-    """The answer that is judged, then those that the person who marks it is shown beside it."""
-    return [task.answers[name] for name in (item.check.answer, *(row.answer for row in item.check.beside))]
+    """The answer that is judged, those that it is compared with, and those that who marks it is shown beside it."""
+    check = item.check
+    sources = (*check.sources(), *(row.expected for row in check.beside))
+    compared = (each.answer for each in sources if isinstance(each, AnswerValue))
+    return [task.answers[name] for name in (check.answer, *compared, *(row.answer for row in check.beside))]
 
 
 def _fields(thing: Any) -> dict[str, Any]:

@@ -8,11 +8,13 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Self, cast
 
+from labgrade.answers import obtain
+from labgrade.answers.question import Question
 from labgrade.answers.reader.reader import Reader
 from labgrade.answers.run import Runs
 from labgrade.core.errors import FaultError, UsageError
 from labgrade.core.results import SubmissionReport
-from labgrade.core.task import LiteralValue
+from labgrade.core.task import AnswerValue, LiteralValue
 from labgrade.cpp.build import Builder
 from labgrade.diagnosis.explain import companions
 from labgrade.diagnosis.probe import typed
@@ -20,21 +22,24 @@ from labgrade.files.cache import cache_folder
 from labgrade.judging import by_hand
 from labgrade.judging.items import items, sources
 from labgrade.judging.judge import of_tables, with_parameters
+from labgrade.judging.other_answer import compared_with
 from labgrade.run.task import TaskGrading
 from labgrade.sandbox.host import working_copy
 from labgrade.sandbox.runner import Runner
 from labgrade.subjects.provide import provide
 from labgrade.truth import measure
-from labgrade.truth.measure import Measurer
+from labgrade.truth.measure import Measurer, files_given
 from labgrade.truth.oracle import Oracle
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from labgrade.core.results import Submission
-    from labgrade.core.task import Check, Limits, Source, SubjectSpec, Task
+    from labgrade.core.results import Answered, Submission
+    from labgrade.core.task import Check, Limits, QuantityCall, Source, SubjectSpec, Task
     from labgrade.judging.judge import Expect, Judging
+    from labgrade.judging.other_answer import OtherAnswer
     from labgrade.spec.course import Course
+    from labgrade.values import Value
     from labgrade.verdict import Verdict
 
 _REFUSED = (
@@ -148,11 +153,17 @@ class Grader:
         return self._digest[1]
 
     def judging_of(
-        self, task: Task, check: Check, subject: SubjectSpec | None, submission: Submission | None = None
+        self,
+        task: Task,
+        check: Check,
+        subject: SubjectSpec | None,
+        submission: Submission | None = None,
+        answers: OtherAnswer | None = None,
     ) -> tuple[Judging, Expect]:
         """What a check is judged with: its checker with parameters, and how its expected values are computed.
 
-        `submission` is whose file a quantity is computed of, where students hand in the subject.
+        `submission` is whose file a quantity is computed of, where students hand in the subject, and whose `answers`
+        are expected values; without these they are obtained.
 
         Raises:
             FaultError: from the second, where a value can't be computed or does not fit the answer's type.
@@ -167,11 +178,37 @@ class Grader:
         judging = with_parameters(function, entry.parameters, check.checker.parameters, kind)
         if kind is None and "Table" in entry.judges.split(" | ") and "Mapping[str, Number]" not in entry.judges:
             judging = of_tables(judging)
-        plain = partial(self.value_of, subject=subject, submission=submission, limits=task.limits)
-        return judging, lambda source: typed(plain(source), kind)
+
+        def expect(source: Source) -> Value:
+            if isinstance(source, AnswerValue):
+                found = answers or partial(self._answer, task, submission)
+                return compared_with(source, found(source.answer, subject), kind)
+            return typed(self.value_of(source, subject=subject, submission=submission, limits=task.limits), kind)
+
+        return judging, expect
+
+    def _answer(self, task: Task, submission: Submission | None, name: str, subject: SubjectSpec | None) -> Answered:
+        if submission is None:
+            message = f"the answer '{name}' is a student's, and there is no submission"
+            raise FaultError(message)
+        wanted = task.answers[name]
+        question = Question(
+            wanted=wanted,
+            submission=submission,
+            subject=subject,
+            model=files_given(self.oracle, wanted, subject, submission),
+            live_only=subject != task.subject,
+            limits=task.limits,
+        )
+        return obtain.obtain(question, self)
 
     def value_of(
-        self, source: Source, *, subject: SubjectSpec | None, submission: Submission | None, limits: Limits
+        self,
+        source: LiteralValue | QuantityCall,
+        *,
+        subject: SubjectSpec | None,
+        submission: Submission | None,
+        limits: Limits,
     ) -> object:
         """What a source comes to, as plain data.
 

@@ -13,7 +13,7 @@ from labgrade.answers.question import Question, about
 from labgrade.answers.reader.asks import Ask, without_files
 from labgrade.core.errors import FaultError
 from labgrade.core.results import Answer, NoAnswer, TaskReport
-from labgrade.core.task import QuantityCall
+from labgrade.core.task import AnswerValue, QuantityCall, TextForm
 from labgrade.core.text import encodable
 from labgrade.diagnosis.counterexample import judged, memory, plan_of
 from labgrade.diagnosis.diagnose import Diagnoser
@@ -25,6 +25,7 @@ from labgrade.judging.graded_items import Judged, fault, graded_so_far, waiting,
 from labgrade.judging.items import fresh_subject, items, with_fresh
 from labgrade.judging.judge import follows, judge, speak
 from labgrade.judging.needs import resolve
+from labgrade.judging.other_answer import compared_with
 from labgrade.run.free_text import FreeText
 from labgrade.spec import course
 from labgrade.truth.measure import UnfitError, files_given, kept_case
@@ -36,10 +37,11 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
     from labgrade.core.results import Answered, Graded, Submission
-    from labgrade.core.task import Alternative, Check, Counterexample, Limits, Source, SubjectSpec, Task
+    from labgrade.core.task import Alternative, Check, Counterexample, Limits, LiteralValue, Source, SubjectSpec, Task
     from labgrade.judging.choose_number import Choice
     from labgrade.judging.graded_items import Book
     from labgrade.judging.items import Item
+    from labgrade.judging.judge import Expect, Judging
     from labgrade.values import Value
 
 
@@ -50,7 +52,12 @@ class TaskGrader(ProbeGrader, Protocol):
         """A digest of all that was handed in."""
 
     def value_of(
-        self, source: Source, *, subject: SubjectSpec | None, submission: Submission | None, limits: Limits
+        self,
+        source: LiteralValue | QuantityCall,
+        *,
+        subject: SubjectSpec | None,
+        submission: Submission | None,
+        limits: Limits,
     ) -> object:
         """What a source comes to, as plain data."""
 
@@ -174,7 +181,7 @@ class TaskGrading:
     def _in_free_text(self, item: Item, answer: Answered, verdict: Verdict) -> Choice:
         """The verdict, or a better one where the text holds what the spec's words did not lead to."""
         check, grader = item.check, self._grader
-        judging, expect = grader.judging_of(self.task, check, item.subject, self.submission)
+        judging, expect = self._judging(check, item.subject)
         judged = partial(judge, check, judging=judging, expect=expect)
         text = FreeText(grader.reader, self.task, self.submission, about(item.subject), check, judged, expect)
         return text.verdict(answer, verdict)
@@ -186,7 +193,7 @@ class TaskGrading:
             return by_hand.waiting(item, answer, partial(self._answer, live_only=False), self._right)
         if isinstance(answer, NoAnswer):
             return answer.verdict
-        judging, expect = grader.judging_of(self.task, check, item.subject, self.submission)
+        judging, expect = self._judging(check, item.subject)
         call = check.measured
         value = judged_value(grader, self.task, call, item.subject, answer) if call else answer.value
         verdict = with_case(judge(check, value, judging, expect, computed=answer.computed), answer)
@@ -233,7 +240,7 @@ class TaskGrading:
         answer = self._answer(check.answer, subject if check.cases else None)
         if not isinstance(answer, Answer) or not answer.computed:
             return True
-        judging, expect = self._grader.judging_of(self.task, check, subject, self.submission)
+        judging, expect = self._judging(check, subject)
         expected = expect(check.expected) if check.expected is not None else None
         try:
             return follows(answer.value, slip.source, expected, judging, expect, where_absent=True)
@@ -252,7 +259,7 @@ class TaskGrading:
             return verdict if other.verdict.outcome is Outcome.MISSING else with_fresh(verdict, other.verdict)
         if other.origin != answer.origin:
             return verdict
-        judging, expect = grader.judging_of(self.task, check, subject, self.submission)
+        judging, expect = self._judging(check, subject)
         return with_fresh(verdict, judge(check, other.value, judging, expect, computed=True))
 
     def _searched(self, check: Check) -> tuple[Verdict, str]:
@@ -262,7 +269,21 @@ class TaskGrading:
         verdict, origin, _ = judged(trials, plan, [memory(self.task, check, trials.content())])
         return (self._diagnoser.searched(verdict, check) if self._explains else verdict), origin
 
+    def _judging(self, check: Check, subject: SubjectSpec | None) -> tuple[Judging, Expect]:
+        """What a check is judged with on a subject."""
+        return self._grader.judging_of(self.task, check, subject, self.submission, self._compared)
+
+    def _compared(self, name: str, subject: SubjectSpec | None) -> Answered:
+        """The answer that another is compared with, on the same subject; a text may hold one that was not found."""
+        found = self._answer(name, None if subject == self.task.subject else subject)
+        texts = any(isinstance(form, TextForm) for form in self.task.answers[name].forms)
+        if isinstance(found, NoAnswer) and texts and found.free:
+            return replace(found, verdict=replace(found.verdict, outcome=Outcome.MANUAL))
+        return found
+
     def _right(self, source: Source, subject: SubjectSpec | None, name: str) -> Value:
+        if isinstance(source, AnswerValue):
+            return compared_with(source, self._compared(source.answer, self.task.subject), self.task.answers[name].type)
         plain = self._grader.value_of(source, subject=subject, submission=self.submission, limits=self.task.limits)
         return typed(plain, self.task.answers[name].type)
 

@@ -13,7 +13,8 @@ from typing import IO, TYPE_CHECKING, Any, Self, TypeVar
 from labgrade.core.arguments import GIVEN, GIVEN_FOLDER
 from labgrade.core.errors import FaultError
 from labgrade.core.results import Execution
-from labgrade.core.task import Limits, plain_subject
+from labgrade.core.serialise import plain_subject
+from labgrade.core.task import Limits
 from labgrade.sandbox import outcomes
 from labgrade.sandbox.host import working_copy
 from labgrade.sandbox.host.child import follow

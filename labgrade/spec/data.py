@@ -52,6 +52,16 @@ def sources(check: Mapping[str, Any], path: Path) -> Iterator[tuple[Path, dict[s
             yield (*place, "value"), mapping(row.get("value"))
 
 
+def answers_of(check: Mapping[str, Any]) -> Iterator[tuple[Path, Any]]:
+    """The names of the answers that a check reads, each with its place in the check: judged, compared with, shown."""
+    yield ("answer",), check.get("answer")
+    for place, source in sources(check, ()):
+        if "answer" in source:
+            yield (*place, "answer"), source["answer"]
+    for place, row in rows(check, (), "beside"):
+        yield (*place, "answer"), row.get("answer")
+
+
 def with_inherited(case: Mapping[str, Any], main: Mapping[str, Any]) -> dict[str, Any]:
     """The subject of a case, as a spec would say it in full: what it leaves out is the task's subject's.
 

@@ -149,6 +149,7 @@ WHERE = ("output", "report", "program")  # where words stand before a value
 PLACES = Kind(
     {"title": "places", "type": "array", "minItems": 1, "items": {"title": "place", "enum": list(WHERE)}}, tuple
 )
+TAKE = one_of("way of summing up", ("argmax", "argmin", "max", "min", "sum", "mean", "count"))
 CONVENTIONS = Kind({"type": "object"})
 OTHER_CHECK = text(
     "a check of another task (2-1-4-macs.total)", r"^[A-Za-z0-9][A-Za-z0-9_-]*\.[A-Za-z0-9][A-Za-z0-9_-]*$"

@@ -13,6 +13,7 @@ from labgrade.core.task import (
     FAMILIES,
     Alternative,
     AnswerSpec,
+    AnswerValue,
     Check,
     Comparison,
     Counterexample,
@@ -74,8 +75,8 @@ _CHECK = (
     Word(
         "expected",
         ref("source"),
-        "What is right: a value; `{literal: ...}`; or `{quantity: NAME, with: {...}, published: N}`; `labgrade "
-        "list quantities`.",
+        "What is right: a value; `{literal: ...}`; `{quantity: NAME, with: {...}, published: N}`, of `labgrade list "
+        "quantities`; or what the student's own other answer says, `{answer: total}`.",
     ),
     Word(
         "also_right",
@@ -313,6 +314,12 @@ WORDS: Mapping[type | str, tuple[Word, ...]] = {
             required=True,
         ),
         Word("tries", Kind({"type": "integer", "minimum": 1, "maximum": 10_000}, int), "100 unless given."),
+    ),
+    AnswerValue: (
+        Word("answer", ID, "Another answer of the task: what the student handed in there.", required=True),
+        Word("take", kinds.TAKE, "What of its rows: the sum of a column, the name of the best, ..."),
+        Word("of", TEXT, "The column that is summed up, or that is largest or smallest."),
+        Word("by", TEXT, "With argmax and argmin: the column that is given, over whose equal rows `of` is averaged."),
     ),
     LiteralValue: (Word("literal", Kind({}), "A value as it stands, also a mapping."),),
     QuantityCall: (

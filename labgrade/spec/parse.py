@@ -14,6 +14,7 @@ from labgrade.core.task import (
     Alternative,
     AnswerSpec,
     AnswerType,
+    AnswerValue,
     BuildForm,
     CallForm,
     Check,
@@ -243,6 +244,8 @@ class _Parser:
             return LiteralValue(value=data, mark=self.loaded.mark(here))
         if "literal" in data:
             return LiteralValue(value=data["literal"], mark=self.loaded.mark((*here, "literal")))
+        if "answer" in data:
+            return AnswerValue(**language.fields(AnswerValue, data), mark=self.loaded.mark(here))
         return self._quantity(data, here)
 
     def _quantity(self, data: Any, here: yaml.Path) -> QuantityCall:

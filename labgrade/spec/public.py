@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from labgrade.spec import language
-from labgrade.spec.data import with_inherited
+from labgrade.spec.data import answers_of, with_inherited
 from labgrade.verdict import as_credit
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def public(data: dict[str, Any]) -> dict[str, Any] | None:
     if "subject" in shown and all("cases" in check for check in checks):
         _spell_out(checks, shown["subject"])
         shown["subject"] = copy.deepcopy(checks[0]["cases"][0])
-    used = {check["answer"] for check in checks}
+    used = {name for check in checks for _, name in answers_of(check)}
     points = sum((as_credit(check["points"]) for check in checks if not check.get("bonus")), Fraction(0))
     ordered = {"id": shown.pop("id"), "title": shown.pop("title"), "points": _plain(points), **shown}
     answers = {name: copy.deepcopy(answer) for name, answer in data["answers"].items() if name in used}

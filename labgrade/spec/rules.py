@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from labgrade.core.errors import SpecFinding, did_you_mean
 from labgrade.spec import rules_form, rules_subject, rules_type
-from labgrade.spec.data import is_number, listed, mapping, sources
+from labgrade.spec.data import answers_of, is_number, listed, mapping, sources
 from labgrade.values import show
 from labgrade.verdict import as_credit
 
@@ -94,17 +94,14 @@ class _Finder:
     def answers(self) -> None:
         """Each answer is used, each used one exists."""
         answers = mapping(self.data.get("answers"))
-        besides = [
-            (("checks", index, "beside", row, "answer"), mapping(item).get("answer"))
-            for index, check in self.checks()
-            for row, item in enumerate(listed(check.get("beside")))
+        asked = [
+            (("checks", index, *place), name) for index, check in self.checks() for place, name in answers_of(check)
         ]
-        used = [*(check.get("answer") for _, check in self.checks()), *(name for _, name in besides)]  # of any kind
+        used = [name for _, name in asked]  # of any kind
         for name in answers:
             if name not in used:
                 self._find(("answers", name), f"no check uses the answer '{name}'", key=True)
-        asked = [(("checks", index, "answer"), check.get("answer")) for index, check in self.checks()]
-        for path, wanted in (*asked, *besides):
+        for path, wanted in asked:
             if isinstance(wanted, str) and wanted not in answers:
                 self._find(path, f"there is no answer '{wanted}'{did_you_mean(wanted, answers)}")
 

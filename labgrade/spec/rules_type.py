@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from labgrade.core.errors import SpecFinding
+from labgrade.core.errors import SpecFinding, did_you_mean
 from labgrade.core.task import SCALAR_KINDS
-from labgrade.spec.data import checks, is_number, mapping, rows, sources
+from labgrade.spec.data import checks, is_number, listed, mapping, rows, sources
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -57,8 +57,49 @@ def findings(loaded: Loaded, course: Course) -> Iterator[SpecFinding]:
             *_checker(check, kind, course, path),
             *_quantities(check, kind, course, path),
             *_ranges(check, path),
+            *_answers(check, mapping(data.get("answers")), path),
         ):
             yield SpecFinding(loaded.mark(place), message)
+
+
+_BEST = ("argmax", "argmin")
+
+
+def _answers(check: dict[str, Any], answers: dict[str, Any], path: Path) -> Iterator[tuple[Path, str]]:
+    """Another answer as the value that is right: one that fits, and what is taken of its rows."""
+    own, kind = check.get("answer"), _kind(answers, check.get("answer"))
+    for place, source in sources(check, path):
+        name, take = source.get("answer"), source.get("take")
+        if name not in answers:
+            continue
+        other, rows_of = _kind(answers, name), mapping(mapping(answers[name]).get("type")).get("table")
+        if name == own:
+            yield (*place, "answer"), f"'{name}' is always what it is itself; compare it with another answer"
+        elif take and other not in ("table", "histogram"):
+            yield (*place, "take"), f"'{take}' is taken of rows, and '{name}' is a {other}"
+        elif not take and kind and other != kind and not {kind, other} <= _NUMBERS:
+            yield place, f"'{name}' is a {other}, and '{own}' a {kind}: say what is taken of it, 'take: argmax'"
+        for message in _of_rows(source, mapping(rows_of)):
+            yield place, message
+        if "cases" in check and not any("call" in mapping(form) for form in listed(answers[name].get("from"))):
+            yield (*place, "answer"), f"the cases of '{own}' need '{name}' of the same subjects: give it a 'call'"
+
+
+def _of_rows(source: dict[str, Any], table: dict[str, Any]) -> Iterator[str]:
+    take, columns = source.get("take"), mapping(table.get("columns"))
+    words = [word for word in ("of", "by") if word in source]
+    if words and not take:
+        yield f"'{words[0]}' says of what is taken: 'take: argmax', or sum, mean, max, min"
+    elif "by" in source and take not in _BEST:
+        yield f"'by' is of {' and '.join(_BEST)}, and not of '{take}'"
+    elif take and columns:
+        numbers = [column for column, kind in columns.items() if kind in _NUMBERS]
+        if "of" not in source and list(columns) != numbers[:1]:
+            yield f"say of which column: 'of: {next(iter(numbers), 'COLUMN')}'"
+        elif "of" in source and source["of"] not in numbers:
+            yield f"'{source['of']}' is no column of numbers{did_you_mean(str(source['of']), numbers)}"
+        if "by" in source and source["by"] not in (*columns, table.get("row")):
+            yield f"there is no column '{source['by']}'{did_you_mean(str(source['by']), columns)}"
 
 
 def _kind(answers: dict[str, Any], name: object) -> str:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from labgrade.core.task import (
     Alternative,
     AnswerSpec,
+    AnswerValue,
     BuildForm,
     CallForm,
     Check,
@@ -272,16 +273,17 @@ def _check(quantities: Registry) -> Schema:
 
 
 def _source() -> Schema:
-    """A scalar or list, `{literal: ...}`, or a quantity."""
+    """A scalar or list, `{literal: ...}`, `{answer: ...}`, or a quantity."""
+    computed: Schema = {
+        "if": {"required": ["answer"]},
+        "then": _words("an answer's value", AnswerValue),
+        "else": {"$ref": "#/$defs/quantity"},
+    }
     return {
         "title": "an expected value",
         "if": {"type": "object", "required": ["literal"]},
         "then": _words("a literal", LiteralValue),
-        "else": {
-            "if": {"type": "object"},
-            "then": {"$ref": "#/$defs/quantity"},
-            "else": {"type": ["number", "string", "array"]},
-        },
+        "else": {"if": {"type": "object"}, "then": computed, "else": {"type": ["number", "string", "array"]}},
     }
 
 

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 from labgrade.core import programs
 from labgrade.core.errors import FaultError
-from labgrade.core.task import InputSpec, SubjectSpec, plain_subject
+from labgrade.core.serialise import plain_subject
+from labgrade.core.task import InputSpec, SubjectSpec
 from labgrade.files import process
 from labgrade.files.cache import Cache, cache_folder, key_of
 from labgrade.subjects import models, onnx_export

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Self
 
 from labgrade.core.errors import FaultError
-from labgrade.core.task import plain_subject
+from labgrade.core.serialise import plain_subject
 from labgrade.files import process
 from labgrade.files.cache import Cache, cache_folder, load_arrays, version_of
 from labgrade.subjects import models

@@ -9,7 +9,8 @@ from helpers.handed_in import read
 from labgrade.answers.reader.reader import Reader
 from labgrade.core.errors import FaultError
 from labgrade.core.results import Execution
-from labgrade.core.task import Counterexample, plain_subject
+from labgrade.core.serialise import plain_subject
+from labgrade.core.task import Counterexample
 from labgrade.diagnosis.counterexample import judged, plan_of
 from labgrade.diagnosis.probe import Trials
 from labgrade.run.grader import Grader

@@ -3,7 +3,8 @@
 import pytest
 from helpers import own_course
 
-from labgrade.core.task import InputSpec, plain_subject
+from labgrade.core.serialise import plain_subject
+from labgrade.core.task import InputSpec
 from labgrade.judging.items import fresh_subject, items
 from labgrade.spec import course, load
 from labgrade.subjects.models import Subject

@@ -6,7 +6,7 @@ import pytest
 from helpers import own_course
 
 from labgrade.cli import main
-from labgrade.core.task import plain_subject
+from labgrade.core.serialise import plain_subject
 from labgrade.spec import course, load
 from labgrade.subjects.course_networks import builder
 from labgrade.subjects.models import Subject

@@ -159,7 +159,7 @@ class _Expander:
         elif "quantity" in mapping(check.get("expected")):
             plain = {key: value for key, value in check["expected"].items() if key != "published"}
             words["expected"] = plain, (*here, "expected")
-        else:
+        elif "answer" not in mapping(check.get("expected")):
             words.pop("expected", None)
         for word in _OTHERS:
             if isinstance(value := words.get(word, (None,))[0], list):
@@ -174,7 +174,7 @@ class _Expander:
         if not isinstance(entry, dict) or "value" not in entry:
             return False
         value = entry["value"]
-        return "quantity" not in value if isinstance(value, dict) else self._slip(value) is None
+        return not {"quantity", "answer"} & set(value) if isinstance(value, dict) else self._slip(value) is None
 
     def _check(self, words: dict[str, tuple[Any, Path]], here: Path) -> None:
         at: Path = ("checks", len(self._checks))

@@ -1,0 +1,95 @@
+"""What is right because another answer of the same task says so: its value, or what follows from its rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, TypeAlias
+
+from labgrade.answers.reading.typed_values import WrongTypeError, as_scalar, as_value
+from labgrade.core.results import NoAnswer
+from labgrade.core.task import SCALAR_KINDS
+from labgrade.truth.measure import UnfitError
+from labgrade.values import Number, Row, Scalar, Table
+from labgrade.verdict import Outcome, without_value
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from labgrade.core.results import Answered
+    from labgrade.core.task import AnswerType, AnswerValue, SubjectSpec
+    from labgrade.values import Value
+
+OtherAnswer: TypeAlias = "Callable[[str, SubjectSpec | None], Answered]"
+
+TOTALS: Mapping[str, Callable[[list[Number]], Number]] = {
+    "sum": lambda numbers: _added(numbers, 1),
+    "mean": lambda numbers: _added(numbers, len(numbers)),
+    "max": lambda numbers: max(numbers, key=lambda each: each.value),
+    "min": lambda numbers: min(numbers, key=lambda each: each.value),
+    "count": lambda numbers: Number(value=Fraction(len(numbers))),
+}
+BEST: Mapping[str, Callable[[Iterable[Fraction]], Fraction]] = {"argmax": max, "argmin": min}
+
+
+def compared_with(source: AnswerValue, answered: Answered, kind: AnswerType | None) -> Value:
+    """The other answer as a value of `kind`; where something is measured, as it is.
+
+    Raises:
+        UnfitError: there is none, or it does not say what is best.
+    """
+    if isinstance(answered, NoAnswer):
+        reason = f"it is compared with your '{source.answer}': {answered.verdict.reason or 'which is not there'}"
+        raise UnfitError(replace(answered.verdict, reason=reason))
+    value = _taken(source, answered.value) if source.take else answered.value
+    try:
+        if isinstance(value, str | Number | tuple) and isinstance(kind, str) and kind in SCALAR_KINDS:
+            return as_scalar(value.text or str(value) if kind == "text" and isinstance(value, Number) else value, kind)
+        return as_value(value, kind) if kind is not None else value
+    except WrongTypeError as error:
+        reason = f"it is compared with your '{source.answer}', which says {error}"
+        raise UnfitError(without_value(Outcome.MANUAL, reason)) from None
+
+
+def _taken(source: AnswerValue, value: Value) -> Scalar:
+    """What follows from the rows of a table or the counts of a histogram."""
+    rows = _rows(source, value)
+    if not rows:
+        reason = f"it is compared with your '{source.answer}', which has no row with a number"
+        raise UnfitError(without_value(Outcome.MISSING, reason))
+    if source.take in TOTALS:
+        return TOTALS[source.take]([number for _, number in rows])
+    groups: dict[object, tuple[Scalar, list[Number]]] = {}
+    for row, number in rows:
+        own = _named(source, row)
+        groups.setdefault(own.value if isinstance(own, Number) else own, (own, []))[1].append(number)
+    means = {key: _added(numbers, len(numbers)).value for key, (_, numbers) in groups.items()}
+    best = [key for key, mean in means.items() if mean == BEST[source.take](means.values())]
+    if len(best) > 1:
+        named = ", ".join(str(groups[key][0]) for key in best)
+        reason = f"it is compared with your '{source.answer}', in which several are best: {named}"
+        raise UnfitError(without_value(Outcome.MANUAL, reason))
+    return groups[best[0]][0]
+
+
+def _rows(source: AnswerValue, value: Value) -> list[tuple[Row, Number]]:
+    """The rows that have a number to go by, and this number."""
+    if isinstance(value, Table):
+        found = ((row, row.cells.get(source.of or next(iter(row.cells), ""))) for row in value.rows)
+        return [(row, cell) for row, cell in found if isinstance(cell, Number)]
+    counts = value if isinstance(value, Mapping) else {}
+    return [(Row(name=name, cells={}), count) for name, count in counts.items() if isinstance(count, Number)]
+
+
+def _named(source: AnswerValue, row: Row) -> Scalar:
+    cell = row.cells.get(source.by)
+    return row.name if cell is None else cell
+
+
+def _added(numbers: list[Number], parts: int) -> Number:
+    """The sum of numbers over `parts`, as precise as they are."""
+    return Number(
+        value=sum((each.value for each in numbers), Fraction(0)) / parts,
+        half_unit=sum((each.half_unit for each in numbers), Fraction(0)) / parts,
+    )
