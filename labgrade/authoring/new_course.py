@@ -11,11 +11,12 @@ import json
 from typing import TYPE_CHECKING
 
 from labgrade import __version__
-from labgrade.review.roster import SCHEMA as ROSTER
 from labgrade.spec import load, schema
 from labgrade.verdict import Outcome
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from labgrade.core.task import Schema
     from labgrade.spec.course import Course
 
@@ -230,10 +231,15 @@ SETTINGS = {
 
 
 def schema_texts(course: Course) -> dict[str, str]:
-    """Each schema by the name of its file."""
-    made = {LAB_SCHEMA: schema.lab_schema(), ROSTER_SCHEMA: ROSTER, EXPECTED_SCHEMA: expected_schema(course)}
-    plain = {name: json.dumps(each, indent=1, ensure_ascii=False) + "\n" for name, each in made.items()}
-    return {TASK_SCHEMA: load.schema_text(course), **plain}
+    """Each schema by the name of its file, as it stands there."""
+    return {name: load.as_text(made) for name, made in _schemas(course).items()}
+
+
+def _schemas(course: Course) -> dict[str, Schema]:
+    from labgrade.review.roster import SCHEMA as ROSTER
+
+    others = {LAB_SCHEMA: schema.lab_schema(), ROSTER_SCHEMA: ROSTER, EXPECTED_SCHEMA: expected_schema(course)}
+    return {TASK_SCHEMA: load.task_schema(course), **others}
 
 
 def expected_schema(course: Course) -> Schema:
@@ -263,7 +269,15 @@ def keep_schemas(course: Course) -> None:
     if not course.is_own(course.specs) or not (course.specs / TASK_SCHEMA).is_file():
         return
     with contextlib.suppress(OSError):
-        for name, text in schema_texts(course).items():
+        for name, made in _schemas(course).items():
             file = course.specs / name
-            if not file.is_file() or file.read_text(encoding="utf-8") != text:
-                file.write_text(text, encoding="utf-8")
+            if not file.is_file() or not _says(file, made):
+                file.write_text(load.as_text(made), encoding="utf-8")
+
+
+def _says(file: Path, made: Schema) -> bool:
+    """Whether a file holds this schema. Data is compared, because to lay it out takes ten times as long."""
+    try:
+        return json.dumps(json.loads(file.read_bytes())) == json.dumps(made)
+    except ValueError:
+        return False

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import importlib.metadata
 import io
 import json
 import os
@@ -40,6 +39,8 @@ def key_of(*parts: object) -> str:
 
 def version_of(library: str) -> str:
     """The version of a library, which is part of many keys; empty where it is not installed."""
+    import importlib.metadata  # takes longer to import than all of this module
+
     try:
         return importlib.metadata.version(library)
     except importlib.metadata.PackageNotFoundError:

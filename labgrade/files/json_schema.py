@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from labgrade.core.task import Schema
     from labgrade.files.yaml import Path
@@ -44,6 +44,9 @@ class Problem:
 
 
 _CONDITION = {"if", "then"}
+# What `_switch` found, with the list that it was made of: as long as that is held, its id is no other list's.
+_SWITCHES: dict[int, tuple[list[Any], str, dict[str | None, list[Any]]]] = {}
+_MOST_SWITCHES = 64
 
 
 def problems(schema: Schema, data: object) -> Iterator[Problem]:
@@ -79,11 +82,10 @@ def _holds(value: Any, schema: Any, root: Any) -> bool:
 # ---- keywords that refuse a value ------------------------------------------------------------------------------
 
 
-def _listed(names: str | list[str]) -> list[str]:
-    return [names] if isinstance(names, str) else names
-
-
-def _is(value: Any, name: str) -> bool:
+def _is(value: Any, name: str | list[str]) -> bool:
+    """Whether a value is of a type, or of one of several."""
+    if isinstance(name, list):
+        return any(_is(value, each) for each in name)
     if name == "integer":
         return _is(value, "number") and (isinstance(value, int) or value.is_integer())
     return isinstance(value, _TYPES[name]) and (name == "boolean" or not isinstance(value, bool))
@@ -102,13 +104,17 @@ def _same(one: Any, other: Any) -> bool:
     return bool(one == other)
 
 
+def _is_among(value: Any, names: list[Any]) -> bool:
+    return value in names if isinstance(value, str) else any(_same(value, each) for each in names)
+
+
 def _has_twice(value: Any) -> bool:
     return any(_same(each, other) for index, each in enumerate(value) for other in value[:index])
 
 
 _REFUSES: Mapping[str, Callable[[Any, Any], bool]] = {
-    "type": lambda value, wanted: not any(_is(value, name) for name in _listed(wanted)),
-    "enum": lambda value, wanted: not any(_same(value, each) for each in wanted),
+    "type": lambda value, wanted: not _is(value, wanted),
+    "enum": lambda value, wanted: not _is_among(value, wanted),
     "const": lambda value, wanted: not _same(value, wanted),
     "pattern": lambda value, wanted: isinstance(value, str) and re.search(wanted, value) is None,
     "minLength": lambda value, wanted: isinstance(value, str) and len(value) < wanted,
@@ -144,11 +150,46 @@ def _any(value: Any, schema: Any, path: Path, root: Any) -> Iterator[Problem]:
 
 
 def _all(value: Any, schema: Any, path: Path, root: Any) -> Iterator[Problem]:
-    for each in schema["allOf"]:
-        # Most alternatives are of another word than stands there: a hundred quantities, at each expected value.
-        if each.keys() == _CONDITION and _is_other(value, each["if"]):
-            continue
+    for each in _may_hold(schema["allOf"], value):
         yield from _problems(value, each, path, root)
+
+
+def _may_hold(alternatives: list[Any], value: Any) -> Iterable[Any]:
+    """The alternatives without those of another word than stands there: of a hundred quantities, one."""
+    made_of, name, others = _SWITCHES.get(id(alternatives), (None, "", {}))
+    if made_of is not alternatives:
+        name, others = _switch(alternatives)
+        if len(_SWITCHES) >= _MOST_SWITCHES:
+            _SWITCHES.clear()
+        _SWITCHES[id(alternatives)] = alternatives, name, others
+    word = value.get(name) if isinstance(value, dict) else None
+    return others.get(word, others[None]) if isinstance(word, str) else alternatives
+
+
+def _switch(alternatives: list[Any]) -> tuple[str, dict[str | None, list[Any]]]:
+    """The key whose text is asked for by `{if: {properties: {KEY: {const: TEXT}}}}`, and what each text leaves.
+
+    Below None is what every other text leaves.
+    """
+    words = [_word(each) for each in alternatives]
+    name = next((key for key, word in words if word is not None), "")
+    own = {word for key, word in words if key == name and word is not None}
+    of_word = {
+        word: [
+            each for each, (key, other) in zip(alternatives, words, strict=True) if key != name or other in (word, None)
+        ]
+        for word in (*own, None)
+    }
+    return name, of_word
+
+
+def _word(alternative: Any) -> tuple[str, str | None]:
+    """The key and the text that an `if` asks for; None where it asks for anything else."""
+    if alternative.keys() == _CONDITION:
+        for key, each in alternative["if"].get("properties", {}).items():
+            if isinstance(each.get("const"), str):
+                return key, each["const"]
+    return "", None
 
 
 def _items(value: Any, schema: Any, path: Path, root: Any) -> Iterator[Problem]:

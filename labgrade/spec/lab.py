@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import zoneinfo
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 from fractions import Fraction
@@ -99,6 +98,8 @@ def moment(text: str) -> datetime:
 
 
 def _in_zone(plain: datetime, name: str) -> datetime:
+    import zoneinfo
+
     try:
         zone: tzinfo = zoneinfo.ZoneInfo(name)
     except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):

@@ -142,10 +142,16 @@ def read(path: Path, course: Course) -> Task:
 
 def schema_text(course: Course) -> str:
     """The JSON Schema of a task as it stands in `specs/task.schema.json`."""
-    return json.dumps(_schema(course), indent=1, ensure_ascii=False) + "\n"
+    return as_text(task_schema(course))
 
 
-def _schema(course: Course) -> Schema:
+def as_text(made: Schema) -> str:
+    """A schema as its file has it, for editors and for people."""
+    return json.dumps(made, indent=1, ensure_ascii=False) + "\n"
+
+
+def task_schema(course: Course) -> Schema:
+    """The JSON Schema of a task of the course."""
     return schema.task_schema(course, tuple(GIVEN))
 
 
@@ -159,16 +165,17 @@ class _SpecReader:
 
     def __init__(self, course: Course) -> None:
         self._course = course
-        self._schema = _schema(course)
+        self._schema = task_schema(course)
         self._labs: dict[Path, dict[str, Any]] = {}
+        self._written: dict[Path, tuple[Loaded, list[SpecFinding]]] = {}
         self._others: dict[Path, dict[str, Any] | str] = {}
 
     def read(self, path: Path) -> Task:
         """One task; raises SpecError with every finding."""
-        loaded = _load(path)
+        loaded, problems = self._as_written(path)
         lab = self._lab(path)
         limits = parse.with_environment(lab, parse.limits_of(lab.get("limits", {}), Limits()))
-        found = validate.number_findings(loaded) + validate.findings(self._schema, loaded, RESERVED)
+        found = validate.number_findings(loaded) + problems
         whole = self.in_full(path, loaded)
         if any("quote the call" in each.message for each in whole.findings):
             found = []  # what a comma cut off is an unknown key, too
@@ -179,6 +186,13 @@ class _SpecReader:
         task = parse.task(whole, path, limits, self._course.code_of)
         common = lab.get("packages", ())
         return replace(task, packages=tuple(dict.fromkeys((*common, *task.packages))))
+
+    def _as_written(self, path: Path) -> tuple[Loaded, list[SpecFinding]]:
+        """A file's data and what the schema refuses of it; kept, because tasks show answers of each other."""
+        if path not in self._written:
+            loaded = _load(path)
+            self._written[path] = loaded, validate.findings(self._schema, loaded, RESERVED)
+        return self._written[path]
 
     def in_full(self, path: Path, loaded: Loaded) -> Expanded:
         """A spec with all that it says in few words said in full."""
@@ -194,8 +208,8 @@ class _SpecReader:
             return f"there is no task '{name}' in this lab{did_you_mean(name, known)}"
         if other not in self._others:
             self._others[other] = f"the task '{name}' shows answers of others itself, or does not validate"
-            loaded = _load(other)
-            if not validate.findings(self._schema, loaded, RESERVED):
+            loaded, problems = self._as_written(other)
+            if not problems:
                 whole = self.in_full(other, loaded)
                 if not whole.findings:
                     self._others[other] = cast("dict[str, Any]", whole.data)

@@ -233,14 +233,14 @@ def _options(subject: dict[str, Any], path: Path, loaded: Loaded, course: Course
     model = subject.get("model")
     if not isinstance(model, str):
         return
-    network = course.network(model)
-    known = catalogue.of(model) if network is None else {*network.parameters, *catalogue.ADDED[model.endswith(".onnx")]}
-    if known is None:
-        return
+    network, options = course.network(model), mapping(subject.get("options"))
     for option, parameter in network.parameters.items() if network is not None else ():
-        if parameter.required and option not in mapping(subject.get("options")):
+        if parameter.required and option not in options:
             yield SpecFinding(loaded.mark(path), f"'{model}' needs 'options: {{{option}: ...}}'")
-    for option in mapping(subject.get("options")):
-        if option not in known:
+    if not options:
+        return  # so that the source of the zoo is read only where something is held against it
+    known = catalogue.of(model) if network is None else {*network.parameters, *catalogue.ADDED[model.endswith(".onnx")]}
+    for option in options:
+        if known is not None and option not in known:
             message = f"'{model}' has no option '{option}'{offer(option, sorted(known))}"
             yield SpecFinding(loaded.key_mark((*path, "options", option)), message)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import importlib
-import importlib.abc
 import importlib.machinery
 import inspect
 import linecache
@@ -56,8 +55,8 @@ def _checked(model: str, function: Callable[..., Any]) -> Callable[..., torch.nn
     return build
 
 
-class _NetworkFinder(importlib.abc.MetaPathFinder):
-    """Finds the modules of one package in its sources."""
+class _NetworkFinder:
+    """Finds the modules of one package in its sources. No class of `importlib.abc`, which is slow to import."""
 
     def __init__(self, package: str, code: Mapping[str, str]) -> None:
         self._package = package
@@ -72,7 +71,7 @@ class _NetworkFinder(importlib.abc.MetaPathFinder):
         del path, target
         if fullname not in self._files and fullname not in self._folders:
             return None
-        loader = _Loader(self._files.get(fullname, ""), is_package=fullname in self._folders)
+        loader: Any = _Loader(self._files.get(fullname, ""), is_package=fullname in self._folders)
         spec = importlib.machinery.ModuleSpec(fullname, loader, is_package=fullname in self._folders)
         spec.origin = f"<{fullname}>"
         spec.has_location = True  # so that a module has a __file__, by which its source is found
@@ -83,7 +82,7 @@ def _dotted(package: str, file: str) -> str:
     return f"{package}.{file.removesuffix('.py').removesuffix('/' + _INIT).replace('/', '.')}"
 
 
-class _Loader(importlib.abc.InspectLoader):
+class _Loader:
     """A module of a text."""
 
     def __init__(self, text: str, *, is_package: bool) -> None:
@@ -99,8 +98,11 @@ class _Loader(importlib.abc.InspectLoader):
         del fullname
         return self._package
 
-    def get_code(self, fullname: str) -> Any:
-        """The text, compiled under a name by which its lines are found again (inspect, torch.jit.script)."""
-        name = f"<{fullname}>"
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> None:
+        """Leave it to the import system."""
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Run the text under a name by which its lines are found again (inspect, torch.jit.script)."""
+        name = f"<{module.__name__}>"
         linecache.cache[name] = (len(self._text), None, self._text.splitlines(keepends=True), name)
-        return compile(self._text, name, "exec", dont_inherit=True)
+        exec(compile(self._text, name, "exec", dont_inherit=True), vars(module))  # noqa: S102 - the course's own file

@@ -47,7 +47,8 @@ class Oracle:
         self._files = OnnxFiles((folder or cache_folder()) / "subjects", made_by, self._make)
         self._made_by = made_by
         self._passing: tuple[tempfile.TemporaryDirectory[str], OnnxFiles] | None = None
-        self._digests: dict[str, str] = {}
+        self._digests: dict[Path, str] = {}  # of quantities, by their files
+        self._imports: dict[Path, list[Path]] = {}
         self._known: dict[str, Any] = {}
         self._worker: subprocess.Popen[bytes] | None = None
         self._errors: IO[bytes]
@@ -134,9 +135,9 @@ class Oracle:
 
     def _key(self, call: QuantityCall, subject: SubjectSpec) -> str:
         entry = self._quantities.get(call.quantity)
-        if call.quantity not in self._digests:
+        if entry.file not in self._digests:
             own = b"".join(path.read_bytes() for path in models.SOURCES)
-            self._digests[call.quantity] = entry.source_digest() + hashlib.sha256(own).hexdigest()
+            self._digests[entry.file] = entry.source_digest(self._imports) + hashlib.sha256(own).hexdigest()
         plain: object = plain_subject(subject)
         if subject.is_onnx:
             plain = [plain, self._files.key(subject, plain_subject(subject))]
@@ -144,7 +145,7 @@ class Oracle:
             call.quantity,
             parameters_of(call, entry, subject),
             plain,
-            self._digests[call.quantity],
+            self._digests[entry.file],
             self._versions,
         ]
         return hashlib.sha256(json.dumps(meaning, sort_keys=True).encode()).hexdigest()

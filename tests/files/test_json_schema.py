@@ -133,6 +133,30 @@ def test_each_keyword_refuses_what_the_library_refuses(wanted, value):
     assert by_labgrade(wanted, value) == by_the_library(wanted, value)
 
 
+def when(conditions, then):
+    return {"if": conditions, "then": then}
+
+
+ALTERNATIVES = [
+    when({"properties": {"kind": {"const": "a"}}, "required": ["kind"]}, {"required": ["of a"]}),
+    {"maxProperties": 2},
+    when({"properties": {"kind": {"const": "b"}}}, {"required": ["of b, or none"]}),
+    when({"properties": {"kind": {"const": "a"}, "n": {"const": 1}}}, {"required": ["of a with 1"]}),
+    when({"properties": {"kind": {"const": 1}}, "required": ["kind"]}, {"required": ["of 1"]}),
+    when({"properties": {"n": {"const": "a"}}, "required": ["n"]}, {"required": ["of n"]}),
+    {**when({"properties": {"kind": {"const": "a"}}}, {}), "else": {"required": ["of no a"]}},
+]
+
+
+@pytest.mark.parametrize("kind", ["a", "b", "c", "", 1, True, None, ["a"]], ids=repr)
+@pytest.mark.parametrize("more", [{}, {"n": 1}, {"n": "a"}, {"n": 2, "of a": 0, "of b, or none": 0}], ids=repr)
+def test_of_many_alternatives_those_hold_that_the_library_finds(kind, more):
+    wanted = {"allOf": ALTERNATIVES}
+    for data in ({"kind": kind, **more}, more, [kind]):
+        assert by_labgrade(wanted, data) == by_the_library(wanted, data)
+    assert by_labgrade(wanted, {"kind": kind})
+
+
 def test_a_keyword_that_is_not_known_is_never_passed_over():
     with pytest.raises(KeyError, match="maxItems"):
         list(json_schema.problems({"maxItems": 1}, [1, 2]))

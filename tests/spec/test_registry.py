@@ -7,6 +7,8 @@ import pytest
 
 from labgrade.spec import registry
 
+ROOT = Path(__file__).parents[2]
+
 SOURCE = '''
 """A file."""
 from __future__ import annotations
@@ -106,19 +108,50 @@ def test_reading_the_real_registries_imports_no_torch():
     assert subprocess.run([sys.executable, "-c", code], cwd=root, check=False).returncode == 0
 
 
-def test_a_file_is_parsed_once_for_all_functions_that_depend_on_it(tmp_path, monkeypatch):
+FORMS = """
+from ._a import x
+from . import _b, _c as c
+from . import (_d,  # a (note)
+    _e)
+from ._f.deep \\
+    import y
+from . import _g, \\
+    _h
+import os; from ._i import z
+if os: from .._j.k import *
+from ._größe import zahl
+from.import _l
+def lazy():
+    from ._m import(late)
+"""
+
+
+def test_what_a_file_imports_is_found_as_python_finds_it():
+    texts = [FORMS.encode(), *(file.read_bytes() for file in (ROOT / "reference").rglob("*.py"))]
+    for text in texts:
+        found = set()
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.ImportFrom) and node.level:
+                names = [node.module] if node.module else [alias.name for alias in node.names]
+                found |= {(node.level, name) for name in names}
+        read = set(registry._relative_imports(text))
+        assert read >= found
+        assert text is texts[0] or read == found
+
+
+def test_a_file_is_read_once_for_all_functions_that_depend_on_it(tmp_path, monkeypatch):
     (tmp_path / "_shared.py").write_text("TWO = 2\n")
     for name in ("a", "b", "c"):
         (tmp_path / f"{name}.py").write_text(
             f'from ._shared import TWO\n\n\ndef {name}(subject) -> int:\n    """{name}."""\n    return TWO\n'
         )
     found = registry.read("quantity", (tmp_path,))
-    parsed = []
-    parse = ast.parse
+    looked_at, imported = [], registry._imported
     with monkeypatch.context() as counting:
-        counting.setattr(ast, "parse", lambda source, *more: parsed.append(source) or parse(source, *more))
-        before = {name: entry.source_digest() for name, entry in found.entries.items()}
-    assert len(parsed) <= 4
+        counting.setattr(registry, "_imported", lambda path: looked_at.append(path) or imported(path))
+        read = {}
+        before = {name: entry.source_digest(read) for name, entry in found.entries.items()}
+    assert len(looked_at) == 4
     (tmp_path / "_shared.py").write_text("from ._more import TWO\n")
     (tmp_path / "_more.py").write_text("TWO = 3\n")
     assert {path.name for path in found.get("a").sources()} == {"a.py", "_shared.py", "_more.py"}
