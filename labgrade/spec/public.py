@@ -26,7 +26,7 @@ def public(data: dict[str, Any]) -> dict[str, Any] | None:
     Hidden checks, answers that only they judge and the subject that only they are about are left out; points are
     counted anew. What remains is a spec that validates.
     """
-    checks = [copy.deepcopy(check) for check in data["checks"] if not check.get("hidden")]
+    checks = [language.for_students(copy.deepcopy(check)) for check in data["checks"] if not check.get("hidden")]
     if not checks:
         return None
     shown = {key: copy.deepcopy(value) for key, value in data.items() if key not in ("checks", "answers", "points")}
@@ -37,7 +37,7 @@ def public(data: dict[str, Any]) -> dict[str, Any] | None:
     points = sum((as_credit(check["points"]) for check in checks if not check.get("bonus")), Fraction(0))
     ordered = {"id": shown.pop("id"), "title": shown.pop("title"), "points": _plain(points), **shown}
     answers = {name: copy.deepcopy(answer) for name, answer in data["answers"].items() if name in used}
-    return {**ordered, "answers": answers, "checks": [language.for_students(check) for check in checks]}
+    return {**ordered, "answers": answers, "checks": checks}
 
 
 def only_hidden(specs: Iterable[dict[str, Any]]) -> set[str]:
