@@ -205,12 +205,12 @@ def _none(origin: str, execution: Execution, outcome: Outcome, reason: str, rema
 
 def _alone(plain: object, kind: AnswerType) -> tuple[object, tuple[str, ...]]:
     """The only element of a list, an array or a mapping where one scalar is asked for, with a note that it was one."""
-    if kind not in ("count", "bytes", "number", "text"):
+    if kind not in ("count", "bytes", "number", "time", "text"):
         return plain, ()
     if isinstance(plain, dict) and len(plain) == 1:
         inner, _ = _alone(next(iter(plain.values())), kind)
         return inner, (f"{what(plain)} was returned; the only value in it was read",)
-    if isinstance(plain, list | tuple) and len(plain) == _WITH_UNIT and kind in ("count", "bytes"):
+    if isinstance(plain, list | tuple) and len(plain) == _WITH_UNIT and kind in ("count", "bytes", "time"):
         number, unit = plain
         if isinstance(number, int | float) and not isinstance(number, bool) and isinstance(unit, str):
             return f"{number!r} {unit}", ("a number and its unit were returned, and read together",)

@@ -100,7 +100,7 @@ class Seen:
 
 def seen_instead(kind: AnswerType, form: TextForm, submission: Submission) -> Seen | None:
     """What the text says that is no value behind the form's words; None where that is nothing."""
-    if form.after is None or kind not in ("count", "bytes", "number"):
+    if form.after is None or kind not in ("count", "bytes", "number", "time"):
         return None
     paths = (form.file,) if form.file is not None else find_reports(submission)
     documents = [read_document(submission, path) for path in paths]

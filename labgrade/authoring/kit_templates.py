@@ -31,6 +31,7 @@ _WORDS = {
     "count": "a whole number",
     "bytes": "a number of bytes",
     "number": "a number",
+    "time": "a number of seconds",
     "text": "a text",
     "shape": "a shape, such as [1, 64, 112, 112]",
     "histogram": "a mapping of each name to its count",

@@ -31,7 +31,7 @@ class TableOfType:
 
 
 AnswerType: TypeAlias = "str | TableType | TableOfType"
-SCALAR_KINDS = ("count", "bytes", "number", "text", "shape")
+SCALAR_KINDS = ("count", "bytes", "number", "time", "text", "shape")
 ARTIFACT_KINDS = ("onnx", "file", "files", "module")
 
 

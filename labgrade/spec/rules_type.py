@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from labgrade.files.yaml import Loaded, Path
     from labgrade.spec.course import Course
 
-_NUMBERS = frozenset({"count", "bytes", "number"})
+_NUMBERS = frozenset({"count", "bytes", "number", "time"})
 _EVERYTHING = frozenset({*SCALAR_KINDS, "histogram", "tensor", "table", "table_of"})
 # What a checker's annotation of its answer takes, in types of the language.
 _TAKEN = {
@@ -54,6 +54,7 @@ def findings(loaded: Loaded, course: Course) -> Iterator[SpecFinding]:
     for path, check in checks(data):
         kind = _kind(mapping(data.get("answers")), check.get("answer"))
         for place, message in (
+            *_time(check, kind, path),
             *_checker(check, kind, course, path),
             *_quantities(check, kind, course, path),
             *_ranges(check, path),
@@ -107,6 +108,14 @@ def _kind(answers: dict[str, Any], name: object) -> str:
     kind = mapping(answers.get(str(name))).get("type")
     word = kind if isinstance(kind, str) else next(iter(mapping(kind)), "")
     return word if word in _EVERYTHING else ""
+
+
+def _time(check: dict[str, Any], kind: str, path: Path) -> Iterator[tuple[Path, str]]:
+    """No machine takes as long as another: a time has a limit, or is one that the student says elsewhere, too."""
+    for place, source in sources(check, path) if kind == "time" else ():
+        given = place[-1] == "value" or "expected" in check
+        if given and "answer" not in source:
+            yield place, "a time is never compared with a value, as machines differ; 'checker: {at_most: {limit: 60}}'"
 
 
 def _checker(check: dict[str, Any], kind: str, course: Course, path: Path) -> Iterator[tuple[Path, str]]:

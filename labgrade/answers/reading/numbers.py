@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from labgrade.answers.reading.units import WORDS, Unit, label_unit, spelled, unit_at
+from labgrade.answers.reading.units import WORDS, Unit, label_unit, spelled, time_unit_at, unit_at
 from labgrade.values import Number
 
 if TYPE_CHECKING:
@@ -88,11 +88,11 @@ def as_ascii(text: str) -> str:
 def find_numbers(text: str, kind: str, *, unit: str = "") -> Iterator[Found]:
     """Every number in the text, in order. `unit` (`G`, `MB`) holds for those that have none of their own.
 
-    `kind` is `count`, `bytes`, `number` or `any`. A `number` is taken as printed, in whatever unit stands behind it;
-    of `any` number the unit's scale is applied, whatever it measures.
+    `kind` is `count`, `bytes`, `time` (in seconds), `number` or `any`. A `number` is taken as printed, in whatever
+    unit stands behind it; of `any` number the unit's scale is applied, whatever it measures.
     """
     plain = as_ascii(text)
-    stated = label_unit(as_ascii(unit)) if unit else None
+    stated = label_unit(as_ascii(unit), kind) if unit else None
     position = 0
     while (match := _NUMBER.search(plain, position)) is not None:
         found = _found(text, plain, match, kind, stated)
@@ -134,6 +134,7 @@ _KINDS = {
     "count": "a count (a whole number such as 1,498,376,192 or 1.498 G)",
     "bytes": "a number of bytes (such as 26,499,616, 26.5 MB or 25.27 MiB)",
     "number": "a number",
+    "time": "a time (seconds, or with a unit such as 12.5 ms)",
     "any": "a number",
 }
 
@@ -143,7 +144,9 @@ def _found(text: str, plain: str, match: re.Match[str], kind: str, stated: Unit 
         return parted
     gap = _GAP.match(plain, match.end())
     start = gap.end() if gap else match.end()
-    unit = unit_at(plain, start, attached=start == match.end())
+    unit = (time_unit_at(plain, start) if kind == "time" else None) or unit_at(
+        plain, start, attached=start == match.end()
+    )
     end = match.end() if unit is None else start + len(unit.text)
     if (unit is None or start == match.end()) and _GOES_ON.match(plain, end):
         return None
@@ -190,7 +193,7 @@ def _is_short(match: re.Match[str]) -> bool:
 def _wrong_unit(unit: Unit, kind: str, written: str) -> str:
     if kind in ("number", "any") or unit.measures in ("", kind):
         return ""
-    asked = "a count is asked for" if kind == "count" else "bytes are asked for"
+    asked = {"count": "a count is asked for", "time": "a time is asked for"}.get(kind, "bytes are asked for")
     what = {"bytes": "in bytes or bits", "count": "a count", "percent": "a percentage", "rate": "a rate"}[unit.measures]
     return f"{_quoted(written)} is {what}, but {asked}"
 

@@ -181,7 +181,7 @@ def _skipped(plain: str, kind: str, position: int = 0) -> tuple[int, str]:
     unit = ""
     while position < len(plain):
         stated = _STATED.match(plain, position)
-        if stated is not None and label_unit(stated[0]) is not None:
+        if stated is not None and label_unit(stated[0], kind) is not None:
             position, unit = stated.end(), stated[0]
             continue
         filler = _FILLER.match(plain, position)
@@ -191,7 +191,7 @@ def _skipped(plain: str, kind: str, position: int = 0) -> tuple[int, str]:
         remark = REMARK.match(plain, position)
         if remark is None or kind in ("shape", "text"):
             break
-        if label_unit(remark[1]) is not None:
+        if label_unit(remark[1], kind) is not None:
             unit = remark[1]
         elif _is_value(remark[1], kind) and not _says_number_later(plain, remark.end(), kind):
             return remark.start() + 1, unit

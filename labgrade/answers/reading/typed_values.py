@@ -25,11 +25,12 @@ _MOST_DIMENSIONS = 64
 _MOST_NUMBERS = 1 << 24
 _LONGEST_NUMBER = 1_000  # characters: what is longer is no number that anybody wrote
 _UNREADABLE = 0.5  # of the rows: with more, the table is of another kind
-_NUMBERS = ("count", "bytes", "number")
+_NUMBERS = ("count", "bytes", "number", "time")
 _ASKED = {
     "count": "a count",
     "bytes": "a number of bytes",
     "number": "a number",
+    "time": "a time (seconds, or with a unit such as 12.5 ms)",
     "text": "text",
     "shape": "a shape (a list of whole numbers)",
     "histogram": "a mapping of names to counts",

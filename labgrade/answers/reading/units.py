@@ -115,6 +115,28 @@ class Unit:
     prefixed: bool = False
 
 
+_TIMES = {
+    "ns": Fraction(1, 10**9),
+    "us": Fraction(1, 10**6),
+    "ms": Fraction(1, 1000),
+    "s": Fraction(1),
+    "min": Fraction(60),
+    "h": Fraction(3600),
+}
+_TIME = re.compile(
+    r"(?:(?P<ns>ns|nano-?sec(?:ond)?s?)|(?P<us>[uµμ]s|micro-?sec(?:ond)?s?|微秒)|(?P<ms>ms|msecs?|milli-?sec(?:ond)?s?|毫秒)"
+    r"|(?P<s>s|secs?|seconds?|秒)|(?P<min>min(?:ute)?s?|分鐘?|分钟?)|(?P<h>h|hrs?|hours?|小時|小时))(?![A-Za-z0-9])"
+)
+
+
+def time_unit_at(text: str, position: int) -> Unit | None:
+    """The unit of time that starts at `position`, in seconds; None where there is none."""
+    match = _TIME.match(text, position)
+    if match is None or match.lastgroup is None:
+        return None
+    return Unit(text=match[0], scale=_TIMES[match.lastgroup], measures="time", prefixed=match.lastgroup != "s")
+
+
 def unit_at(text: str, position: int, *, attached: bool) -> Unit | None:
     """The unit that starts at `position`, or None. `attached`: it stands directly behind the digits.
 
@@ -136,12 +158,15 @@ def unit_at(text: str, position: int, *, attached: bool) -> Unit | None:
     return Unit(text=match[0].rstrip(), scale=scale, measures=measured, noun=noun, prefixed=prefixed)
 
 
-def label_unit(label: str) -> Unit | None:
+def label_unit(label: str, kind: str = "") -> Unit | None:
     """The unit that a label names as a whole: the `G` of `Total MACs (G)`; None where the label is something else.
 
-    Also `in G`, `in billions`, `x 10^9`.
+    Also `in G`, `in billions`, `x 10^9`. `s` and `min` are units where a `time` is asked for.
     """
     plain = _UNITWORDS.sub("", label.strip())
+    if kind == "time":
+        of_time = time_unit_at(plain, 0)
+        return of_time if of_time is not None and of_time.text == plain else None
     power = _POWER.fullmatch(plain)
     if power is not None:
         exponent = int((power["caret"] or power["raised"] or power["e"]).translate(_RAISED))

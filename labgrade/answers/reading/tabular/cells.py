@@ -53,7 +53,7 @@ def cell_value(written: str, kind: str, unit: str = "") -> Scalar | None:
         return None
     if kind == "shape" and (shape := read_shape(plain)) is not None:
         return shape
-    if kind in ("count", "bytes") and unit:
+    if kind in ("count", "bytes", "time") and unit:
         found = explain_number(plain, kind, unit=unit)
         if found.number is not None:
             return found.number

@@ -63,7 +63,13 @@ def find_listings(lines: list[str], kind: TableType, *, least: int) -> Iterator[
 
 def _row(line: str, kind: TableType) -> Row | None:
     ((column, of),) = kind.columns.items()
-    said = _shape(line) if of == "shape" else _number(line, of) if of in ("count", "bytes", "number") else _text(line)
+    said = (
+        _shape(line)
+        if of == "shape"
+        else _number(line, of)
+        if of in ("count", "bytes", "number", "time")
+        else _text(line)
+    )
     if said is None or is_code(line):
         return None
     before, value = said
