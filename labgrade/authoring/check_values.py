@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from labgrade.answers.reading.typed_values import WrongTypeError, as_value
 from labgrade.core.errors import FaultError, Mark, NoSuchSlipError, SpecFinding
-from labgrade.core.task import BuildForm, CallForm, LiteralValue, QuantityCall, RunForm, depends_on_input
+from labgrade.core.task import BuildForm, CallForm, LiteralValue, QuantityCall, RunForm
 from labgrade.files.cache import missing
+from labgrade.judging.items import depends_on_input
 from labgrade.verdict import Outcome
 
 if TYPE_CHECKING:

@@ -16,6 +16,7 @@ from labgrade.core.errors import FaultError, SpecError, UsageError
 from labgrade.core.task import CallForm, RunForm
 from labgrade.files import wheel, yaml, yaml_write
 from labgrade.spec import course, load, public
+from labgrade.spec.language import HIDDEN_POINTS
 from labgrade.subjects.onnx_files import beside, external_data
 from labgrade.truth.oracle import Oracle
 from labgrade.verdict import as_credit
@@ -75,7 +76,9 @@ def make(
     if broken := [finding for each in read for finding in each.findings]:
         raise SpecError(broken)
     data = {path: load.in_full(path, found) for path in specs}
-    shown = {path: given for path in specs if (given := public.public(data[path])) is not None}
+    lab = specs[0].parent / "lab.yaml"
+    told = not lab.is_file() or HIDDEN_POINTS not in _data(lab)
+    shown = {path: given for path in specs if (given := public.public(data[path], told=told)) is not None}
     if not shown:
         message = "this lab has no public check: there is nothing to give to students"
         raise UsageError(message)
@@ -126,7 +129,8 @@ def _asked(task: Task, data: dict[str, Any]) -> Task:
     names = {check["id"] for check in data["checks"]}
     answers = {name: answer for name, answer in task.answers.items() if name in data["answers"]}
     checks = tuple(check for check in task.checks if check.id in names)
-    return replace(task, answers=answers, checks=checks, points=as_credit(data["points"]))
+    whole = replace(task, answers=answers, checks=checks, points=as_credit(data["points"]))
+    return replace(whole, hidden_points=as_credit(data.get(HIDDEN_POINTS, 0)))
 
 
 def _add_left_out(out: Path, without: list[str]) -> None:

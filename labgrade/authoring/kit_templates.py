@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from labgrade.answers import obtain
 from labgrade.core.arguments import ALL as GIVEN
+from labgrade.core.points import NOT_SHOWN
 from labgrade.core.serialise import plain_subject
 from labgrade.core.task import CallForm, EntryForm, Form, TableOfType, TableType, TextForm
 
@@ -185,8 +186,8 @@ def start(title: str, tasks: Iterable[Task], about: Start) -> str:
 
 
 def _about(task: Task, file: str) -> str:
-    points = float(task.points)
-    lines = [f"## {task.id}: {task.title} ({points:g} points)", "", task.statement.rstrip()]
+    more = f", and {float(task.hidden_points):g} for {NOT_SHOWN}" if task.hidden_points else ""
+    lines = [f"## {task.id}: {task.title} ({float(task.points):g} points{more})", "", task.statement.rstrip()]
     if task.subject is not None:
         lines += ["", f"About: {_subject(task.subject, file)}."]
         if program := _program(task, task.subject):

@@ -8,13 +8,14 @@ where the task says `self_check: values`. What can't be written out is left to s
 from __future__ import annotations
 
 import copy
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 from labgrade.answers.obtain import is_live
 from labgrade.core.errors import FaultError
 from labgrade.core.task import QuantityCall
+from labgrade.spec import public
 from labgrade.spec.data import answers_of
+from labgrade.spec.language import HIDDEN_POINTS
 from labgrade.verdict import as_credit
 
 if TYPE_CHECKING:
@@ -60,11 +61,12 @@ def written_out(
     if any(set(check.get("needs", ())) - names for check in kept):
         kept = [{**check, "needs": [each for each in check.get("needs", ()) if each in names]} for check in kept]
         kept = [{name: value for name, value in check.items() if name != "needs" or value} for check in kept]
-    points = sum((as_credit(check["points"]) for check in kept if not check.get("bonus")), Fraction(0))
+    points = public.worth(kept)
+    others = public.worth(data["checks"]) - points + as_credit(data.get(HIDDEN_POINTS, 0))
     judged = {name for check in kept for _, name in answers_of(check)}
     answers = {name: answer for name, answer in data["answers"].items() if name in judged}
-    plain = points.numerator if points.denominator == 1 else float(points)
-    return ({**data, "points": plain, "answers": answers, "checks": kept} if kept else None), told
+    sums = {"points": public.plain(points), **({HIDDEN_POINTS: public.plain(others)} if others else {})}
+    return ({**data, **sums, "answers": answers, "checks": kept} if kept else None), told
 
 
 def _reason(data: dict[str, Any], check: Check, task: Task, own: set[str]) -> str:

@@ -11,7 +11,7 @@ import contextlib
 import hashlib
 import tempfile
 import threading
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -213,7 +213,8 @@ class Session:
 
 
 def _report_of(task: Task, checks: list[Graded]) -> TaskReport:
-    return TaskReport(lab=task.lab, id=task.id, title=task.title, points=task.points, checks=tuple(checks))
+    found = TaskReport(lab=task.lab, id=task.id, title=task.title, points=task.points, checks=tuple(checks))
+    return replace(found, not_shown=task.hidden_points)
 
 
 def _differs(before: Graded, now: Graded) -> bool:

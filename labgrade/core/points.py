@@ -11,9 +11,10 @@ from labgrade.verdict import PENDING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from labgrade.core.results import Deduction, Graded, SubmissionReport
+    from labgrade.core.results import Deduction, Graded, NotShown, SubmissionReport
 
 PLACES = 2  # points are given to hundredths
+NOT_SHOWN = "cases that are not shown"  # what hidden checks are called where students read of their points
 LEFT_OUT = "left out: "  # begins a note on what belongs to no student in a folder of submissions
 
 
@@ -74,7 +75,8 @@ def totals(checks: Iterable[Graded]) -> Totals:
 
 def final_totals(submission: SubmissionReport) -> Totals:
     """The sum over all tasks of a submission, raw and final."""
-    whole = totals(check for task in submission.tasks for check in task.checks)
+    shown = totals(check for task in submission.tasks for check in task.checks)
+    whole = _with_not_shown(shown, submission.not_shown)
     taken = most = Fraction(0)
     for lab in {deduction.lab for deduction in submission.deductions}:
         own = of_lab(submission, lab)
@@ -86,7 +88,27 @@ def final_totals(submission: SubmissionReport) -> Totals:
 
 def of_lab(submission: SubmissionReport, lab: str) -> Totals:
     """The sum over the tasks of one lab, raw."""
-    return totals(check for task in submission.tasks if task.lab == lab for check in task.checks)
+    shown = totals(check for task in submission.tasks if task.lab == lab for check in task.checks)
+    return _with_not_shown(shown, [each for each in submission.not_shown if each.lab == lab])
+
+
+def _with_not_shown(shown: Totals, others: Iterable[NotShown]) -> Totals:
+    """The sum with what checks that are not shown earned, where that is released."""
+    for each in others:
+        if each.earned is not None and each.at_most is not None:
+            shown = replace(
+                shown,
+                points=shown.points + each.points,
+                earned=shown.earned + each.earned,
+                at_most=shown.at_most + each.at_most,
+                pending=shown.pending + (each.earned < each.at_most),
+            )
+    return shown
+
+
+def hidden_points(checks: Iterable[Graded]) -> Fraction:
+    """What hidden checks are worth, bonus checks aside."""
+    return sum((check.points for check in checks if check.hidden and not check.bonus), Fraction(0))
 
 
 def deducted(deduction: Deduction, lab: Totals, got: Fraction) -> Fraction:

@@ -154,13 +154,17 @@ class Graded:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskReport:
-    """All graded checks of one task, in the spec's order."""
+    """All graded checks of one task, in the spec's order.
+
+    `not_shown`: what its hidden checks are worth, bonus checks aside, as students are told; None: they are not told.
+    """
 
     lab: str
     id: str
     title: str
     points: Fraction
     checks: tuple[Graded, ...]
+    not_shown: Fraction | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,12 +183,23 @@ class Deduction:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class NotShown:
+    """What a lab's checks that are kept from a student are worth, and what was earned there, once that is released."""
+
+    lab: str
+    points: Fraction
+    earned: Fraction | None = None
+    at_most: Fraction | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SubmissionReport:
     """All tasks of one submission.
 
     `remarks`: what was refused at the door (links, devices). `members`: the students who handed in together.
     `handed_in`: when, in ISO 8601 with its offset; empty where nothing tells. `handed_in_by`: what tells it.
-    `others`: further hand-ins of the same students that do not count, by name, with the reason.
+    `others`: further hand-ins of the same students that do not count, by name, with the reason. `not_shown`: in a
+    student's view, what stands for the checks that are not in it.
     """
 
     name: str
@@ -195,6 +210,7 @@ class SubmissionReport:
     deductions: tuple[Deduction, ...] = ()
     handed_in_by: str = ""
     others: tuple[tuple[str, str], ...] = ()
+    not_shown: tuple[NotShown, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,8 @@
-"""What of a report a student may see: no hidden checks, no facts, none of the notes that are for staff."""
+"""What of a report a student may see: no hidden checks, no facts, none of the notes that are for staff.
+
+What hidden checks are worth is told where a task says it (`TaskReport.not_shown`); what they earned is told once it is
+released, as one sum a lab, so that all points are those of the gradebook.
+"""
 
 from __future__ import annotations
 
@@ -7,27 +11,32 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from labgrade.core import points
+from labgrade.core.results import NotShown
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from labgrade.core.results import Graded, Report, SubmissionReport, TaskReport
 
 STAFF = "a person"  # how a student's report calls the person who decided
 
 
-def for_student(report: Report) -> Report:
-    """The report without what only staff may see: hidden checks and their points, and the facts of each verdict.
+def for_student(report: Report, *, released: bool = False) -> Report:
+    """The report without what only staff may see: hidden checks, and the facts of each verdict.
 
-    Nor does it say what of a class was left out, which names others.
+    Nor does it say what of a class was left out, which names others. `released`: what hidden checks earned is told.
     """
     notes = tuple(note for note in report.notes if not note.startswith(points.LEFT_OUT))
-    return replace(report, notes=notes, submissions=tuple(_submission(submission) for submission in report.submissions))
+    views = tuple(_submission(submission, released=released) for submission in report.submissions)
+    return replace(report, notes=notes, submissions=views)
 
 
-def _submission(submission: SubmissionReport) -> SubmissionReport:
+def _submission(submission: SubmissionReport, *, released: bool) -> SubmissionReport:
     shown = (
         task_for_student(task) for task in submission.tasks if not task.checks or not all(map(_hidden, task.checks))
     )
-    seen = replace(submission, tasks=tuple(shown))
+    others = submission.not_shown or tuple(_not_shown(submission, released=released))
+    seen = replace(submission, tasks=tuple(shown), not_shown=others)
     labs = {deduction.lab: points.of_lab(seen, deduction.lab) for deduction in seen.deductions}
     taken = (points.deducted(each, labs[each.lab], labs[each.lab].earned) for each in seen.deductions)
     return replace(
@@ -36,11 +45,23 @@ def _submission(submission: SubmissionReport) -> SubmissionReport:
     )
 
 
+def _not_shown(submission: SubmissionReport, *, released: bool) -> Iterator[NotShown]:
+    """What stands for the checks that are left out, lab by lab, where students are told what these are worth."""
+    for lab in dict.fromkeys(task.lab for task in submission.tasks):
+        tasks = [task for task in submission.tasks if task.lab == lab and task.not_shown is not None]
+        worth = sum((task.not_shown or Fraction(0) for task in tasks), Fraction(0))
+        left_out = [check for task in tasks for check in task.checks if check.hidden]
+        if released and left_out:
+            got = points.totals(left_out)
+            yield NotShown(lab=lab, points=worth, earned=got.earned, at_most=got.at_most)
+        elif worth:
+            yield NotShown(lab=lab, points=worth)
+
+
 def task_for_student(task: TaskReport) -> TaskReport:
     """The same of one task."""
     visible = [check for check in task.checks if not check.hidden]
-    kept_back = sum((check.points for check in task.checks if check.hidden and not check.bonus), Fraction(0))
-    return replace(task, points=task.points - kept_back, checks=tuple(map(_shown, visible)))
+    return replace(task, points=task.points - points.hidden_points(task.checks), checks=tuple(map(_shown, visible)))
 
 
 def _shown(check: Graded) -> Graded:

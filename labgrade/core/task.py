@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-    from fractions import Fraction
     from pathlib import Path
 
     from labgrade.core.errors import Mark
@@ -369,7 +369,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
-    """One spec file: what a student is asked. `packages` are those without which it is not graded."""
+    """What a student is asked. `packages`: without these it is not graded. `hidden_points`: None where kept secret."""
 
     lab: str
     id: str
@@ -383,11 +383,4 @@ class Task:
     path: Path
     self_check: str = ""
     packages: tuple[str, ...] = ()
-
-
-def depends_on_input(task: Task, check: Check) -> bool:
-    """Whether the answer is tensors that a function computes of the input that it is handed."""
-    wanted = task.answers[check.answer]
-    calls = any(isinstance(form, CallForm) and "input" in form.given for form in wanted.forms)
-    tensors = wanted.type == "tensor" or isinstance(wanted.type, TableOfType)
-    return calls and tensors and check.measured is None and isinstance(check.expected, QuantityCall)
+    hidden_points: Fraction | None = Fraction(0)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from labgrade.core.points import share
-from labgrade.core.task import QuantityCall, depends_on_input
+from labgrade.core.task import CallForm, QuantityCall, TableOfType
 from labgrade.verdict import Outcome, Verdict
 
 if TYPE_CHECKING:
@@ -99,3 +99,11 @@ def with_fresh(verdict: Verdict, fresh: Verdict) -> Verdict:
         # Some of it right is no sign of an input of its own: then the hint would be false.
         return replace(fresh, reason=reason, hint=fresh.hint if fresh.credit else _HINT)
     return fresh
+
+
+def depends_on_input(task: Task, check: Check) -> bool:
+    """Whether the answer is tensors that a function computes of the input that it is handed."""
+    wanted = task.answers[check.answer]
+    calls = any(isinstance(form, CallForm) and "input" in form.given for form in wanted.forms)
+    tensors = wanted.type == "tensor" or isinstance(wanted.type, TableOfType)
+    return calls and tensors and check.measured is None and isinstance(check.expected, QuantityCall)

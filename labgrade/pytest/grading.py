@@ -23,7 +23,7 @@ from labgrade.ledger.verdict_memory import Recorded
 from labgrade.pytest import options
 from labgrade.reports import html
 from labgrade.reports.summary import full_reason, hint
-from labgrade.review import handed_in_times
+from labgrade.review import handed_in_times, results
 from labgrade.run.events import SubmissionFailed
 from labgrade.run.grader import Grader
 from labgrade.run.plan import end
@@ -219,7 +219,8 @@ class Grading:
     def _report(self) -> Report:
         """The results folder's report of what this run was to grade, in the order in which submissions were named."""
         folder = self.plan.request.results
-        whole = handed_in_times.noted(read.report_of(folder), folder)
+        graded = results.told_of(read.report_of(folder), results.secret_labs(self.plan.course.specs))
+        whole = handed_in_times.noted(graded, folder)
         there = {each.name: each for each in whole.submissions}
         names = map(encodable, self.plan.offered.names)
         found = tuple(self._reported_of(there.get(name) or SubmissionReport(name=name, tasks=())) for name in names)

@@ -18,7 +18,7 @@ from labgrade.reports import summary
 if TYPE_CHECKING:
     from fractions import Fraction
 
-    from labgrade.core.results import Deduction, Graded, TaskReport
+    from labgrade.core.results import Deduction, Graded, NotShown, TaskReport
     from labgrade.core.task import Plain
     from labgrade.verdict import TileGrid, Verdict
 
@@ -52,8 +52,14 @@ def _submission(submission: SubmissionReport) -> dict[str, Plain]:
         "final": _number(total.final),
         "deductions": [_deduction(each) for each in submission.deductions],
         "left_out": list(summary.left_out(submission)),
+        **({"not_shown": [_not_shown(each) for each in submission.not_shown]} if submission.not_shown else {}),
         "tasks": [_task(task) for task in submission.tasks],
     }
+
+
+def _not_shown(each: NotShown) -> dict[str, Plain]:
+    known = {name: _number(value) for name in ("earned", "at_most") if (value := getattr(each, name)) is not None}
+    return {"lab": each.lab, "points": _number(each.points), **known}
 
 
 def _deduction(deduction: Deduction) -> dict[str, Plain]:
@@ -70,6 +76,7 @@ def _task(task: TaskReport) -> dict[str, Plain]:
         "title": task.title,
         "points": _number(task.points),
         "earned": _number(totals(task.checks).earned),
+        **({} if task.not_shown is None else {"not_shown": _number(task.not_shown)}),
         "checks": [_check(check) for check in task.checks],
     }
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from labgrade.core.points import final_totals, totals
 from labgrade.core.text import for_html_in_markdown, for_markdown, gutter_of
-from labgrade.reports.summary import checks, first_line, hint, of_points, points, spread, steps
+from labgrade.reports.summary import checks, first_line, hint, not_shown, of_points, points, spread, steps
 from labgrade.verdict import PENDING, Outcome
 
 if TYPE_CHECKING:
@@ -68,6 +68,9 @@ def summary(submission: SubmissionReport) -> Iterator[str]:
     """Points, deductions, and what to do first."""
     total = final_totals(submission)
     yield f"**{spread(total.final, total.final_at_most)} of {points(total.points)} points**"
+    for what, worth in not_shown(submission):
+        yield ""
+        yield f"{text(what)}: {worth} points"
     for each in submission.deductions:
         yield ""
         yield f"{text(each.lab)}: {points(each.points)} points less: {text(each.why)}"

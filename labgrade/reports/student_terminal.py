@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from rich.cells import cell_len, set_cell_size
 from rich.console import Console
 
-from labgrade.core.points import final_totals, totals
+from labgrade.core.points import NOT_SHOWN, final_totals, totals
 from labgrade.core.text import is_own
 from labgrade.reports import summary, terminal
 from labgrade.reports.plain_page import Page
@@ -234,6 +234,9 @@ def _below(page: Page, submission: SubmissionReport, total: Totals, *, shortened
     if part or shortened:
         options = "--all" + (f", or --task {part}" if part else "")
         page.say(f"{options}, says all of it", label="more: ", style="dim")
+    names = [f"{task.id} {summary.points(task.not_shown)}" for task in submission.tasks if task.not_shown]
+    if len(names) > 1:
+        page.line((f"{NOT_SHOWN}, in points: {', '.join(names)}", "dim"), hang=2)
     terminal.total_line(page, submission, total)
 
 

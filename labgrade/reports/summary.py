@@ -9,6 +9,7 @@ from datetime import datetime
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from labgrade.core.points import NOT_SHOWN
 from labgrade.values import show
 from labgrade.verdict import PENDING, Outcome
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from labgrade.core.points import Totals
-    from labgrade.core.results import Graded, SubmissionReport, TaskReport
+    from labgrade.core.results import Graded, NotShown, SubmissionReport, TaskReport
     from labgrade.verdict import ComparedNumber, Diagnosis, Suggestion, Verdict
 
 
@@ -61,6 +62,22 @@ def points(value: Fraction) -> str:
 def spread(low: Fraction, high: Fraction) -> str:
     """`86.4`, or `80 to 86.4` while something is pending."""
     return points(low) if low == high else f"{points(low)} to {points(high)}"
+
+
+def not_shown(submission: SubmissionReport) -> Sequence[tuple[str, str]]:
+    """Of each lab with checks that a student is not shown what they are, and what is known of their points.
+
+    Before release that is what they are worth, and afterwards what was earned there: `10.5 / 14`.
+    """
+    several = len({task.lab for task in submission.tasks}) > 1
+    return [(f"{each.lab}: {NOT_SHOWN}" if several else NOT_SHOWN, _of_hidden(each)) for each in submission.not_shown]
+
+
+def _of_hidden(each: NotShown) -> str:
+    if each.earned is None or each.at_most is None:
+        return f"{points(each.points)} more"
+    got = spread(each.earned, each.at_most)
+    return f"{got} / {points(each.points)}" if each.points else f"{got} as a bonus"
 
 
 def of_points(total: Totals) -> str:

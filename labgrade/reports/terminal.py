@@ -8,7 +8,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from labgrade.core.points import final_totals, totals
+from labgrade.core.points import NOT_SHOWN, final_totals, totals
 from labgrade.core.text import is_own
 from labgrade.reports import class_table, summary
 from labgrade.reports.plain_page import Page
@@ -89,7 +89,9 @@ def _submission(page: Page, submission: SubmissionReport, *, staff: bool) -> Non
 
 
 def total_line(page: Page, submission: SubmissionReport, total: Totals) -> None:
-    """What it comes to, after what late rules take."""
+    """What it comes to, with the points of checks that are not shown, after what late rules take."""
+    for what, worth in summary.not_shown(submission):
+        page.line((what, "dim"), right=(f"{worth} points", "dim"), hang=2)
     _deductions(page, submission, total)
     page.line(("total", "bold"), right=(f"{spread(total)} points", "bold"))
 
@@ -137,6 +139,14 @@ def _task(page: Page, task: TaskReport, *, staff: bool) -> None:
     said: set[str] = set()
     for check in folded(task.checks):
         check_lines(page, check, staff=staff, said=said)
+    if not staff:
+        not_shown(page, task)
+
+
+def not_shown(page: Page, task: TaskReport) -> None:
+    """What of the task is graded and not shown, and what it is worth."""
+    if task.not_shown:
+        page.line((f"  + {NOT_SHOWN}", "dim"), right=(f"{summary.points(task.not_shown)} more", "dim"))
 
 
 def _missing_task(page: Page, task: TaskReport, nothing: MissingTask, *, first: bool) -> None:

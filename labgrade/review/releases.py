@@ -53,12 +53,16 @@ class Lowered:
 
 def before(submission: SubmissionReport) -> SubmissionReport:
     """What a student may see before release, of what labgrade found by itself: no hidden check, no decision."""
-    return _seen(replace(submission, deductions=(), members=(), handed_in="", handed_in_by=""), hidden_too=False)
+    alone = replace(submission, deductions=(), members=(), handed_in="", handed_in_by="")
+    return _seen(alone, hidden_too=False, released=False)
 
 
 def after(submission: SubmissionReport, *, hidden_too: bool = False) -> SubmissionReport:
-    """What a release shows of a submission: with people's decisions and deductions. Hidden checks only where asked."""
-    return _seen(submission, hidden_too=hidden_too)
+    """What a release shows of a submission: with people's decisions and deductions. Hidden checks only where asked.
+
+    What hidden checks earned is in it, a sum a lab, unless the lab keeps that secret.
+    """
+    return _seen(submission, hidden_too=hidden_too, released=True)
 
 
 def released(machine: Report, releases: Mapping[str, Release]) -> Report:
@@ -142,16 +146,17 @@ def add(results: Path, releases: Iterable[Release]) -> None:
             ledger.write(f"INSERT INTO releases ({columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", *values)  # noqa: S608
 
 
-def _seen(submission: SubmissionReport, *, hidden_too: bool) -> SubmissionReport:
+def _seen(submission: SubmissionReport, *, hidden_too: bool, released: bool) -> SubmissionReport:
     """Without how long things took, which is another each time and no result."""
     tasks = tuple(
         replace(
             task,
+            not_shown=Fraction(0) if hidden_too and task.not_shown is not None else task.not_shown,
             checks=tuple(replace(check, seconds=0.0, hidden=check.hidden and not hidden_too) for check in task.checks),
         )
         for task in submission.tasks
     )
-    (view,) = for_student(Report(submissions=(replace(submission, tasks=tasks),))).submissions
+    (view,) = for_student(Report(submissions=(replace(submission, tasks=tasks),)), released=released).submissions
     return view
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from labgrade.core.points import hidden_points
 from labgrade.ledger.read import report_of
 from labgrade.review import decisions, handed_in_times, pseudonyms, releases, roster
 from labgrade.review.apply import decided
@@ -15,11 +16,12 @@ from labgrade.review.late import with_late
 from labgrade.review.pseudonyms import Pseudonyms, anonymised
 from labgrade.review.roster import Roster
 from labgrade.spec import course, load
+from labgrade.spec.language import HIDDEN_POINTS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
-    from labgrade.core.results import Report
+    from labgrade.core.results import Report, SubmissionReport
     from labgrade.review.releases import Release
     from labgrade.spec.lab import Deadline
 
@@ -68,9 +70,9 @@ def read(folder: Path, roster_file: Path | None = None) -> Whole:
         UsageError: there are no results, or decisions that can't be read.
         SpecError: a lab.yaml or the roster is wrong.
     """
-    machine = handed_in_times.noted(report_of(folder), folder)
     here = Path.cwd()
     specs, root = course.folders(here)
+    machine = told_of(handed_in_times.noted(report_of(folder), folder), secret_labs(specs))
     deadlines = load.deadlines(specs)
     found = roster_file or roster.find(root)
     if found is not None and found.is_relative_to(here):
@@ -85,6 +87,23 @@ def read(folder: Path, roster_file: Path | None = None) -> Whole:
         releases=releases.read(folder),
         key=pseudonyms.key_of(folder),
     )
+
+
+def secret_labs(specs: Path) -> set[str]:
+    """The labs that don't tell students what hidden checks are worth."""
+    return {lab for lab, data in load.labs(specs).items() if HIDDEN_POINTS in data}
+
+
+def told_of(report: Report, secret: Collection[str]) -> Report:
+    """The report with what hidden checks are worth, which students are told but for labs that keep it secret."""
+    return replace(report, submissions=tuple(_told_of(each, secret) for each in report.submissions))
+
+
+def _told_of(submission: SubmissionReport, secret: Collection[str]) -> SubmissionReport:
+    tasks = (
+        replace(task, not_shown=None if task.lab in secret else hidden_points(task.checks)) for task in submission.tasks
+    )
+    return replace(submission, tasks=tuple(tasks))
 
 
 def in_force(report: Report, rulings: Decisions, deadlines: Mapping[str, Deadline], students: Roster) -> Report:

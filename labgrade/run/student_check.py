@@ -169,6 +169,8 @@ def _by_whose_specs(found: Course, options: CheckOptions) -> tuple[str, ...]:
 
 
 def public_task(task: Task) -> Task:
-    """The task without its hidden checks, which are neither run nor counted for a student."""
+    """The task without its hidden checks, which are neither run nor counted for a student, with what they are worth."""
     checks = tuple(check for check in task.checks if not check.hidden)
-    return replace(task, checks=checks, points=sum((check.points for check in checks if not check.bonus), Fraction(0)))
+    shown = sum((check.points for check in checks if not check.bonus), Fraction(0))
+    others = None if task.hidden_points is None else task.hidden_points + task.points - shown
+    return replace(task, checks=checks, points=shown, hidden_points=others)

@@ -12,6 +12,7 @@ from labgrade.answers import obtain
 from labgrade.answers.question import Question, about
 from labgrade.answers.reader.asks import Ask, without_files
 from labgrade.core.errors import FaultError
+from labgrade.core.points import hidden_points
 from labgrade.core.results import Answer, NoAnswer, TaskReport
 from labgrade.core.task import AnswerValue, QuantityCall, TextForm
 from labgrade.core.text import encodable
@@ -97,12 +98,14 @@ class TaskGrading:
 
     def report(self) -> TaskReport:
         """All items, graded."""
+        checks, more = tuple(self.graded(name) for name in self.items), self.task.hidden_points
         return TaskReport(
             lab=self.task.lab,
             id=self.task.id,
             title=self.task.title,
             points=self.task.points,
-            checks=tuple(self.graded(name) for name in self.items),
+            checks=checks,
+            not_shown=None if more is None else more + hidden_points(checks),
         )
 
     def graded(self, name: str) -> Graded:

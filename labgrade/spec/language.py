@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from labgrade.core.task import Schema
 
 KNOWN = "known"  # in place of misconceptions: the slips of the expected quantity
+HIDDEN_POINTS = "hidden_points"  # in lab.yaml: `secret`; in a kit's task: a number
 # Words of the language that are planned and not understood by this version; saying so beats "unknown key".
 RESERVED = ("fresh_inputs", "variants", "network", "generated", "from_answer")
 
@@ -115,7 +116,8 @@ _CHECK = (
     Word(
         "hidden",
         FLAG,
-        "Students see nothing of it: not its existence, subject, verdict or output.",
+        "Students are not shown its subject, verdict or output; they are told what hidden checks of a task are worth, "
+        "and after release what they earned there, unless `lab.yaml` says `hidden_points: secret`.",
         for_people=True,
         for_staff=True,
     ),
@@ -199,6 +201,13 @@ WORDS: Mapping[type | str, tuple[Word, ...]] = {
             OTHERS,
             "Before a student's code begins: `{variables: {TRITON_INTERPRET: '1'}, preload: [executorch.runtime]}`; "
             "`lab.yaml` gives a lab's.",
+        ),
+        Word(
+            HIDDEN_POINTS,
+            POINTS,
+            "What hidden checks are worth that are not in this file: `labgrade kit` writes it, so that students can "
+            "add up. `hidden_points: secret` in `lab.yaml` keeps it, and what was earned there, from them.",
+            for_people=True,
         ),
         Word(
             "packages",

@@ -15,7 +15,7 @@ from labgrade.files import validate, yaml
 from labgrade.spec import lab as late_rules
 from labgrade.spec import parse, rules, schema
 from labgrade.spec.in_full import expand
-from labgrade.spec.language import RESERVED
+from labgrade.spec.language import HIDDEN_POINTS, RESERVED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -185,7 +185,8 @@ class _SpecReader:
             raise SpecError(list(dict.fromkeys(found)))
         task = parse.task(whole, path, limits, self._course.code_of)
         common = lab.get("packages", ())
-        return replace(task, packages=tuple(dict.fromkeys((*common, *task.packages))))
+        own = replace(task, packages=tuple(dict.fromkeys((*common, *task.packages))))
+        return replace(own, hidden_points=None) if HIDDEN_POINTS in lab else own
 
     def _as_written(self, path: Path) -> tuple[Loaded, list[SpecFinding]]:
         """A file's data and what the schema refuses of it; kept, because tasks show answers of each other."""
@@ -253,16 +254,26 @@ def deadlines(folder: Path) -> dict[str, Deadline]:
     Raises:
         SpecError: with every finding of every lab.yaml.
     """
-    labs: list[Deadline | None] = []
+    dated = ((lab, late_rules.deadline(lab, data)) for lab, data in labs(folder).items())
+    return {lab: found for lab, found in dated if found is not None}
+
+
+def labs(folder: Path) -> dict[str, dict[str, Any]]:
+    """What the lab.yaml of each lab below a folder of specs says, by the lab's name.
+
+    Raises:
+        SpecError: with every finding of every lab.yaml.
+    """
+    read: dict[str, dict[str, Any]] = {}
     found: list[SpecFinding] = []
     for path in sorted(folder.glob("**/lab.yaml")):
         try:
-            labs.append(late_rules.deadline(path.parent.name, _lab(path)))
+            read[path.parent.name] = _lab(path)
         except SpecError as error:
             found += error.findings
     if found:
         raise SpecError(found)
-    return {lab.lab: lab for lab in labs if lab is not None}
+    return read
 
 
 def _lab(path: Path) -> dict[str, Any]:

@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 _LEAST_TOLD = 5  # characters: shorter words stand in any text by chance
 
 
-def public(data: dict[str, Any]) -> dict[str, Any] | None:
+def public(data: dict[str, Any], *, told: bool = True) -> dict[str, Any] | None:
     """The task as students may read it, or None where nothing of it is public.
 
     Hidden checks, answers that only they judge and the subject that only they are about are left out; points are
-    counted anew. What remains is a spec that validates.
+    counted anew. What remains is a spec that validates. `told`: it says what hidden checks are worth.
     """
     checks = [language.for_students(copy.deepcopy(check)) for check in data["checks"] if not check.get("hidden")]
     if not checks:
@@ -34,8 +34,10 @@ def public(data: dict[str, Any]) -> dict[str, Any] | None:
         _spell_out(checks, shown["subject"])
         shown["subject"] = copy.deepcopy(checks[0]["cases"][0])
     used = {name for check in checks for _, name in answers_of(check)}
-    points = sum((as_credit(check["points"]) for check in checks if not check.get("bonus")), Fraction(0))
-    ordered = {"id": shown.pop("id"), "title": shown.pop("title"), "points": _plain(points), **shown}
+    points = worth(checks)
+    others = worth(data["checks"]) - points + as_credit(shown.pop(language.HIDDEN_POINTS, 0))
+    hidden = {language.HIDDEN_POINTS: plain(others)} if told and others else {}
+    ordered = {"id": shown.pop("id"), "title": shown.pop("title"), "points": plain(points), **hidden, **shown}
     answers = {name: copy.deepcopy(answer) for name, answer in data["answers"].items() if name in used}
     return {**ordered, "answers": answers, "checks": checks}
 
@@ -82,5 +84,11 @@ def _keys(value: Any) -> Iterator[str]:
         yield from _keys(item)
 
 
-def _plain(points: Fraction) -> int | float:
+def worth(checks: Iterable[dict[str, Any]]) -> Fraction:
+    """The sum of the points of checks in a spec's data, bonus checks aside."""
+    return sum((as_credit(check["points"]) for check in checks if not check.get("bonus")), Fraction(0))
+
+
+def plain(points: Fraction) -> int | float:
+    """Points as a spec has them."""
     return points.numerator if points.denominator == 1 else float(points)

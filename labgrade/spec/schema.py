@@ -35,7 +35,7 @@ from labgrade.core.task import (
 )
 from labgrade.spec.kinds import ID, KINDS, PACKAGES, SHAPE, TEXT, WHERE
 from labgrade.spec.lab import DUE, LATE
-from labgrade.spec.language import KNOWN, properties, required
+from labgrade.spec.language import HIDDEN_POINTS, KNOWN, properties, required
 from labgrade.spec.registry import SLIPS
 
 if TYPE_CHECKING:
@@ -92,6 +92,11 @@ def lab_schema() -> Schema:
             "due": {**DUE, "description": "When the lab is due, with a time zone."},
             "late": {**LATE, "description": "What it costs to hand in later."},
             "on_request": {"type": "boolean", "description": "Graded only where the lab or a task of it is named."},
+            HIDDEN_POINTS: {
+                "title": HIDDEN_POINTS,
+                "enum": ["secret"],
+                "description": "`secret`: students are not told what hidden checks are worth, nor earned.",
+            },
             "install": {**(TEXT.schema or {}), "description": "The line by which students install labgrade."},
             "hand_in": {"$ref": "#/$defs/hand_in", "description": "How its tasks are handed in, unless one says."},
         },

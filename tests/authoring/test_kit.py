@@ -155,9 +155,25 @@ def test_nothing_of_a_hidden_check_is_in_a_kit(own, capsys):
     assert HIDDEN not in text
     assert "91827364" not in text
     assert "81726354" not in text
-    assert "hidden" not in (own / "kit/specs/lab/task.yaml").read_text()
+    assert "hidden:" not in (own / "kit/specs/lab/task.yaml").read_text()
     assert sorted(path.name for path in (own / "kit/specs/lab").iterdir()) == ["lab.yaml", "task.yaml"]
     assert "look at" not in capsys.readouterr().out
+
+
+def test_a_kit_says_what_hidden_checks_are_worth_unless_the_lab_keeps_it_secret(own, capsys, monkeypatch):
+    main(["kit", "lab", "--out", "kit"])
+    assert "(6 points, and 4 for cases that are not shown)" in (own / "kit/START.md").read_text()
+    monkeypatch.chdir(own / "kit")
+    (own / "kit/hw.py").write_text("def total(model):\n    return 1234\n")
+    capsys.readouterr()
+    assert main(["check", ".", "--course", "."]) == 0
+    assert re.search(r"\+ cases that are not shown +4 more\n", capsys.readouterr().out)
+    monkeypatch.chdir(own)
+    with (own / "specs/lab/lab.yaml").open("a") as lab:
+        lab.write("hidden_points: secret\n")
+    main(["kit", "lab", "--out", "secret"])
+    assert "hidden_points" not in (own / "secret/specs/lab/task.yaml").read_text()
+    assert "not shown" not in (own / "secret/START.md").read_text()
 
 
 def test_what_only_staff_sees_is_not_in_a_kit(own, capsys):
@@ -295,9 +311,9 @@ def test_what_needs_the_solution_is_left_to_staff_and_named(own, capsys):
     assert "not in the kit: task more: it is about several subjects\n" in capsys.readouterr().out
     kit_spec = yaml.safe_load((own / "kit/specs/lab/task.yaml").read_text())
     assert [check["id"] for check in kit_spec["checks"]] == ["total"]
-    assert kit_spec["points"] == 6
+    assert (kit_spec["points"], kit_spec["hidden_points"]) == (6, 6)  # 2 of them for what only staff can check
     start = (own / "kit/START.md").read_text()
-    assert "(8 points)" in start
+    assert "(8 points, and 4 for cases that are not shown)" in start
     assert "- task more\n" in start
 
 

@@ -18,6 +18,7 @@ from labgrade.verdict import PENDING, Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from fractions import Fraction
 
     from labgrade.core.points import Totals
     from labgrade.core.results import Graded, Report, SubmissionReport, TaskReport
@@ -38,6 +39,7 @@ class _TaskView:
     share: str
     names: tuple[str, ...]
     nothing: MissingTask | None
+    not_shown: Fraction | None
 
 
 def render(report: Report) -> str:
@@ -59,6 +61,9 @@ def render(report: Report) -> str:
         deductions=submission.deductions,
         remarks=summary.left_out(submission),
         total=total,
+        below=totals(check for task in submission.tasks for check in task.checks),
+        not_shown=summary.not_shown(submission),
+        hidden_counted=any(each.earned is not None for each in submission.not_shown),
         spread=summary.spread,
         tasks=tasks,
         cards=cards,
@@ -83,6 +88,7 @@ def _task(task: TaskReport, anchor: str) -> _TaskView:
         share=page.percent(total.earned / total.points if total.points else 0),
         names=tuple(check.id for check in task.checks),
         nothing=missing_task(task),
+        not_shown=task.not_shown,
     )
 
 
