@@ -47,7 +47,8 @@ def limits_of(about, layers):
     """Of an attack: little time where that is to stop it, or where it succeeds by taking more than it may."""
     if METER not in layers:
         return LIMITS
-    return BRIEF if "timeout" in about.get("outcome", "") else PATIENT
+    ended_by_time = {"timeout", "waited"} & set(about.get("outcome", "").replace(",", " ").split())
+    return BRIEF if ended_by_time else PATIENT
 
 
 class Holder(threading.Thread):

@@ -1,7 +1,7 @@
 """Computes in six children, so that no single one of them uses much time.
 
 stopped by: meter
-outcome: timeout
+outcome: timeout, waited
 """
 
 import os

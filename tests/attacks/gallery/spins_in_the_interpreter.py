@@ -1,7 +1,7 @@
 """Computes in one call that no signal of Python's interrupts.
 
 stopped by: meter, limits
-outcome: timeout
+outcome: timeout, waited
 """
 
 import signal
