@@ -175,9 +175,7 @@ def _switch(alternatives: list[Any]) -> tuple[str, dict[str | None, list[Any]]]:
     name = next((key for key, word in words if word is not None), "")
     own = {word for key, word in words if key == name and word is not None}
     of_word = {
-        word: [
-            each for each, (key, other) in zip(alternatives, words, strict=True) if key != name or other == word
-        ]
+        word: [each for each, (key, other) in zip(alternatives, words, strict=True) if key != name or other == word]
         for word in (*own, None)
     }
     return name, of_word
