@@ -2,6 +2,7 @@
 
 import importlib.util
 import re
+from functools import cache
 
 import pytest
 import torch
@@ -22,6 +23,13 @@ def summary(subject, **options):
     return torchinfo.summary(module, input_data=x, verbose=0, device="meta", **options)
 
 
+@cache  # two tests look at each
+def both(name):
+    """The table of labgrade, and that of torchinfo."""
+    subject = Once(torchvision(name))
+    return layer_shapes(subject), summary(subject).summary_list
+
+
 # One of each family: containers that are never called, modules called twice, outputs that are tuples.
 FAMILIES = [
     *("alexnet", "convnext_tiny", "densenet121", "efficientnet_b0", "googlenet", "inception_v3", "maxvit_t"),
@@ -33,10 +41,8 @@ FAMILIES = [
 @NEEDS_TORCHINFO
 @pytest.mark.parametrize("name", FAMILIES)
 def test_every_row_of_torchinfo_is_there_under_its_name(name):
-    subject = Once(torchvision(name))
-    rows = layer_shapes(subject)
+    rows, shown = both(name)
     by_name = {alias: row for row in rows for alias in row["also_named"]}
-    shown = summary(subject).summary_list
     for info in shown:
         for with_variable in (False, True):
             row = by_name[info.get_layer_name(with_variable, True)]  # noqa: FBT003
@@ -49,9 +55,9 @@ def test_every_row_of_torchinfo_is_there_under_its_name(name):
 @NEEDS_TORCHINFO
 @pytest.mark.parametrize("name", FAMILIES)
 def test_what_torchinfo_prints_as_a_containers_parameters_is_right_too(name):
-    subject = Once(torchvision(name))
-    by_name = {alias: row for row in layer_shapes(subject) for alias in row["also_named"]}
-    for info in summary(subject).summary_list:
+    rows, shown = both(name)
+    by_name = {alias: row for row in rows for alias in row["also_named"]}
+    for info in shown:
         row = by_name[info.get_layer_name(False, True)]  # noqa: FBT003
         printed = info.num_params_to_str(reached_max_depth=False)
         if printed != "--":

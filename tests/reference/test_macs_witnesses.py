@@ -23,7 +23,7 @@ def size_of(meta):
     return meta.transforms.keywords["crop_size"]
 
 
-@pytest.mark.parametrize("name", sampled(NAMES, 4))
+@pytest.mark.parametrize("name", sampled(NAMES, 8))
 def test_agrees_with_torchs_own_counter(name):
     subject = Once(torchvision(name))
     module, x = subject.on_meta()
@@ -37,7 +37,7 @@ def test_every_published_entry_is_looked_at():
     assert len(ENTRIES) == 115
 
 
-@pytest.mark.parametrize("entry", sampled([entry for _, entry in ENTRIES], 2), ids=str)
+@pytest.mark.parametrize("entry", sampled([entry for _, entry in ENTRIES], 4), ids=str)
 def test_agrees_with_torchvisions_published_figures(entry):
     name = next(name for name, each in ENTRIES if each is entry)
     size = size_of(entry.value)

@@ -166,7 +166,7 @@ FAMILIES = [
 ]
 
 
-@pytest.mark.parametrize("name", sampled(FAMILIES, 4))
+@pytest.mark.parametrize("name", sampled(FAMILIES, 8))
 def test_each_family_loads_them_strictly(downloads, name):
     models, noted = downloads
     model = models.get_model(name, weights="DEFAULT").eval()

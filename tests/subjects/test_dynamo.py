@@ -1,5 +1,6 @@
 """Loading `torch._dynamo` takes longer than torch: it is loaded where it is needed, and found there."""
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -17,24 +18,33 @@ models.import_torchvision()
 import torch
 def loaded(): return sorted({"torch._dynamo", "sympy"} & set(sys.modules))
 """
-
-
-def printed(code):
-    command = [sys.executable, "-c", BEGIN + code]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\n")[:-1]
-
-
-def test_torchvision_is_imported_without_it_and_the_one_function_that_needs_it_finds_it():
-    assert printed("""
+# Each goes on in a fork of its own from where torch and torchvision are loaded.
+FORKS = """
+import json, os
+said = {}
+for name, code in CODES.items():
+    out, end = os.pipe()
+    child = os.fork()
+    if not child:
+        os.close(out)
+        lines = []
+        exec(code, {**globals(), "print": lambda *words: lines.append(" ".join(map(str, words)))})
+        os.write(end, json.dumps(lines).encode())
+        os._exit(0)
+    os.close(end)
+    with open(out) as reader:
+        said[name] = json.loads(reader.read() or '["it failed"]')
+    os.waitpid(child, 0)
+print(json.dumps(said))
+"""
+CODES = {
+    "found": """
 print(loaded())
 from torchvision.ops.roi_align import is_compile_supported
 print(is_compile_supported("cpu"))
 print(is_compile_supported is not torch._dynamo.utils.is_compile_supported, "torch._dynamo" in loaded())
-""") == ["[]", "True", "True True"]
-
-
-def test_shapes_are_computed_without_it_and_the_compiler_works_afterwards():
-    assert printed("""
+""",
+    "compiles": """
 norm, x = torch.nn.BatchNorm2d(3).to("meta").eval(), torch.empty(1, 3, 4, 4, device="meta")
 with without_dynamo():
     print(list(torch.cat([norm(x), norm(x)]).shape))
@@ -43,11 +53,8 @@ compiled = torch.compile(torch.nn.BatchNorm1d(2), backend="eager")
 print(list(compiled(torch.ones(3, 2)).shape), torch._dynamo.config is not None)
 with without_dynamo():
     print(list(norm(x).shape), torch._dynamo.utils is not None)
-""") == ["[2, 3, 4, 4]", "False", "[3, 2] True", "[1, 3, 4, 4] True"]
-
-
-def test_what_needs_another_part_of_it_is_refused_and_nothing_stays_behind():
-    assert printed("""
+""",
+    "refused": """
 try:
     with without_dynamo():
         import torch._dynamo.config
@@ -55,4 +62,24 @@ except ImportError as error:
     print(type(error).__name__)
 import torch._dynamo.config
 print(torch._dynamo.config.__name__)
-""") == ["ModuleNotFoundError", "torch._dynamo.config"]
+""",
+}
+
+
+@pytest.fixture(scope="module")
+def printed():
+    code = f"{BEGIN}\nCODES = {CODES!r}\n{FORKS}"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    return json.loads(done.stdout)
+
+
+def test_torchvision_is_imported_without_it_and_the_one_function_that_needs_it_finds_it(printed):
+    assert printed["found"] == ["[]", "True", "True True"]
+
+
+def test_shapes_are_computed_without_it_and_the_compiler_works_afterwards(printed):
+    assert printed["compiles"] == ["[2, 3, 4, 4]", "False", "[3, 2] True", "[1, 3, 4, 4] True"]
+
+
+def test_what_needs_another_part_of_it_is_refused_and_nothing_stays_behind(printed):
+    assert printed["refused"] == ["ModuleNotFoundError", "torch._dynamo.config"]

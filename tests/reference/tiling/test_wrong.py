@@ -11,6 +11,8 @@ from tests.reference.tiling.mutants import MUTANTS, make
 from tests.reference.tiling.networks import mlp, model
 from tests.reference.tiling.tilings import Way, tiled
 
+pytestmark = pytest.mark.slow
+
 SEEDS = range(5)
 # What the proof has no words for: it may be right, and a person has to look.
 OUTSIDE = {
