@@ -11,6 +11,7 @@ from onnx import TensorProto, helper, numpy_helper
 from labgrade.core.task import Limits, QuantityCall
 from labgrade.reports.summary import reason
 from labgrade.run.grader import Grader
+from labgrade.sandbox.child import file_functions
 from labgrade.sandbox.requests import InspectRequest
 from labgrade.spec import course, load
 from labgrade.subjects import onnx_small
@@ -199,3 +200,19 @@ def test_large_external_data_is_no_way_out_of_the_folder(tmp_path, grader):
     )
     done = grader.runner.inspect(request)
     assert (done.status, done.value) == ("returned", 2 * 1200 * 1200), done.reason
+
+
+def test_a_file_that_a_function_writes_takes_in_what_lies_beside_it(tmp_path):
+    """As torch's exporter writes weights: only the file itself is brought out of the jail."""
+    weight = numpy_helper.from_array(np.ones((4, 3), dtype=np.float32), "w")
+    infos = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [2, size]) for name, size in (("x", 4), ("y", 3))]
+    graph = helper.make_graph([helper.make_node("MatMul", ["x", "w"], ["y"])], "g", infos[:1], infos[1:], [weight])
+    path = tmp_path / "answer.onnx"
+    onnx.save(helper.make_model(graph), path, save_as_external_data=True, location="m.data", size_threshold=0)
+    file_functions._in_one_file(path)
+    (tmp_path / "m.data").unlink()
+    assert (numpy_helper.to_array(onnx.load(path).graph.initializer[0]) == 1).all()
+    (tmp_path / "m.data").touch()
+    path.write_bytes(b"<html>")
+    file_functions._in_one_file(path)
+    assert path.read_bytes() == b"<html>"

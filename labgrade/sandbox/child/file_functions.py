@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import tempfile
 import warnings
@@ -50,11 +51,21 @@ def _content(
         if len(others) != 1:  # numpy.save puts an ending behind a name without one
             raise call.UnfitValueError(_UNWRITTEN)
         target = others[0]
+    _in_one_file(target)
     size = target.stat().st_size
     if size > job["most"]:
         return RawArray("<i8", (1,), size.to_bytes(8, "little"))
     data = target.read_bytes()
     return RawArray("|u1", (len(data),), data)
+
+
+def _in_one_file(target: Path) -> None:
+    """Take what lies beside an ONNX file into it: torch's exporter writes weights so, and one file is brought out."""
+    if target.suffix == ".onnx" and any(each != target for each in target.parent.iterdir()):
+        import onnx
+
+        with contextlib.suppress(Exception):  # what can't be read is judged as it is
+            onnx.save(onnx.load(str(target)), str(target))
 
 
 def _save(network: object, given: object, target: Path) -> None:
