@@ -53,6 +53,23 @@ def rows(text, kind, words=None):
     return [(row.name, *(str(cell) for cell in row.cells.values())) for row in table.table.rows]
 
 
+def test_what_the_profiler_prints():
+    printed = """
+------------------  ------------  ------------
+              Name  Self CPU Mem    # of Calls
+------------------  ------------  ------------
+       aten::empty       9.25 MB            11
+       aten::relu_           0 B             7
+------------------  ------------  ------------
+"""
+    kind = TableType(row="operator", columns={"calls": "count", "self_cpu_mem": "bytes"})
+    (found,) = find_tables(printed, 0, len(printed), kind)
+    assert [(row.name, row.cells["calls"].value) for row in found.table.rows] == [
+        ("aten::empty", 11),
+        ("aten::relu_", 7),
+    ]
+
+
 def test_torchinfo():
     expected = [
         ("GoogLeNet", "None", "(1, 1000)"),

@@ -62,7 +62,9 @@ def cell_value(written: str, kind: str, unit: str = "") -> Scalar | None:
 
 def row_name(written: str) -> str:
     """A row's name without the tree, the list marks or the quotes that a printer drew around it: `nn.Conv2d`."""
-    name = without_tree(written).strip(_MARKUP).rstrip(":").strip()
+    plain = without_tree(written).strip(_MARKUP.replace("_", ""))
+    own = "_" if plain.endswith("_") and not plain.startswith("_") else ""  # of `relu_`, which works in place
+    name = (plain.strip(_MARKUP) + own).rstrip(":").strip()
     name = _begun(_LABELLED, _begun(_LISTED, name))
     return without_package(name).strip("'\"{,").strip()
 

@@ -27,6 +27,7 @@ _SAME = (
     ("channel", "channels", "inchannels", "c"),
     ("height", "h"),
     ("width", "w"),
+    ("calls", "ofcalls", "ncalls", "numberofcalls"),
     ("count", "number", "times", "數量", "数量", "次數", "次数"),
 )  # fmt: skip
 _GROUP = {word: number for number, words in enumerate(_SAME) for word in words}
