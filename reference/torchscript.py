@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from collections import Counter
+from typing import TYPE_CHECKING, Any, Literal
 
 from ._counting.engine import inputs
 from ._torchscript import operators
@@ -58,6 +59,15 @@ def torchscript_macs(subject: CountedSubject, *, bias: bool = False) -> int:
     """
     ran = traced(subject).operators
     return sum(operators.macs(each) + (operators.biases(each) if bias else 0) for each in ran)
+
+
+def torchscript_operator_kinds(subject: CountedSubject) -> list[dict[str, Any]]:
+    """How many operators of each kind the graph of the traced model has, all modules inlined: rows `kind`, `count`.
+
+    Operators are nodes of aten, such as `aten::batch_norm`; constants, attributes and lists are none.
+    """
+    kinds = Counter(node.kind() for node in traced(subject).module.inlined_graph.nodes())
+    return [{"kind": kind, "count": count} for kind, count in kinds.items() if kind.startswith("aten::")]
 
 
 def _drops(operator: Operator) -> bool:

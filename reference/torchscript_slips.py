@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from collections import Counter
+from typing import TYPE_CHECKING, Any, Literal
 
 from ._counting.engine import inputs
 from ._torchscript import operators
@@ -222,6 +223,17 @@ def torchscript_macs_of_products(subject: CountedSubject) -> int:
     Credit: 0.2
     """
     return sum(operators.macs(each) for each in traced(subject).operators if each.kind in operators.PRODUCTS)
+
+
+def torchscript_operator_kinds_of_calls(subject: CountedSubject) -> list[dict[str, Any]]:
+    """The nodes of the model's own graph, which calls its modules in place of what they do.
+
+    Slip of: torchscript_operator_kinds
+    Hint: This graph only calls the modules within it. Inline them first: inlined_graph, or torch._C._jit_pass_inline.
+    Credit: 0.3
+    """
+    kinds = Counter(node.kind() for node in traced(subject).module.graph.nodes())
+    return [{"kind": kind, "count": count} for kind, count in kinds.items()]
 
 
 def _batch(subject: CountedSubject) -> int:

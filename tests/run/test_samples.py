@@ -7,7 +7,7 @@ import pytest
 import yaml
 from helpers import samples
 from helpers.opened import here
-from helpers.soak import sampled
+from helpers.soak import sampled, soak
 
 from labgrade.reports.summary import facts, hint
 from labgrade.run.grader import Grader
@@ -20,6 +20,9 @@ ON_REQUEST = ["tiling-dense", "tiling-exemplar", "tiling-invalid", "tiling-many"
 
 # Built first, which takes half a minute for each the first time.
 BUILT = ["cpp-broken", "cpp-exemplar", "cpp-wrong"]
+# Of another lab, task by task: those of AlexNet's weights, of VGG's, and of files that are made first take long.
+OTHER_LABS = ["tutorial-exemplar", "tutorial-wrong"]
+LONG = ("lab-2-1-1-onnx", "lab-2-1-3-summaries", "lab-2-3-2-hooks", "lab-2-4-1-torchscript", "lab-2-4-3-cpp")
 TOOLS = ("cmake", "g++", "make")
 
 
@@ -71,8 +74,20 @@ def test_a_sample_in_cpp_gets_the_verdicts_beside_it(name, tmp_path):
         assert shown["2-1-4, MACs of GoogLeNet"].endswith("expected 1,498,376,192")
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("long", [False, pytest.param(True, marks=soak)])
+@pytest.mark.parametrize("name", OTHER_LABS)
+def test_a_sample_of_another_lab_gets_the_verdicts_beside_it(name, long, tmp_path):
+    found = course.find(ROOT)
+    wanted = {task: checks for task, checks in beside(name).items() if (task in LONG) == long}
+    tasks = [load.read(path, found) for path in load.files(found.specs) if path.stem in wanted]
+    (who,) = find.find(SAMPLES, [name], tmp_path, opening=here).submissions
+    with Grader(found) as grader:
+        assert graded(grader.grade(tasks, who), wanted) == wanted
+
+
 def test_every_sample_has_its_expected_verdicts_beside_it():
-    names = sorted([*samples.EVERY_DAY, *ON_REQUEST, *BUILT])
+    names = sorted([*samples.EVERY_DAY, *ON_REQUEST, *BUILT, *OTHER_LABS])
     assert sorted(path.name.removesuffix(".expected.yaml") for path in SAMPLES.glob("*.expected.yaml")) == names
     assert all((SAMPLES / name).is_dir() for name in names)
 

@@ -1,0 +1,223 @@
+"""Files that a network was exported to, ONNX or TorchScript: what they take and put out, and how far off they are."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import onnx
+    import torch
+
+_SEED = 20_240_226  # of inputs that nobody who exports a network knows
+_OPEN = -1  # a size that a file leaves open
+
+
+# ---- ONNX ------------------------------------------------------------------------------------------------------------
+
+
+def onnx_input_names(artifact: Path) -> str:
+    """The names of the inputs of an ONNX file, weights aside, joined by commas."""
+    model = _model(artifact)
+    return ", ".join(each.name for each in _inputs(model))
+
+
+def onnx_output_names(artifact: Path) -> str:
+    """The names of the outputs of an ONNX file, joined by commas."""
+    return ", ".join(each.name for each in _model(artifact).graph.output)
+
+
+def onnx_input_sizes(artifact: Path) -> list[int]:
+    """The shape of the first input of an ONNX file; -1 is a size that it leaves open."""
+    inputs = _inputs(_model(artifact))
+    if not inputs:
+        message = "it has no input"
+        raise ValueError(message)
+    dims = inputs[0].type.tensor_type.shape.dim
+    return [each.dim_value if each.HasField("dim_value") else _OPEN for each in dims]
+
+
+def onnx_opset(artifact: Path) -> int:
+    """The version of ONNX' own operators that a file asks for."""
+    versions = [each.version for each in _model(artifact).opset_import if each.domain in ("", "ai.onnx")]
+    if len(versions) != 1:
+        message = f"it names {len(versions)} versions of ONNX' own operators"
+        raise ValueError(message)
+    return int(versions[0])
+
+
+def onnx_relative_error(
+    artifact: Path,
+    *,
+    original: str = "",
+    input_shape: list[int] | None = None,
+    own_weights: bool = False,
+    draws: int = 2,
+) -> float:
+    """How far an ONNX file's output is from the network's on fresh inputs, as a share of its largest value.
+
+    The largest difference over `draws` inputs, drawn from a normal distribution; onnxruntime runs the file. With
+    `own_weights` the network gets the file's weights first, where these are its own in order: so a file of downloaded
+    weights is judged by what it computes with them.
+
+    Raises:
+        ValueError: the file is none that onnxruntime runs on such an input, or its output has another shape.
+    """
+    from ._tiling.runtimes import RefusedError, by_onnxruntime
+
+    network = _scripted(artifact.parent / original)
+    inputs = _inputs(_model(artifact))
+    if len(inputs) != 1:
+        message = f"it takes {len(inputs)} inputs, and the network takes one"
+        raise ValueError(message)
+    if own_weights:
+        _take_initializers(network, artifact)
+
+    def run(x: torch.Tensor) -> torch.Tensor:
+        import torch
+
+        try:
+            outputs = by_onnxruntime(str(artifact), {inputs[0].name: x.numpy()})
+        except RefusedError as error:
+            sizes = ["?" if size == _OPEN else size for size in onnx_input_sizes(artifact)]
+            message = f"it does not run on an input of {list(x.shape)}; it takes {sizes}: {error}"
+            raise ValueError(message) from None
+        return torch.from_numpy(next(iter(outputs.values())))
+
+    return _largest_error(run, network, input_shape, draws)
+
+
+def _model(artifact: Path) -> onnx.ModelProto:
+    """The file without what lies beside it: nothing of a graph's signature does."""
+    import onnx
+
+    try:
+        return onnx.load(str(artifact), load_external_data=False)
+    except Exception as error:  # noqa: BLE001 - what protobuf raises of a broken file has no common base
+        message = f"this is no ONNX file: {type(error).__name__}"
+        raise ValueError(message) from None
+
+
+def _take_initializers(network: Any, artifact: Path) -> None:
+    """Give a network the weights of an ONNX file where names, or shapes in order, say whose each is."""
+    import onnx
+    import torch
+
+    try:
+        held = onnx.load(str(artifact)).graph.initializer
+        arrays = {each.name: onnx.numpy_helper.to_array(each) for each in held}
+    except Exception as error:  # noqa: BLE001 - what protobuf raises of a broken file has no common base
+        message = f"its weights can't be read: {type(error).__name__}"
+        raise ValueError(message) from None
+    state = {name: tensor for name, tensor in network.state_dict().items() if tensor.is_floating_point()}
+    shapes = {tuple(tensor.shape) for tensor in state.values()}
+    found = [array for array in arrays.values() if array.dtype.kind == "f" and array.shape in shapes]
+    if state.keys() <= arrays.keys():
+        found = [arrays[name] for name in state]
+    if [array.shape for array in found] == [tuple(tensor.shape) for tensor in state.values()]:
+        with torch.no_grad():
+            for tensor, array in zip(state.values(), found, strict=True):
+                tensor.copy_(torch.from_numpy(array.copy()))
+
+
+def _inputs(model: onnx.ModelProto) -> list[onnx.ValueInfoProto]:
+    weights = {each.name for each in model.graph.initializer}
+    return [each for each in model.graph.input if each.name not in weights]
+
+
+# ---- TorchScript -----------------------------------------------------------------------------------------------------
+
+
+def torchscript_relative_error(
+    artifact: Path,
+    *,
+    original: str = "",
+    input_shape: list[int] | None = None,
+    own_weights: bool = False,
+    draws: int = 2,
+) -> float:
+    """How far a TorchScript file's output is from the network's on fresh inputs, as a share of its largest value.
+
+    With `own_weights` the network gets the file's weights first, so that a file of weights drawn at random is judged by
+    what it computes with them.
+
+    Raises:
+        ValueError: the file is none that torch loads and runs on such an input, its output has another shape, or it
+            holds other tensors than the network.
+    """
+    import torch
+
+    network, made = _scripted(artifact.parent / original), _scripted(artifact)
+    if own_weights:
+        _take_weights(network, made)
+
+    def run(x: torch.Tensor) -> torch.Tensor:
+        try:
+            output = made(x)
+        except RuntimeError as error:
+            message = f"it does not run on an input of {list(x.shape)}: {str(error).strip().splitlines()[-1]}"
+            raise ValueError(message) from None
+        if not isinstance(output, torch.Tensor):
+            message = f"it puts out {type(output).__name__}, not a tensor"
+            raise ValueError(message)  # noqa: TRY004 - the file is wrong, which a ValueError says
+        return output
+
+    return _largest_error(run, network, input_shape, draws)
+
+
+def torchscript_training_nodes(artifact: Path) -> int:
+    """How many normalisations and dropouts of a TorchScript file compute as they do while a network is trained."""
+    flags = {"aten::batch_norm": 5, "aten::instance_norm": 5, "aten::dropout": 2, "aten::dropout_": 2}
+    graph = _scripted(artifact).inlined_graph
+    nodes = [node for kind in flags for node in graph.findAllNodes(kind)]
+    return sum(list(node.inputs())[flags[node.kind()]].toIValue() is not False for node in nodes)
+
+
+def _scripted(path: Path) -> Any:
+    import torch
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of torch, about a format that courses still use
+            return torch.jit.load(str(path), map_location="cpu")  # type: ignore[no-untyped-call]
+    except Exception as error:  # noqa: BLE001 - what torch raises of a broken file has no common base
+        message = f"this is no TorchScript file that torch loads ({type(error).__name__}); torch.jit.save writes one"
+        raise ValueError(message) from None
+
+
+def _take_weights(network: Any, made: Any) -> None:
+    """Give a network the weights of a file made of it."""
+    here, there = dict(network.state_dict()), dict(made.state_dict())
+    lacking, extra = sorted(here.keys() - there.keys()), sorted(there.keys() - here.keys())
+    if lacking or extra:
+        which = f"no '{lacking[0]}'" if lacking else f"'{extra[0]}', which the network has not"
+        message = f"it holds other tensors than the network: {which} ({len(lacking)} missing, {len(extra)} more)"
+        raise ValueError(message)
+    try:
+        network.load_state_dict(there)
+    except RuntimeError as error:
+        message = f"its tensors have other shapes than the network's: {str(error).strip().splitlines()[-1].strip()}"
+        raise ValueError(message) from None
+
+
+# ---- both ------------------------------------------------------------------------------------------------------------
+
+
+def _largest_error(run: Any, network: Any, input_shape: list[int] | None, draws: int) -> float:
+    """The largest difference on inputs that are drawn here, as a share of the network's largest output."""
+    import torch
+
+    generator = torch.Generator().manual_seed(_SEED)
+    worst = 0.0
+    with torch.no_grad():
+        for _ in range(draws):
+            x = torch.randn(input_shape or [1], generator=generator)
+            wanted, got = network(x.clone()), run(x.clone())
+            if got.shape != wanted.shape:
+                message = f"of an input of {list(x.shape)} it makes {list(got.shape)}, the network {list(wanted.shape)}"
+                raise ValueError(message)
+            off = (got.double() - wanted.double()).abs().max() / wanted.double().abs().max()
+            worst = max(worst, float(off) if off.isfinite() else float("inf"))
+    return worst

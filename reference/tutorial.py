@@ -1,0 +1,123 @@
+"""What Lab 2's tutorial asks of a network: sizes and operations layer by layer, and the slips that go with them."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import nn
+
+from ._counting.calls import chosen
+from ._counting.engine import inputs
+from ._counting.values import run
+from .macs import macs, macs_by_layer
+from .state import parameters
+
+if TYPE_CHECKING:
+    from ._counting.engine import CountedSubject
+
+
+def output_shape(subject: CountedSubject) -> list[int]:
+    """The shape of what the network puts out, batch first."""
+    module, given = subject.on_meta()
+    return list(module(*inputs(given)).shape)
+
+
+def macs_and_flops_by_layer(
+    subject: CountedSubject, *, layers: list[str] | None = None, bias: bool = False
+) -> list[dict[str, Any]]:
+    """The `macs` of each layer, and its `flops`: two for each of them.
+
+    Rows are named as in `macs_by_layer`. `bias` adds one MAC for each element to which a bias is added.
+    """
+    return [{**row, "flops": 2 * row["macs"]} for row in macs_by_layer(subject, layers=layers, bias=bias)]
+
+
+def macs_and_flops_alike(
+    subject: CountedSubject, *, layers: list[str] | None = None, bias: bool = False
+) -> list[dict[str, Any]]:
+    """The MACs of each layer in both columns.
+
+    Slip of: macs_and_flops_by_layer
+    Hint: These FLOPs are the MACs. A multiply-accumulate is two floating-point operations.
+    Credit: 0.5
+    """
+    return [{**row, "flops": row["macs"]} for row in macs_by_layer(subject, layers=layers, bias=bias)]
+
+
+def macs_and_flops_doubled(
+    subject: CountedSubject, *, layers: list[str] | None = None, bias: bool = False
+) -> list[dict[str, Any]]:
+    """The FLOPs of each layer in both columns.
+
+    Slip of: macs_and_flops_by_layer
+    Hint: These MACs are the FLOPs. A multiply-accumulate is one MAC and two floating-point operations.
+    Credit: 0.5
+    """
+    rows = macs_by_layer(subject, layers=layers, bias=bias)
+    return [{**row, "macs": 2 * row["macs"], "flops": 2 * row["macs"]} for row in rows]
+
+
+def macs_and_flops_of_inputs(subject: CountedSubject, *, layers: list[str] | None = None) -> list[dict[str, Any]]:
+    """Each convolution counted at every position of its input, in place of its output.
+
+    Slip of: macs_and_flops_by_layer
+    Hint: Convolutions are counted at each position of their input. A filter is applied once for each position of the
+    output, which a stride makes fewer.
+    Credit: 0.4
+    """
+    rows, larger = macs_by_layer(subject, layers=layers), _input_sizes(subject)
+    for row in rows:
+        before, after = larger.get(row["layer"], (1, 1))
+        row["macs"] = row["macs"] * before // after
+    return [{**row, "flops": 2 * row["macs"]} for row in rows]
+
+
+def _input_sizes(subject: CountedSubject) -> dict[str, tuple[int, int]]:
+    """Of each convolution, how many positions its input and its output have."""
+    module, given = subject.on_meta()
+    found: dict[str, tuple[int, int]] = {}
+    with ExitStack() as stack, torch.no_grad():
+        for name, layer in module.named_modules():
+
+            def hook(_: nn.Module, given: Any, output: torch.Tensor, name: str = name) -> None:
+                found[name] = (given[0].shape[-2:].numel(), output.shape[-2:].numel())
+
+            if isinstance(layer, nn.Conv2d):
+                stack.callback(layer.register_forward_hook(hook).remove)
+        module(*inputs(given))
+    return found
+
+
+def branch_parameters(subject: CountedSubject) -> float:
+    """The parameters of one of several branches that are alike; a task says what that means."""
+    return parameters(subject) / _branches(subject)
+
+
+def branch_macs(subject: CountedSubject, *, layers: list[str] | None = None) -> float:
+    """The MACs of one of several branches that are alike."""
+    return macs(subject, layers=layers) / _branches(subject)
+
+
+def _branches(subject: CountedSubject) -> int:
+    module, _ = subject.on_meta()
+    return max(1, len(list(module.children())))
+
+
+def module_outputs_overwritten(subject: CountedSubject, *, layers: list[str]) -> dict[str, torch.Tensor]:
+    """What a hook that keeps a layer's output without a copy holds in the end.
+
+    An activation in place behind the layer writes into the same memory: then these are its outputs. Keys are those of
+    `module_outputs`.
+    """
+    module, _ = subject.with_weights()
+    wanted = chosen(module, layers)
+    outputs: dict[str, torch.Tensor] = {}
+
+    def keep(name: str, module: torch.nn.Module, output: torch.Tensor) -> None:
+        if wanted(module):
+            outputs[name] = output
+
+    run(subject, keep)
+    return {name: output.clone() for name, output in outputs.items()}
