@@ -15,6 +15,7 @@ from labgrade.files import output
 from labgrade.reports import csv, gradescope, html, json, junit, lms, markdown
 from labgrade.reports import json as as_json
 from labgrade.review import results
+from labgrade.spec import course, load
 
 if TYPE_CHECKING:
     import argparse
@@ -95,6 +96,7 @@ def run(options: argparse.Namespace) -> int:
         report = student_view.for_student(students)
     if options.format in ("html", "class", "all"):
         html.refuse_without()
+        students = replace(students, labs=load.lab_texts(course.folders(Path.cwd())[0]))
     chosen = [name for name in FORMATS if options.format in (name, "all")]
     if options.student_view:
         chosen = [name for name in chosen if name != "class" or options.format == "class"]

@@ -199,7 +199,7 @@ class SubmissionReport:
     `remarks`: what was refused at the door (links, devices). `members`: the students who handed in together.
     `handed_in`: when, in ISO 8601 with its offset; empty where nothing tells. `handed_in_by`: what tells it.
     `others`: further hand-ins of the same students that do not count, by name, with the reason. `not_shown`: in a
-    student's view, what stands for the checks that are not in it.
+    student's view, what stands for the checks that are not in it. `released`: when it was, as `handed_in`.
     """
 
     name: str
@@ -211,11 +211,30 @@ class SubmissionReport:
     handed_in_by: str = ""
     others: tuple[tuple[str, str], ...] = ()
     not_shown: tuple[NotShown, ...] = ()
+    released: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LabText:
+    """What stands around a lab's results on a page: course and title, as its lab.yaml has them, and what was asked.
+
+    `statements` are by the task's id.
+    """
+
+    lab: str
+    title: str
+    course: str = ""
+    statements: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """The result of a run. `notes` are its first lines: which protection was in force, what was missing."""
+    """The result of a run. `notes` are its first lines: which protection was in force, what was missing.
+
+    `labs` and `at`, when a student checked their own work, are for pages alone.
+    """
 
     submissions: tuple[SubmissionReport, ...]
     notes: tuple[str, ...] = ()
+    labs: tuple[LabText, ...] = ()
+    at: str = ""

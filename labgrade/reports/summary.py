@@ -262,13 +262,19 @@ def _step(task: TaskReport, checks: Sequence[Graded], says: str, *, missing: boo
 
 
 def _said(check: Graded) -> tuple[bool, str]:
-    """What is missing is one thing to do, unless a hint says more; else what the verdict says."""
+    """What a person wrote, or a hint; else of what is missing nothing, and what the verdict says."""
     verdict = check.verdict
     missing = verdict.outcome is Outcome.MISSING
+    if check.decision is not None and check.decision.reason:
+        return missing, _cut(check.decision.reason)
     return missing, hint(verdict) or ("" if missing else _short(verdict))
 
 
 def _short(verdict: Verdict) -> str:
     """The reason without what stands below it, and cut: the check itself has all of it."""
     first, more = first_line(verdict)
-    return f"{first[:_LONGEST]}..." if more or len(first) > _LONGEST else first
+    return f"{first[:_LONGEST]}..." if more else _cut(first)
+
+
+def _cut(text: str) -> str:
+    return f"{text[:_LONGEST]}..." if len(text) > _LONGEST else text

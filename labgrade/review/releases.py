@@ -67,7 +67,10 @@ def after(submission: SubmissionReport, *, hidden_too: bool = False) -> Submissi
 
 def released(machine: Report, releases: Mapping[str, Release]) -> Report:
     """The report that students may see: of each submission what was released, or else what needs no release."""
-    views = (releases[each.name].view if each.name in releases else before(each) for each in machine.submissions)
+    views = (
+        replace(releases[each.name].view, released=releases[each.name].at) if each.name in releases else before(each)
+        for each in machine.submissions
+    )
     return replace(machine, submissions=tuple(views))
 
 

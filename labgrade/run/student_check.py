@@ -6,6 +6,7 @@ import math
 import tempfile
 import time
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, Self
@@ -69,6 +70,9 @@ def run(options: CheckOptions, memory: Memory) -> tuple[Report, list[SpecFinding
         notes = (*(grader.runner.protection.lines if fresh and not stopped else ()), *_by_whose_specs(found, options))
     graded = SubmissionReport(name=who.name, tasks=tuple(each.reports), remarks=who.refused)
     report = student_view.for_student(Report(submissions=(graded,), notes=notes))
+    if options.html:
+        now = datetime.now(UTC).astimezone().isoformat(timespec="seconds")
+        report = replace(report, labs=load.lab_texts(found.specs), at=now)
     if not (fresh or broken or stopped):
         memory.keep(report, state)
     return report, broken, stopped

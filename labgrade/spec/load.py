@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from dataclasses import dataclass, replace
 from functools import partial
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from labgrade.core.arguments import ALL as GIVEN
 from labgrade.core.errors import Mark, SpecError, SpecFinding, did_you_mean, look_up
+from labgrade.core.results import LabText
 from labgrade.core.task import Limits, Task
 from labgrade.files import validate, yaml
 from labgrade.spec import lab as late_rules
@@ -274,6 +276,26 @@ def labs(folder: Path) -> dict[str, dict[str, Any]]:
     if found:
         raise SpecError(found)
     return read
+
+
+def lab_texts(folder: Path) -> tuple[LabText, ...]:
+    """What pages say around the results of each lab below a folder of specs; of a broken spec nothing."""
+    found: dict[str, list[tuple[str, str]]] = {}
+    for path in files(folder):
+        with contextlib.suppress(SpecError):
+            data = _load(path).data
+            if isinstance(data, dict) and isinstance(text := data.get("statement"), str):
+                found.setdefault(path.parent.name, []).append((path.stem, text))
+    titles = labs(folder)
+    return tuple(
+        LabText(
+            lab=lab,
+            title=titles.get(lab, {}).get("title", ""),
+            course=titles.get(lab, {}).get("course", ""),
+            statements=tuple(statements),
+        )
+        for lab, statements in found.items()
+    )
 
 
 def _lab(path: Path) -> dict[str, Any]:

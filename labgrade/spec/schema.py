@@ -86,6 +86,7 @@ def lab_schema() -> Schema:
         "required": ["title"],
         "properties": {
             "title": {**(TEXT.schema or {}), "description": "What the lab is called, in a line."},
+            "course": {**(TEXT.schema or {}), "description": "The course that it belongs to, for the heads of pages."},
             "limits": {**_object("limits", Limits), "description": "What students' code may use, unless a task says."},
             "environment": {**_object("environment", Environment), "description": "Set before students' code begins."},
             "packages": {**(PACKAGES.schema or {}), "description": "What its tasks need of pip."},

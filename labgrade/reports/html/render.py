@@ -71,7 +71,7 @@ def _environment() -> Environment:
         finalize=_visible,
     )
     environment.globals |= {"looks": LOOKS, "kinds": KINDS}
-    environment.filters |= {"points": summary.points, "number": show, "moment": summary.moment}
+    environment.filters |= {"whole": _whole, "points": summary.points, "number": show, "moment": summary.moment}
     return environment
 
 
@@ -91,6 +91,11 @@ def _visible(value: object) -> object:
         return value
     text = value if len(value) <= _CUT else f"{value[:_CUT]}... ({len(value) - _CUT:,} more characters)"
     return escaped(text)
+
+
+def _whole(text: str) -> Markup:
+    """A text of a person's, of which nothing is cut off."""
+    return Markup.escape(escaped(text))
 
 
 def _own(name: str) -> Markup:

@@ -9,6 +9,7 @@ from markupsafe import Markup
 
 from labgrade.core import points
 from labgrade.core.points import totals
+from labgrade.core.results import LabText
 from labgrade.reports import summary
 from labgrade.reports.html import charts
 from labgrade.reports.html import render as page
@@ -17,7 +18,7 @@ from labgrade.reports.summary import missing_task
 from labgrade.verdict import PENDING, Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from fractions import Fraction
 
     from labgrade.core.points import Totals
@@ -40,6 +41,7 @@ class _TaskView:
     names: tuple[str, ...]
     nothing: MissingTask | None
     not_shown: Fraction | None
+    statement: str
 
 
 def render(report: Report) -> str:
@@ -49,13 +51,21 @@ def render(report: Report) -> str:
     """
     (submission, *_) = report.submissions
     total = points.final_totals(submission)
-    tasks = [_task(task, f"t{number}") for number, task in enumerate(submission.tasks, 1)]
+    texts = {each.lab: each for each in report.labs}
+    asked = {(lab, task): text for lab, each in texts.items() for task, text in each.statements}
+    tasks = [
+        _task(task, f"t{number}", asked.get((task.lab, task.id), "")) for number, task in enumerate(submission.tasks, 1)
+    ]
     cards = {shown.anchor: _cards(task, shown.anchor) for task, shown in zip(submission.tasks, tasks, strict=True)}
     todo, missing = _steps(submission, tasks)
     count = summary.counts(submission)
     return page.render(
         "student.html",
         name=submission.name,
+        about=_about(submission, texts),
+        released=submission.released,
+        at=report.at,
+        comments=_comments(submission, tasks),
         members=submission.members,
         handed_in=submission.handed_in,
         deductions=submission.deductions,
@@ -78,7 +88,26 @@ def render(report: Report) -> str:
     )
 
 
-def _task(task: TaskReport, anchor: str) -> _TaskView:
+def _about(submission: SubmissionReport, texts: Mapping[str, LabText]) -> list[str]:
+    """The course and the labs that a page is about, for its head."""
+    labs = list(dict.fromkeys(task.lab for task in submission.tasks))
+    named = [texts.get(lab) or LabText(lab=lab, title="") for lab in labs]
+    return list(
+        dict.fromkeys([*(each.course for each in named if each.course), *(each.title or each.lab for each in named)])
+    )
+
+
+def _comments(submission: SubmissionReport, tasks: Sequence[_TaskView]) -> list[tuple[str, str, str]]:
+    """What people wrote: the anchor of the check, what it is called, the comment."""
+    return [
+        (_card(f"{shown.anchor}-{number}"), f"{task.title}: {check.id}", check.decision.reason)
+        for task, shown in zip(submission.tasks, tasks, strict=True)
+        for number, check in enumerate(task.checks, 1)
+        if check.decision is not None and check.decision.reason
+    ]
+
+
+def _task(task: TaskReport, anchor: str, statement: str) -> _TaskView:
     total = totals(task.checks)
     return _TaskView(
         id=task.id,
@@ -89,6 +118,7 @@ def _task(task: TaskReport, anchor: str) -> _TaskView:
         names=tuple(check.id for check in task.checks),
         nothing=missing_task(task),
         not_shown=task.not_shown,
+        statement=statement.strip(),
     )
 
 
@@ -130,6 +160,8 @@ def _cards(task: TaskReport, anchor: str) -> Markup:
 def _check(graded: Graded, anchor: str, shown: set[str]) -> Markup:
     """A check in all its parts; the places that were looked for are many, and stand below the reason."""
     verdict = graded.verdict
+    comment = graded.decision.reason if graded.decision else ""
+    reason = summary.reason(verdict, bonus=graded.bonus, places=False)
     notes = tuple(note for note in verdict.notes if note not in shown)
     printed = "" if graded.printed in shown else graded.printed
     below = verdict.lines if graded.grids else (*verdict.lines, *verdict.picture)  # grids are drawn
@@ -144,7 +176,8 @@ def _check(graded: Graded, anchor: str, shown: set[str]) -> Markup:
         earned=graded.earned,
         origin=graded.answer_from,
         decision=graded.decision,
-        reason=summary.reason(verdict, bonus=graded.bonus, places=False),
+        comment=comment,
+        reason=reason.removesuffix(f": {comment}") if comment else reason,
         looked_for=verdict.looked_for,
         hint=summary.hint(verdict),
         example="\n".join(below).strip("\n"),
