@@ -2,6 +2,7 @@
 
 import importlib.util
 import os
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -9,6 +10,7 @@ import venv
 from pathlib import Path
 
 import pytest
+import yaml
 from helpers.shown import unframed
 
 pytestmark = pytest.mark.slow
@@ -73,48 +75,52 @@ def run(installed, where, program, *arguments, code=0):
     return done
 
 
-def without_labgrade(base):
-    """The Python of an environment with our other packages alone."""
-    venv.create(base / "env", symlinks=os.name != "nt")
-    python = base / "env" / ("Scripts" if os.name == "nt" else "bin") / "python"
+def with_our_packages(folder):
+    """Let an environment have our other packages, in place of what pip would fetch."""
+    python = folder / "bin/python"
     where = [str(python), "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"]
     site = Path(subprocess.run(where, capture_output=True, text=True, check=True).stdout.strip())
     ours = [path for path in sys.path if path.endswith(("site-packages", "dist-packages"))]
     (site / "ours.pth").write_text("\n".join(dict.fromkeys([sysconfig.get_path("purelib"), *ours])), encoding="utf-8")
-    return python
 
 
-def test_every_command_of_a_kits_start_runs_where_labgrade_is_not(installed, course, tmp_path):
+def shell(lines, where, **more):
+    """Run lines as a terminal does; pip installs only what lies here."""
+    environment = {key: value for key, value in os.environ.items() if not key.startswith(("PYTHON", "PYTEST"))}
+    environment |= {
+        "PATH": f"{Path(sys.executable).parent}:{environment['PATH']}",
+        "LABGRADE_CACHE": f"{where}/../cache",
+    }
+    environment |= {"PIP_NO_INDEX": "1", "PIP_NO_DEPS": "1", "PIP_IGNORE_INSTALLED": "1", **more}
+    command = ["bash", "-ec", "\n".join(lines)]
+    return subprocess.run(command, cwd=where, env=environment, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.skipif(os.name == "nt" or shutil.which("bash") is None, reason="START.md's lines are for bash")
+def test_every_command_of_a_kits_start_and_of_its_workflow_runs_where_labgrade_is_not(installed, course, tmp_path):
     """With the wheel that an installed labgrade packs of itself."""
-    run(installed, course, "labgrade", "kit", "lab1", "--out", str(tmp_path / "kit"))
-    python = without_labgrade(tmp_path)
-    commands = [
-        line.strip() for line in (tmp_path / "kit/START.md").read_text().splitlines() if line.startswith("    ")
+    kit = tmp_path / "kit"
+    run(installed, course, "labgrade", "kit", "lab1", "--out", str(kit))
+    make, *others = [line[4:] for line in (kit / "START.md").read_text().splitlines() if line.startswith("    ")]
+    assert [line.partition("/labgrade-")[0] for line in (make, *others)] == [
+        "python3 -m venv .venv",
+        ". .venv/bin/activate",
+        'pip install ".',
+        "labgrade check",
     ]
-    assert commands[0].startswith("pip install ./labgrade-")
-    assert commands[1] == "labgrade check"
-    for command in commands:
-        if command.startswith("pip "):
-            pip = [
-                sys.executable,
-                "-m",
-                "pip",
-                "--quiet",
-                "--python",
-                str(python),
-                "install",
-                "--no-index",
-                "--no-deps",
-            ]
-            line = [*pip, "--ignore-installed", *command.split()[2:]]
-            subprocess.run(line, cwd=tmp_path / "kit", check=True)
-        else:
-            done = run(python.parent, tmp_path / "kit", *command.split(), code=1)
-            assert "0 / 8 points" in done.stdout
-    where = [str(python), "-c", "import labgrade; print(labgrade.__file__)"]
-    assert (
-        str(tmp_path / "env") in subprocess.run(where, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
-    )
+    assert shell([make], kit).returncode == 0
+    with_our_packages(kit / ".venv")
+    done = shell(others, kit)
+    assert (done.returncode, "0 / 8 points" in done.stdout) == (1, True), done.stderr
+    where = shell([others[0], "python -c 'import labgrade; print(labgrade.__file__)'"], kit)
+    assert where.stdout.startswith(str(kit / ".venv"))
+    steps = yaml.safe_load((kit / ".github/workflows/check.yml").read_text())["jobs"]["check"]["steps"]
+    assert steps[-2]["run"].strip() == others[1]
+    summary = tmp_path / "summary.md"
+    done = shell([others[0], steps[-1]["run"]], kit, GITHUB_STEP_SUMMARY=str(summary))
+    assert done.returncode == 1, done.stderr
+    assert "**0 of 8 points**" in summary.read_text()
+    assert "cases that are not shown: 2 more points" in summary.read_text()
 
 
 def test_the_wheel_is_what_runs(installed, tmp_path):

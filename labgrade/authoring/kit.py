@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from labgrade.spec.course import Course
     from labgrade.spec.registry import Entry
 
+_INSTALL = f'pip install "./{wheel.NAME}[watch,counterexample]"'  # in quotes that every shell knows
 _SCHEMA = "task.schema.json"
 _FIRST_LINE = f"# yaml-language-server: $schema=../{_SCHEMA}\n"
 
@@ -47,7 +48,7 @@ def write_kit(found: Course, lab: str, out: Path, *, with_subjects: bool, with_r
     with tempfile.TemporaryDirectory(dir=out.parent, prefix=".labgrade-kit-") as temporary:
         making = Path(temporary) / "kit"
         line = _data(lab_file).get("install", "") if (lab_file := specs[0].parent / "lab.yaml").is_file() else ""
-        install = str(line) or f"pip install ./{wheel.NAME}"
+        install = str(line) or _INSTALL
         told = make(found, specs, making, with_subjects=with_subjects, with_reference=with_reference, install=install)
         if not line:
             wheel.write(making)
@@ -64,7 +65,7 @@ def make(
     *,
     with_subjects: bool,
     with_reference: bool = False,
-    install: str = f"pip install ./{wheel.NAME}",
+    install: str = _INSTALL,
 ) -> list[str]:
     """Write the kit of one lab's specs to the new folder `out`; returns what of hidden checks it says all the same.
 
@@ -265,6 +266,7 @@ def _write_around(lab: Path, tasks: list[Task], about: Start, out: Path) -> None
     start = kit_templates.start(title, tasks, about)
     marker = yaml_write.dump({"kit": lab.name, "made_by": f"labgrade {__version__}"})
     texts = {**kit_templates.files(tasks), course.KIT_START: start, course.KIT: marker}
+    texts[kit_templates.WORKFLOW] = kit_templates.workflow(about)
     for name, text in texts.items():
         (out / name).parent.mkdir(parents=True, exist_ok=True)
         (out / name).write_text(text, encoding="utf-8")

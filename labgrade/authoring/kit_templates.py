@@ -16,6 +16,28 @@ if TYPE_CHECKING:
 
     from labgrade.core.task import AnswerSpec, AnswerType, SubjectSpec, Task
 
+WORKFLOW = ".github/workflows/check.yml"
+_WORKFLOW = """\
+name: check
+on: [push, workflow_dispatch]
+permissions:
+  contents: read
+jobs:
+  check:
+    runs-on: ubuntu-latest
+    steps:
+      - uses: actions/checkout@v4
+      - uses: actions/setup-python@v5
+        with: {{python-version: "3.12"}}
+      - run: pip install torch torchvision --index-url https://download.pytorch.org/whl/cpu
+      - run: |
+          {install}
+      - name: check
+        run: |
+          labgrade check{course} --all --json report.json && right=0 || right=$?
+          labgrade export --json report.json --format github >> "$GITHUB_STEP_SUMMARY"
+          exit $right
+"""
 _MOST_COLUMNS = 6
 _TYPES = {
     "model": "torch.nn.Module",
@@ -152,7 +174,7 @@ def _report(tasks: list[Task]) -> str:
     return "\n".join(lines) + "\n" * bool(lines)
 
 
-# ---- START.md --------------------------------------------------------------------------------------------------
+# ---- START.md, and what GitHub runs ----------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -176,13 +198,23 @@ def start(title: str, tasks: Iterable[Task], about: Start) -> str:
         if about.own_code
         else ""
     )
-    parts = [
-        f"# {title}\n\nFill in the files of this folder that you want to hand in, and delete the others. Try it as "
-        f"often as you like, here:\n\n    {about.install}\n    {check}\n\nIt says what is right, what is not and "
-        "why, and what to do first. Functions should be right for any model, not for the task's alone." + why
-    ]
-    parts += [_about(task, about.subjects.get(task.id, "")) for task in tasks]
+    head = (
+        f"# {title}\n\nFill in the files of this folder that you want to hand in, and delete the others. Once, with "
+        "Python 3.11 or newer, in a terminal in this folder (on Windows the second line is "
+        "`.venv\\Scripts\\activate`):\n\n    python3 -m venv .venv\n    . .venv/bin/activate\n"
+        f"    {about.install}\n\nThen as often as you like:\n\n    {check}\n\nIt says what is right, what is not and "
+        f"why, and what to do first. `{check} --watch` stays, and checks at each save; `--all` shows all of it. "
+        f"Functions should be right for any model, not for the task's alone.{why}\n\nWhere this folder is a repository "
+        f"on GitHub, `{WORKFLOW}` does the same at each push; delete it if you don't want that."
+    )
+    parts = [head, *(_about(task, about.subjects.get(task.id, "")) for task in tasks)]
     return "\n\n".join(parts) + "\n"
+
+
+def workflow(about: Start) -> str:
+    """What GitHub runs at each push, also in a repository of GitHub Classroom: the checks, with a summary."""
+    course = " --course ." if about.own_code else ""
+    return _WORKFLOW.format(install=about.install, course=course)
 
 
 def _about(task: Task, file: str) -> str:
@@ -190,7 +222,7 @@ def _about(task: Task, file: str) -> str:
     lines = [f"## {task.id}: {task.title} ({float(task.points):g} points{more})", "", task.statement.rstrip()]
     if task.subject is not None:
         lines += ["", f"About: {_subject(task.subject, file)}."]
-        if program := _program(task, task.subject):
+        if program := _program(task, task.subject, file):
             lines += ["", "```python", *program, "```"]
     lines += ["", "Handed in as (the first that is there counts):", ""]
     for answer in task.answers.values():
@@ -199,30 +231,41 @@ def _about(task: Task, file: str) -> str:
     return "\n".join(lines)
 
 
-def _program(task: Task, subject: SubjectSpec) -> list[str]:
-    """Lines that build a model of the zoo as it is given, and call each function of the task on it."""
-    if not subject.model or subject.is_onnx or subject.is_config or subject.handed_in:
+def _program(task: Task, subject: SubjectSpec, file: str) -> list[str]:
+    """Lines that build what a task is about as it is given, and call each function of the task on it."""
+    here = dict(_GIVEN_HERE)
+    if subject.is_config:
+        lines, here = [f"config = {dict(subject.options)!r}"], {"config": "config"}
+    elif file:
+        lines, here = ["import onnx", "", f"model = onnx.load({file!r})"], {"model_path": repr(file)}
+    elif not subject.model or subject.is_onnx or subject.handed_in:
         return []
+    else:
+        lines = _built(subject)
+    forms = [form for answer in task.answers.values() for form in answer.forms if isinstance(form, CallForm)]
+    for form in forms:
+        if subject.further and "input_size" in form.given:
+            continue
+        if form.file.count(".") == 1 and "/" not in form.file and set(form.given) <= here.keys():
+            given = ", ".join(here[name] for name in form.given)
+            lines += ["", f"from {form.file.removesuffix('.py')} import {form.function}", ""]
+            lines += [f"print({form.function}({given}))"]
+    return lines
+
+
+def _built(subject: SubjectSpec) -> list[str]:
+    """Lines that build a model of the zoo or of the course, with its seeds and its input."""
     plain = plain_subject(subject)
     own = ["from pathlib import Path", "", "from labgrade.spec import course"] if plain.pop("code", None) else []
     settings = [f"model={plain.pop('model')!r}", f"shape={tuple(plain.pop('shape'))!r}"]
     settings += [f"code=course.find(Path.cwd()).code_of({subject.model!r})"] if own else []
     settings += [f"{name}={value!r}" for name, value in plain.items() if value and value != "normal"]
-    lines = [
+    return [
         *own,
         "from labgrade.subjects.models import Subject",
         "",
         f"model, input = Subject({', '.join(settings)}).with_weights()",
     ]
-    forms = [form for answer in task.answers.values() for form in answer.forms if isinstance(form, CallForm)]
-    for form in forms:
-        if subject.further and "input_size" in form.given:
-            continue
-        if form.file.count(".") == 1 and "/" not in form.file and set(form.given) <= _GIVEN_HERE.keys():
-            given = ", ".join(_GIVEN_HERE[name] for name in form.given)
-            lines += ["", f"from {form.file.removesuffix('.py')} import {form.function}", ""]
-            lines += [f"print({form.function}({given}))"]
-    return lines
 
 
 def _subject(subject: SubjectSpec, file: str) -> str:

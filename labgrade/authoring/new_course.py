@@ -47,7 +47,7 @@ checks:
     again:
       - id: other-models
         points: 2
-        hidden: true                   # students see nothing of it
+        hidden: true                   # students see only what it is worth
         cases: [{model: torchvision/resnet50, options: {num_classes: 7}}]
 """
 _REFERENCE = '''\
@@ -159,7 +159,7 @@ jobs:
       - uses: actions/setup-python@v5
         with: {python-version: "3.12", cache: pip, cache-dependency-path: pyproject.toml}
       - run: pip install torch torchvision --index-url https://download.pytorch.org/whl/cpu
-      - run: pip install labgrade
+      - run: pip install wheels/labgrade-*.whl   # put there: pip wheel --no-deps --wheel-dir wheels PATH/TO/labgrade
       - run: labgrade validate --compute
       - run: labgrade test
 """

@@ -11,7 +11,7 @@ from helpers import small_course
 from helpers.shown import unframed
 from helpers.soak import sampled, soak
 
-from labgrade.authoring import kit
+from labgrade.authoring import kit, kit_templates
 from labgrade.cli import main
 from labgrade.files import yaml as yaml_files
 from labgrade.files import yaml_write
@@ -282,6 +282,17 @@ def test_the_lines_of_start_build_what_a_task_is_about(of_init, tmp_path, monkey
     monkeypatch.syspath_prepend(tmp_path)
     exec(program, {})  # noqa: S102 - the lines are labgrade's own
     assert capsys.readouterr().out == "2052000\n"
+
+
+def test_the_lines_of_start_load_files_too():
+    tasks = [each.task for each in load.read_all(load.files(LAB), course.find(ROOT))]
+    about = kit_templates.Start(subjects={"2-2-1-operators": "subjects/a.onnx"}, own_code=False, install="pip x")
+    programs = re.findall(r"```python\n(.*?)```", kit_templates.start("Lab", tasks, about), re.DOTALL)
+    for program in programs:
+        compile(program, "START.md", "exec")
+    (of_file,) = [each for each in programs if "onnx.load" in each]
+    assert "model = onnx.load('subjects/a.onnx')\n" in of_file
+    assert "print(operator_counts('subjects/a.onnx'))" in of_file
 
 
 def test_a_value_that_may_be_handed_in_is_not_given_unless_the_task_says_so(own, capsys):
