@@ -15,6 +15,7 @@ from labgrade.authoring.public_source import needed
 from labgrade.core.errors import FaultError, SpecError, UsageError
 from labgrade.core.task import CallForm, RunForm
 from labgrade.files import wheel, yaml, yaml_write
+from labgrade.judging.variants import own_variant
 from labgrade.spec import course, load, public
 from labgrade.spec.language import HIDDEN_POINTS
 from labgrade.subjects.onnx_files import beside, external_data
@@ -33,7 +34,9 @@ _SCHEMA = "task.schema.json"
 _FIRST_LINE = f"# yaml-language-server: $schema=../{_SCHEMA}\n"
 
 
-def write_kit(found: Course, lab: str, out: Path, *, with_subjects: bool, with_reference: bool = False) -> list[str]:
+def write_kit(
+    found: Course, lab: str, out: Path, *, with_subjects: bool, with_reference: bool = False, student: str = ""
+) -> list[str]:
     """Make a lab's kit in a new folder, or nothing at all; returns what `make` does.
 
     Raises:
@@ -49,7 +52,8 @@ def write_kit(found: Course, lab: str, out: Path, *, with_subjects: bool, with_r
         making = Path(temporary) / "kit"
         line = _data(lab_file).get("install", "") if (lab_file := specs[0].parent / "lab.yaml").is_file() else ""
         install = str(line) or _INSTALL
-        told = make(found, specs, making, with_subjects=with_subjects, with_reference=with_reference, install=install)
+        how = {"with_subjects": with_subjects, "with_reference": with_reference}
+        told = make(found, specs, making, **how, install=install, student=student)
         if not line:
             wheel.write(making)
         if out.exists():
@@ -66,6 +70,7 @@ def make(
     with_subjects: bool,
     with_reference: bool = False,
     install: str = _INSTALL,
+    student: str = "",
 ) -> list[str]:
     """Write the kit of one lab's specs to the new folder `out`; returns what of hidden checks it says all the same.
 
@@ -76,7 +81,8 @@ def make(
     read = load.read_all(specs, found)
     if broken := [finding for each in read for finding in each.findings]:
         raise SpecError(broken)
-    data = {path: load.in_full(path, found) for path in specs}
+    read = [replace(each, task=_own(each.task, student, found)) for each in read if each.task is not None]
+    data = {each.path: load.in_full(each.path, found, each.task.variant) for each in read if each.task is not None}
     lab = specs[0].parent / "lab.yaml"
     told = not lab.is_file() or HIDDEN_POINTS not in _data(lab)
     shown = {path: given for path in specs if (given := public.public(data[path], told=told)) is not None}
@@ -99,6 +105,14 @@ def make(
         *(f"in the kit, for students to read: {each.name} ({each.file.name})" for each in reference),
         *_told(data, out),
     ]
+
+
+def _own(task: Task, student: str, found: Course) -> Task:
+    """The task as the student has it, for whom the kit is."""
+    if task.variants and not student:
+        message = f"each student has a variant of '{task.id}': name the one whose kit this is, --for NAME"
+        raise UsageError(message)
+    return own_variant(task, student, found.key)
 
 
 def _without_reference(

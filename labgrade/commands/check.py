@@ -79,6 +79,8 @@ def add_check(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--lab", help="only this lab")
     parser.add_argument("--course", type=Path, metavar="DIR", help="the course whose specs and code judge; trusted")
     parser.add_argument("--task", action="append", metavar="ID", help="only this task, or all that begin so: 2-1")
+    said = "whose variant it is, where each student has one (default: the folder's)"
+    parser.add_argument("--as", dest="drawn_as", default="", metavar="NAME", help=said)
     parser.add_argument("--all", action="store_true", help="print all that is known of each check")
     parser.add_argument("--watch", action="store_true", help="check again at each save, until Ctrl-C")
     parser.add_argument("--json", metavar="FILE", help="write the report as JSON; `-` is stdout")
@@ -98,7 +100,7 @@ def check(options: argparse.Namespace) -> int:
         return watch(options)
     _refuse_unwritable(options)
     where = {"course": options.course, "torch_home": options.torch_home}
-    memory = Memory(options.path, lab=options.lab, tasks=options.task or (), **where)
+    memory = Memory(options.path, lab=options.lab, tasks=options.task or (), drawn_as=options.drawn_as, **where)
     # What is drawn on a page is not remembered, and what JSON says of the protection is of this run.
     report = memory.report() if not (options.json or options.html) else None
     broken: list[SpecFinding] = []

@@ -10,6 +10,8 @@ from labgrade.authoring import kit, new_course
 from labgrade.core.errors import UsageError
 from labgrade.core.programs import TORCHSCRIPT
 from labgrade.core.task import BuildForm
+from labgrade.review import roster
+from labgrade.review.groups import drawn_as
 from labgrade.spec import course, load
 from labgrade.subjects.onnx_files import beside
 from labgrade.subjects.provide import provide
@@ -32,6 +34,8 @@ def add_kit(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("lab", metavar="LAB", help="such as acal-lab2")
     parser.add_argument("--out", type=Path, required=True, metavar="FOLDER", help="a new folder")
     parser.add_argument("--without-subjects", action="store_true", help="leave out the ONNX files of the tasks")
+    said = "whose: writes the variants of this student, by the roster's id or the name of the hand-in"
+    parser.add_argument("--for", dest="drawn_as", default="", metavar="NAME", help=said)
     said = "give the course's own quantities, too: they are its solution, and students can read them"
     parser.add_argument("--with-reference", action="store_true", help=said)
     parser.set_defaults(run=_kit)
@@ -69,6 +73,7 @@ def _kit(options: argparse.Namespace) -> int:
         out,
         with_subjects=not options.without_subjects,
         with_reference=options.with_reference,
+        student=drawn_as(roster.of_course(found.root), options.drawn_as) if options.drawn_as else "",
     )
     print(f"{out}: {len(list(out.rglob('*')))} files and folders; begin with {out / course.KIT_START}")  # noqa: T201
     for line in told:

@@ -238,12 +238,12 @@ def validate(options: argparse.Namespace) -> int:
     ]
     findings += [finding for read in specs if read.task for finding in check_values.literals(read.task)]
     if options.compute:
+        from labgrade.judging.variants import all_variants
         from labgrade.run.grader import Grader
 
         with Grader(found) as grader:
-            for read in specs:
-                if read.task is not None:
-                    findings += check_values.findings(read.task, grader)
+            for task in all_variants(read.task for read in specs if read.task is not None):
+                findings += check_values.findings(task, grader)
     if findings:
         raise SpecError(findings)
     warnings = [finding for read in specs if read.task for finding in check_values.never_called_again(read.task)]

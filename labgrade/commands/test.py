@@ -28,6 +28,7 @@ from labgrade.authoring.task_trial import (
 from labgrade.core.errors import SpecError, UsageError
 from labgrade.files.cache import missing
 from labgrade.judging.items import items
+from labgrade.judging.variants import own_variant
 from labgrade.run import grader as pipeline
 from labgrade.spec import course, load
 from labgrade.verdict import Outcome
@@ -149,6 +150,7 @@ class Trier:
         trial = TaskTrial(task=task, exemplar=exemplar_of(task, self._samples, self._folder, grader))
         trial.problems += nothing_for_nothing(grader, task, self._empty)
         who = submission_of(self._folder / trial.exemplar if trial.exemplar else self._empty)
+        whole, task = task, own_variant(task, who.name, grader.course.key)
         report, first = timed(grader, task, who)
         second = first
         if trial.exemplar:
@@ -158,7 +160,7 @@ class Trier:
         else:
             trial.problems.append("no submission is right throughout: put an exemplar into 'submissions/exemplar'")
         known = {trial.exemplar: report} if trial.exemplar else {}
-        trial.problems += samples_as_expected(grader, task, self._samples, self._folder, known)
+        trial.problems += samples_as_expected(grader, whole, self._samples, self._folder, known)
         slips = Slips(grader, task, who)
         trial.problems += slips.own_hints()
         trial.slips = slips.all()

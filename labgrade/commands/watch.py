@@ -22,8 +22,11 @@ from labgrade.core import points, student_view
 from labgrade.core.errors import UsageError
 from labgrade.core.results import CLUTTER, Report, SubmissionReport, TaskReport
 from labgrade.core.task import CallForm
+from labgrade.judging.variants import own_variant
 from labgrade.reports import student_terminal, terminal
 from labgrade.reports.plain_page import Page
+from labgrade.review import roster
+from labgrade.review.groups import drawn_as
 from labgrade.run.grader import Grader
 from labgrade.run.student_check import public_task
 from labgrade.run.task import TaskGrading
@@ -64,7 +67,8 @@ def watch(options: argparse.Namespace) -> int:
         raise UsageError(message)
     found = course.find_for(options.path, options.course)
     specs = load.read_all(load.chosen(found, options.lab, options.task or ()), found)
-    tasks = [public_task(each.task) for each in specs if each.task is not None]
+    student = drawn_as(roster.of_course(found.root), options.drawn_as or find.name_of(options.path))
+    tasks = [own_variant(public_task(each.task), student, found.key) for each in specs if each.task is not None]
     stop = threading.Event()
     with Grader(found, torch_home=downloaded_weights.find(options.torch_home)) as grader:
         session = Session(grader, tasks, options.path, Console(highlight=False))

@@ -369,7 +369,11 @@ class Limits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
-    """What a student is asked. `packages`: without these it is not graded. `hidden_points`: None where kept secret."""
+    """What a student is asked. `packages`: without these it is not graded. `hidden_points`: None where kept secret.
+
+    `variants`: the task as students have it, where its subject differs from one to the next; each says in `variant`
+    what is its own.
+    """
 
     lab: str
     id: str
@@ -384,3 +388,5 @@ class Task:
     self_check: str = ""
     packages: tuple[str, ...] = ()
     hidden_points: Fraction | None = Fraction(0)
+    variant: str = ""
+    variants: tuple[Task, ...] = field(default=(), repr=False)

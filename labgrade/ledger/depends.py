@@ -162,7 +162,7 @@ class VerdictParts:
     def __init__(self, course: Course, weights: Path | None = None) -> None:
         self._course = course
         self._weights = dict(_weights(weights)) if weights is not None else {}
-        self._known: dict[tuple[str, str, str], dict[str, str]] = {}
+        self._known: dict[tuple[str, str, str, str], dict[str, str]] = {}
         self._read: dict[Path, list[Path]] = {}
         self._files: dict[Path, str] = {}
         self._imports: dict[Path, set[str]] = {}
@@ -170,7 +170,7 @@ class VerdictParts:
 
     def of(self, task: Task, item: Item) -> dict[str, str]:
         """The digest of each part but the submission's own, by its name."""
-        place = (task.lab, task.id, item.id)
+        place = (task.lab, task.id, task.variant, item.id)
         if place not in self._known:
             found: dict[str, Any] = {
                 "spec": meaning(task, item),

@@ -58,6 +58,12 @@ class Owners:
         return ()
 
 
+def drawn_as(roster: Roster, name: str) -> str:
+    """By which name a variant is drawn: the group or else the id of whose this is, or the name itself."""
+    found = Owners(roster).of(name) if roster.students else ()
+    return folded(found[0].group or found[0].id) if found else folded(bare(name))
+
+
 def _called(student: Student) -> set[str]:
     return {folded(student.submission)}
 

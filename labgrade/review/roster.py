@@ -132,6 +132,16 @@ def find(root: Path) -> Path | None:
     return there[0] if there else None
 
 
+def of_course(root: Path) -> Roster:
+    """The roster of a course; nobody where it has none.
+
+    Raises:
+        SpecError: with every finding.
+    """
+    file = find(root)
+    return read(file) if file is not None else Roster()
+
+
 def read(path: Path, labs: Iterable[str] | None = None) -> Roster:
     """Read a roster, .yaml or .csv. `labs`: those that an extension may name.
 

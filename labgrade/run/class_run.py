@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from labgrade.core.errors import FaultError
 from labgrade.core.text import encodable
 from labgrade.judging.items import items, sources
+from labgrade.judging.variants import all_variants
 from labgrade.ledger import read
 from labgrade.ledger.database import Ledger, LedgerError
 from labgrade.ledger.verdict_memory import Recorded
@@ -42,8 +43,9 @@ def grade(request: RunRequest, choose: Callable[[course.Course], list[Path]]) ->
     tasks = tuple(each.task for each in specs if each.task is not None)
     with opened(request, found, tasks) as plan:
         checks = [(task, item) for task in tasks for item in items(task)]
-        for task, item in checks:
-            plan.known.of(task, item)  # once, before there are several processes
+        for task in all_variants(tasks):
+            for item in items(task):
+                plan.known.of(task, item)  # once, before there are several processes
         names = plan.offered.names
         yield Started(submissions=len(names), checks=len(names) * len(checks))
         run = _ClassRun(plan)
@@ -134,7 +136,7 @@ class _ClassRun:
 
     def _compute(self, grader: Grader) -> None:
         """Each value once, and not once a process; what fails here fails again where it is needed, and says so."""
-        for task in self._plan.tasks:
+        for task in all_variants(self._plan.tasks):
             for wanted in (each for item in items(task) for each in sources(item)):
                 with contextlib.suppress(FaultError, OSError):
                     grader.oracle.value(*wanted)

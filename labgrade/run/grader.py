@@ -23,6 +23,7 @@ from labgrade.judging import by_hand
 from labgrade.judging.items import items, sources
 from labgrade.judging.judge import of_tables, with_parameters
 from labgrade.judging.other_answer import compared_with
+from labgrade.judging.variants import all_variants
 from labgrade.run.task import TaskGrading
 from labgrade.sandbox.host import working_copy
 from labgrade.sandbox.runner import Runner
@@ -122,7 +123,7 @@ class Grader:
         """
         if not self.oracle.recalled:
             self.oracle.memory.watch()
-            parts = [item for task in tasks for item in items(task)]
+            parts = [item for task in all_variants(tasks) for item in items(task)]
             asked = (each for item in parts for each in (*sources(item), *companions(item, self.course.quantities)))
             self.oracle.recall(asked)
 

@@ -14,6 +14,7 @@ from labgrade.ledger import database, read, rows
 from labgrade.ledger.database import Ledger
 from labgrade.ledger.depends import VerdictParts
 from labgrade.review import decisions, handed_in_times
+from labgrade.review import roster as rosters
 from labgrade.sandbox.runner import Runner
 from labgrade.spec import load
 from labgrade.submissions import find
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
     from labgrade.core.task import Task
     from labgrade.review.decisions import Decisions
+    from labgrade.review.roster import Roster
     from labgrade.spec.course import Course
     from labgrade.submissions.find import Offered
 
@@ -79,6 +81,7 @@ class Plan:
     known: VerdictParts
     decisions: Decisions
     specs: frozenset[tuple[str, str]]
+    roster: Roster
     tasks: tuple[Task, ...] = ()
     again: bool = False
 
@@ -115,6 +118,7 @@ def opened(request: RunRequest, found: Course, tasks: tuple[Task, ...] = ()) -> 
             decisions=decisions.read(request.results),
             specs=frozenset((path.parent.name, path.stem) for path in load.files(found.specs)),
             tasks=tasks,
+            roster=rosters.of_course(found.root),
         )
 
 

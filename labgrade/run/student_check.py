@@ -16,7 +16,10 @@ from rich.console import Console
 from labgrade.core import points, student_view
 from labgrade.core.results import Report, SubmissionReport
 from labgrade.core.text import for_terminal
+from labgrade.judging.variants import own_variant
 from labgrade.reports import terminal
+from labgrade.review import roster
+from labgrade.review.groups import drawn_as
 from labgrade.run.grader import Grader
 from labgrade.run.task import TaskGrading
 from labgrade.sandbox.time_limits import Patience
@@ -45,6 +48,7 @@ class CheckOptions(Protocol):
     torch_home: Path | None
     json: str | None
     html: str | None
+    drawn_as: str
 
 
 _SHORT = 1.0  # seconds below which nobody wonders what is going on
@@ -65,7 +69,8 @@ def run(options: CheckOptions, memory: Memory) -> tuple[Report, list[SpecFinding
     ):
         who = find.take(options.path, find.name_of(options.path), Path(store), opening=grader.runner.open)
         each = _Each(grader, who, memory, shown, fresh=fresh)
-        stopped = each.all(tasks)
+        student = drawn_as(roster.of_course(found.root), options.drawn_as or who.name)
+        stopped = each.all([own_variant(task, student, found.key) for task in tasks])
         # To say what protects starts a server that nothing else may need, and here the code is one's own.
         notes = (*(grader.runner.protection.lines if fresh and not stopped else ()), *_by_whose_specs(found, options))
     graded = SubmissionReport(name=who.name, tasks=tuple(each.reports), remarks=who.refused)
@@ -177,4 +182,5 @@ def public_task(task: Task) -> Task:
     checks = tuple(check for check in task.checks if not check.hidden)
     shown = sum((check.points for check in checks if not check.bonus), Fraction(0))
     others = None if task.hidden_points is None else task.hidden_points + task.points - shown
-    return replace(task, checks=checks, points=shown, hidden_points=others)
+    seen = tuple(map(public_task, task.variants))
+    return replace(task, variants=seen, checks=checks, points=shown, hidden_points=others)

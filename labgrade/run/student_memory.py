@@ -65,10 +65,11 @@ class Memory:
         lab: str | None = None,
         tasks: Sequence[str] = (),
         torch_home: Path | None = None,
+        drawn_as: str = "",
     ) -> None:
         self._path = path
         self._cache = Cache(cache_folder() / "checks")
-        self._options = [str(course), lab, str(torch_home)]
+        self._options = [str(course), lab, str(torch_home), drawn_as]
         self._whole = key_of(_FORM, str(path.resolve()), self._options, sorted(tasks))
         self._around = _around(course, torch_home)
 

@@ -27,6 +27,7 @@ from labgrade.judging.items import fresh_subject, items, with_fresh
 from labgrade.judging.judge import follows, judge, speak
 from labgrade.judging.needs import resolve
 from labgrade.judging.other_answer import compared_with
+from labgrade.judging.variants import own_variant, with_variant
 from labgrade.run.free_text import FreeText
 from labgrade.spec import course
 from labgrade.truth.measure import UnfitError, files_given, kept_case
@@ -84,7 +85,7 @@ class TaskGrading:
         self._book = book
         self._decided = decided
         self._explains = explains
-        self.task = task
+        self.task = task = own_variant(task, submission.name, grader.course.key)
         self.submission = course.without_kit(submission)
         self._diagnoser = Diagnoser(grader, task, self.submission)
         self.items = {item.id: item for item in items(task)}
@@ -203,6 +204,7 @@ class TaskGrading:
         verdict = self._on_fresh_input(verdict, item, answer)
         if answer.computed:
             verdict = self._uncontradicted(verdict, item)
+        verdict = with_variant(verdict, value, item, self.task, grader.judging_of)
         if not self._explains:
             return verdict
         seen = self._diagnoser.explained(verdict, value, item) if answer.computed else None

@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from labgrade.core.errors import FaultError, UsageError
+from labgrade.judging.variants import own_variant
 from labgrade.ledger.database import Ledger, LedgerError
 from labgrade.ledger.verdict_memory import Recorded, Rules, SubmissionBook
 from labgrade.review.apply import credits_of
+from labgrade.review.groups import drawn_as
 from labgrade.run.events import CutOff, Judging, RunFailed, SubmissionDone, SubmissionFailed
 from labgrade.run.grader import Grader
 from labgrade.run.task import TaskGrading
@@ -120,7 +122,9 @@ class Worker:
                 submission = self._plan.offered.take(who, Path(stack.enter_context(folder)) / "0", self._opening)
                 book = SubmissionBook(self._ledger, self._plan.known, submission, self._rules)
                 gradings = {}
-                for task in self._plan.tasks:
+                student = drawn_as(self._plan.roster, submission.name)
+                for each in self._plan.tasks:
+                    task = own_variant(each, student, self._grader.course.key)
                     decided = credits_of(self._plan.decisions, submission.name, task.lab, task.id)
                     own = TaskGrading(self._grader, task, submission, book.task(task), decided=decided)
                     gradings[task.lab, task.id] = own

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 KNOWN = "known"  # in place of misconceptions: the slips of the expected quantity
 HIDDEN_POINTS = "hidden_points"  # in lab.yaml: `secret`; in a kit's task: a number
 # Words of the language that are planned and not understood by this version; saying so beats "unknown key".
-RESERVED = ("fresh_inputs", "variants", "network", "generated", "from_answer")
+RESERVED = ("fresh_inputs", "network", "generated", "from_answer")
 
 
 _SUBJECT = (
@@ -227,6 +227,14 @@ WORDS: Mapping[type | str, tuple[Word, ...]] = {
         Word("output", kinds.OUTPUT, "The most that the student's code may print: `1 MB`."),
     ),
     SubjectSpec: _SUBJECT,
+    "each": (
+        Word(
+            "each",
+            OTHERS,
+            "A variant for each student: one of these values, drawn from the course's key.",
+            required=True,
+        ),
+    ),
     "options": (
         Word(
             "frozen",

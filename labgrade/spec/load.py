@@ -16,7 +16,7 @@ from labgrade.core.task import Limits, Task
 from labgrade.files import validate, yaml
 from labgrade.spec import lab as late_rules
 from labgrade.spec import parse, rules, schema
-from labgrade.spec.in_full import expand
+from labgrade.spec.in_full import expand, variants
 from labgrade.spec.language import HIDDEN_POINTS, RESERVED
 
 if TYPE_CHECKING:
@@ -157,9 +157,10 @@ def task_schema(course: Course) -> Schema:
     return schema.task_schema(course, tuple(GIVEN))
 
 
-def in_full(path: Path, course: Course) -> dict[str, Any]:
-    """The plain data of a spec that validates, with all that it says in few words said in full."""
-    return dict(cast("dict[str, Any]", _SpecReader(course).in_full(path, _load(path)).data))
+def in_full(path: Path, course: Course, variant: str = "") -> dict[str, Any]:
+    """The plain data of a spec that validates, or of a variant of it, with all of its few words said in full."""
+    loaded = dict(variants.spread(_load(path)))[variant]
+    return dict(cast("dict[str, Any]", _SpecReader(course).in_full(path, loaded).data))
 
 
 class _SpecReader:
@@ -178,17 +179,26 @@ class _SpecReader:
         lab = self._lab(path)
         limits = parse.with_environment(lab, parse.limits_of(lab.get("limits", {}), Limits()))
         found = validate.number_findings(loaded) + problems
+        made = [self._variant(path, label, each, limits, (loaded, found)) for label, each in variants.spread(loaded)]
+        common = lab.get("packages", ())
+        tasks = tuple(replace(each, packages=tuple(dict.fromkeys((*common, *each.packages)))) for each in made)
+        if HIDDEN_POINTS in lab:
+            tasks = tuple(replace(each, hidden_points=None) for each in tasks)
+        return tasks[0] if not tasks[0].variant else replace(tasks[0], variant="", variants=tasks)
+
+    def _variant(
+        self, path: Path, label: str, loaded: Loaded, limits: Limits, written: tuple[Loaded, list[SpecFinding]]
+    ) -> Task:
+        """The task of one variant, or the only one; raises SpecError with every finding, also of what is `written`."""
         whole = self.in_full(path, loaded)
+        found = [*written[1], *variants.problems(written[0], whole)]
         if any("quote the call" in each.message for each in whole.findings):
             found = []  # what a comma cut off is an unknown key, too
         found += [*whole.findings, *rules.findings(whole, self._course)]
         found = found or validate.findings(self._schema, whole)
         if found:
             raise SpecError(list(dict.fromkeys(found)))
-        task = parse.task(whole, path, limits, self._course.code_of)
-        common = lab.get("packages", ())
-        own = replace(task, packages=tuple(dict.fromkeys((*common, *task.packages))))
-        return replace(own, hidden_points=None) if HIDDEN_POINTS in lab else own
+        return replace(parse.task(whole, path, limits, self._course.code_of), variant=label)
 
     def _as_written(self, path: Path) -> tuple[Loaded, list[SpecFinding]]:
         """A file's data and what the schema refuses of it; kept, because tasks show answers of each other."""
@@ -212,7 +222,9 @@ class _SpecReader:
         if other not in self._others:
             self._others[other] = f"the task '{name}' shows answers of others itself, or does not validate"
             loaded, problems = self._as_written(other)
-            if not problems:
+            if len(variants.spread(loaded)) > 1:
+                self._others[other] = f"each student has a variant of the task '{name}', so it can't be shown beside it"
+            elif not problems:
                 whole = self.in_full(other, loaded)
                 if not whole.findings:
                     self._others[other] = cast("dict[str, Any]", whole.data)

@@ -106,10 +106,12 @@ def lab_schema() -> Schema:
 
 
 def _definitions(course: Course, given_names: tuple[str, ...]) -> Schema:
-    subject, networks = _of_a_subject(course.model_names), _networks(course.models)
+    subject, networks = _of_a_subject(), _networks(course.models)
+    drawn = {**subject, **{word: _or_each(subject[word]) for word in ("model", "input")}}
     given: Schema = {"title": "argument", "enum": list(given_names)}
     return {
-        "subject": {**_object("a subject", SubjectSpec, **subject), **_with_input(["input"]), **networks},
+        "model": {"title": "model", "enum": list(course.model_names)},
+        "subject": {**_object("a subject", SubjectSpec, **drawn), **_with_input(["input"]), **networks},
         "case": {**_object("a subject", SubjectSpec, **subject), **_with_input([]), **networks},
         "answer": _object(
             "an answer", AnswerSpec, **{"from": _list({"$ref": "#/$defs/form"}), "words": _words_before()}
@@ -149,15 +151,26 @@ def _with_input(needed: list[Any]) -> Schema:
     return {"if": {"required": ["config"]}, "else": several}
 
 
-def _of_a_subject(models: tuple[str, ...]) -> dict[str, Schema]:
+def _of_a_subject() -> dict[str, Schema]:
     one: Schema = {"if": {"type": "object"}, "then": _object("an input", InputSpec), "else": SHAPE.schema}
     return {
-        "model": {"title": "model", "enum": list(models)},
+        "model": {"$ref": "#/$defs/model"},
         "config": _config(),
-        "options": {"type": "object", "properties": properties("options")},
+        "options": {
+            "type": "object",
+            "properties": {key: _or_each(each) for key, each in properties("options").items()},
+        },
         "input": one,
         "inputs": _list(one),
     }
+
+
+def _or_each(one: Any) -> Schema:
+    """A value, or `{each: [...]}`: those of the variants."""
+    several: Schema = {"type": "array", "minItems": 2, "uniqueItems": True, "items": one}
+    told: Schema = {"description": one["description"]} if "description" in one else {}
+    then = _object("variants", "each", each=several)
+    return {**told, "if": {"type": "object", "required": ["each"]}, "then": then, "else": one}
 
 
 def _networks(entries: Registry) -> Schema:
@@ -168,7 +181,10 @@ def _networks(entries: Registry) -> Schema:
                 "if": {"properties": {"model": {"const": f"{name}{suffix}"}}, "required": ["model"]},
                 "then": {
                     "properties": {
-                        "options": {"description": entry.description, "properties": _settings(f"'{name}'", entry)}
+                        "options": {
+                            "description": entry.description,
+                            "properties": {key: _or_each(each) for key, each in _settings(f"'{name}'", entry).items()},
+                        }
                     }
                 },
             }
