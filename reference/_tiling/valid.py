@@ -25,6 +25,9 @@ def problem_of(model: Model, declared: frozenset[str]) -> str:
     """
     checked = onnx.ModelProto()
     checked.CopyFrom(model.weights.model)
+    for made in checked.graph.output:
+        if made.type.HasField("tensor_type"):  # runtimes do without a shape, which the checker asks for
+            made.type.tensor_type.shape.SetInParent()
     _without_weights(checked.graph)
     for each in checked.opset_import:
         each.domain = "" if each.domain in STANDARD else each.domain

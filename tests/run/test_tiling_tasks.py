@@ -3,6 +3,7 @@
 import dataclasses
 from pathlib import Path
 
+import onnx
 import pytest
 from helpers.handed_in import read
 
@@ -103,6 +104,9 @@ def tile_linears(source, target):
 """
 
 
+OUTSIDE = "onnx.save(model, target, save_as_external_data=True, location='answer.onnx.more', size_threshold=0)"
+
+
 def hand_in(folder, body):
     (folder / "someone").mkdir()
     (folder / "someone" / "hw2_3.py").write_text(SOURCE.format(body=body), encoding="utf-8")
@@ -147,10 +151,19 @@ def test_a_call_that_writes_no_model(graded, tmp_path, body, words):
     assert words in full_reason(verdict)
 
 
-def test_a_file_handed_in_is_measured_like_one_that_is_written(graded, grader, tmp_path):
+def test_weights_that_a_function_writes_beside_its_file_are_taken_in(graded, tmp_path):
+    verdict = graded("someone", "equivalent", hand_in(tmp_path, OUTSIDE))["equivalent"]
+    assert "is a product of 1x432x90: the limit is 64x64x64" in full_reason(verdict)
+
+
+@pytest.mark.parametrize("outside", [{}, {"all_tensors_to_one_file": False}, {"location": "weights of/mine"}])
+def test_a_file_handed_in_is_measured_like_one_that_is_written(graded, grader, tmp_path, outside):
     place = hand_in(tmp_path, "pass") / "someone"
     (place / "hw2_3.py").unlink()
-    (place / "alexnet_tiled.onnx").write_bytes(grader.oracle.file(SMALL).read_bytes())
+    (place / "weights of").mkdir()
+    model = onnx.load(grader.oracle.file(SMALL))
+    onnx.save(model, place / "alexnet_tiled.onnx", save_as_external_data=bool(outside), size_threshold=0, **outside)
+    assert len(list(place.rglob("*"))) > 2 or not outside
     verdict = graded("someone", "equivalent", tmp_path)["equivalent"]
     assert "is a product of 1x432x90: the limit is 64x64x64" in full_reason(verdict)
 

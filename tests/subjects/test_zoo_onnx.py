@@ -113,3 +113,30 @@ def test_quantities_of_a_file_of_one_s_own_are_printed(tmp_path, capsys):
     assert "'no.onnx': this is not an ONNX model" in capsys.readouterr().err
     assert main(["compute", "macs", "--file", str(tmp_path / "m.onnx")]) == 2
     assert "'macs' is computed of a model, such as torchvision/resnet18" in capsys.readouterr().err
+
+
+def test_external_data_has_any_name_and_lies_in_the_model_s_folder_itself(tmp_path):
+    names = [
+        "w",
+        "deep/w",
+        "long" * 50,
+        "w.bin",
+        "../out",
+        str(tmp_path / "w"),
+        "link",
+        "linked/w",
+        "m.onnx",
+        "nothing",
+        "a\0b",
+    ]
+    (tmp_path / "m" / "deep").mkdir(parents=True)
+    (tmp_path / "m" / "linked").symlink_to("deep")
+    for name in ("../out", "../w", "w", "deep/w", "long" * 50, "w.bin"):
+        (tmp_path / "m" / name).write_bytes(b"weights")
+    (tmp_path / "m" / "link").symlink_to("w")
+    model = onnx_small.FILES["lenet"]()
+    for name in names:
+        entries = [onnx.StringStringEntryProto(key="location", value=name)]
+        model.graph.initializer.append(onnx.TensorProto(name="t", external_data=entries))
+    (tmp_path / "m" / "m.onnx").write_bytes(model.SerializeToString())
+    assert sorted(beside(tmp_path / "m" / "m.onnx")) == ["deep/w", "long" * 50, "w", "w.bin"]

@@ -42,6 +42,13 @@ def test_every_way_of_tiling_is_proved(proof, way, batch):
     assert len(found.products) == rows * blocks
 
 
+def test_an_output_without_a_declared_shape_is_one_that_runtimes_take(proof):
+    original = mlp([128, 130], batch=3)
+    submitted = tiled(original, Way())
+    submitted.graph.output[0].type.tensor_type.ClearField("shape")
+    assert [finding.says for finding in proof(submitted, original).findings] == []
+
+
 def test_the_options_are_all_tried():
     assert {len(WEIGHTS), len(INPUTS), len(PRODUCTS), len(SUMS), len(BIASES)} == {8, 5, 4}
 
