@@ -16,8 +16,15 @@ if TYPE_CHECKING:
     from labgrade.values import Artifact, Value
 
 
-def none_left(answer: Table | Findings | Artifact, expected: Value | None) -> Verdict:
+def none_left(
+    answer: Table | Findings | Artifact,
+    expected: Value | None,
+    *,
+    says: str = "nothing wrong was found: this holds for every input",
+) -> Verdict:
     """Right where nothing is found; else the findings are the reason, a line each, with a picture where there is one.
+
+    `says`: what a student reads where nothing is.
 
     Findings that are not certain cost nothing by themselves: the verdict waits for a person, with what evidence there
     is. A finding that is labgrade's own failure is a FAULT.
@@ -28,7 +35,7 @@ def none_left(answer: Table | Findings | Artifact, expected: Value | None) -> Ve
     if not isinstance(answer, Findings):
         return incorrect(f"got {shown(answer)}, which is no list of findings")
     if not answer.found:
-        return correct("nothing wrong was found: this holds for every input")
+        return correct(says)
     fault = next((finding for finding in answer.found if finding.fault), None)
     if fault is not None:
         reason = "labgrade contradicts itself about this file, which is its failure, not yours: a person will look"

@@ -34,6 +34,7 @@ def same_rows(  # noqa: PLR0913 - what a spec may set, each by its name
     others: Literal["wrong", "allowed"] = "wrong",
     left_open: Literal["skipped", "wrong"] = "skipped",
     digits: int = 3,
+    rtol: float = 0.0,
 ) -> Verdict:
     """The same rows with the same cells; the credit is the share of rows that are right.
 
@@ -44,9 +45,9 @@ def same_rows(  # noqa: PLR0913 - what a spec may set, each by its name
     with `left_open: wrong`, every cell in which something is expected has to be there.
     With `abridged`, rows missing from a table that shows it leaves some out cost nothing, as long as half of the rows
     are there, or `at_least` that many. Numbers are compared as printed, with at least `digits` significant digits (as
-    `equal` does).
+    `equal` does); within `rtol` of the expected value, what was computed in floating point is right, too.
     """
-    judged = _judge(answer, expected, order=order, digits=digits, all_cells=left_open == "wrong")
+    judged = _judge(answer, expected, order=order, near=_Near(digits, rtol), all_cells=left_open == "wrong")
     if others == "allowed":
         judged = replace(judged, extra=())
     enough = max(1, (judged.required + 1) // 2 if at_least is None else at_least)
@@ -56,6 +57,22 @@ def same_rows(  # noqa: PLR0913 - what a spec may set, each by its name
         hint = f"the table leaves rows out: hand in {f'at least {enough} of them' if abridged else 'all of them'}"
     verdict = _sum_up(judged, forgiven=forgiven, hint=hint)
     return verdict if verdict.credit == 1 else replace(verdict, rows=_beside(judged, answer, expected, forgiven))
+
+
+@dataclass(frozen=True, slots=True)
+class _Near:
+    """How near a cell has to be: as printed with so many `digits`, or within `rtol`."""
+
+    digits: int
+    rtol: float
+
+    def judged(self, given: Scalar, right: Scalar) -> Verdict:
+        """The verdict on a cell."""
+        if self.rtol and isinstance(given, Number) and isinstance(right, Number):
+            allowed = Fraction(repr(self.rtol)) * abs(right.value)
+            if abs(given.value - right.value) <= allowed:
+                return correct(got=shown(given), expected=shown(right))
+        return equal(given, right, digits=self.digits)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,12 +91,12 @@ class _Judged:
     cells: Mapping[int, Mapping[str, Verdict]]
 
 
-def _judge(answer: Table, expected: Table, *, order: bool, digits: int, all_cells: bool) -> _Judged:
+def _judge(answer: Table, expected: Table, *, order: bool, near: _Near, all_cells: bool) -> _Judged:
     pairs = _pairs(answer.rows, expected.rows)
     columns = frozenset(column for row in expected.rows for column in row.cells)
     found = [(answer.rows[got], expected.rows[index]) for index, got in pairs.items()]
     unanswered = columns if all_cells else _unanswered(found)
-    cells = {index: _cells(answer.rows[got], expected.rows[index], unanswered, digits) for index, got in pairs.items()}
+    cells = {index: _cells(answer.rows[got], expected.rows[index], unanswered, near) for index, got in pairs.items()}
     verdicts = {index: _row(found, expected.rows[index]) for index, found in cells.items()}
     if order:
         displaced = set(pairs) - _in_order(pairs)
@@ -205,7 +222,7 @@ def _says_something(cell: Scalar | None) -> bool:
     return cell is not None and not (isinstance(cell, Number) and not cell.value)
 
 
-def _cells(got: Row, row: Row, unanswered: frozenset[str], digits: int) -> dict[str, Verdict]:
+def _cells(got: Row, row: Row, unanswered: frozenset[str], near: _Near) -> dict[str, Verdict]:
     """The verdict on each cell that is compared."""
     verdicts: dict[str, Verdict] = {}
     for column, cell in row.cells.items():
@@ -214,7 +231,7 @@ def _cells(got: Row, row: Row, unanswered: frozenset[str], digits: int) -> dict[
         if not rights or (given is None and not _says_something(cell)):
             continue
         if given is not None:
-            verdicts[column] = _best([equal(given, right, digits=digits) for right in rights])
+            verdicts[column] = _best([near.judged(given, right) for right in rights])
         elif column in unanswered and not row.optional:
             verdicts[column] = incorrect("left open", got="left open", expected=shown(cell))
     return verdicts

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,7 @@ from labgrade.core.errors import FaultError
 from labgrade.core.results import Answer, MarkingText, NoAnswer
 from labgrade.core.text import encodable, excerpt
 from labgrade.truth.measure import UnfitError
-from labgrade.values import Artifact, Number, show
+from labgrade.values import Artifact, Number, Table, show
 from labgrade.verdict import ComparedNumber, Outcome, without_value
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ def _cut(text: str) -> str:
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}\n... ({len(text) - LONGEST:,} more characters)"
 
 
-_TEXT_CHARS = 4000
+_TEXT_CHARS, _LONGEST_SHOWN = 4000, 400
 _TEXT = "handed in"
 
 
@@ -115,4 +116,14 @@ def _right(row: Comparison, expect: Expect, subject: SubjectSpec | None) -> str:
 
 
 def _shown(value: Value) -> str:
-    return show(value.value) if isinstance(value, Number) else excerpt(str(value), 200)
+    """A value on a line: of a table its rows, of counts each with its name."""
+    if isinstance(value, Table):
+        return excerpt("; ".join(f"{row.name}: {_cells(row.cells)}" for row in value.rows), _LONGEST_SHOWN)
+    if isinstance(value, Mapping):
+        return excerpt(_cells(value), _LONGEST_SHOWN)
+    return show(value.value) if isinstance(value, Number) else excerpt(str(value), _LONGEST_SHOWN)
+
+
+def _cells(cells: Mapping[str, object]) -> str:
+    named = ((name, show(cell.value) if isinstance(cell, Number) else cell) for name, cell in cells.items())
+    return ", ".join(f"{name} {value}" for name, value in named if value is not None)

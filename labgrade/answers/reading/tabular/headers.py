@@ -17,9 +17,10 @@ _SAME = (
     ("kernelshape", "kernelsize", "kernel"),
     ("macs", "mac", "multadds", "multadd", "madds", "madd", "nummacs", "totalmacs", "multiplyaccumulates",
      "乘加次數", "乘加次数"),
+    ("operations", "flops", "flop", "ops", "computations", "numoperations", "numflops", "運算量", "运算量"),
     ("bytes", "memory", "size", "weightbytes", "memorybytes", "記憶體", "内存"),
     ("layer", "layers", "name", "layername", "layertype", "layertypedepthidx", "module", "modulename", "type",
-     "operator", "optype", "層", "层", "名稱", "名称", "模組", "模块"),
+     "operator", "optype", "originaltype", "層", "层", "名稱", "名称", "模組", "模块"),
     ("strides", "stride"),
     ("dilations", "dilation", "dialation", "dialations"),
     ("pads", "pad", "padding", "paddings"),
@@ -31,8 +32,8 @@ _SAME = (
     ("count", "number", "times", "數量", "数量", "次數", "次数"),
 )  # fmt: skip
 _GROUP = {word: number for number, words in enumerate(_SAME) for word in words}
-_ROW_WORDS = frozenset(_SAME[6])
-_TYPE_WORDS = frozenset(("type", "layertype", "operator", "optype"))
+_ROW_WORDS = frozenset(next(words for words in _SAME if "layer" in words))
+_TYPE_WORDS = frozenset(("type", "layertype", "operator", "optype", "originaltype"))
 _PLAIN = re.compile(r"[\W_]+")
 
 
