@@ -93,6 +93,24 @@ def macs_by_type(
     return {kind: n for kind, n in total.items() if n}
 
 
+def operations_by_layer(
+    subject: CountedSubject,
+    *,
+    bias: bool = False,
+    norm: Norm = "four_per_input",
+    pooling: Pooling = "none",
+    activation: Activation = "one_per_output",
+    per: Per = "batch",
+) -> list[dict[str, Any]]:
+    """How many operations each layer takes, a row a layer: those of `macs_by_layer` with norms and activations.
+
+    A multiply-accumulate is one operation, a batch norm four for each input element, an activation one for each output
+    element, as MASE's FLOPs pass counts for one sample.
+    """
+    rows = macs_by_layer(subject, bias=bias, norm=norm, pooling=pooling, activation=activation, per=per)
+    return [{"operations" if key == "macs" else key: value for key, value in row.items()} for row in rows]
+
+
 def flops(
     subject: CountedSubject,
     *,

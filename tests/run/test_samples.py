@@ -20,8 +20,8 @@ ON_REQUEST = ["tiling-dense", "tiling-exemplar", "tiling-invalid", "tiling-many"
 
 # Built first, which takes half a minute for each the first time.
 BUILT = ["cpp-broken", "cpp-exemplar", "cpp-wrong"]
-# Of another lab, task by task: those of AlexNet's weights, of VGG's, and of files that are made first take long.
-OTHER_LABS = ["tutorial-exemplar", "tutorial-wrong"]
+# Of other labs, task by task: those of AlexNet's weights, of VGG's, and of files that are made first take long.
+OTHER_LABS = ["mase-exemplar", "mase-paper", "mase-slips", "tutorial-exemplar", "tutorial-wrong"]
 LONG = ("lab-2-1-1-onnx", "lab-2-1-3-summaries", "lab-2-3-2-hooks", "lab-2-4-1-torchscript", "lab-2-4-3-cpp")
 TOOLS = ("cmake", "g++", "make")
 
@@ -36,6 +36,13 @@ EXPECTED = {name: beside(name) for name in samples.EVERY_DAY}
 @pytest.fixture(scope="module")
 def reports(tmp_path_factory):
     return {each.name: each for each in samples.report(tmp_path_factory).submissions}
+
+
+@pytest.fixture(scope="module")
+def grader():
+    """One for all samples of other labs."""
+    with Grader(course.find(ROOT)) as found:
+        yield found
 
 
 def graded(report, tasks):
@@ -77,13 +84,12 @@ def test_a_sample_in_cpp_gets_the_verdicts_beside_it(name, tmp_path):
 @pytest.mark.slow
 @pytest.mark.parametrize("long", [False, pytest.param(True, marks=soak)])
 @pytest.mark.parametrize("name", OTHER_LABS)
-def test_a_sample_of_another_lab_gets_the_verdicts_beside_it(name, long, tmp_path):
+def test_a_sample_of_another_lab_gets_the_verdicts_beside_it(name, long, tmp_path, grader):
     found = course.find(ROOT)
     wanted = {task: checks for task, checks in beside(name).items() if (task in LONG) == long}
     tasks = [load.read(path, found) for path in load.files(found.specs) if path.stem in wanted]
     (who,) = find.find(SAMPLES, [name], tmp_path, opening=here).submissions
-    with Grader(found) as grader:
-        assert graded(grader.grade(tasks, who), wanted) == wanted
+    assert graded(grader.grade(tasks, who), wanted) == wanted
 
 
 def test_every_sample_has_its_expected_verdicts_beside_it():

@@ -1,0 +1,101 @@
+"""Tensors as they are printed in a text: numbers in brackets, of torch, numpy or plain Python."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    import torch
+
+_MOST_BYTES, _MOST_TENSORS = 4_000_000, 400
+_NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d{1,3})?", re.IGNORECASE)
+_OPEN = re.compile(r"\[(?=[\s\[]*(?:[-+.\d]|\.\.\.))")
+_WITHIN = re.compile(r"[\s,\[\]\d.eE+-]*")
+_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Printed:
+    """A printed tensor: its values in order, the line that it begins in, half of the last place printed of each.
+
+    `shape` tells apart what was printed in other rows, or abridged at other places.
+    """
+
+    values: torch.Tensor
+    line: int
+    half_units: torch.Tensor
+    shape: tuple[object, ...]
+
+
+def printed_tensors(file: Path) -> list[Printed]:
+    """The tensors that a text prints, in order; a list of whole numbers is none, since it may be a shape.
+
+    Raises:
+        ValueError: it is no text, or too long for a report.
+    """
+    if file.stat().st_size > _MOST_BYTES:
+        message = f"it is longer than {_MOST_BYTES / 1e6:g} MB, which no report needs to be"
+        raise ValueError(message)
+    try:
+        text = file.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError:
+        message = "it is no text in UTF-8"
+        raise ValueError(message) from None
+    text = _COMMENT.sub(lambda match: "\n" * match[0].count("\n"), text)
+    return list(_found(text))
+
+
+def _found(text: str) -> Iterator[Printed]:
+    end = made = 0
+    for start in (match.start() for match in _OPEN.finditer(text)):
+        if start < end or made >= _MOST_TENSORS:
+            continue
+        within = _WITHIN.match(text, start)
+        body = _closed(within[0] if within else "")
+        if body and (printed := _printed(body, text.count("\n", 0, start) + 1)) is not None:
+            made += 1
+            yield printed
+        end = start + max(1, len(body))
+
+
+def _closed(text: str) -> str:
+    """From a bracket to the one that closes it; nothing where none does."""
+    depth = 0
+    for place, sign in enumerate(text):
+        depth += (sign == "[") - (sign == "]")
+        if not depth:
+            return text[: place + 1]
+    return ""
+
+
+def _printed(body: str, line: int) -> Printed | None:
+    import torch
+
+    numbers = _NUMBER.findall(body.replace("...", " "))
+    if not any("." in number for number in numbers):
+        return None
+    shape = tuple(re.sub(r"[^\[\]]+", lambda run: "*" if "..." in run[0] else _count(run[0]), body))
+    return Printed(
+        values=torch.tensor([float(number) for number in numbers], dtype=torch.float64),
+        line=line,
+        half_units=torch.tensor(_half_units(numbers), dtype=torch.float64),
+        shape=shape,
+    )
+
+
+def _count(run: str) -> str:
+    return f"({len(_NUMBER.findall(run))})" if _NUMBER.search(run) else ""
+
+
+def _half_units(numbers: list[str]) -> list[float]:
+    """Half of the last place of each number: of decimals, the finest of all, since `0.5` in a list is 0.5000."""
+    places = [len(number.lower().partition("e")[0].partition(".")[2]) for number in numbers]
+    exponents = [int(number.lower().partition("e")[2] or 0) for number in numbers]
+    if not any(exponents):
+        places = [max(places)] * len(numbers)
+    return [0.5 * 10.0 ** (exponent - place) for place, exponent in zip(places, exponents, strict=True)]

@@ -1,0 +1,57 @@
+"""What a network that a student hands in holds and puts out: of its TorchScript."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import torch
+
+
+def times_as_many_parameters(artifact: Path, *, original: str = "") -> float:
+    """How many times as many parameters a network has as the subject's; buffers are none, a shared one counts once.
+
+    Raises:
+        ValueError: the file is no TorchScript.
+    """
+    own, other = _parameters(_loaded(artifact)), _parameters(_loaded(artifact.parent / original))
+    return own / other
+
+
+def network_output_shape(artifact: Path, *, input_shape: list[int] | None = None) -> list[int]:
+    """The shape of what a network puts out for an input of the subject's shape, in eval mode.
+
+    Raises:
+        ValueError: the file is no TorchScript, or the network does not take such an input.
+    """
+    import torch
+
+    shape = input_shape or []
+    try:
+        with torch.no_grad():
+            made = _loaded(artifact).eval()(torch.zeros(shape))
+    except RuntimeError as error:
+        why = str(error).strip().splitlines()[-1]
+        message = f"the network does not take an input of shape {shape}: {why}"
+        raise ValueError(message) from None
+    if not isinstance(made, torch.Tensor):
+        message = f"the network puts out {type(made).__name__}, not one tensor"
+        raise ValueError(message)  # noqa: TRY004 - what the student reads
+    return list(made.shape)
+
+
+def _loaded(file: Path) -> torch.jit.ScriptModule:
+    import torch
+
+    try:
+        module: torch.jit.ScriptModule = torch.jit.load(str(file), map_location="cpu")  # type: ignore[no-untyped-call]
+    except RuntimeError:
+        message = "this is no network that torch.jit.save wrote"
+        raise ValueError(message) from None
+    return module
+
+
+def _parameters(module: torch.nn.Module) -> int:
+    return sum(each.numel() for each in {id(each): each for each in module.parameters()}.values())
