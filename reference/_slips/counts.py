@@ -34,14 +34,8 @@ if TYPE_CHECKING:
     from .._counting.trace import CountedOperation, Trace
 
 MULTIPLYING = (*(f"Conv{kind}{n}d" for kind in ("", "Transpose") for n in (1, 2, 3)), "Linear")
-_NORM, _POOL_IN, _POOL_OUT, _WINDOWS, _ACTIVATION, _BIAS = (
-    "norm",
-    "pool in",
-    "pool out",
-    "windows",
-    "activation",
-    "bias",
-)
+_NORM, _POOL_IN, _POOL_OUT, _WINDOWS = "norm", "pool in", "pool out", "windows"
+_ACTIVATION, _BIAS = "activation", "bias"
 
 
 def composition(
@@ -126,19 +120,14 @@ def _squared(o: CountedOperation, at: int) -> Fraction:
     return ratio([sizes[at]] * len(sizes), sizes)
 
 
-def _positions(shape: Sequence[int]) -> int:
-    return math.prod(shape[2:])
-
-
 def _batch(o: CountedOperation) -> int:
     return o.output_shape[0] if o.output_shape else 1
 
 
 def _again(parts: Sequence[Part]) -> list[int]:
-    calls: dict[str, int] = {}
-    return [
-        int(calls.setdefault(part.source.call.name, id(part.source.call)) == id(part.source.call)) for part in parts
-    ]
+    first: dict[str, int] = {}
+    calls = [part.source.call for part in parts]
+    return [int(first.setdefault(call.name, id(call)) == id(call)) for call in calls]
 
 
 def _depth(o: CountedOperation) -> int:
@@ -236,7 +225,7 @@ LIBRARY: Library = {
     ),
     "positions": Slip(
         of="positions",
-        change=_of_conv(lambda o: Fraction(1, _positions(o.output_shape))),
+        change=_of_conv(lambda o: Fraction(1, math.prod(o.output_shape[2:]))),
         says="The output's height and width are left out: the kernel is applied at each position of the output.",
     ),
     "height_twice": Slip(

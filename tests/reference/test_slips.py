@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from reference import slips
+from reference import layer_slips, slips
 from reference.layers import layer_shapes, module_output_shapes, module_outputs
 from reference.macs import macs
 from reference.state import parameters, weight_bytes
@@ -60,21 +60,23 @@ def test_byte_slips():
 
 def test_layer_table_slips():
     rows = layer_shapes(GOOGLENET)
-    unknown = slips.layer_shapes_batch_unknown(GOOGLENET)
+    unknown = layer_slips.layer_shapes_batch_unknown(GOOGLENET)
     assert [row["output_shape"][1:] for row in unknown] == [row["output_shape"][1:] for row in rows]
     assert {row["output_shape"][0] for row in unknown} == {-1}
-    without = slips.layer_shapes_without_batch(GOOGLENET)
+    without = layer_slips.layer_shapes_without_batch(GOOGLENET)
     assert [row["output_shape"] for row in without] == [row["output_shape"][1:] for row in rows]
     assert [row | {"output_shape": 0} for row in without] == [row | {"output_shape": 0} for row in rows]
     pools = [
-        row["output_shape"][2] for row in slips.layer_shapes_without_ceil_mode(GOOGLENET) if "maxpool" in row["layer"]
+        row["output_shape"][2]
+        for row in layer_slips.layer_shapes_without_ceil_mode(GOOGLENET)
+        if "maxpool" in row["layer"]
     ]
     assert pools == [55, 27, 13, 6]
 
 
 @pytest.mark.parametrize(("depth", "rows", "counting"), [(1, 20, 19), (2, 62, 49), (3, 134, 85), (9, 224, 130)])
 def test_a_table_that_ends_at_a_depth(depth, rows, counting):
-    table = slips.layer_shapes_to_depth(GOOGLENET, depth=depth)
+    table = layer_slips.layer_shapes_to_depth(GOOGLENET, depth=depth)
     assert len(table) == rows
     assert sum(not row["optional"] for row in table) == counting
     assert sum(row["parameters"] for row in table if not row["optional"]) == 6_624_904
@@ -82,10 +84,10 @@ def test_a_table_that_ends_at_a_depth(depth, rows, counting):
 
 def test_layers_once():
     subject = torchvision("resnet18")
-    once = slips.layer_shapes_once(subject)
+    once = layer_slips.layer_shapes_once(subject)
     assert len(layer_shapes(subject)) - len(once) == 8
     assert not any("#" in row["layer"] for row in once)
-    assert slips.layer_shapes_once(GOOGLENET) == layer_shapes(GOOGLENET)
+    assert layer_slips.layer_shapes_once(GOOGLENET) == layer_shapes(GOOGLENET)
 
 
 def test_groups_ignored():
@@ -163,12 +165,12 @@ def test_batch_slips():
 def test_outputs_without_the_batch():
     subject = torchvision("resnet18", batch=2)
     right = module_outputs(subject, layers=["Conv2d"])
-    without = slips.module_outputs_without_batch(subject, layers=["Conv2d"])
+    without = layer_slips.module_outputs_without_batch(subject, layers=["Conv2d"])
     assert list(without) == list(right)
     assert all(torch.equal(without[name], output[0]) for name, output in right.items())
     shapes = module_output_shapes(subject, layers=["Conv2d"])
-    short = slips.module_output_shapes_without_batch(subject, layers=["Conv2d"])
-    unknown = slips.module_output_shapes_batch_unknown(subject, layers=["Conv2d"])
+    short = layer_slips.module_output_shapes_without_batch(subject, layers=["Conv2d"])
+    unknown = layer_slips.module_output_shapes_batch_unknown(subject, layers=["Conv2d"])
     assert [row["output_shape"] for row in short] == [row["output_shape"][1:] for row in shapes]
     assert [row["output_shape"] for row in unknown] == [[-1, *row["output_shape"][1:]] for row in shapes]
 
@@ -177,8 +179,8 @@ def test_outputs_of_what_follows():
     subject = torchvision("googlenet", size=64)
     right = module_outputs(subject, layers=["Conv2d"])
     module, _ = subject.with_weights()
-    norm = slips.module_outputs_after_norm(subject, layers=["Conv2d"])
-    activated = slips.module_outputs_after_activation(subject, layers=["Conv2d"])
+    norm = layer_slips.module_outputs_after_norm(subject, layers=["Conv2d"])
+    activated = layer_slips.module_outputs_after_activation(subject, layers=["Conv2d"])
     assert list(norm) == list(activated) == list(right)
     for name, output in right.items():
         block = module.get_submodule(name.removesuffix(".conv"))
@@ -193,8 +195,8 @@ def test_outputs_of_what_follows_as_a_module_that_copies():
     subject = Given(
         lambda: nn.Sequential(nn.Conv2d(1, 2, 1), nn.BatchNorm2d(2), nn.ReLU(), nn.Conv2d(2, 1, 1)), (1, 1, 4, 4)
     )
-    norm = slips.module_outputs_after_norm(subject, layers=["Conv2d"])
-    activated = slips.module_outputs_after_activation(subject, layers=["Conv2d"])
+    norm = layer_slips.module_outputs_after_norm(subject, layers=["Conv2d"])
+    activated = layer_slips.module_outputs_after_activation(subject, layers=["Conv2d"])
     assert list(norm) == list(activated) == ["0"]
     assert (norm["0"] < 0).any()
     assert torch.equal(activated["0"], norm["0"].relu())
@@ -202,4 +204,4 @@ def test_outputs_of_what_follows_as_a_module_that_copies():
 
 def test_nothing_follows():
     with pytest.raises(ValueError, match="no normalisation follows a layer of the types Conv2d"):
-        slips.module_outputs_after_norm(Given(lambda: nn.Conv2d(1, 1, 1), (1, 1, 4, 4)), layers=["Conv2d"])
+        layer_slips.module_outputs_after_norm(Given(lambda: nn.Conv2d(1, 1, 1), (1, 1, 4, 4)), layers=["Conv2d"])

@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from labgrade.values import Array, Value
 
 _MOST_ROWS = _LONGEST_TEXT = 100_000
-_MOST_DIMENSIONS = 64
-_MOST_NUMBERS = 1 << 24
+_MOST_DIMENSIONS, _MOST_NUMBERS = 64, 1 << 24
 _LONGEST_NUMBER = 1_000  # characters: what is longer is no number that anybody wrote
 _UNREADABLE = 0.5  # of the rows: with more, the table is of another kind
 _NUMBERS = ("count", "bytes", "number", "time")

@@ -1,0 +1,198 @@
+"""Wrong values on purpose of what each layer gives: tables of shapes, and tensors. None of these is ever right.
+
+`<quantity>_slips` gives what each slip of a library makes of a quantity; the others are as in `slips.py`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from torch import nn
+
+from ._counting.calls import chosen
+from ._counting.values import run
+from ._slips import tables
+from ._slips.compose import WantedProducts, answered
+from .layers import layer_shapes, module_output_shapes, module_outputs
+
+if TYPE_CHECKING:
+    import torch
+
+    from ._counting.engine import CountedSubject
+
+_NORMS = (nn.modules.batchnorm._BatchNorm, nn.LayerNorm, nn.GroupNorm)  # noqa: SLF001 - has no public name
+_ACTIVATIONS = ("ReLU", "ReLU6", "GELU", "SiLU", "Hardswish", "LeakyReLU", "ELU", "Sigmoid", "Hardsigmoid")
+
+
+def layer_shapes_slips(subject: CountedSubject, *, most: int = 1, among: list[str] | None = None) -> dict[str, Any]:
+    """What slips make of `layer_shapes`."""
+    found = tables.Tables(subject=subject, rows=tables.with_held(layer_shapes), library=tables.LAYERS)
+    return answered(found.library, found.all(WantedProducts(most=most, among=among)))
+
+
+def module_output_shapes_slips(
+    subject: CountedSubject, *, layers: list[str], most: int = 1, among: list[str] | None = None
+) -> dict[str, Any]:
+    """What slips make of `module_output_shapes`."""
+    found = _output_shapes(subject, layers)
+    return answered(found.library, found.all(WantedProducts(most=most, among=among)))
+
+
+def _output_shapes(subject: CountedSubject, layers: list[str]) -> tables.Tables:
+    return tables.Tables(
+        subject=subject, rows=lambda of: module_output_shapes(of, layers=layers), library=tables.SHAPES
+    )
+
+
+# ---- tables of layers --------------------------------------------------------------------------------------------
+
+
+def layer_shapes_batch_unknown(subject: CountedSubject) -> list[dict[str, Any]]:
+    """The layer table with -1 for the batch, as Keras and torchsummary print it."""
+    return tables.Tables(subject=subject, rows=layer_shapes, library=tables.SHAPES).of(("batch_unknown",))
+
+
+def layer_shapes_without_batch(subject: CountedSubject) -> list[dict[str, Any]]:
+    """The layer table with shapes that leave out the batch, the first dimension.
+
+    Slip of: layer_shapes
+    Hint: The shapes leave out the batch, which is their first dimension; the task asks for the whole shape.
+    Credit: 0.8
+    """
+    return tables.Tables(subject=subject, rows=layer_shapes, library=tables.SHAPES).of(("without_batch",))
+
+
+def layer_shapes_once(subject: CountedSubject) -> list[dict[str, Any]]:
+    """The layer table with a module that is called several times listed once.
+
+    Comes of hooks that keep one row a module, or of walking over `named_modules()`.
+
+    Slip of: layer_shapes
+    Hint: A module that runs several times is listed once. A ReLU that is called three times has three outputs:
+    record per call, not per module.
+    Credit: 0.7
+    """
+    return tables.Tables(subject=subject, rows=layer_shapes, library=tables.SHAPES).of(("once",))
+
+
+def layer_shapes_without_ceil_mode(subject: CountedSubject) -> list[dict[str, Any]]:
+    """The layer table with every pool's size rounded down, where `ceil_mode=True` rounds up.
+
+    Slip of: layer_shapes
+    Hint: Sizes go wrong at the first pool that rounds up (ceil_mode=True) where you round down.
+    Credit: 0.6
+    """
+    return tables.Tables(subject=subject, rows=layer_shapes, library=tables.SHAPES).of(("ceil_mode",))
+
+
+def module_output_shapes_without_ceil_mode(subject: CountedSubject, *, layers: list[str]) -> list[dict[str, Any]]:
+    """The output shapes of the sizes that come out when every pool rounds down.
+
+    Slip of: module_output_shapes
+    Hint: Sizes go wrong at the first pool that rounds up (ceil_mode=True) where you round down.
+    Credit: 0.6
+    """
+    return _output_shapes(subject, layers).of(("ceil_mode",))
+
+
+def module_output_shapes_batch_unknown(subject: CountedSubject, *, layers: list[str]) -> list[dict[str, Any]]:
+    """The output shapes with -1 or None for the batch, as Keras and torchsummary print it.
+
+    Slip of: module_output_shapes
+    Hint: The batch is -1 or None, as in a Keras-like table. The task gives the batch: hand in the shapes that such
+    an input has.
+    Credit: 0.9
+    """
+    return _output_shapes(subject, layers).of(("batch_unknown",))
+
+
+def module_output_shapes_without_batch(subject: CountedSubject, *, layers: list[str]) -> list[dict[str, Any]]:
+    """The output shapes without the batch, the first dimension.
+
+    Slip of: module_output_shapes
+    Hint: The shapes leave out the batch, which is their first dimension; the task asks for the whole shape.
+    Credit: 0.8
+    """
+    return _output_shapes(subject, layers).of(("without_batch",))
+
+
+def layer_shapes_to_depth(subject: CountedSubject, *, depth: int = 3) -> list[dict[str, Any]]:
+    """The layer table down to a depth: what lies deeper is missing, and its container stands for it.
+
+    Comes of torchinfo's `depth`, which is 3 unless it is set.
+
+    Slip of: layer_shapes
+    Hint: The table stops at depth 3, torchinfo's default, so the layers that lie deeper are missing. Print it
+    deeper: summary(..., depth=5).
+    Credit: 0.7
+    """
+    return tables.to_depth(depth)(layer_shapes(subject))
+
+
+# ---- tensors -----------------------------------------------------------------------------------------------------
+
+
+def module_outputs_after_norm(subject: CountedSubject, *, layers: list[str]) -> dict[str, torch.Tensor]:
+    """Each layer's name with the output of the normalisation that follows it.
+
+    Comes of hooks on the block around a convolution, or of folding its BatchNorm.
+
+    Slip of: module_outputs
+    Hint: These are the tensors after batch norm, not the outputs of the convolutions. Put the hook on the Conv2d
+    itself.
+    Credit: 0.3
+    """
+    return _outputs_behind(subject, layers, activated=False)
+
+
+def module_outputs_after_activation(subject: CountedSubject, *, layers: list[str]) -> dict[str, torch.Tensor]:
+    """Each layer's name with the output of the normalisation and activation that follow it.
+
+    Comes of hooks that keep a tensor without `clone()`: an in-place ReLU overwrites what the normalisation put out.
+
+    Slip of: module_outputs
+    Hint: These are the tensors after batch norm and ReLU. An in-place ReLU overwrites what a hook kept: clone the
+    output in the hook, and put the hook on the Conv2d itself.
+    Credit: 0.3
+    """
+    return _outputs_behind(subject, layers, activated=True)
+
+
+def module_outputs_without_batch(subject: CountedSubject, *, layers: list[str]) -> dict[str, torch.Tensor]:
+    """Each layer's output for the first sample of the batch, without the batch's dimension.
+
+    Comes of `output[0]` or `output.squeeze(0)`.
+
+    Slip of: module_outputs
+    Hint: The values agree, but the dimension of the batch is left out. Keep the output as the hook gets it.
+    Credit: 0.8
+    """
+    return {name: output[0] for name, output in module_outputs(subject, layers=layers).items()}
+
+
+def _outputs_behind(subject: CountedSubject, layers: list[str], *, activated: bool) -> dict[str, torch.Tensor]:
+    module, _ = subject.with_weights()
+    wanted = chosen(module, layers)
+    outputs: dict[str, torch.Tensor] = {}
+    before = after_norm = ""
+
+    def keep(name: str, module: nn.Module, output: torch.Tensor) -> None:
+        nonlocal before, after_norm
+        if any(module.children()):
+            return
+        if before and isinstance(module, _NORMS):
+            # Kept as it is, so that what writes into it later shows; a copy keeps what the normalisation put out.
+            outputs[before] = output if activated else output.clone()
+            after_norm = before
+        elif after_norm and activated and type(module).__name__ in _ACTIVATIONS:
+            outputs[after_norm] = output
+            after_norm = ""
+        else:
+            after_norm = ""
+        before = name if wanted(module) else ""
+
+    run(subject, keep)
+    if not outputs:
+        message = f"no normalisation follows a layer of the types {', '.join(layers)}"
+        raise ValueError(message)
+    return {name: output.clone() for name, output in outputs.items()}
