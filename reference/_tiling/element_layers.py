@@ -103,7 +103,26 @@ class ElementLayers:
                 self.own = known if (here >= 0).all() else self.own
             # Where the bias is zero, an element is one of the layer without its bias, too: all of one layer is meant.
             found = here if (here >= 0).all() else np.where(found < 0, here, found)
-        return found
+        return self._as_constants(chunks, found)
+
+    def _as_constants(self, chunks: list[Chunk], found: Array) -> Array:
+        """Elements that are known, and those left that are numbers: what padding makes of a bias, say."""
+        left, sums = found < 0, _Sums(found.size)
+        if not left.any():
+            return found
+        for chunk in chunks:
+            if isinstance(chunk.block, Constant):
+                sums.add((chunk.targets,), _exactly(chunk.block.values[chunk.offsets], chunk))
+            elif isinstance(chunk.block, Dot):
+                self.budget.spend(work=chunk.block.weight.size)
+                rows, columns = np.divmod(chunk.offsets, chunk.block.weight.shape[1])
+                is_fed, is_used = (chunk.block.rows != 0).any(axis=1), (chunk.block.weight != 0).any(axis=0)
+                left[chunk.targets[np.asarray(is_fed)[rows] & np.asarray(is_used)[columns]]] = False
+            else:
+                left[chunk.targets] = False
+        values = sums.values.astype(np.float32)
+        left &= ~sums.is_rounded & (values == sums.values)
+        return np.where(left, self.pool.of(np.where(left, values, np.float32(0))), found)
 
     def _as_leaves(self, chunks: list[Chunk], count: int) -> Array:
         """The single element of a tensor that is left where others cancel each other out; -1 where none is."""

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 Moved: TypeAlias = "Affine | Stack"
 _FLOAT = 4  # bytes
+_MOST_RUNS = 32
 
 
 def split(value: Moved, operands: Sequence[Any], attributes: Attributes, parts: int, version: int) -> list[Value]:
@@ -73,6 +74,9 @@ def gather(value: Moved, operands: Sequence[Any], attributes: Attributes, budget
     if index.ndim == 0:
         return _without(part_of(value, axis, places[0], places[0] + 1), axis)
     starts = [0, *(i for i in range(1, len(places)) if places[i] != places[i - 1] + 1), len(places)]
+    if len(starts) > _MOST_RUNS:
+        message = f"it gathers {len(starts) - 1} parts"  # which are told better element by element
+        raise OutsideError(message)
     runs = [part_of(value, axis, places[a], places[b - 1] + 1) for a, b in pairwise(starts)]
     return concat(runs, axis, budget) if len(runs) > 1 else runs[0]
 

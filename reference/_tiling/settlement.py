@@ -149,7 +149,8 @@ class Settlement:
         tensor = self.compact(Elements(ids)) if ids is not None else value
         if isinstance(tensor, Opaque):
             return tensor, []
-        nearest = nearest if nearest is not None or ids is not None else self._nearest(value)
+        is_whole = ids is not None and ids.all() and all(root is not None for _, root, _ in self.pool.roots(ids))
+        nearest = nearest if nearest is not None or is_whole else self._nearest(value)
         if nearest is not None:
             self.wrong[id(value)] = nearest
             self._kept.append(value)
