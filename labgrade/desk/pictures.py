@@ -13,7 +13,7 @@ from labgrade.answers.reader.asks import ask_picture
 from labgrade.answers.rendering import LONGEST_SIDE
 from labgrade.core.errors import FaultError, UsageError
 from labgrade.desk.sanitise import in_jail
-from labgrade.judging.by_hand import files_digest
+from labgrade.judging.by_hand import files_digest, is_of_files
 from labgrade.ledger import read
 from labgrade.ledger.database import Ledger
 from labgrade.submissions import find
@@ -53,7 +53,7 @@ class Pictures:
         if isinstance(taken, str):
             return HandInPictures(problem=taken)
         names = [each for each in taken.files if PurePosixPath(each).suffix.lower() in _SUFFIXES]
-        changed = basis.startswith("files:") and files_digest(taken) != basis
+        changed = is_of_files(basis) and files_digest(taken) != basis
         return HandInPictures(names=tuple(names[:_MOST]), more=max(0, len(names) - _MOST), changed=changed)
 
     def png(self, name: str, number: int) -> bytes | str:

@@ -45,10 +45,13 @@ def with_rubric(shown: MarkingText | None, check: Check) -> MarkingText | None:
     return replace(shown, rubric=lines) if shown is not None else None
 
 
+_OF_TEXT, _OF_FILES = "text:", "files:"  # what a digest is of, before it
+
+
 def text_digest(text: str) -> str:
     """A digest of an answer that is a text, in which white space makes no difference."""
     words = " ".join(text.split())
-    return "text:" + hashlib.sha256(words.encode("utf-8", "surrogatepass")).hexdigest()
+    return _OF_TEXT + hashlib.sha256(words.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def files_digest(submission: Submission) -> str:
@@ -63,7 +66,17 @@ def files_digest(submission: Submission) -> str:
         except OSError as error:
             one.update(f"can't be read: {error.errno}".encode())
         whole.update(f"{len(relative)}:".encode() + relative.encode("utf-8", "surrogateescape") + one.digest())
-    return f"files:{whole.hexdigest()}"
+    return _OF_FILES + whole.hexdigest()
+
+
+def is_of_text(basis: str) -> bool:
+    """Whether a digest is of one answer's text."""
+    return basis.startswith(_OF_TEXT)
+
+
+def is_of_files(basis: str) -> bool:
+    """Whether a digest is of all that was handed in."""
+    return basis.startswith(_OF_FILES)
 
 
 def _said(found: Answer) -> str:

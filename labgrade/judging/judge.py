@@ -53,9 +53,8 @@ def judge(check: Check, answer: Value, judging: Judging, expect: Expect, *, comp
     if verdict.agrees:
         return verdict
     if other := _read_otherwise(check, answer, judging, expect):
-        kind, meant, hint = other
-        waits = without_value(Outcome.MANUAL, f"{verdict.reason}; {kind}, as {meant}, it would be right", hint=hint)
-        kind = kind.removeprefix("with a ")
+        how, kind, meant, hint = other
+        waits = without_value(Outcome.MANUAL, f"{verdict.reason}; {how}, as {meant}, it would be right", hint=hint)
         said = Suggestion(outcome=Outcome.CORRECT, credit=Fraction(1), why=f"{meant} is right", kind=kind)
         return replace(waits, facts=verdict.facts, suggestion=said)
     known = _that_hold(check.misconceptions, computed=computed)
@@ -70,25 +69,27 @@ def judge(check: Check, answer: Value, judging: Judging, expect: Expect, *, comp
     return verdict
 
 
-def _read_otherwise(check: Check, answer: Value, judging: Judging, expect: Expect) -> tuple[str, str, str] | None:
-    """How a number is read so that it is right, the number so, and what to write; None where it is not.
+def _read_otherwise(check: Check, answer: Value, judging: Judging, expect: Expect) -> tuple[str, str, str, str] | None:
+    """How a number is read so that it is right, the kind of that, the number so, and what to write; else None.
 
     `1,498 GMac` reads as 1498 GMac, and may be 1.498 GMac; `25,27 Mio` reads as millions, and may be French for MiB.
     """
     if not isinstance(answer, Number):
         return None
-    kind, hint, text, factor = "with a decimal comma", "write decimals with a point", "", Fraction(1, 1000)
+    kind, hint, text, factor = "decimal comma", "write decimals with a point", "", Fraction(1, 1000)
+    how = f"with a {kind}"
     if _ONE_COMMA.match(answer.text):
         text = answer.text.replace(",", ".", 1)
     elif answer.text.endswith("Mio"):
-        kind, hint = "in units of 1,048,576", "write MiB"
+        how = kind = "in units of 1,048,576"
+        hint = "write MiB"
         text, factor = answer.text.replace("Mio", "MiB"), Fraction(2**20, 10**6)
     meant = replace(answer, value=answer.value * factor, half_unit=answer.half_unit * factor, text=text)
     sources = [check.expected, *(other.source for other in check.also_right)]
     right = text and any(
         judging(meant, expect(each)).outcome is Outcome.CORRECT for each in sources if each is not None
     )
-    return (kind, f"'{text}'", hint) if right else None
+    return (how, kind, f"'{text}'", hint) if right else None
 
 
 def _that_hold(known: Sequence[Alternative], *, computed: bool) -> list[Alternative]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from labgrade.core.points import earned
 from labgrade.core.results import Decision
+from labgrade.judging.by_hand import is_of_text
 from labgrade.judging.needs import AGAIN, named, resolve
 from labgrade.reports.summary import full_reason, hint
 from labgrade.review.decisions import Place, points, say
@@ -54,7 +55,7 @@ def changed(ruling: Ruling, graded: Graded) -> str:
     if lines and rubric and lines != rubric:
         return "the rubric changed since"
     if ruling.basis != graded.basis:
-        return "the text changed since" if graded.basis.startswith("text:") else "what was handed in changed since"
+        return "the text changed since" if is_of_text(graded.basis) else "what was handed in changed since"
     return ""
 
 

@@ -59,13 +59,20 @@ def test_jobs_that_share_a_user_are_told_of_with_what_to_do():
     [
         (LANDLOCK, "", "use Linux 5.13 or newer"),
         (SECCOMP, "", "use Linux on x86-64 or aarch64"),
-        (NAMESPACES, "LABGRADE_FRESH asks for plain processes", "unset LABGRADE_FRESH"),
-        (NAMESPACES, "this is not Linux", "use Linux, or WSL 2"),
         (NAMESPACES, "the user 64999 may not run /root/python", "install Python where every user may read it"),
     ],
 )
 def test_remedies(layer, why, says):
     assert protection.remedy(layer, why).startswith(says)
+
+
+@pytest.mark.parametrize(("platform", "remedy"), [("linux", "unset LABGRADE_FRESH"), ("darwin", "use Linux, or WSL 2")])
+def test_where_no_server_is_tried_the_line_says_what_to_do(monkeypatch, platform, remedy):
+    with Runner(zoo=HERE / "zoo_light.py", fresh=True) as runner:
+        monkeypatch.setattr("labgrade.sandbox.host.servers.sys.platform", platform)
+        _, line, *_ = runner.protection.lines
+    assert line.startswith("missing: ")
+    assert f"); {remedy}" in line
 
 
 @linux

@@ -58,11 +58,15 @@ class ProtectionNote:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Protection:
-    """The tier, the layers in force in their order, and what is missing with its reason; what holds memory."""
+    """The tier, the layers in force in their order, and what is missing with its reason; what holds memory.
+
+    `instead`: what to do about private namespaces where no server was tried.
+    """
 
     layers: tuple[str, ...] = ()
     missing: Mapping[str, str] = field(default_factory=dict)
     memory: ProtectionNote | None = None
+    instead: str = ""
 
     @property
     def tier(self) -> Tier:
@@ -79,7 +83,10 @@ class Protection:
         """The tier and what it means; each missing layer with what to do about it."""
         first = ProtectionNote("protection", f"tier {self.tier}, {_MEANS[self.tier]}")
         rest = {layer: why for layer, why in self.missing.items() if layer != USERS}
-        missing = (ProtectionNote("missing", f"{layer} ({why})", remedy(layer, why)) for layer, why in rest.items())
+        missing = (
+            ProtectionNote("missing", f"{layer} ({why})", self.instead or remedy(layer, why))
+            for layer, why in rest.items()
+        )
         why = self.missing.get(USERS)
         shared = [ProtectionNote("shared", f"{SHARED} ({why})", remedy(USERS, ""))] if why is not None else []
         return (first, *missing, *shared, *([self.memory] if self.memory else []))
@@ -108,10 +115,6 @@ def remedy(layer: str, why: str) -> str:
     """One line that says what to do to get a layer."""
     if layer != NAMESPACES:
         return _REMEDIES.get(layer, "see docs/security.md")
-    if "LABGRADE_FRESH" in why:
-        return "unset LABGRADE_FRESH"
-    if "not Linux" in why:
-        return "use Linux, or WSL 2 on Windows"
     if "may not run" in why:
         return "install Python where every user may read it, or run labgrade as an ordinary user"
     for switch, value, command in _SWITCHES:

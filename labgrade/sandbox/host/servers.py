@@ -111,8 +111,10 @@ class Servers:
     def protection(self) -> Protection:
         """What the servers of this run are jailed by."""
         if self._fresh:
-            reason = "this is not Linux" if sys.platform != "linux" else "LABGRADE_FRESH asks for plain processes"
-            return Protection(missing={NAMESPACES: reason})
+            if sys.platform != "linux":
+                return Protection(missing={NAMESPACES: "this is not Linux"}, instead="use Linux, or WSL 2 on Windows")
+            why = "LABGRADE_FRESH asks for plain processes"
+            return Protection(missing={NAMESPACES: why}, instead="unset LABGRADE_FRESH")
         try:
             server = self.get(LIGHT)
         except FaultError as error:

@@ -31,11 +31,13 @@ _DEFAULTS: Mapping[str, Any] = {"options": {}, "seed": 0}  # else a row of anoth
 class Expanded(Loaded):
     """A spec said in full. `moved`: where a part stands in the file that stands elsewhere here.
 
-    `slips`: the places of misconceptions that are a library's, which are left out where they fit nothing.
+    `slips`: the places of misconceptions that are a library's, which are left out where they fit nothing. `cut_call`:
+    a comma cut a call up, so that what is behind it looks like a word of the language.
     """
 
     moved: dict[Path, Path] = field(default_factory=dict)
     slips: frozenset[Path] = frozenset()
+    cut_call: bool = False
     findings: tuple[SpecFinding, ...] = ()
 
     def mark(self, path: Path) -> Mark:
@@ -82,6 +84,7 @@ class _Expander:
         self._moved: dict[Path, Path] = {}
         self._slips: set[Path] = set()
         self._found: list[SpecFinding] = []
+        self._cut_call = False
         self._answers: dict[str, Any] = {}
         self._checks: list[Any] = []
 
@@ -97,7 +100,13 @@ class _Expander:
             data["checks"] = self._checks
         known = {each.name: getattr(self._loaded, each.name) for each in fields(Loaded)}
         known["data"] = data if isinstance(self._loaded.data, dict) else self._loaded.data
-        return Expanded(**known, moved=self._moved, slips=frozenset(self._slips), findings=tuple(self._found))
+        return Expanded(
+            **known,
+            moved=self._moved,
+            slips=frozenset(self._slips),
+            cut_call=self._cut_call,
+            findings=tuple(self._found),
+        )
 
     def _find(self, path: Path, message: str) -> None:
         self._found.append(SpecFinding(self._loaded.mark(path), message))
@@ -110,6 +119,7 @@ class _Expander:
         here = ("answers", name)
         for path, message in hand_in.problems(name, answer, self._common):
             self._find(path, message)
+        self._cut_call |= "from" not in answer and bool(hand_in.cut_call(answer))
         if "from" in answer:
             given = answer["from"]
             if isinstance(given, list):
@@ -126,7 +136,8 @@ class _Expander:
         if not isinstance(form, dict) or not isinstance(form.get("call"), str):
             return form
         if meant := hand_in.cut_call(form):
-            self._find((*path, "call"), f"a comma ends a value inside {{ }}: quote the call, '{meant}'")
+            self._find((*path, "call"), hand_in.quote_call(meant))
+            self._cut_call = True
             return form
         if "given" in form:
             return form

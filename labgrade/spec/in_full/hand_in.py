@@ -118,7 +118,7 @@ def problems(name: str, answer: dict[str, Any], common: dict[str, Any]) -> Itera
             yield (*here, extra[0]), f"'from' says all ways of handing it in: give it or '{extra[0]}', not both"
         return
     if meant := cut_call(answer):
-        yield (*here, "call"), f"a comma ends a value inside {{ }}: quote the call, '{meant}'"
+        yield (*here, "call"), quote_call(meant)
         return
     call = answer.get("call")
     match = _CALL.fullmatch(call) if isinstance(call, str) else None
@@ -139,6 +139,11 @@ def cut_call(data: dict[str, Any]) -> str:
         return ""
     rest = [key for key, value in data.items() if value is None]
     return f"{call}, {', '.join(rest)}" if rest and rest[-1].endswith(")") else ""
+
+
+def quote_call(meant: str) -> str:
+    """What is said of a call that a comma has cut up."""
+    return f"a comma ends a value inside {{ }}: quote the call, '{meant}'"
 
 
 def _file(named: str) -> dict[str, str]:
