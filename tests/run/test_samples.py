@@ -21,7 +21,15 @@ ON_REQUEST = ["tiling-dense", "tiling-exemplar", "tiling-invalid", "tiling-many"
 # Built first, which takes half a minute for each the first time.
 BUILT = ["cpp-broken", "cpp-exemplar", "cpp-wrong"]
 # Of other labs, task by task: those of AlexNet's weights, of VGG's, and of files that are made first take long.
-OTHER_LABS = ["mase-exemplar", "mase-paper", "mase-slips", "tutorial-exemplar", "tutorial-wrong"]
+OTHER_LABS = [
+    "llm-exemplar",
+    "llm-wrong",
+    "mase-exemplar",
+    "mase-paper",
+    "mase-slips",
+    "tutorial-exemplar",
+    "tutorial-wrong",
+]
 LONG = ("lab-2-1-1-onnx", "lab-2-1-3-summaries", "lab-2-3-2-hooks", "lab-2-4-1-torchscript", "lab-2-4-3-cpp")
 TOOLS = ("cmake", "g++", "make")
 
