@@ -17,7 +17,7 @@ from labgrade.core.task import CallForm, RunForm
 from labgrade.files import wheel, yaml, yaml_write
 from labgrade.judging.variants import own_variant
 from labgrade.spec import course, load, public
-from labgrade.spec.language import HIDDEN_POINTS
+from labgrade.spec.kinds import HIDDEN_POINTS
 from labgrade.subjects.onnx_files import beside, external_data
 from labgrade.truth.oracle import Oracle
 from labgrade.verdict import as_credit

@@ -14,8 +14,8 @@ from labgrade.answers.obtain import is_live
 from labgrade.core.errors import FaultError
 from labgrade.core.task import QuantityCall
 from labgrade.spec import public
-from labgrade.spec.data import answers_of
-from labgrade.spec.language import HIDDEN_POINTS
+from labgrade.spec.data import OTHER_VALUES, answers_of
+from labgrade.spec.kinds import HIDDEN_POINTS
 from labgrade.verdict import as_credit
 
 if TYPE_CHECKING:
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
     Compute = Callable[[QuantityCall, SubjectSpec], object]
 
-_ALTERNATIVES = ("misconceptions", "also_right")
 _WHY = {
     "cases": "it is about several subjects",
     "counterexample": "it computes what is right for random networks",
@@ -94,7 +93,7 @@ def _literal(data: dict[str, Any], check: Check, task: Task, own: set[str], comp
         if not _is_plain(value):
             return None
         found["expected"] = {"literal": value}
-    for word in _ALTERNATIVES:
+    for word in OTHER_VALUES:
         sources: Iterable[Alternative] = getattr(check, word)
         rows = [
             _alternative(row, each.source, subject, own, compute)

@@ -11,6 +11,7 @@ from labgrade.core import points
 from labgrade.core.results import Graded
 from labgrade.core.text import all_encodable, encodable
 from labgrade.judging import by_hand
+from labgrade.spec.data import OTHER_VALUES
 from labgrade.verdict import Outcome, Verdict, without_value
 
 if TYPE_CHECKING:
@@ -94,8 +95,7 @@ def fault(reason: str) -> Verdict:
     )
 
 
-# The fields of a check that are for people: a change of these changes no verdict.
-SENTENCES = {"also_right": "says", "misconceptions": "says", "partly": "says"}
+_SAYING = (*OTHER_VALUES, "partly")  # where a check says sentences to people, of which a change changes no verdict
 
 
 def with_placeholders(check: Check) -> tuple[Check, str]:
@@ -103,7 +103,7 @@ def with_placeholders(check: Check) -> tuple[Check, str]:
     mark = secrets.token_hex(8)
     fields: dict[str, Any] = {
         name: tuple(replace(each, says=_placeholder(mark, name, at)) for at, each in enumerate(getattr(check, name)))
-        for name in SENTENCES
+        for name in _SAYING
     }
     return replace(check, **fields), mark
 
@@ -111,7 +111,7 @@ def with_placeholders(check: Check) -> tuple[Check, str]:
 def fill_in(plain: Any, check: Check, mark: str) -> Any:
     """Plain data of a verdict that was judged with placeholders of this mark, with the sentences of `check`."""
     sentences = {
-        _placeholder(mark, name, at): each.says for name in SENTENCES for at, each in enumerate(getattr(check, name))
+        _placeholder(mark, name, at): each.says for name in _SAYING for at, each in enumerate(getattr(check, name))
     }
     return _filled(plain, mark, sentences)
 

@@ -16,7 +16,7 @@ from labgrade.review.late import with_late
 from labgrade.review.pseudonyms import Pseudonyms, anonymised
 from labgrade.review.roster import Roster
 from labgrade.spec import course, load
-from labgrade.spec.language import HIDDEN_POINTS
+from labgrade.spec.kinds import HIDDEN_POINTS
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from labgrade.files.yaml import Path
 
+OTHER_VALUES = ("also_right", "misconceptions")  # the words of a check that hold alternatives to what is expected
 WHICH = ("model", "file", "handed_in", "config")  # the words of which a subject has one
 
 
@@ -47,7 +48,7 @@ def rows(check: Mapping[str, Any], path: Path, word: str) -> Iterator[tuple[Path
 def sources(check: Mapping[str, Any], path: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
     """What a check compares its answer with, each with its place: `expected`, `also_right`, `misconceptions`."""
     yield (*path, "expected"), mapping(check.get("expected"))
-    for word in ("also_right", "misconceptions"):
+    for word in OTHER_VALUES:
         for place, row in rows(check, path, word):
             yield (*place, "value"), mapping(row.get("value"))
 

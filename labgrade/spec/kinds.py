@@ -62,6 +62,7 @@ def text(title: str, pattern: str) -> Kind:
 
 
 _LARGEST_SIZE = 1 << 40
+HIDDEN_POINTS = "hidden_points"  # in lab.yaml: `secret`; in a kit's task: a number
 OTHERS = Kind()  # made of other words, or of the course
 FLAG = Kind({"type": "boolean"}, bool)
 ID = Kind({"type": "string", "title": "id", "pattern": r"^[A-Za-z0-9][A-Za-z0-9_-]*$"}, str)

@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal
 
 from labgrade.core.errors import SpecFinding
+from labgrade.spec.kinds import FLAG, HIDDEN_POINTS, OTHERS, PACKAGES, TEXT, Kind, Word, one_of, ref
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -49,6 +50,24 @@ LATE: Schema = {
         },
     },
 }
+
+WORDS = (
+    Word("title", TEXT, "What the lab is called, in a line.", required=True),
+    Word("course", TEXT, "The course that it belongs to, for the heads of pages."),
+    Word("limits", OTHERS, "What students' code may use, unless a task says."),
+    Word("environment", OTHERS, "Set before students' code begins."),
+    Word("packages", PACKAGES, "What its tasks need of pip."),
+    Word("due", Kind(DUE), "When the lab is due, with a time zone."),
+    Word("late", Kind(LATE), "What it costs to hand in later."),
+    Word("on_request", FLAG, "Graded only where the lab or a task of it is named."),
+    Word(
+        HIDDEN_POINTS,
+        one_of(HIDDEN_POINTS, ("secret",)),
+        "`secret`: students are not told what hidden checks are worth, nor earned.",
+    ),
+    Word("install", TEXT, "The line by which students install labgrade."),
+    Word("hand_in", ref("hand_in"), "How its tasks are handed in, unless one says."),
+)  # of lab.yaml; a row of `language.WORDS`
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -28,7 +28,7 @@ from labgrade.core.task import (
     TableType,
     Task,
 )
-from labgrade.spec import kinds
+from labgrade.spec import kinds, lab
 from labgrade.spec.in_full.form_words import FORM_WORDS
 from labgrade.spec.kinds import BOUND, FLAG, ID, IDS, OTHERS, POINTS, SEED, SHAPE, SHARE, TEXT, Kind, Word, ref
 
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from labgrade.core.task import Schema
 
 KNOWN = "known"  # in place of misconceptions: the slips of the expected quantity
-HIDDEN_POINTS = "hidden_points"  # in lab.yaml: `secret`; in a kit's task: a number
 # Words of the language that are planned and not understood by this version; saying so beats "unknown key".
 RESERVED = ("fresh_inputs", "network", "generated", "from_answer")
 
@@ -164,6 +163,7 @@ SUBJECT_WORDS = tuple(word.name for word in _SUBJECT)
 # By what holds them: the dataclass that they become, or a name where that has them, too.
 WORDS: Mapping[type | str, tuple[Word, ...]] = {
     **FORM_WORDS,
+    "lab": lab.WORDS,
     Task: (
         Word("id", ID, "The file's name without `.yaml`.", required=True),
         Word("title", TEXT, "What the task is called, in a line.", required=True),
@@ -203,7 +203,7 @@ WORDS: Mapping[type | str, tuple[Word, ...]] = {
             "`lab.yaml` gives a lab's.",
         ),
         Word(
-            HIDDEN_POINTS,
+            kinds.HIDDEN_POINTS,
             POINTS,
             "What hidden checks are worth that are not in this file: `labgrade kit` writes it, so that students can "
             "add up. `hidden_points: secret` in `lab.yaml` keeps it, and what was earned there, from them.",

@@ -17,7 +17,8 @@ from labgrade.files import validate, yaml
 from labgrade.spec import lab as late_rules
 from labgrade.spec import parse, rules, schema
 from labgrade.spec.in_full import expand, variants
-from labgrade.spec.language import HIDDEN_POINTS, RESERVED
+from labgrade.spec.kinds import HIDDEN_POINTS
+from labgrade.spec.language import RESERVED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from labgrade.spec import language
 from labgrade.spec.data import answers_of, with_inherited
+from labgrade.spec.kinds import HIDDEN_POINTS
 from labgrade.verdict import as_credit
 
 if TYPE_CHECKING:
@@ -35,8 +36,8 @@ def public(data: dict[str, Any], *, told: bool = True) -> dict[str, Any] | None:
         shown["subject"] = copy.deepcopy(checks[0]["cases"][0])
     used = {name for check in checks for _, name in answers_of(check)}
     points = worth(checks)
-    others = worth(data["checks"]) - points + as_credit(shown.pop(language.HIDDEN_POINTS, 0))
-    hidden = {language.HIDDEN_POINTS: plain(others)} if told and others else {}
+    others = worth(data["checks"]) - points + as_credit(shown.pop(HIDDEN_POINTS, 0))
+    hidden = {HIDDEN_POINTS: plain(others)} if told and others else {}
     ordered = {"id": shown.pop("id"), "title": shown.pop("title"), "points": plain(points), **hidden, **shown}
     answers = {name: copy.deepcopy(answer) for name, answer in data["answers"].items() if name in used}
     return {**ordered, "answers": answers, "checks": checks}

@@ -33,9 +33,8 @@ from labgrade.core.task import (
     Task,
     TextForm,
 )
-from labgrade.spec.kinds import ID, KINDS, PACKAGES, SHAPE, TEXT, WHERE
-from labgrade.spec.lab import DUE, LATE
-from labgrade.spec.language import HIDDEN_POINTS, KNOWN, properties, required
+from labgrade.spec.kinds import ID, KINDS, SHAPE, TEXT, WHERE
+from labgrade.spec.language import KNOWN, properties, required
 from labgrade.spec.registry import SLIPS
 
 if TYPE_CHECKING:
@@ -81,26 +80,7 @@ def lab_schema() -> Schema:
         "$schema": DRAFT,
         "title": "a lab",
         "description": "What the tasks of a lab have in common: when it is due, how it is handed in.",
-        "type": "object",
-        "additionalProperties": False,
-        "required": ["title"],
-        "properties": {
-            "title": {**(TEXT.schema or {}), "description": "What the lab is called, in a line."},
-            "course": {**(TEXT.schema or {}), "description": "The course that it belongs to, for the heads of pages."},
-            "limits": {**_object("limits", Limits), "description": "What students' code may use, unless a task says."},
-            "environment": {**_object("environment", Environment), "description": "Set before students' code begins."},
-            "packages": {**(PACKAGES.schema or {}), "description": "What its tasks need of pip."},
-            "due": {**DUE, "description": "When the lab is due, with a time zone."},
-            "late": {**LATE, "description": "What it costs to hand in later."},
-            "on_request": {"type": "boolean", "description": "Graded only where the lab or a task of it is named."},
-            HIDDEN_POINTS: {
-                "title": HIDDEN_POINTS,
-                "enum": ["secret"],
-                "description": "`secret`: students are not told what hidden checks are worth, nor earned.",
-            },
-            "install": {**(TEXT.schema or {}), "description": "The line by which students install labgrade."},
-            "hand_in": {"$ref": "#/$defs/hand_in", "description": "How its tasks are handed in, unless one says."},
-        },
+        **_object("a lab", "lab", limits=_object("limits", Limits), environment=_object("environment", Environment)),
         "$defs": {"hand_in": _hand_in()},
     }
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from labgrade.core.errors import SpecFinding, did_you_mean
 from labgrade.core.task import Check
 from labgrade.files.yaml import Loaded
-from labgrade.spec.data import listed, mapping, with_inherited
+from labgrade.spec.data import OTHER_VALUES, listed, mapping, with_inherited
 from labgrade.spec.in_full import hand_in, slips
 from labgrade.spec.language import KNOWN, WORDS
 
@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from labgrade.files.yaml import Path
     from labgrade.spec.registry import Entry
 
-_INHERITED = ("answer", "checker", "measured", "expected", "also_right", "misconceptions")
-_OTHERS = ("also_right", "misconceptions")
+_INHERITED = ("answer", "checker", "measured", "expected", *OTHER_VALUES)
 _DEFAULTS: Mapping[str, Any] = {"options": {}, "seed": 0}  # else a row of another task inherits this task's
 
 
@@ -166,13 +165,13 @@ class _Expander:
         """What a row of `again` says and what it inherits, each with its place."""
         words = {word: (check[word], (*here, word)) for word in _INHERITED if word in check}
         if "expected" in row:
-            words = {word: each for word, each in words.items() if word not in _OTHERS}
+            words = {word: each for word, each in words.items() if word not in OTHER_VALUES}
         elif "quantity" in mapping(check.get("expected")):
             plain = {key: value for key, value in check["expected"].items() if key != "published"}
             words["expected"] = plain, (*here, "expected")
         elif "answer" not in mapping(check.get("expected")):
             words.pop("expected", None)
-        for word in _OTHERS:
+        for word in OTHER_VALUES:
             if isinstance(value := words.get(word, (None,))[0], list):
                 words[word] = [None if self._is_literal(each) else each for each in value], (*here, word)
         words |= {word: (value, (*place, word)) for word, value in row.items()}
@@ -194,7 +193,7 @@ class _Expander:
         for word, (value, place) in words.items():
             self._moved[(*at, word)] = place
             made[word] = value
-        for word in _OTHERS:
+        for word in OTHER_VALUES:
             if word in made:
                 made[word] = self._alternatives(made, word, words[word][1], (*at, word))
         if isinstance(made.get("beside"), list):
