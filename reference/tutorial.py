@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import torch
 from torch import nn
@@ -22,6 +22,20 @@ def output_shape(subject: CountedSubject) -> list[int]:
     """The shape of what the network puts out, batch first."""
     module, given = subject.on_meta()
     return list(module(*inputs(given)).shape)
+
+
+def first_outputs(
+    subject: CountedSubject, *, fill: Literal["ones", "zeros", "input"] = "ones", count: int = 5, flat: bool = True
+) -> torch.Tensor:
+    """The first numbers of what the network puts out of an input of ones, of its first row.
+
+    `fill` is what the input holds; `input` is the subject's own. With `flat: false` the row is one of a batch: [1, 5].
+    """
+    module, given = subject.with_weights()
+    filled = {"ones": torch.ones_like, "zeros": torch.zeros_like, "input": torch.clone}[fill]
+    with torch.no_grad():
+        outputs: torch.Tensor = module(*(filled(x) for x in inputs(given)))
+    return outputs[0, :count] if flat else outputs[:1, :count]
 
 
 def macs_and_flops_by_layer(

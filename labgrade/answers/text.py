@@ -6,14 +6,14 @@ import json
 import subprocess
 import sys
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 from labgrade.answers.reading.claims import stands_out
 from labgrade.answers.reading.documents import Document, Unreadable, read_document
 from labgrade.answers.reading.lines import read_lines
 from labgrade.answers.reading.numbers import find_numbers, finest_of
 from labgrade.answers.reading.phrases import Candidate, candidates
-from labgrade.answers.reading.plain_values import cut
+from labgrade.answers.reading.plain_values import cut, is_array
 from labgrade.answers.reading.sections import Span, sections
 from labgrade.answers.reading.tabular.listings import find_records
 from labgrade.answers.reading.tabular.tables import TableFound, TableProblem, find_tables
@@ -212,7 +212,8 @@ def _agreed(found: list[Candidate]) -> Candidate | None:
     if numbers:
         finest = finest_of(numbers)
         return next((each for each in found if each.value is finest), None) if finest is not None else None
-    return found[0] if all(each.value == found[0].value for each in found) else None
+    plain = [cast("Any", each.value).tolist() if is_array(each.value) else each.value for each in found]
+    return found[0] if all(each == plain[0] for each in plain) else None
 
 
 def _listed(place: _Place, found: list[Candidate]) -> str:

@@ -10,6 +10,6 @@ def trace(model, x, path):
     torch.jit.trace(model, x).save(path)
 
 
-def node_kinds(model, x):
-    graph = torch.jit.trace(model.eval(), x).inlined_graph
+def node_kinds(model, input_size):
+    graph = torch.jit.trace(model.eval(), torch.zeros(input_size)).inlined_graph
     return dict(Counter(node.kind() for node in graph.nodes()))

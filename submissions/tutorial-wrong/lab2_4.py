@@ -5,5 +5,5 @@ from collections import Counter
 import torch
 
 
-def node_kinds(model, x):
-    return dict(Counter(node.kind() for node in torch.jit.trace(model, x).graph.nodes()))
+def node_kinds(model, input_size):
+    return dict(Counter(node.kind() for node in torch.jit.trace(model, torch.zeros(input_size)).graph.nodes()))

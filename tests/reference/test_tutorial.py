@@ -91,6 +91,16 @@ def tutorial_outputs(subject):
     return found
 
 
+def test_first_outputs_are_the_models_own():
+    module, x = SMALL.with_weights()
+    with torch.no_grad():
+        ones, zeros, own = module(torch.ones_like(x)), module(torch.zeros_like(x)), module(x)
+    assert torch.equal(tutorial.first_outputs(SMALL, count=2), ones[0])
+    assert torch.equal(tutorial.first_outputs(SMALL, count=1, flat=False), ones[:1, :1])
+    assert torch.equal(tutorial.first_outputs(SMALL, fill="zeros"), zeros[0])
+    assert torch.equal(tutorial.first_outputs(SMALL, fill="input"), own[0])
+
+
 class _Calls(TorchFunctionMode):
     """Counts the functions of torch that are called, by name."""
 

@@ -10,6 +10,10 @@ from typing import Any, cast
 from labgrade.answers.reading.numbers import as_ascii
 from labgrade.values import Number
 
+_PRINTED_TENSOR = re.compile(
+    r"(?:(?P<factor>[-+.\de]{1,20})\s{0,8}\*)?(?P<numbers>[-+.\de\s]{1,100000})\[ CPU\w{1,20}Type\{[\d,]{1,40}\} \]"
+)
+
 
 def what(plain: object) -> str:
     """What plain data is, short enough to print."""
@@ -31,6 +35,20 @@ def cut(text: str) -> str:
     """At most 60 characters of a text, on one line."""
     line = " ".join(text[:200].split())
     return f"{line[:59]}…" if len(line) > 60 else line  # noqa: PLR2004 - as long as a message can bear
+
+
+def read_tensor(text: str) -> list[float] | str:
+    """The numbers of a tensor as C++ prints it, in a row: `0.5 -1` above `[ CPUFloatType{1,2} ]`. Other texts stay.
+
+    A factor that all have in common stands before them: `0.01 *`.
+    """
+    found = _PRINTED_TENSOR.fullmatch(text.strip())
+    if found is None:
+        return text
+    try:
+        return [float(number) * float(found["factor"] or 1) for number in found["numbers"].split()]
+    except ValueError:
+        return text
 
 
 def named(plain: object) -> list[tuple[str, object]]:

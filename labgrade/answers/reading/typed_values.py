@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, cast
 
 from labgrade.answers.reading.numbers import LIMIT, explain_number
-from labgrade.answers.reading.plain_values import cut, is_array, named, read_shape, what, without_numpy
+from labgrade.answers.reading.plain_values import cut, is_array, named, read_shape, read_tensor, what, without_numpy
 from labgrade.answers.reading.tabular.headers import column_meant, names_rows, told_apart
 from labgrade.core.errors import FaultError
 from labgrade.core.task import TableOfType, TableType
@@ -181,6 +181,7 @@ def _named(plain: object, of_what: str) -> dict[str, object]:
 def _tensor(plain: object) -> Array:
     import numpy as np
 
+    plain = read_tensor(plain) if isinstance(plain, str) else plain
     if isinstance(plain, bool | str | Mapping | None) or not isinstance(
         plain, int | float | list | tuple | np.ndarray | np.generic
     ):

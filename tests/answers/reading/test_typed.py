@@ -316,3 +316,21 @@ def test_one_number_in_an_array_is_that_number(one):
 def test_a_list_of_names_is_a_text():
     assert as_value(["x", "conv.weight"], "text") == "x, conv.weight"
     assert "but text is asked for" in refusal([["x"], {}], "text")
+
+
+@pytest.mark.parametrize(
+    ("printed", "numbers"),
+    [
+        (" 0.6580  0.0130 -0.3352\n[ CPUFloatType{1,3} ]", [0.658, 0.013, -0.3352]),
+        ("0.01 *\n 1.0 -2.5\n[ CPUFloatType{1,2} ]\n", [0.01, -0.025]),
+        ("1e-05\n[ CPUDoubleType{1} ]", [1e-05]),
+    ],
+)
+def test_a_tensor_as_cpp_prints_it(printed, numbers):
+    assert as_value(printed, "tensor") == pytest.approx(numbers)
+
+
+@pytest.mark.parametrize("printed", ["", "0.5", "[0.5, 1]", "1 - 2\n[ CPUFloatType{1,2} ]", "0.5 [ CPUFloatType ]"])
+def test_another_text_is_no_tensor(printed):
+    with pytest.raises(WrongTypeError):
+        as_value(printed, "tensor")
