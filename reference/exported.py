@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pathlib
 import warnings
 from typing import TYPE_CHECKING, Any
 
@@ -87,6 +88,59 @@ def onnx_relative_error(
         return torch.from_numpy(next(iter(outputs.values())))
 
     return _largest_error(run, network, input_shape, draws)
+
+
+def onnx_recorded_error(artifact: Path, *, record: str) -> float:
+    """How far an ONNX file's outputs are from those that were recorded of a network, as a share of the largest.
+
+    `record` names inputs and outputs in `_recorded/`: `float` and `int8` are of the tutorial's small networks, as
+    TensorFlow 2.21 ran them.
+
+    Raises:
+        ValueError: the file does not run on the recorded inputs, or its output has another shape.
+    """
+    import numpy as np
+
+    got, wanted = _on_recorded(artifact, record)
+    return float(np.abs(got - wanted).max() / np.abs(wanted).max())
+
+
+def onnx_recorded_steps(artifact: Path, *, record: str) -> int:
+    """By how many steps of a quantised output an ONNX file is off at most, of what was recorded of a network.
+
+    Raises:
+        ValueError: as `onnx_recorded_error`.
+    """
+    import numpy as np
+
+    got, wanted = _on_recorded(artifact, record)
+    return int(np.abs(got - wanted).max())
+
+
+def _on_recorded(artifact: Path, record: str) -> tuple[Any, Any]:
+    """What the file makes of the recorded inputs, one by one, and what the network made of them, in float64."""
+    import numpy as np
+
+    from ._tiling.runtimes import RefusedError, by_onnxruntime
+
+    with np.load(pathlib.Path(__file__).parent / "_recorded" / "small_networks.npz") as held:
+        given, wanted = held[f"{record}_in"], held[f"{record}_out"]
+    inputs = _inputs(_model(artifact))
+    if len(inputs) != 1:
+        message = f"it takes {len(inputs)} inputs, and the network takes one"
+        raise ValueError(message)
+    made = []
+    for x in given:
+        try:
+            outputs = by_onnxruntime(str(artifact), {inputs[0].name: x[None]})
+        except RefusedError as error:
+            message = f"it does not run on {x.dtype} of the shape {[1, *x.shape]}, which the network takes: {error}"
+            raise ValueError(message) from None
+        made.append(np.asarray(next(iter(outputs.values()))).astype(np.float64))
+    if any(each.shape != (1, *wanted.shape[1:]) for each in made):
+        message = f"it puts out {list(made[0].shape)}, and the network {[1, *wanted.shape[1:]]}"
+        raise ValueError(message)
+    return np.concatenate(made), wanted.astype(np.float64)
 
 
 def _model(artifact: Path) -> onnx.ModelProto:

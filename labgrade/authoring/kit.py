@@ -179,7 +179,8 @@ def _write_specs(shown: dict[Path, dict[str, Any]], out: Path) -> None:
 
 
 def _beside(data: dict[str, Any]) -> Iterator[str]:
-    """The files beside a spec that its public part names: subjects, and what programs are provided with."""
+    """The files beside a spec that its public part names: its own, subjects, and what programs are provided with."""
+    yield from data.get("files", ())
     subjects = [data.get("subject", {}), *(case for check in data["checks"] for case in check.get("cases", []))]
     yield from (each["file"] for each in subjects if "file" in each)
     for answer in data["answers"].values():

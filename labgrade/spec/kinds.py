@@ -132,6 +132,7 @@ PACKAGES = Kind(
     },
     tuple,
 )
+FILES_BESIDE = Kind({"type": "array", "items": {"type": "string", "title": "a file beside the spec", "minLength": 1}})
 FILES = Kind(
     {
         "if": {"type": "object"},

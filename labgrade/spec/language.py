@@ -181,6 +181,11 @@ WORDS: Mapping[type | str, tuple[Word, ...]] = {
             "What is asked for, by name: each with its `type`, and how it is handed in.",
             required=True,
         ),
+        Word(
+            "files",
+            kinds.FILES_BESIDE,
+            "Files beside the spec that students work on: `[small.tflite]`; a kit has them.",
+        ),
         Word("hand_in", OTHERS, "How this task is handed in, where it differs from its lab's `hand_in`, key by key."),
         Word("checks", OTHERS, "What is graded, one point or a few at a time.", required=True),
         Word(

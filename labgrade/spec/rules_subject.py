@@ -43,6 +43,9 @@ def _besides(data: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _subjects(data: dict[str, Any], main: dict[str, Any], folder: FilePath) -> Iterator[tuple[Path, str]]:
+    for place, name in enumerate(listed(data.get("files"))):
+        if isinstance(name, str) and not (folder / name).is_file():
+            yield ("files", place), f"there is no file '{name}' beside the spec"
     if main and not any(word in main for word in WHICH):
         yield ("subject",), "a subject needs a 'model' of the zoo, a 'file' beside the spec, 'handed_in', or a 'config'"
     places = [(("subject",), main), *(case for path, check in checks(data) for case in rows(check, path, "cases"))]

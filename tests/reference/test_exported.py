@@ -1,6 +1,7 @@
 """Exported files: each quantity against what a runtime of its own says of the same file."""
 
 import warnings
+from pathlib import Path
 
 import numpy as np
 import onnx
@@ -120,3 +121,23 @@ def test_what_is_traced_in_training_depends_on_the_rest_of_the_batch(tmp_path, t
     differs = not torch.allclose(made(x)[:1], made(x[:1]), atol=1e-5)  # the second witness
     assert differs is training
     assert exported.torchscript_training_nodes(tmp_path / "made.pt") == 2 * training
+
+
+SAMPLE = Path(__file__).parents[2] / "submissions/tutorial-exemplar"
+
+
+def test_converted_files_are_measured_against_what_was_recorded(tmp_path):
+    assert exported.onnx_recorded_error(SAMPLE / "small-float.onnx", record="float") < 1e-6
+    assert exported.onnx_recorded_steps(SAMPLE / "small-int8.onnx", record="int8") <= 1
+    with pytest.raises(ValueError, match=r"does not run on float32 of the shape \[1, 32, 32, 3\]"):
+        exported.onnx_recorded_error(SAMPLE / "small-int8.onnx", record="float")
+    for name, record in (("float", "float"), ("int8", "int8")):
+        model = onnx.load(SAMPLE / f"small-{name}.onnx")
+        last = max(model.graph.initializer, key=lambda each: len(numpy_helper.to_array(each).ravel()))
+        values = numpy_helper.to_array(last)
+        last.CopyFrom(numpy_helper.from_array(values[..., ::-1].copy(), last.name))
+        onnx.save(model, tmp_path / "turned.onnx")
+        if name == "float":
+            assert exported.onnx_recorded_error(tmp_path / "turned.onnx", record=record) > 0.01
+        else:
+            assert exported.onnx_recorded_steps(tmp_path / "turned.onnx", record=record) > 6
