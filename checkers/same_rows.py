@@ -6,6 +6,7 @@ from bisect import bisect_left
 from collections import Counter, defaultdict, deque
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
 from labgrade.values import Number
@@ -66,6 +67,7 @@ class _Near:
     digits: int
     rtol: float
 
+    @lru_cache(maxsize=1 << 12)  # noqa: B019 - frozen values, the same few in thousands of tables
     def judged(self, given: Scalar, right: Scalar) -> Verdict:
         """The verdict on a cell."""
         if self.rtol and isinstance(given, Number) and isinstance(right, Number):

@@ -264,7 +264,13 @@ class _Search:
         """The hypotheses, each with whether it gives the function's value on a network; of many, those that do."""
         answer = _slipped(self._trials, base, called.network.subject, {**asked, **_bounds(called.trial, asked)})
         self._found.says |= answer["says"]
-        fitting = [(name, _fits(self._trials, called.trial, value)) for name, value in answer["values"]]
+        fits: dict[str, bool] = {}  # most slips change nothing on a network: of thousands of tables few are different
+        fitting = []
+        for name, value in answer["values"]:
+            said = repr(value)
+            if said not in fits:
+                fits[said] = _fits(self._trials, called.trial, value)
+            fitting.append((name, fits[said]))
         return [each for each in fitting if each[1] or "among" in asked]
 
 

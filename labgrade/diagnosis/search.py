@@ -55,15 +55,18 @@ def available() -> bool:
     return importlib.util.find_spec("hypothesis") is not None
 
 
-def subjects(plan: SearchPlan) -> list[SubjectSpec]:
-    """What a search asks about while nothing is wrong, in order. The same plan gives the same."""
+def subjects(plan: SearchPlan, most: int | None = None) -> list[SubjectSpec]:
+    """What a search asks about while nothing is wrong, in order: the first `most`, or all. The same plan gives the same."""
     found: dict[str, SubjectSpec] = {}
 
     def note(subject: SubjectSpec) -> bool:
         found.setdefault(_key(subject), subject)
+        if len(found) == most:
+            raise _StopError
         return False
 
-    _hypothesis(plan, note)
+    with contextlib.suppress(_StopError):
+        _hypothesis(plan, note)
     return list(found.values())
 
 
@@ -129,13 +132,14 @@ class _Trials(Generic[T]):
 
     def look_ahead(self, ahead: Callable[[Sequence[SubjectSpec]], Sequence[T]]) -> None:
         """Attempt what the search asks about while nothing is wrong, many at once, up to the first that may be."""
-        waiting = subjects(self._plan)
-        for size in itertools.chain((_AT_FIRST,), itertools.repeat(_AT_ONCE)):
-            some, waiting = waiting[:size], waiting[size:]
+        some, waiting = subjects(self._plan, _AT_FIRST), None  # drawing all of them takes time, too
+        while some:
             right = self._right(ahead, some)
             self._ahead |= zip(map(_key, some), right, strict=False)
-            if len(right) < len(some) or not waiting or time.monotonic() - self.begun > self._plan.seconds:
+            if len(right) < len(some) or time.monotonic() - self.begun > self._plan.seconds:
                 return
+            waiting = subjects(self._plan)[len(some) :] if waiting is None else waiting
+            some, waiting = waiting[:_AT_ONCE], waiting[_AT_ONCE:]
 
     def _right(self, ahead: Callable[[Sequence[SubjectSpec]], Sequence[T]], subjects: list[SubjectSpec]) -> list[T]:
         """The trials that are right, up to the first that is not. What fails here fails again by itself."""

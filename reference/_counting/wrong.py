@@ -10,10 +10,15 @@ from torch import nn
 from torch.nn.modules.conv import _ConvNd
 from torch.nn.modules.pooling import _AvgPoolNd, _MaxPoolNd
 
+from .engine import analyse
+
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from .engine import CountedSubject
+    from .trace import Trace
+
+    Change = Callable[[nn.Module], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +45,77 @@ class AsIf:
         """
         message = "a changed subject has no values"
         raise ValueError(message)
+
+
+_KEPT = 4  # subjects: one is asked about again and again while slips are tried on it
+_recent: dict[str, _Traces] = {}
+
+
+def traced(subject: CountedSubject, changes: Sequence[Change], *, batch: int | None = None) -> Trace:
+    """What one forward pass of the subject does once its modules are changed, one change after another.
+
+    A change that changes nothing of the subject is left out: what is left over is the same for most of many. Traces of
+    the last subjects are remembered; they are not to be changed.
+
+    Raises:
+        ValueError, NotImplementedError: as `analyse`.
+    """
+    key = repr((batch, subject))
+    if not hasattr(subject, "__dataclass_fields__"):  # whose `repr` may say nothing of it
+        return _Traces(subject, batch).of(changes)
+    found = _recent.pop(key, None) or _Traces(subject, batch)
+    _recent[key] = found
+    while len(_recent) > _KEPT:
+        del _recent[next(iter(_recent))]
+    return found.of(changes)
+
+
+class _Traces:
+    """The traces of one subject under changes."""
+
+    def __init__(self, subject: CountedSubject, batch: int | None) -> None:
+        self._subject, self._batch = subject, batch
+        self._known: dict[tuple[Change, ...], Trace | Exception] = {}
+        self._acts: dict[Change, bool] = {}
+        self._untouched: nn.Module | None = None
+
+    def of(self, changes: Sequence[Change]) -> Trace:
+        acting = tuple(filter(self._changes, changes))
+        if acting not in self._known:
+            changed: Any = self._subject
+            for change in acting:
+                changed = AsIf(changed, change)
+            try:
+                self._known[acting] = analyse(changed, batch=self._batch)
+            except (ValueError, NotImplementedError) as error:
+                self._known[acting] = error
+        found = self._known[acting]
+        if isinstance(found, Exception):
+            raise found
+        return found
+
+    def _changes(self, change: Change) -> bool:
+        """Whether a change by itself changes any module: what it finds no occasion for, it finds none behind others."""
+        if change not in self._acts:
+            root = self._untouched or self._subject.on_meta()[0]
+            before = _settings(root)
+            for module in root.modules():
+                change(module)
+            self._acts[change] = _settings(root) != before
+            self._untouched = None if self._acts[change] else root
+        return self._acts[change]
+
+
+def _settings(root: nn.Module) -> list[Any]:
+    """All that a change may change: plain attributes, hooks, the shapes of weights."""
+    return [
+        (
+            {name: value for name, value in vars(module).items() if not name.startswith("_")},
+            [len(getattr(module, name)) for name in ("_forward_pre_hooks", "_forward_hooks")],
+            {name: each.shape for name, each in module.named_parameters(recurse=False)},
+        )
+        for module in root.modules()
+    ]
 
 
 def without_ceil_mode(module: nn.Module) -> None:

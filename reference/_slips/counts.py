@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from .._counting import wrong
 from .._counting.calls import chosen
-from .._counting.engine import analyse
-from .._counting.wrong import AsIf
+from .._counting.wrong import traced
 from .compose import (
     UNITS,
     Composition,
@@ -53,10 +52,7 @@ def composition(
     """
 
     def make(changes: Sequence[Callable[[nn.Module], None]]) -> list[Part]:
-        changed: Any = subject
-        for change in changes:
-            changed = AsIf(changed, change)
-        trace = analyse(changed, batch=1 if per_sample else None)
+        trace = traced(subject, changes, batch=1 if per_sample else None)
         wanted = chosen(trace.root, layers)
         return [
             part

@@ -1,10 +1,20 @@
 """Each slip gives the wrong value that it is known for, on the subject that it is known from."""
 
+from itertools import combinations
+
 import pytest
 import torch
+from helpers.soak import sampled
 from torch import nn
 
+from labgrade.core.serialise import plain_subject
+from labgrade.diagnosis import small_networks
+from labgrade.subjects import models
 from reference import layer_slips, slips
+from reference._counting.engine import analyse
+from reference._counting.wrong import AsIf, traced
+from reference._slips import counts
+from reference._slips.compose import SIZE
 from reference.layers import layer_shapes, module_output_shapes, module_outputs
 from reference.macs import macs
 from reference.state import parameters, weight_bytes
@@ -205,3 +215,25 @@ def test_outputs_of_what_follows_as_a_module_that_copies():
 def test_nothing_follows():
     with pytest.raises(ValueError, match="no normalisation follows a layer of the types Conv2d"):
         layer_slips.module_outputs_after_norm(Given(lambda: nn.Conv2d(1, 1, 1), (1, 1, 4, 4)), layers=["Conv2d"])
+
+
+@pytest.mark.parametrize("place", sampled(range(12), 3))
+def test_changes_that_change_nothing_are_left_out_and_nothing_else_comes_of_it(place):
+    """Each pair of slips of sizes, as it is remembered and as it is traced with every change made."""
+    each = list(small_networks.networks(as_files=False, attention=True, frozen=False))[place]
+    subject = models.Subject(**plain_subject(each.subject))
+    sizes = {name: slip.change for name, slip in counts.LIBRARY.items() if slip.of == SIZE}
+    for names in combinations(sizes, 2):
+        changes = [sizes[name] for name in names]
+        changed = subject
+        for change in changes:
+            changed = AsIf(changed, change)
+        assert outcome(lambda made=changes: traced(subject, made)) == outcome(lambda of=changed: analyse(of)), names
+
+
+def outcome(trace):
+    try:
+        found = trace()
+    except (ValueError, NotImplementedError) as error:
+        return str(error)
+    return [(each.macs, each.input_shape, each.pooling_outputs, each.bias) for each in found.operations]

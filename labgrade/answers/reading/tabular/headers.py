@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from typing import TYPE_CHECKING
 
@@ -50,6 +51,11 @@ def unit_of_header(header: str) -> str:
 
 def column_meant(header: str, columns: Iterable[str]) -> str | None:
     """The one of `columns` that the header names: literally, then by synonym; None where it is something else."""
+    return _meant(header, tuple(columns))
+
+
+@functools.lru_cache(maxsize=1 << 10)  # the same few for each row of a table
+def _meant(header: str, columns: tuple[str, ...]) -> str | None:
     known = {plain_word(column): column for column in columns}
     for form in (plain_word(header), plain_word(re.sub(r"[(\[][^()\[\]]*[)\]]\s*$", "", header))):
         if form in known:
