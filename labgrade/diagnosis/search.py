@@ -56,7 +56,7 @@ def available() -> bool:
 
 
 def subjects(plan: SearchPlan, most: int | None = None) -> list[SubjectSpec]:
-    """What a search asks about while nothing is wrong, in order: the first `most`, or all. The same plan gives the same."""
+    """What a search asks about while nothing is wrong, in order, at most so many. The same plan gives the same."""
     found: dict[str, SubjectSpec] = {}
 
     def note(subject: SubjectSpec) -> bool:
