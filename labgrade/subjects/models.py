@@ -231,6 +231,8 @@ class Subject:
     def _named(self) -> tuple[Callable[..., torch.nn.Module], set[str], dict[str, Any]]:
         """What the model's name stands for: its builder, the options that it takes, and those that are fixed."""
         if self.code:
+            if any("torchvision" in text for text in self.code.values()):
+                import_torchvision()  # which stands in for what it lacks without its compiled operators
             return (*course_networks.builder(self.model, self.code), {})
         if self.model in networks.MICRO:
             return networks.micro, set(), {"name": self.model}

@@ -2,6 +2,8 @@
 
 import gzip
 import json
+import subprocess
+import sys
 from collections import Counter
 
 import pytest
@@ -71,6 +73,19 @@ def test_several_branches():
     assert tutorial.output_shape(both) == list(module(x).shape) == [8, 2]
     assert tutorial.branch_parameters(both) == sum(each.numel() for each in small().parameters())
     assert tutorial.branch_macs(both) == macs(SMALL)
+
+
+def test_a_network_of_a_course_may_be_the_first_to_ask_for_torchvision():
+    """In a process where nothing imported it yet: labgrade's own zoo comes with stand-ins for what it lacks."""
+    program = """
+from labgrade.spec import course
+from labgrade.subjects.models import Subject
+code = course.find().code_of("tutorial/branches")
+module, _ = Subject(model="tutorial/branches", shape=(1, 3, 64, 64), code=code).on_meta()
+print(sum(each.numel() for each in module.parameters()))
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "183302520\n"
 
 
 def test_what_a_hook_without_a_copy_holds_is_what_the_activation_in_place_makes_of_it():
