@@ -55,6 +55,7 @@ CHANGES = {
     "infinity": lambda m, k, n, tile: np.where(np.indices(tile.shape).sum(0) == 0, np.inf, tile) if k == 0 else tile,
     "a bias of NaN": lambda m, k, n, tile: tile * np.nan if k < 0 else tile,
     "a bias of infinity": lambda m, k, n, tile: tile + np.inf if k < 0 and n else tile,
+    "a bias with one infinity": lambda m, k, n, tile: np.where(np.arange(64) == 7, np.inf, tile) if k < 0 else tile,
 }
 
 
