@@ -1,6 +1,6 @@
 """Which elements of the original's layers are these? Every element compared in full with a column of the weight.
 
-The terms of an element are added up in float64 with the error of each addition known (`_Sums`); it is an element of a
+The terms of an element are added up in float64 with the error of each addition known (`Sums`); it is an element of a
 layer where all its coefficients are those of one column, the rest of the input has none, and the constant is the bias.
 """
 
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .elements import Chunk, Constant, Dot, Pool, Root, factors_of
+from .exact_sums import Sums, exactly, with_numbers
 from .own_layer import has_all_tiles, narrow, sources_of
 from .tile_equal import Deviation, Kind
 from .values import Array, Bias, OutsideError, Term
@@ -29,32 +30,13 @@ _BLOCK = 64
 _FINE, _LARGE = 1 << 10, 1 << 30  # factors between that are added up without rounding
 
 
-class _Sums:
-    """Sums in float64 that know whether one was rounded: Knuth's TwoSum."""
-
-    def __init__(self, *shape: int) -> None:
-        self.values = np.zeros(shape)
-        self.is_rounded = np.zeros(shape[-1:], bool)
-
-    def add(self, place: tuple[Array | slice, ...], addend: Array) -> None:
-        """Add to a part of which every element occurs once."""
-        held = self.values[place]
-        both = held + addend
-        if held.any():
-            taken = both - held
-            error = (held - (both - taken)) + (addend - taken)
-            if error.any():
-                self.is_rounded[place[-1]] |= (error != 0).any(axis=0) if error.ndim > 1 else error != 0
-        self.values[place] = both
-
-
 @dataclass(slots=True)
 class _Made:
     """What some elements are made of: their row of the input, the coefficients of that row, and a constant."""
 
     rows: Array
-    weights: _Sums
-    constants: _Sums
+    weights: Sums
+    constants: Sums
     product: Array  # the index of a product of each
 
 
@@ -103,26 +85,7 @@ class ElementLayers:
                 self.own = known if (here >= 0).all() else self.own
             # Where the bias is zero, an element is one of the layer without its bias, too: all of one layer is meant.
             found = here if (here >= 0).all() else np.where(found < 0, here, found)
-        return self._as_constants(chunks, found)
-
-    def _as_constants(self, chunks: list[Chunk], found: Array) -> Array:
-        """Elements that are known, and those left that are numbers: what padding makes of a bias, say."""
-        left, sums = found < 0, _Sums(found.size)
-        if not left.any():
-            return found
-        for chunk in chunks:
-            if isinstance(chunk.block, Constant):
-                sums.add((chunk.targets,), _exactly(chunk.block.values[chunk.offsets], chunk))
-            elif isinstance(chunk.block, Dot):
-                self.budget.spend(work=chunk.block.weight.size)
-                rows, columns = np.divmod(chunk.offsets, chunk.block.weight.shape[1])
-                is_fed, is_used = (chunk.block.rows != 0).any(axis=1), (chunk.block.weight != 0).any(axis=0)
-                left[chunk.targets[np.asarray(is_fed)[rows] & np.asarray(is_used)[columns]]] = False
-            else:
-                left[chunk.targets] = False
-        values = sums.values.astype(np.float32)
-        left &= ~sums.is_rounded & (values == sums.values)
-        return np.where(left, self.pool.of(np.where(left, values, np.float32(0))), found)
+        return with_numbers(self.pool, chunks, found)
 
     def _as_leaves(self, chunks: list[Chunk], count: int) -> Array:
         """The single element of a tensor that is left where others cancel each other out; -1 where none is."""
@@ -183,7 +146,7 @@ class ElementLayers:
     def _coefficients(self, chunks: list[Chunk], layer: Layer, part: slice) -> _Made | None:
         """What the targets of a part are made of; None where something else than the layer's input is in them."""
         count = part.stop - part.start
-        made = _Made(np.full(count, -1), _Sums(layer.depth, count), _Sums(count), np.full(count, -1))
+        made = _Made(np.full(count, -1), Sums(layer.depth, count), Sums(count), np.full(count, -1))
         for chunk in chunks:
             inside = (chunk.targets >= part.start) & (chunk.targets < part.stop)
             if not inside.any():
@@ -196,7 +159,7 @@ class ElementLayers:
             here = here._replace(targets=here.targets - part.start)
             if isinstance(here.block, Constant):
                 values = here.block.values[here.offsets].astype(np.float64)
-                made.constants.add((here.targets,), _exactly(values, here))
+                made.constants.add((here.targets,), exactly(values, here))
             elif isinstance(here.block, Root):
                 if not self._add_layer(here, here.block, layer, made):
                     return None
@@ -217,9 +180,9 @@ class ElementLayers:
                 return False
             made.rows[chunk.targets] = rows
             taken = before.weight[:, _span(columns)]
-            made.weights.add((slice(None), _span(chunk.targets)), _exactly(taken, chunk))
+            made.weights.add((slice(None), _span(chunk.targets)), exactly(taken, chunk))
             if before.bias is not None:
-                made.constants.add((chunk.targets,), _exactly(before.bias[columns], chunk))
+                made.constants.add((chunk.targets,), exactly(before.bias[columns], chunk))
             return True
         return False
 
@@ -241,7 +204,7 @@ class ElementLayers:
             made.rows[targets] = rows[0]
             made.product[targets] = dot.product
             weight = dot.weight if is_input.all() else dot.weight[is_input]
-            _add_rows(made.weights, at % layer.depth, targets, _exactly(weight[:, _span(columns)], here))
+            _add_rows(made.weights, at % layer.depth, targets, exactly(weight[:, _span(columns)], here))
         return True
 
     def _add_constants(
@@ -253,7 +216,7 @@ class ElementLayers:
             if not isinstance(block, Constant):
                 return False
             value = np.float64(block.values[taken[at] - start])
-            made.constants.add((chunk.targets,), _exactly(dot.weight[at, columns].astype(np.float64) * value, chunk))
+            made.constants.add((chunk.targets,), exactly(dot.weight[at, columns].astype(np.float64) * value, chunk))
             if dot.weight.dtype.itemsize > 4 or block.values.dtype.itemsize > 4:  # noqa: PLR2004 - exact for float32
                 return False
         return True
@@ -302,7 +265,9 @@ class ElementLayers:
         if shape != (layer.rows, layer.columns) or count != layer.rows * layer.columns:
             return layer
         made = self._coefficients(chunks, layer, slice(0, layer.columns))
-        if made is None or (made.rows != 0).any() or not np.isfinite(made.weights.values).all():
+        if made is None or (made.rows != 0).any():
+            return layer
+        if not np.isfinite(made.weights.values).all() or not np.isfinite(made.constants.values).all():
             return layer
         weight, bias = narrow(made.weights.values), narrow(made.constants.values)
         if not has_all_tiles(weight):
@@ -324,7 +289,7 @@ class ElementLayers:
                 n1 = min(n0 + _BLOCK, layer.columns)
                 self.budget.spend(work=layer.depth * _BLOCK)
                 made = self._coefficients(chunks, layer, slice(row * layer.columns + n0, row * layer.columns + n1))
-                if made is None or not np.isin(made.rows, (-1, row)).all():
+                if made is None or not np.isin(made.rows, (-1, row)).all() or np.isnan(made.constants.values).any():
                     return []
                 found += _differences(made, layer, row, n0, n1)
             if found:
@@ -351,23 +316,6 @@ def _differences(made: _Made, layer: Layer, row: int, n0: int, n1: int) -> Itera
         yield Deviation(kind="bias", m0=row, m1=row + 1, k0=0, k1=0, n0=n0, n1=n1, biases=(values,))
 
 
-def _exactly(values: Array, chunk: Chunk) -> Array:
-    """Weights of float32 times factors of at most 29 bits: float64 has room for them.
-
-    Raises:
-        OutsideError: the factors have more bits.
-    """
-    wide = values.astype(np.float64)
-    if chunk.scale == 1 and chunk.factors is None:
-        return wide
-    factors = factors_of(chunk)
-    if not np.array_equal(factors.astype(np.float32), factors):
-        message = "its products are multiplied by numbers that are no float32"
-        raise OutsideError(message)
-    product: Array = wide * factors
-    return product
-
-
 def _by_row(rows: Array) -> Iterator[tuple[int, Array | slice]]:
     if rows.size and rows[0] == rows[-1] and (rows == rows[0]).all():
         yield int(rows[0]), slice(None)
@@ -384,7 +332,7 @@ def _span(places: Array) -> Array | slice:
     return places
 
 
-def _add_rows(sums: _Sums, depths: Array, targets: Array, weight: Array) -> None:
+def _add_rows(sums: Sums, depths: Array, targets: Array, weight: Array) -> None:
     """Add rows of weights at their depths; a depth that occurs again is added in another turn."""
     if np.unique(depths).size == depths.size:
         _add_once(sums, depths, targets, weight)
@@ -393,7 +341,7 @@ def _add_rows(sums: _Sums, depths: Array, targets: Array, weight: Array) -> None
         _add_once(sums, np.asarray([depth]), targets, weight[place : place + 1])
 
 
-def _add_once(sums: _Sums, depths: Array, targets: Array, weight: Array) -> None:
+def _add_once(sums: Sums, depths: Array, targets: Array, weight: Array) -> None:
     down, across = _span(depths), _span(targets)
     both_listed = not isinstance(down, slice) and not isinstance(across, slice)
     sums.add((down[:, None], across) if both_listed and not isinstance(down, slice) else (down, across), weight)

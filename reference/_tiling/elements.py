@@ -124,6 +124,14 @@ class Pool:
             leaf[place] = not isinstance(self._blocks[at], (Total, Dot))
         return leaf.reshape(ids.shape)
 
+    def is_number(self, ids: Array) -> Array:
+        """Which elements are zero or constant."""
+        flat = ids.reshape(-1)
+        number = np.zeros(flat.size, bool)
+        for at, place in self._by_block(flat):
+            number[place] = self._blocks[at] is None or isinstance(self._blocks[at], Constant)
+        return number.reshape(ids.shape)
+
     def roots(self, ids: Array) -> Iterator[tuple[int, int | None, Array]]:
         """The opaque tensors, and the constants (None), that leaves belong to: where each starts, and which leaves."""
         flat = ids.reshape(-1)

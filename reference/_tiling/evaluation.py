@@ -296,7 +296,7 @@ class Evaluation:
         made = np.zeros_like(ids)
         for start, root, place in self._pool.roots(ids):
             if root is None:
-                if op != "Relu":
+                if op != "Relu" or self._budget.has_symbols:
                     return None
                 made[place] = self._pool.of(np.maximum(self._pool.constants(ids[place]), 0))
                 continue

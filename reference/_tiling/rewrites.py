@@ -32,6 +32,8 @@ def rewritten(op: str, operands: list[Value], attributes: Mapping[str, Any]) -> 
         return "Add", operands, attributes
     if op == "Einsum" and len(operands) == 2:  # noqa: PLR2004 - of two matrices it is a product
         return _einsum(operands, attributes)
+    if op == "Einsum" and len(operands) == 1:
+        return _einsum_of_one(operands, attributes)
     if op in ("Conv", "MaxPool", "AveragePool"):
         return op, operands, _windows(op, operands, attributes)
     return op, operands, attributes
@@ -94,6 +96,19 @@ def _einsum(operands: list[Value], attributes: Mapping[str, Any]) -> Said:
         if out == one.replace(label, "") + other.replace(label, ""):
             return "Gemm", operands, {"transA": int(one[0] == label), "transB": int(other[1] == label)}
     return "Einsum", operands, attributes
+
+
+def _einsum_of_one(operands: list[Value], attributes: Mapping[str, Any]) -> Said:
+    """An Einsum that sums one tensor over some of its dimensions, as ReduceSum; any other stays as it is."""
+    taken, arrow, out = attributes["equation"].decode().replace(" ", "").partition("->")
+    left = [label for label in taken if label in out]
+    shape = shape_of(operands[0])
+    if not arrow or "." in taken or len(set(taken)) != len(taken) or "".join(left) != out or out == taken:
+        return "Einsum", operands, attributes
+    if shape is None or len(shape) != len(taken) or not out:
+        return "Einsum", operands, attributes
+    axes = [axis for axis, label in enumerate(taken) if label not in out]
+    return "ReduceSum", operands, {"axes": axes, "keepdims": 0}
 
 
 def _constant_beside(operands: Sequence[Value]) -> Value:

@@ -8,8 +8,9 @@ import onnx
 import pytest
 from onnx import helper
 
+from tests.reference.tiling.networks import mlp
 from tests.reference.tiling.tally import verdict
-from tests.reference.tiling.written import NETWORKS, T, Writer, blocks, ceil_to, layers_of
+from tests.reference.tiling.written import NETWORKS, T, Writer, blocks, ceil_to, layers_of, usual
 
 
 def pad(w, x, rows, columns, more_rows, more_columns):
@@ -29,8 +30,15 @@ def concat(w, x, rows, columns, more_rows, more_columns):
     return w("Concat", x, w.f(np.zeros((more_rows, columns + more_columns))), axis=0) if more_rows else x
 
 
-def padded(original, fill, *, start=0, filled=0.0, relu="Relu"):
-    """The graph; the first layer's rows cut from `start`, its weight's padding `filled`, its activation `relu`."""
+def kept(w, x, rows, columns, more_rows, more_columns):
+    return x
+
+
+def padded(original, fill, *, start=0, filled=0.0, relu="Relu", last=None):
+    """The graph; the first layer's rows cut from `start`, its weight's padding `filled`, its activation `relu`.
+
+    With `last` the padding is cut away behind the last layer alone, from that row.
+    """
     w = Writer(original)
     found, gone = layers_of(original)
     nodes = list(original.graph.node)
@@ -48,7 +56,9 @@ def padded(original, fill, *, start=0, filled=0.0, relu="Relu"):
         layer, behind = found[index], nodes[index + 1] if index + 1 < len(nodes) else None
         active = relu if behind is not None and behind.op_type == "Relu" else ""
         made = block_by_block(w, layer, renamed.get(layer.taken, layer.taken), fill, active, start, filled)
-        start, filled, relu = 0, 0.0, "Relu"
+        if last is None or behind is None:
+            made = w("Slice", made, w.i(start + (last or 0), 0), w.i(start + (last or 0) + layer.rows, layer.columns))
+        start, filled, relu, fill = 0, 0.0, "Relu", fill if last is None else kept
         renamed[behind.output[0] if active else layer.made] = made
     for out in original.graph.output:
         if out.name in renamed:
@@ -70,7 +80,7 @@ def block_by_block(w, layer, x, fill, active, start, filled):
             total = w("Add", w.sum([w("MatMul", *pair) for pair in tiles]), w.f(bias[n0:n1]))
             parts.append(w(active, total) if active else total)
         lines.append(w.join(parts))
-    return w("Slice", w.join(lines, 0), w.i(start, 0), w.i(start + layer.rows, layer.columns))
+    return w.join(lines, 0)
 
 
 @pytest.mark.parametrize("fill", [pad, gather, concat])
@@ -92,3 +102,21 @@ def test_what_comes_of_the_padding_is_no_part_of_a_layer(wrong):
     assert says
     if "start" in wrong:
         assert outcome == "INCORRECT", says
+
+
+@pytest.mark.parametrize("last", [0, 1])
+def test_padding_that_stays_between_the_layers_is_cut_away_once(last):
+    """What the first layer's bias becomes behind the second one is no float32, and is known to be a number alone."""
+    original = mlp([70, 66, 130, 9], batch=3)
+    outcome, says = verdict(padded(original, pad, last=last), original)
+    assert outcome == ("INCORRECT" if last else "CORRECT"), says
+
+
+@pytest.mark.parametrize(("equation", "right"), [("kmn->mn", True), ("k m n -> m n", True), ("kmn->nm", False)])
+def test_an_einsum_of_one_tensor_sums_it(equation, right):
+    def total(w, products):
+        return w("Einsum", w("Concat", *[w("Unsqueeze", each, w.i(0)) for each in products], axis=0), equation=equation)
+
+    original = NETWORKS["even"]()
+    outcome, says = verdict(Writer(original).model(lambda w, layer: usual(w, layer, total=total)), original)
+    assert outcome == ("CORRECT" if right else "INCORRECT"), says
