@@ -10,7 +10,6 @@ from labgrade.answers.reading.typed_values import WrongTypeError, as_value
 from labgrade.core.errors import FaultError, Mark, NoSuchSlipError, SpecFinding
 from labgrade.core.task import BuildForm, CallForm, LiteralValue, QuantityCall, RunForm
 from labgrade.files.cache import missing
-from labgrade.judging.items import depends_on_input
 from labgrade.verdict import Outcome
 
 if TYPE_CHECKING:
@@ -34,6 +33,8 @@ def findings(task: Task, grader: Grader) -> Iterator[SpecFinding]:
 
     What can't be computed is a finding at its place, and the rest goes on. Nothing is where packages are missing.
     """
+    from labgrade.judging.items import depends_on_input  # `validate` without --compute needs nothing that judges
+
     for check in task.checks if not missing(task.packages) else ():
         if check.checker is None or (task.subject is not None and task.subject.handed_in):
             continue
