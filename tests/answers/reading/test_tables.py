@@ -220,3 +220,14 @@ HOSTILE = ["x{} y\n", "x{}y: 5\n", "| {} | 5 |\n", "layer macs\n{} 5\n", "x: [{}
 @pytest.mark.parametrize("kind", [MACS, SHAPES], ids=["numbers", "shapes"])
 def test_a_long_line_takes_linear_time(text, fill, kind):
     assert takes_linear_time(lambda size: found(text.format(fill * (size // len(fill))) * 3, kind), 80_000)
+
+
+@pytest.mark.parametrize("text", [
+    "| Run | Batch size | Test accuracy |\n|---|---|---|\n| a | 16 | 0.95 |\n| b | 16 | 0.94 |\n",
+    "batch,seed,acc\n16,,0.95\n16,,0.94\n",
+])  # fmt: skip
+def test_a_column_that_names_the_rows_is_read_too(text):
+    """As in a study, whose rows are known by what was changed."""
+    columns = {"batch_size": "count", "seed": "count", "accuracy": "number"}
+    kind = TableType(row="batch_size", sparse=True, columns=columns)
+    assert rows(text, kind) == [("16", "16", "None", "0.95"), ("16", "16", "None", "0.94")]

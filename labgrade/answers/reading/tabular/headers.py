@@ -30,6 +30,11 @@ _SAME = (
     ("height", "h"),
     ("width", "w"),
     ("calls", "ofcalls", "ncalls", "numberofcalls"),
+    ("accuracy", "acc", "testaccuracy", "testacc", "testaccepoch", "validationaccuracy", "valaccuracy", "valacc",
+     "準確率", "准确率"),
+    ("batchsize", "batch"),
+    ("learningrate", "lr", "rate"),
+    ("epochs", "epoch", "maxepochs", "numberofepochs"),
     ("count", "number", "times", "數量", "数量", "次數", "次数"),
 )  # fmt: skip
 _GROUP = {word: number for number, words in enumerate(_SAME) for word in words}
@@ -74,7 +79,10 @@ def names_rows(header: str, row: str) -> bool:
     """
     own = plain_word(row)
     words = _ROW_WORDS if own in _TYPE_WORDS else _ROW_WORDS - _TYPE_WORDS
-    return bool({plain_word(header), plain_word(header.partition("(")[0])} & {*words, own})
+    said = {plain_word(header), plain_word(header.partition("(")[0])}
+    return bool(said & {*words, own}) or (
+        own in _GROUP and own not in _ROW_WORDS and column_meant(header, [row]) == row
+    )
 
 
 def is_about(header: str, row: str) -> bool:

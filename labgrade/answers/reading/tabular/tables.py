@@ -183,7 +183,7 @@ def _header(line: str, kind: TableType) -> _Header | str:
             continue
         columns: dict[str, int] = {}
         for place, piece in enumerate(pieces):
-            meant = column_meant(piece, kind.columns) if place != names else None
+            meant = column_meant(piece, kind.columns) if place != names or kind.row in kind.columns else None
             if meant is not None:
                 columns.setdefault(meant, place)
         if len(columns) == len(kind.columns) or (kind.sparse and columns):
