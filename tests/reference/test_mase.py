@@ -230,3 +230,15 @@ def test_files_before_and_after_are_compared_by_name(tmp_path, change, says):
 def test_half_precision_and_numbers_in_other_notations(tmp_path):
     w = np.array([[1.25e-5, -0.5, 0.2], [0.0923, -3.1, 12.5]])
     assert report(tmp_path, torch.tensor(w), torch.round(torch.tensor(w) * 16).clamp(-128, 127) / 16) == []
+
+
+def test_the_labels_kept_back_are_those_of_the_nearest_strokes():
+    """The witness has no part in how the data were divided: the nearest row of the other part has the same label."""
+    folder = COURSE.specs / "mase-lab1"
+    train, test = np.load(folder / "train.npz"), np.load(folder / "test.npz")
+    labels = quantity("pen_labels")({})
+    assert set(test.files) == {"x"}
+    assert len(labels) == len(test["x"])
+    assert len(train["x"]) + len(labels) == 5629
+    far = torch.cdist(torch.tensor(test["x"]).float(), torch.tensor(train["x"]).float())
+    assert (train["y"][far.argmin(1).numpy()] == labels).mean() > 0.98
