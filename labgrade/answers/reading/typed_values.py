@@ -100,8 +100,7 @@ def _number(plain: object, kind: str) -> Number:
 
 def _magnitude(plain: float | Fraction) -> str:
     """A huge number without its digits: printing `10**400` helps nobody, and Python refuses `str(10**5000)`."""
-    whole = abs(int(plain))
-    return f"a number of about {int(whole.bit_length() * math.log10(2)) + 1} digits"
+    return f"a number of about {int(int(plain).bit_length() * math.log10(2)) + 1} digits"
 
 
 def _text(plain: object) -> str:
