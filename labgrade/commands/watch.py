@@ -12,6 +12,8 @@ import hashlib
 import tempfile
 import threading
 from dataclasses import dataclass, field, replace
+from datetime import datetime
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,7 +25,7 @@ from labgrade.core.errors import UsageError
 from labgrade.core.results import CLUTTER, Report, SubmissionReport, TaskReport
 from labgrade.core.task import CallForm
 from labgrade.judging.variants import own_variant
-from labgrade.reports import student_terminal, terminal
+from labgrade.reports import student_terminal, summary, terminal
 from labgrade.reports.plain_page import Page
 from labgrade.review import roster
 from labgrade.review.groups import drawn_as
@@ -85,12 +87,14 @@ def watch(options: argparse.Namespace) -> int:
         )
         with contextlib.suppress(KeyboardInterrupt):
             next(changes)  # begins to watch
-            session.round()
+            session.begin(stop)
             for changed in changes:
                 if changed:
-                    session.round()
+                    session.begin(stop)
         stop.set()
         session.close()
+    if session.failed is not None:
+        raise session.failed
     return 0
 
 
@@ -102,6 +106,7 @@ class _Round:
     who: Submission
     store: tempfile.TemporaryDirectory[str]
     gradings: dict[str, TaskGrading] = field(default_factory=dict)
+    broken: dict[str, list[Graded]] = field(default_factory=dict)  # by the reason, which is shown once
 
 
 class Session:
@@ -114,35 +119,71 @@ class Session:
         self._lock = threading.Lock()
         self._number = 0
         self._gone: list[Path] = []
+        self._turn = threading.Lock()
+        self._unjudged: set[tuple[str, str]] = set()
+        self._shown = False
+        self.failed: Exception | None = None
         grader.prepare(tasks)
 
-    def round(self) -> None:
-        """Check what lies there now: what changed is shown as soon as it is known, searches follow."""
+    def begin(self, stop: threading.Event) -> None:
+        """Check what lies there now, in a thread; what is under way from before ends at its next check.
+
+        What goes wrong with a round is kept in `failed`, and sets `stop`.
+        """
         with self._lock:
             self._number += 1
-        first = not self._known
-        current = self._taken()
+        threading.Thread(target=self._run, args=(self._number, stop), daemon=True).start()
+
+    def _run(self, number: int, stop: threading.Event) -> None:
+        with self._turn:
+            try:
+                if number == self._number:
+                    self._round(number)
+            except Exception as error:  # noqa: BLE001 - the command raises it
+                if number == self._number:
+                    self.failed = error
+                    stop.set()
+
+    def _round(self, number: int) -> None:
+        """What changed is shown as soon as it is known, searches follow."""
+        first = not self._shown
+        self._console.print(f"{datetime.now().astimezone():%H:%M:%S} checking", style="dim")
+        current = self._taken(number)
         self._grader.runner.patience = Patience(self._gone)
         self._gone.append(current.who.folder)
-        changed = self._changed(current.who)
-        ordered = sorted(self._items(current, search=False), key=lambda each: each[2] not in changed)
+        self._unjudged |= self._changed(current.who)
+        ordered = sorted(self._items(current, search=False), key=lambda each: each[2] not in self._unjudged)
         for grading, item, _ in ordered:
             self._judge(current, grading, item, quiet=first)
+            if number != self._number:
+                return
+        self._unjudged, self._shown = set(), True
         if first:
             student_terminal.render(student_view.for_student(self._report(current)), console=self._console)
+            self._console.print("checks again at each save; Ctrl-C ends it", style="dim")
         else:
+            self._tell_of_repeats(current)
             self._console.print(f"{self._total(current)}", markup=False, style="bold")
         threading.Thread(target=self._search, args=(current,), daemon=True).start()
+
+    def _tell_of_repeats(self, current: _Round) -> None:
+        """How much is wrong for one reason, which was shown once."""
+        for reason, checks in current.broken.items():
+            if len(checks) > 1:
+                worth = sum((each.points - each.earned for each in checks if not each.bonus), Fraction(0))
+                first = reason.partition("\n")[0]
+                text = f"{len(checks)} checks, {summary.points(worth)} points, depend on this: {first}"
+                Page(self._console).line((text, "red"), hang=2)
 
     def close(self) -> None:
         """No more is shown."""
         with self._lock:
             self._number += 1
 
-    def _taken(self) -> _Round:
+    def _taken(self, number: int) -> _Round:
         store = tempfile.TemporaryDirectory(prefix="labgrade-store-", ignore_cleanup_errors=True)
         who = find.take(self._path, find.name_of(self._path), Path(store.name), opening=self._grader.runner.open)
-        current = _Round(self._number, who, store)
+        current = _Round(number, who, store)
         current.gradings = {f"{task.lab}/{task.id}": TaskGrading(self._grader, task, who) for task in self._tasks}
         return current
 
@@ -178,7 +219,10 @@ class Session:
             if current.number != self._number:
                 return
             before, self._known[place] = self._known.get(place), graded
-            if not quiet and before is not None and _differs(before, graded):
+            same = current.broken.setdefault(graded.verdict.reason, [])
+            if graded.verdict.outcome in terminal.BROKEN:
+                same.append(graded)
+            if not quiet and before is not None and _differs(before, graded) and len(same) <= 1:
                 self._show(grading.task, before, graded)
 
     def _search(self, current: _Round) -> None:

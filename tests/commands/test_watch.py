@@ -2,18 +2,24 @@
 
 import ast
 import functools
+import io
 import os
 import queue
 import signal
 import subprocess
 import sys
 import threading
+from fractions import Fraction
+from types import SimpleNamespace
 
 import pytest
 from helpers import small_course
+from rich.console import Console
 
 from labgrade.cli import main
-from labgrade.commands.watch import code_digest
+from labgrade.commands.watch import Session, _Round, code_digest
+from labgrade.core.results import Graded
+from labgrade.verdict import Outcome, without_value
 
 LONG = 120  # seconds after which something is broken: nothing is measured here
 
@@ -93,3 +99,22 @@ def test_what_changed_is_known_by_what_a_function_leads_to(tmp_path, old, new, c
     after.write_text(CODE.replace(old, new))
     names = {node.name for node in ast.parse(CODE).body if isinstance(node, ast.FunctionDef)}
     assert {name for name in names if code_digest(before, name) != code_digest(after, name)} == changed
+
+
+def test_one_cause_is_shown_once(tmp_path):
+    """With what a session asks of a grader and of a task's grading, and no processes."""
+    console = Console(file=io.StringIO(), width=80)
+    session = Session(SimpleNamespace(prepare=lambda _: None), [], tmp_path, console)
+    crashed = without_value(Outcome.CRASHED, "hw.py:3 raised SyntaxError: expected ':'")
+    missing = without_value(Outcome.MISSING, "nothing")
+    about = SimpleNamespace(lab="lab", id="task", title="Task", points=8, hidden_points=0)
+    for verdict in (missing, crashed):
+        current = _Round(0, None, None)
+        for name in ("one", "two", "three"):
+            found = Graded(id=name, points=Fraction(2), earned=Fraction(0), verdict=verdict)
+            grading = SimpleNamespace(task=about, graded=lambda _, found=found: found)
+            session._judge(current, grading, SimpleNamespace(id=name), quiet=verdict is missing)
+        session._tell_of_repeats(current)
+    shown = console.file.getvalue()
+    assert shown.count("CRASHED  ") == 1
+    assert "3 checks, 6 points, depend on this: hw.py:3 raised SyntaxError" in " ".join(shown.split())
