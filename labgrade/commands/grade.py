@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,10 +25,11 @@ from labgrade.values import show
 from labgrade.verdict import PENDING, Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from labgrade.core.results import Graded, Report
     from labgrade.ledger.read import Change, HeldCheck
+    from labgrade.run.class_run import Elsewhere
     from labgrade.run.events import Finished
     from labgrade.spec.course import Course
 
@@ -67,6 +69,9 @@ def _how(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--jobs", type=_jobs, default=0, metavar="N", help="submissions at a time (default: the cores)")
     said = "what running the code of one submission may take; what that cuts off waits (default: as long as it takes)"
     parser.add_argument("--submission-time", type=_duration, default=0.0, metavar="TIME", help=said)
+    said = "grade on other processes or machines: local:4, tls://host:8786, slurm:cluster.yaml"
+    parser.add_argument("--cluster", metavar="WHERE", help=said)
+    parser.add_argument("--insecure", action="store_true", help="--cluster tcp://... on a network of your own")
     parser.add_argument("--allow-lower", action="store_true", help="published results may fall")
     parser.add_argument(
         "--unsafe", action="store_true", help="grade others' code also where nothing protects you from it"
@@ -114,7 +119,7 @@ def grade(options: argparse.Namespace) -> int:
         keep_schemas(found)
         return chosen(found, request.lab, request.tasks)
 
-    return _go(Plans(runs=(Again(request=request, choose=choose),)))
+    return _go(Plans(runs=(Again(request=request, choose=choose),)), options)
 
 
 def regrade(options: argparse.Namespace) -> int:
@@ -136,10 +141,10 @@ def regrade(options: argparse.Namespace) -> int:
     if options.rebuild:
         with database.held(results), Ledger(results, write=True) as ledger:
             database.rebuild(ledger)
-    return _go(found)
+    return _go(found, options)
 
 
-def _go(wanted: Plans) -> int:
+def _go(wanted: Plans, options: argparse.Namespace) -> int:
     from rich.console import Console
 
     from labgrade.run.progress import RunProgress
@@ -148,9 +153,10 @@ def _go(wanted: Plans) -> int:
     errors = Console(highlight=False, stderr=True)
     came = []
     try:
-        for each in wanted.runs:
-            with RunProgress(errors) as shown:
-                came.append(shown.follow(class_run.grade(each.request, each.choose)))
+        with _elsewhere(options) as elsewhere:
+            for each in wanted.runs:
+                with RunProgress(errors) as shown:
+                    came.append(shown.follow(class_run.grade(each.request, each.choose, elsewhere)))
     except KeyboardInterrupt:
         errors.print("stopped; what was graded is kept: say the same again to go on", markup=False)
         return _INTERRUPTED
@@ -161,6 +167,21 @@ def _go(wanted: Plans) -> int:
     if any(each.broken for each in came):
         raise SpecError(finding for each in came for finding in each.broken)
     return _exit_code(report, lost=any(each.lost for each in came), held=bool(came[-1].held))
+
+
+@contextlib.contextmanager
+def _elsewhere(options: argparse.Namespace) -> Iterator[Elsewhere | None]:
+    """The machines of `--cluster`."""
+    if options.cluster is None:
+        yield None
+        return
+    from labgrade.cluster import connect
+
+    with connect.opened(options.cluster, insecure=options.insecure) as client:
+        from labgrade.cluster.workers import ClusterMachines
+
+        with contextlib.closing(ClusterMachines(client)) as machines:
+            yield machines
 
 
 def _say(came: list[Finished], wanted: Plans, report: Report, page: Page) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from labgrade.core import serialise
 from labgrade.judging.graded_items import fill_in, with_placeholders
@@ -24,6 +24,25 @@ if TYPE_CHECKING:
     from labgrade.ledger.rows import Place
 
 
+class MarkedVerdict(NamedTuple):
+    """Plain data of what judging came to, with a sign in place of each sentence of the spec's."""
+
+    mark: str
+    plain: Any
+
+
+def judged_with_marks(item: Item, grade: Callable[[Item], Graded]) -> MarkedVerdict:
+    """Judge an item; a corrected sentence in its spec is then no reason to judge it again."""
+    check, mark = with_placeholders(item.check)
+    return MarkedVerdict(mark, serialise.plain(grade(replace(item, check=check))))
+
+
+def filled_in(item: Item, judged: MarkedVerdict) -> Graded:
+    """The verdict with the sentences of today's spec."""
+    found: Graded = serialise.from_plain(fill_in(judged.plain, item.check, judged.mark))
+    return found
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recorded:
     """A check that has its row in the ledger. `ran`: it was judged now, and not remembered."""
@@ -40,7 +59,8 @@ class Rules:
 
     `again`: what is unsteady and was met once is tried once more. `lower`: published results may fall.
     `specs`: the tasks that the course has, (lab, task), None where that is not known. `before`: called with the
-    submission and the check when it is about to be judged. `after`: called with each check.
+    submission and the check when it is about to be judged. `after`: called with each check. `elsewhere`: what another
+    machine came to, where nothing is judged here.
     """
 
     run: int
@@ -49,6 +69,11 @@ class Rules:
     specs: frozenset[tuple[str, str]] | None = None
     before: Callable[[str, Place], None] = lambda _who, _place: None
     after: Callable[[Recorded], None] = lambda _: None
+    elsewhere: Callable[[str, Place], MarkedVerdict] | None = None
+
+    def holds(self, judged: KeptVerdict | None) -> bool:
+        """Whether what is remembered need not be judged again."""
+        return judged is not None and not (self.again and judged.unsteady)
 
 
 class SubmissionBook:
@@ -77,6 +102,11 @@ class SubmissionBook:
         own = (place for place in self.standing if place[:2] == (task.lab, task.id))
         self._take_out(place for place in own if place[2] not in known)
         return TaskBook(self, task)
+
+    def remembered(self, task: Task, item: Item) -> MarkedVerdict | None:
+        """What an item was judged to be, where it need not be judged again."""
+        judged = rows.recall(self.ledger, depends.key_of(self.parts(task, item)))
+        return MarkedVerdict(judged.mark, judged.plain) if judged is not None and self.rules.holds(judged) else None
 
     def parts(self, task: Task, item: Item) -> dict[str, str]:
         """All that an item's verdict depends on."""
@@ -125,15 +155,19 @@ class TaskBook:
         digests = self._book.parts(self._task, item)
         key = depends.key_of(digests)
         judged = rows.recall(self._book.ledger, key)
-        if judged is None or (self._book.rules.again and judged.unsteady):
-            self._book.rules.before(self._book.who, (self._task.lab, self._task.id, item.id))
-            check, mark = with_placeholders(item.check)
-            graded = grade(replace(item, check=check))
-            plain = serialise.plain(graded)
+        if judged is None or not self._book.rules.holds(judged):
+            mark, plain = self._anew(item, grade)
             tries = 1 if judged is None else judged.tries + 1
             judged = KeptVerdict(key=key, parts=digests, mark=mark, plain=plain, tries=tries)
         self._judged[item.id] = judged
-        return serialise.from_plain(fill_in(judged.plain, item.check, judged.mark))
+        return filled_in(item, MarkedVerdict(judged.mark, judged.plain))
+
+    def _anew(self, item: Item, grade: Callable[[Item], Graded]) -> MarkedVerdict:
+        rules, who, place = self._book.rules, self._book.who, (self._task.lab, self._task.id, item.id)
+        if rules.elsewhere is not None:
+            return rules.elsewhere(who, place)
+        rules.before(who, place)
+        return judged_with_marks(item, grade)
 
     def enter(self, item: Item, graded: Graded, place: int) -> None:
         """Bring an item to stand in the ledger, in one transaction; a published result does not fall unasked."""

@@ -6,7 +6,7 @@ import contextlib
 import os
 import sys
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from labgrade.core.errors import FaultError
 from labgrade.core.text import encodable
@@ -23,15 +23,39 @@ from labgrade.run.worker import work
 from labgrade.spec import course, load
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
     from labgrade.run.events import Event
     from labgrade.run.plan import Plan, RunRequest
 
 
-def grade(request: RunRequest, choose: Callable[[course.Course], list[Path]]) -> Iterator[Event]:
+class Workers(Protocol):
+    """What does the jobs of a run: a pool of processes, or machines of a cluster. No job outlives it."""
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(self, *_: object) -> None: ...
+
+    def run(self, jobs: Iterable[str], /) -> Iterator[Any]:
+        """Have the submissions of these names graded: events, and each `WorkerQuestion`."""
+
+
+class Elsewhere(Protocol):
+    """Other machines. `protection`: what protects them from submissions' code, known when they were asked."""
+
+    protection: tuple[str, ...] | None
+
+    def workers(self, plan: Plan) -> Workers:
+        """What grades on them."""
+
+
+def grade(
+    request: RunRequest, choose: Callable[[course.Course], list[Path]], elsewhere: Elsewhere | None = None
+) -> Iterator[Event]:
     """Grade a class into a results folder; `choose` picks the specs of the course. The last event is `Finished`.
+
+    Students' code runs `elsewhere`, where that is given; the ledger is written here in any case.
 
     Raises:
         UsageError: the request can't be met; another run is at work; the ledger can't be used.
@@ -48,7 +72,7 @@ def grade(request: RunRequest, choose: Callable[[course.Course], list[Path]]) ->
                 plan.known.of(task, item)  # once, before there are several processes
         names = plan.offered.names
         yield Started(submissions=len(names), checks=len(names) * len(checks))
-        run = _ClassRun(plan)
+        run = _ClassRun(plan, elsewhere)
         yield from run.events()
         with Ledger(request.results) as ledger:
             yield Finished(
@@ -64,10 +88,11 @@ def grade(request: RunRequest, choose: Callable[[course.Course], list[Path]]) ->
 class _ClassRun:
     """The parent process's part: it looks after expected values and servers, and hears its workers."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: Plan, elsewhere: Elsewhere | None = None) -> None:
         self._plan = plan
+        self._elsewhere = elsewhere
         self._grader: Grader | None = None
-        self._shared = ""
+        self._answers: dict[str, object] = {}
         self._protection: tuple[str, ...] | None = None
         self._written: dict[str, str] = {}
         self._done = 0
@@ -89,15 +114,18 @@ class _ClassRun:
         finally:
             if self._grader is not None:
                 self._grader.close(self._written)
-        end(self._plan, self._protection)
+        end(self._plan, self._elsewhere.protection if self._elsewhere is not None else self._protection)
+
+    def _workers(self, plan: Plan, size: int) -> Workers:
+        return self._elsewhere.workers(plan) if self._elsewhere is not None else WorkerPool(size, work, plan)
 
     def _pass(self, plan: Plan, names: Sequence[str], jobs: int) -> Iterator[Event]:
-        with WorkerPool(min(jobs, len(names)), work, plan) as pool:
+        with self._workers(plan, min(jobs, len(names))) as pool:
             for message in pool.run(names):
                 if isinstance(message, WorkerQuestion):
                     if self._grader is None:
                         yield from self._prepare()
-                    message.answer(self._shared)
+                    message.answer(self._answers.get(message.text, ""))
                 else:
                     self._hear(message)
                     yield message
@@ -129,9 +157,12 @@ class _ClassRun:
         self._grader = Grader(self._plan.course, torch_home=request.torch_home, secret=hidden)
         yield "computing expected values"
         self._compute(self._grader)
-        self._protection = self._grader.protected_by(unsafe=request.unsafe)
-        if sys.platform == "linux":
-            self._shared = str(self._grader.runner.share())
+        if self._elsewhere is not None:
+            self._answers["values"] = self._grader.oracle.values
+        else:
+            self._protection = self._grader.protected_by(unsafe=request.unsafe)
+            if sys.platform == "linux":
+                self._answers["servers"] = str(self._grader.runner.share())
         yield "grading"
 
     def _compute(self, grader: Grader) -> None:

@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from typing import IO
 
+    from labgrade.core.results import Submission
     from labgrade.ledger.rows import Place
+    from labgrade.ledger.verdict_memory import MarkedVerdict
     from labgrade.run.events import Event
     from labgrade.run.plan import Plan
     from labgrade.run.pool import Conversation
@@ -39,9 +41,11 @@ class GradingJob:
 
 @dataclass(frozen=True, slots=True)
 class _Open:
-    """A submission that was taken in: its tasks, and what its functions are still given."""
+    """A submission that was taken in: its book and tasks, and what its functions are still given."""
 
     store: contextlib.ExitStack
+    submission: Submission
+    book: SubmissionBook
     gradings: dict[tuple[str, str], TaskGrading]
     patience: Patience
 
@@ -49,11 +53,18 @@ class _Open:
 class Worker:
     """Grades into one ledger. `before` is called before the first student's code runs, and with what is to be judged.
 
+    `elsewhere`: what another machine came to; then nothing is judged here, and the ledger is all that is written.
     A submission is taken in at its first job. Its answers stay in memory until all of it is graded by one job, or the
     worker is closed.
     """
 
-    def __init__(self, plan: Plan, grader: Grader, before: Callable[[Judging | None], None] = lambda _: None) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        grader: Grader,
+        before: Callable[[Judging | None], None] = lambda _: None,
+        elsewhere: Callable[[str, Place], MarkedVerdict] | None = None,
+    ) -> None:
         self._plan, self._grader, self._before = plan, grader, before
         self._recorded: list[Recorded] = []
         self._rules = Rules(
@@ -63,6 +74,7 @@ class Worker:
             specs=plan.specs,
             before=lambda who, place: before(Judging(who, " ".join(place[1:]))),
             after=self._recorded.append,
+            elsewhere=elsewhere,
         )
         self._ledger = Ledger(plan.request.results, write=True)
         self._open: dict[str, _Open] = {}
@@ -70,8 +82,27 @@ class Worker:
     def close(self) -> None:
         """Let go of the ledger, and delete what was taken in."""
         for who in list(self._open):
-            self._forget(who)
+            self.forget(who)
         self._ledger.close()
+
+    def remembered(self, who: str) -> tuple[Submission, dict[Place, MarkedVerdict | None]]:
+        """A submission, taken in, and what the ledger has of each of its checks; None is to be judged.
+
+        Raises:
+            UsageError, FaultError, OSError: it can't be taken in.
+            LedgerError: the ledger can't be read.
+        """
+        opened = self._opened(who)
+        found = {
+            (*key, item.id): opened.book.remembered(grading.task, item)
+            for key, grading in opened.gradings.items()
+            for item in grading.items.values()
+        }
+        return opened.submission, found
+
+    def forget(self, who: str) -> None:
+        """Delete what was taken in of a submission."""
+        self._open.pop(who).store.close()
 
     def events(self, jobs: Iterable[GradingJob]) -> Iterator[Event]:
         """Do the jobs, one after the other.
@@ -102,7 +133,7 @@ class Worker:
             name = grading.submission.name
             opened.patience.task(grading.task.id)
             yield from self._graded(grading, grading.items)
-        self._forget(who)
+        self.forget(who)
         self._grader.forget()
         if opened.patience.cut:
             yield CutOff(who)
@@ -129,7 +160,7 @@ class Worker:
                     own = TaskGrading(self._grader, task, submission, book.task(task), decided=decided)
                     gradings[task.lab, task.id] = own
                 patience = Patience(seconds=self._plan.request.seconds)
-                self._open[who] = _Open(stack.pop_all(), gradings, patience)
+                self._open[who] = _Open(stack.pop_all(), submission, book, gradings, patience)
         return self._open[who]
 
     def _opening(
@@ -138,9 +169,6 @@ class Worker:
         """As `Runner.open`: opening an archive needs a server, and comes before any student's code."""
         self._before(None)
         return self._grader.runner.open(kind, source, take, arguments)
-
-    def _forget(self, who: str) -> None:
-        self._open.pop(who).store.close()
 
 
 def work(conversation: Conversation, plan: Plan) -> None:

@@ -1,0 +1,133 @@
+"""Reaches a cluster by what `--cluster` says: processes here, a scheduler that runs, or a queue that starts workers."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from labgrade.core.errors import UsageError, did_you_mean
+from labgrade.files import yaml
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from distributed import Client
+
+QUEUES = {"slurm": "SLURMCluster", "pbs": "PBSCluster", "sge": "SGECluster", "lsf": "LSFCluster"}
+SAYS = "local:4, tls://host:8786, or slurm:cluster.yaml (pbs, sge, lsf)"
+_WAIT_SECONDS = 30.0
+_JOBS = "jobs"
+
+
+@contextlib.contextmanager
+def opened(place: str, *, insecure: bool = False) -> Iterator[Client]:
+    """A client of the cluster, which is stopped at the end where it was started here.
+
+    Raises:
+        UsageError: Dask is not installed; there is no such cluster; its line is open to everybody.
+    """
+    kind, _, rest = place.partition(":")
+    with contextlib.ExitStack() as stack:
+        try:
+            import distributed  # noqa: F401 - whether it is there
+        except ImportError:
+            message = "--cluster needs Dask: pip install 'labgrade[cluster]'"
+            raise UsageError(message) from None
+        stack.enter_context(_as_we_need_it())
+        if kind == "local":
+            client = _local(rest, stack)
+        elif kind in QUEUES:
+            client = _queue(kind, Path(rest), stack)
+        elif kind in ("tls", "tcp"):
+            client = _running(place, stack, insecure=insecure)
+        else:
+            near = did_you_mean(kind, ["local", "tls", *QUEUES])
+            message = f"--cluster {place}: say {SAYS}{near}"
+            raise UsageError(message)
+        yield client
+
+
+@contextlib.contextmanager
+def _as_we_need_it() -> Iterator[None]:
+    """A submission is one task of minutes: a worker takes one when it has none. No page shows others what runs."""
+    import dask
+
+    wanted = {
+        "distributed.scheduler.worker-saturation": 1.0,
+        "distributed.comm.timeouts.connect": _WAIT_SECONDS,
+        "distributed.scheduler.http.routes": [],
+        "distributed.worker.http.routes": [],
+    }
+    with dask.config.set(wanted):
+        yield
+
+
+def _local(rest: str, stack: contextlib.ExitStack) -> Client:
+    import distributed
+
+    if not re.fullmatch(r"[1-9]\d{0,3}", rest):
+        message = f"--cluster local:{rest}: say how many processes, as in local:4"
+        raise UsageError(message)
+    # By TLS with keys of this run: who else works on this machine may not send work to our workers.
+    cluster = distributed.LocalCluster(
+        n_workers=int(rest),
+        threads_per_worker=1,
+        dashboard_address="127.0.0.1:0",  # of no pages: see `http.routes`
+        memory_limit=0,
+        security=True,
+        silence_logs="CRITICAL",
+    )
+    stack.enter_context(cluster)
+    return stack.enter_context(distributed.Client(cluster))
+
+
+def _running(place: str, stack: contextlib.ExitStack, *, insecure: bool) -> Client:
+    import distributed
+
+    if place.startswith("tcp:") and not insecure:
+        message = (
+            f"--cluster {place}: by tcp:// everybody on the way can read students' work and forge results; run the "
+            "scheduler with TLS and say tls://..., or add --insecure on a network of your own"
+        )
+        raise UsageError(message)
+    try:
+        return stack.enter_context(distributed.Client(place, timeout=_WAIT_SECONDS))
+    except (OSError, TimeoutError, TypeError, ValueError) as error:
+        first = (str(error) or type(error).__name__).splitlines()[0]
+        tls = "; TLS needs its keys in Dask's configuration (distributed.comm.tls)" if place.startswith("tls:") else ""
+        message = f"--cluster {place}: no scheduler answers there: {first}{tls}"
+        raise UsageError(message) from error
+
+
+def _queue(kind: str, path: Path, stack: contextlib.ExitStack) -> Client:
+    import dask_jobqueue
+    import distributed
+
+    options = _read(kind, path)
+    jobs = options.pop(_JOBS)
+    options.setdefault("security", True)
+    options.setdefault("scheduler_options", {}).setdefault("dashboard_address", ":0")
+    try:
+        cluster = stack.enter_context(getattr(dask_jobqueue, QUEUES[kind])(**options))
+        cluster.scale(jobs=jobs)
+    except (TypeError, ValueError, RuntimeError, OSError) as error:
+        message = f"'{path}': {str(error).splitlines()[0]}"
+        raise UsageError(message) from error
+    return stack.enter_context(distributed.Client(cluster))
+
+
+def _read(kind: str, path: Path) -> dict[str, Any]:
+    """What the file of a queue says: `jobs`, and what dask-jobqueue's class of that queue takes."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        message = f"--cluster {kind}:{path}: it can't be read ({error.strerror}); say {SAYS}"
+        raise UsageError(message) from error
+    found = yaml.load(text, str(path)).data
+    jobs = found.get(_JOBS) if isinstance(found, dict) else None
+    if not isinstance(found, dict) or not isinstance(jobs, int) or jobs < 1:
+        message = f"'{path}' needs `jobs: N`, how many jobs to queue, beside what dask_jobqueue.{QUEUES[kind]} takes"
+        raise UsageError(message)
+    return found

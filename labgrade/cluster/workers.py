@@ -1,0 +1,273 @@
+"""Grades a class on a cluster: takes submissions in here, has them judged there, and writes the ledger here, alone.
+
+What travels back is what the ledger remembers of judging; it is entered as if it had been judged on this machine. So
+the report is the same, and a worker that is lost, or the whole cluster, loses nothing that was entered.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+from collections import Counter, deque
+from typing import TYPE_CHECKING, Any, Self
+
+from labgrade.cluster import parcels, remote
+from labgrade.cluster.parcels import SessionIntroduction, SessionRefusal, SessionVerdicts
+from labgrade.cluster.session import introduction
+from labgrade.core.errors import FaultError, UsageError
+from labgrade.ledger.database import LedgerError
+from labgrade.run.events import CutOff, Judging, SubmissionFailed, WorkerLost
+from labgrade.run.grader import Grader
+from labgrade.run.pool import WorkerQuestion
+from labgrade.run.worker import GradingJob, Worker
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from distributed import Client, Future
+
+    from labgrade.ledger.rows import Place
+    from labgrade.ledger.verdict_memory import MarkedVerdict
+    from labgrade.run.plan import Plan
+
+_STEP_SECONDS = 1.0
+_WAIT_SECONDS = 600.0  # for the first worker: a queue may let it wait
+_AHEAD = 2  # submissions for each worker that are on their way at a time
+_TRIES = 2
+
+
+class ClusterMachines:
+    """The machines behind a client, for the passes of one run. Close it when the run is over.
+
+    `protection`: what protects them from submissions' code; a line that does not hold for all names the machines.
+    """
+
+    def __init__(self, client: Client) -> None:
+        self.client = client
+        self.run = secrets.token_hex(8)
+        self.protection: tuple[str, ...] | None = None
+        self.refused: set[str] = set()
+        self.proof = ""
+
+    def close(self) -> None:
+        """End all that still runs for us on the workers."""
+        with contextlib.suppress(Exception):  # a cluster that is gone runs nothing
+            self.client.unregister_worker_plugin(f"labgrade-{self.run}")
+
+    def workers(self, plan: Plan) -> ClusterWorkers:
+        """What grades on them."""
+        return ClusterWorkers(self, plan)
+
+    def meet(self, plan: Plan, values: dict[str, object]) -> Iterator[str]:
+        """Bring the course to all workers, and use those that have what we have. Says whom it does not use.
+
+        Raises:
+            UsageError: none of them can be used.
+        """
+        client, own = self.client, introduction(plan.known, plan.tasks)
+        yield "waiting for workers"
+        try:
+            client.wait_for_workers(1, timeout=_WAIT_SECONDS)
+        except TimeoutError as error:
+            message = f"no worker of the cluster came within {_WAIT_SECONDS:g} s"
+            raise UsageError(message) from error
+        parcel = parcels.of_course(plan.course, plan.tasks, values, unsafe=plan.request.unsafe)
+        client.register_plugin(remote.CoursePlugin(self.run, parcel))
+        asked = {name: client.submit(remote.introduce, self.run, workers=[name], pure=False) for name in self._known()}
+        came = {name: _result(future) for name, future in asked.items()}
+        whys = {name: _unfit(own, each) for name, each in came.items()}
+        self.refused |= {name for name, why in whys.items() if why}
+        for name, why in whys.items():
+            if why:
+                yield f"not used: the worker {name}: {why}"
+        used = [each for name, each in came.items() if not whys[name]]
+        if not used:
+            raise UsageError("\n".join(f"the worker {name} can't be used: {why}" for name, why in whys.items()))
+        self.proof = own.proof
+        self.protection = _protection({name: each.protection for name, each in came.items() if not whys[name]})
+
+    def _known(self) -> list[str]:
+        return sorted(self.client.scheduler_info(n_workers=-1)["workers"])
+
+    def usable(self) -> list[str] | None:
+        """The workers that may be sent work; None is all of them."""
+        return [name for name in self._known() if name not in self.refused] if self.refused else None
+
+    def size(self) -> int:
+        """How many submissions can be judged at a time."""
+        workers = self.client.scheduler_info(n_workers=-1)["workers"]
+        return max(1, sum(int(each["nthreads"]) for name, each in workers.items() if name not in self.refused))
+
+
+class ClusterWorkers:
+    """One pass over submissions. Use as a context manager; what runs for it elsewhere ends with it."""
+
+    def __init__(self, machines: ClusterMachines, plan: Plan) -> None:
+        self._machines, self._plan = machines, plan
+        self._came: dict[str, SessionVerdicts] = {}
+        self._grader = Grader(plan.course, torch_home=plan.request.torch_home, secret=(plan.request.results,))
+        self._worker = Worker(plan, self._grader, elsewhere=self._verdict)
+        self._running: dict[Future, str] = {}
+        self._tries: Counter[str] = Counter()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with contextlib.suppress(Exception):  # of a scheduler that is gone
+            if self._running:
+                self._machines.client.cancel(list(self._running), force=True)
+        self._worker.close()
+        self._grader.stop()
+
+    def run(self, names: Iterable[str]) -> Iterator[Any]:
+        """Have the submissions graded: what is entered, and what went wrong.
+
+        Raises:
+            UsageError: the cluster is gone; the ledger can't be read or written.
+        """
+        waiting = deque(names)
+        while waiting or self._running:
+            while waiting and len(self._running) < (_AHEAD * self._machines.size() if self._machines.proof else 1):
+                yield from self._begin(waiting.popleft())
+            if self._running:
+                yield from self._heard(waiting)
+
+    def _begin(self, who: str) -> Iterator[Any]:
+        """Take a submission in, and send it; one of which all is known is entered at once."""
+        try:
+            submission, known = self._worker.remembered(who)
+            if all(each is not None for each in known.values()):
+                yield from self._entered(who, SessionVerdicts(verdicts={}))
+                return
+            if not self._machines.proof:
+                yield from self._met()
+            parcel = parcels.of_submission(
+                submission,
+                known,
+                self._plan.decisions,
+                seconds=self._plan.request.seconds,
+                proof=self._machines.proof,
+            )
+        except (UsageError, FaultError, OSError) as error:
+            if isinstance(error, LedgerError) or not self._machines.proof:
+                raise
+            yield SubmissionFailed(who, str(error))
+            return
+        usable = self._machines.usable()
+        future = self._machines.client.submit(remote.judge, self._machines.run, parcel, pure=False, workers=usable)
+        self._running[future] = who
+        yield Judging(who, "its checks, on the cluster")
+
+    def _met(self) -> Iterator[Any]:
+        values: list[dict[str, object]] = []
+        yield WorkerQuestion("values", values.append)
+        yield from self._machines.meet(self._plan, values[0])
+
+    def _heard(self, waiting: deque[str]) -> Iterator[Any]:
+        """What came back within a second."""
+        import distributed
+
+        try:
+            done = distributed.wait(list(self._running), timeout=_STEP_SECONDS, return_when="FIRST_COMPLETED").done
+        except TimeoutError:
+            self._refuse_if_gone()
+            yield None
+            return
+        for future in done:
+            who = self._running.pop(future)
+            result = _result(future)
+            future.release()
+            if isinstance(result, SessionVerdicts):
+                yield from self._entered(who, result)
+            else:
+                yield from self._not_judged(who, result, waiting)
+
+    def _not_judged(self, who: str, result: Any, waiting: deque[str]) -> Iterator[Any]:
+        if result is None:  # cancelled: nobody but a scheduler that ends does that
+            self._refuse_if_gone()
+        if isinstance(result, SessionRefusal) and result.here_only:
+            self._machines.refused.add("")  # who came later is asked by name from now on
+        self._tries[who] += 1
+        if self._tries[who] < _TRIES:
+            waiting.appendleft(who)
+            return
+        self._worker.forget(who)
+        if isinstance(result, SessionRefusal):
+            yield SubmissionFailed(who, result.why)
+        else:
+            yield WorkerLost(who, result.args[0] if isinstance(result, remote.SessionLostError) else -9)
+
+    def _refuse_if_gone(self) -> None:
+        if self._machines.client.status not in ("running", "newly-created"):
+            message = "the cluster's scheduler is gone; what was graded is kept: say the same again to go on"
+            raise UsageError(message)
+
+    def _entered(self, who: str, result: SessionVerdicts) -> Iterator[Any]:
+        self._came[who] = result
+        try:
+            yield from self._worker.events([GradingJob(who)])
+        except FaultError as error:
+            self._worker.forget(who)
+            yield SubmissionFailed(who, str(error))
+        if result.cut:
+            yield CutOff(who)
+        del self._came[who]
+
+    def _verdict(self, who: str, place: Place) -> MarkedVerdict:
+        found = self._came[who].verdicts.get(place)
+        if found is None:
+            message = f"the worker came to no verdict on {' '.join(place[1:])}"
+            raise FaultError(message)
+        return found
+
+
+def _result(future: Future) -> Any:
+    """What came of a task; the exception where it failed, None where it was cancelled."""
+    import distributed
+
+    try:
+        return future.result()
+    except (distributed.CancelledError, TimeoutError):
+        return None
+    except Exception as error:  # noqa: BLE001 - whatever a worker met: KilledWorker, a session that ended
+        return error
+
+
+def _unfit(own: SessionIntroduction, other: Any) -> str:
+    """Why a worker can't be used, in words; "" where it can."""
+    if not isinstance(other, SessionIntroduction):
+        return f"labgrade does not start there ({type(other).__name__}: {other})"
+    if other.refused:
+        return other.refused
+    if other.version != own.version:
+        return f"it has labgrade {other.version}, here is {own.version}"
+    places = own.parts.keys() | other.parts.keys()
+    differ = {
+        name
+        for place in places
+        for name in own.parts.get(place, {}).keys() | other.parts.get(place, {}).keys()
+        if own.parts.get(place, {}).get(name) != other.parts.get(place, {}).get(name)
+    }
+    return "; ".join(_difference(name, own, other) for name in sorted(differ))
+
+
+def _difference(name: str, own: SessionIntroduction, other: SessionIntroduction) -> str:
+    here, there = (
+        {key: value for title, each in side.contents.items() if title.split()[0] == name for key, value in each.items()}
+        for side in (own, other)
+    )
+    keys = [key for key in sorted(here.keys() | there.keys()) if here.get(key) != there.get(key)]
+    if name == "labgrade":
+        return f"{len(keys)} of labgrade's files differ, such as {keys[0]}"
+    said = [f"{key} is {there.get(key, 'absent')} there, {here.get(key, 'absent')} here" for key in keys]
+    return ", ".join(said) or f"its {name} differ"
+
+
+def _protection(lines: dict[str, tuple[str, ...]]) -> tuple[str, ...]:
+    """The lines of all machines, once each; one that some have names them."""
+    machines: dict[str, list[str]] = {}
+    for name, own in lines.items():
+        for line in own:
+            machines.setdefault(line, []).append(name)
+    return tuple(line if len(own) == len(lines) else f"{line} ({', '.join(own)})" for line, own in machines.items())
