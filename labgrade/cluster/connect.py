@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -60,8 +61,14 @@ def _as_we_need_it() -> Iterator[None]:
         "distributed.scheduler.http.routes": [],
         "distributed.worker.http.routes": [],
     }
-    with dask.config.set(wanted):
-        yield
+    logger = logging.getLogger("distributed")  # what goes wrong is said in our words
+    before = logger.level
+    logger.setLevel(logging.CRITICAL)
+    try:
+        with dask.config.set(wanted):
+            yield
+    finally:
+        logger.setLevel(before)
 
 
 def _local(rest: str, stack: contextlib.ExitStack) -> Client:

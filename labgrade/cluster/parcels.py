@@ -157,10 +157,11 @@ class SessionVerdicts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionRefusal:
-    """A worker that does not grade; why, and whether that is the submission's alone."""
+    """A worker that does not grade; why. `unfit`: it can grade nothing of this course; `worker`: then its address."""
 
     why: str
-    here_only: bool = False
+    unfit: bool = False
+    worker: str = ""
 
 
 def _write(files: Mapping[str, bytes], folder: Path) -> None:

@@ -7,10 +7,13 @@ import os
 import subprocess
 import sys
 import threading
+from dataclasses import replace
 from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING, Any
 
-from distributed import WorkerPlugin
+from distributed import WorkerPlugin, get_worker
+
+from labgrade.cluster.parcels import SessionRefusal
 
 if TYPE_CHECKING:
     from distributed import Worker
@@ -18,7 +21,6 @@ if TYPE_CHECKING:
     from labgrade.cluster.parcels import (
         CourseParcel,
         SessionIntroduction,
-        SessionRefusal,
         SessionVerdicts,
         SubmissionParcel,
     )
@@ -94,7 +96,7 @@ def judge(run: str, parcel: SubmissionParcel) -> SessionVerdicts | SessionRefusa
         SessionLostError: the session ended.
     """
     found: SessionVerdicts | SessionRefusal = _session(run).ask(parcel)
-    return found
+    return replace(found, worker=get_worker().address) if isinstance(found, SessionRefusal) and found.unfit else found
 
 
 def stop(run: str) -> None:

@@ -82,7 +82,7 @@ class CourseSession:
     def verdicts(self, parcel: SubmissionParcel) -> SessionVerdicts | SessionRefusal:
         """Judge what is to be judged of a submission."""
         if parcel.proof != self.introduction.proof:
-            return SessionRefusal(why="it has another labgrade, course or libraries", here_only=True)
+            return SessionRefusal(why="it has another labgrade, course or libraries", unfit=True)
         try:
             with tempfile.TemporaryDirectory(dir=self._folder, ignore_cleanup_errors=True) as store:
                 return self._graded(parcel, Path(store) / "0")

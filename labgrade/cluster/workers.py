@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import secrets
+import time
 from collections import Counter, deque
 from typing import TYPE_CHECKING, Any, Self
 
@@ -34,6 +35,7 @@ _STEP_SECONDS = 1.0
 _WAIT_SECONDS = 600.0  # for the first worker: a queue may let it wait
 _AHEAD = 2  # submissions for each worker that are on their way at a time
 _TRIES = 2
+_GONE = "the cluster's scheduler is gone; what was graded is kept: say the same again to go on"
 
 
 class ClusterMachines:
@@ -48,6 +50,8 @@ class ClusterMachines:
         self.protection: tuple[str, ...] | None = None
         self.refused: set[str] = set()
         self.proof = ""
+        self._there: dict[str, int] | None = None
+        self._asked = 0.0
 
     def close(self) -> None:
         """End all that still runs for us on the workers."""
@@ -58,27 +62,23 @@ class ClusterMachines:
         """What grades on them."""
         return ClusterWorkers(self, plan)
 
-    def meet(self, plan: Plan, values: dict[str, object]) -> Iterator[str]:
+    def meet(self, plan: Plan, values: dict[str, object]) -> Iterator[str | None]:
         """Bring the course to all workers, and use those that have what we have. Says whom it does not use.
 
         Raises:
             UsageError: none of them can be used.
         """
         client, own = self.client, introduction(plan.known, plan.tasks)
-        yield "waiting for workers"
-        try:
-            client.wait_for_workers(1, timeout=_WAIT_SECONDS)
-        except TimeoutError as error:
-            message = f"no worker of the cluster came within {_WAIT_SECONDS:g} s"
-            raise UsageError(message) from error
+        yield from self._awaited()
         parcel = parcels.of_course(plan.course, plan.tasks, values, unsafe=plan.request.unsafe)
         client.register_plugin(remote.CoursePlugin(self.run, parcel))
-        asked = {name: client.submit(remote.introduce, self.run, workers=[name], pure=False) for name in self._known()}
+        there = self.workers_there()
+        asked = {name: client.submit(remote.introduce, self.run, workers=[name], pure=False) for name in there}
         came = {name: _result(future) for name, future in asked.items()}
         whys = {name: _unfit(own, each) for name, each in came.items()}
-        self.refused |= {name for name, why in whys.items() if why}
         for name, why in whys.items():
             if why:
+                self.refuse(name)
                 yield f"not used: the worker {name}: {why}"
         used = [each for name, each in came.items() if not whys[name]]
         if not used:
@@ -86,17 +86,46 @@ class ClusterMachines:
         self.proof = own.proof
         self.protection = _protection({name: each.protection for name, each in came.items() if not whys[name]})
 
-    def _known(self) -> list[str]:
-        return sorted(self.client.scheduler_info(n_workers=-1)["workers"])
+    def _awaited(self) -> Iterator[str | None]:
+        """Wait for the first worker."""
+        yield "waiting for workers"
+        end = time.monotonic() + _WAIT_SECONDS
+        while not self.workers_there():
+            if time.monotonic() > end:
+                message = f"no worker of the cluster came within {_WAIT_SECONDS:g} s"
+                raise UsageError(message)
+            time.sleep(_STEP_SECONDS)
+            yield None
 
-    def usable(self) -> list[str] | None:
-        """The workers that may be sent work; None is all of them."""
-        return [name for name in self._known() if name not in self.refused] if self.refused else None
+    def workers_there(self) -> dict[str, int]:
+        """The threads of each worker that is not refused, by its address; asked for once a second.
 
-    def size(self) -> int:
-        """How many submissions can be judged at a time."""
-        workers = self.client.scheduler_info(n_workers=-1)["workers"]
-        return max(1, sum(int(each["nthreads"]) for name, each in workers.items() if name not in self.refused))
+        Raises:
+            UsageError: the scheduler is gone.
+        """
+        if self._there is None or time.monotonic() > self._asked + _STEP_SECONDS:
+            self.refuse_if_gone()
+            try:
+                found = self.client.scheduler_info(n_workers=-1)["workers"]
+            except (OSError, TimeoutError) as error:
+                raise UsageError(_GONE) from error
+            self._there = {name: int(each["nthreads"]) for name, each in found.items() if name not in self.refused}
+            self._asked = time.monotonic()
+        return self._there
+
+    def refuse(self, name: str) -> None:
+        """Send a worker nothing any more."""
+        self.refused.add(name)
+        self._there = None
+
+    def refuse_if_gone(self) -> None:
+        """Go on only while there is a scheduler.
+
+        Raises:
+            UsageError: there is none any more.
+        """
+        if self.client.status not in ("running", "newly-created"):
+            raise UsageError(_GONE)
 
 
 class ClusterWorkers:
@@ -128,10 +157,14 @@ class ClusterWorkers:
         """
         waiting = deque(names)
         while waiting or self._running:
-            while waiting and len(self._running) < (_AHEAD * self._machines.size() if self._machines.proof else 1):
+            while waiting and len(self._running) < self._most():
                 yield from self._begin(waiting.popleft())
             if self._running:
                 yield from self._heard(waiting)
+
+    def _most(self) -> int:
+        """How many submissions may be on their way."""
+        return max(1, _AHEAD * sum(self._machines.workers_there().values())) if self._machines.proof else 1
 
     def _begin(self, who: str) -> Iterator[Any]:
         """Take a submission in, and send it; one of which all is known is entered at once."""
@@ -154,7 +187,10 @@ class ClusterWorkers:
                 raise
             yield SubmissionFailed(who, str(error))
             return
-        usable = self._machines.usable()
+        usable = list(self._machines.workers_there()) if self._machines.refused else None
+        if usable == []:
+            message = "no worker of the cluster can be used; what was graded is kept"
+            raise UsageError(message)
         future = self._machines.client.submit(remote.judge, self._machines.run, parcel, pure=False, workers=usable)
         self._running[future] = who
         yield Judging(who, "its checks, on the cluster")
@@ -170,8 +206,8 @@ class ClusterWorkers:
 
         try:
             done = distributed.wait(list(self._running), timeout=_STEP_SECONDS, return_when="FIRST_COMPLETED").done
-        except TimeoutError:
-            self._refuse_if_gone()
+        except (TimeoutError, distributed.CancelledError):  # the latter when the client gave the scheduler up
+            self._machines.refuse_if_gone()
             yield None
             return
         for future in done:
@@ -185,9 +221,12 @@ class ClusterWorkers:
 
     def _not_judged(self, who: str, result: Any, waiting: deque[str]) -> Iterator[Any]:
         if result is None:  # cancelled: nobody but a scheduler that ends does that
-            self._refuse_if_gone()
-        if isinstance(result, SessionRefusal) and result.here_only:
-            self._machines.refused.add("")  # who came later is asked by name from now on
+            self._machines.refuse_if_gone()
+        if isinstance(result, SessionRefusal) and result.unfit:
+            yield f"not used: the worker {result.worker}: {result.why}"
+            self._machines.refuse(result.worker)
+            waiting.appendleft(who)
+            return
         self._tries[who] += 1
         if self._tries[who] < _TRIES:
             waiting.appendleft(who)
@@ -197,11 +236,6 @@ class ClusterWorkers:
             yield SubmissionFailed(who, result.why)
         else:
             yield WorkerLost(who, result.args[0] if isinstance(result, remote.SessionLostError) else -9)
-
-    def _refuse_if_gone(self) -> None:
-        if self._machines.client.status not in ("running", "newly-created"):
-            message = "the cluster's scheduler is gone; what was graded is kept: say the same again to go on"
-            raise UsageError(message)
 
     def _entered(self, who: str, result: SessionVerdicts) -> Iterator[Any]:
         self._came[who] = result
