@@ -203,10 +203,13 @@ class ClusterWorkers:
     def _heard(self, waiting: deque[str]) -> Iterator[Any]:
         """What came back within a second."""
         import distributed
+        from distributed.client import FuturesCancelledError
 
         try:
             done = distributed.wait(list(self._running), timeout=_STEP_SECONDS, return_when="FIRST_COMPLETED").done
-        except (TimeoutError, distributed.CancelledError):  # the latter when the client gave the scheduler up
+        except FuturesCancelledError as error:  # nobody but a scheduler that ends does that
+            raise UsageError(_GONE) from error
+        except TimeoutError:
             self._machines.refuse_if_gone()
             yield None
             return
@@ -220,8 +223,8 @@ class ClusterWorkers:
                 yield from self._not_judged(who, result, waiting)
 
     def _not_judged(self, who: str, result: Any, waiting: deque[str]) -> Iterator[Any]:
-        if result is None:  # cancelled: nobody but a scheduler that ends does that
-            self._machines.refuse_if_gone()
+        if result is None:  # cancelled, in the same way
+            raise UsageError(_GONE)
         if isinstance(result, SessionRefusal) and result.unfit:
             yield f"not used: the worker {result.worker}: {result.why}"
             self._machines.refuse(result.worker)
