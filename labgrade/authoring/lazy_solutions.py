@@ -14,7 +14,7 @@ from labgrade.answers.reading.typed_values import WrongTypeError, as_value
 from labgrade.authoring.check_values import is_computed
 from labgrade.core.errors import FaultError
 from labgrade.core.results import Answer
-from labgrade.core.task import CallForm
+from labgrade.core.task import CallForm, QuantityCall, TableOfType
 from labgrade.diagnosis.probe import judged_value
 from labgrade.judging.items import items
 from labgrade.judging.judge import judge
@@ -76,11 +76,34 @@ class LazySolutions:
                 )
         if "input" in given:
             for says, changed in _OTHER_INPUTS.items():
+                if not self._matters(wanted, changed):
+                    continue
                 yield f"computes on {says} in place of its input", self._on(wanted, changed)
         if {"input", "input_size"} & given and self._task.subject is not None:
             about = self._task.subject
             yield _ONE_SIZE, lambda item: self._value(wanted, _with_inputs(item.subject, about))
         yield "returns what it was given", lambda item: self._echo(wanted, given, item)
+
+    def _matters(self, wanted: AnswerSpec, changed: Callable[[InputSpec], InputSpec]) -> bool:
+        """Whether what is right for a number, a text or a table depends on the values of the input; tensors have to."""
+        if wanted.type == "tensor" or isinstance(wanted.type, TableOfType):
+            return True
+        checks = [item for item in items(self._task) if item.check.answer == wanted.name and item.subject is not None]
+        return not all(self._is_as_right(item, changed) for item in checks[:1])
+
+    def _is_as_right(self, item: Item, changed: Callable[[InputSpec], InputSpec]) -> bool:
+        """Whether what is right on another input is right on the item's own, too."""
+        subject, source = item.subject, item.check.expected
+        if subject is None or not isinstance(source, QuantityCall) or item.check.checker is None:
+            return False
+        first, *further = map(changed, (subject.input, *subject.further))
+        other = replace(subject, input=first, further=tuple(further), passing=True)
+        try:
+            judging, expect = self._grader.judging_of(self._task, item.check, subject, self._who)
+            right = self._grader.judging_of(self._task, item.check, other, self._who)[1](source)
+            return judging(right, expect(source)).credit == 1
+        except (FaultError, UnfitError):
+            return False
 
     def _on(self, wanted: AnswerSpec, changed: Callable[[InputSpec], InputSpec]) -> Callable[[Item], Value | None]:
         def made(item: Item) -> Value | None:

@@ -28,10 +28,14 @@ _ENOUGH_WRONG, _ENOUGH = 3, 12  # random networks: so many that tell a slip from
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownSlip:
-    """A known wrong value and the checks that notice it. None: it can't be computed for that check's subject."""
+    """A known wrong value and the checks that notice it. None: it can't be computed for that check's subject.
+
+    `library`: it is one of a library of slips, for which not every task gives an occasion.
+    """
 
     says: str
     noticed: Mapping[str, bool | None]
+    library: bool = False
 
 
 class Slips:
@@ -62,7 +66,11 @@ class Slips:
     def all(self) -> list[KnownSlip]:
         """Every known wrong value of the task's answers, tried at each check of the same answer."""
         return [
-            KnownSlip(says=known.says, noticed={item.id: self._noticed(item, known) for item in tried})
+            KnownSlip(
+                says=known.says,
+                noticed={item.id: self._noticed(item, known) for item in tried},
+                library=known.known,
+            )
             for known, tried in _wrong_values(self._task)
         ]
 

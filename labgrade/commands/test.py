@@ -79,8 +79,13 @@ class TaskTrial:
 
     @property
     def unnoticed(self) -> list[KnownSlip]:
-        """Known wrong values that no check of the task tells from the right one."""
-        return [slip for slip in self.slips if not any(slip.noticed.values())]
+        """Known wrong values that no check of the task tells from the right one, though its author names them."""
+        return [slip for slip in self.slips if not (any(slip.noticed.values()) or slip.library)]
+
+    @property
+    def without_occasion(self) -> int:
+        """How many slips of a library are right on every subject of the task."""
+        return sum(slip.library and not any(slip.noticed.values()) for slip in self.slips)
 
 
 def add_test(parser: argparse.ArgumentParser) -> None:
@@ -240,11 +245,12 @@ def _show(trial: TaskTrial, folder: Path, *, matrix: bool) -> None:
 def _show_noticed(trial: TaskTrial, say: Callable[[str], None], *, matrix: bool) -> None:
     """How much is noticed of what is wrong; without a matrix, the check that notices each slip first."""
     if trial.slips:
-        noticed = len(trial.slips) - len(trial.unnoticed)
+        noticed = len(trial.slips) - len(trial.unnoticed) - trial.without_occasion
         say(f"  known slips: {noticed} of {len(trial.slips)} are noticed{'' if matrix else ', first by'}")
         for slip in trial.slips if not matrix else ():
-            first = next((name for name, seen in slip.noticed.items() if seen), "none")
-            say(f"    {first}: {_short(slip.says)}")
+            first = next((name for name, seen in slip.noticed.items() if seen), "")
+            nobody = "none, for want of an occasion" if slip.library else "none"
+            say(f"    {first or nobody}: {_short(slip.says)}")
     if trial.lazy:
         say(f"  lazy solutions: {sum(bool(each.noticed_by) for each in trial.lazy)} of {len(trial.lazy)} are noticed")
     if trial.tried:
