@@ -20,7 +20,7 @@ from labgrade.ledger.database import LedgerError
 from labgrade.run.events import CutOff, Judging, SubmissionFailed, WorkerLost
 from labgrade.run.grader import Grader
 from labgrade.run.pool import WorkerQuestion
-from labgrade.run.worker import GradingJob, Worker
+from labgrade.run.worker import Worker
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -243,7 +243,7 @@ class ClusterWorkers:
     def _entered(self, who: str, result: SessionVerdicts) -> Iterator[Any]:
         self._came[who] = result
         try:
-            yield from self._worker.events([GradingJob(who)])
+            yield from self._worker.entered(who)
         except FaultError as error:
             self._worker.forget(who)
             yield SubmissionFailed(who, str(error))

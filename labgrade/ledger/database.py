@@ -150,7 +150,10 @@ class Ledger:
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[None]:
-        """All of what is written within, or nothing of it."""
+        """All of what is written within, or nothing of it; one within another is a part of it."""
+        if self._connection.in_transaction:
+            yield
+            return
         with self._in_words():
             self._connection.execute("BEGIN IMMEDIATE")
         try:

@@ -100,6 +100,16 @@ class Worker:
         }
         return opened.submission, found
 
+    def entered(self, who: str) -> list[Event]:
+        """Enter what another machine came to on a submission: all of it, or nothing.
+
+        Raises:
+            FaultError: it came to no verdict on something.
+            LedgerError: the ledger can't be written.
+        """
+        with self._ledger.transaction():
+            return list(self.events([GradingJob(who)]))
+
     def forget(self, who: str) -> None:
         """Delete what was taken in of a submission."""
         self._open.pop(who).store.close()
