@@ -1,3 +1,4 @@
+import re
 import subprocess
 from fractions import Fraction
 
@@ -15,6 +16,9 @@ BYTES = 26_499_616
 
 TOTAL_MACS = r"""
 The output of my program:¶¶    Total MACs: 1,498,376,192
+Total MACs = Conv2d + Linear  ¶= 1,497,352,192 + 1,024,000  ¶= **1,498,376,192**
+Total MACs¶  = 1,497,352,192 + 1,024,000¶  = 1,498,376,192
+Example output:¶Total MACs: 3,976,448¶¶What we got:¶Total MACs: 1,498,376,192
 What it printed, as expected:¶```¶Total MACs: 1,498,376,192¶```
 Total MACs = 1498376192
 Total MACs: 1,498,376,192
@@ -169,6 +173,10 @@ Total MACs of Inception v1: 1,498,376,192
 DOUBTFUL = r"""
 The output should look like this:¶¶    Total MACs: 1,498,376,192
 Expected output:¶```¶Total MACs: 1,498,376,192¶```
+Expected output:¶```¶Total params: 6,624,904¶¶Total MACs: 1,498,376,192¶```
+A sample run, for example:¶¶    Total params: 6,624,904¶    Total MACs: 1,498,376,192
+The program should print:¶> Total params: 6,624,904¶> Total MACs: 1,498,376,192
+La salida debería ser:¶Total MACs: 1498376192
 輸出範例：¶Total MACs: 1498376192
 So sollte die Ausgabe aussehen:¶Total MACs: 1498376192
 Total MACs is not 1,498,376,192.
@@ -293,9 +301,7 @@ def test_what_is_not_plainly_said_waits_for_a_person(said, phrase):
     answer = said(f"MACs in detail\n{phrase}\nend\n", after="Total MACs", about="torchvision/googlenet")
     assert isinstance(answer, NoAnswer), answer
     assert answer.verdict.outcome is Outcome.MANUAL
-    assert (
-        "(line 2" in answer.verdict.reason or "(line 3" in answer.verdict.reason or "(line 4" in answer.verdict.reason
-    )
+    assert re.search(r"\(line [2-6]", answer.verdict.reason)
 
 
 @pytest.mark.parametrize("phrase", HIDDEN)

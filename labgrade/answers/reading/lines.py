@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING
 
 from labgrade.answers.reading.claims import doubt_about, is_term, stands_out
 from labgrade.answers.reading.code import is_code
+from labgrade.answers.reading.examples import examples, said_of
 from labgrade.answers.reading.numbers import Found, as_ascii, find_numbers
-from labgrade.answers.reading.phrases import PIPES
+from labgrade.answers.reading.phrases import GOES_ON, PIPES
 from labgrade.answers.reading.plain_values import find_shape
 from labgrade.answers.reading.tabular.headers import unit_of_header
+from labgrade.answers.reading.units import label_unit
 from labgrade.answers.reading.vocabulary import concepts
 from labgrade.values import Number
 
@@ -30,6 +32,8 @@ _LARGEST_SIZE = 100_000  # of a shape without brackets: 1 x 119445696 is a produ
 _WORD = re.compile(r"/?[^\W\d_][\w./:#-]*[\w]|[^\W\d_]")
 _ZERO = re.compile(r"(?<![\w.])(?:none|zero|keine|keiner|ningun[oa]|aucune?|nessuno|零|없음)(?![\w.(])")
 _QUOTE = re.compile(r"[ \t]*>")
+_JOINED = "\0"  # where a line goes on
+_UNIT_SAID = re.compile(r"[(\[]([^()\[\]\n]{1,24})[)\]][ \t*_`]{0,4}[:=]")
 _LEFT_OUT = re.compile(r"[\s|*`]*(?:\.\.\.|\u2026|\u22ee|\(omitted|\(\u7565)[^\n]{0,40}$")
 _RULE = re.compile(r"[\s|+:=\-_*`~\u2500-\u257f]+$")
 _CLAUSE_END = re.compile(r"[;|,\uff0c\u3002\uff1b\u3001]|[.!?](?=\s|$)")
@@ -78,6 +82,7 @@ class _Above:
 def read_lines(document: Document, spans: tuple[Span, ...], about: str = "") -> tuple[Line, ...]:
     """The lines that are not blank, at most 4,000 of them; `about`: the model in question."""
     found: list[Line] = []
+    shown = examples(document.text)
     for span in spans:
         number = document.line(span.start)
         heading = document.text[max(0, span.start - _LONGEST_TITLE) : span.start].rpartition("\n")[2]
@@ -86,14 +91,27 @@ def read_lines(document: Document, spans: tuple[Span, ...], about: str = "") -> 
         # A heading may say the answer itself.
         if said is not None and any(isinstance(each.value, Number) and not each.small for each in said.pieces):
             found.append(said)
-        for whole in document.text[span.start : span.end].split("\n"):
+        position = span.start
+        for written in GOES_ON.sub(_joined, document.text[span.start : span.end]).split("\n"):
             if len(found) == _MOST_LINES:
                 return tuple(found)
+            whole = written.replace(_JOINED, " ")
             line = _line(whole[:_LONGEST_LINE], above, document.path, number, about)
             if line is not None:
-                found.append(line)
-            number += 1
+                found.append(_doubted(line, said_of(shown, position)))
+            number += 1 + written.count(_JOINED)
+            position += len(written) + 1
     return tuple(found)
+
+
+def _joined(found: re.Match[str]) -> str:
+    return _JOINED + " " * (len(found[0]) - 1)
+
+
+def _doubted(line: Line, example: str) -> Line:
+    """The line; no number in it is claimed where it shows an example."""
+    pieces = tuple(replace(each, doubt=each.doubt or example) for each in line.pieces) if example else line.pieces
+    return replace(line, pieces=pieces)
 
 
 def _line(whole: str, above: _Above, path: str, number: int, about: str) -> Line | None:
@@ -156,7 +174,7 @@ def _numbers(plain: str, above: _Above) -> Iterator[Found]:
     for match in _ZERO.finditer(plain):
         yield Found(start=match.start(), end=match.end(), number=Number(value=Fraction(0), text=match[0]))
     if not above.header or "|" not in plain:
-        yield from (each for each in find_numbers(plain, "any") if each.number is not None)
+        yield from _in_their_units(plain)
         return
     offset = 0
     for place, cell in enumerate(plain.split("|")):
@@ -165,6 +183,19 @@ def _numbers(plain: str, above: _Above) -> Iterator[Found]:
             if each.number is not None:
                 yield _moved(each, offset)
         offset += len(cell) + 1
+
+
+def _in_their_units(plain: str) -> Iterator[Found]:
+    """The numbers of a line; the first behind `(MB):` with that unit, where it has none of its own."""
+    found = [each for each in find_numbers(plain, "any") if each.number is not None]
+    said = next((each for each in _UNIT_SAID.finditer(plain) if label_unit(each[1]) is not None), None)
+    for each in found:
+        if said is not None and each.start >= said.end():
+            with_unit = next(find_numbers(plain[each.start :], "any", unit=said[1]), each)
+            said = None
+            yield _moved(with_unit, each.start) if with_unit.number is not None else each
+        else:
+            yield each
 
 
 def _moved(found: Found, offset: int) -> Found:

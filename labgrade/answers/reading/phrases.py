@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from labgrade.answers.reading.claims import REMARK, Claim, Wanted, claims, doubt_about, other_model, stands_out
 from labgrade.answers.reading.code import is_code, is_comment, starts_a_variable
+from labgrade.answers.reading.examples import examples, said_of
 from labgrade.answers.reading.numbers import as_ascii, explain_number, find_numbers
 from labgrade.answers.reading.plain_values import find_shape, read_shape
 from labgrade.answers.reading.tabular.headers import unit_of_header
@@ -24,16 +25,6 @@ _MOST_ROWS = 200
 
 _BETWEEN_WORDS = (
     r"""[ \t\u00a0\u3000*_`~\-()\[\]:\uff1a,./"']{0,6}(?:(?:the|number|amount|count|of|no\.?|\#)[ *_`]{1,4}){0,3}"""
-)
-# Before a colon at the end of a line: below stands what is asked for, or what somebody else would print.
-_EXAMPLE = re.compile(
-    r"""(?: \b(?:(?:should|must|shall|has\ to)\ (?:look\ like|be|print|say|read)
-            | (?:expected|example|sample|intended)\ (?:outputs?|results?|answers?|values?)
-            | (?:outputs?|results?|answers?)\ (?:format|template|example)
-            | soll(?:te)?\b[^.:\n]{0,40}\b(?:aussehen|sein|ausgeben) | Beispielausgabe)\b
-          | (?:範例|范例|預期|预期|期望)[^\n:\uff1a]{0,8})
-        [^.\n:\uff1a]{0,40}[:\uff1a]\s*$""",
-    re.VERBOSE | re.IGNORECASE,
 )
 _FULL_WIDTH = re.compile("[\uff10-\uff5a]")
 _NEGATED = re.compile(r"(?:non|not|un)[\s_*-]{0,3}$|[不非無无未]$", re.IGNORECASE)
@@ -59,6 +50,7 @@ _EMPTY_LINE = re.compile(r"\s*+(?:(?:`{3,}|~{3,}|:::).*+|[-=*_+|─═:\s]*+|</?
 _QUOTED = re.compile(r"[ \t]*+(?>(?:>[ \t]?)+)")
 _LIST_MARK = re.compile(r"\s*(?:[-*+•>]\s+)*\d{1,3}[.)]\s")
 _RULE = re.compile(r"\s*+(?:[|+:├┼╞╪](?=[^-─═]*+[-─═])[\s|+:┼┤╡╪─═-]*+$|:?-{3,}+:?\s*+\|[\s|:-]*+$)")
+GOES_ON = re.compile(r"\n[ \t>]*(?:[&|][ \t]*)?(?:(?==(?!=))|(?=≈|\\approx))")  # a line that goes on with `= 5`
 PIPES = str.maketrans(dict.fromkeys("\u2502\u2503\u2551\uff5c", "|"))
 TOTAL = re.compile(r"[\s*_|]*(?:grand\s)?(?:total|sum|overall|合計|總計|總和|总和|总计|合计)", re.IGNORECASE)
 
@@ -90,7 +82,7 @@ def candidates(text: str, start: int, end: int, words: str, kind: str, *, about:
     found: list[Candidate] = []
     for match in islice(words_pattern(words).finditer(searched, start, end), MOST_PLACES):
         before = text[max(start, match.start() - _REACH) : match.start()].rpartition("\n")[2]
-        rest = text[match.end() : min(end, match.end() + _REACH)].partition("\n")[0]
+        rest = GOES_ON.sub(_blanks, text[match.end() : min(end, match.end() + _REACH)]).partition("\n")[0]
         line = before[-200:] + match[0] + rest
         weak = starts_a_variable(line)
         if _NEGATED.search(before) or (is_code(line) and not weak):
@@ -100,17 +92,14 @@ def candidates(text: str, start: int, end: int, words: str, kind: str, *, about:
         behind = _as_unit(match, before, rest, words, asked, behind)
         if is_comment(text, match.start() - len(before)):
             behind = [replace(each, doubt=each.doubt or "a comment in a program") for each in behind]
-        elif example := _leads_to_example(text[max(start, match.start() - len(before) - _REACH) : match.start()]):
+        elif example := said_of(examples(text), match.start()):
             behind = [replace(each, doubt=each.doubt or example) for each in behind]
         found += [replace(each, near=False) for each in behind] if weak else behind
     return found
 
 
-def _leads_to_example(text: str) -> str:
-    """What a line says that ends with a colon before the last one, where that announces no result of one's own."""
-    lines = [line for line in text.split("\n")[:-1] if line.strip(" \t`~")]
-    found = _EXAMPLE.search(lines[-1][-200:]) if lines else None
-    return found[0].strip(" :\uff1a") if found else ""
+def _blanks(found: re.Match[str]) -> str:
+    return " " * len(found[0])
 
 
 @functools.lru_cache(maxsize=1)

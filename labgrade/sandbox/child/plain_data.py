@@ -1,6 +1,7 @@
 """What of torch, numpy and the standard library counts as plain data: known by identity, never by `isinstance`.
 
-Of a student's own types only those count whose parts have names: named tuples, dataclasses and enumerations.
+Of a student's own types those count whose parts have names (named tuples, dataclasses, enumerations), and those made
+of a builtin one (`class Row(dict)`): what these hold is read as the builtin holds it, whatever they say of themselves.
 """
 
 from __future__ import annotations
@@ -39,14 +40,13 @@ def convert(item: object) -> object:
     Raises:
         NotPlainError: it means none; says its type, and what to return instead.
     """
-    for known in (_from_standard_library, _from_numpy, _from_torch, _from_numbers, _from_named_parts):
+    for known in (_from_standard_library, _from_numpy, _from_torch, _from_numbers, _from_named_parts, _from_builtin):
         plain = known(item)
         if plain is not None:
             return plain
     name = type_name(item)
     article = "an" if name[:1].lower() in "aeiou" else "a"
-    instead = next((f"{kind.__name__}(...) of it" for kind in (int, float, str) if kind in type(item).__mro__), "")
-    problem = f"{article} {name}, which is not plain data; return {instead or _PLAIN}"
+    problem = f"{article} {name}, which is not plain data; return {_PLAIN}"
     raise NotPlainError(problem)
 
 
@@ -79,16 +79,30 @@ def _from_numbers(item: Any) -> object:
 
 def _from_named_parts(item: Any) -> object:
     """A named tuple or a dataclass as a dict, a member of an enumeration as its value."""
-    kind = type(item)
-    own = vars(kind)
-    fields = own.get("_fields")
-    if kind.__bases__ == (tuple,) and type(fields) is tuple:
-        return dict(zip(fields, tuple.__iter__(item), strict=False))
-    fields = own.get("__dataclass_fields__")
-    if type(fields) is dict:
-        return {name: getattr(item, name) for name in fields}
+    for kind in type(item).__mro__:
+        own = vars(kind)
+        fields = own.get("_fields")
+        if kind.__bases__ == (tuple,) and type(fields) is tuple:
+            return dict(zip(fields, tuple.__iter__(item), strict=False))
+        fields = own.get("__dataclass_fields__")
+        if type(fields) is dict:
+            return {name: getattr(item, name) for name in fields}
     enum = sys.modules.get("enum")
-    return item.value if enum is not None and enum.Enum in kind.__mro__ else None
+    return item.value if enum is not None and enum.Enum in type(item).__mro__ else None
+
+
+def _from_builtin(item: Any) -> object:
+    """What a type holds that a student made of a builtin one."""
+    for kind in type(item).__mro__[1:]:
+        if kind is dict:
+            return dict(dict.items(item))
+        if kind is list or kind is tuple:
+            return list(kind.__iter__(item))
+        if kind is int or kind is float:
+            return kind.__pos__(item)
+        if kind is str:
+            return str.__str__(item)
+    return None
 
 
 def _from_numpy(item: Any) -> object:
