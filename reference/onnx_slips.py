@@ -223,22 +223,28 @@ def onnx_traffic_unknown_as_zero(
 
 
 def onnx_traffic_unknown_as_one(
-    artifact: Path, *, input_shape: list[int] | None = None, batch_set: bool = False, constants: bool = False
+    artifact: Path,
+    *,
+    input_shape: list[int] | None = None,
+    batch_set: bool = False,
+    constants: bool = False,
+    once: bool = False,
 ) -> int:
     """The traffic with 1 for each dimension that onnx's own inference leaves open.
 
     Comes of `dim_value or 1`, which is right for the batch and wrong for what inference can't follow. With `batch_set`
-    the input's size was set first, and what the file says of its outputs was dropped.
+    the input's size was set first, and what the file says of its outputs was dropped. `once`: each tensor moves once.
 
     Slip of: onnx_traffic_bytes
     Hint: A dimension that inference leaves open counts as 1. That is right for the batch, but not for a shape that
     nodes compute (Shape, Gather, Concat, Reshape), which inference does not follow. Propagate the values, or run
     the model with every output exposed.
     Credit: 0.6
-    Also with: [{"constants": true}, {"batch_set": true}, {"batch_set": true, "constants": true}]
+    Also with: [{"constants": true}, {"batch_set": true}, {"batch_set": true, "constants": true}, {"once": true},
+    {"once": true, "batch_set": true}]
     """
     sizes = sizes_by_inference(artifact, input_shape if batch_set else None, unknown=1)
-    return _moved(artifact, input_shape, lambda each: sizes.get(each.name, 0), constants=constants)
+    return _moved(artifact, input_shape, lambda each: sizes.get(each.name, 0), constants=constants, once=once)
 
 
 def onnx_activation_elements(artifact: Path, *, input_shape: list[int] | None = None) -> int:
@@ -356,11 +362,18 @@ def _sizes_of_one(artifact: Path, input_shape: list[int] | None) -> Mapping[str,
 
 
 def _moved(
-    artifact: Path, input_shape: list[int] | None, size: Callable[[Tensor], int], *, constants: bool = False
+    artifact: Path,
+    input_shape: list[int] | None,
+    size: Callable[[Tensor], int],
+    *,
+    constants: bool = False,
+    once: bool = False,
 ) -> int:
     """Per node, what all inputs and outputs come to by another measure; what Constant nodes hold by choice."""
     steps = run(artifact, input_shape).whole().steps
     tensors = [each for step in steps for each in (*step.inputs, *step.outputs) if each is not None]
+    if once:
+        tensors = list({each.name: each for each in tensors}.values())
     written = {each.name: each for each in tensors if each.kind == "constant"}.values() if constants else ()
     return sum(size(each) for each in (*tensors, *written) if constants or each.kind != "constant")
 

@@ -1,4 +1,4 @@
-"""What a task is judged by: its checks, one item a case; and the second input on which tensors are judged."""
+"""What a task is judged by: its checks, one item a case; and the second call, or input, that some are judged on."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from labgrade.core.task import CallForm, QuantityCall, TableOfType
 from labgrade.verdict import Outcome, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from fractions import Fraction
 
     from labgrade.core.task import Check, SubjectSpec, Task
@@ -66,6 +66,10 @@ def _case_names(check: Check) -> list[str]:
 
 
 _DRAWN = ("normal", "uniform", "tokens")
+_KEPT = (
+    "Something is kept from one call to the next: a variable outside of the function, or a default argument such as "
+    "`found={}`. Make it anew inside of the function."
+)
 _HINT = "Compute from the `input` that the function is called with; don't draw, load or remember one of your own."
 
 
@@ -107,3 +111,30 @@ def depends_on_input(task: Task, check: Check) -> bool:
     calls = any(isinstance(form, CallForm) and "input" in form.given for form in wanted.forms)
     tensors = wanted.type == "tensor" or isinstance(wanted.type, TableOfType)
     return calls and tensors and check.measured is None and isinstance(check.expected, QuantityCall)
+
+
+def call_before(items: Iterable[Item], item: Item) -> SubjectSpec | None:
+    """Whose call comes first where a function is called for an item once more, after another call in one process.
+
+    Once a check, on its first subject that is small enough to cost nothing; the other is another case of the answer.
+    """
+    check, cases = item.check, [each for each in items if each.check.cases and each.subject is not None]
+    small = [each for each in cases if _is_small(each.subject)]
+    first = next((each for each in small if each.check.id == check.id), None)
+    if first is None or first.id != item.id or check.measured is not None:
+        return None
+    same = [each.subject for each in (*small, *cases) if each.check.answer == check.answer]
+    return next((subject for subject in same if subject != item.subject), item.subject)
+
+
+def _is_small(subject: SubjectSpec | None) -> bool:
+    return subject is not None and subject.model.startswith("micro/")
+
+
+def with_later(verdict: Verdict, later: Verdict) -> Verdict:
+    """The verdict on a call by itself, unless the same call earns less after another one in the same process."""
+    if later.credit >= verdict.credit or later.outcome not in (Outcome.INCORRECT, Outcome.PARTIAL):
+        return verdict
+    own = "right" if verdict.credit == 1 else "better"
+    reason = f"{own} when it is called first, wrong after a call for another subject: {later.reason}"
+    return replace(later, reason=reason, hint=_KEPT)

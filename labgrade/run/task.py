@@ -9,12 +9,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Protocol, cast
 
 from labgrade.answers import obtain
+from labgrade.answers.call import obtain_each
 from labgrade.answers.question import Question, about
 from labgrade.answers.reader.asks import Ask, without_files
 from labgrade.core.errors import FaultError
 from labgrade.core.points import hidden_points
 from labgrade.core.results import Answer, NoAnswer, TaskReport
-from labgrade.core.task import AnswerValue, QuantityCall, TextForm
+from labgrade.core.task import AnswerValue, CallForm, QuantityCall, TextForm
 from labgrade.core.text import encodable
 from labgrade.diagnosis.counterexample import judged, memory, plan_of
 from labgrade.diagnosis.diagnose import Diagnoser
@@ -23,7 +24,7 @@ from labgrade.diagnosis.probe import ProbeGrader, Trials, judged_value, typed
 from labgrade.files.cache import missing
 from labgrade.judging import by_hand
 from labgrade.judging.graded_items import Judged, fault, graded_so_far, waiting, with_points
-from labgrade.judging.items import fresh_subject, items, with_fresh
+from labgrade.judging.items import call_before, fresh_subject, items, with_fresh, with_later
 from labgrade.judging.judge import follows, judge, speak
 from labgrade.judging.needs import resolve
 from labgrade.judging.other_answer import compared_with
@@ -203,6 +204,9 @@ class TaskGrading:
         verdict = with_case(judge(check, value, judging, expect, computed=answer.computed), answer)
         verdict = self._on_fresh_input(verdict, item, answer)
         if answer.computed:
+            later = self._after_another(verdict, item, answer)
+            if later is not verdict:  # the cause is known: the function alone is right, or better
+                return later
             verdict = self._uncontradicted(verdict, item)
         verdict = with_variant(verdict, value, item, self.task, grader.judging_of)
         if not self._explains:
@@ -267,6 +271,20 @@ class TaskGrading:
         judging, expect = self._judging(check, subject)
         return with_fresh(verdict, judge(check, other.value, judging, expect, computed=True))
 
+    def _after_another(self, verdict: Verdict, item: Item, answer: Answer) -> Verdict:
+        """The verdict, with the function that earned it called after another call, of which it may have kept something."""
+        check, grader = item.check, self._grader
+        before = call_before(self.items.values(), item) if verdict.credit else None
+        form = next((each for each in self.task.answers[check.answer].forms if isinstance(each, CallForm)), None)
+        if before is None or form is None:
+            return verdict
+        questions = [self._question(check.answer, subject, live_only=True) for subject in (before, item.subject)]
+        origin, values = obtain_each(questions, form, grader)
+        if len(values) < len(questions) or origin != answer.origin:
+            return verdict
+        judging, expect = self._judging(check, item.subject)
+        return with_later(verdict, judge(check, values[-1], judging, expect, computed=True))
+
     def _searched(self, check: Check) -> tuple[Verdict, str]:
         """What came of looking for the smallest network on which a function is wrong."""
         trials = Trials(self._grader, self.task, check, self.submission)
@@ -303,17 +321,20 @@ class TaskGrading:
         """The answer for the task's own subject, or for a case, which only live forms can give."""
         key = _key(name, case, live_only=live_only)
         if key not in self._answers:
-            wanted, subject = self.task.answers[name], case or self.task.subject
-            question = Question(
-                wanted=wanted,
-                submission=self.submission,
-                subject=subject,
-                model=files_given(self._grader.oracle, wanted, subject, self.submission),
-                live_only=live_only and case is not None,
-                limits=self.task.limits,
-            )
+            question = self._question(name, case or self.task.subject, live_only=live_only and case is not None)
             self._answers[key] = obtain.obtain(question, self._grader)
         return self._answers[key]
+
+    def _question(self, name: str, subject: SubjectSpec | None, *, live_only: bool) -> Question:
+        wanted = self.task.answers[name]
+        return Question(
+            wanted=wanted,
+            submission=self.submission,
+            subject=subject,
+            model=files_given(self._grader.oracle, wanted, subject, self.submission),
+            live_only=live_only,
+            limits=self.task.limits,
+        )
 
 
 def ungraded(lacking: tuple[str, ...]) -> Verdict:

@@ -25,12 +25,13 @@ MICRO: Mapping[str, Mapping[str, Any]] = {
     "micro/attention": {"kernel_size": 8, "stride": 8},
     "micro/dilated": {"kernel_size": 3, "dilation": 2},
     "micro/same_padding": {"kernel_size": (3, 5), "padding": "same"},
+    "micro/tied": {"kernel_size": 8, "stride": 8},
     "micro/uneven_kernel": {"kernel_size": (1, 7), "stride": (2, 1), "padding": (0, 3)},
     "micro/wide_dilated": {"kernel_size": 3, "dilation": 2, "stride": (1, 2)},
     "micro/wide_norm": {"kernel_size": 3, "padding": 1},
     "micro/wide_uneven": {"kernel_size": (1, 7), "stride": (4, 2), "padding": (0, 3)},
 }
-_ATTENTION = "micro/attention"
+_ATTENTION, _TIED = "micro/attention", "micro/tied"
 _NORM = "micro/wide_norm"  # whose buffers are no weights
 _WIDE = "micro/wide_"  # of which megabytes are left when they are printed with two decimals
 LAYERS = frozenset(
@@ -72,6 +73,19 @@ OWN: Mapping[str, str] = {
     def forward(self, x):
         return self.attention(x, x, x, need_weights=False)[0]
 """,
+    "Tied": """class Tied(nn.Module):
+    def __init__(self, width, classes):
+        super().__init__()
+        self.classes = nn.Linear(width, classes)
+        self.scale = nn.Parameter(torch.ones(width))
+        self.one = nn.Linear(width, width)
+        self.other = nn.Linear(width, width, bias=False)
+        self.other.weight = self.one.weight
+
+    def forward(self, x):
+        x = self.one(x * self.scale).relu()
+        return self.classes(self.other(self.other(x)).mean(1))
+""",
     "Products": """class Products(nn.Module):
     def __init__(self, width):
         super().__init__()
@@ -89,10 +103,13 @@ _MODULE = "labgrade_network"
 def micro(name: str) -> torch.nn.Module:
     """A network small enough to count by hand, whose first convolution is out of the ordinary.
 
-    `micro/attention` cuts 32x40 pixels into patches, 16 channels of which attend to one another.
+    `micro/attention` cuts 32x40 pixels into patches, 16 channels of which attend to one another. In `micro/tied` two
+    linear layers share a weight and run on sequences, one of them twice, and a parameter belongs to no layer.
     """
     from torch import nn
 
+    if name == _TIED:
+        return nn.Sequential(nn.Conv2d(3, 16, **MICRO[name]), nn.Flatten(2), _own("Tied")(20, 10))
     if name == _ATTENTION:
         patches, attention = nn.Conv2d(3, 16, **MICRO[name]), _own("Attention")(20, 2)
         return nn.Sequential(patches, nn.Flatten(2), attention, nn.Flatten(), nn.Linear(320, 10))

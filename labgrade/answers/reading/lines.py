@@ -186,9 +186,9 @@ def _numbers(plain: str, above: _Above) -> Iterator[Found]:
 
 
 def _in_their_units(plain: str) -> Iterator[Found]:
-    """The numbers of a line; the first behind `(MB):` with that unit, where it has none of its own."""
+    """The numbers of a line; the first behind `(MB):` in that unit of bytes, where it has none of its own."""
     found = [each for each in find_numbers(plain, "any") if each.number is not None]
-    said = next((each for each in _UNIT_SAID.finditer(plain) if label_unit(each[1]) is not None), None)
+    said = next((each for each in _UNIT_SAID.finditer(plain) if _measures_bytes(each[1])), None)
     for each in found:
         if said is not None and each.start >= said.end():
             with_unit = next(find_numbers(plain[each.start :], "any", unit=said[1]), each)
@@ -196,6 +196,11 @@ def _in_their_units(plain: str) -> Iterator[Found]:
             yield _moved(with_unit, each.start) if with_unit.number is not None else each
         else:
             yield each
+
+
+def _measures_bytes(label: str) -> bool:
+    unit = label_unit(label)
+    return unit is not None and unit.measures == "bytes"
 
 
 def _moved(found: Found, offset: int) -> Found:
