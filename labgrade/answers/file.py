@@ -6,6 +6,7 @@ import difflib
 import fnmatch
 import re
 import shlex
+from dataclasses import replace
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
@@ -55,10 +56,11 @@ def _loaded(kind: AnswerType, found: str, form: FileForm, submission: Submission
 
 
 def _reworded(answer: Answered | None, path: str) -> Answered:
-    """A file that is there and holds nothing of the kind is wrong, not missing."""
+    """A file that is there and holds nothing of the kind is wrong, not missing; its lines may still say something."""
     if answer is not None:
         return answer
-    return _refused(Unreadable(path=path, reason=f"'{path}' holds no value of the kind asked for"))
+    reason = f"'{path}' holds no value of the kind asked for"
+    return replace(_refused(Unreadable(path=path, reason=reason)), free=True)
 
 
 def _arrays(

@@ -6,6 +6,7 @@ check waits for a person, with what labgrade would say of it. Time is linear in 
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_left, insort
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -27,6 +28,7 @@ _MOST_ALIKE = 20  # numbers of the right magnitude; a text with more of them is 
 _MAGNITUDE = 10
 _LARGE = 10_000  # a number that is no count of items, of layers, of a table's rows
 _MOST_LISTED = 4
+_ROUNDED = Fraction(1, 1000)  # by which `1,498` is off
 _LABELLED = "labelled value"
 _CLAIMABLE_DIGITS = 3  # of a known mistake that is the only number with the label
 NUMBERS = frozenset({"count", "bytes", "number"})
@@ -108,6 +110,24 @@ def choose_number(wanted: WantedNumber, lines: Sequence[Line]) -> Choice | None:
         return suggested(wanted, wanted.judged(alone[0].number), alone[0], "only number", found)
     left = left or [each for each in everything if each.line.code and _is_known(wanted, each.number)]
     return _unread(wanted, left) if left else None
+
+
+def right_beside(wanted: WantedNumber, lines: Sequence[Line], read: Number, place: str) -> Choice | None:
+    """A right value on the line from which another was `read` that has the same digits: a word for millions, say."""
+    everything = _sightings(wanted.kind, lines)
+    right = replace(wanted, known=())
+    same = [each for each in everything if each.line.place == place and _same_digits(read, each.number)]
+    found = [each for each in same if _is_known(right, each.number)]
+    chosen = next((each for each in found if not each.piece.doubt), None)
+    return suggested(wanted, wanted.judged(chosen.number), chosen, "another value", everything) if chosen else None
+
+
+def _same_digits(one: Number, other: Number) -> bool:
+    """Whether one is the other but for a power of ten, as far as it was printed."""
+    if one.value <= 0 or other.value <= 0:
+        return False
+    ratio = other.value / one.value
+    return abs(ratio / Fraction(10) ** round(math.log10(ratio)) - 1) < _ROUNDED
 
 
 def _sightings(kind: str, lines: Iterable[Line]) -> list[Sighting]:

@@ -13,7 +13,7 @@ from labgrade.core.errors import FaultError, NoSuchSlipError
 from labgrade.core.results import Answer, NoAnswer
 from labgrade.core.task import EntryForm, FileForm, TableOfType, TableType, TextForm
 from labgrade.judging.choose_listed import count_listed
-from labgrade.judging.choose_number import NUMBERS, Choice, WantedNumber, choose_number
+from labgrade.judging.choose_number import NUMBERS, Choice, WantedNumber, choose_number, right_beside
 from labgrade.judging.choose_rows import rows_by_name
 from labgrade.values import Number, Table
 from labgrade.verdict import Outcome, Suggestion, Verdict, without_value
@@ -116,12 +116,15 @@ class FreeText:
             return as_it_is
         if isinstance(answer, NoAnswer):
             return _merged(as_it_is, found)
-        # Words led to a wrong value: only a right and labelled value is reason to ask a person.
+        # Words led to a wrong value: only a right and labelled value is reason to ask a person, or the same digits.
         suggested = found.verdict.suggestion
         better = found.verdict.outcome is Outcome.CORRECT or (
             suggested is not None and suggested.outcome is Outcome.CORRECT and suggested.kind in _BEYOND_DOUBT
         )
-        return _doubted(as_it_is, found) if better else as_it_is
+        if not better and isinstance(answer.value, Number):
+            found = right_beside(wanted, lines, answer.value, answer.origin.split(",")[0])
+            better = found is not None
+        return _doubted(as_it_is, found) if better and found is not None else as_it_is
 
     def _rows(self, answer: Answered, as_it_is: Choice, lines: tuple[Line, ...]) -> Choice:
         source = self._check.expected

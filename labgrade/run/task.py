@@ -272,7 +272,7 @@ class TaskGrading:
         return with_fresh(verdict, judge(check, other.value, judging, expect, computed=True))
 
     def _after_another(self, verdict: Verdict, item: Item, answer: Answer) -> Verdict:
-        """The verdict, with the function that earned it called after another call, of which it may have kept something."""
+        """The verdict, with the function that earned it called after another call, of which it may keep something."""
         check, grader = item.check, self._grader
         before = call_before(self.items.values(), item) if verdict.credit else None
         form = next((each for each in self.task.answers[check.answer].forms if isinstance(each, CallForm)), None)

@@ -53,14 +53,15 @@ SUBMISSIONS = {
     "right": f"def total(model):\n    return {COUNT}\n" + NODES,
     "remembers": f"import functools\n\n@functools.lru_cache\ndef total(model):\n    return {COUNT}\n" + NODES,
     "adds-up": f"found = 0\n\ndef total(model):\n    global found\n    found += {COUNT}\n    return found\n"
-    "import onnx\ncounts = []\ndef nodes(path):\n    counts.extend(onnx.load(path).graph.node)\n    return len(counts)\n",
+    "import onnx\nfound = []\ndef nodes(path):\n    found.extend(onnx.load(path).graph.node)\n    return len(found)\n",
     "default-list": f"def total(model, seen=[]):\n    seen.append({COUNT})\n    return sum(seen)\n"
     "import onnx\ndef nodes(path, seen={}):\n    seen.update({(path, n.name): 1 for n in onnx.load(path).graph.node})\n"
     "    return len(seen)\n",
     "first-one": f"kept = {{}}\n\ndef total(model):\n    return kept.setdefault('n', {COUNT})\n"
     "import onnx\nmodel = None\ndef nodes(path):\n    global model\n    model = model or onnx.load(path)\n"
     "    return len(model.graph.node)\n",
-    "by-class": f"kept = {{}}\n\ndef total(model):\n    return kept.setdefault(type(model).__name__, {COUNT})\n" + NODES,
+    "by-class": f"kept = {{}}\n\ndef total(model):\n    return kept.setdefault(type(model).__name__, {COUNT})\n"
+    + NODES,
 }
 
 

@@ -218,7 +218,10 @@ def _exponent(match: re.Match[str]) -> int:
     return int(digits) if len(digits.lstrip("+-0")) <= len(str(_LARGEST_EXPONENT)) else 10 * _LARGEST_EXPONENT
 
 
-_COMMA_LANGUAGES = ("tausend", "tsd", "mio", "millionen", "mrd", "milliard")  # where 1,498 is less than two
+_COMMA_LANGUAGES = (  # where 1,498 is less than two
+    *("tausend", "tsd", "mio", "millionen", "mrd", "milliard", "mln", "mld", "miliardi", "miljoen", "miljard"),
+    *("тыс", "млн", "млрд", "миллион", "миллиард", "milyon", "milyar", "juta", "miliar", "triệu", "tỷ", "tỉ"),
+)
 _ONE_COMMA = re.compile(r"\d{1,3},\d{3}")
 
 
