@@ -12,7 +12,7 @@ from labgrade.answers import entry, file
 from labgrade.answers.reading import code
 from labgrade.answers.reading.documents import Document, Unreadable, locate, read_bytes, read_document
 from labgrade.answers.reading.phrases import words_pattern
-from labgrade.answers.reading.sections import sections
+from labgrade.answers.reading.sections import names_tasks, sections
 from labgrade.answers.reports import find_reports
 from labgrade.core.errors import SpecError, did_you_mean
 from labgrade.core.task import BuildForm, CallForm, EntryForm, FileForm, RunForm, TextForm
@@ -27,6 +27,7 @@ _LARGEST_SOURCE = 2 << 20
 _OTHER_REPORTS = (".pdf", ".docx", ".doc", ".odt", ".rtf", ".html", ".htm", ".tex", ".md", ".markdown")
 _LISTED = 6
 _REACH = 200
+_LONG_NUMBER = re.compile(r"\d[\d.,' ]{2,}\d")
 _COMMA = re.compile(r"\d+,\d+(?![\d,])")
 _NUMBER_LIKE = re.compile(r"[^\w\n]{0,20}?(\d[\d.,']*(?: ?[A-Za-z]{1,8})?)")
 
@@ -193,7 +194,8 @@ def _said(form: TextForm, words: str, document: Document) -> Iterator[Note]:
         yield Note(text=_no_heading(form, document))
         first = words_pattern(words).search(document.text)
         if first is not None:
-            yield Note(text=f"the words '{words}' stand on line {document.line(first.start())}")
+            unread = not names_tasks(document) and bool(_LONG_NUMBER.search(document.text, first.end()))
+            yield Note(text=f"the words '{words}' stand on line {document.line(first.start())}", unread=unread)
 
 
 def _unannounced(forms: list[TextForm], submission: Submission) -> Iterator[Note]:

@@ -118,6 +118,11 @@ def sections(document: Document, path: tuple[str, ...]) -> tuple[Span, ...]:
     return tuple(spans)
 
 
+def names_tasks(document: Document) -> bool:
+    """Whether any heading has a task's number: where none has, words may speak of any task."""
+    return any(_TASK.fullmatch(number) for heading in _document_headings(document) for number in heading.known_as)
+
+
 def _lines_of(text: str, token: str, span: Span) -> Iterator[Span]:
     """What stands behind a task's number at the beginning of lines that are no headings, as in a table of answers."""
     if not _TASK.fullmatch(token):
