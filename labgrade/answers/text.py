@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from dataclasses import dataclass, replace
@@ -30,8 +31,10 @@ if TYPE_CHECKING:
     from labgrade.answers.reading.lines import Line
     from labgrade.core.results import Answered, Submission
     from labgrade.core.task import AnswerType, TextForm
-    from labgrade.values import Value
+    from labgrade.values import Row, Value
 
+_NAMES_APART = re.compile(r"\s*(?:,\s*and\b|,|\band\b|&|、|\+|/)\s*")
+_NAME = re.compile(r"[A-Za-z]\w*")
 _MOST_NAMED = 6
 _MOST_SEEN = 100_000
 _MOST_LEFT = 40
@@ -278,7 +281,7 @@ def _tabled(place: _Place, words: str | None, kind: TableType) -> Answered | Non
             continue
         for found in find_tables(place.document.text, span.start, span.end, kind, words=words):
             if isinstance(found, TableFound):
-                tables.append(found)
+                tables.append(replace(found, table=_each_apart(found.table)))
             else:
                 problems.append(found)
     if not tables:
@@ -299,6 +302,23 @@ def _tabled(place: _Place, words: str | None, kind: TableType) -> Answered | Non
     lines = ", ".join(str(place.document.line(found.position)) for found in others[:_MOST_NAMED])
     remarks = (f"other tables on line {lines}; the longest was read",) if others else ()
     return place.answer(longest.table, longest.position, *remarks)
+
+
+def _each_apart(table: Table) -> Table:
+    """The table, with a row for each of several names that have one count: `Shape, Gather, Concat | 1 each`.
+
+    Only where the count is smaller than their number, and so can't be that of all of them together.
+    """
+    rows: list[Row] = []
+    for row in table.rows:
+        names = _NAMES_APART.split(row.name)
+        (value, *more) = row.cells.values() or (None,)
+        joined = len(names) > 1 and not more and all(map(_NAME.fullmatch, names))
+        if joined and isinstance(value, Number) and 0 < value.value < len(names):
+            rows += [replace(row, name=name) for name in names]
+        else:
+            rows.append(row)
+    return replace(table, rows=tuple(rows))
 
 
 def _where(found: TableFound) -> int:
