@@ -53,7 +53,7 @@ SUBMISSIONS = {
     "right": f"def total(model):\n    return {COUNT}\n" + NODES,
     "remembers": f"import functools\n\n@functools.lru_cache\ndef total(model):\n    return {COUNT}\n" + NODES,
     "adds-up": f"found = 0\n\ndef total(model):\n    global found\n    found += {COUNT}\n    return found\n"
-    "import onnx\nfound = []\ndef nodes(path):\n    found.extend(onnx.load(path).graph.node)\n    return len(found)\n",
+    "import onnx\nseen = []\ndef nodes(path):\n    seen.extend(onnx.load(path).graph.node)\n    return len(seen)\n",
     "default-list": f"def total(model, seen=[]):\n    seen.append({COUNT})\n    return sum(seen)\n"
     "import onnx\ndef nodes(path, seen={}):\n    seen.update({(path, n.name): 1 for n in onnx.load(path).graph.node})\n"
     "    return len(seen)\n",
