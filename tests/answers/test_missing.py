@@ -59,7 +59,7 @@ def found(hand_in):
             "'total_params' stands in the class 'A' of hw.py; define it outside of any class",
         ),
         (
-            {"report.md": "# HW\n\nTotal: 5000"},
+            {"report.md": "# 2-1-2\n\nTotal: 5000"},
             "no heading of report.md begins with '2-1-1'; the words 'Total' stand on line 3",
         ),
         ({"report.md": "# 2-1-2\n\nIt is 5000."}, "no heading of report.md begins with '2-1-1'"),
@@ -70,6 +70,14 @@ def test_what_lies_there_is_named(found, files, hint):
     assert verdict.outcome is Outcome.MISSING
     assert summary.reason(verdict).startswith("no answer was found; looked for 'total_params' in hw.py")
     assert hint in summary.hint(verdict)
+
+
+@pytest.mark.parametrize("text", ["# HW\n\nTotal: 5000", "Total: 5000", "| Model | Total |\n|---|---|\n| A | 5000 |"])
+def test_the_words_where_no_heading_names_a_task_wait_for_a_person(found, text):
+    verdict = found({"report.md": text}).verdict
+    assert verdict.outcome is Outcome.MANUAL
+    assert summary.hint(verdict).startswith("the words 'Total' stand on line ")
+    assert "no heading of report.md begins with '2-1-1'" in summary.hint(verdict)
 
 
 @pytest.mark.parametrize(
