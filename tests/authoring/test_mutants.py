@@ -112,7 +112,7 @@ def test_every_mutant_of_the_exemplars_is_python_of_its_own(path):
     source = path.read_text(encoding="utf-8")
     names = {node.name for node in ast.parse(source).body if isinstance(node, ast.FunctionDef)}
     found = mutants(source, names)
-    assert len(found) > 20
+    assert found
     trees = {ast.dump(ast.parse(mutant.source)) for mutant in found}
     assert ast.dump(ast.parse(source)) not in trees
     for mutant in found:

@@ -119,8 +119,8 @@ def test_a_mutant_that_never_ends_is_noticed(course, capsys):
     assert re.search(r"mutants: (\d+) of \1 are noticed \(first: ", capsys.readouterr().out)
 
 
-def test_what_comes_right_in_company_is_judged_alone(course, capsys):
-    """A mutant that is wrong in its second call alone: each check calls a process of its own, so that none is."""
+def test_a_mutant_that_is_wrong_in_its_second_call_alone_is_noticed(course, capsys):
+    """Each case calls a process of its own; but a check calls once more, behind another subject's call."""
     lines = "CALLS = []", "def size(s):", "    CALLS.append(1)", "    return 2 * s[0] + min(len(CALLS), 1)"
     (course / "submissions/exemplar/hw.py").write_text("\n".join(lines) + "\n")
     text = TASK.replace(
@@ -129,7 +129,9 @@ def test_what_comes_right_in_company_is_judged_alone(course, capsys):
     (course / "specs/lab/double.yaml").write_text(text)
     assert main(["test", "--json"]) == 1
     (told,) = json.loads(capsys.readouterr().out)
-    assert "return 2 * s[0] + min(len(CALLS), 2)" in [each["becomes"] for each in told["survived"]]
+    survived = [each["becomes"] for each in told["survived"]]
+    assert "return 2 * s[0] + min(len(CALLS), 2)" not in survived
+    assert survived == ["CALLS.append(0)", "CALLS.append(2)"]
     assert told["wrong"] == []
 
 

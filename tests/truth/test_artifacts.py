@@ -45,7 +45,7 @@ def relative_error(artifact, *, original: str = "", input_shape: list[int] | Non
     return float((got - want).abs().max() / want.abs().max())
 
 
-def trace_calls(artifact) -> dict[str, int]:
+def operators_called(artifact) -> dict[str, int]:
     """How often each operator is called."""
     import json
 
@@ -94,7 +94,7 @@ checks:
   - id: calls
     points: 1
     answer: trace
-    measured: {quantity: trace_calls}
+    measured: {quantity: operators_called}
     checker: {same_rows: {others: allowed}}
     expected: {literal: {conv: 2, relu: 1}}
 """,
@@ -111,7 +111,7 @@ checks:
   - id: calls
     points: 1
     answer: trace
-    measured: {quantity: trace_calls}
+    measured: {quantity: operators_called}
     checker: equal
     expected: {literal: {conv: 2, relu: 1}}
 """,
@@ -265,7 +265,7 @@ def test_several_files_where_one_is_meant_wait_for_a_person(verdicts):
         ("grid", "{file: quantised.pth}", "{entry: weights}", "an answer that is a file is a 'file', or what a 'call'"),
         ("net", "given: [model]", "given: [save_to]", "a network is what the 'call' returns; take out 'save_to'"),
         ("pair", "{files: {golden: 'golden/*.pth', input: 'input/*.pth'}}", "{file: a}", "files are given by patterns"),
-        ("trace", "measured: {quantity: trace_calls}", "", "say what of it is judged, 'measured:"),
+        ("trace", "measured: {quantity: operators_called}", "", "say what of it is judged, 'measured:"),
         ("trace", "    expected: {literal: {conv: 2, relu: 1}}\n", "", "say what is right: 'expected'"),
     ],
 )
