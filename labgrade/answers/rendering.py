@@ -1,4 +1,4 @@
-"""What a person is shown of a hand-in: its Markdown as HTML, its pictures as pixels. Runs in the reader's jail.
+"""What a person is shown of a hand-in: Markdown as HTML, pictures as pixels, code as tokens. In the reader's jail.
 
 Libraries that parse such things have had holes, and take long on what was made for it: both stay in the jail. What
 comes out is sanitised again by who shows it (`labgrade.desk.sanitise`).
@@ -6,14 +6,17 @@ comes out is sanitised again by who shows it (`labgrade.desk.sanitise`).
 
 from __future__ import annotations
 
+import json
 import re
+from dataclasses import dataclass
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from labgrade.answers.reading.documents import Unreadable, read_bytes
 from labgrade.core.text import escaped
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from labgrade.core.results import Submission
     from labgrade.values import Array
@@ -23,8 +26,23 @@ LONGEST_SIDE = 1600  # pixels
 _LARGEST_FILE = 32 << 20
 _MOST_PIXELS = 40_000_000
 _FORMATS = ("PNG", "JPEG", "GIF", "BMP", "WEBP", "TIFF")
+_LARGEST_CODE = 256 << 10  # bytes of a file, and of all files of a hand-in together
 _FIRST_LEVEL = 4  # the page's own headings come above
 _HEADING = re.compile(r"h([1-6])")
+CODE = {
+    **dict.fromkeys((".py", ".ipynb"), "python"),
+    **dict.fromkeys((".c", ".cc", ".cpp", ".cxx", ".cu", ".h", ".hpp"), "cpp"),
+}  # the language by a file's suffix
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CodeFile:
+    """A file's code. `tokens`: without comments and spaces, a letter for a name or a string; `lines`: of each sign."""
+
+    path: str
+    text: str
+    tokens: str
+    lines: tuple[int, ...]
 
 
 def as_html(text: str, line: int = 0) -> str:
@@ -109,3 +127,46 @@ def as_pixels(submission: Submission, path: str) -> Array | str:
                 return np.asarray(picture.convert("RGBA"), dtype=np.uint8)
     except Exception as error:  # noqa: BLE001 - what a file makes of a decoder is the file's
         return f"it is no picture that can be shown ({type(error).__name__})"
+
+
+def as_code(submission: Submission) -> tuple[CodeFile, ...]:
+    """The code that was handed in, as tokens; what can't be read as text, or is too large, is left out."""
+    found, left = [], _LARGEST_CODE
+    for path in submission.files:
+        suffix = PurePosixPath(path).suffix.lower()
+        data = read_bytes(submission, path, min(left, _LARGEST_CODE)) if suffix in CODE else b""
+        if isinstance(data, Unreadable) or not data or len(data) > left:
+            continue
+        left -= len(data)
+        try:
+            text = data.decode()
+            text = "\n".join(_cells(json.loads(text))) if suffix == ".ipynb" else text
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+            continue
+        pairs = [(sign, line) for word, line in _tokens(text, CODE[suffix]) for sign in word]
+        tokens, lines = "".join(sign for sign, _ in pairs), tuple(line for _, line in pairs)
+        found.append(CodeFile(path=path, text=text, tokens=tokens, lines=lines))
+    return tuple(found)
+
+
+def _cells(notebook: Any) -> Iterator[str]:
+    for cell in notebook["cells"]:
+        if cell["cell_type"] == "code":
+            yield "".join(cell["source"])
+
+
+def _tokens(text: str, language: str) -> Iterator[tuple[str, int]]:
+    """What code says whatever its names are, and in which line, counted from 1."""
+    from pygments.lexers import get_lexer_by_name
+    from pygments.token import Comment, Name, String, Whitespace
+
+    line, inside = 1, False
+    for kind, word in get_lexer_by_name(language, stripnl=False, ensurenl=False).get_tokens(text):
+        said, inside_before, inside = word.strip(), inside, kind in String and kind not in String.Doc
+        if inside:
+            if not inside_before:
+                yield "S", line
+        elif said and kind not in Comment.Single and kind not in Comment.Multiline and kind not in String.Doc:
+            own = kind in Name and kind not in Name.Builtin and kind not in Whitespace
+            yield ("V" if own else said), line
+        line += word.count("\n")

@@ -189,6 +189,12 @@ def add_desk(parser: argparse.ArgumentParser) -> None:
         "--as", dest="by", default="", metavar="NAME", help="who marks (default: as for --by of `mark`)"
     )
     parser.add_argument("--port", type=int, default=0, metavar="N", help="default: a free one")
+    parser.add_argument(
+        "--handed-out",
+        type=Path,
+        metavar="DIR",
+        help="what students were given, such as a kit: code in it is nobody's own where hand-ins are compared",
+    )
     parser.set_defaults(run=desk)
 
 
@@ -305,7 +311,10 @@ def desk(options: argparse.Namespace) -> int:
         )
         print(link, flush=True)  # noqa: T201 - in one piece, to be clicked
 
-    serve(options.results, options.roster, by, options.port, say_where)
+    if options.handed_out is not None and not options.handed_out.is_dir():
+        message = f"--handed-out: there is no folder '{options.handed_out}'"
+        raise UsageError(message)
+    serve(options.results, options.roster, by, say_where, port=options.port, handed_out=options.handed_out)
     return OK
 
 

@@ -25,13 +25,14 @@ if TYPE_CHECKING:
 
     from starlette.requests import Request
 
+    from labgrade.desk.class_pages import ClassPages
     from labgrade.desk.pages import Pages
 
 _STATIC = {"desk.js": "text/javascript", "desk.css": "text/css", "icon.svg": "image/svg+xml"}
 _CONFLICT, _WRONG, _FAILED = 409, 422, 503
 
 
-def application(pages: Pages, *, port: int, token: str) -> Starlette:
+def application(pages: Pages, whole: ClassPages, *, port: int, token: str) -> Starlette:
     """The application; `port` is where it will be reached, `token` opens it."""
     forms = _Forms(pages, token)
     reading: dict[str, Callable[[Mapping[str, str]], str]] = {
@@ -45,8 +46,9 @@ def application(pages: Pages, *, port: int, token: str) -> Starlette:
     }
     routes = [Route(path, _page(made), methods=["GET"]) for path, made in reading.items()]
     routes += [
-        Route("/class", _page(pages.class_page, own_script("class.js")), methods=["GET"]),
-        Route("/student", _page(pages.student_page, ""), methods=["GET"]),
+        Route("/class", _page(whole.class_page, own_script("class.js")), methods=["GET"]),
+        Route("/student", _page(whole.student_page, ""), methods=["GET"]),
+        Route("/alike", _page(whole.side_by_side), methods=["GET"]),
         Route("/picture", _picture(pages.picture), methods=["GET"]),
         Route("/decide", forms.decide, methods=["POST"]),
         Route("/reword", forms.reword, methods=["POST"]),

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlencode
 
-from labgrade.core.student_view import for_student
 from labgrade.desk import page_fields, queue
 from labgrade.desk.form_decisions import FormMarks, place_of, version
 from labgrade.desk.next_answer import TOP, NotHereError, Walk, link, question_of, waits
 from labgrade.desk.second_marking import SecondMarking, second_marking
-from labgrade.ledger.database import Ledger
-from labgrade.ledger.read import same_files
-from labgrade.reports.html import classroom, student
 from labgrade.review import markers
 
 if TYPE_CHECKING:
@@ -29,7 +24,6 @@ if TYPE_CHECKING:
     from labgrade.review.decisions import Place, Ruling
     from labgrade.review.marking import ToDecide
 
-_CLASS = "/class"
 _AHEAD = 3  # answers that are rendered before somebody asks for them
 
 
@@ -177,28 +171,6 @@ class Pages:
             for text, places in queue.comments(question, now).items()
         ]
         return self._render("comments.html", now, problem=problem, question=question, found=found)
-
-    def class_page(self, _: Mapping[str, str]) -> str:
-        """The class as a whole, for staff."""
-        whole = self._live.whole()
-        with Ledger(self._live.folder) as ledger:
-            found = same_files(ledger)
-        files = [(paths, tuple(map(whole.names.of, whose))) for paths, whose in found]
-        return classroom.render(
-            whole.shown, lambda name: f"/student?{urlencode({'who': name})}", marking=TOP, files=files
-        )
-
-    def student_page(self, query: Mapping[str, str]) -> str:
-        """A student's own page, with all that staff see beside it left out.
-
-        Raises:
-            NotHereError: nobody is called so.
-        """
-        shown = self._live.whole().shown
-        found = tuple(each for each in shown.submissions if each.name == query.get("who"))
-        if not found:
-            raise NotHereError(_CLASS)
-        return student.render(for_student(replace(shown, submissions=found)))
 
     def pictures(self, query: Mapping[str, str]) -> str:
         """The pictures of a hand-in.

@@ -11,7 +11,9 @@ import uvicorn
 
 from labgrade.core.errors import UsageError
 from labgrade.desk import access
+from labgrade.desk.alike import LooksAlike
 from labgrade.desk.app import application
+from labgrade.desk.class_pages import ClassPages
 from labgrade.desk.form_decisions import Decider
 from labgrade.desk.pages import Pages
 from labgrade.desk.pictures import Pictures
@@ -26,8 +28,18 @@ if TYPE_CHECKING:
 HOST = "127.0.0.1"
 
 
-def serve(results: Path, roster: Path | None, by: str, port: int, tell: Callable[[str, int, int], None]) -> None:
+def serve(
+    results: Path,
+    roster: Path | None,
+    by: str,
+    tell: Callable[[str, int, int], None],
+    *,
+    port: int = 0,
+    handed_out: Path | None = None,
+) -> None:
     """Serve the results of a class to one person. `tell` is given the link, the port, and how many answers wait.
+
+    `handed_out`: the folder of what students were given, which is no student's own.
 
     Raises:
         UsageError: there are no results, or the port is taken.
@@ -41,9 +53,10 @@ def serve(results: Path, roster: Path | None, by: str, port: int, tell: Callable
         renderer = Renderer(runner, empty)
         pictures = Pictures(results, runner, Path(scratch) / "taken")
         pages = Pages(live, renderer, Decider(live, by), pictures, key=access.form_key(token))
+        looks = LooksAlike(results, runner, Path(scratch) / "class", handed_out)
         server = uvicorn.Server(
             uvicorn.Config(
-                application(pages, port=port, token=token),
+                application(pages, ClassPages(live, by, looks), port=port, token=token),
                 log_level="warning",
                 access_log=False,  # the token stands in an address
                 server_header=False,
@@ -57,6 +70,7 @@ def serve(results: Path, roster: Path | None, by: str, port: int, tell: Callable
             with Ledger(results):  # the last one to close the file tidies it up, which takes longer than a page
                 server.run(sockets=[listening])
         finally:
+            looks.close()
             renderer.close()
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 _EMPTY = hashlib.sha256().hexdigest()[:32]  # as `depends.digest` has it
-_FEW = 3
+FEW = 3
 NOT_ENDED = (
     "the last run has not come to its end: what it did not reach is not here, or as it was; grade again to go on"
 )
@@ -174,7 +174,7 @@ def same_files(ledger: Ledger) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
         for path, digest in load(ledger, content).items():
             if len(digest) == len(_EMPTY) and digest != _EMPTY:
                 holders[digest].setdefault(who, path)
-    most = max(_FEW, len(rows) // 10)
+    most = max(FEW, len(rows) // 10)
     together: defaultdict[tuple[str, ...], list[str]] = defaultdict(list)
     for found in holders.values():
         if 1 < len(found) <= most:

@@ -13,7 +13,9 @@ from starlette.testclient import TestClient
 
 from labgrade.answers import rendering as in_the_jail
 from labgrade.desk import access
+from labgrade.desk.alike import LooksAlike
 from labgrade.desk.app import application
+from labgrade.desk.class_pages import ClassPages
 from labgrade.desk.form_decisions import Decider
 from labgrade.desk.pages import Pages
 from labgrade.desk.pictures import HandInPictures, Pictures
@@ -33,6 +35,7 @@ class NoPictures(Pictures):
         return HandInPictures()
 
 
+NOT_LOOKING = LooksAlike(Path("nowhere"), None, Path("nowhere"))
 NO_PICTURES = NoPictures(Path("nowhere"), None, Path("nowhere"))
 
 
@@ -49,13 +52,13 @@ class Direct(Renderer):
 class Opened:
     """A desk of one person, as their browser sees it."""
 
-    def __init__(self, folder, by="ann"):
+    def __init__(self, folder, by="ann", looks=None):
         self.folder, self.token = folder, access.new_token()
         self.live = LiveResults(folder)
         self.pages = Pages(
             self.live, Direct(None, folder), Decider(self.live, by), NO_PICTURES, key=access.form_key(self.token)
         )
-        self.app = application(self.pages, port=PORT, token=self.token)
+        self.app = application(self.pages, ClassPages(self.live, by, looks or NOT_LOOKING), port=PORT, token=self.token)
         self.client = TestClient(self.app, base_url=HOME, follow_redirects=True)
         self.client.get(f"/?token={self.token}")
 

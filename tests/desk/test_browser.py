@@ -10,7 +10,7 @@ from fractions import Fraction
 
 import pytest
 import uvicorn
-from desk.opened import NO_PICTURES, Direct, Opened, points, write_class
+from desk.opened import NO_PICTURES, NOT_LOOKING, Direct, Opened, points, write_class
 from helpers import ledger_of
 from helpers.class_sample import essay, report, submission
 
@@ -18,6 +18,7 @@ from labgrade.core.results import MarkingText
 from labgrade.core.text import encodable, one_line
 from labgrade.desk import access
 from labgrade.desk.app import application
+from labgrade.desk.class_pages import ClassPages
 from labgrade.desk.form_decisions import Decider
 from labgrade.desk.pages import Pages
 from labgrade.desk.serve import bound
@@ -49,7 +50,7 @@ class Served:
         port = self.listening.getsockname()[1]
         live = LiveResults(folder)
         pages = Pages(live, Direct(None, folder), Decider(live, by), NO_PICTURES, key=access.form_key(token))
-        app = application(pages, port=port, token=token)
+        app = application(pages, ClassPages(live, by, NOT_LOOKING), port=port, token=token)
         self.server = uvicorn.Server(uvicorn.Config(app, log_level="error", lifespan="off"))
         self.thread = threading.Thread(target=self.server.run, kwargs={"sockets": [self.listening]}, daemon=True)
         self.thread.start()

@@ -12,13 +12,23 @@ from labgrade.cpp import explain
 if TYPE_CHECKING:
     from labgrade.answers.near_miss import Note
     from labgrade.answers.reading.lines import Line
+    from labgrade.answers.rendering import CodeFile
     from labgrade.answers.text import Seen
     from labgrade.core.results import Answered, Submission
     from labgrade.core.task import AnswerType, Form
     from labgrade.values import Array
 
     Reply: TypeAlias = (
-        Answered | Seen | tuple[Note, ...] | tuple[str, ...] | tuple[Line, ...] | str | bool | Array | None
+        Answered
+        | Seen
+        | tuple[Note, ...]
+        | tuple[str, ...]
+        | tuple[Line, ...]
+        | tuple[CodeFile, ...]
+        | str
+        | bool
+        | Array
+        | None
     )
 
 Wanted: TypeAlias = Literal[
@@ -32,6 +42,7 @@ Wanted: TypeAlias = Literal[
     "returned",
     "markdown",
     "picture",
+    "code",
     "log",
     "crash",
     "sources",
@@ -46,8 +57,8 @@ class Ask:
     forms look in vain; `seen`: what a text holds instead of a value; `passages`: the texts in which forms look;
     `lines`: the lines in which a form looks, as typed pieces;
     `present`: whether a file has the function of the only form; `returned`: what a text that it returned stands for;
-    `markdown`, `picture`: what a person is shown, of a text or of a file; `log`, `crash`, `sources`: what is found in
-    what tools and programs said, and in C++ sources.
+    `markdown`, `picture`, `code`: what a person is shown, of a text, of a file, of all files with code; `log`, `crash`,
+    `sources`: what is found in what tools and programs said, and in C++ sources.
     `about`: the model in question, the text or the file that is shown, what was said, or "". `line`: of the text, where
     a value was read.
     """
@@ -113,6 +124,11 @@ def ask_picture(path: str) -> Ask:
     return Ask(wanted="picture", kind="text", forms=(), about=path)
 
 
+def ask_code() -> Ask:
+    """For the code of the hand-in as tokens."""
+    return Ask(wanted="code", kind="text", forms=())
+
+
 def ask_lines(form: TextForm, about: str = "") -> Ask:
     """For the lines in which a form looks, whatever its words are."""
     return Ask(wanted="lines", kind="text", forms=(replace(form, after=None, find=None),), about=about)
@@ -148,6 +164,8 @@ def _beside(ask: Ask, submission: Submission) -> Reply:
             return rendering.as_html(ask.about, ask.line)
         case "picture", _:
             return rendering.as_pixels(submission, ask.about)
+        case "code", _:
+            return rendering.as_code(submission)
         case ("log" | "crash" | "sources") as found, _:
             return explain.read(found, submission, ask.about)
     raise _nothing(ask)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from labgrade.answers.near_miss import Note
 from labgrade.answers.reader.asks import Ask
 from labgrade.answers.reading.lines import Line, LinePiece
+from labgrade.answers.rendering import CodeFile
 from labgrade.answers.text import Seen
 from labgrade.core.results import Answer, NoAnswer
 from labgrade.core.task import BuildForm, CallForm, EntryForm, FileForm, RunForm, TableOfType, TableType, TextForm
@@ -30,6 +31,7 @@ _CLASSES: dict[str, Any] = {
         *(
             Answer,
             Ask,
+            CodeFile,
             Line,
             NoAnswer,
             Note,

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from labgrade.core import student_view
 from labgrade.core.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from labgrade.core.results import Report
-
-SameFiles: TypeAlias = "Sequence[tuple[Sequence[str], Sequence[str]]]"
 
 _NEEDED = {"jinja2": "Jinja2", "matplotlib": "matplotlib"}
 

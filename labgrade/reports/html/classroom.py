@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from labgrade.core.points import Totals
     from labgrade.core.results import Graded, Report, SubmissionReport
     from labgrade.reports.figures import CheckFigures
-    from labgrade.reports.html import SameFiles
 
 _FIGURES = re.compile(r"'[^']*'|\d[\d,.]*")
 _SLOWEST = 10
@@ -46,11 +45,33 @@ class _Waiting:
     check: Graded
 
 
-def render(report: Report, link: Callable[[str], str] = lambda _: "", marking: str = "", files: SameFiles = ()) -> str:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CodeRow:
+    """Two with code in common: the share of the one with less, lines and files of the first, where it is shown."""
+
+    names: tuple[str, str]
+    share: float
+    lines: int
+    paths: tuple[str, ...]
+    href: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TheSame:
+    """What hand-ins have in common. `files`: paths and whose they are; `says`: how far the code was looked through."""
+
+    files: Sequence[tuple[Sequence[str], Sequence[str]]]
+    code: Sequence[CodeRow]
+    says: str
+
+
+def render(
+    report: Report, link: Callable[[str], str] = lambda _: "", marking: str = "", same: TheSame | None = None
+) -> str:
     """The page of a class. It shows all that the report has: hidden checks, facts, names.
 
     `link` gives the address of a submission's own page, or ""; `marking` that of the page on which people mark.
-    `files` are those that few have byte for byte in common, and whose they are.
+    `same`: what was found by comparing the hand-ins themselves; None where they are not at hand.
     """
     rows = [_row(submission) for submission in report.submissions]
     mistakes = figures.misconceptions(report)
@@ -70,7 +91,7 @@ def render(report: Report, link: Callable[[str], str] = lambda _: "", marking: s
         fewest=figures.FEWEST,
         link=link,
         marking=marking,
-        files=files,
+        handed_in=same,
         reasons=_reasons(faults, manual),
         zeros=figures.zeros(report),
         causes=figures.causes(report),
