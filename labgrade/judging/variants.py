@@ -44,9 +44,7 @@ def all_variants(tasks: Iterable[Task]) -> Iterator[Task]:
 
 
 def with_variant(verdict: Verdict, value: Value, item: Item, task: Task, judging_of: JudgingOf) -> Verdict:
-    """The verdict, for staff with whose variant was judged; of a wrong value with the variant of which it is right."""
-    if not task.variant:
-        return verdict
+    """A variant's verdict, for staff with which one was judged; of a wrong value with the one of which it is right."""
     verdict = replace(verdict, facts={**verdict.facts, "variant": task.variant})
     if verdict.outcome not in _WRONG or verdict.agrees:
         return verdict

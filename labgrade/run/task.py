@@ -208,7 +208,8 @@ class TaskGrading:
             if later is not verdict:  # the cause is known: the function alone is right, or better
                 return later
             verdict = self._uncontradicted(verdict, item)
-        verdict = with_variant(verdict, value, item, self.task, grader.judging_of)
+        if self.task.variant:
+            verdict = with_variant(verdict, value, item, self.task, grader.judging_of)
         if not self._explains:
             return verdict
         seen = self._diagnoser.explained(verdict, value, item) if answer.computed else None

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from .read import Model
 
 _MOST_WORDS = 300
+_MOST_CALLS = 10_000  # ways to call functions; a student's file has one or two
+_OF_MANY = frozenset({"Concat", "Einsum", "Max", "Mean", "Min", "SequenceConstruct", "Sum"})
 _STAND_IN = re.compile(r" with schema\(::Sum:\d+\)")  # an operator that the student may not have written
 
 
@@ -48,6 +50,30 @@ def problem_of(model: Model, declared: frozenset[str]) -> str:
         said = " ".join(str(error).partition("==> Context")[0].split())
         said = _STAND_IN.sub("", said)
         return f"the graph is not valid: {said[:_MOST_WORDS] or 'onnx.checker refuses it'}"
+    return _missing_operand(model.weights.model)
+
+
+def _missing_operand(model: onnx.ModelProto) -> str:
+    """An operator of any number of tensors that lacks one of them, perhaps as a call of its function leaves it out.
+
+    ONNX's checker lets it pass, and onnxruntime follows a null pointer there.
+    """
+    functions = {(function.domain, function.name): function for function in model.functions}
+    waiting = [(model.graph.node, frozenset({""}))]
+    seen: set[tuple[str, str, frozenset[str]]] = set()
+    while waiting and len(seen) < _MOST_CALLS:
+        nodes, absent = waiting.pop()
+        for node in nodes:
+            if node.domain in STANDARD and node.op_type in _OF_MANY and not absent.isdisjoint(node.input):
+                return f"the graph is not valid: an operand of {node.op_type} {node.name or node.output[0]} is missing"
+            waiting += [(attribute.g.node, absent) for attribute in node.attribute if attribute.HasField("g")]
+            called = functions.get((node.domain, node.op_type))
+            if called:
+                given = [*node.input, *[""] * (len(called.input) - len(node.input))]
+                left_out = frozenset(f for f, name in zip(called.input, given, strict=False) if name in absent) | {""}
+                if (call := (called.domain, called.name, left_out)) not in seen:
+                    seen.add(call)
+                    waiting.append((called.node, left_out))
     return ""
 
 

@@ -14,6 +14,7 @@ from reference._tiling.original import OriginalError
 from reference._tiling.prove import prove
 from tests.reference.tiling.conftest import tries
 from tests.reference.tiling.networks import classifier, mlp, model, save
+from tests.reference.tiling.right_ways import WAYS
 from tests.reference.tiling.tilings import Way, tiled
 
 pytestmark = pytest.mark.slow
@@ -171,6 +172,25 @@ def refused_of(submitted, original):
     with tempfile.TemporaryDirectory() as place:
         found = prove(save(submitted, Path(place) / "s.onnx"), save(original, Path(place) / "o.onnx"))
     return " / ".join(finding.says for finding in found.findings)
+
+
+@pytest.mark.parametrize("place", ["graph", "function", "function of a function"])
+def test_an_operator_of_many_that_lacks_an_operand(refused, original, place):
+    """onnxruntime follows a null pointer there, so the file must not come to be run."""
+    submitted = WAYS["product function of einsum"](original)
+    if place == "graph":
+        submitted.graph.node.append(helper.make_node("Sum", [submitted.graph.input[0].name, ""], ["more"]))
+    else:
+        call = next(node for node in reversed(submitted.graph.node) if node.op_type == "Tile")
+        if place == "function of a function":
+            outer = submitted.functions.add()
+            outer.CopyFrom(submitted.functions[0])
+            outer.name = "Outer"
+            outer.node[0].CopyFrom(helper.make_node("Tile", list(outer.input), list(outer.output), domain=outer.domain))
+            outer.opset_import.append(helper.make_opsetid(outer.domain, 1))
+            call.op_type = "Outer"
+        del call.input[1:]
+    assert "the graph is not valid: an operand of" in refused(submitted)
 
 
 def test_two_initializers_of_one_name(refused, original):
