@@ -148,6 +148,7 @@ _IMPORT = re.compile(
     re.MULTILINE,
 )
 _SOURCE_BYTES = 2 << 20
+_MOST_IMPORTS = 100
 _DIGITS = 32
 
 
@@ -266,11 +267,24 @@ def handed_in(submission: Submission) -> dict[str, str]:
 
 
 def imports(submission: Submission) -> dict[str, str]:
-    """The version of each library that a submission's code may import; where one is absent, this is what changes."""
+    """The version of each library that a submission's code may import; where one is absent, this is what changes.
+
+    Of all libraries there are where its programs are too long, or name too many, to be looked through by the grader.
+    """
     own = {part for path in submission.files for part in path.removesuffix(".py").split("/")}
-    named = {name for path in submission.files if path.endswith(".py") for name in _named(submission.folder / path)}
+    programs = [submission.folder / path for path in submission.files if path.endswith(".py")]
+    if sum(map(_size, programs)) > _SOURCE_BYTES:
+        return _installed()
+    named = {name for program in programs for name in _named(program)}
     wanted = sorted(named - own - sys.stdlib_module_names)
-    return {name: _present(name) for name in wanted}
+    return {name: _present(name) for name in wanted} if len(wanted) <= _MOST_IMPORTS else _installed()
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
 
 
 def _named(path: Path) -> Iterator[str]:
@@ -304,6 +318,12 @@ def _of_distributions(name: str) -> str:
 @cache
 def _distributions() -> Mapping[str, list[str]]:
     return importlib.metadata.packages_distributions()
+
+
+@cache
+def _installed() -> dict[str, str]:
+    """The version of each library that is installed."""
+    return {each.name: each.version for each in importlib.metadata.distributions()}
 
 
 def _weights(home: Path) -> Iterator[tuple[str, int]]:

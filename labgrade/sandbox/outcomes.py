@@ -9,7 +9,7 @@ from labgrade.core.errors import FaultError, did_you_mean
 from labgrade.core.results import Execution
 from labgrade.core.text import decoded, excerpt
 from labgrade.sandbox.child import wire
-from labgrade.sandbox.child.call import MODULE
+from labgrade.sandbox.child.call import MODULE, MOST_NAMES
 from labgrade.sandbox.child.main import UP
 from labgrade.sandbox.child.wire import NotPlainError, unpack_each
 from labgrade.sandbox.jail.usage import PROCESSES
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 PRINTED_CHARS = 4000
 REASON_CHARS = 800
 _NAME_CHARS = 60
-_MOST_NAMES = 8
+_MOST_SEEDED = 8
 _SPAWNED = (
     "; a process that it started can't import the file (multiprocessing with the start method 'spawn'): do without, or "
     "use get_context('fork')"
@@ -195,7 +195,7 @@ def seeded_of(event: object) -> tuple[str, ...]:
     """The architectures whose weights stood in. Names only, since the child says them: the sentences are ours."""
     found = event.get("seeded") if isinstance(event, dict) else None
     names = [name for name in found if isinstance(name, str) and name.isidentifier()] if isinstance(found, list) else []
-    return tuple(name[:_NAME_CHARS] for name in names[:_MOST_NAMES])
+    return tuple(name[:_NAME_CHARS] for name in names[:_MOST_SEEDED])
 
 
 def _ran(
@@ -282,7 +282,7 @@ def _said(event: object, call: CallRequest) -> tuple[ExecutionStatus, str, objec
         case {"event": "returned", "value": value}:
             return "returned", "", value
         case {"event": "missing", "names": list(names)}:
-            close = did_you_mean(call.function, [name for name in names if isinstance(name, str)])
+            close = did_you_mean(call.function, [name for name in names[:MOST_NAMES] if isinstance(name, str)])
             return "missing", f"the file defines no '{call.function}' once it is imported{close}", None
         case {"event": str(kind)} if kind in _TEXTS:
             found = cast("dict[str, Any]", event)

@@ -24,11 +24,14 @@ from labgrade.answers.reading.tabular import tables
 from labgrade.answers.reading.typed_values import WrongTypeError, as_value
 from labgrade.core.errors import FaultError
 from labgrade.core.results import Answer, NoAnswer
-from labgrade.core.task import AnswerSpec, CallForm, EntryForm, FileForm, TableType, TextForm
+from labgrade.core.task import AnswerSpec, CallForm, EntryForm, FileForm, Limits, TableType, TextForm
 from labgrade.cpp import explain
 from labgrade.files import yaml
+from labgrade.sandbox import outcomes
+from labgrade.sandbox.child.call import MOST_NAMES
 from labgrade.sandbox.child.wire import NotPlainError, unpack
 from labgrade.sandbox.jail.layers import NAMESPACES
+from labgrade.sandbox.requests import CallRequest
 from labgrade.sandbox.runner import Runner
 from labgrade.submissions import archive_reader, archive_records, archives, find, git, git_reader, handed_in_at
 
@@ -242,6 +245,31 @@ def test_a_text_of_megabytes_is_no_number(kind):
     with pytest.raises(WrongTypeError):
         as_value(text, kind)
     assert time.process_time() - begin < 1
+
+
+FORGES = """
+import contextlib, os, sys
+data = open("frame", "rb").read()
+for number in range(3, 512):
+    with contextlib.suppress(OSError):
+        while data:
+            data = data[os.write(number, data):]
+os._exit(0)
+"""
+
+
+def test_a_forged_list_of_functions_is_not_searched_by_the_grader(runner, tmp_path, monkeypatch):
+    """A child may say that it found a million functions: each was compared with the one that is wanted, for 30 s."""
+    names = json.dumps([f"totl{number}" for number in range(400_000)])
+    header = f'{{"value":{{"map":{{"event":"missing","names":{names}}}}},"arrays":[]}}'.encode()
+    frame = (12 + len(header)).to_bytes(8, "little") + len(header).to_bytes(4, "little") + header
+    (tmp_path / "hw.py").write_text(FORGES)
+    (tmp_path / "frame").write_bytes(frame)
+    searched = []
+    monkeypatch.setattr(outcomes, "did_you_mean", lambda _, known: searched.extend(known) or "")
+    call = CallRequest(folder=tmp_path, file="hw.py", function="total", given=(), subject=None, limits=Limits())
+    assert runner.run(call).status == "missing"
+    assert len(searched) == MOST_NAMES
 
 
 # ---- archives and repositories ---------------------------------------------------------------------------------

@@ -72,7 +72,7 @@ def _place(error: BaseException, folder: Path) -> Event:
 
 
 MODULE = "student_file"
-_MOST_NAMES = 200
+MOST_NAMES = 200
 _MOST_YIELDED = 1 << 22
 
 
@@ -133,7 +133,7 @@ def _used(
     there = vars(module)
     if job["function"] not in there:
         functions = [name for name, item in there.items() if type(name) is str and callable(item)]
-        return {"event": "missing", "names": [name[:80] for name in functions[:_MOST_NAMES]]}
+        return {"event": "missing", "names": [name[:80] for name in functions[:MOST_NAMES]]}
     function = there[job["function"]]
     problem = _unfit(function, names)
     if problem:
