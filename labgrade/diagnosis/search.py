@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 _AT_FIRST, _AT_ONCE = 2, 16  # subjects that are looked at ahead together: much that is wrong shows itself at once
+_PLANS = 64  # whose subjects are kept; a lab has a few
+_drawn: dict[str, list[SubjectSpec]] = {}
 _SHRINKING = 1.0  # times as long as the search itself, that shrinking may take beyond it
 
 
@@ -56,7 +58,22 @@ def available() -> bool:
 
 
 def subjects(plan: SearchPlan, most: int | None = None) -> list[SubjectSpec]:
-    """What a search asks about while nothing is wrong, in order, at most so many. The same plan gives the same."""
+    """What a search asks about while nothing is wrong, in order, at most so many. The same plan gives the same.
+
+    A class has a function each for the same plan, and drawing takes longer than calling most of them: all are kept.
+    """
+    key = repr(plan)
+    if key in _drawn:
+        return _drawn[key][:most]
+    found = _draw(plan, most)
+    if most is None or len(found) < most:
+        if len(_drawn) == _PLANS:
+            _drawn.clear()
+        _drawn[key] = found
+    return list(found)
+
+
+def _draw(plan: SearchPlan, most: int | None) -> list[SubjectSpec]:
     found: dict[str, SubjectSpec] = {}
 
     def note(subject: SubjectSpec) -> bool:
@@ -90,9 +107,8 @@ def search(
     trials = _Trials(plan, attempt, wrong)
     if not _replayed(trials, first):
         with contextlib.suppress(_StopError):
-            if ahead is not None:
-                trials.look_ahead(ahead)
-            if smallest := _hypothesis(plan, trials.is_wrong):
+            known = ahead is not None and trials.all_right(ahead)
+            if not known and (smallest := _hypothesis(plan, trials.is_wrong)):
                 trials.found.smallest = (smallest, trials.known[_key(smallest)][0])
         if trials.fault is not None:
             raise trials.fault
@@ -130,16 +146,20 @@ class _Trials(Generic[T]):
         self.fault: FaultError | None = None
         self._ahead: dict[str, T] = {}
 
-    def look_ahead(self, ahead: Callable[[Sequence[SubjectSpec]], Sequence[T]]) -> None:
-        """Attempt what the search asks about while nothing is wrong, many at once, up to the first that may be."""
+    def all_right(self, ahead: Callable[[Sequence[SubjectSpec]], Sequence[T]]) -> bool:
+        """Attempt what the search asks about while nothing is wrong, many at once, up to the first that may be.
+
+        Where none is, all that the search would ask was attempted, and it has nothing left to find.
+        """
         some, waiting = subjects(self._plan, _AT_FIRST), None  # drawing all of them takes time, too
         while some:
             right = self._right(ahead, some)
             self._ahead |= zip(map(_key, some), right, strict=False)
             if len(right) < len(some) or time.monotonic() - self.begun > self._plan.seconds:
-                return
+                return False
             waiting = subjects(self._plan)[len(some) :] if waiting is None else waiting
             some, waiting = waiting[:_AT_ONCE], waiting[_AT_ONCE:]
+        return not any(map(self.is_wrong, subjects(self._plan)))
 
     def _right(self, ahead: Callable[[Sequence[SubjectSpec]], Sequence[T]], subjects: list[SubjectSpec]) -> list[T]:
         """The trials that are right, up to the first that is not. What fails here fails again by itself."""

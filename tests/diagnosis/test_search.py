@@ -159,6 +159,18 @@ def test_the_same_is_found_every_time_and_a_fresh_seed_tries_others(tmp_path):
     assert tried(0) == tried(0) != tried(1)
 
 
+def test_what_is_tried_is_drawn_once_for_a_class_and_is_the_same(monkeypatch):
+    """Each student has a function of their own, and all are tried on the same networks."""
+    plan = SearchPlan(among="cnn", tries=20)
+    alone = look(plan, lambda subject: subject, lambda _: "")
+    assert engine.subjects(plan) == [subject for subject, _, _ in alone.tried]
+    drawn = []
+    monkeypatch.setattr(engine, "_hypothesis", lambda *_: drawn.append(1))
+    ahead = look(plan, lambda subject: subject, lambda _: "", (), list)
+    assert (ahead.tried, ahead.complete, ahead.smallest) == (alone.tried, True, None)
+    assert not drawn
+
+
 def test_what_is_found_is_remembered_and_tried_first(tmp_path):
     record, again = Record(), Record()
     found, smallest = search(trials(tmp_path, NO_GROUPS), record)
