@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from labgrade.spec.lab import Deadline
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Whole:
     """A folder of results, read: `machine` is labgrade's report alone, `staff` the one with all that people decided.
 
@@ -40,12 +41,12 @@ class Whole:
     releases: Mapping[str, Release] = field(default_factory=dict)
     key: bytes | None = None
 
-    @property
+    @cached_property
     def shown(self) -> Report:
         """What staff may see: with pseudonyms for names where these are kept back, until they are released."""
         return self.staff if self.key is None else anonymised(self.staff, self.key, self.releases)
 
-    @property
+    @cached_property
     def students(self) -> Report:
         """What students may see: of each what was released to them, or else what needs no release.
 
@@ -56,7 +57,7 @@ class Whole:
         named = (replace(each, name=self.names.of(each.name)) for each in seen if each.name in counts)
         return replace(self.machine, submissions=tuple(named))
 
-    @property
+    @cached_property
     def names(self) -> Pseudonyms:
         """How submissions are called for staff, and which is meant by what they say."""
         names = [each.name for each in self.staff.submissions]

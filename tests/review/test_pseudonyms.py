@@ -12,8 +12,9 @@ from helpers.class_sample import CLASS, report, student
 from labgrade.core.errors import UsageError
 from labgrade.core.results import Deduction
 from labgrade.reports import json as as_json
-from labgrade.review import pseudonyms
+from labgrade.review import pseudonyms, results
 from labgrade.review.pseudonyms import Pseudonyms, anonymised
+from labgrade.review.results import Whole
 
 KEY, OTHER = b"k" * 32, b"o" * 32
 NAMES = ["ann", "bob", "王小明"]
@@ -39,6 +40,16 @@ def test_a_thousand_students_have_a_thousand_pseudonyms():
     names = [f"b{number:09}" for number in range(1000)]
     found = Pseudonyms(KEY, names)
     assert len({found.of(name) for name in names}) == 1000
+
+
+def test_a_class_is_named_once_however_many_it_has(tmp_path, monkeypatch):
+    """Once a submission took an hour for ten thousand of them."""
+    made = []
+    monkeypatch.setattr(results, "Pseudonyms", lambda *given: made.append(given) or Pseudonyms(*given))
+    for key in (None, KEY):
+        seen = Whole(folder=tmp_path, machine=CLASS, staff=CLASS, key=key)
+        assert len(seen.students.submissions) == len(CLASS.submissions) > 1
+    assert len(made) == 2
 
 
 def test_nothing_of_a_name_is_left_in_what_labgrade_says():
