@@ -127,7 +127,6 @@ class _Forms:
         except ValueError:
             return PlainTextResponse("This is no form of the desk's; nothing was saved.", status_code=_WRONG)
         second = "second" in sent
-        following = "" if second else self._pages.following(question, who)
         try:
             if second:
                 self._pages.decider.decide_second(question, marks[0])
@@ -135,7 +134,10 @@ class _Forms:
                 self._pages.decider.decide(question, marks)
         except (OutdatedError, NoPointsError, UsageError) as error:
             return self._again(question, who, error, marks, second=second)
-        return RedirectResponse(following or self._pages.following_second(question), status_code=303)
+        pages = self._pages
+        return RedirectResponse(
+            pages.following_second(question) if second else pages.following(question, who), status_code=303
+        )
 
     def _again(
         self, question: QuestionId, who: str, error: Exception, marks: list[FormMarks], *, second: bool

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from labgrade.desk import page_fields, queue
 from labgrade.desk.form_decisions import FormMarks, place_of, version
 from labgrade.desk.next_answer import TOP, NotHereError, Walk, link, question_of, waits
+from labgrade.desk.sanitise import with_pictures
 from labgrade.desk.second_marking import SecondMarking, second_marking
 from labgrade.review import markers
 
@@ -57,8 +58,7 @@ class Pages:
     def queue(self, _: Mapping[str, str], problem: str = "") -> str:
         """The questions with how many answers are left, those with the most suggestions first."""
         now = self._live.snapshot()
-        found = [self._row(each, now, self._walk(each, now)) for each in self._questions(now).values()]
-        found.sort(key=lambda row: (row.left == 0, -row.suggested, -row.left, row.question.id))
+        found = self._rows(now)
         left = sum(row.left for row in found)
         markers.lease(self._live.folder, (), self.decider.by)  # lets go of the answer that was open
         return self._render("queue.html", now, rows=found, left=left, problem=problem)
@@ -98,7 +98,7 @@ class Pages:
             names=[now.names.of(each.place.submission) for each in group.answers],
             who=now.names.of(place.submission),
             seen=[version(each, now.decisions.last(each.place)) for each in group.answers],
-            passages=self._passages(group.first),
+            passages=self._passages(group.first, now),
             verdict=group.first.graded.verdict,
             lines=page_fields.lines(group.first, _given(ruling, group.first), typed),
             suggestion=suggested,
@@ -130,7 +130,7 @@ class Pages:
             names=[now.names.of(place.submission)],
             who=now.names.of(place.submission),
             seen=[version(each, now.decisions.last(place))],
-            passages=self._passages(each),
+            passages=self._passages(each, now),
             verdict=each.graded.verdict,
             lines=page_fields.lines(each, None, typed),
             suggestion=None,
@@ -210,7 +210,7 @@ class Pages:
                 "names": [now.names.of(each.place.submission) for each in group.answers],
                 "suggestion": made,
                 "worth": page_fields.worth_of(group.first, made),
-                "passages": self._passages(group.first),
+                "passages": self._passages(group.first, now),
                 "verdict": group.first.graded.verdict,
                 "row": self._accepted(group, made, now).as_json(),
             }
@@ -222,10 +222,14 @@ class Pages:
     # ---- where to go -------------------------------------------------------------------------------------------
 
     def following(self, question: QuestionId, who: str) -> str:
-        """Where to go when this answer is decided."""
+        """Where to go when this answer is decided: the next of its question, or of the next question; else the top."""
         now = self._live.snapshot()
-        found = self._questions(now).get(question)
-        return (self._walk(found, now).after(place_of(now, question, who)) if found is not None else "") or TOP
+        known = self._questions(now)
+        found = known.get(question)
+        after = self._walk(found, now).after(place_of(now, question, who)) if found is not None else ""
+        if after:
+            return after
+        return next((row.href for row in self._rows(now) if row.left and row.href != TOP), TOP)
 
     def following_second(self, question: QuestionId) -> str:
         """Where to go when an answer was marked a second time."""
@@ -272,6 +276,11 @@ class Pages:
             place,
         )
 
+    def _rows(self, now: Snapshot) -> list[QuestionRow]:
+        """All questions, those with the most suggestions first, those that are done last."""
+        found = [self._row(each, now, self._walk(each, now)) for each in self._questions(now).values()]
+        return sorted(found, key=lambda row: (row.left == 0, -row.suggested, -row.left, row.question.id))
+
     def _row(self, question: QuestionAnswers, now: Snapshot, walk: Walk) -> QuestionRow:
         places = [each.place for group in question.groups for each in group.answers]
         left = sum(place in now.waiting for place in places)
@@ -298,9 +307,21 @@ class Pages:
                 found.append((queue.AnswerGroup(answers=open_answers, cluster=group.cluster), made))
         return found
 
-    def _passages(self, each: ToDecide) -> Sequence[ShownPassage]:
+    def _passages(self, each: ToDecide, now: Snapshot) -> Sequence[ShownPassage]:
         text = each.graded.to_mark.text if each.graded.to_mark is not None else ""
-        return self._renderer.passages(text, page_fields.read_at(each)) if text.strip() else ()
+        if not text.strip():
+            return ()
+        found = self._renderer.passages(text, page_fields.read_at(each))
+        if not queue.PICTURE.search(text):
+            return found
+        place = each.place
+        names = self._pictures.of(place.submission, each.graded.basis).names
+        question, who = queue.QuestionId(place.lab, place.task, place.check), now.names.of(place.submission)
+
+        def address(number: int) -> str:
+            return link("/picture", question, who=who, number=str(number))
+
+        return [with_pictures(passage, names, address) for passage in found]
 
     def _near(self, question: QuestionAnswers, group: AnswerGroup, now: Snapshot) -> int:
         return sum(

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from labgrade.review.decisions import Place, Ruling
     from labgrade.review.marking import ToDecide
 
-_PICTURE = re.compile(r"!\[|<img", re.IGNORECASE)
+PICTURE = re.compile(r"!\[|<img", re.IGNORECASE)
 _WORD = re.compile(r"\w+")
 _NEAR = 0.6  # of the pairs of words that either text has
 _MOST_COMPARED = 400  # answers of one question; more are shown in the order of their length
@@ -103,7 +103,7 @@ def _question(name: QuestionId, rows: Sequence[ToDecide], snapshot: Snapshot) ->
 def _same(each: ToDecide) -> str:
     """What two answers have in common that one mark does for; their pictures and files can't be compared here."""
     said, graded = _said(each), each.graded
-    alone = not said.strip() or _PICTURE.search(said) is not None or graded.to_mark is None
+    alone = not said.strip() or PICTURE.search(said) is not None or graded.to_mark is None
     parts = (
         str(each.place) if alone else " ".join(said.split()),
         str(graded.points),

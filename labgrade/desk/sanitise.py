@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 import threading
 from collections import OrderedDict
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from html import unescape
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
 
 import nh3
 from markupsafe import Markup
@@ -21,7 +24,7 @@ from labgrade.core.text import for_html
 from labgrade.sandbox.requests import ReadRequest
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from labgrade.answers.reader.asks import Ask
@@ -33,14 +36,19 @@ _TAGS = {
     *("p", "br", "hr", "em", "strong", "s", "blockquote", "pre", "code", "ul", "ol", "li"),
     *("h4", "h5", "h6", "table", "thead", "tbody", "tr", "th", "td"),
 }
+_TYPED = ".txt"  # no Markdown: its lines and underscores are meant as they are
+_PRE = '<pre class="typed">{}</pre>'
+_AROUND = 8  # lines before and behind the one that was read
+_SHOWN_PICTURE = re.compile(r"<em>\[picture: (?P<alt>[^<>\"]{0,400}?) ?\((?P<source>[^<>\"()]{1,400})\)\]</em>")
 _PASSAGE = re.compile(r"^\[([^\n]{1,400}):(\d{1,9})\]$", re.MULTILINE)
 _ORIGIN = re.compile(r"(?P<path>[^\n]+?):(?P<line>\d{1,9})(?:,|$)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShownPassage:
-    """A part of a hand-in: where it stands, its HTML, and the very line in which a value was read, or ""."""
+    """A part of a hand-in: its file, where it stands, its HTML, and the very line in which a value was read, or ""."""
 
+    path: str
     place: str
     html: Markup
     read_line: str = ""
@@ -66,9 +74,10 @@ class Renderer:
             inside = bool(at) and path == place and first <= at < first + len(lines)
             line = at - first + 1 if inside else 0
             read = lines[line - 1].strip() if line else ""
-            html = self.html(part, line)
+            typed = PurePosixPath(place).suffix.lower() == _TYPED
+            html = as_typed(part, line) if typed else self.html(part, line)
             where = f"{place}, line {first}" if place else ""
-            shown.append(ShownPassage(place=where, html=html, read_line=read))
+            shown.append(ShownPassage(path=place, place=where, html=html, read_line=read))
         return tuple(shown)
 
     def ahead(self, texts: Sequence[tuple[str, str]]) -> None:
@@ -148,6 +157,34 @@ def _only_ours(_tag: str, name: str, value: str) -> str | None:
     return value if value.isascii() and value.isdigit() else None
 
 
-def as_typed(text: str) -> Markup:
-    """A text as it was typed."""
-    return Markup(f'<pre class="typed">{for_html(text)}</pre>')  # noqa: S704 - escaped
+def as_typed(text: str, line: int = 0) -> Markup:
+    """A text as it was typed. `line`, counted from 1, is where a value was read: what is far from it is folded up."""
+    lines = [for_html(each) for each in text.split("\n")]
+    if not 0 < line <= len(lines):
+        return Markup(_PRE.format("\n".join(lines)))  # noqa: S704 - escaped
+    lines[line - 1] = f'<span class="{READ_HERE}">{lines[line - 1]}</span>'
+    first, last = max(0, line - 1 - _AROUND), line + _AROUND
+    if len(lines) <= last - first + _AROUND:
+        first, last = 0, len(lines)
+    before, here, behind = lines[:first], lines[first:last], lines[last:]
+    parts = [_folded(before, "before"), _PRE.format("\n".join(here)), _folded(behind, "behind")]
+    return Markup("".join(parts))  # noqa: S704 - escaped
+
+
+def _folded(lines: Sequence[str], where: str) -> str:
+    text = "\n".join(lines)
+    return f"<details><summary>{len(lines)} lines {where}</summary>{_PRE.format(text)}</details>" if lines else ""
+
+
+def with_pictures(passage: ShownPassage, names: Sequence[str], address: Callable[[int], str]) -> ShownPassage:
+    """The passage with those pictures in their places that were handed in; `names` are these, by number."""
+
+    def shown(match: re.Match[str]) -> str:
+        beside = posixpath.join(posixpath.dirname(passage.path), unquote(unescape(match["source"])))
+        number = {name: number for number, name in enumerate(names)}.get(posixpath.normpath(beside))
+        if number is None:
+            return match[0]
+        alt = match["alt"] or "picture"
+        return f'<img src="{for_html(address(number))}" alt="{alt}: can\'t be shown" loading="lazy">'
+
+    return replace(passage, html=Markup(_SHOWN_PICTURE.sub(shown, passage.html)))  # noqa: S704 - our own addresses

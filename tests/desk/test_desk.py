@@ -207,8 +207,21 @@ def test_all_with_a_suggestion_are_accepted_but_those_that_were_left_out(course)
     assert len(rows) == 3
     key = re.search(r'name="key" value="(\w+)"', page)[1]
     data = {**QUESTION, "key": key, "who": "", "row": rows[:2]}
-    desk.client.post("/decide", data=data, headers={"origin": "http://127.0.0.1:8765"})
+    after = desk.client.post("/decide", data=data, headers={"origin": "http://127.0.0.1:8765"})
+    (left,) = (name for name, given in points(folder).items() if given is None)
+    assert after.url.params["who"] == left
     assert sorted(points(folder).values(), key=str) == [3.0, 3.0, 3.0, None]
+
+
+def test_what_follows_the_last_answer_is_the_next_question(course):
+    rows = [submission(f"s{n:02}", essay(text=f"a {n}"), replace(essay(text=f"b {n}"), id="more")) for n in range(2)]
+    ledger_of.write(course / "results", report(*rows))
+    desk, asked = Opened(course / "results"), []
+    page = desk.page("s00")
+    for _ in range(4):
+        page = desk.send(page, points=["3", "1"])
+        asked.append(page.url.params.get("check"))
+    assert asked == ["essay", "more", "more", None]
 
 
 def test_a_comment_is_offered_again(desk):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from helpers import warm
@@ -10,9 +12,12 @@ from labgrade.answers.reader.asks import ask_picture
 from labgrade.answers.rendering import as_html, as_pixels
 from labgrade.core.results import Submission
 from labgrade.core.task import Limits
-from labgrade.desk.sanitise import Renderer, in_jail, sanitised, split
+from labgrade.desk.sanitise import Renderer, ShownPassage, as_typed, in_jail, sanitised, split, with_pictures
 
-REPORT = "[a/report.md:10]\n# Title\n\n| a | b |\n|---|---|\n| 1 | 2 |\n| 3 | 4 |\n\n[report.txt:1]\nOther *words*"
+REPORT = (
+    "[a/report.md:10]\n# Title\n\n| a | b |\n|---|---|\n| 1 | 2 |\n| 3 | 4 |\n\n"
+    "[report.txt:1]\nOther *words*\n<b>__init__</b>"
+)
 PNG = (
     b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\x02\0\0\0\x90wS\xde"
     b"\0\0\0\x0cIDATx\x9cc\xf8\xcf\xc0\0\0\x03\x01\x01\0\xc9\xfe\x92\xef\0\0\0\0IEND\xaeB`\x82"
@@ -28,7 +33,10 @@ def test_a_report_is_shown_part_by_part_with_the_line_that_was_read(tmp_path):
     assert (one.place, one.read_line) == ("a/report.md, line 10", "| 1 | 2 |")
     assert '<tr class="read-here">\n<td>1</td>' in one.html
     assert one.html.count("read-here") == 1
-    assert (other.place, other.read_line, other.html) == ("report.txt, line 1", "", "<p>Other <em>words</em></p>\n")
+    assert (other.place, other.read_line) == ("report.txt, line 1", "")
+    _, other = Direct(None, tmp_path).passages(REPORT, "report.txt:2")
+    marked = '<span class="read-here">&lt;b&gt;__init__&lt;/b&gt;</span>'
+    assert other.html == f'<pre class="typed">Other *words*\n{marked}</pre>'
 
 
 def test_a_text_without_places_is_one_part():
@@ -101,3 +109,38 @@ def test_a_picture_of_too_many_pixels_is_not_opened(tmp_path):
     (tmp_path / "bomb.png").write_bytes(data.getvalue())
     found = as_pixels(Submission(name="s", folder=tmp_path, files=("bomb.png",)), "bomb.png")
     assert found == "it has 9,000 x 9,000 pixels, which is more than is shown"
+
+
+def test_what_is_far_from_the_line_that_was_read_is_folded_up():
+    lines = [f"<{n}>" for n in range(100)]
+    html = as_typed("\n".join(lines), 51)
+    before, here, behind = (html.split("</pre>")[n] for n in range(3))
+    assert "42 lines before" in before
+    assert "41 lines behind" in behind
+    assert "&lt;42&gt;\n" in here
+    assert '<span class="read-here">&lt;50&gt;</span>' in here
+    assert [html.count(f"&lt;{n}&gt;") for n in range(100)] == [1] * 100
+    assert "details" not in as_typed("\n".join(lines[:20]), 4) + as_typed("\n".join(lines))
+
+
+@pytest.mark.parametrize(
+    ("typed", "number"),
+    [
+        ("![a plot](figs/a.png)", 1),
+        ("![](./figs/../figs/a%20b.png)", 2),
+        ("![](../top.png)", 0),
+        ("![<b>](figs/a.png)", 1),
+        ("*[picture: as if (figs/a.png)]*", 1),
+        ("![](figs/none.png)", None),
+        ("![](http://e.example/figs/a.png)", None),
+        ('![x" onerror="y](figs/a.png)', None),
+        ("![](../../top.png)", None),
+    ],
+)
+def test_a_picture_that_was_handed_in_stands_in_its_place(typed, number):
+    passage = ShownPassage(path="doc/report.md", place="", html=sanitised(as_html(typed)))
+    names = ("top.png", "doc/figs/a.png", "doc/figs/a b.png")
+    html = with_pictures(passage, names, lambda found: f"/picture?number={found}").html
+    shown = [] if number is None else [f"/picture?number={number}"]
+    assert re.findall(r'<img src="([^"]*)" alt="[^"<>]*" loading="lazy">', html) == shown
+    assert html.count("<img") == len(shown)

@@ -31,6 +31,8 @@ for (const button of document.querySelectorAll(".offer")) {
   button.addEventListener("click", () => offer(button));
 }
 show();
+const read = document.querySelector(".read-here");
+if (read && read.getBoundingClientRect().top > innerHeight - 100) read.scrollIntoView({ block: "center" });
 for (const each of document.forms) {
   each.addEventListener("submit", event => {
     if (sent) event.preventDefault(); // a second press while the first is on its way
