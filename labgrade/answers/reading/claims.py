@@ -84,7 +84,10 @@ _ADDED_BEFORE = re.compile(r"(?:[\d)]\s*(?:[*/x\u00d7·÷-]|\\times|\\cdot|\\div
 _ONE_TIMES = re.compile(r"(?<![\w.,])1\s*[*x\u00d7·]\s*$")
 _EITHER = re.compile(r"\s*[/-]\s*")
 _NOT_FINITE = re.compile(r"[-+]?(?:nan|inf|infinity)\b", re.IGNORECASE)
-_NONE = re.compile(r"(?:none|zero|nil|零|無|无|沒有|没有)(?=[\s*_`|]*(?:[.,;)\u3002\uff0c\uff1b]|$))", re.IGNORECASE)
+_NONE = re.compile(
+    r"(?:none|zero|nil|零|無|无|沒有|没有)(?=[\s*_`|]*(?:[.,;)\u3002\uff0c\uff1b]|\((?:0|[^()\d]{0,60})\)|$))",
+    re.IGNORECASE,
+)
 _CELL_UNIT = re.compile(r"\s*\|\s*([^|\s][^|\n]{0,15}?)\s*\|")
 _WORD = re.compile(r"[A-Za-z']+|[^\W\dA-Za-z_]+")
 _LINKS = re.compile(

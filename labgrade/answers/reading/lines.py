@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from labgrade.answers.reading.claims import doubt_about, is_term, stands_out
+from labgrade.answers.reading.claims import JOINED, doubt_about, is_term, stands_out
 from labgrade.answers.reading.code import is_code
 from labgrade.answers.reading.examples import examples, said_of
 from labgrade.answers.reading.numbers import Found, as_ascii, find_numbers
@@ -155,7 +155,8 @@ def _pieces(plain: str, above: _Above, about: str) -> Iterator[tuple[int, LinePi
     numbers = [each for each in ordered if not _covered(taken, each.start)]
     taken += [(each.start, each.end) for each in numbers]
     claimed = [each for each in numbers if not is_term(plain, each)]
-    leads = bool(claimed and concepts(plain[: claimed[0].start]) - {"total"})
+    first = concepts(plain[: claimed[0].start]) if claimed else frozenset()
+    leads = bool(first - {"total"} or (first and JOINED.search(plain[: claimed[0].start])))
     for place, found in enumerate(claimed):
         start = claimed[place - 1].end if place else 0
         end = claimed[place + 1].start if place + 1 < len(claimed) else len(plain)

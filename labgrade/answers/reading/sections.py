@@ -60,6 +60,12 @@ _ALSO = re.compile(
     re.IGNORECASE,
 )
 _TASK = re.compile(r"\d{1,2}-\d{1,2}-\d{1,2}")
+_NUMBERED_LINE = re.compile(
+    rf"^[^\w\n]{{0,12}}+{_PREFIX}\d{{1,2}}(?:{_JOINT}\d{{1,2}}){{2}}(?![A-Za-z0-9])(?![-.]\d)",
+    re.IGNORECASE | re.MULTILINE,
+)
+_ITEM = re.compile(r"\s*[-*+]\s")
+_SENTENCE = re.compile(r"[*_]{0,3}[.:)\uff1a][*_]{0,3}\s[^|\n]{1,2000}[.\u3002:\uff1a][*_\s]{0,4}")
 _DECIMAL = re.compile(r"\d+\.\d+(?![-.\d])")
 _RULE_BELOW = re.compile(r"\n[ \t]*([=-])(?:\1){2,}[ \t]*$", re.MULTILINE)
 _BOLD, _UNMARKED, _SETEXT = 7, 8, {"=": 1, "-": 2}
@@ -124,14 +130,22 @@ def names_tasks(document: Document) -> bool:
 
 
 def _lines_of(text: str, token: str, span: Span) -> Iterator[Span]:
-    """What stands behind a task's number at the beginning of lines that are no headings, as in a table of answers."""
+    """What stands behind a task's number at the beginning of lines that are no headings, as in a table of answers.
+
+    Behind a sentence that is numbered, `2-1-4. I count ...`, all up to the next numbered line or heading.
+    """
     if not _TASK.fullmatch(token):
         return
     number = _JOINT.join(re.findall(r"\d+", token))
     line = re.compile(rf"^[^\w\n]{{0,12}}+{_PREFIX}{number}(?![A-Za-z0-9])(?![-.]\d)", re.IGNORECASE | re.MULTILINE)
     for match in islice(line.finditer(text, span.start, span.end), _MOST_LINES):
         end = text.find("\n", match.end(), span.end)
-        yield Span(start=match.end(), end=span.end if end < 0 else end)
+        end = span.end if end < 0 else end
+        if not _ITEM.match(match[0]) and _SENTENCE.fullmatch(text, match.end(), end):
+            later = _NUMBERED_LINE.search(text, end)
+            headings = (each.start for each in _headings(text) if each.start > end)
+            end = min(span.end, later.start() if later else span.end, next(headings, span.end))
+        yield Span(start=match.end(), end=end)
 
 
 @lru_cache(maxsize=_REMEMBERED_TEXTS)

@@ -105,3 +105,18 @@ def test_prose_and_tables_are_no_listing():
     assert find_records("| node | group |\n| Conv_0 | 1 |", KIND) is None
     assert find_records("", KIND) is None
     assert find_records("Conv\n" * 50_000, KIND) is None
+
+
+def test_the_sizes_of_the_output_are_never_taken_for_those_of_the_input():
+    said = "  input\n    channel : 3\n    height : 224\n  output\n    shape : 1 x 32 x 112 x 112\n"
+    said += "  attribute\n    group : 1\n"
+    none = "  input\n  output\n    shape : (1, 8, 4, 4)\n  attribute\n    max : 6.0\n"
+    both = "  input\n    x\n      channel : 3\n      shape : (1, 5, 9, 9)\n  attribute\n    group : 1\n"
+    text = f"Conv\n{said}\nClip\n{none}\nConv\n{both}"
+    rows = [
+        ("Conv", {"channel": "3", "height": "224", "group": "1"}),
+        ("Clip", {"max": "6.0"}),
+        ("Conv", {"channel": "3", "height": "9", "group": "1"}),
+    ]
+    assert shown(find_records(text, KIND)) == rows
+    assert shown(find_records("\n".join(map(str.strip, text.splitlines())), KIND)) == rows

@@ -130,7 +130,9 @@ def _named(words: list[str], row: str) -> list[str]:
 
 _LARGEST = 200_000
 _MOST_PLACES = 20
-_OPENS = re.compile(r"(?<![\w\]}\"'^_\\{$])[{](?=\s{0,80}[\"'])|^\s{0,8}\[(?=\s{0,80}\{)", re.MULTILINE)
+_OPENS = re.compile(
+    r"(?<![\w\]}\"'^_\\{$])[{](?=\s{0,80}[\"'])|(?:^\s{0,8}|(?<=: )|(?<=:))\[(?=\s{0,80}\{)", re.MULTILINE
+)
 _BRACKET = re.compile(r"""[\[\](){}]|"[^"\\\n]*+(?>(?:\\.[^"\\\n]*+)*)"|'[^'\\\n]*+(?>(?:\\.[^'\\\n]*+)*)'""")
 _REACH = 400
 _KIND = re.compile(r"(?:Counter|OrderedDict|dict|defaultdict)\((?:<class '\w{1,20}'>,\s{0,3})?$")
@@ -153,7 +155,7 @@ def find_printed(text: str, kind: TableType) -> Iterator[tuple[Table, int, int]]
         if _in_code(text, match.start()):
             continue
         plain = _read(text[match.end() - 1 : end]) if end is not None else None
-        if not plain:
+        if not plain or _holds_answers(plain, kind):
             continue
         try:
             table = as_value(plain, kind)
@@ -162,6 +164,15 @@ def find_printed(text: str, kind: TableType) -> Iterator[tuple[Table, int, int]]
         if isinstance(table, Table) and end is not None:
             yield table, match.end() - 1, end
             position = end
+
+
+def _holds_answers(plain: object, kind: TableType) -> bool:
+    """Whether a dictionary is no table but holds some: `{"total": 5, "by_type": {"Conv2d": 4, "Linear": 1}}`."""
+    values = plain.values() if isinstance(plain, dict) else ()
+    if any(isinstance(each, list) and each and isinstance(each[0], dict) for each in values):
+        return True
+    rows = [each for each in values if isinstance(each, dict) and each]
+    return bool(rows) and not any(column_meant(str(key), kind.columns) for row in rows for key in row)
 
 
 def _in_code(text: str, position: int) -> bool:
@@ -210,13 +221,17 @@ _MOST_ROWS = 20_000
 
 @dataclass(slots=True)
 class _Record:
-    """A node while it is being read: the heading that the line stands under, and whether a shape was seen."""
+    """A node while it is being read.
+
+    `heading`: what the line stands under, so far `indent`ed. `empty`: nothing was said under it yet.
+    """
 
     operator: str
     cells: dict[str, Scalar | None] = field(default_factory=dict)
     heading: str = ""
+    indent: int = 0
     shaped: bool = False
-    names: list[str] = field(default_factory=list)
+    empty: bool = True
 
 
 def find_records(text: str, kind: TableType) -> Table | None:
@@ -255,14 +270,15 @@ def _begins(lines: list[str], number: int) -> bool:
 
 def _take(record: _Record, line: str, kind: TableType) -> None:
     heading = _HEADING.match(line)
-    if heading is not None and not (record.heading == "input" and not record.names):
+    if heading is not None and not _is_tensor(record, heading):
         record.heading = "attribute" if heading[1].lower().startswith("attr") else heading[1].lower().rstrip("s")
-        record.names = []
+        record.indent, record.empty = heading.start(1), True
         return
+    record.empty = record.empty and not line.strip()
     pair = _PAIR.match(line)
     if pair is None:
-        record.names.append(line.strip())
-    elif record.heading == "attribute":
+        return
+    if record.heading == "attribute":
         _cell(record.cells, pair[1], pair[2], kind)
     elif record.heading == "input" and pair[1].strip().lower() in _AXES:
         if record.cells.get(pair[1].strip().lower()) is None:  # the node's first tensor, not a weight behind it
@@ -272,7 +288,15 @@ def _take(record: _Record, line: str, kind: TableType) -> None:
         shape = find_shape(line)
         if shape is not None and len(shape[0]) == _IMAGE:
             for column, size in zip(_AXES, shape[0][1:], strict=True):
-                _cell(record.cells, column, str(size), kind)
+                if record.cells.get(column) is None:  # what is said in words stands
+                    _cell(record.cells, column, str(size), kind)
+
+
+def _is_tensor(record: _Record, heading: re.Match[str]) -> bool:
+    """Whether a heading's word is the name of the first tensor that comes in: `input`, or what is set in below it."""
+    if record.heading != "input" or not record.empty:
+        return False
+    return heading[1].lower() == "input" or heading.start(1) > record.indent
 
 
 def _cell(cells: dict[str, Scalar | None], name: str, written: str, kind: TableType) -> None:
