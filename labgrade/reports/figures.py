@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from labgrade.core.results import Graded, Report, SubmissionReport
+    from labgrade.verdict import Verdict
 
 Place: TypeAlias = "tuple[str, str, str]"  # lab, task, check
 
@@ -115,17 +116,24 @@ def doubtful(each: CheckFigures) -> bool:
 
 
 def misconceptions(report: Report) -> Sequence[Shared]:
-    """Hints that were given at one check, the most frequent first. Those for missing answers are none."""
+    """Causes of wrong answers at one check, the most frequent first; of several at once, each for itself."""
     found: defaultdict[tuple[Place, str], list[str]] = defaultdict(list)
     for each in report.submissions:
         for place, graded in _checks(each):
-            verdict = graded.verdict
-            if verdict.hint and verdict.outcome in (Outcome.PARTIAL, Outcome.INCORRECT):
-                lab, task, check = place
-                names = found[(lab, task, check.partition("[")[0]), verdict.hint]
+            lab, task, check = place
+            for what in _causes(graded.verdict):
+                names = found[(lab, task, check.partition("[")[0]), what]
                 if each.name not in names:
                     names.append(each.name)
     return _most_first(found, 1)
+
+
+def _causes(verdict: Verdict) -> tuple[str, ...]:
+    """The sentences on what makes an answer wrong: the slips that its function follows, or the hint."""
+    if verdict.outcome not in (Outcome.PARTIAL, Outcome.INCORRECT):
+        return ()
+    seen = verdict.diagnosis
+    return (*seen.says, *seen.elsewhere) if seen and seen.says else (verdict.hint,) if verdict.hint else ()
 
 
 def zeros(report: Report) -> Sequence[Shared]:
@@ -157,7 +165,7 @@ def _outcome_and_reason(graded: Graded) -> str:
 
 
 def causes(report: Report) -> Sequence[tuple[str, Sequence[str], Sequence[str]]]:
-    """Hints that were given in several tasks: what, in which tasks, to whom; those that reach the most first."""
+    """Causes that were met in several tasks: what, in which tasks, with whom; those that reach the most first."""
     places: defaultdict[str, dict[str, None]] = defaultdict(dict)
     names: defaultdict[str, dict[str, None]] = defaultdict(dict)
     for each in misconceptions(report):
@@ -185,7 +193,7 @@ def same_values(report: Report) -> Sequence[Shared]:
 def _telling(graded: Graded) -> str:
     """A wrong value that nothing explains, as text; else nothing."""
     verdict = graded.verdict
-    if verdict.outcome not in (Outcome.INCORRECT, Outcome.PARTIAL) or verdict.hint:
+    if verdict.outcome not in (Outcome.INCORRECT, Outcome.PARTIAL) or _causes(verdict):
         return ""
     value = verdict.facts.get("got", "")
     if sum(character.isdigit() for character in value.strip("0., ")) >= _TELLING_DIGITS:

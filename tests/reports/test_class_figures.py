@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
 
 from labgrade.core.results import Report, SubmissionReport
 from labgrade.reports import figures
-from labgrade.verdict import Outcome, correct, incorrect, partial, without_value
+from labgrade.verdict import Diagnosis, Outcome, correct, incorrect, partial, without_value
 from tests.reports.sample import CLASS, graded, task
 
 HINT = "you counted twice"
@@ -60,6 +61,29 @@ def test_a_mistake_that_goes_through_tasks_is_one_cause():
         )
     )
     assert figures.causes(report) == [(HINT, ("one", "other"), ("ann", "bob"))]
+
+
+def test_slips_that_a_function_follows_are_causes_each_for_itself_beside_the_hints_of_others():
+    def seen(*says, elsewhere=()):
+        return replace(incorrect("off"), diagnosis=Diagnosis(tried=9, causes=says, says=says, elsewhere=elsewhere))
+
+    def student_of(name, one, other):
+        tasks = tuple(task(each, "T", graded("a", 1, verdict)) for each, verdict in (("one", one), ("other", other)))
+        return SubmissionReport(name=name, tasks=tasks)
+
+    report = Report(
+        submissions=(
+            student_of("ann", seen("groups", "bias"), correct()),
+            student_of("bob", correct(), seen("bias", elsewhere=("groups",))),
+            student_of("eve", incorrect("off", hint="bias"), correct()),
+        )
+    )
+    assert figures.causes(report) == [
+        ("bias", ("one", "other"), ("ann", "eve", "bob")),
+        ("groups", ("one", "other"), ("ann", "bob")),
+    ]
+    kinds = replace(incorrect("off"), diagnosis=Diagnosis(tried=9, right_on=("pools",), wrong_on=("groups",)))
+    assert figures.misconceptions(Report(submissions=(student_of("x", kinds, correct()),))) == []
 
 
 def test_the_page_leads_to_students_pages_and_to_the_desk():
