@@ -16,6 +16,7 @@ from ._counting.wrong import AsIf, without_ceil_mode
 from ._slips import counts, held
 from ._slips.compose import WantedProducts, answered, plain
 from ._slips.kinds import kinds
+from ._slips.operations import MULTIPLYING
 from .macs import macs, macs_by_layer, macs_by_type
 from .state import buffers, parameters
 
@@ -306,7 +307,7 @@ def macs_modules_only(subject: CountedSubject, *, layers: list[str] | None = Non
     weights by values, n * n * d each over all heads.
     Credit: 0.5
     """
-    return macs(subject, layers=list(counts.MULTIPLYING)) if layers is None else None
+    return macs(subject, layers=list(MULTIPLYING)) if layers is None else None
 
 
 def macs_without_projections(subject: CountedSubject, *, layers: list[str] | None = None) -> int | None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from .._counting import wrong
 from .._counting.wrong import AsIf
 from .compose import SIZE, Library, Names, Slip, WantedProducts
+from .sizes import SIZES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -116,37 +116,7 @@ def _batch_one(shape: list[int]) -> list[int]:
 
 
 SHAPES: Library = {
-    "ceil_mode": Slip(
-        of="size",
-        change=wrong.without_ceil_mode,
-        says="Sizes are rounded down behind every pool, where ceil_mode=True rounds up. Take the rounding from each "
-        "pool's "
-        "ceil_mode, or read the size from a forward hook.",
-    ),
-    "dilation": Slip(
-        of="size",
-        change=wrong.without_dilation,
-        says="Dilation is ignored. A dilated kernel covers dilation * (kernel_size - 1) + 1 pixels; or read the size "
-        "from a "
-        "forward hook.",
-    ),
-    "padding": Slip(
-        of="size",
-        change=wrong.without_padding,
-        says="Padding is ignored. It adds 2 * padding to the size before the kernel is subtracted; or read the size "
-        "from a "
-        "forward hook.",
-    ),
-    "stride": Slip(
-        of="size",
-        change=wrong.without_stride,
-        says="The stride of convolutions is ignored. Divide by it, or read the size from a forward hook.",
-    ),
-    "same_padding": Slip(
-        of="size",
-        change=wrong.same_as_zero,
-        says="padding='same' is taken for no padding. It keeps the size of the input.",
-    ),
+    **SIZES,
     "batch_unknown": Slip(
         of="batch",
         change=shaped(lambda shape: [-1, *shape[1:]]),

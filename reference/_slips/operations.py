@@ -1,0 +1,111 @@
+"""The parts of a count of operations, and what slips look at in them."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from torch.nn.modules.conv import _ConvNd
+
+from .compose import Factors, Part, ratio, times
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from .._counting.trace import CountedOperation
+
+MULTIPLYING = (*(f"Conv{kind}{n}d" for kind in ("", "Transpose") for n in (1, 2, 3)), "Linear")
+NORM, POOL_IN, POOL_OUT, WINDOWS = "norm", "pool in", "pool out", "windows"
+ACTIVATION, BIAS, NO_BIAS = "activation", "bias", "no bias"
+BOTH = ("", BIAS, NO_BIAS)  # what a layer that multiplies does
+
+
+def parts(operation: CountedOperation, row: str, wanted: bool, *, bias: bool, others: bool) -> Iterator[Part]:  # noqa: FBT001
+    window = operation.call.module
+    size = getattr(window, "kernel_size", 0)
+    elements = math.prod(size) if isinstance(size, tuple) else size**2
+    windows = operation.pooling_outputs * elements if elements else operation.pooling_inputs
+    for kind, count, counted in (
+        ("", operation.macs, wanted),
+        (BIAS, operation.bias, wanted and bias),
+        (NO_BIAS, operation.output_elements if wanted and operation.weight_shape and not operation.bias else 0, False),
+        (NORM, 2 * operation.norm_inputs, wanted and others),
+        (POOL_IN, operation.pooling_inputs, wanted and others),
+        (POOL_OUT, operation.pooling_outputs, False),
+        (WINDOWS, windows, False),
+        (ACTIVATION, operation.activation_outputs, False),
+    ):
+        if count and (wanted or kind):
+            yield Part(row=row, count=count, source=operation, kind=kind, counted=counted)
+
+
+# ---- what an operation is -------------------------------------------------------------------------------------------
+
+
+def is_conv(o: CountedOperation) -> bool:
+    return len(o.weight_shape) > 2 and bool(o.input_shape)  # noqa: PLR2004 - a matrix has two
+
+
+def of_conv(factor: Callable[[CountedOperation], int | Fraction]) -> Callable[[Sequence[Part]], Factors]:
+    return times(lambda o: factor(o) if is_conv(o) else 1)
+
+
+def is_linear(o: CountedOperation) -> bool:
+    return o.call.type == "Linear"
+
+
+def of_linear(factor: Callable[[CountedOperation], int | Fraction]) -> Callable[[Sequence[Part]], Factors]:
+    return times(lambda o: factor(o) if is_linear(o) else 1)
+
+
+def kernel(o: CountedOperation) -> tuple[int, ...]:
+    return o.weight_shape[2:]
+
+
+def squared(o: CountedOperation, at: int) -> Fraction:
+    sizes = kernel(o)
+    return ratio([sizes[at]] * len(sizes), sizes)
+
+
+def batch_of(o: CountedOperation) -> int:
+    return o.output_shape[0] if o.output_shape else 1
+
+
+def computed(size: Callable[[int, int, int, int, int], int]) -> Callable[[Sequence[Part]], Factors]:
+    """Take the size of each convolution's output from that of its true input, kernel, pad, stride and dilation.
+
+    Nobody takes padding='same' for a number.
+    """
+
+    def factor(o: CountedOperation) -> int | Fraction:
+        module = o.call.module
+        if not isinstance(module, _ConvNd) or module.transposed or isinstance(module.padding, str):
+            return 1
+        each = zip(o.input_shape[2:], module.kernel_size, module.padding, module.stride, module.dilation, strict=True)
+        return ratio([max(size(*one), 0) for one in each], o.output_shape[2:])
+
+    return of_conv(factor)
+
+
+def places(n: int, k: int, pads: int, s: int, d: int) -> int:
+    return (n + pads - d * (k - 1) - 1) // s + 1
+
+
+def weights_alone(parts: Sequence[Part]) -> Factors:
+    """What makes each weight count once, and nothing else."""
+    first = first_calls(parts)
+    return [
+        Fraction(math.prod(part.source.weight_shape), part.count) * one - 1 if part.counted and not part.kind else 0
+        for part, one in zip(parts, first, strict=True)
+    ]
+
+
+def first_calls(parts: Sequence[Part]) -> list[int]:
+    first: dict[str, int] = {}
+    calls = [part.source.call for part in parts]
+    return [int(first.setdefault(call.name, id(call)) == id(call)) for call in calls]
+
+
+def depth(o: CountedOperation) -> int:
+    return o.call.depth
