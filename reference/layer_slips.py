@@ -11,7 +11,7 @@ from torch import nn
 
 from ._counting.calls import chosen
 from ._counting.values import run
-from ._slips import tables
+from ._slips import kinds, tables
 from ._slips.compose import WantedProducts, answered
 from .layers import layer_shapes, module_output_shapes, module_outputs
 
@@ -27,15 +27,22 @@ _ACTIVATIONS = ("ReLU", "ReLU6", "GELU", "SiLU", "Hardswish", "LeakyReLU", "ELU"
 def layer_shapes_slips(subject: CountedSubject, *, most: int = 1, among: list[str] | None = None) -> dict[str, Any]:
     """What slips make of `layer_shapes`."""
     found = tables.Tables(subject=subject, rows=tables.with_held(layer_shapes), library=tables.LAYERS)
-    return answered(found.library, found.all(WantedProducts(most=most, among=among)))
+    return _answered(found, WantedProducts(most=most, among=among))
 
 
 def module_output_shapes_slips(
     subject: CountedSubject, *, layers: list[str], most: int = 1, among: list[str] | None = None
 ) -> dict[str, Any]:
     """What slips make of `module_output_shapes`."""
-    found = _output_shapes(subject, layers)
-    return answered(found.library, found.all(WantedProducts(most=most, among=among)))
+    return _answered(_output_shapes(subject, layers), WantedProducts(most=most, among=among))
+
+
+def _answered(found: tables.Tables, wanted: WantedProducts) -> dict[str, Any]:
+    """With what is out of the ordinary about each row, where no hypotheses are named."""
+    about = answered(found.library, found.all(wanted))
+    if wanted.among is None and found.subject is not None:
+        about["kinds"] = kinds.of_layers(found.subject.on_meta()[0], found.of(()))
+    return about
 
 
 def _output_shapes(subject: CountedSubject, layers: list[str]) -> tables.Tables:

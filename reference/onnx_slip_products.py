@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ._onnx.attributes import floats_of
 from ._onnx.load import load
-from ._slips import moved, nodes, tables
+from ._slips import kinds, moved, nodes, tables
 from ._slips.compose import BYTE_UNITS, WantedProducts, answered, applied
 from .onnx_memory import onnx_activation_bytes
 from .onnx_nodes import onnx_attributes
@@ -67,7 +67,8 @@ def onnx_attributes_slips(
     rows = onnx_attributes(artifact, input_shape=input_shape, operators=operators, of=of, constants=constants)
     floats = floats_of(load(artifact))
     rows = [row | {"floats": [key for key in row if (row["node"], key) in floats]} for row in rows]
-    return answered(nodes.ATTRIBUTES, tables.changed(nodes.ATTRIBUTES, rows, WantedProducts(most=most, among=among)))
+    found = tables.changed(nodes.ATTRIBUTES, rows, WantedProducts(most=most, among=among))
+    return {**answered(nodes.ATTRIBUTES, found), "kinds": kinds.of_nodes(rows)}
 
 
 def _traffic(artifact: Path, input_shape: list[int] | None, policy: str = "per_node", **others: bool) -> Composition:

@@ -13,9 +13,8 @@ from torch import nn
 
 from ._counting.engine import analyse, inputs
 from ._counting.wrong import AsIf, without_ceil_mode
-from ._slips import counts, held
+from ._slips import counts, held, kinds
 from ._slips.compose import WantedProducts, answered, plain
-from ._slips.kinds import kinds
 from ._slips.operations import MULTIPLYING
 from .macs import macs, macs_by_layer, macs_by_type
 from .state import buffers, parameters
@@ -82,7 +81,7 @@ def macs_by_layer_slips(
         (names, [{"layer": layer, "macs": count} for layer, count in rows.items()])
         for names, rows in found.tables(WantedProducts(most=most, among=among))
     )
-    return {**answered(found.library, values), "kinds": kinds(found.found(()).parts)}
+    return {**answered(found.library, values), "kinds": kinds.of_parts(found.found(()).parts)}
 
 
 def macs_by_type_slips(

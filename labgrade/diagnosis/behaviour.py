@@ -25,13 +25,13 @@ from labgrade.verdict import Outcome
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from labgrade.core.task import Plain, SubjectSpec
+    from labgrade.core.task import AnswerType, Plain, SubjectSpec
     from labgrade.diagnosis.probe import Trial, Trials
     from labgrade.diagnosis.small_networks import SmallNetwork
     from labgrade.values import Value
 
 _MOST_STARTS = 4  # processes: after each crash the function is called on the networks behind it
-_ENOUGH_WRONG = 2  # networks on which a function has to be wrong before anything is said of it
+ENOUGH_WRONG = 2  # networks on which a function has to be wrong before anything is said of it
 _MOST_SLIPS, _MOST_IN_TABLES = 3, 2
 _MOST_REFUTED = 6
 _USUAL = (1, 3, 224, 224)
@@ -115,7 +115,7 @@ def explore(trials: Trials) -> Behaviour:
     """
     called = _called(trials)
     found = Behaviour(called=called)
-    if sum(not each.right for each in called) >= _ENOUGH_WRONG:
+    if sum(not each.right for each in called) >= ENOUGH_WRONG:
         _Search(trials, found).run()
     return found
 
@@ -211,7 +211,7 @@ class _Search:
             value = self._trials.value_of(base.call, subject)
         except FaultError:
             return False
-        return _fits(self._trials, trial, value)
+        return fits(self._trials.kind, trial, value)
 
     def _known(self) -> Iterator[Hypothesis]:
         """The misconceptions of the spec that the function follows."""
@@ -229,7 +229,7 @@ class _Search:
                 occasions += not called.right
             except FaultError:  # no occasion
                 continue
-        return occasions >= _ENOUGH_WRONG
+        return occasions >= ENOUGH_WRONG
 
     def _standing(self, base: Base) -> list[Hypothesis]:
         """What is left of the hypotheses of one base; products of more slips only where nothing simpler is."""
@@ -254,7 +254,7 @@ class _Search:
             for name in values:
                 occasions[name] += not called.right
             names = left
-        names = [name for name in names if occasions[name] >= _ENOUGH_WRONG]
+        names = [name for name in names if occasions[name] >= ENOUGH_WRONG]
         return [Hypothesis(base=base, slips=tuple(filter(None, name.split("+")))) for name in names]
 
     def _note(self, gone: Sequence[str]) -> None:
@@ -264,13 +264,13 @@ class _Search:
         """The hypotheses, each with whether it gives the function's value on a network; of many, those that do."""
         answer = _slipped(self._trials, base, called.network.subject, {**asked, **_bounds(called.trial, asked)})
         self._found.says |= answer["says"]
-        fits: dict[str, bool] = {}  # most slips change nothing on a network: of thousands of tables few are different
+        known: dict[str, bool] = {}  # most slips change nothing on a network: of thousands of tables few are different
         fitting = []
         for name, value in answer["values"]:
             said = repr(value)
-            if said not in fits:
-                fits[said] = _fits(self._trials, called.trial, value)
-            fitting.append((name, fits[said]))
+            if said not in known:
+                known[said] = fits(self._trials.kind, called.trial, value)
+            fitting.append((name, known[said]))
         return [each for each in fitting if each[1] or "among" in asked]
 
 
@@ -294,12 +294,13 @@ def _slipped(trials: Trials, base: Base, subject: SubjectSpec, asked: Mapping[st
     return dict(answer)
 
 
-def _fits(trials: Trials, trial: Trial, plain: Any) -> bool:
+def fits(kind: AnswerType, trial: Trial, plain: Any) -> bool:
+    """Whether what came out is a value of slips, as plain data: of a table, one that explains each wrong cell."""
     if isinstance(trial.value, Number):
         value = Fraction(repr(plain))
         off = trial.value.half_unit + (0 if value.denominator == 1 else abs(value) * _NOISE)
         return abs(trial.value.value - value) <= off
-    table = typed(plain, trials.task.answers[trials.check.answer].type)
+    table = typed(plain, kind)
     return _explains(trial, table) and not _more_rows(trial, table)
 
 
@@ -318,7 +319,7 @@ def matters_on(trials: Trials, hypothesis: Hypothesis, trial: Trial, subject: Su
     count = len(hypothesis.slips)
     sets = [each for size in range(1, count + 1) for each in combinations(hypothesis.slips, size)]
     answer = _slipped(trials, hypothesis.base, subject, {"among": ["+".join(each) for each in sets]})
-    fitting = {name for name, value in answer["values"] if _fits(trials, trial, value)}
+    fitting = {name for name, value in answer["values"] if fits(trials.kind, trial, value)}
     whole = "+".join(hypothesis.slips)
     return next((each for each in sets if "+".join(each) in fitting), None) if whole in fitting else None
 

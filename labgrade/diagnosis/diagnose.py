@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from labgrade.core.errors import FaultError
 from labgrade.core.task import CallForm
 from labgrade.diagnosis import as_code
-from labgrade.diagnosis.behaviour import Behaviour, applies, explore, matters_on
+from labgrade.diagnosis.behaviour import ENOUGH_WRONG, Behaviour, applies, explore, matters_on
 from labgrade.diagnosis.probe import Trial, Trials
 from labgrade.values import show
 from labgrade.verdict import Diagnosis, Outcome
@@ -52,6 +52,11 @@ class Diagnoser:
         lines = _smallest(trials, behaviour.called) if found.wrong_on else ()
         return replace(verdict, hint="", lines=(*verdict.lines, *lines), diagnosis=found)
 
+    def refutes(self, item: Item) -> bool:
+        """Whether calling the function was tried: what one value happens to equal then says nothing."""
+        behaviour = self._behaviour(Trials(self._grader, self._task, item.check, self._submission))
+        return behaviour is not None and sum(not each.right for each in behaviour.called) >= ENOUGH_WRONG
+
     def searched(self, verdict: Verdict, check: Check) -> Verdict:
         """The verdict of a search for a counterexample, with what the function does where nothing is said of it yet."""
         if verdict.outcome not in _WRONG or verdict.hint:
@@ -80,7 +85,7 @@ def _diagnosis(trials: Trials, found: Behaviour, trial: Trial, item: Item) -> Di
     if not wrong or item.subject is None:
         return None
     tried = len(found.called)
-    if constant := _constant(found.called):
+    if constant := _constant(found.called, trial.value):
         return Diagnosis(causes=(_CONSTANT,), says=(constant,), tried=tried)
     refuted = tuple(found.refuted)
     if found.holds is not None:
@@ -114,15 +119,26 @@ def _holding(found: Behaviour, holds: Hypothesis, here: Sequence[str], hint: str
     )
 
 
-def _constant(called: Sequence[Called]) -> str:
-    """That the function gives one value whatever it is given, where it does."""
-    values = [each.trial.value for each in called]
+def _constant(called: Sequence[Called], here: Value | None) -> str:
+    """That the function gives one value whatever it is given, where it does: on the task's own subject, too."""
+    values = [here, *(each.trial.value for each in called)]
     expected = [each.trial.expected for each in called]
     if len(values) < 4 or any(each != values[0] for each in values) or all(each == expected[0] for each in expected):  # noqa: PLR2004
         return ""
-    shown = f" ({show(value)})" if (value := getattr(values[0], "value", None)) is not None else ""
+    value = getattr(values[0], "value", None)
+    if not getattr(values[0], "rows", (here,)):
+        return (
+            "The function finds nothing in any network: its table is empty each time. Choose layers by what they are "
+            "(isinstance), not by names or sizes that one model has."
+        )
+    if value == 0:
+        return (
+            "The function gives 0 for every network: nothing of what it is given is counted. Look at what your "
+            "condition lets through, and at whether an earlier call changed the model."
+        )
+    shown = f" ({show(value)})" if value is not None else ""
     return (
-        f"The function gives the same value{shown} for every network: it does not look at what it is given. Compute it "
+        f"The function gives the same value{shown} for every network: what it is given makes no difference. Compute it "
         "from the arguments, not from a model or a size of your own."
     )
 

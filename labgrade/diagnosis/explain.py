@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 _WRONG = frozenset({Outcome.INCORRECT, Outcome.PARTIAL})
 _SUFFIX = "_by_layer"  # beside `macs` stands `macs_by_layer`
 _CHANCE = Fraction(1, 1000)  # how likely a number that is nothing known may fit something, by its digits alone
+_CHANCE_WHOLE = Fraction(1, 20)  # that a whole number is something known: there are only so many of its size
 _MOST_LAYERS = 500  # with more, pairs take too long
 _SCALES: tuple[tuple[Fraction, str], ...] = (
     (Fraction(2), "twice {}"),
@@ -53,7 +54,13 @@ _SCALES: tuple[tuple[Fraction, str], ...] = (
     (Fraction(10**6, 2**20), "{}, in units of 2^20, read as millions"),
     (Fraction(2**20, 10**6), "{}, in millions, read as units of 2^20"),
 )
+_OF_SEVERAL = ("without one layer", "without another")
 _Slip: TypeAlias = tuple[int, str]
+
+
+def unexplained(verdict: Verdict) -> bool:
+    """Whether an answer is wrong and nothing is said of it yet."""
+    return verdict.outcome in _WRONG and not (verdict.hint or verdict.agrees or verdict.fits)
 
 
 def with_explanation(verdict: Verdict, value: Value, item: Item, oracle: Oracle, quantities: Registry) -> Verdict:
@@ -61,13 +68,13 @@ def with_explanation(verdict: Verdict, value: Value, item: Item, oracle: Oracle,
 
     It changes no credit. A verdict that already says something, or agrees as far as was printed, stays as it is.
     """
-    known = verdict.hint or verdict.agrees or verdict.fits
     check, subject = item.check, item.subject
-    if verdict.outcome not in _WRONG or known or not isinstance(value, Number) or subject is None or check.measured:
+    if not unexplained(verdict) or not isinstance(value, Number) or subject is None or check.measured:
         return verdict
-    said = explain(value, list(_truths(item, oracle, quantities)), next(iter(subject.input.shape), 1))
-    if not said:
-        return verdict
+    found = explain(value, list(_truths(item, oracle, quantities)), next(iter(subject.input.shape), 1))
+    if len(found) != 1:
+        return replace(verdict, fits=tuple(found)) if found else verdict
+    said = found[0]
     if check.hidden:
         return replace(verdict, facts={**verdict.facts, "explained": said})
     return replace(verdict, hint=f"{show(value.value)} is {said}")
@@ -157,8 +164,8 @@ class Truth:
     says: str = ""
 
 
-def explain(got: Number, truths: Sequence[Truth], batch: int = 1) -> str:
-    """The only explanation of a wrong number, as "equal to the expected value without layer fc"; else nothing.
+def explain(got: Number, truths: Sequence[Truth], batch: int = 1) -> list[str]:
+    """The explanations of a wrong number, such as "equal to the expected value without layer fc"; one is to be told.
 
     `truths`: the expected value first, then other conventions. `batch`: the input's first dimension.
     """
@@ -167,19 +174,25 @@ def explain(got: Number, truths: Sequence[Truth], batch: int = 1) -> str:
     if batch > 1:
         scales.append((Fraction(1, batch), f"{{}}, for one of the {batch} samples"))
         scales.append((Fraction(batch), f"{batch} times {{}}, with the batch counted twice"))
-    candidates = len(scales) * sum(len(base.values) for base in bases)
-    if not got.value or 2 * got.half_unit * candidates > _CHANCE * abs(got.value):
-        return ""
+    if by_chance(got, len(scales) * sum(len(base.values) for base in bases)):
+        return []
     found: list[str] = []
     for base in bases:
         for scale, says in scales:
             low, high = (got.value - got.half_unit) / scale, (got.value + got.half_unit) / scale
             for slip in base.between(low, high):
                 if slip is None:
-                    return ""
-                if slip or says != "{}":
+                    found += [f"equal to {says.format(base.name)} {each}" for each in _OF_SEVERAL]
+                elif slip or says != "{}":
                     found.append(f"equal to {says.format(base.name + slip)}")
-    return found[0] if len(found) == 1 else ""
+    return found
+
+
+def by_chance(got: Number, candidates: int) -> bool:
+    """Whether a number may well be one of so many candidates by chance, by its size and its digits."""
+    if not got.value or 2 * got.half_unit * candidates > _CHANCE * abs(got.value):
+        return True
+    return got.value.denominator == 1 and candidates > _CHANCE_WHOLE * abs(got.value)
 
 
 def _distinct(truths: Iterable[Truth]) -> list[Truth]:

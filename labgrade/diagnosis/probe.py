@@ -148,6 +148,11 @@ class Trials:
         return hashlib.sha256(b"\0".join(text for text in texts if isinstance(text, bytes))).hexdigest()
 
     @property
+    def kind(self) -> AnswerType:
+        """The type of the answer."""
+        return self.task.answers[self.check.answer].type
+
+    @property
     def quantities(self) -> Registry:
         """What can be computed."""
         return self._grader.course.quantities

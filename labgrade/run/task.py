@@ -19,8 +19,9 @@ from labgrade.core.task import AnswerValue, CallForm, QuantityCall, TextForm
 from labgrade.core.text import encodable
 from labgrade.diagnosis.counterexample import judged, memory, plan_of
 from labgrade.diagnosis.diagnose import Diagnoser
-from labgrade.diagnosis.explain import with_explanation
+from labgrade.diagnosis.explain import unexplained, with_explanation
 from labgrade.diagnosis.probe import ProbeGrader, Trials, judged_value, typed
+from labgrade.diagnosis.stated import Means, asked, with_slip
 from labgrade.files.cache import missing
 from labgrade.judging import by_hand
 from labgrade.judging.graded_items import Judged, fault, graded_so_far, waiting, with_points
@@ -32,7 +33,7 @@ from labgrade.judging.variants import own_variant, with_variant
 from labgrade.run.free_text import FreeText
 from labgrade.spec import course
 from labgrade.truth.measure import UnfitError, files_given, kept_case
-from labgrade.values import Artifact
+from labgrade.values import Artifact, Number
 from labgrade.verdict import Outcome, Verdict, without_value
 
 if TYPE_CHECKING:
@@ -213,7 +214,21 @@ class TaskGrading:
         if not self._explains:
             return verdict
         seen = self._diagnoser.explained(verdict, value, item) if answer.computed else None
-        return seen or with_explanation(verdict, value, item, grader.oracle, grader.course.quantities)
+        return seen or self._by_itself(verdict, value, item, computed=answer.computed)
+
+    def _by_itself(self, verdict: Verdict, value: Value, item: Item, *, computed: bool) -> Verdict:
+        """The verdict with what a value is by itself; not a number's whose function was seen to be something else."""
+        if not unexplained(verdict) or item.check.measured:
+            return verdict
+        refuted = computed and self._diagnoser.refutes(item)
+        if not refuted:
+            verdict = with_explanation(verdict, value, item, self._grader.oracle, self._grader.course.quantities)
+        if not unexplained(verdict) or (refuted and isinstance(value, Number)):
+            return verdict
+        judging, expect = self._judging(item.check, item.subject)
+        kind = self.task.answers[item.check.answer].type
+        means = Means(kind=kind, judging=judging, expect=expect, oracle=self._grader.oracle)
+        return with_slip(verdict, value, item, means, asked(item, self._grader.course.quantities), rows_alone=refuted)
 
     def _uncontradicted(self, verdict: Verdict, item: Item) -> Verdict:
         """The verdict without the hint of a slip that the same function does not make elsewhere in this task.

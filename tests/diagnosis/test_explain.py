@@ -38,6 +38,12 @@ def number(value, half_unit=0, digits=None):
     return Number(value=Fraction(value), half_unit=Fraction(half_unit), digits=digits)
 
 
+def told(*given, **more):
+    """What is told of a number: the only explanation."""
+    found = explain(*given, **more)
+    return found[0] if len(found) == 1 else ""
+
+
 @pytest.fixture(scope="module")
 def googlenet():
     rows = COURSE.quantities.get("macs_by_layer").load()(
@@ -52,7 +58,6 @@ def googlenet():
     [
         (SMALL.total - 10_007, "the expected value without layer second"),
         (SMALL.total + 1_021, "the expected value with layer last counted twice"),
-        (SMALL.total - 110_010, "the expected value without its Conv2d layers"),
         (2 * SMALL.total, "twice the expected value"),
         (Fraction(SMALL.total, 2), "half of the expected value"),
         (8 * SMALL.total, "eight times the expected value"),
@@ -64,41 +69,47 @@ def googlenet():
     ],
 )
 def test_a_known_slip_is_told(got, said):
-    assert explain(number(got), [SMALL], batch=3) == f"equal to {said}"
+    assert told(number(got), [SMALL], batch=3) == f"equal to {said}"
 
 
 @pytest.mark.parametrize("got", [SMALL.total, SMALL.total + 1, SMALL.total - 1, 7, 0, -SMALL.total, 5 * SMALL.total])
 def test_nothing_is_said_of_what_is_no_slip(got):
-    assert explain(number(got), [SMALL], batch=3) == ""
+    assert told(number(got), [SMALL], batch=3) == ""
 
 
 def test_a_type_alone_is_told_where_there_are_three():
-    assert explain(number(110_010), [THREE_TYPES]) == "equal to the expected value of its Conv2d layers alone"
+    assert told(number(110_010), [THREE_TYPES]) == "equal to the expected value of its Conv2d layers alone"
 
 
 def test_a_convention_is_told_with_its_slip():
     layers = (*SMALL.layers[:2], LayerShare(name="last", type="Linear", value=1_531))
     other = Truth(total=sum(layer.value for layer in layers), layers=layers, says="(with bias)")
-    said = explain(number(other.total - 10_007), [SMALL, other])
+    said = told(number(other.total - 10_007), [SMALL, other])
     assert said == "equal to the expected value (with bias) without layer second"
-    assert explain(number(other.total), [SMALL, other]) == ""
+    assert told(number(other.total), [SMALL, other]) == ""
 
 
 def test_layers_of_one_size_or_that_add_up_are_not_guessed_between():
     twins = Truth(
-        total=4_783,
+        total=478_300,
         layers=(
-            LayerShare(name="a", type="Conv2d", value=1_003),
-            LayerShare(name="b", type="Linear", value=1_003),
-            LayerShare(name="c", type="Conv2d", value=2_000),
-            LayerShare(name="d", type="Linear", value=777),
+            LayerShare(name="a", type="Conv2d", value=100_300),
+            LayerShare(name="b", type="Linear", value=100_300),
+            LayerShare(name="c", type="Conv2d", value=200_000),
+            LayerShare(name="d", type="Linear", value=77_700),
         ),
     )
-    assert explain(number(twins.total - 1_003), [twins]) == ""
-    assert explain(number(twins.total - 2_000), [twins]) == "equal to the expected value without layer c"
-    added = Truth(total=60, layers=tuple(LayerShare(name=str(n), type="Conv2d", value=n) for n in (10, 20, 30)))
-    assert explain(number(30), [added]) == "", "half of it, or without layer 30"
-    assert explain(number(50), [added]) == "equal to the expected value without layer 10"
+    assert told(number(twins.total - 100_300), [twins]) == ""
+    assert told(number(twins.total - 200_000), [twins]) == "equal to the expected value without layer c"
+    sizes = (10_000, 20_000, 30_000)
+    added = Truth(total=60_000, layers=tuple(LayerShare(name=str(n), type="Conv2d", value=n) for n in sizes))
+    assert told(number(30_000), [added]) == "", "half of it, or without layer 30000"
+    assert told(number(50_000), [added]) == "equal to the expected value without layer 10000"
+
+
+def test_a_small_whole_number_is_many_things_by_chance():
+    assert told(number(48), [Truth(total=144)], batch=3) == ""
+    assert told(number(SMALL.total - 110_010), [SMALL]) == "", "its last layer, 1,021"
 
 
 @pytest.mark.parametrize("others", [(12_000, 18_001), (7_000, 11_000, 12_001), (30_001,)])
@@ -109,11 +120,11 @@ def test_a_type_is_not_guessed_at_where_other_layers_add_up_to_it(others):
     rest = [LayerShare(name="c", type="Linear", value=1_234_567)]
     layers = (*kinds, *some, *rest)
     total = sum(layer.value for layer in layers)
-    assert explain(number(total - 30_001), [Truth(total=total, layers=layers)]) == ""
+    assert told(number(total - 30_001), [Truth(total=total, layers=layers)]) == ""
     alone = (*kinds, *some[len(others) :], *rest)
     total = sum(layer.value for layer in alone)
     said = "equal to the expected value without its Pool layers"
-    assert explain(number(total - 30_001), [Truth(total=total, layers=alone)]) == said
+    assert told(number(total - 30_001), [Truth(total=total, layers=alone)]) == said
 
 
 def test_a_type_alone_is_not_guessed_at_either():
@@ -123,32 +134,32 @@ def test_a_type_alone_is_not_guessed_at_either():
         LayerShare(name=f"{kind}{size}", type=kind, value=size) for kind, all_ in sizes.items() for size in all_
     )
     total = sum(layer.value for layer in layers)
-    assert explain(number(total - 30_001 - 9_000_001), [Truth(total=total, layers=layers)]) == ""
+    assert told(number(total - 30_001 - 9_000_001), [Truth(total=total, layers=layers)]) == ""
 
 
 def test_a_batch_of_two_is_no_factor_of_two():
-    assert explain(number(2 * SMALL.total), [SMALL], batch=2) == ""
+    assert told(number(2 * SMALL.total), [SMALL], batch=2) == ""
 
 
 def test_rows_that_do_not_add_up_are_not_used():
     wrong = Truth(total=SMALL.total + 1, layers=SMALL.layers)
-    assert explain(number(wrong.total - 10_007), [wrong]) == ""
-    assert explain(number(2 * wrong.total), [wrong]) == "equal to twice the expected value"
+    assert told(number(wrong.total - 10_007), [wrong]) == ""
+    assert told(number(2 * wrong.total), [wrong]) == "equal to twice the expected value"
 
 
 def test_rounded_numbers_are_told_only_with_enough_digits(googlenet):
     gone = googlenet.total - next(each.value for each in googlenet.layers if each.name == "inception4a.branch3.1.conv")
     exact = "equal to the expected value without layer inception4a.branch3.1.conv"
-    assert explain(number(gone), [googlenet]) == exact
-    assert explain(number(gone, Fraction(1, 2), 10), [googlenet]) == exact
-    assert explain(number(round(gone, -3), 500, 7), [googlenet]) == ""
-    assert explain(number(round(gone, -6), 500_000, 4), [googlenet]) == ""
+    assert told(number(gone), [googlenet]) == exact
+    assert told(number(gone, Fraction(1, 2), 10), [googlenet]) == exact
+    assert told(number(round(gone, -3), 500, 7), [googlenet]) == ""
+    assert told(number(round(gone, -6), 500_000, 4), [googlenet]) == ""
 
 
 def test_it_takes_no_time(googlenet):
     begun = time.process_time()
     for _ in range(20):
-        explain(number(googlenet.total - 7), [googlenet], batch=3)
+        told(number(googlenet.total - 7), [googlenet], batch=3)
     assert (time.process_time() - begun) / 20 < 0.5
 
 
@@ -164,10 +175,10 @@ def test_at_most_one_of_a_thousand_unknown_slips_is_explained(googlenet):
         return googlenet.total + sum(round(value * chosen.uniform(0.1, 3)) - value for value in changed)
 
     wrong = [chosen.choice([several_left_out, some_of_another_size])() for _ in range(1000)]
-    assert sum(bool(explain(number(value), [googlenet])) for value in wrong) <= 1
+    assert sum(bool(told(number(value), [googlenet])) for value in wrong) <= 1
     known = [googlenet.total - layer.value for layer in googlenet.layers]
-    told = {explain(number(value), [googlenet]) for value in known} - {""}
-    assert len(told) == 8, "of 58 layers those whose size nothing else explains"
+    layers = {told(number(value), [googlenet]) for value in known} - {""}
+    assert len(layers) == 8, "of 58 layers those whose size nothing else explains"
 
 
 def asked(check, **changes):
