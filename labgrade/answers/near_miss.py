@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from labgrade.answers import entry, file
 from labgrade.answers.reading import code
 from labgrade.answers.reading.documents import Document, Unreadable, locate, read_bytes, read_document
+from labgrade.answers.reading.markup import FORMATS
 from labgrade.answers.reading.phrases import words_pattern
 from labgrade.answers.reading.sections import names_tasks, sections
 from labgrade.answers.reports import find_reports
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from labgrade.core.task import AnswerType, Form, Plain
 
 _LARGEST_SOURCE = 2 << 20
-_OTHER_REPORTS = (".pdf", ".docx", ".doc", ".odt", ".rtf", ".html", ".htm", ".tex", ".md", ".markdown")
+_OTHER_REPORTS = (".doc", ".odt", ".rtf", ".tex", ".md", ".markdown", *FORMATS)
 _LISTED = 6
 _REACH = 200
 _LONG_NUMBER = re.compile(r"\d[\d.,' ]{2,}\d")
@@ -166,7 +167,10 @@ def _text(form: TextForm, kind: AnswerType, submission: Submission) -> Iterator[
         document = read_document(submission, path)
         if not isinstance(document, Document):
             continue
-        if form.after is not None and isinstance(kind, str):
+        if document.lossy:
+            why = document.problem or "may have lost a part when it was made text"
+            yield Note(text=f"{path} {why}; report.md is read for certain", unread=True)
+        elif form.after is not None and isinstance(kind, str):
             yield from _said(form, form.after, document)
         elif not sections(document, form.report or ()):
             yield Note(text=_no_heading(form, document))
@@ -176,7 +180,8 @@ def _other_report(submission: Submission) -> Iterator[Note]:
     other = [name for name in submission.files if PurePosixPath(name).suffix.lower() in _OTHER_REPORTS]
     if other:
         listed = ", ".join(f"'{name}'" for name in other[:_LISTED])
-        yield Note(text=f"a report must be called report.md or report.txt and be plain text; there is {listed}")
+        named = "report.md, or report with .txt, .html, .ipynb, .docx or .pdf"
+        yield Note(text=f"a report must be called {named}; there is {listed}")
 
 
 def _said(form: TextForm, words: str, document: Document) -> Iterator[Note]:

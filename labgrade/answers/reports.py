@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
+from labgrade.answers.reading.markup import FORMATS, LOSSY
 from labgrade.answers.reading.numbers import finest_of
 from labgrade.answers.reading.plain_values import cut
 from labgrade.core.results import Answer, NoAnswer
@@ -18,16 +19,20 @@ if TYPE_CHECKING:
     from labgrade.core.results import Answered, Submission
 
 _MOST_NAMED = 4
-_SUFFIXES = (".md", ".markdown", ".txt")
+_PLAIN = (".md", ".markdown", ".txt")
 
 
 def find_reports(submission: Submission) -> tuple[str, ...]:
-    """The written reports nearest to the top: `report*.md` or `.txt`, else `README.md`; `report.md` comes first."""
+    """The written reports nearest to the top: `report*` in a format that is read, else `README.md`.
+
+    `report.md` comes first. Of one name in several formats, as where it was exported, those that lose least.
+    """
     found = [file for file in submission.files if _is_report(file)] or [
         file for file in submission.files if PurePosixPath(file).name.lower() == "readme.md"
     ]
     highest = min((file.count("/") for file in found), default=0)
     level = [file for file in found if file.count("/") == highest]
+    level = [file for file in level if not any(_stem(one) == _stem(file) and _loss(one) < _loss(file) for one in level)]
     return tuple(sorted(level, key=lambda file: (PurePosixPath(file).name.lower() != "report.md", file)))
 
 
@@ -78,4 +83,13 @@ def _named(files: Sequence[str]) -> str:
 
 def _is_report(file: str) -> bool:
     path = PurePosixPath(file.lower())
-    return path.stem.startswith("report") and path.suffix in _SUFFIXES
+    return path.stem.startswith("report") and path.suffix in (*_PLAIN, *FORMATS)
+
+
+def _stem(file: str) -> PurePosixPath:
+    return PurePosixPath(file.lower()).with_suffix("")
+
+
+def _loss(file: str) -> int:
+    suffix = PurePosixPath(file.lower()).suffix
+    return 0 if suffix in _PLAIN else 2 if suffix in LOSSY else 1

@@ -59,11 +59,13 @@ class _Place:
 
     def answer(self, value: Value, position: int | None, *remarks: str) -> Answer:
         remarks = (*self.document.remarks, *remarks)
-        return Answer(value=value, origin=self.origin(position), remarks=remarks, free=True)
+        origin, lossy = self.origin(position), self.document.lossy
+        return Answer(value=value, origin=origin, remarks=remarks, free=True, lossy=lossy)
 
     def no_answer(self, outcome: Outcome, reason: str, position: int | None = None, *, hint: str = "") -> NoAnswer:
         verdict = without_value(outcome, reason, hint=hint)
-        return NoAnswer(verdict=verdict, origin=self.origin(position), remarks=self.document.remarks, free=True)
+        origin, document = self.origin(position), self.document
+        return NoAnswer(verdict=verdict, origin=origin, remarks=document.remarks, free=True, lossy=document.lossy)
 
 
 def obtain(kind: AnswerType, form: TextForm, submission: Submission, *, about: str = "") -> Answered | None:

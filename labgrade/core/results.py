@@ -74,7 +74,7 @@ class Answer:
 
     `notes` are for the student, too: what holds for the value although nothing is wrong with it. `printed` is what the
     code behind it wrote, cut. `computed`: by the student's code, of a subject that labgrade handed to it. `free`: it
-    was read in free text, of which other readings may be possible.
+    was read in free text, of which other readings may be possible. `lossy`: in a format that may lose a part of it.
     """
 
     value: Value
@@ -84,13 +84,14 @@ class Answer:
     printed: str = ""
     computed: bool = False
     free: bool = False
+    lossy: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoAnswer:
     """Why there is no value to judge: nothing handed in, a crash, a value of the wrong type.
 
-    `free`: free text may hold one all the same.
+    `free`: free text may hold one all the same. `lossy`: as of an Answer.
     """
 
     verdict: Verdict
@@ -99,6 +100,7 @@ class NoAnswer:
     notes: tuple[str, ...] = ()
     printed: str = ""
     free: bool = False
+    lossy: bool = False
 
 
 Answered: TypeAlias = Answer | NoAnswer

@@ -12,7 +12,7 @@ from labgrade.core.results import Answer, MarkingText, NoAnswer
 from labgrade.core.text import encodable, excerpt
 from labgrade.truth.measure import UnfitError
 from labgrade.values import Artifact, Number, Table, show
-from labgrade.verdict import ComparedNumber, Outcome, without_value
+from labgrade.verdict import ComparedNumber, Outcome, Suggestion, without_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -88,6 +88,20 @@ def _said(found: Answer) -> str:
 
 def _cut(text: str) -> str:
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}\n... ({len(text) - LONGEST:,} more characters)"
+
+
+_UNSURE = frozenset({Outcome.INCORRECT, Outcome.PARTIAL, Outcome.MISSING})
+
+
+def of_lossy(verdict: Verdict, place: str) -> Verdict:
+    """The verdict on what was read in a format that may lose a part: right is right, anything else waits."""
+    if verdict.outcome not in _UNSURE:
+        return verdict
+    said = Suggestion(
+        outcome=verdict.outcome, credit=verdict.credit, why=verdict.reason, place=place, kind="a part may be lost"
+    )
+    waits = without_value(Outcome.MANUAL, f"{verdict.reason}; compare with the file, of which a part may be lost here")
+    return replace(waits, suggestion=said, facts=verdict.facts, rows=verdict.rows)
 
 
 _TEXT_CHARS, _LONGEST_SHOWN = 4000, 400

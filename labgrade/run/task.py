@@ -175,6 +175,8 @@ class TaskGrading:
         if answer.free and not (check.by_hand or check.cases or check.measured):
             chosen = self._in_free_text(item, answer, verdict)
             verdict, origin = chosen.verdict, chosen.place
+        if answer.lossy:
+            verdict = by_hand.of_lossy(verdict, origin)
         if answer.remarks or answer.notes:
             verdict = replace(verdict, remarks=answer.remarks, notes=(*verdict.notes, *answer.notes))
         if check.by_hand or isinstance(answer, NoAnswer) or verdict.outcome is Outcome.MANUAL:

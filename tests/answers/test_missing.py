@@ -34,10 +34,10 @@ def found(hand_in):
     ("files", "hint"),
     [
         (
-            {"report.pdf": b"%PDF"},
-            "a report must be called report.md or report.txt and be plain text; there is 'report.pdf'",
+            {"hw2.pdf": b"%PDF"},
+            "a report must be called report.md, or report with .txt, .html, .ipynb, .docx or .pdf; there is 'hw2.pdf'",
         ),
-        ({"report.docx": b"PK"}, "there is 'report.docx'"),
+        ({"work.docx": b"PK"}, "there is 'work.docx'"),
         ({"a.html": "x", "\u5831\u544a.md": "x"}, "there is 'a.html', '\u5831\u544a.md'"),
         ({"answers.yaml": ""}, "'answers.yaml' is empty"),
         ({"Answers.yaml": "# nothing"}, "'Answers.yaml' is empty"),

@@ -20,7 +20,9 @@ from labgrade.verdict import Outcome
         (("b/report.md", "a/b/report.md"), ("b/report.md",)),
         (("README.md", "deep/report.md"), ("deep/report.md",)),
         (("README.md", "deep/README.md", "notes.md"), ("README.md",)),
-        (("notes.md", "reporter.py", "report.pdf"), ()),
+        (("notes.md", "reporter.py", "report.tex"), ()),
+        (("report.docx", "report.pdf", "report2.html"), ("report.docx", "report.pdf", "report2.html")),
+        (("report.md", "report.pdf", "report-2.ipynb"), ("report.md", "report-2.ipynb")),
     ],
 )
 def test_where_the_report_is(tmp_path, files, reports):

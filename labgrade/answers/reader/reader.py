@@ -38,7 +38,7 @@ _FORGED = "what read it sent no reply"
 _NONE = type(None)
 _REPLIES: dict[str, tuple[type, ...]] = {
     **dict.fromkeys(("value", "printed", "returned"), (Answer, NoAnswer, _NONE)),
-    **dict.fromkeys(("notes", "passages", "lines", *NOTHING), (tuple,)),
+    **dict.fromkeys(("notes", "passages", "lines", "code", *NOTHING), (tuple,)),
     "seen": (Seen, _NONE),
     "present": (bool,),
     "markdown": (str, NoAnswer),
@@ -184,7 +184,7 @@ class _Reading:
 
 def _unread(ask: Ask, why: str) -> object:
     """The reply where a place can't be read."""
-    if ask.wanted in {"notes", "passages", "lines", *NOTHING}:
+    if ask.wanted in {"notes", "passages", "lines", "code", *NOTHING}:
         return ()
     if ask.wanted == "seen":
         return None

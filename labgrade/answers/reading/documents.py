@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from labgrade.answers.reading.markup import plain_markup
+from labgrade.answers.reading.markup import LOSSY, converted, plain_markup
 from labgrade.core.text import ZERO_WIDTH, without_colours, without_invisible
 
 if TYPE_CHECKING:
@@ -107,12 +107,15 @@ _LEAST_PAIRS = 8
 class Document:
     """A text with the path it was read from, as its reader sees it (`visible`); a .csv or .tsv as it is.
 
-    Lines end in a line feed; colours of a terminal are taken out.
+    Lines end in a line feed; colours of a terminal are taken out. `lossy`: of a format of which a part may be lost, and
+    of `problem` if that is known; what is not right in it is for a person to see.
     """
 
     path: str
     text: str
     remarks: tuple[str, ...] = ()
+    lossy: bool = False
+    problem: str = ""
 
     def line(self, position: int) -> int:
         """The line, counted from 1, that holds the character at `position`."""
@@ -148,6 +151,15 @@ def read_document(submission: Submission, relative: str) -> Document | Unreadabl
 @lru_cache(maxsize=_REMEMBERED)
 def _document(data: bytes, path: str) -> Document | Unreadable:
     """The document that a file's bytes are; several forms ask for the same one in turn."""
+    other = converted(data, path)
+    if other is not None:
+        return Document(
+            path=path,
+            text=plain_markup(visible(without_invisible(other.text))),
+            remarks=(f"lines of '{path}' are counted in its text as Markdown",),
+            lossy=bool(other.problem) or path.lower().endswith(LOSSY),
+            problem=other.problem,
+        )
     decoded = _decode(data)
     if decoded is None:
         return Unreadable(path=path, reason=f"'{path}' holds binary data; hand in plain text (UTF-8)")

@@ -1,13 +1,22 @@
-"""Markup that other programs write into a text, in the plain form that the rest reads; lines stay where they are.
+"""What other programs write, in the plain form that the rest reads.
 
-HTML's named blanks and signs, the rows of its tables and of LaTeX's as rows of pipes.
+Within a text HTML's named blanks and signs, the rows of its tables and of LaTeX's as rows of pipes, where they stand.
+Whole files of Word, HTML, PDF and notebooks as Markdown, by libraries (`labgrade[reports]`), in the jail alone.
 """
 
 from __future__ import annotations
 
+import io
+import json
 import re
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, Any
 
 from labgrade.answers.reading.code import is_code
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
 
 _ENTITIES = {
     "nbsp": "\u00a0", "#160": "\u00a0", "#xa0": "\u00a0", "thinsp": "\u2009", "ensp": " ", "emsp": " ",
@@ -59,3 +68,85 @@ def _row_of_latex(found: re.Match[str]) -> str:
     cells = re.sub(r"(?<!\\)&", "|", row).replace("\\_", "_")
     rule = "" if re.search(r"\d", cells) else "\n" + "|---" * (cells.count("|") + 1) + "|"
     return f"| {cells} |{rule}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Converted:
+    """A file as Markdown. `problem`: why it is not whole, for the student; then a person reads the file itself."""
+
+    text: str
+    problem: str = ""
+
+
+def converted(data: bytes, path: str) -> Converted | None:
+    """A file of a format that is not text, as Markdown; None where its name says no such format."""
+    form = FORMATS.get(PurePosixPath(path).suffix.lower())
+    if form is None:
+        return None
+    try:
+        return Converted(text=form(data)[:_MOST_CHARS])
+    except ImportError as error:
+        return Converted(text="", problem=f"can't be read here without the package '{error.name}'")
+    except (MemoryError, RecursionError):
+        raise
+    except Exception as error:  # noqa: BLE001 - each library has its own for a file that is damaged or encrypted
+        said = " ".join(str(error).split())[:_MOST_SAID]
+        return Converted(text="", problem=f"can't be opened ({said or type(error).__name__})")
+
+
+def _html(data: bytes | str) -> str:
+    """HTML as it is seen: without scripts, styles and what is hidden."""
+    from bs4 import BeautifulSoup
+    from markdownify import MarkdownConverter
+
+    page = BeautifulSoup(data, "html.parser")
+    for tag in page.find_all(_is_unseen):
+        tag.decompose()
+    write = MarkdownConverter(heading_style="ATX", escape_misc=False, escape_underscores=False)
+    markdown: str = write.convert_soup(page)
+    return markdown
+
+
+def _is_unseen(tag: Any) -> bool:
+    return tag.name in _UNSEEN or tag.has_attr("hidden") or bool(_HIDDEN.search(tag.get("style") or ""))
+
+
+def _word(data: bytes) -> str:
+    import mammoth
+
+    return _html(mammoth.convert_to_html(io.BytesIO(data)).value)
+
+
+def _pdf(data: bytes) -> str:
+    from pypdf import PdfReader
+
+    pages = PdfReader(io.BytesIO(data)).pages
+    return "\n\n".join(page.extract_text(extraction_mode="layout") for page in pages[:_MOST_PAGES])
+
+
+def _notebook(data: bytes) -> str:
+    """The cells of a notebook in their order: texts as they are, code and what it printed in fences."""
+    cells = json.loads(data)["cells"]
+    return "\n\n".join(part for cell in cells for part in _cell(cell) if part.strip())
+
+
+def _cell(cell: Any) -> Iterator[str]:
+    source = "".join(cell["source"])
+    if cell["cell_type"] == "markdown":
+        yield source
+    elif cell["cell_type"] == "code":
+        yield f"```python\n{source}\n```" if source else ""
+        for output in cell.get("outputs", ()):
+            said = "".join(output.get("text") or output.get("data", {}).get("text/plain") or ())
+            yield f"```\n{said.rstrip()}\n```" if said.strip() else ""
+
+
+_MOST_CHARS = 64_000_000
+_MOST_PAGES = 500
+_MOST_SAID = 150
+_UNSEEN = frozenset({"head", "noscript", "script", "style", "template"})
+_HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
+FORMATS: dict[str, Callable[[bytes], str]] = {
+    ".docx": _word, ".htm": _html, ".html": _html, ".ipynb": _notebook, ".pdf": _pdf,
+}  # fmt: skip
+LOSSY = (".docx", ".pdf")  # numbers of headings, boxes, and which cell stands beside which may be lost

@@ -10,7 +10,7 @@ import shutil
 
 import numpy as np
 import pytest
-from helpers import warm
+from helpers import other_formats, warm
 
 from labgrade.answers.reader.asks import Ask, ask_notes, ask_seen, ask_value
 from labgrade.answers.reader.reader import Reader
@@ -50,6 +50,7 @@ SEEDS = {
     "all.npz": _saved(np.savez_compressed, a=np.zeros((2, 3)), b=np.arange(5)),
     "hw.py": b"import torch\n\nclass A:\n    def total_macs(self, x):\n        return [y for y in (x, {1: 2})]\n",
 }
+SEEDS |= {f"other.{suffix}": made() for suffix, made in other_formats.MADE.items()}
 MARKS = b"[ { ( \" ' | # ~~ ` <!-- ]( &a *a !!x , \\ 2-1-4 1e999 \xff\xfe \xe4\xbd \x1b[2J".split(b" ")
 PIECES = (*MARKS, b"- ", b": ", b"```\n", b"\n", b"\t", b"\r", b"\0", b"9" * 400, b"Total MACs")
 SECTION = ("2-1-4",)
@@ -67,6 +68,7 @@ ASKS = [
     ask_value("count", TextForm(after="Total MACs", file="out.txt")),
     ask_value("histogram", TextForm(file="out.txt")),
     ask_value("bytes", TextForm(after="Total", file="out.txt")),
+    *(ask_value("count", TextForm(after="Total MACs", file=f"other.{suffix}")) for suffix in other_formats.MADE),
     ask_value(TABLE, FileForm(pattern="table.csv")),
     ask_value("tensor", FileForm(pattern="x.npy")),
     ask_value(TableOfType(kind="tensor"), FileForm(pattern="all.npz")),

@@ -1,0 +1,77 @@
+"""Reports that are no text: what is read of them, and what is left to a person."""
+
+import sys
+
+import pytest
+from helpers import other_formats
+from helpers.other_formats import html, pdf
+
+from labgrade.answers import near_miss, text
+from labgrade.answers.reading.documents import read_document
+from labgrade.core.results import Answer
+from labgrade.core.task import TableType, TextForm
+from labgrade.judging.by_hand import of_lossy
+from labgrade.verdict import Outcome, correct, without_value
+
+TABLE = TableType(row="layer", columns={"macs": "count"})
+MADE = {f"report.{suffix}": made for suffix, made in other_formats.MADE.items()}
+LOSSY = {"report.docx", "report.pdf"}
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_a_number_in_its_section(hand_in, name):
+    found = text.obtain("count", TextForm(after="Total MACs", report=("2-1-4",)), hand_in({name: MADE[name]()}))
+    assert isinstance(found, Answer)
+    assert found.value.value == 1540
+    assert found.lossy == (name in LOSSY)
+    assert found.remarks == (f"lines of '{name}' are counted in its text as Markdown",)
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_a_table(hand_in, name):
+    found = text.obtain(TABLE, TextForm(report=("2-1-4",)), hand_in({name: MADE[name]()}))
+    assert {row.name: row.cells["macs"].value for row in found.value.rows} == {"conv1": 1200, "fc": 340}
+
+
+def test_what_a_page_hides_is_no_answer(hand_in):
+    hidden = '<div style="color: red; Display : NONE">Total MACs: 7</div><p hidden>Total MACs: 8</p>'
+    page = hand_in({"report.html": html(hidden)})
+    assert text.obtain("count", TextForm(after="Total MACs", report=()), page).value.value == 1540
+
+
+@pytest.mark.parametrize("name", sorted(LOSSY))
+def test_what_is_not_found_where_a_part_may_be_lost_is_left_to_a_person(hand_in, name):
+    form = TextForm(after="Total parameters", report=())
+    (note, *_) = near_miss.notes([form], "count", hand_in({name: MADE[name]()}))
+    assert note.unread
+    (note, *_) = near_miss.notes([form], "count", hand_in({"report.html": html()}))
+    assert not note.unread
+
+
+@pytest.mark.parametrize("name", [*MADE, "report.htm"])
+def test_a_damaged_file_is_left_to_a_person(hand_in, name):
+    made = b"%PDF-1.7 \x00" if name.endswith(("htm", "html")) else b"%PDF-1.7 \x00\xff"
+    submission = hand_in({name: made})
+    document = read_document(submission, name)
+    if not name.endswith(("htm", "html")):  # a page is never damaged
+        assert "can't be opened" in document.problem
+        assert near_miss.notes([TextForm(after="Total", report=())], "count", submission)[0].unread
+
+
+def test_only_what_is_right_is_decided():
+    assert of_lossy(correct("all right"), "report.pdf:5").outcome is Outcome.CORRECT
+    for outcome in (Outcome.INCORRECT, Outcome.PARTIAL, Outcome.MISSING):
+        waits = of_lossy(without_value(outcome, "got 7"), "report.pdf:5")
+        assert (waits.outcome, waits.suggestion.outcome, waits.suggestion.place) == (
+            Outcome.MANUAL,
+            outcome,
+            "report.pdf:5",
+        )
+        assert waits.reason.startswith("got 7; ")
+
+
+def test_a_missing_package_is_said_and_costs_nothing(hand_in, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pypdf", None)
+    document = read_document(hand_in({"report.pdf": pdf() + b"%"}), "report.pdf")
+    assert document.lossy
+    assert document.problem == "can't be read here without the package 'pypdf'"
