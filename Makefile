@@ -59,7 +59,9 @@ bench-class: setup
 golden: setup
 	LABGRADE_GOLDEN=1 $(BIN)/python -m pytest -n auto tests/golden
 
+# ExecuTorch without what it names and what running programs of the portable kernels does not need.
 soak: setup test-tools
+	$(BIN)/python -m pip install --quiet --no-deps -c constraints.txt executorch torchao ruamel.yaml tabulate
 	LABGRADE_SOAK=200 LABGRADE_KILLS=100 LABGRADE_FUZZ=20000 LABGRADE_ALEXNET=1 LABGRADE_TRIES_TILINGS=3000 \
 	LABGRADE_TRIES_EDITS=3000 LABGRADE_TRIES_CORRUPTED=8000 \
 	$(BIN)/python -m pytest -n auto

@@ -1,8 +1,11 @@
 """What grading one hand-in of each lab on request costs: CPU seconds of all processes, one run.
 
-Each lab's exemplar, without the tasks that train, is graded once with everything cold, and once more.
+Each lab's exemplar, without the tasks that train, is graded once with everything cold, and once more. With ExecuTorch:
+four more layers exported by the student's code and run, beside the first, which starts the servers; and one program
+that was handed in, run on two inputs where everything is loaded.
 """
 
+import importlib.util
 import resource
 import sys
 from pathlib import Path
@@ -11,6 +14,7 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
 LABS = {"mase-lab1": ("mase-exemplar", ("1-5-evaluation",)), "mase-lab2": ("mase-exemplar", ())}
+EXPORTED = "3-3-programs"
 
 
 def spent() -> float:
@@ -33,12 +37,53 @@ def graded(lab: str, sample: str, left_out: tuple[str, ...]) -> float:
     return spent() - begin
 
 
+def exported(*checks: str) -> float:
+    """CPU seconds of some checks of the task that exports layers."""
+    from dataclasses import replace
+
+    from labgrade.authoring.task_trial import submission_of
+    from labgrade.run.grader import Grader
+    from labgrade.spec import course, load
+
+    begin = spent()
+    found = course.find(ROOT)
+    (path,) = [each for each in load.lab_files(found, "executorch-lab3") if each.stem == EXPORTED]
+    task = load.read(path, found)
+    task = replace(task, checks=tuple(each for each in task.checks if each.id in checks))
+    with Grader(found) as grader:
+        grader.grade([task], submission_of(ROOT / "submissions" / "edge-exemplar"))
+    return spent() - begin
+
+
+def ran() -> float:
+    """CPU seconds of measuring one program on two inputs, the process that runs it included."""
+    import tempfile
+
+    import torch
+
+    from reference.programs import pte_relative_error
+
+    sample = ROOT / "submissions" / "edge-exemplar" / "export_model" / "Conv2d_5.pte"
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder, sample.name)
+        place.write_bytes(sample.read_bytes())
+        torch.jit.script(torch.nn.Conv2d(64, 64, 1)).save(place.with_name("subject.pt"))
+        for _ in range(2):
+            begin = spent()
+            pte_relative_error(place, original="subject.pt", input_shape=[1, 64, 16, 16])
+    return spent() - begin
+
+
 def main() -> None:
     """Print a row a lab."""
     print(f"{'lab':<12}{'first':>10}{'again':>10}")
     for lab, (sample, left_out) in LABS.items():
         first, again = (graded(lab, sample, left_out) for _ in range(2))
         print(f"{lab:<12}{first:>8.1f} s{again:>8.1f} s")
+    if importlib.util.find_spec("executorch") is not None:
+        one, five = exported("portable"), exported("portable", "values")
+        print(f"{'four more layers exported and run':<36}{five - one:>8.1f} s")
+        print(f"{'a program on two inputs':<36}{ran():>8.2f} s")
 
 
 if __name__ == "__main__":

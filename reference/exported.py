@@ -7,12 +7,16 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     import onnx
     import torch
 
 _SEED = 20_240_226  # of inputs that nobody who exports a network knows
+_IN_PLACE = frozenset(
+    f"aten::{name}_" for name in ("relu", "relu6", "hardtanh", "hardswish", "silu", "leaky_relu", "elu")
+)
 _OPEN = -1  # a size that a file leaves open
 
 
@@ -68,7 +72,7 @@ def onnx_relative_error(
     """
     from ._tiling.runtimes import RefusedError, by_onnxruntime
 
-    network = _scripted(artifact.parent / original)
+    network = scripted(artifact.parent / original)
     inputs = _inputs(_model(artifact))
     if len(inputs) != 1:
         message = f"it takes {len(inputs)} inputs, and the network takes one"
@@ -87,7 +91,7 @@ def onnx_relative_error(
             raise ValueError(message) from None
         return torch.from_numpy(next(iter(outputs.values())))
 
-    return _largest_error(run, network, input_shape, draws)
+    return largest_error(lambda given: [run(x) for x in given], network, input_shape, draws)
 
 
 def onnx_recorded_error(artifact: Path, *, record: str) -> float:
@@ -203,7 +207,7 @@ def torchscript_relative_error(
     """
     import torch
 
-    network, made = _scripted(artifact.parent / original), _scripted(artifact)
+    network, made = scripted(artifact.parent / original), scripted(artifact)
     if own_weights:
         _take_weights(network, made)
 
@@ -218,18 +222,29 @@ def torchscript_relative_error(
             raise ValueError(message)  # noqa: TRY004 - the file is wrong, which a ValueError says
         return output
 
-    return _largest_error(run, network, input_shape, draws)
+    return largest_error(lambda given: [run(x) for x in given], network, input_shape, draws)
 
 
 def torchscript_training_nodes(artifact: Path) -> int:
     """How many normalisations and dropouts of a TorchScript file compute as they do while a network is trained."""
     flags = {"aten::batch_norm": 5, "aten::instance_norm": 5, "aten::dropout": 2, "aten::dropout_": 2}
-    graph = _scripted(artifact).inlined_graph
+    graph = scripted(artifact).inlined_graph
     nodes = [node for kind in flags for node in graph.findAllNodes(kind)]
     return sum(list(node.inputs())[flags[node.kind()]].toIValue() is not False for node in nodes)
 
 
-def _scripted(path: Path) -> Any:
+def torchscript_in_place(artifact: Path) -> int:
+    """How many activations of a TorchScript file write into their input: `aten::relu_` and the like, a call each."""
+    graph = scripted(artifact).inlined_graph
+    return sum(len(list(graph.findAllNodes(kind))) for kind in _IN_PLACE)
+
+
+def scripted(path: Path) -> Any:
+    """A TorchScript file's network.
+
+    Raises:
+        ValueError: torch does not load it.
+    """
     import torch
 
     try:
@@ -259,16 +274,25 @@ def _take_weights(network: Any, made: Any) -> None:
 # ---- both ------------------------------------------------------------------------------------------------------------
 
 
-def _largest_error(run: Any, network: Any, input_shape: list[int] | None, draws: int) -> float:
-    """The largest difference on inputs that are drawn here, as a share of the network's largest output."""
+def largest_error(
+    run: Callable[[list[torch.Tensor]], list[torch.Tensor]],
+    network: Any,
+    input_shape: list[int] | None,
+    draws: int,
+) -> float:
+    """The largest difference on inputs that are drawn here, as a share of the network's largest output.
+
+    Raises:
+        ValueError: `run`, which gets all inputs, makes outputs of another shape than the network.
+    """
     import torch
 
     generator = torch.Generator().manual_seed(_SEED)
+    given = [torch.randn(input_shape or [1], generator=generator) for _ in range(draws)]
     worst = 0.0
     with torch.no_grad():
-        for _ in range(draws):
-            x = torch.randn(input_shape or [1], generator=generator)
-            wanted, got = network(x.clone()), run(x.clone())
+        for x, got in zip(given, run([x.clone() for x in given]), strict=True):
+            wanted = network(x.clone())
             if got.shape != wanted.shape:
                 message = f"of an input of {list(x.shape)} it makes {list(got.shape)}, the network {list(wanted.shape)}"
                 raise ValueError(message)

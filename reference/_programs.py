@@ -1,0 +1,154 @@
+"""Programs of ExecuTorch that students hand in: what they hold, and what they compute, in a process that may die.
+
+What they hold is read before anything of them runs. The runtime is native code, and a damaged file can end it: it runs
+in a fork, whose death is the file's fault and nobody else's.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import signal
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NoReturn
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    import torch
+
+_MOST_BYTES = 1_000_000_000
+_ALLOWED = ("XnnpackBackend",)  # part of the runtime; others load libraries of their own
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What the method `forward` of a program calls: operators, a count for each, and its delegates' names."""
+
+    operators: dict[str, int]
+    delegates: tuple[str, ...]
+
+
+def plan(artifact: Path) -> Plan:
+    """What a program's method `forward` is made of; nothing of it runs.
+
+    Raises:
+        ValueError: it is no program, or has no such method.
+    """
+    from executorch.exir._serialize._program import deserialize_pte_binary
+
+    if artifact.stat().st_size > _MOST_BYTES:
+        message = f"it has more than {_MOST_BYTES:,} bytes"
+        raise ValueError(message)
+    try:
+        methods = deserialize_pte_binary(artifact.read_bytes()).program.execution_plan
+        (forward,) = [each for each in methods if each.name == "forward"]
+        names = [f"{each.name}.{each.overload}" if each.overload else each.name for each in forward.operators]
+        called = [step.instr_args for chain in forward.chains for step in chain.instructions]
+        kernels = [names[each.op_index] for each in called if hasattr(each, "op_index")]
+        delegates = tuple(each.id for each in forward.delegates)
+    except Exception as error:  # noqa: BLE001 - what reading a broken file raises has no common base
+        message = (
+            f"this is no program of ExecuTorch with a method 'forward' ({type(error).__name__}): it is cut off or "
+            "damaged, or to_executorch().buffer was not written to it"
+        )
+        raise ValueError(message) from None
+    return Plan({name: kernels.count(name) for name in dict.fromkeys(kernels)}, delegates)
+
+
+def run(artifact: Path, given: Sequence[torch.Tensor]) -> list[torch.Tensor]:
+    """What a program puts out for each of several inputs, in order; each run begins afresh.
+
+    Raises:
+        ValueError: it is no program, has a delegate that is not run here, takes other inputs, or ends the runtime.
+    """
+    foreign = [name for name in plan(artifact).delegates if name not in _ALLOWED]
+    if foreign:
+        message = f"it hands work to '{foreign[0]}', which is not run here: lower it for the portable kernels"
+        raise ValueError(message)
+    return _in_a_fork(artifact, given)
+
+
+def _outputs(artifact: Path, given: Sequence[torch.Tensor]) -> list[torch.Tensor]:
+    """What comes of a program, in a process of its own."""
+    from executorch.runtime import Runtime, Verification
+
+    try:
+        program = Runtime.get().load_program(str(artifact), verification=Verification.InternalConsistency)
+    except RuntimeError as error:
+        message = f"ExecuTorch does not load this program: {_last_line(error)}"
+        raise ValueError(message) from None
+    made = []
+    for x in given:
+        try:
+            method = program.load_method("forward")
+            output = [] if method is None else method.execute([x.contiguous()])
+        except RuntimeError as error:
+            message = f"it does not run on an input of {list(x.shape)}: {_last_line(error)}"
+            raise ValueError(message) from None
+        if len(output) != 1 or not hasattr(output[0], "numpy"):
+            message = f"it puts out {len(output)} values, not one tensor"
+            raise ValueError(message)
+        made.append(output[0].detach().float().contiguous().clone())
+    return made
+
+
+def _last_line(error: Exception) -> str:
+    return str(error).strip().splitlines()[-1]
+
+
+def _in_a_fork(artifact: Path, given: Sequence[torch.Tensor]) -> list[torch.Tensor]:
+    """What `_outputs` makes, in a fork: one line of JSON, then the values as float32.
+
+    Raises:
+        ValueError: the program is refused, or the fork died of it.
+        MemoryError: the fork was ended for what it took.
+    """
+    import torch
+
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        _do(artifact, given, reading, writing)
+    os.close(writing)
+    with os.fdopen(reading, "rb") as pipe:
+        head, _, data = pipe.read().partition(b"\n")
+    _, status = os.waitpid(child, 0)
+    said = json.loads(head) if head and os.WIFEXITED(status) else {}
+    if "shapes" in said:
+        values = torch.frombuffer(bytearray(data), dtype=torch.float32)
+        parts = torch.split(values, [math.prod(shape) for shape in said["shapes"]])
+        return [part.reshape(shape) for part, shape in zip(parts, said["shapes"], strict=True)]
+    if "problem" in said:
+        raise ValueError(said["problem"])
+    ended = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
+    if "starved" in said or ended in (signal.SIGKILL, signal.SIGXCPU):
+        raise MemoryError
+    how = signal.Signals(ended).name if ended else f"exit code {os.WEXITSTATUS(status)}"
+    message = f"it ends ExecuTorch's runtime ({how}): the file is damaged, or to_executorch() did not make it"
+    raise ValueError(message)
+
+
+def _do(artifact: Path, given: Sequence[torch.Tensor], reading: int, writing: int) -> NoReturn:
+    """The fork's whole life."""
+    os.close(reading)
+    quiet = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(quiet, 1)
+    os.dup2(quiet, 2)
+    head: dict[str, Any] = {}
+    made: list[torch.Tensor] = []
+    try:
+        made = _outputs(artifact, given)
+        head = {"shapes": [list(each.shape) for each in made]}
+    except MemoryError:
+        head = {"starved": True}
+    except ValueError as error:
+        head = {"problem": str(error)}
+    except BaseException as error:  # noqa: BLE001 - whatever the runtime raises of a file
+        head = {"problem": f"ExecuTorch can't run it: {type(error).__name__}: {str(error)[:200]}"}
+    finally:
+        with os.fdopen(writing, "wb") as pipe:
+            pipe.write(json.dumps(head).encode() + b"\n" + b"".join(each.numpy().tobytes() for each in made))
+        os._exit(0)

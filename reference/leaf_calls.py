@@ -1,0 +1,156 @@
+"""The layers of a network as it calls them, numbered: what is exported layer by layer, and what works in place."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from torch import nn
+
+from ._counting.engine import inputs
+
+if TYPE_CHECKING:
+    import torch
+
+    from ._counting.engine import CountedSubject
+
+
+def leaf_calls(subject: CountedSubject) -> list[dict[str, Any]]:
+    """Each call of a layer without layers inside, in order of execution: its input, its output, its parameters.
+
+    `layer` is the class and the place, from 1: Conv2d_1, BatchNorm2d_2. A layer that is called three times has three
+    rows. `also_named` holds torchsummary's spelling (Conv2d-1) and the dotted name, with `#2` when called again.
+    """
+    return _table(subject, containers=False)
+
+
+def leaf_calls_with_containers(subject: CountedSubject) -> list[dict[str, Any]]:
+    """The calls with those of containers, as torchsummary numbers them: Sequential and the network itself aside.
+
+    Slip of: leaf_calls
+    Hint: Blocks that hold other layers are numbered, too, so every number behind the first block is too high. Count
+    the layers without layers inside alone: the hook belongs on those for which list(module.children()) is empty.
+    Credit: 0.5
+    """
+    return _table(subject, containers=True)
+
+
+def leaf_calls_once(subject: CountedSubject) -> list[dict[str, Any]]:
+    """The calls with a layer that is called several times listed at its first call alone.
+
+    Slip of: leaf_calls
+    Hint: A layer that runs several times is listed once. A ReLU that a block calls three times has three inputs and
+    three outputs: record in a forward hook, which sees each call, not by named_modules().
+    Credit: 0.5
+    """
+    rows, seen = [], set()
+    for row in _table(subject, containers=False):
+        name = row["also_named"][1].partition("#")[0]
+        if name not in seen:
+            seen.add(name)
+            rows.append(row)
+    return [{**row, **_named(row, number)} for number, row in enumerate(rows, 1)]
+
+
+def leaf_calls_batch_unknown(subject: CountedSubject) -> list[dict[str, Any]]:
+    """The calls with -1 for the batch in input and output, as torchsummary prints it.
+
+    Slip of: leaf_calls
+    Hint: The batch is -1. A program of ExecuTorch is made for one size of its input: say the batch that it gets.
+    Credit: 0.8
+    """
+    rows = _table(subject, containers=False)
+    return [{**row, "input": [-1, *row["input"][1:]], "output": [-1, *row["output"][1:]]} for row in rows]
+
+
+def in_place_modules(subject: CountedSubject) -> int:
+    """How many modules of a network are told to write into their input (`inplace=True`)."""
+    module, _ = subject.on_meta()
+    return sum(_in_place(each) for each in module.modules())
+
+
+def in_place_calls(subject: CountedSubject) -> int:
+    """How many calls of one forward pass are of a module that writes into its input.
+
+    Slip of: in_place_modules
+    Hint: These are the calls of one forward pass. A module that runs three times is one module to replace.
+    Credit: 0.5
+    """
+    return sum(_in_place(each) for each, *_ in _calls(subject) if not any(each.children()))
+
+
+def in_place_calls_once(subject: CountedSubject) -> int:
+    """Each module counted once, where calls are asked for.
+
+    Slip of: in_place_calls
+    Hint: These are the modules. A module that a block calls three times writes into its input three times.
+    Credit: 0.5
+    """
+    return in_place_modules(subject)
+
+
+def in_place_modules_at_the_top(subject: CountedSubject) -> int:
+    """The modules among the network's own children alone.
+
+    Slip of: in_place_modules
+    Hint: Only the network's own children were looked at. named_children() goes one level down: call the function again
+    on every child that holds others.
+    Credit: 0.3
+    """
+    module, _ = subject.on_meta()
+    return sum(_in_place(each) for each in module.children())
+
+
+def _in_place(module: nn.Module) -> bool:
+    return getattr(module, "inplace", False) is True
+
+
+def _table(subject: CountedSubject, *, containers: bool) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = []
+    times: Counter[str] = Counter()
+    for module, name, given, made in _calls(subject):
+        leaf = not any(module.children())
+        if not leaf and (not containers or not name or isinstance(module, nn.Sequential | nn.ModuleList)):
+            continue
+        times[name] += 1
+        dotted = name if times[name] == 1 else f"{name}#{times[name]}"
+        parameters = sum(each.numel() for each in module.parameters(recurse=leaf))
+        row = {"type": type(module).__name__, "input": given, "output": made, "parameters": parameters}
+        row["also_named"] = ["", dotted]
+        rows.append({**row, **_named(row, len(rows) + 1)})
+    return rows
+
+
+def _named(row: dict[str, Any], number: int) -> dict[str, Any]:
+    return {
+        "layer": f"{row['type']}_{number}",
+        "also_named": [f"{row['type']}-{number}", row["also_named"][1]],
+    }
+
+
+def _calls(subject: CountedSubject) -> list[tuple[nn.Module, str, list[int], list[int]]]:
+    """The calls of one forward pass in order of completion: module, dotted name, shapes of first input and output."""
+    root, own = subject.on_meta()
+    found = []
+
+    def hook(name: str) -> Any:
+        def note(module: nn.Module, given: Any, made: Any) -> None:
+            first = _first(made)
+            taken = _first(given)
+            if first is not None and taken is not None:
+                found.append((module, name, list(taken.shape), list(first.shape)))
+
+        return note
+
+    for name, module in root.named_modules():
+        module.register_forward_hook(hook(name))
+    root.eval()(*inputs(own))
+    return found
+
+
+def _first(value: Any) -> torch.Tensor | None:
+    import torch
+
+    while isinstance(value, tuple | list) and value:
+        value = value[0]
+    return value if isinstance(value, torch.Tensor) else None
