@@ -140,7 +140,8 @@ _KINDS = {
 
 
 def _found(text: str, plain: str, match: re.Match[str], kind: str, stated: Unit | None) -> Found | None:
-    if (parted := _in_myriads(plain, match.start())) is not None:
+    parted = _in_myriads(plain, match.start()) or (_by_the_clock(plain, match) if kind == "time" else None)
+    if parted is not None:
         return parted
     gap = _GAP.match(plain, match.end())
     start = gap.end() if gap else match.end()
@@ -183,6 +184,37 @@ def _in_myriads(plain: str, start: int) -> Found | None:
     value = sum(int(digits.replace(",", "")) * scales[name] for name, digits in parts.items())
     end = match.end()
     return Found(start=start, end=end, number=Number(value=Fraction(value), text=match[0].strip()))
+
+
+_CLOCK = re.compile(
+    r"(?:(?P<h>\d{1,4})\s?(?:h|hrs?|hours?|小時|小时)\s?(?:and\s|,\s?)?)?"
+    r"(?:(?P<m>\d{1,4})\s?(?:m|min(?:ute)?s?|分鐘?|分钟?)\s?(?:and\s|,\s?)?)?"
+    r"(?:(?P<s>\d{1,4})(?P<part>\.\d{1,9})?\s?(?:s|secs?|seconds?|秒))?(?![A-Za-z0-9])"
+)
+_COLONS = re.compile(r"(?P<h>\d{1,4}):(?P<m>[0-5]\d):(?P<s>[0-5]\d)(?P<part>\.\d{1,9})?(?![\d:])")
+_TWO_PARTS = re.compile(r"\d{1,4}:[0-5]\d(?![\d:])")
+_LONE_M = re.compile(r"\s?m(?![A-Za-z0-9])")
+
+
+def _by_the_clock(plain: str, first: re.Match[str]) -> Found | None:
+    """A time of several parts, as `1 min 30 s`, `1m30.5s`, `1:02:03`; what may be two times is a problem."""
+    start = first.start()
+    match = _COLONS.match(plain, start) or _CLOCK.match(plain, start)
+    parts = {name: digits for name, digits in match.groupdict().items() if digits} if match else {}
+    part = parts.pop("part", "")
+    if match is not None and len(parts) > 1:
+        whole = sum(int(digits) * {"h": 3600, "m": 60, "s": 1}[name] for name, digits in parts.items())
+        half = Fraction(1, 2 * 10 ** len(part[1:])) if part else Fraction(0)
+        value = whole + Fraction(f"0{part}")
+        number = Number(value=value, half_unit=half, text=match[0].strip())
+        return Found(start=start, end=match.end(), number=number, measures="time")
+    either = "hours and minutes, or minutes and seconds" if (two := _TWO_PARTS.match(plain, start)) else ""
+    if two is None and (lone := _LONE_M.match(plain, first.end())):
+        either, two = "minutes or milliseconds", lone
+    if two is None:
+        return None
+    written = plain[start : two.end()]
+    return Found(start=start, end=two.end(), problem=f"{_quoted(written)} may be {either}: write min, ms or s")
 
 
 def _is_short(match: re.Match[str]) -> bool:

@@ -40,6 +40,14 @@ checks:
         ("1.5 min", 90),
         ("2h", 7200),
         ("3.2 毫秒", Fraction(32, 10_000)),
+        ("1 min 30 s", 90),
+        ("1 minute and 30 seconds", 90),
+        ("1m30.5s", Fraction(905, 10)),
+        ("about 2 h 5 min", 7500),
+        ("1h 2m 3s", 3723),
+        ("1:02:03", 3723),
+        ("0:00:12.25", Fraction(1225, 100)),
+        ("1 分 30 秒", 90),
     ],
 )
 def test_a_time_in_seconds(written, seconds):
@@ -49,6 +57,12 @@ def test_a_time_in_seconds(written, seconds):
 @pytest.mark.parametrize("written", ["12 MB", "3 GMac", "85 %", "fast"])
 def test_what_is_no_time(written):
     with pytest.raises(WrongTypeError, match="a time"):
+        as_value(written, "time")
+
+
+@pytest.mark.parametrize("written", ["12.5 m", "12.5m", "7 m per epoch", "2:05"])
+def test_what_may_be_two_times_is_asked_for_again(written):
+    with pytest.raises(WrongTypeError, match=f"'{written[:3]}.*' may be .*: write min, ms or s"):
         as_value(written, "time")
 
 
