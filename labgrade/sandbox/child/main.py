@@ -150,8 +150,9 @@ def _settle(folder: Path) -> None:
         setattr(sys, f"__{name}__", getattr(sys, name))
     sys.dont_write_bytecode = True
     sys.modules["__main__"] = ModuleType("__main__")
-    for name in _own_modules or _find_own_modules():
-        sys.modules.pop(name, None)
+    if not jobs.trusted_alone():  # to take hundreds of modules apart costs as much as reading a short text
+        for name in _own_modules or _find_own_modules():
+            sys.modules.pop(name, None)
     random.seed(_SEED)  # Python reseeds it after each fork; numpy and torch keep what `prepare` set before
 
 
