@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
@@ -198,7 +199,8 @@ class NotShown:
 class SubmissionReport:
     """All tasks of one submission.
 
-    `remarks`: what was refused at the door (links, devices). `members`: the students who handed in together.
+    `remarks`: what was refused at the door (links, devices). `members`: the students who handed in together,
+    `called`: their names, in that order, as far as the roster has them.
     `handed_in`: when, in ISO 8601 with its offset; empty where nothing tells. `handed_in_by`: what tells it.
     `others`: further hand-ins of the same students that do not count, by name, with the reason. `not_shown`: in a
     student's view, what stands for the checks that are not in it. `released`: when it was, as `handed_in`.
@@ -214,6 +216,13 @@ class SubmissionReport:
     others: tuple[tuple[str, str], ...] = ()
     not_shown: tuple[NotShown, ...] = ()
     released: str = ""
+    called: tuple[str, ...] = ()
+
+    @property
+    def people(self) -> tuple[str, ...]:
+        """Who handed in: `Anna Lee (b10901001)`, or the id alone."""
+        names = itertools.zip_longest(self.members, self.called[: len(self.members)], fillvalue="")
+        return tuple(f"{name} ({member})" if name and name != member else member for member, name in names)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -357,6 +357,7 @@ class Pages:
                 key=self._key,
                 by=self.decider.by,
                 anonymous=now.anonymous,
+                people=now.people,
                 folder=str(self._live.folder),
                 last=last,
                 last_who=[now.names.of(each.place.submission) for each in last],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from labgrade.core.points import earned
@@ -17,7 +17,7 @@ from labgrade.review.decisions import Decisions, Place, Ruling
 from labgrade.verdict import Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
     from labgrade.core.results import SubmissionReport
@@ -34,7 +34,10 @@ _EVERY_SECONDS = 5.0  # how often verdicts are read while a run is at work
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Snapshot:
-    """What a person can mark, decided or not, at one moment. `version` grows with every change."""
+    """What a person can mark, decided or not, at one moment. `version` grows with every change.
+
+    `people`: who handed in, by what their submission is called; nobody where names are kept back.
+    """
 
     version: int
     checks: dict[Place, ToDecide]
@@ -42,6 +45,7 @@ class Snapshot:
     decisions: Decisions
     names: Pseudonyms
     anonymous: bool
+    people: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def in_force(self, place: Place) -> Ruling | None:
         """The decision about a check that still holds; None where it waits."""
@@ -127,6 +131,7 @@ class LiveResults:
             decisions=whole.decisions,
             names=whole.names,
             anonymous=whole.key is not None,
+            people={each.name: each.people for each in whole.shown.submissions if each.people != (each.name,)},
         )
         return self._now
 

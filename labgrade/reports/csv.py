@@ -15,22 +15,28 @@ if TYPE_CHECKING:
 
     from labgrade.core.results import Report, SubmissionReport
 
+_SAID = ("name", "comments")
 _SUMS = ("raw", "deducted", "final", "at most", "pending", "points")
 
 
 def render(report: Report) -> str:
     """The gradebook, without a final newline. Those who handed in together have a row each.
 
+    The last two columns are the roster's name, and what people wrote to the student.
+
     A name that a spreadsheet would run as a formula has an apostrophe before it, as OWASP advises ("CSV Injection").
     """
     tasks = _tasks(report)
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(["student", "submission", *(for_csv_cell(f"{lab}/{task}") for lab, task in tasks), *_SUMS])
+    writer.writerow(["student", "submission", *(for_csv_cell(f"{lab}/{task}") for lab, task in tasks), *_SUMS, *_SAID])
     for submission in report.submissions:
-        for member in submission.members or (submission.name,):
+        comments = _comments(submission)
+        for place, member in enumerate(submission.members or (submission.name,)):
+            name = submission.called[place] if place < len(submission.called) else ""
+            marks = (*_points(submission, tasks), *_sums(submission))
             writer.writerow(
-                [for_csv_cell(member), for_csv_cell(submission.name), *_points(submission, tasks), *_sums(submission)]
+                [*map(for_csv_cell, (member, submission.name)), *marks, *map(for_csv_cell, (name, comments))]
             )
     return stream.getvalue().removesuffix("\n")
 
@@ -52,6 +58,16 @@ def _points(submission: SubmissionReport, tasks: list[tuple[str, str]]) -> list[
     """What each task earned for certain; empty where it was not graded."""
     earned = {(task.lab, task.id): totals(task.checks).earned for task in submission.tasks}
     return [number(earned[key]) if key in earned else "" for key in tasks]
+
+
+def _comments(submission: SubmissionReport) -> str:
+    """What people wrote about each check, a line each."""
+    rows = ((task.id, check) for task in submission.tasks for check in task.checks)
+    return "\n".join(
+        f"{task}: {check.id}: {check.decision.reason}"
+        for task, check in rows
+        if check.decision is not None and check.decision.reason
+    )
 
 
 def _sums(submission: SubmissionReport) -> list[str]:

@@ -45,6 +45,7 @@ def _submission(submission: SubmissionReport) -> dict[str, Plain]:
     return {
         "name": submission.name,
         "members": list(submission.members),
+        **({"names": list(submission.called)} if any(submission.called) else {}),
         "handed_in": submission.handed_in,
         "points": _number(total.points),
         "earned": _number(total.earned),

@@ -108,7 +108,7 @@ def heading(page: Page, submission: SubmissionReport, total: Totals) -> None:
     )
     page.rule()
     if submission.members and submission.members != (submission.name,):
-        page.paragraph(", ".join(submission.members), indent=2, label="of: ", theirs=True)
+        page.paragraph(", ".join(submission.people), indent=2, label="of: ", theirs=True)
     if submission.handed_in:
         at, by = summary.moment(submission.handed_in), submission.handed_in_by
         page.paragraph(f"({by})" if by else "", indent=2, label="handed in: ", own=f"{at} " if by else at)

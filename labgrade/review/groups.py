@@ -90,7 +90,7 @@ _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 
 def grouped(report: Report, roster: Roster, deadlines: Mapping[str, Deadline]) -> Report:
-    """The report with one submission a group, or a student without one, and its `members` (their ids).
+    """The report with one submission a group, or a student without one, and its `members` (their ids and names).
 
     Where a group handed in more than once, those are passed over that have less than half of the answers of the
     fullest; of the rest the one counts that late rules take least from, and of those the latest. It has the `others`
@@ -103,7 +103,8 @@ def grouped(report: Report, roster: Roster, deadlines: Mapping[str, Deadline]) -
     by_owner: dict[tuple[str, ...], list[SubmissionReport]] = {}
     for each in report.submissions:
         ids = tuple(student.id for student in owners[each.name])
-        by_owner.setdefault(ids or ("", each.name), []).append(replace(each, members=ids))
+        called = tuple(student.name for student in owners[each.name])
+        by_owner.setdefault(ids or ("", each.name), []).append(replace(each, members=ids, called=called))
     counted = tuple(
         _counted(_told(own, owners[own[0].name], whose), owners[own[0].name], deadlines)
         if owners[own[0].name]

@@ -79,6 +79,7 @@ def _unnamed(each: SubmissionReport, pseudonyms: Pseudonyms, hide: Callable[[str
         _without_names(each, hide),
         name=pseudonyms.of(each.name),
         members=(),
+        called=(),
         handed_in="",
         handed_in_by="",
         deductions=tuple(replace(cut, why=WHEN) for cut in each.deductions),

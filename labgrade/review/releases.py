@@ -53,7 +53,7 @@ class Lowered:
 
 def before(submission: SubmissionReport) -> SubmissionReport:
     """What a student may see before release, of what labgrade found by itself: no hidden check, no decision."""
-    alone = replace(submission, deductions=(), members=(), handed_in="", handed_in_by="")
+    alone = replace(submission, deductions=(), members=(), called=(), handed_in="", handed_in_by="")
     return _seen(alone, hidden_too=False, released=False)
 
 

@@ -66,7 +66,7 @@ def render(report: Report) -> str:
         released=submission.released,
         at=report.at,
         comments=_comments(submission, tasks),
-        members=submission.members,
+        members=submission.people,
         handed_in=submission.handed_in,
         deductions=submission.deductions,
         remarks=summary.left_out(submission),
