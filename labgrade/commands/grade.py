@@ -189,8 +189,6 @@ def _say(came: list[Finished], wanted: Plans, report: Report, page: Page) -> Non
     results = wanted.runs[0].request.results
     _say_changes([change for each in came for change in each.changes], page)
     _say_held(came[-1].held, results, page)
-    for told in (told for each in came for told in each.lost):
-        page.paragraph(told, indent=0, label="not graded: ", style="red")
     if wanted.gone:
         message = f"{named(list(wanted.gone))}: where they were taken from, they are no more"
         page.paragraph(message, indent=0, label="not graded again: ", style="yellow")

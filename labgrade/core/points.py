@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 PLACES = 2  # points are given to hundredths
 NOT_SHOWN = "cases that are not shown"  # what hidden checks are called where students read of their points
+NOT_GRADED = "not graded: "  # begins a note on a submission that labgrade could not grade
 LEFT_OUT = "left out: "  # begins a note on what belongs to no student in a folder of submissions
 
 

@@ -28,7 +28,8 @@ Place: TypeAlias = "tuple[str, str, str]"  # lab, task, check
 
 FEWEST = 10  # below this many submissions, discrimination is noise
 _SHARE = 0.27
-_ENDED = frozenset({Outcome.TIMEOUT, Outcome.MEMORY, Outcome.OUTPUT, Outcome.FAULT})
+_LIMITED = frozenset({Outcome.TIMEOUT, Outcome.MEMORY, Outcome.OUTPUT})
+_ENDED = _LIMITED | {Outcome.FAULT}
 _RARE = 0.05  # of the class; what more have is a common mistake
 _FEWEST_WITH_SAME = 2
 _LINE = "\n"
@@ -149,7 +150,10 @@ def zeros(report: Report) -> Sequence[Shared]:
             continue
         tried = [row for row in rows if row[1].verdict.outcome not in (Outcome.MISSING, Outcome.SKIPPED)]
         if not tried:
-            found[("", "", ""), "nothing was found of what was looked for"].append(each.name)
+            absent = [graded for _, graded in rows if graded.verdict.outcome is Outcome.MISSING]
+            most = max(absent, key=lambda graded: graded.points, default=None)
+            said = most.verdict.reason.partition(_LINE)[0] if most is not None else ""
+            found[("", "", ""), said or "nothing was found of what was looked for"].append(each.name)
             continue
         lost: defaultdict[str, Fraction] = defaultdict(Fraction)
         for _, graded in tried:
@@ -162,6 +166,17 @@ def zeros(report: Report) -> Sequence[Shared]:
 
 def _outcome_and_reason(graded: Graded) -> str:
     return f"{graded.verdict.outcome}: {graded.verdict.reason.partition(_LINE)[0]}"
+
+
+def cut_off(report: Report) -> Sequence[Shared]:
+    """Checks that a limit of time, memory or output ended, by how, the most frequent first."""
+    found: defaultdict[tuple[Place, str], list[str]] = defaultdict(list)
+    for each in report.submissions:
+        for (lab, task, check), graded in _checks(each):
+            if graded.verdict.outcome in _LIMITED:
+                names = found[(lab, task, check.partition("[")[0]), str(graded.verdict.outcome)]
+                names += [each.name] if each.name not in names[-1:] else []
+    return _most_first(found, 1)
 
 
 def causes(report: Report) -> Sequence[tuple[str, Sequence[str], Sequence[str]]]:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from labgrade.review.pseudonyms import Pseudonyms
     from labgrade.review.results import Whole
 
-_MOST = 5
+_MOST, _MOST_CAUSES = 5, 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,11 +45,16 @@ def worth_a_look(whole: Whole) -> list[Open]:
     """What a person had better know though it waits for nobody: who has no point and why, and what does not count."""
     staff = whole.shown
     refused = [f"{each.name}: {why}" for each in staff.submissions for why in each.remarks]
+    zeros = figures.zeros(staff)
+    rare = [name for each in zeros[_MOST_CAUSES:] for name in each.names]
+    ended = [f"{' '.join(each.place[1:])}: {each.what}: {named(list(each.names))}" for each in figures.cut_off(staff)]
     found = (
         *(
             Open(what=f"without a point: {each.what}", count=len(each.names), where=(named(list(each.names)),))
-            for each in figures.zeros(staff)
+            for each in zeros[:_MOST_CAUSES]
         ),
+        Open(what="without a point from other causes, each its own", count=len(rare), where=(named(rare),)),
+        Open(what="cut off by a limit", count=len(ended), where=tuple(ended)),
         Open(what="left out of hand-ins", count=len(refused), where=tuple(refused)),
     )
     return [each for each in found if each.count]

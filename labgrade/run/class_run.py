@@ -114,7 +114,7 @@ class _ClassRun:
         finally:
             if self._grader is not None:
                 self._grader.close(self._written)
-        end(self._plan, self._elsewhere.protection if self._elsewhere is not None else self._protection)
+        end(self._plan, self._elsewhere.protection if self._elsewhere is not None else self._protection, self.lost)
 
     def _workers(self, plan: Plan, size: int) -> Workers:
         return self._elsewhere.workers(plan) if self._elsewhere is not None else WorkerPool(size, work, plan)

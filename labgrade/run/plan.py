@@ -20,7 +20,7 @@ from labgrade.spec import load
 from labgrade.submissions import find
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from labgrade.core.task import Task
     from labgrade.review.decisions import Decisions
@@ -122,20 +122,22 @@ def opened(request: RunRequest, found: Course, tasks: tuple[Task, ...] = ()) -> 
         )
 
 
-def end(plan: Plan, protection: tuple[str, ...] | None) -> None:
+def end(plan: Plan, protection: tuple[str, ...] | None, lost: Iterable[str] = ()) -> None:
     """Write that the run came to its end, what holds for all of its verdicts, and when each was handed in.
 
-    `protection` is None where no student's code ran: then the verdicts are those of earlier runs, and so is what
-    protected them.
+    `lost`: which submissions were not graded, and why. `protection` is None where no student's code ran: then the
+    verdicts are those of earlier runs, and so is what protected them.
 
     Raises:
         LabgradeError: that can't be written; a lab.yaml is wrong.
     """
     request = plan.request
     with Ledger(request.results, write=True) as ledger:
-        notes = read.notes(ledger) if protection is None else protection
+        before = (each for each in read.notes(ledger) if not each.startswith(points.NOT_GRADED))
+        notes = before if protection is None else protection
         left_out = (f"{points.LEFT_OUT}{each}" for each in plan.offered.left_out)
-        rows.end(ledger, plan.run, tuple(dict.fromkeys((*notes, *left_out))))
+        not_graded = (f"{points.NOT_GRADED}{each}" for each in lost)
+        rows.end(ledger, plan.run, tuple(dict.fromkeys((*notes, *left_out, *not_graded))))
     deadlines = load.deadlines(plan.course.specs)
     with Runner(secret=(request.results,)) as runner:
         names = plan.offered.names

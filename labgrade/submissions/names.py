@@ -88,7 +88,7 @@ _NUMBER = re.compile(r"_\d+$")
 def owner(parts: tuple[str, ...], *, is_file: bool) -> tuple[str, tuple[str, ...]] | None:
     """The student that a path belongs to, and the path within the hand-in; None for what belongs to no student.
 
-    A folder is its student's, and so is an archive. Moodle: `Anna Lee_123456_assignsubmission_file_/hw.py`, or the
+    A folder is its student's, and so is an archive, of a kind that can't be unpacked as well: its owner is told. Moodle: `Anna Lee_123456_assignsubmission_file_/hw.py`, or the
     same without a folder. Canvas: `leeanna_12345_67890_hw.py`, with `_LATE` behind the name.
 
     >>> owner(("Anna Lee_123456_assignsubmission_file_", "hw.py"), is_file=True)
@@ -105,7 +105,7 @@ def owner(parts: tuple[str, ...], *, is_file: bool) -> tuple[str, tuple[str, ...
     canvas = _CANVAS.match(first)
     if canvas:
         return f"{canvas['name']}_{canvas['user']}", (canvas["rest"],)
-    packed = ending(first)
+    packed = ending(first) or next((known for known in OTHER_ARCHIVES if first.lower().endswith(known)), "")
     return (first[: -len(packed)], (first,)) if packed else None
 
 

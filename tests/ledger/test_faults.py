@@ -203,9 +203,12 @@ def test_no_room_to_take_a_submission_in_is_told_and_costs_nobody_else(big):
     assert done.returncode == 3
     for number in (3, 9):
         assert f"not graded: 's{number:03}': no more can be stored in" in said
+        assert f"not graded: 's{number:03}': no more" in unframed(big.said("standing").stdout)
     graded = big.outcomes()
     assert graded.items() <= classroom.expected(SIZE).items()
     assert {who for who, _ in graded} == {f"s{number:03}" for number in range(SIZE)} - {"s003", "s009"}
+    big.grade()
+    assert "not graded" not in big.said("standing").stdout
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="mounting takes root")

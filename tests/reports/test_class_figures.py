@@ -35,7 +35,7 @@ def test_who_is_without_a_point_is_told_by_the_reason_that_costs_most():
         )
     )
     first, second = figures.zeros(report)
-    assert (first.names, first.what) == (("none", "too"), "nothing was found of what was looked for")
+    assert (first.names, first.what) == (("none", "too"), "nothing called total")
     assert (second.names, second.what, second.place[2]) == (("tried",), "CRASHED: KeyError: 'x' (6 points)", "c1")
 
 
@@ -99,3 +99,19 @@ def test_the_page_leads_to_students_pages_and_to_the_desk():
     assert '<td class="number">2</td><td>... is followed by different values: ... (line ...)</td>' in page
     assert "tall" not in page.partition("</style>")[2]
     assert "students/" not in classroom.render(report)
+
+
+def test_a_page_of_thousands_says_where_the_others_are(monkeypatch):
+    pytest.importorskip("matplotlib", reason="pages need matplotlib")
+    from labgrade.reports.html import classroom
+
+    who = [student(f"s{number}", without_value(Outcome.MANUAL, "a text")) for number in range(5)]
+    report = Report(submissions=tuple(who))
+    assert "labgrade export" not in classroom.render(report)
+    monkeypatch.setattr(classroom, "_MOST", 3)
+    monkeypatch.setattr(classroom, "_MOST_WAITING", 4)
+    page = classroom.render(report)
+    assert ">s2</th>" in page
+    assert ">s3</th>" not in page
+    for few in ("And 2 more.", "And 1 more."):
+        assert f"{few} All are in the table that <code>labgrade export --format csv --out DIR</code> writes" in page

@@ -15,7 +15,7 @@ from labgrade.ledger import database
 from labgrade.ledger.database import Ledger
 from labgrade.review import decisions, pseudonyms, releases, results
 from labgrade.review.decisions import Place
-from labgrade.verdict import correct, incorrect
+from labgrade.verdict import Outcome, correct, incorrect, without_value
 
 LAB = "title: Lab\ndue: 2026-11-20T23:59+08:00\nlate: {per_day: 10 %}\n"
 
@@ -79,7 +79,9 @@ def test_a_class_is_marked_overridden_and_released(run, course):
 
 def test_standing_tells_zeros_with_their_cause_and_what_was_left_out(run, tmp_path):
     blank = incorrect("answers.yaml can't be read: line 3 begins with a blank")
-    zero = submission("dan", graded("a", 20, blank), graded("b", 24, blank), remarks=("'a.rar', because why",))
+    slow = without_value(Outcome.TIMEOUT, "total_macs used more than 60 s of computing time")
+    rows = graded("a", 20, blank), graded("b", 24, blank), graded("c", 1, slow)
+    zero = submission("dan", *rows, remarks=("'a.rar', because why",))
     full = replace(student("eve"), handed_in="2026-11-20T20:00:00+08:00")
     stub = submission("finn", graded("a", 1, correct()), handed_in="2026-11-20T22:00:00+08:00")
     ledger_of.write(tmp_path / "results", Report(submissions=(zero, full, stub)))
@@ -88,6 +90,7 @@ def test_standing_tells_zeros_with_their_cause_and_what_was_left_out(run, tmp_pa
     code, said = run("standing")
     assert code == 1
     assert "1 without a point: INCORRECT: answers.yaml can't be read: line 3 begins with a blank (44 points)\n" in said
+    assert re.search(r"1 cut off by a limit\n    \S+ c: TIMEOUT: 'dan'\n", said)
     assert "1 left out of hand-ins\n    dan: 'a.rar', because why\n" in said
 
 

@@ -43,6 +43,7 @@ CANVAS = {
         ("anna/leeanna_12345_67890_hw2_1.py", ("anna", ("leeanna_12345_67890_hw2_1.py",))),
         ("anna.tar.gz", ("anna", ("anna.tar.gz",))),
         ("Anna.ZIP", ("Anna", ("Anna.ZIP",))),
+        ("Anna.rar", ("Anna", ("Anna.rar",))),
         ("grades.csv", None),
         ("hw2_1.py", None),
     ],

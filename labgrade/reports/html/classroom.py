@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
 _FIGURES = re.compile(r"'[^']*'|\d[\d,.]*")
 _SLOWEST = 10
-_MOST_WAITING = 200  # lines of what waits; the table of submissions counts all
+_MOST = 1000  # rows of submissions: a browser is slow with more, and a spreadsheet is not
+_MOST_WAITING = 200  # lines of what waits, and of what several have in common
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,6 +82,8 @@ def render(
         "class.html",
         script=page.own_script("class.js"),
         rows=rows,
+        most=_MOST,
+        few=_MOST_WAITING,
         **_spread(rows),
         spread=summary.spread,
         reason=summary.full_reason,
