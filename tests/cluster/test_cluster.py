@@ -3,10 +3,12 @@
 import json
 import os
 import re
+import runpy
 import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import distributed
 import pytest
@@ -35,6 +37,8 @@ answers:
 checks:
   - {id: size, points: 2, answer: size, checker: equal, expected: {quantity: size}}
 """
+MANY = int(os.environ.get("LABGRADE_CLASS", "200"))  # submissions of real work on three workers
+ROOT = Path(__file__).parents[2]
 LONG = 300  # seconds after which something is broken: nothing is measured here
 
 
@@ -64,7 +68,7 @@ def grade(room, client, results, tell=lambda _: None, **asked):
 def kept(results):
     """The report, but for how long each check took and when."""
     found = read.report_of(results)
-    return re.sub(r"seconds=[^,)]*", "", repr((found.submissions, found.notes)))
+    return re.sub(r"seconds=[^,)]*|'seconds': '[^']*'", "", repr((found.submissions, found.notes)))
 
 
 def test_the_report_is_that_of_one_machine(room, client):
@@ -108,6 +112,41 @@ def test_a_worker_that_is_killed_loses_nothing_and_nothing_is_judged_twice(room,
     assert room.outcomes() == classroom.expected(SIZE)
     judged = classroom.rows(room.results, "SELECT key FROM judged GROUP BY key HAVING count(*) > 1")
     assert not judged
+
+
+@soak
+def test_many_on_three_workers_of_which_one_is_killed_twice_are_what_they_are_on_one_machine(tmp_path, monkeypatch):
+    """Functions that are right, wrong in known ways or broken, outputs and reports; no two students have the same."""
+    monkeypatch.setenv("LABGRADE_CACHE", str(tmp_path / "cache"))
+    runpy.run_path(str(ROOT / "benchmarks/class.py"))["make"](tmp_path / "handed in", MANY)
+    tasks = ["2-1-2-weight-bytes"]
+
+    def graded(into, machines=None, tell=lambda _: None):
+        wanted = RunRequest(source=tmp_path / "handed in", results=tmp_path / into, root=ROOT, tasks=tuple(tasks))
+        for event in class_run.grade(wanted, lambda found: chosen(found, None, tasks), machines):
+            tell(event)
+        return event
+
+    here = graded("here")
+    assert here.ran >= MANY
+    with connect.opened("local:3") as client:
+        first = next(iter(client.cluster.workers.values()))
+        killed, seen = [], []
+
+        def kill(event):
+            """The first worker, at once; and the one that took its place, in the middle."""
+            if isinstance(event, Recorded):
+                seen.append(event)
+            if len(seen) > len(killed) * here.ran // 2 and len(killed) < 2 and first.pid not in (None, *killed):
+                killed.append(first.pid)
+                os.kill(first.pid, signal.SIGKILL)
+
+        machines = ClusterMachines(client)
+        there = graded("there", machines, kill)
+        machines.close()
+    assert len(set(killed)) == 2
+    assert (there.ran, there.lost) == (here.ran, ())
+    assert kept(tmp_path / "there") == kept(tmp_path / "here")
 
 
 @soak
