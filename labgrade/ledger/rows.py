@@ -104,7 +104,8 @@ def parts_of(ledger: Ledger, number: int | None) -> dict[str, Any]:
 def keep(ledger: Ledger, judged: KeptVerdict, contents: Mapping[str, Any], run: int) -> int:
     """Write what judging came to; the number of its row."""
     for digest in judged.parts.values():
-        ledger.write("INSERT OR IGNORE INTO part VALUES (?, ?)", digest, dump(contents[digest]))
+        if not ledger.rows("SELECT 1 FROM part WHERE digest = ?", digest):  # most are those of the check before
+            ledger.write("INSERT OR IGNORE INTO part VALUES (?, ?)", digest, dump(contents[digest]))
     plain = dump(judged.plain)
     return ledger.write(
         "INSERT INTO judged (key, parts, run, at, outcome, tries, mark, plain, seal) "
