@@ -123,9 +123,11 @@ def passages(forms: Sequence[TextForm], submission: Submission) -> tuple[str, ..
             if not isinstance(document, Document):
                 continue
             for span in sections(document, form.report or ()):
-                part = document.text[span.start : span.end].strip()
+                whole = document.text[span.start : span.end]
+                part = whole.strip()
                 if part:
-                    found.setdefault(part, f"[{document.path}:{document.line(span.start)}]\n{part}")
+                    first = document.line(span.start + whole.index(part))  # not of the heading that it stands beneath
+                    found.setdefault(part, f"[{document.path}:{first}]\n{part}")
     return tuple(found.values())
 
 

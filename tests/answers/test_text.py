@@ -600,3 +600,15 @@ def test_hostile_lines_take_linear_time(said, line, fill):
         said(content, after="Total MACs", about="torchvision/googlenet")
 
     assert takes_linear_time(work, 80_000)
+
+
+@pytest.mark.parametrize(
+    ("said", "place"),
+    [
+        ("# 2-1-4\nTotal: 5\n", "report.md:2"),
+        ("intro\n\n# 2-1-4\n\n\n  Total: 5\nmore", "report.md:6"),
+    ],
+)
+def test_the_place_of_a_passage_is_that_of_its_first_words(hand_in, said, place):
+    (found,) = text.passages([TextForm(report=("2-1-4",))], hand_in({"report.md": said}))
+    assert found.startswith(f"[{place}]\nTotal: 5")

@@ -253,3 +253,13 @@ def test_the_class_says_what_waits_for_a_person():
     assert "Look at 1 fault of labgrade's own" in said
     assert "Mark 1 answer by hand" in said
     assert "student42 2-1-5-conv-activations: peak KeyError: 'conv1' (checkers/close.py:31)" in said
+
+
+def test_what_hangs_on_a_mark_is_no_mark_of_its_own():
+    hangs = replace(without_value(Outcome.MANUAL, ""), waits_for=("c",))
+    checks = (graded("c", 2, without_value(Outcome.MANUAL, "waits")), graded("d", 2, hangs))
+    said = Reader(
+        classroom.render(Report(submissions=(SubmissionReport(name="ann", tasks=(task("t", "T", *checks),)),)))
+    )
+    assert "Mark 1 answer by hand" in said.text
+    assert "1 waits for ..., which a person has to look at first" in said.text

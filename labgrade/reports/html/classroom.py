@@ -77,7 +77,8 @@ def render(
     rows = [_row(submission) for submission in report.submissions]
     mistakes = figures.misconceptions(report)
     checks = figures.of_checks(report)
-    faults, manual = _waiting(report, Outcome.FAULT), _waiting(report, Outcome.MANUAL)
+    faults, waiting = _waiting(report, Outcome.FAULT), _waiting(report, Outcome.MANUAL)
+    manual = [each for each in waiting if not each.check.verdict.waits_for]  # what hangs on these settles with them
     return page.render(
         "class.html",
         script=page.own_script("class.js"),
@@ -95,7 +96,7 @@ def render(
         link=link,
         marking=marking,
         handed_in=same,
-        reasons=_reasons(faults, manual),
+        reasons=_reasons(faults, waiting),
         zeros=figures.zeros(report),
         causes=figures.causes(report),
         faults=faults[:_MOST_WAITING],
