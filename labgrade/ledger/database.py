@@ -120,7 +120,12 @@ class Ledger:
             self._make(folder, write=write)
         self._durable = durable
         with self._in_words():
-            self._connection = sqlite3.connect(folder / name, timeout=WAIT_SECONDS, isolation_level=None)
+            place: str | Path = folder / name
+            if not write and _is_read_only(folder):  # where SQLite would make a file beside it even to read
+                place = f"{(folder / name).absolute().as_uri()}?immutable=1"
+            self._connection = sqlite3.connect(
+                place, timeout=WAIT_SECONDS, isolation_level=None, uri=place != folder / name
+            )
         try:
             self._open(write=write)
         except BaseException:
@@ -291,6 +296,18 @@ def rebuild(ledger: Ledger) -> None:
     with ledger.transaction():
         for table in tables.REBUILT:
             ledger.write(f"DELETE FROM {table}")  # noqa: S608 - labgrade's own name
+
+
+def _is_read_only(folder: Path) -> bool:
+    """Whether it lies on a read-only file system, so that no program writes to its ledger meanwhile.
+
+    What a program that was killed left beside the ledger has to be written into it first.
+    """
+    left = folder / f"{NAME}-wal"
+    try:
+        return bool(os.statvfs(folder).f_flag & os.ST_RDONLY) and not (left.is_file() and left.stat().st_size)
+    except (OSError, AttributeError):  # Windows has no such call
+        return False
 
 
 def exists(results: Path) -> bool:

@@ -18,9 +18,10 @@ from pathlib import Path
 import pytest
 from helpers import classroom
 from helpers.shown import unframed
+from helpers.soak import soak
 
 from labgrade.core.errors import UsageError
-from labgrade.ledger import database, read
+from labgrade.ledger import database, read, rows
 from labgrade.ledger.database import Ledger, LedgerError
 
 pytestmark = pytest.mark.slow
@@ -358,3 +359,79 @@ def test_results_that_can_not_be_written_are_refused_before_anything_is_done(roo
     room.results.write_text("a file")
     with pytest.raises(UsageError, match="can't hold results: file exists"):
         room.grade()
+
+
+def test_the_machine_that_grades_is_named(tmp_path, monkeypatch):
+    """Where a disk shares its locks between machines."""
+    monkeypatch.setattr(database.socket, "gethostname", lambda: "lab-7")
+    with database.held(tmp_path):
+        monkeypatch.setattr(database.socket, "gethostname", lambda: "lab-8")
+        with (
+            pytest.raises(UsageError, match=rf"process {os.getpid()} on lab-7 is grading into"),
+            database.held(tmp_path),
+        ):
+            pass
+
+
+def test_a_clock_that_is_set_back_changes_nothing(graded, monkeypatch):
+    graded.release()
+    graded.edit("handed in/s002/answers.yaml", "total: 72", "total: 1234")
+    monkeypatch.setattr(rows, "now", lambda: "1999-12-31T23:00:00+00:00")
+    (secret, total) = graded.grade().changes
+    assert (total.who, total.place[2], secret.place[2]) == ("s002", "total", "secret")
+    assert total.at < total.before_at
+    assert graded.outcomes()["s002", "total"] == "CORRECT"
+    with Ledger(graded.results) as ledger:
+        (story,) = [each for each in read.story(ledger, "s002") if each.place[2] == "total"]
+        assert [str(each.before.verdict.outcome) for each in story.history] == ["INCORRECT"]
+    graded.release()
+    monkeypatch.undo()
+    assert graded.grade().ran == 0
+    assert not graded.grade().held
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounting takes root")
+def test_results_on_a_read_only_disk_are_read_and_not_written(graded):
+    before = graded.said("standing").stdout, graded.outcomes()
+    mounted = subprocess.run(["mount", "--bind", graded.results, graded.results], check=False)
+    if mounted.returncode:
+        pytest.skip("nothing may be mounted here")
+    try:
+        subprocess.run(["mount", "-o", "remount,bind,ro", graded.results], check=True)
+        assert (graded.said("standing").stdout, graded.outcomes()) == before
+        done = graded.said("grade", "handed in")
+        assert done.returncode == 2
+        assert "can't hold results: read-only file system" in done.stderr
+    finally:
+        subprocess.run(["umount", "-l", graded.results], check=True)
+    assert graded.grade().ran == 0
+
+
+LOUD = """
+id: loud
+title: Loud
+points: 2
+statement: How large is it?
+subject: {model: torchvision/alexnet, input: [1234, 2]}
+answers:
+  size: {type: count, from: [{call: 'hw.py:size(input_size)'}]}
+checks:
+  - {id: size, points: 2, answer: size, checker: equal, expected: {quantity: size}}
+"""
+
+
+@soak
+def test_sixty_four_megabytes_printed_by_each_of_twenty_jobs_at_once_cost_nobody_else(big):
+    big.write("specs/lab/loud.yaml", LOUD)
+    for number in range(SIZE):
+        loud = "print('x' * (64 << 20))" if number < 20 else "pass"
+        big.write(f"handed in/s{number:03}/hw.py", f"def size(input_size):\n    {loud}\n    return input_size[0]\n")
+    done = big.cli("grade", "handed in", "--jobs", "20")
+    assert done.returncode == 0, done.stderr
+    found = big.outcomes()
+    assert {item: outcome for item, outcome in found.items() if item[1] != "size"} == classroom.expected(SIZE)
+    assert {found[f"s{number:03}", "size"] for number in range(20, SIZE)} == {"CORRECT"}
+    assert {found[f"s{number:03}", "size"] for number in range(20)} <= {"CORRECT", "OUTPUT"}
+    kept = sum(each.stat().st_size for each in big.results.iterdir())
+    assert kept < 8 << 20
+    sound(big.results)
