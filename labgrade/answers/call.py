@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from labgrade.answers import advice, artifacts
-from labgrade.answers.python_source import RETURNED
+from labgrade.answers.python_source import RETURNED, code_file
 from labgrade.answers.reader.asks import Ask, ask_present
-from labgrade.answers.reading.documents import Unreadable, locate
+from labgrade.answers.reading.documents import Unreadable
 from labgrade.answers.reading.plain_values import is_array, what
 from labgrade.answers.reading.typed_values import WrongTypeError, as_value
 from labgrade.core.results import Answer, NoAnswer, Submission
@@ -51,7 +51,7 @@ def obtain(question: Question, form: CallForm, running: Running) -> Answered | N
     only one of its name.
     """
     submission = question.submission
-    file = locate(submission, form.file)
+    file = code_file(form, submission)
     if isinstance(file, Unreadable):
         return NoAnswer(verdict=without_value(Outcome.INCORRECT, file.reason), origin=file.path)
     if file is None or not present(form, submission, running.reader):
@@ -99,7 +99,7 @@ def obtain_each(questions: Sequence[Question], form: CallForm, running: Running)
     """
     first = questions[0]
     submission = first.submission
-    file = locate(submission, form.file)
+    file = code_file(form, submission)
     if not returns(form) or not isinstance(file, str) or not present(form, submission, running.reader):
         return "", []
     request = CallRequest(
@@ -121,7 +121,7 @@ def write_each(questions: Sequence[Question], form: CallForm, running: Running) 
     """
     first = questions[0]
     submission = first.submission
-    file = locate(submission, form.file)
+    file = code_file(form, submission)
     if not isinstance(file, str) or not present(form, submission, running.reader):
         return "", []
     contents = artifacts.run_each(

@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from labgrade.answers import entry, file
-from labgrade.answers.reading import code
+from labgrade.answers.python_source import NO_PYTHON, code_file, tree_of
 from labgrade.answers.reading.documents import Document, Unreadable, locate, read_bytes, read_document
 from labgrade.answers.reading.markup import FORMATS
 from labgrade.answers.reading.phrases import words_pattern
@@ -58,7 +58,7 @@ def _notes(form: Form, kind: AnswerType, submission: Submission) -> Iterator[Not
         return
     match form:
         case CallForm():
-            note = _instead(form.file, submission) or _function(form, submission)
+            note = _function(form, submission) or _instead(form.file, submission)
         case RunForm():
             note = _instead(form.file, submission)
         case BuildForm():
@@ -86,15 +86,15 @@ def _sources(form: BuildForm, submission: Submission) -> Note | None:
 
 def _function(form: CallForm, submission: Submission) -> Note | None:
     """A function of almost that name, or a method of a class; else which functions there are."""
-    path = locate(submission, form.file)
+    path = code_file(form, submission)
     if not isinstance(path, str):
         return None
     source = read_bytes(submission, path, _LARGEST_SOURCE)
     if isinstance(source, Unreadable):
         return Note(text=source.reason)
     try:
-        tree = code.parse(source)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        tree = tree_of(source, path)
+    except NO_PYTHON:
         return None
     inner = {
         method.name: node.name

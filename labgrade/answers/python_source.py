@@ -13,6 +13,7 @@ from labgrade.answers.reading.typed_values import WrongTypeError, as_value
 from labgrade.core.results import Answer, NoAnswer
 from labgrade.core.task import TableType
 from labgrade.core.text import decoded
+from labgrade.sandbox.child import notebook
 from labgrade.verdict import Outcome, without_value
 
 if TYPE_CHECKING:
@@ -28,21 +29,45 @@ _SOURCE_BYTES = 2 << 20
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 
 
+def code_file(form: CallForm, submission: Submission) -> str | Unreadable | None:
+    """The file in which the function is looked for: of the form's name, or a notebook where these are accepted."""
+    found = locate(submission, form.file)
+    if found is not None or not form.notebook:
+        return found
+    notebooks = [file for file in submission.files if file.endswith(notebook.SUFFIX)]
+    return locate(submission, form.file.removesuffix(".py") + notebook.SUFFIX) or (
+        notebooks[0] if len(notebooks) == 1 else None
+    )
+
+
+def tree_of(source: bytes, file: str) -> ast.Module:
+    """The syntax tree of a file, or of all cells of a notebook.
+
+    Raises:
+        SyntaxError, ValueError, TypeError, KeyError, AttributeError, RecursionError, MemoryError: it is no Python.
+    """
+    whole = "\n\n".join(notebook.cells(source)).encode() if file.endswith(notebook.SUFFIX) else source
+    return code.parse(whole)
+
+
+NO_PYTHON = (SyntaxError, ValueError, TypeError, KeyError, AttributeError, RecursionError, MemoryError)
+
+
 def present(form: CallForm, submission: Submission) -> bool:
     """Whether the file binds the function's name at its top level, as far as its source tells.
 
     A file with a star import may bind any name, and what cannot be parsed is the student's attempt all the same: both
     are present, and calling the function tells the rest.
     """
-    file = locate(submission, form.file)
+    file = code_file(form, submission)
     if file is None or isinstance(file, Unreadable):
         return False
     source = read_bytes(submission, file, _SOURCE_BYTES)
     if isinstance(source, Unreadable):
         return _is_regular(submission.folder / file)  # too large to be parsed, or not to be read
     try:
-        tree = code.parse(source)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        tree = tree_of(source, file)
+    except NO_PYTHON:
         return True
     names = set(_bound(tree))
     return form.function in names or "*" in names

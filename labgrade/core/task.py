@@ -39,7 +39,8 @@ ARTIFACT_KINDS = ("onnx", "file", "files", "module")
 class CallForm:
     """A Python function of the student's, called in a sandboxed child with arguments from the closed list.
 
-    `saved_as`: where the answer is a file, its name; `module`: it is the network that the function returns.
+    `saved_as`: where the answer is a file, its name; `module`: it is the network that the function returns. `notebook`:
+    one of that name, or the only one, does as well where there is no such file.
     """
 
     file: str
@@ -47,6 +48,7 @@ class CallForm:
     given: tuple[str, ...]
     saved_as: str = ""
     module: bool = False
+    notebook: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Protocol
 
 from labgrade.answers import obtain
 from labgrade.answers.call import obtain_each, present, write_each, writes
+from labgrade.answers.python_source import code_file
 from labgrade.answers.question import Question, Running
-from labgrade.answers.reading.documents import locate, read_bytes
+from labgrade.answers.reading.documents import read_bytes
 from labgrade.answers.reading.typed_values import WrongTypeError, as_value, natural
 from labgrade.core.errors import FaultError, NoSuchSlipError
 from labgrade.core.results import NoAnswer
@@ -121,7 +122,7 @@ class Trials:
         for form in called.forms:
             if not isinstance(form, CallForm):
                 continue
-            file = locate(self._submission, form.file)
+            file = code_file(form, self._submission)
             if file is not None and (not isinstance(file, str) or present(form, self._submission, self._grader.reader)):
                 return None
         answer = obtain.obtain(replace(self._question(called, None), subject=self.task.subject), self._grader)
@@ -143,7 +144,7 @@ class Trials:
     def content(self) -> str:
         """A digest of the files that the check's function may lie in."""
         forms = self.task.answers[self.check.answer].forms
-        named = [locate(self._submission, form.file) for form in forms if isinstance(form, CallForm)]
+        named = [code_file(form, self._submission) for form in forms if isinstance(form, CallForm)]
         texts = [read_bytes(self._submission, name, _LARGEST_SOURCE) for name in named if isinstance(name, str)]
         return hashlib.sha256(b"\0".join(text for text in texts if isinstance(text, bytes))).hexdigest()
 

@@ -269,11 +269,12 @@ def handed_in(submission: Submission) -> dict[str, str]:
 def imports(submission: Submission) -> dict[str, str]:
     """The version of each library that a submission's code may import; where one is absent, this is what changes.
 
-    Of all libraries there are where its programs are too long, or name too many, to be looked through by the grader.
+    Of all libraries there are where its programs are too long, or name too many, to be looked through by the grader, or
+    a notebook may be one.
     """
     own = {part for path in submission.files for part in path.removesuffix(".py").split("/")}
     programs = [submission.folder / path for path in submission.files if path.endswith(".py")]
-    if sum(map(_size, programs)) > _SOURCE_BYTES:
+    if sum(map(_size, programs)) > _SOURCE_BYTES or any(path.endswith(".ipynb") for path in submission.files):
         return _installed()
     named = {name for program in programs for name in _named(program)}
     wanted = sorted(named - own - sys.stdlib_module_names)

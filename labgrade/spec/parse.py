@@ -54,7 +54,8 @@ def form(data: Any, spec_path: Path) -> Form:
     """One form of an answer of the spec at `spec_path`."""
     if "call" in data:
         file, _, function = data["call"].partition(":")
-        return CallForm(file=file, function=function, given=tuple(data["given"]))
+        notebook = data.get("notebooks") == "accepted"
+        return CallForm(file=file, function=function, given=tuple(data["given"]), notebook=notebook)
     if "run" in data:
         return _run_form(data, spec_path)
     return _read_form(data)

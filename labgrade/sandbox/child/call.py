@@ -17,6 +17,7 @@ from pathlib import Path
 from types import GeneratorType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from labgrade.sandbox.child import notebook
 from labgrade.sandbox.child.plain_data import convert
 from labgrade.sandbox.child.surroundings import Surroundings
 from labgrade.sandbox.child.wire import NotPlainError, pack
@@ -164,7 +165,10 @@ def _load(folder: Path, file: str) -> ModuleType:
     linecache.getlines(str(path))  # read now: the file may be gone when a line of it is to be shown
     module = importlib.util.module_from_spec(spec)
     sys.modules[MODULE] = module
-    loader.exec_module(module)
+    if file.endswith(notebook.SUFFIX):
+        notebook.run(module, str(path), path.read_bytes())
+    else:
+        loader.exec_module(module)
     return module
 
 

@@ -42,9 +42,15 @@ _RAW = (
     Word("dtype", kinds.DTYPE, "Of a `.bin` file: the type of its numbers, in little-endian order."),
     Word("shape", SHAPE, "Of a `.bin` file: the shape of the array in it, the last dimension running fastest."),
 )
+_NOTEBOOKS = Word(
+    "notebooks",
+    kinds.one_of("what is done with notebooks", ("accepted",)),
+    "`accepted`: the functions may be in a notebook instead, `hw2_1.ipynb`.",
+)
 FORM_WORDS: Mapping[type | str, tuple[Word, ...]] = {
     "hand_in": (
         Word("code", kinds.CODE, "The file that holds the functions: `hw2_1.py`."),
+        _NOTEBOOKS,
         Word("entries", TEXT, "Under which path answers.yaml has the answers: `<number>`."),
         Word("output", TEXT, "The text file that holds the answers, handed in or written by a program."),
         Word("report", kinds.REPORT, "Where the report has them: `under <number>`."),
@@ -60,6 +66,7 @@ FORM_WORDS: Mapping[type | str, tuple[Word, ...]] = {
             required=True,
         ),
         Word("given", ref("given"), "What the function is called with, in this order, where `call` does not say it."),
+        _NOTEBOOKS,
     ),
     EntryForm: (Word("entry", TEXT, "A dotted path in answers.yaml or answers.json."),),
     "raw": _RAW,

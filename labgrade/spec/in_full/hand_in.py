@@ -106,7 +106,8 @@ def called(text: str, common: dict[str, Any]) -> dict[str, Any]:
         return {"call": text}
     file = match["file"] or common.get("code", "")
     given = [each.strip() for each in match["given"].split(",") if each.strip()]
-    return {"call": f"{file}:{match['function']}", "given": given}
+    more = {"notebooks": common["notebooks"]} if "notebooks" in common else {}
+    return {"call": f"{file}:{match['function']}", "given": given, **more}
 
 
 def problems(name: str, answer: dict[str, Any], common: dict[str, Any]) -> Iterator[tuple[Path, str]]:
