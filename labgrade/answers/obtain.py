@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from labgrade.answers import artifacts, call, run
-from labgrade.answers.reader.asks import ask_notes, ask_present, ask_seen, ask_value
+from labgrade.answers.reader.asks import ask_image, ask_notes, ask_present, ask_seen, ask_value
 from labgrade.core.results import Answer, NoAnswer
 from labgrade.core.task import ARTIFACT_KINDS, BuildForm, CallForm, EntryForm, FileForm, RunForm, TextForm
 from labgrade.values import Number
@@ -94,11 +94,23 @@ def _read(question: Question, form: Form, reader: Reader, runner: Runner | None 
     if not _is_read(form):
         return None
     if question.wanted.type in ARTIFACT_KINDS:
-        return artifacts.obtain(form, question.submission) if isinstance(form, FileForm) else None
+        made = artifacts.obtain(form, question.submission) if isinstance(form, FileForm) else None
+        return _seen(made, question.submission, reader) if question.wanted.type == "image" else made
     if isinstance(form, FileForm) and artifacts.holds_tensors(question.wanted.type, form.pattern):
         return artifacts.obtain_tensors(question.wanted.type, form, question.submission, runner) if runner else None
     found: Answered | None = reader.ask(question.submission, ask_value(question.wanted.type, form, question.about))
     return found
+
+
+def _seen(found: Answered | None, submission: Submission, reader: Reader) -> Answered | None:
+    """The picture, unless it shows nothing."""
+    problem = reader.ask(submission, ask_image(found.origin)) if isinstance(found, Answer) else ""
+    if not problem or found is None:
+        return found
+    verdict = without_value(
+        Outcome.INCORRECT, f"'{found.origin}': {problem}", hint="look at the file, and hand it in again"
+    )
+    return NoAnswer(verdict=verdict, origin=found.origin, remarks=found.remarks)
 
 
 def _compared(found: Answered, question: Question, later: list[Form], reader: Reader) -> Answered:

@@ -25,6 +25,7 @@ READ_HERE = "read-here"  # the class of the block in which a value was read
 LONGEST_SIDE = 1600  # pixels
 _LARGEST_FILE = 32 << 20
 _MOST_PIXELS = 40_000_000
+_LEAST_SIDE = 32
 _FORMATS = ("PNG", "JPEG", "GIF", "BMP", "WEBP", "TIFF")
 _LARGEST_CODE = 256 << 10  # bytes of a file, and of all files of a hand-in together
 _FIRST_LEVEL = 4  # the page's own headings come above
@@ -127,6 +128,20 @@ def as_pixels(submission: Submission, path: str) -> Array | str:
                 return np.asarray(picture.convert("RGBA"), dtype=np.uint8)
     except Exception as error:  # noqa: BLE001 - what a file makes of a decoder is the file's
         return f"it is no picture that can be shown ({type(error).__name__})"
+
+
+def empty_picture(submission: Submission, path: str) -> str:
+    """Why a picture shows nothing: a few pixels, or one colour; "" of what can't be opened, for a person to see."""
+    try:
+        pixels = as_pixels(submission, path)
+    except ImportError:  # without Pillow
+        return ""
+    if isinstance(pixels, str):
+        return ""
+    height, width, _ = pixels.shape
+    if min(height, width) < _LEAST_SIDE:
+        return f"it has {width} x {height} pixels, which show nothing"
+    return "it is of one colour" if (pixels == pixels[0, 0]).all() else ""
 
 
 def as_code(submission: Submission) -> tuple[CodeFile, ...]:

@@ -62,6 +62,7 @@ _WORDS = {
     "onnx": "an ONNX file, saved to the path that is given",
     "file": "a file, saved to the path that is given",
     "files": "files",
+    "image": "a picture, as PNG or JPEG",
     "module": "a network (torch.nn.Module)",
 }
 

@@ -32,7 +32,7 @@ class TableOfType:
 
 AnswerType: TypeAlias = "str | TableType | TableOfType"
 SCALAR_KINDS = ("count", "bytes", "number", "time", "text", "shape")
-ARTIFACT_KINDS = ("onnx", "file", "files", "module")
+ARTIFACT_KINDS = ("onnx", "file", "files", "module", "image")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -42,6 +42,7 @@ Wanted: TypeAlias = Literal[
     "returned",
     "markdown",
     "picture",
+    "image",
     "code",
     "log",
     "crash",
@@ -61,6 +62,7 @@ class Ask:
     `sources`: what is found in what tools and programs said, and in C++ sources.
     `about`: the model in question, the text or the file that is shown, what was said, or "". `line`: of the text, where
     a value was read.
+    `image`: why a picture shows nothing.
     """
 
     wanted: Wanted
@@ -124,6 +126,11 @@ def ask_picture(path: str) -> Ask:
     return Ask(wanted="picture", kind="text", forms=(), about=path)
 
 
+def ask_image(path: str) -> Ask:
+    """For why a picture shows nothing, if it does."""
+    return Ask(wanted="image", kind="text", forms=(), about=path)
+
+
 def ask_code() -> Ask:
     """For the code of the hand-in as tokens."""
     return Ask(wanted="code", kind="text", forms=())
@@ -164,6 +171,8 @@ def _beside(ask: Ask, submission: Submission) -> Reply:
             return rendering.as_html(ask.about, ask.line)
         case "picture", _:
             return rendering.as_pixels(submission, ask.about)
+        case "image", _:
+            return rendering.empty_picture(submission, ask.about)
         case "code", _:
             return rendering.as_code(submission)
         case ("log" | "crash" | "sources") as found, _:

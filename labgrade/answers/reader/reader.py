@@ -41,6 +41,7 @@ _REPLIES: dict[str, tuple[type, ...]] = {
     **dict.fromkeys(("notes", "passages", "lines", "code", *NOTHING), (tuple,)),
     "seen": (Seen, _NONE),
     "present": (bool,),
+    "image": (str,),
     "markdown": (str, NoAnswer),
     "picture": (object,),  # an array, of a type that is not loaded here
 }
@@ -188,6 +189,8 @@ def _unread(ask: Ask, why: str) -> object:
         return ()
     if ask.wanted == "seen":
         return None
+    if ask.wanted == "image":
+        return ""  # a person looks at it
     if ask.wanted == "present":
         return True  # calling it tells the rest
     form = ask.forms[0] if ask.forms else None
