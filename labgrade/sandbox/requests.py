@@ -176,6 +176,12 @@ class Job:
 
     @property
     def worth_preparing(self) -> Any:
-        """The subject, if a branch of the server should have it ready; a random network is used only once."""
+        """The subject, if a branch of the server should have it ready; a random network is used only once.
+
+        Whatever its input is drawn from: each student may have one of their own, and the same weights.
+        """
         subject = self.wanted["subject"] if self.wanted and needs_values(tuple(self.wanted["given"])) else None
-        return None if subject is None or subject["model"] == GENERATED else subject
+        if subject is None or subject["model"] == GENERATED:
+            return None
+        further = [{**each, "seed": 0} for each in subject.get("further", ())]
+        return {**subject, "input_seed": 0} | ({"further": further} if further else {})

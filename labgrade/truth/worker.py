@@ -92,9 +92,12 @@ def _subject(plain: dict[str, Any], subjects: dict[str, models.Subject]) -> mode
         return dict(plain["options"])
     key = json.dumps(plain, sort_keys=True)
     if key not in subjects:
+        made = models.Subject(**plain)
+        for other in subjects.values():
+            made.with_weights_of(other)
         if len(subjects) >= _REMEMBERED:
             subjects.clear()
-        subjects[key] = models.Subject(**plain)
+        subjects[key] = made
     return subjects[key]
 
 

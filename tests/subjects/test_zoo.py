@@ -99,6 +99,17 @@ def test_building_on_meta_leaves_torch_as_it_was():
     assert not torch.nn.Linear(2, 2).weight.is_meta
 
 
+def test_inputs_of_the_same_weights_share_a_module_and_are_what_they_are_alone():
+    one = subject(input_seed=1)
+    assert subject(input_seed=2).with_weights_of(one).with_weights()[0] is not one.with_weights()[0]  # none was ready
+    other = subject(input_seed=2, shape=(2, 3, 64, 64)).with_weights_of(one)
+    assert other.with_weights()[0] is one.with_weights()[0]
+    alone = subject(input_seed=2, shape=(2, 3, 64, 64))
+    assert torch.equal(other.with_weights()[1], alone.with_weights()[1])
+    for changed in ({"weight_seed": 3}, {"model": "torchvision/resnet18"}, {"options": {"num_classes": 3}}):
+        assert subject(**changed).with_weights_of(one).with_weights()[0] is not one.with_weights()[0]
+
+
 def test_on_meta_and_with_weights_are_the_same_model():
     meta, _ = subject("torchvision/mobilenet_v3_small").on_meta()
     real, _ = subject("torchvision/mobilenet_v3_small").with_weights()

@@ -53,12 +53,15 @@ class Shelf:
             "model_path": "",  # see jobs
         }
         if needs_values(given):
-            subject = self._subject if wanted == self._wanted else self._build(wanted)
+            subject = self._subject if wanted == self._wanted else self._build(wanted, self._subject)
             values["model"], values["input"] = subject.with_weights()
         return {name: values[name] for name in given}
 
-    def _build(self, wanted: Mapping[str, Any]) -> Any:
+    def _build(self, wanted: Mapping[str, Any], beside: Any = None) -> Any:
+        """A subject; one whose input alone differs from that of the ready one has the module of that."""
         subject = self._zoo().Subject(**{**wanted, "shape": tuple(wanted["shape"])})
+        if beside is not None:
+            subject.with_weights_of(beside)
         subject.with_weights()
         return subject
 
