@@ -27,7 +27,7 @@ _LARGEST_FILE = 32 << 20
 _MOST_PIXELS = 40_000_000
 _LEAST_SIDE = 32
 _FORMATS = ("PNG", "JPEG", "GIF", "BMP", "WEBP", "TIFF")
-_LARGEST_CODE = 256 << 10  # bytes of a file, and of all files of a hand-in together
+LARGEST_CODE = 256 << 10  # bytes of a file, and of all files of a hand-in together
 _FIRST_LEVEL = 4  # the page's own headings come above
 _HEADING = re.compile(r"h([1-6])")
 CODE = {
@@ -146,10 +146,10 @@ def empty_picture(submission: Submission, path: str) -> str:
 
 def as_code(submission: Submission) -> tuple[CodeFile, ...]:
     """The code that was handed in, as tokens; what can't be read as text, or is too large, is left out."""
-    found, left = [], _LARGEST_CODE
+    found, left = [], LARGEST_CODE
     for path in submission.files:
         suffix = PurePosixPath(path).suffix.lower()
-        data = read_bytes(submission, path, min(left, _LARGEST_CODE)) if suffix in CODE else b""
+        data = read_bytes(submission, path, min(left, LARGEST_CODE)) if suffix in CODE else b""
         if isinstance(data, Unreadable) or not data or len(data) > left:
             continue
         left -= len(data)

@@ -17,7 +17,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from labgrade.answers.reader.asks import ask_code
-from labgrade.answers.rendering import CODE, CodeFile
+from labgrade.answers.rendering import CODE, LARGEST_CODE, CodeFile
 from labgrade.core.errors import FaultError, UsageError
 from labgrade.desk.sanitise import in_jail
 from labgrade.ledger import read
@@ -33,6 +33,7 @@ GRAM, WINDOW = 24, 8  # signs of the shortest passage that counts, and how many 
 _LEAST = 120  # signs that two have in common; fewer are the same by chance
 _SHARE = 0.6  # of the shorter one's own code
 _MOST_SHOWN = 40
+_MOST_FILES = 60  # of a hand-in
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,12 +113,12 @@ class LooksAlike:
             for each in taken.submissions:
                 if self._stop.is_set():
                     return Looked()
-                code = self._code(each.folder, each.files)
+                code = self._code(each.folder, each.files) if _is_little(each.folder, each.files) else None
                 unread += code is None
                 known[each.name] = code or ()
                 self._looked = Looked(done=len(known), of=of)
         given = self._code(self._handed_out, _files(self._handed_out)) if self._handed_out is not None else ()
-        says = f"the code of {unread} could not be read" if unread else ""
+        says = f"the code of {unread} is too much, or could not be read" if unread else ""
         return Looked(done=len(known), of=of, over=True, says=says, found=alike(known, given or ()))
 
     def _sources(self) -> Mapping[str, list[str]]:
@@ -143,6 +144,12 @@ def _fits(code: CodeFile) -> bool:
     texts = all(isinstance(each, str) for each in (code.path, code.text, code.tokens))
     lines = isinstance(code.lines, tuple) and all(type(each) is int for each in code.lines)
     return texts and lines and len(code.lines) == len(code.tokens)
+
+
+def _is_little(folder: Path, files: Sequence[str]) -> bool:
+    """Whether all the code of a hand-in can be compared: each file is, with each one of another."""
+    own = [each for each in files if PurePosixPath(each).suffix.lower() in CODE]
+    return len(own) <= _MOST_FILES and sum((folder / each).stat().st_size for each in own) <= LARGEST_CODE
 
 
 def _files(folder: Path | None) -> list[str]:

@@ -136,5 +136,10 @@ def test_mutated_documents_are_read_in_bounded_time_and_as_in_this_process(batch
             reason = found.verdict.reason if isinstance(found, NoAnswer) else ""
             assert "to read" not in reason, (seed, ask)
             assert "broke off" not in reason, (seed, ask)
-            assert repr(found) == repr(here.ask(submission, ask)), (seed, ask)
+            try:
+                same = here.ask(submission, ask)
+            except RecursionError:
+                assert not found or "nested too deeply" in reason, (seed, ask)
+            else:
+                assert repr(found) == repr(same), (seed, ask)
         shutil.rmtree(folder)
