@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from torch import nn
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 
     from ._counting.engine import CountedSubject
 
-_NORMS = (nn.modules.batchnorm._BatchNorm, nn.LayerNorm, nn.GroupNorm)  # noqa: SLF001 - has no public name
 _ACTIVATIONS = ("ReLU", "ReLU6", "GELU", "SiLU", "Hardswish", "LeakyReLU", "ELU", "Sigmoid", "Hardsigmoid")
 
 
@@ -46,9 +46,8 @@ def _answered(found: tables.Tables, wanted: WantedProducts) -> dict[str, Any]:
 
 
 def _output_shapes(subject: CountedSubject, layers: list[str]) -> tables.Tables:
-    return tables.Tables(
-        subject=subject, rows=lambda of: module_output_shapes(of, layers=layers), library=tables.SHAPES
-    )
+    rows = tables.with_held(lambda of: module_output_shapes(of, layers=layers))
+    return tables.Tables(subject=subject, rows=rows, library=tables.SHAPES)
 
 
 # ---- tables of layers --------------------------------------------------------------------------------------------
@@ -177,6 +176,75 @@ def module_outputs_without_batch(subject: CountedSubject, *, layers: list[str]) 
     return {name: output[0] for name, output in module_outputs(subject, layers=layers).items()}
 
 
+def module_outputs_rectified(subject: CountedSubject, *, layers: list[str]) -> dict[str, torch.Tensor]:
+    """Each layer's output with 0 for what is negative, for layers that no normalisation follows, too.
+
+    Slip of: module_outputs
+    Hint: These are the outputs after ReLU: nothing is negative. An in-place ReLU overwrites what a hook kept; clone the
+    output in the hook, and keep that of the convolution itself.
+    Credit: 0.3
+    """
+    return {name: output.relu() for name, output in module_outputs(subject, layers=layers).items()}
+
+
+def module_outputs_in_train_mode(subject: CountedSubject, *, layers: list[str]) -> dict[str, torch.Tensor] | None:
+    """Each layer's output where batch norm uses the statistics of the batch; None where there is no batch norm.
+
+    Comes of `model.train()`, or of a model of one's own that nobody put into eval mode.
+
+    Slip of: module_outputs
+    Hint: The model runs in train mode: batch norm uses the statistics of this batch, so that all outputs behind the
+    first one differ. Leave the model in eval mode.
+    Credit: 0.3
+    """
+    module, x = subject.with_weights()
+    return module_outputs(_Given(module.train(), x), layers=layers) if _has_norm(module) else None
+
+
+def module_outputs_of_zeros(subject: CountedSubject, *, layers: list[str]) -> dict[str, torch.Tensor]:
+    """Each layer's output for an input of zeros.
+
+    Slip of: module_outputs
+    Hint: These are the outputs for an input of zeros. Run the model on the input that your function is given.
+    Credit: 0.3
+    """
+    module, x = subject.with_weights()
+    zeros = tuple(each.new_zeros(each.shape) for each in x) if isinstance(x, tuple) else x.new_zeros(x.shape)
+    return module_outputs(_Given(module, zeros), layers=layers)
+
+
+def module_outputs_first_sample(subject: CountedSubject, *, layers: list[str]) -> dict[str, torch.Tensor] | None:
+    """Each layer's output for the first sample of the batch alone; None where there is no other.
+
+    Slip of: module_outputs
+    Hint: Only the first sample of the batch is kept. Keep the output as the hook gets it.
+    Credit: 0.5
+    """
+    found = module_outputs(subject, layers=layers)
+    several = any(output.shape[0] > 1 for output in found.values())
+    return {name: output[:1] for name, output in found.items()} if several else None
+
+
+def _has_norm(module: nn.Module) -> bool:
+    return any(isinstance(each, nn.modules.batchnorm._BatchNorm) for each in module.modules())  # noqa: SLF001
+
+
+@dataclass(frozen=True)
+class _Given:
+    """A module with what it is called on, as a subject."""
+
+    module: nn.Module
+    x: Any
+
+    def on_meta(self) -> tuple[nn.Module, Any]:
+        """The two as they are."""
+        return self.module, self.x
+
+    def with_weights(self) -> tuple[nn.Module, Any]:
+        """The two as they are."""
+        return self.on_meta()
+
+
 def _outputs_behind(subject: CountedSubject, layers: list[str], *, activated: bool) -> dict[str, torch.Tensor]:
     module, _ = subject.with_weights()
     wanted = chosen(module, layers)
@@ -187,7 +255,7 @@ def _outputs_behind(subject: CountedSubject, layers: list[str], *, activated: bo
         nonlocal before, after_norm
         if any(module.children()):
             return
-        if before and isinstance(module, _NORMS):
+        if before and isinstance(module, tables.NORMS):
             # Kept as it is, so that what writes into it later shows; a copy keeps what the normalisation put out.
             outputs[before] = output if activated else output.clone()
             after_norm = before

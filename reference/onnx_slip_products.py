@@ -5,16 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal
 
 from ._onnx.attributes import floats_of
-from ._onnx.load import load
+from ._onnx.load import load, nodes_of
 from ._slips import kinds, moved, nodes, tables
-from ._slips.compose import BYTE_UNITS, WantedProducts, answered, applied
+from ._slips.compose import BYTE_UNITS, Composition, Part, WantedProducts, answered, applied
 from .onnx_memory import onnx_activation_bytes
 from .onnx_nodes import onnx_attributes
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from ._slips.compose import Composition
 
 _PEAK = ("peak_live", "largest_node")
 
@@ -53,6 +52,46 @@ def onnx_activation_bytes_slips(
     return answered(found.library, found.totals(wanted))
 
 
+def onnx_operator_counts_slips(
+    artifact: Path,
+    *,
+    operators: list[str] | None = None,
+    constants: bool = True,
+    nested: bool = True,
+    most: int = 1,
+    among: list[str] | None = None,
+) -> dict[str, Any]:
+    """What slips make of `onnx_operator_counts`."""
+    found = _nodes(artifact, operators, constants=constants, nested=nested)
+    return answered(found.library, found.tables(WantedProducts(most=most, among=among)))
+
+
+def onnx_operator_total_slips(
+    artifact: Path,
+    *,
+    constants: bool = True,
+    nested: bool = True,
+    most: int = 1,
+    among: list[str] | None = None,
+    between: list[str] | None = None,
+) -> dict[str, Any]:
+    """What slips make of `onnx_operator_total`."""
+    found = _nodes(artifact, None, constants=constants, nested=nested)
+    return answered(found.library, found.totals(WantedProducts(most=most, among=among, between=between)))
+
+
+def _nodes(artifact: Path, operators: list[str] | None, *, constants: bool, nested: bool) -> Composition:
+    model = load(artifact)
+    outer = {id(node) for node in nodes_of(model, nested=False)}
+    parts = [
+        Part(row=node.op_type, count=1, source=node, kind="" if id(node) in outer else nodes.NESTED, counted=counted)
+        for node in nodes_of(model, nested=nested)
+        if (operators is None or node.op_type in operators) and (counted := constants or node.op_type != "Constant")
+    ]
+    stored = [Part(row="", count=1, source=each, kind=nodes.STORED, counted=False) for each in model.graph.initializer]
+    return Composition(library=nodes.COUNTS, make=lambda _: [*parts, *stored])
+
+
 def onnx_attributes_slips(
     artifact: Path,
     *,
@@ -64,9 +103,17 @@ def onnx_attributes_slips(
     among: list[str] | None = None,
 ) -> dict[str, Any]:
     """What slips make of `onnx_attributes`."""
-    rows = onnx_attributes(artifact, input_shape=input_shape, operators=operators, of=of, constants=constants)
+    rows, outs = (
+        onnx_attributes(artifact, input_shape=input_shape, operators=operators, of=each, constants=constants)
+        for each in (of, "output")
+    )
     floats = floats_of(load(artifact))
-    rows = [row | {"floats": [key for key in row if (row["node"], key) in floats]} for row in rows]
+    rows = [
+        row
+        | {"floats": [key for key in row if (row["node"], key) in floats]}
+        | {"out": out if "channel" in out else None, "batch": input_shape[0] if input_shape else 1}
+        for row, out in zip(rows, outs, strict=True)
+    ]
     found = tables.changed(nodes.ATTRIBUTES, rows, WantedProducts(most=most, among=among))
     return {**answered(nodes.ATTRIBUTES, found), "kinds": kinds.of_nodes(rows)}
 

@@ -93,7 +93,9 @@ def macs_by_type_slips(
     among: list[str] | None = None,
 ) -> dict[str, Any]:
     """What slips make of `macs_by_type`."""
-    found = counts.composition(subject, lambda _, operation: operation.call.type, layers=layers, bias=bias)
+    found = counts.composition(
+        subject, lambda _, operation: operation.call.type, layers=layers, bias=bias, by_type=True
+    )
     return answered(found.library, found.tables(WantedProducts(most=most, among=among)))
 
 

@@ -13,7 +13,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from labgrade.core.errors import FaultError
-from labgrade.core.task import CallForm, InputSpec, QuantityCall
+from labgrade.core.task import CallForm, InputSpec, QuantityCall, TableType
 from labgrade.diagnosis.counterexample import wrong
 from labgrade.diagnosis.probe import typed
 from labgrade.diagnosis.small_networks import more, networks
@@ -128,8 +128,9 @@ def _called(trials: Trials) -> list[Called]:
     waiting = list(
         networks(
             as_files=subject is not None and subject.is_onnx,
-            attention=expected.quantity.startswith("macs") and "layers" not in expected.parameters,
-            frozen="which" in expected.parameters or expected.quantity == "parameters",
+            of_all="layers" not in expected.parameters,
+            # Tools differ on the rows of what attends.
+            attention="layers" not in expected.parameters and not isinstance(trials.kind, TableType),
         )
     )
     found: list[Called] = []
@@ -301,7 +302,7 @@ def fits(kind: AnswerType, trial: Trial, plain: Any) -> bool:
         off = trial.value.half_unit + (0 if value.denominator == 1 else abs(value) * _NOISE)
         return abs(trial.value.value - value) <= off
     table = typed(plain, kind)
-    return _explains(trial, table) and not _more_rows(trial, table)
+    return _explains(trial, table) and not (_more_rows(trial, table) or _more_cells(trial, table))
 
 
 def _more_rows(trial: Trial, hypothesis: Value) -> bool:
@@ -310,6 +311,17 @@ def _more_rows(trial: Trial, hypothesis: Value) -> bool:
     given, expected, left = (each.rows if isinstance(each, Table) else () for each in tables)
     there, kept = {row.name for row in given}, {row.name for row in left}
     return any(row.name not in kept and there & {row.name, *row.also_named} for row in expected)
+
+
+def _more_cells(trial: Trial, hypothesis: Value) -> bool:
+    """Whether a row has a cell that is expected, and that a hypothesis leaves open."""
+    tables = (trial.value, trial.expected, hypothesis)
+    given, expected, left = ({row.name: row for row in each.rows} if isinstance(each, Table) else {} for each in tables)
+    return any(
+        cell is not None and left[name].cells.get(column) is None and given[name].cells.get(column) is not None
+        for name in left.keys() & expected.keys() & given.keys()
+        for column, cell in expected[name].cells.items()
+    )
 
 
 def matters_on(trials: Trials, hypothesis: Hypothesis, trial: Trial, subject: SubjectSpec) -> tuple[str, ...] | None:

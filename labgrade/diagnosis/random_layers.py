@@ -217,7 +217,20 @@ class Attention:
         return _step("Attention", {"width": shape[-1], "heads": _dividing(self.heads, shape[-1])}), shape
 
 
-Wish: TypeAlias = Conv | PoolLayer | Linear | Plain | Branches | Residual | Twice | Attention
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tied:
+    """Two linear layers of one weight, and a parameter that belongs to no layer."""
+
+    outputs: int = 1
+
+    def fit(self, shape: Shape) -> Fitted:
+        """For tokens."""
+        if len(shape) != TOKENS:
+            return None
+        return _step("Tied", {"width": shape[-1], "classes": self.outputs}), (shape[0], self.outputs)
+
+
+Wish: TypeAlias = Conv | PoolLayer | Linear | Plain | Branches | Residual | Twice | Attention | Tied
 
 
 def program(wishes: list[Wish], shape: Shape, *, as_file: bool = False) -> list[Step]:

@@ -11,7 +11,17 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from labgrade.core.task import InputSpec, SubjectSpec
-from labgrade.diagnosis.random_layers import Attention, Branches, Conv, Linear, Plain, PoolLayer, Twice, program
+from labgrade.diagnosis.random_layers import (
+    Attention,
+    Branches,
+    Conv,
+    Linear,
+    Plain,
+    PoolLayer,
+    Tied,
+    Twice,
+    program,
+)
 from labgrade.subjects.networks import GENERATED, flat
 
 if TYPE_CHECKING:
@@ -134,6 +144,7 @@ _TOKENS = (
         wishes=(Linear(outputs=5), Plain(kind="GELU"), Linear(outputs=3, bias=True)),
         shape=(2, 5, 4),
     ),
+    _Wished(words="linear layers on sequences", wishes=(Linear(outputs=3), _RELU, Linear(outputs=4)), shape=(3, 4, 6)),
 )
 _ATTENTION = (
     _Wished(words="attention modules", wishes=(Attention(heads=2), Linear(outputs=3)), shape=(2, 5, 4)),
@@ -152,17 +163,22 @@ _ATTENTION = (
         ),
     ),
 )
+_TIED = (
+    _Wished(words="layers that share a weight", wishes=(Tied(outputs=3),), shape=(2, 5, 4)),
+    _Wished(words="layers that share a weight", wishes=(Linear(outputs=6), Tied(outputs=2)), shape=(3, 3, 4)),
+)
 
 
 @functools.cache
-def networks(*, as_files: bool = False, attention: bool = False, frozen: bool = False) -> tuple[SmallNetwork, ...]:
-    """The networks, those for a question about ONNX files as such. `attention`: those that attend, too.
+def networks(*, as_files: bool = False, of_all: bool = False, attention: bool = False) -> tuple[SmallNetwork, ...]:
+    """The networks, those for a question about ONNX files as such.
 
-    `frozen`: with some whose first layer is not trained.
+    `of_all` for what is not about layers of some types alone: with networks whose first layer is not trained.
+    `attention`: with those that attend, and with layers that share a weight.
     """
-    wished = (*_IMAGES, *(() if as_files else _TOKENS), *(_ATTENTION if attention and not as_files else ()))
+    wished = (*_IMAGES, *(() if as_files else _TOKENS), *((*_ATTENTION, *_TIED) if attention and not as_files else ()))
     found = [_network(each, as_files=as_files) for each in wished]
-    if frozen:
+    if of_all and not as_files:
         found += [_network(each, as_files=False, frozen=True) for each in (_IMAGES[4], *_IMAGES[-3:])]
     return tuple(found)
 

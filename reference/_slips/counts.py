@@ -26,6 +26,7 @@ from .operations import (
     is_conv,
     is_linear,
     kernel,
+    last_of_rows,
     of_conv,
     of_linear,
     parts,
@@ -52,6 +53,7 @@ def composition(
     bias: bool = False,
     others: bool = False,
     per_sample: bool = False,
+    by_type: bool = False,
 ) -> Composition:
     """The operations of a subject, and what slips make of them. `row` names the row of a table that one belongs to.
 
@@ -67,7 +69,7 @@ def composition(
             for part in parts(operation, row(trace, operation), wanted(operation.call.module), bias=bias, others=others)
         ]
 
-    return Composition(library=LIBRARY, make=make)
+    return Composition(library=BY_TYPE if by_type else LIBRARY, make=make)
 
 
 def by_layer(trace: Trace, operation: CountedOperation) -> str:
@@ -322,6 +324,11 @@ LIBRARY: Library = {
         change=lambda parts: [int(part.kind == BIAS and not part.counted and is_conv(part.source)) for part in parts],
         says="The addition of a convolution's bias is counted as an operation. Count the products only.",
     ),
+    "linear_bias": Slip(
+        of="extra",
+        change=lambda parts: [int(part.kind == BIAS and not part.counted and is_linear(part.source)) for part in parts],
+        says="The addition of a linear layer's bias is counted as an operation. Count the products only.",
+    ),
     "relu": Slip(
         of="extra",
         change=lambda parts: [int(part.kind == ACTIVATION and part.source.name.startswith("relu")) for part in parts],
@@ -331,6 +338,11 @@ LIBRARY: Library = {
         of="extra",
         change=also(ACTIVATION),
         says="Activation functions are counted, one for each element. Count convolutions and linear layers only.",
+    ),
+    "layers": Slip(
+        of="factor",
+        change=times(lambda o: Fraction(1, o.macs) if o.macs else 1),
+        says="Layers are counted, not what they multiply. Add up the products of each.",
     ),
     **UNITS,
     "products_twice": Slip(
@@ -354,5 +366,13 @@ LIBRARY: Library = {
         change=times(lambda _: 2, ("", BIAS, NORM, POOL_IN, POOL_OUT, WINDOWS, ACTIVATION)),
         says="This is twice the number: FLOPs, which count a multiply-accumulate as two operations, or every layer "
         "counted twice. The task asks for MACs.",
+    ),
+}
+BY_TYPE: Library = {
+    **LIBRARY,
+    "last_of_type": Slip(
+        of="left out",
+        change=last_of_rows,
+        says="Each type has the value of its last layer alone. Add up over its layers: += in place of =.",
     ),
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,7 @@ from .compose import (
     times,
     without,
 )
+from .tables import NORMS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -31,7 +33,6 @@ if TYPE_CHECKING:
 
     from .._counting.engine import CountedSubject
 
-_NORMS = (nn.modules.batchnorm._BatchNorm, nn.LayerNorm, nn.GroupNorm)  # noqa: SLF001 - has no public name
 _BUFFER, _COUNTER, _SHARED, _NO_BIAS = "buffer", "counter", "shared", "no bias"
 _HELD = ("", _SHARED)
 
@@ -106,6 +107,14 @@ def _counted_if(test: Callable[[HeldTensor, bool], bool]) -> Callable[[Sequence[
     ]
 
 
+def _without_tensor(parts: Sequence[Part], at: int) -> Factors:
+    places = [place for place, part in enumerate(parts) if part.counted]
+    if not places:
+        message = "there is nothing to leave out"
+        raise ValueError(message)
+    return [int(place != places[at]) for place in range(len(parts))]
+
+
 def _buffers_alone(parts: Sequence[Part]) -> Factors:
     return [int(part.kind in (_BUFFER, _COUNTER)) - int(part.counted) for part in parts]
 
@@ -128,7 +137,7 @@ LIBRARY: Library = {
     ),
     "norms": Slip(
         of="left out",
-        change=without(lambda held: isinstance(held.module, _NORMS), _HELD),
+        change=without(lambda held: isinstance(held.module, NORMS), _HELD),
         says="Batch and layer norm are left out. Their weights and biases are parameters, too.",
     ),
     "named_otherwise": Slip(
@@ -162,6 +171,16 @@ LIBRARY: Library = {
         of="left out",
         change=first_left_out,
         says="The first layer with parameters is left out. Look at where your loop begins.",
+    ),
+    "last_tensor": Slip(
+        of="left out",
+        change=lambda parts: _without_tensor(parts, -1),
+        says="The last parameter tensor is left out. Look at where your loop ends.",
+    ),
+    "first_tensor": Slip(
+        of="left out",
+        change=lambda parts: _without_tensor(parts, 0),
+        says="The first parameter tensor is left out. Look at where your loop begins.",
     ),
     "frozen": Slip(
         of="which",
@@ -276,6 +295,12 @@ BYTES: Library = {
         of="size of an element",
         change=_per_element(1),
         says="This is the number of parameters. Each takes four bytes in 32-bit floating point (element_size()).",
+    ),
+    "objects": Slip(
+        of="size of an element",
+        change=lambda parts: [Fraction(sys.getsizeof(part.source.tensor), part.count or 1) for part in parts],
+        says="sys.getsizeof() of a tensor is the size of the Python object, without its elements. Multiply numel() by "
+        "element_size().",
     ),
     "eight": Slip(
         of="size of an element",

@@ -6,6 +6,7 @@ import math
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from .._onnx.load import load
 from .._onnx.naive import sizes_by_inference
 from .._onnx.run import run
 from .compose import BYTE_UNITS, Composition, Library, Part, Slip, also, first_left_out, last_left_out, times, without
@@ -22,6 +23,7 @@ READ, WEIGHT, CONSTANT, WRITTEN = "read", "read weight", "read constant", "writt
 GIVEN, STORED, HELD = "given", "stored", "held"
 ALL = (READ, WEIGHT, CONSTANT, WRITTEN, GIVEN, STORED, HELD)
 _FLOAT32, _DOUBLE, _MATRIX = 4, 8, 2
+_LAYERS = frozenset({"Conv", "ConvTranspose", "Gemm"})
 _FUNCTIONS = frozenset({"Relu", "Clip", "Sigmoid", "HardSigmoid", "HardSwish", "LeakyRelu", "Tanh", "Gelu", "Erf"})
 _VIEWS = frozenset({"Reshape", "Flatten", "Squeeze", "Unsqueeze", "Identity"})
 
@@ -30,13 +32,14 @@ class Moved:
     """A tensor that a node reads (its `at`th input) or writes; without a node, one that is there from the start.
 
     `again`: it was moved before. `ends`: it is an output of the graph. `inferred`: its bytes by onnx's own inference.
+    `declared`: the file says its shape.
     """
 
-    __slots__ = ("again", "at", "ends", "inferred", "step", "tensor")
+    __slots__ = ("again", "at", "declared", "ends", "inferred", "step", "tensor")
 
     def __init__(self, tensor: Tensor, step: NodeRun | None = None, at: int = 0) -> None:
         self.tensor, self.step, self.at = tensor, step, at
-        self.again = self.ends = False
+        self.again = self.ends = self.declared = False
         self.inferred = (0, 0)
 
     @property
@@ -55,10 +58,13 @@ def composition(
         moved = list(_moved(done))
         ends = {id(each) for each in done.outputs}
         seen: set[int] = set()
+        graph = load(artifact).graph
+        declared = {each.name for each in (*graph.input, *graph.value_info, *graph.output)}
         naive = sizes_by_inference(artifact, None), sizes_by_inference(artifact, input_shape)
         for kind, each in moved:
             each.ends = id(each.tensor) in ends
             each.again = id(each.tensor) in seen
+            each.declared = each.tensor.name in declared
             each.inferred = (naive[0].get(each.tensor.name, 0), naive[1].get(each.tensor.name, 0))
             if kind in (READ, WEIGHT, WRITTEN):
                 seen.add(id(each.tensor))
@@ -175,6 +181,17 @@ _SIZES: Library = {
         change=_out(lambda moved: moved.ends and moved.step is not None),
         says="The model's output is left out: value_info does not list it. Look at graph.output, too.",
     ),
+    "undeclared": Slip(
+        of="inference",
+        change=_out(lambda moved: moved.step is not None and not (moved.declared or moved.tensor.kind == "weight")),
+        says="Tensors between the nodes count nothing: the file does not say their shapes. Run "
+        "onnx.shape_inference.infer_shapes first.",
+    ),
+    "conv_gemm_alone": Slip(
+        of="nodes",
+        change=_out(lambda moved: moved.step is not None and moved.operator not in ("Conv", "Gemm")),
+        says="Only Conv and Gemm nodes are counted. Every node of the graph counts.",
+    ),
     "convolutions_alone": Slip(
         of="nodes",
         change=_out(lambda moved: moved.step is not None and moved.operator != "Conv"),
@@ -242,6 +259,17 @@ TRAFFIC: Library = {
         change=_out(lambda moved: moved.tensor.kind == "input", READ),
         says="The model's input is left out. The first node reads it.",
     ),
+    "other_activations": Slip(
+        of="left out",
+        change=_out(lambda moved: moved.at > 0, READ),
+        says="Of the activations that a node reads, only its first input is counted. The second operand of an addition "
+        "moves, too, and all that Concat joins.",
+    ),
+    "layers_biases": Slip(
+        of="left out",
+        change=_out(lambda moved: moved.at > 1 and moved.operator in _LAYERS, READ, WEIGHT),
+        says="The biases of convolutions and linear layers are left out. They are the third input of Conv and Gemm.",
+    ),
     "third_inputs": Slip(
         of="left out",
         change=_out(lambda moved: moved.at > 1, READ, WEIGHT),
@@ -270,6 +298,11 @@ TRAFFIC: Library = {
         of="extra",
         change=also(GIVEN),
         says="The model's input is counted once more, beside the node that reads it.",
+    ),
+    "taken": Slip(
+        of="extra",
+        change=lambda parts: [int(part.kind == WRITTEN and part.source.ends) for part in parts],
+        says="The model's output is counted once more, beside the node that writes it.",
     ),
     "outputs_alone": Slip(
         of="which",

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from .compose import Library, Slip
+from .compose import Library, Slip, also, without
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 Row = dict[str, Any]
+NESTED, STORED = "nested", "stored"
 _SIZES = ("channel", "height", "width")
+_NO_ATTRIBUTES = frozenset({*_SIZES, "node", "operator", "also_named", "also_right", "floats", "out", "batch"})
+_USUAL = frozenset({"kernel_shape", "strides", "pads", "dilations", "group"})
 
 
 def _rows(change: Callable[[Row], Row]) -> Callable[[list[Row]], list[Row]]:
@@ -31,6 +35,35 @@ def _only(name: str, change: Callable[[Any], Any]) -> Callable[[Row], Row]:
 
 def _left_out(*names: str) -> Callable[[Row], Row]:
     return lambda row: {key: value for key, value in row.items() if key not in names}
+
+
+def _if(kept: Callable[[str, Any], bool]) -> Callable[[Row], Row]:
+    """Keep the attributes that pass, and what is no attribute."""
+    return lambda row: {key: value for key, value in row.items() if key in _NO_ATTRIBUTES or kept(key, value)}
+
+
+def _rotated(row: Row) -> Row:
+    return (
+        row | dict(zip(("height", "width", "channel"), (row[key] for key in _SIZES), strict=True)) if _has(row) else row
+    )
+
+
+def _shifted(row: Row) -> Row:
+    sizes = (row.get("batch", 1), *(row[key] for key in _SIZES[:2])) if _has(row) else ()
+    return row | dict(zip(_SIZES, sizes, strict=False))
+
+
+def _of_weight(row: Row) -> Row:
+    return row | {"channel": row["channel"] // row.get("group", 1)} if _has(row) and row["operator"] == "Conv" else row
+
+
+def _has(row: Row) -> bool:
+    return all(key in row for key in _SIZES)
+
+
+def _last_of_type(rows: list[Row]) -> list[Row]:
+    last = {row["operator"]: row["node"] for row in rows}
+    return [row for row in rows if last[row["operator"]] == row["node"]]
 
 
 def _floats(row: Row) -> Row:
@@ -88,6 +121,51 @@ ATTRIBUTES: Library = {
         "that the "
         "node reads, which shape inference finds.",
     ),
+    "channels_last": Slip(
+        of="sizes",
+        change=_rows(_rotated),
+        says="The shape is read as batch, height, width, channel. ONNX has batch, channel, height, width.",
+    ),
+    "shifted": Slip(
+        of="sizes",
+        change=_rows(_shifted),
+        says="The shape is read from its beginning, where the batch stands: channel is shape[1], height shape[2], "
+        "width shape[3].",
+    ),
+    "out_channel": Slip(
+        of="sizes",
+        change=_rows(lambda row: row | {"channel": row["out"]["channel"]} if row.get("out") and _has(row) else row),
+        says="The channel is that of the tensor that comes out. The task asks for the tensor that comes in.",
+    ),
+    "weight_channel": Slip(
+        of="sizes",
+        change=_rows(_of_weight),
+        says="The channel is taken from the weight, which has in_channels / group of them. The task asks for the "
+        "tensor that comes in.",
+    ),
+    "lists_alone": Slip(
+        of="attributes",
+        change=_rows(_if(lambda _, value: isinstance(value, list))),
+        says="Only attributes that are lists are given. Those of one number or a text (group, axis, alpha) belong "
+        "there, too: onnx.helper.get_attribute_value reads each type.",
+    ),
+    "usual_alone": Slip(
+        of="attributes",
+        change=_rows(_if(lambda key, _: key in _USUAL)),
+        says="Only kernel_shape, strides, pads, dilations and group are given. Go through all of node.attribute: other "
+        "operators have others.",
+    ),
+    "convolutions_alone": Slip(
+        of="rows",
+        change=lambda rows: [row for row in rows if row["operator"] == "Conv"],
+        says="Only Conv nodes are listed. The task asks for every node.",
+    ),
+    "last_of_type": Slip(
+        of="rows",
+        change=_last_of_type,
+        says="There is one row for each operator type, that of its last node. List every node: a dict keyed by the "
+        "type keeps only one.",
+    ),
     "height_width": Slip(
         of="sizes",
         change=_rows(_swapped("height", "width")),
@@ -101,4 +179,36 @@ ATTRIBUTES: Library = {
         )
         for name in ("pads", "strides", "dilations", "group", "kernel_shape")
     },
+}
+COUNTS: Library = {
+    "types": Slip(
+        of="factor",
+        change=lambda parts: [Fraction(1, [each.row for each in parts].count(part.row)) for part in parts],
+        says="Each operator type counts once, however many nodes it has. Count nodes.",
+    ),
+    "constants": Slip(
+        of="left out",
+        change=without(lambda node: node.op_type == "Constant"),
+        says="Constant nodes are left out. They are nodes of the file, too.",
+    ),
+    "identities": Slip(
+        of="left out",
+        change=without(lambda node: node.op_type in ("Constant", "Identity")),
+        says="Constant and Identity nodes are left out. They are nodes of the file, too.",
+    ),
+    "nested": Slip(
+        of="left out",
+        change=lambda parts: [int(part.kind != NESTED) for part in parts],
+        says="The nodes inside If and Loop are missing. Their graphs are attributes of the node (attribute.g).",
+    ),
+    "holders": Slip(
+        of="left out",
+        change=without(lambda node: any(each.HasField("g") for each in node.attribute), ("", NESTED)),
+        says="If, Loop and Scan are left out where their graphs are gone through. They are nodes, too.",
+    ),
+    "initializers": Slip(
+        of="extra",
+        change=also(STORED),
+        says="Initializers are counted. They are weights, not nodes.",
+    ),
 }

@@ -101,6 +101,12 @@ def weights_alone(parts: Sequence[Part]) -> Factors:
     ]
 
 
+def last_of_rows(parts: Sequence[Part]) -> Factors:
+    """Leave out all but what the last operation of each row does."""
+    last = {part.row: id(part.source) for part in parts if part.counted}
+    return [int(last.get(part.row) == id(part.source)) for part in parts]
+
+
 def first_calls(parts: Sequence[Part]) -> list[int]:
     first: dict[str, int] = {}
     calls = [part.source.call for part in parts]

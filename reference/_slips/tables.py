@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import torch
+from torch import nn
+
+from .._counting.engine import inputs
 from .._counting.wrong import AsIf
 from .compose import SIZE, Library, Names, Slip, WantedProducts
 from .sizes import SIZES
@@ -12,29 +17,70 @@ from .sizes import SIZES
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from torch import nn
-
     from .._counting.engine import CountedSubject
 
-Rows = list[dict[str, Any]]
+Row = dict[str, Any]
+Rows = list[Row]
+NORMS = (nn.modules.batchnorm._BatchNorm, nn.LayerNorm, nn.GroupNorm)  # noqa: SLF001 - has no public name
 SHAPE = "output_shape"
-_ASIDE = ("biases", "buffers", "floats")  # what slips look at, and no table has
+_ASIDE = (
+    "biases",
+    "buffers",
+    "tensors",
+    "norm",
+    "frozen",
+    "weight_shape",
+    "input_shape",
+    "inside",
+    "floats",
+    "out",
+    "batch",
+)  # what slips look at, and no table has
 
 
 def with_held(rows: Callable[[Any], Rows]) -> Callable[[Any], Rows]:
-    """The rows with what of each module's parameters are biases, and what its buffers hold."""
+    """The rows with what each module holds, and with the shape that each call was given."""
 
     def found(subject: CountedSubject) -> Rows:
-        module, _ = subject.on_meta()
-        inside = dict(module.named_modules())
-        return [row | _held(inside.get(row["layer"].partition("#")[0], module)) for row in rows(subject)]
+        module, x = subject.on_meta()
+        inside, given = dict(module.named_modules()), _given(module, x)
+        return [
+            row | _held(inside.get(row["layer"].partition("#")[0], module)) | {"input_shape": given.get(row["layer"])}
+            for row in rows(subject)
+        ]
 
     return found
 
 
-def _held(module: nn.Module) -> dict[str, int]:
-    biases = sum(each.numel() for name, each in module.named_parameters() if name.endswith("bias"))
-    return {"biases": biases, "buffers": sum(each.numel() for each in module.buffers())}
+def _given(root: nn.Module, x: Any) -> dict[str, list[int]]:
+    """The shape of the first tensor that each call was given, by name, `name#2` when called again."""
+    found: dict[str, list[int]] = {}
+    runs: Counter[str] = Counter()
+
+    def note(name: str, args: tuple[Any, ...]) -> None:
+        runs[name] += 1
+        if args and isinstance(args[0], torch.Tensor):
+            found[name if runs[name] == 1 else f"{name}#{runs[name]}"] = list(args[0].shape)
+
+    for name, module in root.named_modules():
+        module.register_forward_pre_hook(lambda _, args, name=name: note(name, args))
+    with torch.no_grad():
+        root(*inputs(x))
+    return found
+
+
+def _held(module: nn.Module) -> Row:
+    parameters = dict(module.named_parameters())
+    weight = getattr(module, "weight", None)
+    return {
+        "biases": sum(each.numel() for name, each in parameters.items() if name.endswith("bias")),
+        "buffers": sum(each.numel() for each in module.buffers()),
+        "tensors": len(parameters),
+        "norm": isinstance(module, NORMS),
+        "frozen": sum(each.numel() for each in parameters.values() if not each.requires_grad),
+        "weight_shape": list(weight.shape) if isinstance(weight, torch.Tensor) else None,
+        "inside": any(True for _ in module.children()),
+    }
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,6 +90,7 @@ class Tables:
     subject: CountedSubject | None
     rows: Callable[[Any], Rows]
     library: Library
+    _rows: dict[Names, Rows] = field(default_factory=dict)
 
     def of(self, names: Names) -> Rows:
         """The rows of one hypothesis.
@@ -51,11 +98,13 @@ class Tables:
         Raises:
             ValueError: the subject gives no occasion for a slip.
         """
-        changed: Any = self.subject
-        for name in names:
-            if self.library[name].of == SIZE:
+        sizes = tuple(name for name in names if self.library[name].of == SIZE)
+        if sizes not in self._rows:
+            changed: Any = self.subject
+            for name in sizes:
                 changed = AsIf(changed, self.library[name].change)
-        rows = self.rows(changed)
+            self._rows[sizes] = self.rows(changed)
+        rows = self._rows[sizes]
         for name in names:
             if self.library[name].of != SIZE:
                 rows = self.library[name].change(rows)
@@ -103,6 +152,11 @@ def once(rows: Rows) -> Rows:
     return [row for row in rows if "#" not in row["layer"]]
 
 
+def _instead(key: str) -> Callable[[Rows], Rows]:
+    """Another shape in place of each, where there is one."""
+    return lambda rows: [row | {SHAPE: row[key]} if row[SHAPE] and row.get(key) else row for row in rows]
+
+
 def _channels_last(shape: list[int]) -> list[int]:
     return [shape[0], *shape[2:], shape[1]] if len(shape) > 2 else shape  # noqa: PLR2004 - batch and channels
 
@@ -126,6 +180,23 @@ SHAPES: Library = {
         of="batch",
         change=shaped(lambda shape: shape[1:]),
         says="Shapes are given without the batch, which is their first dimension. Give the whole shape.",
+    ),
+    "spatial": Slip(
+        of="batch",
+        change=shaped(lambda shape: shape[2:]),
+        says="Shapes are given without batch and channels, which are their first two dimensions. Give the whole shape.",
+    ),
+    "input_shapes": Slip(
+        of="shape",
+        change=_instead("input_shape"),
+        says="These are the shapes of what goes into each layer. In a hook, the second argument is the input, the "
+        "third the output.",
+    ),
+    "weight_shapes": Slip(
+        of="shape",
+        change=_instead("weight_shape"),
+        says="These are the shapes of the weights. The output has the shape (batch, out_channels, height, width): "
+        "record it in a forward hook.",
     ),
     "batch_one": Slip(
         of="batch",
@@ -166,6 +237,27 @@ LAYERS: Library = {
         )
         for most in (1, 2, 3)
     },
+    "without_parameters": Slip(
+        of="rows",
+        change=lambda rows: [row for row in rows if row["parameters"] or row["inside"]],
+        says="Layers without parameters are left out, such as pools, activations and dropout. They have an output, "
+        "too: list every layer.",
+    ),
+    "tensors": Slip(
+        of="parameters",
+        change=_parameters(lambda row: row["tensors"]),
+        says="The number of a layer's parameter tensors is given, not that of their elements. Add up p.numel().",
+    ),
+    "norms": Slip(
+        of="parameters",
+        change=_parameters(lambda row: 0 if row["norm"] else row["parameters"]),
+        says="Batch and layer norm have 0 parameters here. Their weights and biases are parameters, too.",
+    ),
+    "trainable": Slip(
+        of="parameters",
+        change=_parameters(lambda row: row["parameters"] - row["frozen"]),
+        says="Only parameters that require a gradient are counted, where the task asks for all.",
+    ),
     "no_parameters": Slip(
         of="parameters",
         change=_parameters(lambda _: 0),
