@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 from labgrade.core.errors import FaultError
 from labgrade.core.task import CallForm, InputSpec, QuantityCall, TableType
+from labgrade.diagnosis.bases import Base, bases_of, slipped
 from labgrade.diagnosis.counterexample import wrong
 from labgrade.diagnosis.probe import typed
 from labgrade.diagnosis.small_networks import more, networks
 from labgrade.judging.judge import explains_all
-from labgrade.spec.registry import SLIPS
 from labgrade.values import Number, Table
 from labgrade.verdict import Outcome
 
@@ -40,14 +40,6 @@ _FIXED = (
     "input_size."
 )
 _NOISE = Fraction(1, 10**9)  # between two ways of computing the same in floating point
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Base:
-    """What is right, or right by another convention: the hypotheses start from it."""
-
-    call: QuantityCall
-    says: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,15 +88,7 @@ def applies(trials: Trials) -> bool:
 
 
 def _bases(trials: Trials) -> list[Base]:
-    check = trials.check
-    sources = [(check.expected, ""), *((each.source, each.says) for each in check.also_right)]
-    found = []
-    for source, says in sources:
-        if isinstance(source, QuantityCall):
-            entry = trials.quantities.entries.get(source.quantity + SLIPS)
-            if entry is not None and not set(source.parameters) - set(entry.parameters):
-                found.append(Base(call=source, says=says))
-    return found
+    return bases_of(trials.check, trials.quantities)
 
 
 def explore(trials: Trials) -> Behaviour:
@@ -133,6 +117,7 @@ def _called(trials: Trials) -> list[Called]:
             attention="layers" not in expected.parameters and not isinstance(trials.kind, TableType),
         )
     )
+    waiting = [each for each in waiting if _computable(trials, expected, each.subject)]
     found: list[Called] = []
     for _ in range(_MOST_STARTS):
         done = trials.ahead([each.subject for each in waiting])
@@ -141,6 +126,15 @@ def _called(trials: Trials) -> list[Called]:
         if not waiting:
             break
     return found
+
+
+def _computable(trials: Trials, source: QuantityCall, subject: SubjectSpec) -> bool:
+    """Whether a quantity can be computed of a network: a course's own may be about others."""
+    try:
+        trials.value_of(source, subject)
+    except FaultError:
+        return False
+    return True
 
 
 class _Search:
@@ -284,15 +278,7 @@ def _bounds(trial: Trial, asked: Mapping[str, Plain]) -> dict[str, Plain]:
 
 
 def _slipped(trials: Trials, base: Base, subject: SubjectSpec, asked: Mapping[str, Plain]) -> dict[str, Any]:
-    """What slips make of a base on a subject: `values` by name, and `says`."""
-    call = replace(
-        base.call,
-        quantity=base.call.quantity + SLIPS,
-        parameters={**base.call.parameters, **asked},
-        published=None,
-    )
-    answer: Any = trials.value_of(call, subject)
-    return dict(answer)
+    return slipped(base, subject, asked, trials.value_of)
 
 
 def fits(kind: AnswerType, trial: Trial, plain: Any) -> bool:

@@ -10,20 +10,19 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from labgrade.core.errors import FaultError
-from labgrade.core.task import QuantityCall
+from labgrade.diagnosis.bases import slipped
 from labgrade.diagnosis.behaviour import fits
 from labgrade.diagnosis.explain import by_chance
 from labgrade.diagnosis.probe import Trial
-from labgrade.spec.registry import SLIPS
 from labgrade.values import Number, Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from labgrade.core.task import AnswerType, SubjectSpec
+    from labgrade.diagnosis.bases import Base
     from labgrade.judging.items import Item
     from labgrade.judging.judge import Expect, Judging
-    from labgrade.spec.registry import Registry
     from labgrade.truth.oracle import Oracle
     from labgrade.values import Value
     from labgrade.verdict import ComparedRow, Verdict
@@ -44,17 +43,17 @@ class Means:
 
 
 def with_slip(
-    verdict: Verdict, value: Value, item: Item, means: Means, calls: Iterable[QuantityCall], *, rows_alone: bool = False
+    verdict: Verdict, value: Value, item: Item, means: Means, bases: Iterable[Base], *, rows_alone: bool = False
 ) -> Verdict:
     """The verdict with the sentence of the one slip that gives its value; where several do, staff see which.
 
-    `calls`: what slips make of the subject, as `asked`; with `rows_alone` they are known not to hold elsewhere. Where a
-    check is hidden, staff alone see it. It changes no credit.
+    With `rows_alone` they are known not to hold elsewhere. Where a check is hidden, staff alone see it. It changes no
+    credit.
     """
     subject = item.subject
     if subject is None or subject.handed_in or not isinstance(value, Number | Table):
         return verdict
-    answers = list(_answers(calls, subject, means.oracle))
+    answers = list(_answers(bases, subject, means.oracle))
     trial = Trial(verdict=verdict, value=value, judging=means.judging, expect=means.expect)
     expected = means.expect(item.check.expected) if item.check.expected is not None else None
     said = [] if rows_alone else _said(replace(trial, expected=expected), answers, means.kind)
@@ -68,26 +67,12 @@ def with_slip(
     return replace(verdict, hint=hint)
 
 
-def asked(item: Item, quantities: Registry) -> Iterator[QuantityCall]:
-    """What slips alone make of what is expected, and of what is right, too."""
-    for source in (item.check.expected, *(each.source for each in item.check.also_right)):
-        entry = quantities.entries.get(source.quantity + SLIPS) if isinstance(source, QuantityCall) else None
-        if (
-            isinstance(source, QuantityCall)
-            and entry is not None
-            and not set(source.parameters) - set(entry.parameters)
-        ):
-            parameters = {**source.parameters, "most": 1}
-            yield replace(source, quantity=source.quantity + SLIPS, parameters=parameters, published=None)
-
-
-def _answers(calls: Iterable[QuantityCall], subject: SubjectSpec, oracle: Oracle) -> Iterator[dict[str, Any]]:
-    for call in calls:
+def _answers(bases: Iterable[Base], subject: SubjectSpec, oracle: Oracle) -> Iterator[dict[str, Any]]:
+    for base in bases:
         try:
-            answer: Any = oracle.value(call, subject)
+            yield slipped(base, subject, {"most": 1}, oracle.value)
         except FaultError:  # then there is one explanation less
             continue
-        yield dict(answer)
 
 
 def _said(trial: Trial, answers: Sequence[Mapping[str, Any]], kind: AnswerType) -> list[str]:

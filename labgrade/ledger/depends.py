@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from labgrade.core.task import AnswerValue, BuildForm, CallForm, QuantityCall, RunForm, SubjectSpec
+from labgrade.diagnosis.bases import bases_of
 from labgrade.diagnosis.explain import companions
 from labgrade.files.cache import version_of
 from labgrade.spec import language
@@ -212,6 +213,7 @@ class VerdictParts:
             if isinstance(each, QuantityCall)
         }
         named |= {call.quantity for call, _ in companions(item, self._course.quantities)}
+        named |= {name for base in bases_of(item.check, self._course.quantities) for name in base.quantities}
         return {
             path: digest
             for name in sorted(named)

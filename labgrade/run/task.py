@@ -17,11 +17,12 @@ from labgrade.core.points import hidden_points
 from labgrade.core.results import Answer, NoAnswer, TaskReport
 from labgrade.core.task import AnswerValue, CallForm, QuantityCall, TextForm
 from labgrade.core.text import encodable
+from labgrade.diagnosis.bases import bases_of
 from labgrade.diagnosis.counterexample import judged, memory, plan_of
 from labgrade.diagnosis.diagnose import Diagnoser
 from labgrade.diagnosis.explain import unexplained, with_explanation
 from labgrade.diagnosis.probe import ProbeGrader, Trials, judged_value, typed
-from labgrade.diagnosis.stated import Means, asked, with_slip
+from labgrade.diagnosis.stated import Means, with_slip
 from labgrade.files.cache import missing
 from labgrade.judging import by_hand
 from labgrade.judging.graded_items import Judged, fault, graded_so_far, waiting, with_points
@@ -229,8 +230,9 @@ class TaskGrading:
             return verdict
         judging, expect = self._judging(item.check, item.subject)
         kind = self.task.answers[item.check.answer].type
+        bases = bases_of(item.check, self._grader.course.quantities)
         means = Means(kind=kind, judging=judging, expect=expect, oracle=self._grader.oracle)
-        return with_slip(verdict, value, item, means, asked(item, self._grader.course.quantities), rows_alone=refuted)
+        return with_slip(verdict, value, item, means, bases, rows_alone=refuted)
 
     def _uncontradicted(self, verdict: Verdict, item: Item) -> Verdict:
         """The verdict without the hint of a slip that the same function does not make elsewhere in this task.

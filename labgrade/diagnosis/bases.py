@@ -1,0 +1,82 @@
+"""What hypotheses about a wrong answer start from, and what slips make of it.
+
+A quantity has slips where a function `<quantity>_slips` stands beside it, or where `<quantity>_by_layer` gives its
+rows: a sum over layers can be wrong in the ways of all sums over layers (`by_layer_slips`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from labgrade.core.errors import FaultError
+from labgrade.core.task import CONFIG, InputSpec, QuantityCall, SubjectSpec
+from labgrade.diagnosis.explain import companion
+from labgrade.spec.registry import SLIPS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from labgrade.core.task import Check, Plain
+    from labgrade.spec.registry import Registry
+
+_ROWS = "by_layer" + SLIPS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Base:
+    """What is right, or right by another convention. `rows` gives it by layer where it has no slips of its own."""
+
+    call: QuantityCall
+    says: str = ""
+    rows: QuantityCall | None = None
+
+    @property
+    def quantities(self) -> tuple[str, ...]:
+        """The names of what is computed for it."""
+        return (self.call.quantity + SLIPS,) if self.rows is None else (self.rows.quantity, _ROWS)
+
+
+def bases_of(check: Check, quantities: Registry) -> list[Base]:
+    """What is expected first, then what is right, too; those of which slips are known."""
+    sources = [(check.expected, ""), *((each.source, each.says) for each in check.also_right)]
+    found = []
+    for source, says in sources:
+        if isinstance(source, QuantityCall):
+            entry = quantities.entries.get(source.quantity + SLIPS)
+            rows = companion(source, quantities) if _ROWS in quantities.entries else None
+            if entry is not None and not set(source.parameters) - set(entry.parameters):
+                found.append(Base(call=source, says=says))
+            elif rows is not None:
+                found.append(Base(call=source, says=says, rows=rows))
+    return found
+
+
+def slipped(
+    base: Base,
+    subject: SubjectSpec,
+    asked: Mapping[str, Plain],
+    value_of: Callable[[QuantityCall, SubjectSpec], object],
+) -> dict[str, Any]:
+    """What slips make of a base on a subject: `values` by name, and `says`.
+
+    Raises:
+        FaultError: it can't be computed.
+    """
+    if base.rows is None:
+        parameters = {**base.call.parameters, **asked}
+        call = replace(base.call, quantity=base.call.quantity + SLIPS, parameters=parameters, published=None)
+        answer: Any = value_of(call, subject)
+        return dict(answer)
+    rows: Any = value_of(base.rows, subject)
+    if not isinstance(rows, list):
+        message = f"'{base.rows.quantity}' gives no rows"
+        raise FaultError(message)
+    config: dict[str, Plain] = {
+        "rows": rows,
+        "batch": next(iter(subject.input.shape), 1),
+        "table": base.rows.quantity == base.call.quantity,
+    }
+    of = SubjectSpec(model=CONFIG, options=config, input=InputSpec(shape=()), passing=True)
+    answer = value_of(replace(base.rows, quantity=_ROWS, parameters=dict(asked)), of)
+    return dict(answer)
