@@ -53,7 +53,11 @@ def with_held(rows: Callable[[Any], Rows]) -> Callable[[Any], Rows]:
 
 
 def _given(root: nn.Module, x: Any) -> dict[str, list[int]]:
-    """The shape of the first tensor that each call was given, by name, `name#2` when called again."""
+    """The shape of the first tensor that each call was given, by name, `name#2` when called again.
+
+    Raises:
+        ValueError: sizes do not fit each other, as where a property of the layers is forgotten.
+    """
     found: dict[str, list[int]] = {}
     runs: Counter[str] = Counter()
 
@@ -64,8 +68,11 @@ def _given(root: nn.Module, x: Any) -> dict[str, list[int]]:
 
     for name, module in root.named_modules():
         module.register_forward_pre_hook(lambda _, args, name=name: note(name, args))
-    with torch.no_grad():
-        root(*inputs(x))
+    try:
+        with torch.no_grad():
+            root(*inputs(x))
+    except RuntimeError as error:
+        raise ValueError(str(error)) from error
     return found
 
 

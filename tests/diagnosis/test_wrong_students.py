@@ -1,20 +1,39 @@
 """Students made out of slips: what is said of them is what was put in, or nothing; never anything else."""
 
+import itertools
 import os
 import secrets
 import tempfile
+from functools import partial
 from pathlib import Path
 
 import pytest
 from helpers import direct
 from helpers.soak import sampled, soak
-from helpers.wrong_students import KINDS, SAME, drawn, singles
+from helpers.wrong_students import KINDS, drawn, singles
 
-from labgrade.diagnosis.behaviour import explore
+from labgrade.authoring.mutants import mutants
+from labgrade.core.errors import FaultError
+from labgrade.diagnosis.bases import bases_of, slipped
+from labgrade.diagnosis.behaviour import ENOUGH_WRONG, explore, matters_on
+from labgrade.diagnosis.probe import Trials, typed
+from labgrade.diagnosis.small_networks import more, networks
 
 pytestmark = pytest.mark.slow
 
-_COUNT = 300
+_COUNT, _FRESH = 300, 6
+EXEMPLARS = {
+    ("2-1-1-parameters", "total", "hw2_1.py"): "total_parameters",
+    ("2-1-2-weight-bytes", "total", "hw2_1.py"): "weight_bytes",
+    ("2-1-3-layer-table", "layers", "hw2_1.py"): "layer_table",
+    ("2-1-4-macs", "total", "hw2_1.py"): "total_macs",
+    ("2-1-4-macs", "by-layer", "hw2_1.py"): "macs_by_layer",
+    ("2-1-4-macs", "by-type", "hw2_1.py"): "macs_by_type",
+    ("2-1-5-conv-activations", "shapes", "hw2_1.py"): "conv_output_shapes",
+    ("2-2-1-attributes", "other-models", "hw2_2.py"): "node_attributes",
+    ("2-2-2-bandwidth", "total", "hw2_2.py"): "traffic_bytes",
+    ("2-2-3-activation-memory", "total", "hw2_2.py"): "activation_bytes",
+}
 _KNOWN: dict = {}
 _FILES = Path(tempfile.mkdtemp(prefix="labgrade-test-"))
 
@@ -40,30 +59,42 @@ def _remembered(monkeypatch):
     monkeypatch.setattr(direct, "DirectOracle", Remembering)
 
 
-def seen(folder, kind, names):
-    """What is said of a student, and the values that their function gave."""
-    about = KINDS[kind]
+def seen(folder, source, task, check="total", file="hw2_1.py"):
+    """The slips that a program is said to follow, and whether it follows them on networks that nobody looked at."""
     folder.mkdir()
-    found = direct.trials(folder, about.program(names), about.task, about.check, about.file)
+    found = direct.trials(folder, source, task, check, file)
     try:
         behaviour = explore(found)
+        if behaviour.holds is None:
+            return None, True
+        return set(behaviour.holds.slips), all(follows(found, behaviour.holds, each) for each in fresh(found))
     finally:
         found._grader.stop()
-    said = set(behaviour.holds.slips) if behaviour.holds else None
-    values = [each.trial.value for each in behaviour.called]
-    return (SAME.get(next(iter(said)), said) if said and len(said) == 1 else said), values
+
+
+def fresh(found):
+    """Networks that are not those on which a function is called."""
+    subject = found.task.subject
+    return [each.subject for each in itertools.islice(more(as_files=subject.is_onnx, seed=1), _FRESH)]
+
+
+def follows(found, hypothesis, subject):
+    (trial,) = found.ahead([subject])
+    if hypothesis.slips == ("fixed_input",):
+        return True
+    try:
+        return matters_on(found, hypothesis, trial, subject) is not None
+    except FaultError:  # no occasion
+        return True
 
 
 def verdict(folder, kind, names):
     """`named`, `silent`, or what is falsely said. Slips that come to the same are the same."""
-    said, values = seen(folder / "student", kind, names)
+    about = KINDS[kind]
+    said, holds = seen(folder / "student", about.program(names), about.task, about.check, about.file)
     if said is None:
         return "silent"
-    if said == set(names):
-        return "named"
-    known = said <= set(KINDS[kind].slips) and KINDS[kind].program(sorted(said)) is not None
-    same = known and seen(folder / "same", kind, sorted(said))[1] == values
-    return "named" if same else f"{kind} {names}: {said}"
+    return "named" if holds else f"{kind} {names}: {said}"
 
 
 @pytest.mark.parametrize("student", sampled(singles(), 8), ids=str)
@@ -79,7 +110,78 @@ def test_of_several_nothing_false_is_said(tmp_path, student):
 @pytest.mark.parametrize("kind", KINDS)
 def test_advice_that_is_followed_makes_the_answer_right(tmp_path, kind):
     """The program without a slip is the right one: it is what is left when the last advice was followed."""
-    assert seen(tmp_path / "right", kind, ())[0] is None
+    about = KINDS[kind]
+    assert seen(tmp_path / "right", about.program(()), about.task, about.check, about.file)[0] is None
+
+
+def mutated():
+    """The mutants of the exemplar's functions, with the check that each is about."""
+    for (task, check, file), function in EXEMPLARS.items():
+        source = (direct.ROOT / "submissions" / "exemplar" / file).read_text(encoding="utf-8")
+        for mutant in mutants(source, {function}):
+            yield task, check, file, mutant.source
+
+
+@pytest.mark.parametrize("mutant", sampled(list(mutated()), 90), ids=lambda each: f"{each[0]}-{each[1]}")
+def test_of_a_mutant_nothing_is_said_that_it_does_not_do_elsewhere(tmp_path, mutant):
+    task, check, file, source = mutant
+    said, holds = seen(tmp_path / "student", source, task, check, file)
+    assert holds, said
+
+
+def libraries():
+    """Each slip of each library, with the check that is about its quantity."""
+    for task, check, file in EXEMPLARS:
+        about = direct.task(task)
+        (meant,) = [each for each in about.checks if each.id == check]
+        for base in bases_of(meant, direct.COURSE.quantities)[:1]:
+            subject = networks(as_files=about.subject.is_onnx)[-1].subject
+            values = slipped(base, subject, {"most": 1}, Remembering(_FILES).value)["values"]
+            yield from ((task, check, file, name) for name, _ in values if name)
+
+
+@pytest.mark.parametrize("slip", sampled(list(libraries()), 80), ids=lambda each: f"{each[0]}-{each[1]}-{each[3]}")
+def test_each_slip_is_named_and_without_it_the_answer_is_right(tmp_path, slip, monkeypatch):
+    """A function that gives what a slip makes of each network is told that slip, or one that comes to the same.
+
+    What the advice leaves behind is the function that makes no slip: it is right on all of them.
+    """
+    task, check, file, name = slip
+    for follows_advice in (False, True):
+        folder = tmp_path / str(follows_advice)
+        folder.mkdir()
+        found = direct.trials(folder, "", task, check, file)
+        base = bases_of(found.check, found.quantities)[0]
+        ahead = partial(made_each, base, "" if follows_advice else name)
+        monkeypatch.setattr(Trials, "ahead", lambda own, subjects, ahead=ahead: ahead(own, subjects))
+        try:
+            behaviour = explore(found)
+        finally:
+            found._grader.stop()
+        wrong = [each for each in behaviour.called if not each.right]
+        if follows_advice:
+            assert not wrong
+        elif len(wrong) >= ENOUGH_WRONG:
+            said = behaviour.holds
+            assert said is not None or len(behaviour.rivals) > 1, [each.slips for each in behaviour.rivals]
+            assert said is None or all(
+                matters_on(found, said, each.trial, each.network.subject) is not None for each in wrong
+            )
+
+
+def made_each(base, name, found, subjects):
+    return [made(found, base, name, each) for each in subjects]
+
+
+def made(found, base, name, subject):
+    """What a function gives that makes a slip."""
+    try:
+        values = slipped(base, subject, {"among": [name]}, found.value_of)["values"] if name else ()
+    except FaultError:
+        values = ()
+    plain = values[0][1] if values else found.value_of(base.call, subject)
+    judging, expect = found._grader.judging_of(found.task, found.check, subject, None)
+    return found._judged(typed(plain, found.kind), "", judging, expect)
 
 
 @soak

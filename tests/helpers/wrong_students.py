@@ -302,24 +302,6 @@ KINDS = {
     "traffic": Kind(ONNX, ONNX_RIGHT, TRAFFIC_SLIPS, "2-2-2-bandwidth", "hw2_2.py"),
     "activations": Kind(ONNX, ONNX_RIGHT, ACTIVATION_SLIPS, "2-2-3-activation-memory", "hw2_2.py"),
 }
-# The misconceptions of the specs that are slips under another name.
-SAME = {
-    "macs_ignoring_groups": {"groups"},
-    "macs_without_ceil_mode": {"ceil_mode"},
-    "macs_ignoring_dilation": {"dilation"},
-    "macs_divided_by_batch": {"batch"},
-    "macs_times_batch": {"batch_twice"},
-    "flops": {"twice"},
-    "macs": {"linear"},
-    "parameters_and_buffers": {"buffers"},
-    "onnx_traffic_without_weights": {"weights"},
-    "onnx_traffic_first_inputs": {"other_inputs"},
-    "onnx_traffic_outputs_only": {"outputs_alone"},
-    "onnx_traffic_elements": {"elements"},
-    "onnx_traffic_bits": {"bits"},
-    "onnx_activation_elements": {"elements"},
-    "onnx_activation_bits": {"bits"},
-}
 
 
 def drawn(seed, count):
