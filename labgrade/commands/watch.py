@@ -40,7 +40,7 @@ from labgrade.verdict import Outcome
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
     from labgrade.core.results import Graded, Submission
     from labgrade.core.task import Task
@@ -49,6 +49,10 @@ if TYPE_CHECKING:
 _QUIET_MS = 40  # after a save, until nothing more is written
 _STEP_MS = 20
 _LOOK_MS = 200  # between looks at whether Ctrl-C was pressed
+
+_AS_ABOVE = "the same as above"
+_NO_ANSWER = frozenset({Outcome.MISSING, Outcome.SKIPPED})
+_SEARCHED = frozenset({*terminal.BROKEN, Outcome.INCORRECT})  # a search may call a crash wrong
 
 Place = tuple[str, str, str]  # lab, task, check
 
@@ -107,6 +111,8 @@ class _Round:
     store: tempfile.TemporaryDirectory[str]
     gradings: dict[str, TaskGrading] = field(default_factory=dict)
     broken: dict[str, list[Graded]] = field(default_factory=dict)  # by the reason, which is shown once
+    empty: dict[str, int] = field(default_factory=dict)  # checks without an answer or a point before, by task
+    said: set[str] = field(default_factory=set)  # the hints that were shown
 
 
 class Session:
@@ -174,6 +180,9 @@ class Session:
                 first = reason.partition("\n")[0]
                 text = f"{len(checks)} checks, {summary.points(worth)} points, depend on this: {first}"
                 Page(self._console).line((text, "red"), hang=2)
+        if current.empty:
+            named = ", ".join(f"{task} ({count})" for task, count in current.empty.items())
+            Page(self._console).line((f"not handed in yet: {named}", "dim"), hang=2)
 
     def close(self) -> None:
         """No more is shown."""
@@ -219,11 +228,15 @@ class Session:
             if current.number != self._number:
                 return
             before, self._known[place] = self._known.get(place), graded
-            same = current.broken.setdefault(graded.verdict.reason, [])
+            same = current.broken.setdefault(_cause(graded, current.broken), [])
             if graded.verdict.outcome in terminal.BROKEN:
                 same.append(graded)
-            if not quiet and before is not None and _differs(before, graded) and len(same) <= 1:
-                self._show(grading.task, before, graded)
+            if quiet or before is None or not _differs(before, graded) or len(same) > 1:
+                return
+            if graded.verdict.outcome in _NO_ANSWER and graded.earned >= before.earned:
+                current.empty[grading.task.id] = current.empty.get(grading.task.id, 0) + 1
+            else:
+                self._show(current, grading.task, before, graded)
 
     def _search(self, current: _Round) -> None:
         with current.store:
@@ -236,7 +249,7 @@ class Session:
                     known = (grading.task.lab, grading.task.id, item.id) in self._known
                     self._judge(current, grading, item, quiet=not known)
 
-    def _show(self, task: Task, before: Graded, graded: Graded) -> None:
+    def _show(self, current: _Round, task: Task, before: Graded, graded: Graded) -> None:
         """A check whose verdict changed, and what it was."""
         page = Page(self._console)
         gained = graded.earned - before.earned
@@ -247,7 +260,11 @@ class Session:
         page.line((f"{task.id}  ", "bold"), (change, style))
         report = Report(submissions=(SubmissionReport(name="", tasks=(_report_of(task, [graded]),)),))
         for check in student_view.for_student(report).submissions[0].tasks[0].checks:
-            terminal.check_lines(page, check, staff=False, said=set())
+            hint = check.verdict.hint
+            if hint and hint in current.said:
+                check = replace(check, verdict=replace(check.verdict, hint=_AS_ABOVE))  # noqa: PLW2901
+            current.said |= {hint}
+            terminal.check_lines(page, check, staff=False, said=current.said)
 
     def _report(self, current: _Round) -> Report:
         tasks = [
@@ -263,6 +280,14 @@ class Session:
 def _report_of(task: Task, checks: list[Graded]) -> TaskReport:
     found = TaskReport(lab=task.lab, id=task.id, title=task.title, points=task.points, checks=tuple(checks))
     return replace(found, not_shown=task.hidden_points)
+
+
+def _cause(graded: Graded, known: Collection[str]) -> str:
+    """The reason for which a check broke: one that another check broke for, if it is behind this one's, too."""
+    own = graded.verdict.reason
+    if graded.verdict.outcome not in _SEARCHED:
+        return own
+    return next((each for each in known if each and each.partition("\n")[0] in own), own)
 
 
 def _differs(before: Graded, now: Graded) -> bool:

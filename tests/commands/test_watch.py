@@ -19,7 +19,7 @@ from rich.console import Console
 from labgrade.cli import main
 from labgrade.commands.watch import Session, _Round, code_digest
 from labgrade.core.results import Graded
-from labgrade.verdict import Outcome, without_value
+from labgrade.verdict import Outcome, correct, incorrect, without_value
 
 LONG = 120  # seconds after which something is broken: nothing is measured here
 
@@ -101,20 +101,55 @@ def test_what_changed_is_known_by_what_a_function_leads_to(tmp_path, old, new, c
     assert {name for name in names if code_digest(before, name) != code_digest(after, name)} == changed
 
 
-def test_one_cause_is_shown_once(tmp_path):
-    """With what a session asks of a grader and of a task's grading, and no processes."""
+def rounds(folder, *saves):
+    """What a session says of saves, each of them verdicts by check; nothing of the first. Without processes."""
     console = Console(file=io.StringIO(), width=80)
-    session = Session(SimpleNamespace(prepare=lambda _: None), [], tmp_path, console)
-    crashed = without_value(Outcome.CRASHED, "hw.py:3 raised SyntaxError: expected ':'")
-    missing = without_value(Outcome.MISSING, "nothing")
+    session = Session(SimpleNamespace(prepare=lambda _: None), [], folder, console)
     about = SimpleNamespace(lab="lab", id="task", title="Task", points=8, hidden_points=0)
-    for verdict in (missing, crashed):
+    for number, verdicts in enumerate(saves):
         current = _Round(0, None, None)
-        for name in ("one", "two", "three"):
-            found = Graded(id=name, points=Fraction(2), earned=Fraction(0), verdict=verdict)
+        for name, verdict in verdicts.items():
+            found = Graded(id=name, points=Fraction(2), earned=2 * verdict.credit, verdict=verdict)
             grading = SimpleNamespace(task=about, graded=lambda _, found=found: found)
-            session._judge(current, grading, SimpleNamespace(id=name), quiet=verdict is missing)
-        session._tell_of_repeats(current)
-    shown = console.file.getvalue()
-    assert shown.count("CRASHED  ") == 1
-    assert "3 checks, 6 points, depend on this: hw.py:3 raised SyntaxError" in " ".join(shown.split())
+            session._judge(current, grading, SimpleNamespace(id=name), quiet=number == 0)
+        if number:
+            session._tell_of_repeats(current)
+    return " ".join(console.file.getvalue().split())
+
+
+CRASHED = without_value(Outcome.CRASHED, "hw.py:3 raised SyntaxError: expected ':'")
+MISSING = without_value(Outcome.MISSING, "nothing")
+
+
+def test_one_cause_is_shown_once(tmp_path):
+    names = ("one", "two", "three")
+    searched = without_value(Outcome.CRASHED, f"on the smallest network found: {CRASHED.reason}\nimport torch")
+    shown = rounds(
+        tmp_path, dict.fromkeys((*names, "four"), MISSING), {**dict.fromkeys(names, CRASHED), "four": searched}
+    )
+    assert shown.count("CRASHED task") == 0
+    assert shown.count("! CRASHED") == 1
+    assert "4 checks, 8 points, depend on this: hw.py:3 raised SyntaxError" in shown
+    assert "smallest network" not in shown
+
+
+def test_another_cause_is_shown_besides(tmp_path):
+    other = without_value(Outcome.CRASHED, "hw.py:9 raised KeyError: 'x'")
+    shown = rounds(tmp_path, dict.fromkeys(("one", "two"), MISSING), {"one": CRASHED, "two": other})
+    assert shown.count("! CRASHED") == 2
+
+
+def test_what_was_never_handed_in_is_told_in_a_line_and_what_is_gone_in_full(tmp_path):
+    names = [f"c{n}" for n in range(9)]
+    shown = rounds(tmp_path, dict.fromkeys(names, CRASHED), dict.fromkeys(names, MISSING))
+    assert shown == "not handed in yet: task (9)"
+    shown = rounds(tmp_path, {"one": correct("right")}, {"one": MISSING})
+    assert "CORRECT -> MISSING, -2 points" in shown
+    assert "not handed in yet" not in shown
+
+
+def test_a_hint_is_said_in_full_once_a_save(tmp_path):
+    wrong = incorrect("off", hint="Groups are ignored.")
+    shown = rounds(tmp_path, dict.fromkeys(("one", "two"), MISSING), dict.fromkeys(("one", "two"), wrong))
+    assert shown.count("Groups are ignored.") == 1
+    assert shown.count("the same as above") == 1
