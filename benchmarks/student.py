@@ -1,10 +1,13 @@
 """What a student's loop costs: CPU time of whole commands with their servers, as ratios to `benchmarks/yardstick.py`.
 
-    python benchmarks/student.py [--rounds N] [--only WORD]
+    python benchmarks/student.py [--rounds N] [--only WORD] [--saves N]
 
 Each command runs in a hand-in of its own with an empty memory, first, then again unchanged, and once more after one
 file changed. The least of the rounds counts: other programs only add. Servers are children that are waited for, so that
 their time is in it.
+
+`--saves`: seconds of the clock from a save to the printed verdict on GoogLeNet by `labgrade check --watch`, after two
+saves that warm it. Read that on an idle machine.
 """
 
 from __future__ import annotations
@@ -13,9 +16,12 @@ import argparse
 import os
 import resource
 import shutil
+import signal
+import statistics
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -60,12 +66,45 @@ def one_round(only: str) -> dict[str, float]:
     return found
 
 
+def save_to_verdict(saves: int) -> list[float]:
+    """Seconds from each save of a function to the line that says what became of its check."""
+    with tempfile.TemporaryDirectory(prefix="labgrade-student-") as temporary:
+        place = Path(temporary) / "work"
+        shutil.copytree(ROOT / "submissions" / "student42", place)
+        environment = {**os.environ, "LABGRADE_CACHE": f"{temporary}/cache", "PYTHONPATH": str(ROOT)}
+        environment["PYTHONUNBUFFERED"] = "1"
+        command = [*LABGRADE, "check", "--watch", "--task", "2-1-1"]
+        told = {"stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL, "text": True}
+        with subprocess.Popen(command, cwd=place, env=environment, **told) as running:
+            lines = iter(running.stdout.readline, "")
+            next(line for line in lines if line.startswith("checks again"))
+            right = (place / "hw2_1.py").read_text()
+            found = []
+            for number in range(saves + 2):
+                wrong = f"{right}\n\ndef total_parameters(model):\n    return {number}\n"
+                for text in (wrong, right) if number % 2 else (wrong,):
+                    begun = time.perf_counter()
+                    (place / "hw2_1.py").write_text(text)
+                    next(line for line in lines if line.startswith("2-1-1"))
+                    found.append(time.perf_counter() - begun)
+                    next(line for line in lines if line.rstrip().endswith("points") and "->" not in line)
+            running.send_signal(signal.SIGINT)
+        return found[2 : saves + 2]
+
+
 def main() -> None:
     """Print a row a command, with what it may cost at most where something is promised."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--only", default="", metavar="WORD", help="only commands that hold it")
+    parser.add_argument("--saves", type=int, default=0, metavar="N", help="only the time from a save to its verdict")
     options = parser.parse_args()
+    if options.saves:
+        found = sorted(save_to_verdict(options.saves))
+        print(
+            f"save to verdict, {len(found)} saves: median {statistics.median(found):.2f} s, longest {found[-1]:.2f} s"
+        )
+        return
     rounds = [one_round(options.only) for _ in range(options.rounds)]
     found = {name: min(each[name] for each in rounds) for name in rounds[0]}
     unit, bare = found["yardstick"], found["python -c pass"]
