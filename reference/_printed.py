@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 _MOST_BYTES, _MOST_TENSORS = 4_000_000, 400
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d{1,3})?", re.IGNORECASE)
-_OPEN = re.compile(r"\[(?=[\s\[]*(?:[-+.\d]|\.\.\.))")
-_WITHIN = re.compile(r"[\s,\[\]\d.eE+-]*")
-_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+_OPEN = re.compile(r"\[(?=[\s\[]{0,1000}(?:[-+.\d]|\.\.\.))")
+_WITHIN = re.compile(r"[\s,\[\]\d.eE+-]+")
+_BRACKET = re.compile(r"[\[\]]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -46,31 +46,44 @@ def printed_tensors(file: Path) -> list[Printed]:
     except UnicodeDecodeError:
         message = "it is no text in UTF-8"
         raise ValueError(message) from None
-    text = _COMMENT.sub(lambda match: "\n" * match[0].count("\n"), text)
-    return list(_found(text))
+    return list(_found(_without_comments(text)))
+
+
+def _without_comments(text: str) -> str:
+    """The text without HTML's comments; its lines keep their numbers. In time linear in its length."""
+    pieces: list[str] = []
+    at = 0
+    while (start := text.find("<!--", at)) >= 0 and (end := text.find("-->", start + len("<!--"))) >= 0:
+        pieces += (text[at:start], "\n" * text.count("\n", start, end))
+        at = end + len("-->")
+    return "".join(pieces) + text[at:]
 
 
 def _found(text: str) -> Iterator[Printed]:
-    end = made = 0
+    closings = _closings(text)
+    end = made = seen = 0
+    line = 1
     for start in (match.start() for match in _OPEN.finditer(text)):
-        if start < end or made >= _MOST_TENSORS:
+        if start < end or made >= _MOST_TENSORS or start not in closings:
             continue
-        within = _WITHIN.match(text, start)
-        body = _closed(within[0] if within else "")
-        if body and (printed := _printed(body, text.count("\n", 0, start) + 1)) is not None:
+        end = closings[start]
+        line, seen = line + text.count("\n", seen, start), start
+        if (printed := _printed(text[start:end], line)) is not None:
             made += 1
             yield printed
-        end = start + max(1, len(body))
 
 
-def _closed(text: str) -> str:
-    """From a bracket to the one that closes it; nothing where none does."""
-    depth = 0
-    for place, sign in enumerate(text):
-        depth += (sign == "[") - (sign == "]")
-        if not depth:
-            return text[: place + 1]
-    return ""
+def _closings(text: str) -> dict[int, int]:
+    """Where each bracket that is closed is closed, among numbers: the place behind, by its own. In linear time."""
+    closings: dict[int, int] = {}
+    for run in _WITHIN.finditer(text):
+        opened: list[int] = []
+        for bracket in _BRACKET.finditer(text, run.start(), run.end()):
+            if bracket[0] == "[":
+                opened.append(bracket.start())
+            elif opened:
+                closings[opened.pop()] = bracket.end()
+    return closings
 
 
 def _printed(body: str, line: int) -> Printed | None:

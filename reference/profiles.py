@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import zlib
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,10 @@ if TYPE_CHECKING:
     from ._counting.trace import Call
 
 _MOST_BYTES = 200_000_000  # of a trace, unpacked
+_BROKEN = (
+    *(UnicodeDecodeError, json.JSONDecodeError, RecursionError, KeyError, TypeError, AttributeError),
+    *(EOFError, OSError, zlib.error),
+)
 _FLOAT, _INDEX = 4, 8  # bytes: a value, and where max pooling found it
 _ALLOCATED = {
     "Conv2d": ("aten::empty", _FLOAT),
@@ -125,12 +130,21 @@ def trace_input_shape(artifact: Path, *, operator: str) -> list[int]:
     if not calls:
         message = f"the trace has no call of {operator}"
         raise ValueError(message)
-    first = min(calls, key=lambda event: float(event.get("ts", 0)))
-    shapes = (first.get("args") or {}).get("Input Dims")
+    first = min(calls, key=_began)
+    known = first.get("args")
+    shapes = known.get("Input Dims") if isinstance(known, dict) else None
     if not (isinstance(shapes, list) and shapes and isinstance(shapes[0], list)):
         message = "the trace has no shapes: profile with record_shapes=True"
         raise ValueError(message)
-    return [int(size) for size in shapes[0]]
+    if not all(isinstance(size, int) for size in shapes[0]):
+        message = f"the trace says {str(shapes[0])[:60]} for the shape of an input"
+        raise ValueError(message)
+    return shapes[0]
+
+
+def _began(event: dict[str, Any]) -> float:
+    moment = event.get("ts", 0)
+    return moment if isinstance(moment, int | float) else 0
 
 
 def trace_allocations(artifact: Path) -> int:
@@ -149,6 +163,6 @@ def _events(artifact: Path, kind: str = "X") -> list[dict[str, Any]]:
             raise ValueError(message)
         events = json.loads(data)["traceEvents"]
         return [event for event in events if event.get("ph") == kind]
-    except (UnicodeDecodeError, json.JSONDecodeError, KeyError, TypeError, AttributeError, EOFError, OSError) as error:
+    except _BROKEN as error:
         message = f"this is no trace that PyTorch's profiler wrote ({type(error).__name__})"
         raise ValueError(message) from None
