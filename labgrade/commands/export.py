@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from labgrade.core import student_view
 from labgrade.core.errors import UsageError
-from labgrade.core.text import for_terminal
+from labgrade.core.text import for_terminal, one_line
 from labgrade.files import output
 from labgrade.reports import csv, gradescope, html, json, junit, lms, markdown
 from labgrade.reports import json as as_json
@@ -214,6 +214,6 @@ def _said(merged: Merged, target: Path) -> Iterator[str]:
     )
     for names, why in left:
         for name in names:
-            yield f"  '{name}': {why}"
+            yield f"  '{one_line(name)}': {why}"
     if merged.left:
         yield f"  {merged.left:,} {'row' if merged.left == 1 else 'rows'} of the gradebook left as they were"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from labgrade.core import points
 from labgrade.core.points import totals
-from labgrade.core.text import for_csv_cell
+from labgrade.core.text import for_csv_cell, one_line
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -36,7 +36,11 @@ def render(report: Report) -> str:
             name = submission.called[place] if place < len(submission.called) else ""
             marks = (*_points(submission, tasks), *_sums(submission))
             writer.writerow(
-                [*map(for_csv_cell, (member, submission.name)), *marks, *map(for_csv_cell, (name, comments))]
+                [
+                    *(for_csv_cell(one_line(who)) for who in (member, submission.name)),
+                    *marks,
+                    *map(for_csv_cell, (name, comments)),
+                ]
             )
     return stream.getvalue().removesuffix("\n")
 

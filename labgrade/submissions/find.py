@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from labgrade.core.errors import UsageError, did_you_mean
 from labgrade.core.results import Submission
-from labgrade.core.text import encodable
+from labgrade.core.text import encodable, one_line
 from labgrade.submissions import archives, folders, names
 from labgrade.submissions.names import bare, owner
 from labgrade.submissions.store import DamagedError, Store
@@ -185,7 +185,7 @@ def _refuse_alike(found: Iterable[str]) -> None:
     for name in found:
         shown = encodable(name)
         if shown in printed:
-            message = f"two submissions are called '{shown}', one of them by bytes that are no UTF-8; rename one"
+            message = f"two submissions are called '{one_line(shown)}', one of them by bytes that are no UTF-8; rename one"
             raise UsageError(message)
         printed[shown] = name
 
@@ -260,7 +260,7 @@ def _match(source: Path, name: str, there: list[str]) -> str:
     offer = f"; did you mean '{case}'?" if case else did_you_mean(name, there)
     more = ", ..." if len(there) > _MOST_NAMED else ""
     what = offer or (f"; it has {', '.join(there[:_MOST_NAMED])}{more}" if there else "; it is empty")
-    message = encodable(f"there is no submission '{name}' in '{source}'{what}")
+    message = one_line(encodable(f"there is no submission '{name}' in '{source}'{what}"))
     raise UsageError(message)
 
 

@@ -8,6 +8,7 @@ import json
 import re
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -21,6 +22,7 @@ from labgrade.reports import csv as gradebook
 from labgrade.reports import gradescope, junit, markdown
 from labgrade.reports import json as as_json
 from labgrade.reports import json as read
+from labgrade.reports.lms import Merged
 from labgrade.verdict import ComparedNumber, Outcome, Verdict, correct, incorrect, without_value
 from tests.reports.gallery import HIDDEN, PAYLOADS, attacked, with_secrets
 from tests.reports.sample import CLASS, EMPTY, ONE, PERFECT, STUDENT42, graded, task
@@ -262,6 +264,14 @@ def test_the_gradebook_has_a_row_a_student():
 def test_no_cell_is_a_formula(payload):
     cells = [cell for row in csv.reader(io.StringIO(gradebook.render(attacked(payload)))) for cell in row]
     assert [cell for cell in cells if cell.lstrip()[:1] in tuple("=+-@")] == []
+
+
+def test_no_name_begins_a_line():
+    """Not of the gradebook, of which some programs read a line at a time, nor of what is said of a merge."""
+    name = "a\n=cmd()"
+    assert "\n=" not in gradebook.render(Report(submissions=(SubmissionReport(name=name, tasks=()),)))
+    merged = Merged(text=b"", written=0, unknown=(name,), ambiguous=(), pending=(), left=0)
+    assert not any("\n" in line for line in export._said(merged, Path("merged.csv")))
 
 
 # ---- the command -----------------------------------------------------------------------------------------------

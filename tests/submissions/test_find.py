@@ -63,6 +63,13 @@ def test_a_name_that_is_not_there_gets_an_offer(folder, asked, message, find):
     assert message.format(folder) in str(caught.value)
 
 
+def test_no_name_begins_a_line_of_a_message(tmp_path, find):
+    (tmp_path / "a\n✓ CORRECT").mkdir()
+    with pytest.raises(UsageError) as caught:
+        find(tmp_path, ["zzz"])
+    assert str(caught.value).endswith("; it has a\\n✓ CORRECT")
+
+
 def test_a_folder_that_is_not_there_is_named(tmp_path, find):
     with pytest.raises(UsageError, match="there is no folder"):
         find(tmp_path / "nothing", ["all"])

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import json
+import logging
 import re
 from dataclasses import dataclass
 from pathlib import PurePosixPath
@@ -120,6 +121,7 @@ def _word(data: bytes) -> str:
 def _pdf(data: bytes) -> str:
     from pypdf import PdfReader
 
+    logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # of a damaged file it says more than a job may print
     pages = PdfReader(io.BytesIO(data)).pages
     return "\n\n".join(page.extract_text(extraction_mode="layout") for page in pages[:_MOST_PAGES])
 
