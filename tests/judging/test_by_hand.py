@@ -78,7 +78,7 @@ def test_an_ambiguous_answer_shows_where_it_stands(graded):
     total = graded(total="57\nTotal: 58")["total"]
     assert total.verdict.outcome is Outcome.MANUAL
     assert total.to_mark.rubric == ()
-    assert total.to_mark.text == "[report.md:1]\nTotal: 57\nTotal: 58"
+    assert total.to_mark.text == "[report.md:3]\nTotal: 57\nTotal: 58"
     assert graded()["total"].to_mark is None
 
 
