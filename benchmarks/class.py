@@ -26,6 +26,7 @@ import sys
 import tempfile
 import threading
 import time
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -84,14 +85,14 @@ def grade(submissions: Path, results: Path, jobs: int) -> None:
     from labgrade.sandbox.runner import Runner
     from labgrade.spec.load import chosen
 
-    own = multiprocessing.Value("d", 0.0)
+    own, reading = multiprocessing.Value("d", 0.0), multiprocessing.Value("d", 0.0)
     run = Runner._run  # noqa: SLF001 - nobody else needs the sum
 
     def metered(self: Runner, job: Job) -> Ending:
         ending = run(self, job)
-        if job.server != READER:  # which reads by labgrade's own code
-            with own.get_lock():
-                own.value += ending.exit.seconds if ending.exit is not None else 0.0
+        spent = reading if job.server == READER else own  # reading is labgrade's own code
+        with spent.get_lock():
+            spent.value += ending.exit.seconds if ending.exit is not None else 0.0
         return ending
 
     Runner._run = metered  # type: ignore[method-assign]  # noqa: SLF001
@@ -99,16 +100,23 @@ def grade(submissions: Path, results: Path, jobs: int) -> None:
     start = time.perf_counter()
     *_, finished = class_run.grade(request, lambda found: chosen(found, None, list(TASKS)))
     wall = time.perf_counter() - start
-    print(json.dumps({"wall": wall, "own": own.value, "ran": finished.ran}))
+    print(json.dumps({"wall": wall, "own": own.value, "reading": reading.value, "ran": finished.ran}))
 
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """One run. Seconds, and bytes at the peak: of the grader's processes, and of all with servers and jobs."""
+    """One run. Seconds, and bytes at the peak: of the grader's processes, and of all with servers and jobs.
+
+    `judging`: of the grader's own processes, which take in, judge, search and record; `expected`: of those that compute
+    expected values.
+    """
 
     wall: float
     cpu: float
     own: float
+    reading: float
+    judging: float
+    expected: float
     ran: int
     grader: int
     everything: int
@@ -120,14 +128,19 @@ def measured(submissions: Path, results: Path, jobs: int) -> Cost:
     process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
     peaks = [0, 0]
     cpu = [0.0]
+    alone_cpu: dict[tuple[str, int], float] = {}
     ended = threading.Event()
 
     def look() -> None:
         while not ended.wait(_SAMPLE_SECONDS):
             family = _below(process.pid)
             cpu[0] = max(cpu[0], sum(map(_cpu, family)))
+            for pid in family:
+                role = _role(pid)
+                if role:
+                    alone_cpu[role, pid] = _cpu(pid, itself=True)
             sizes = [(pid, _memory(pid)) for pid in family]
-            peaks[0] = max(peaks[0], sum(size for pid, size in sizes if _is_grader(pid)))
+            peaks[0] = max(peaks[0], sum(size for pid, size in sizes if _role(pid) == "judging"))
             peaks[1] = max(peaks[1], sum(size for _, size in sizes))
 
     looking = threading.Thread(target=look)
@@ -138,7 +151,10 @@ def measured(submissions: Path, results: Path, jobs: int) -> Cost:
     if process.returncode:
         sys.exit(f"the run over {submissions} failed")
     told = json.loads(said)
-    return Cost(**told, cpu=cpu[0], grader=peaks[0], everything=peaks[1])
+    by_role = Counter[str]()
+    for (role, _), seconds in alone_cpu.items():
+        by_role[role] += seconds
+    return Cost(**told, **by_role, cpu=cpu[0], grader=peaks[0], everything=peaks[1])
 
 
 def _below(pid: int) -> list[int]:
@@ -163,20 +179,29 @@ def _memory(pid: int) -> int:
     return 0
 
 
-def _cpu(pid: int) -> float:
+def _cpu(pid: int, *, itself: bool = False) -> float:
     """CPU seconds of a process and of those that it waited for; so all is counted once among those that live."""
     try:
-        times = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:15]
+        times = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11 : 13 if itself else 15]
     except OSError:
         return 0.0
     return sum(map(int, times)) / os.sysconf("SC_CLK_TCK")
 
 
-def _is_grader(pid: int) -> bool:
+def _role(pid: int) -> str:
+    """Which of labgrade's processes it is, by the fields of `Cost`; none for the sandbox's."""
     try:
-        return b"--grade" in Path(f"/proc/{pid}/cmdline").read_bytes()
+        command = Path(f"/proc/{pid}/cmdline").read_bytes()
     except OSError:
-        return False
+        return ""
+    return "expected" if b"labgrade.truth.worker" in command else "judging" if b"--grade" in command else ""
+
+
+def where(cost: Cost, size: int) -> str:
+    """Where the overhead goes; the sandbox's part is what is left: servers' start, forks, and what ends jobs."""
+    parts = {"judging and recording": cost.judging, "expected values": cost.expected, "reading": cost.reading}
+    parts["sandbox"] = cost.cpu - cost.own - sum(parts.values())
+    return ", ".join(f"{name} {seconds / size:.2f} s" for name, seconds in parts.items())
 
 
 def alone(submissions: Path, count: int) -> float:
@@ -251,6 +276,7 @@ def main() -> int:
                 f" {cost.everything >> 20:>7} MiB {again.wall:>6.1f} s {cost.wall / again.wall:>6.0f}x",
                 flush=True,
             )
+            print(f"       overhead a student: {where(cost, size)}", flush=True)
         if options.alone:
             count = min(options.alone, sizes[-1])
             each = alone(Path(folder) / str(sizes[-1]) / "submissions", count)
