@@ -144,7 +144,11 @@ _TOKENS = (
         wishes=(Linear(outputs=5), Plain(kind="GELU"), Linear(outputs=3, bias=True)),
         shape=(2, 5, 4),
     ),
-    _Wished(words="linear layers on sequences", wishes=(Linear(outputs=3), _RELU, Linear(outputs=4)), shape=(3, 4, 6)),
+    _Wished(
+        words="linear layers on sequences",
+        wishes=(Linear(outputs=3), _RELU, Linear(outputs=4, bias=True)),
+        shape=(3, 4, 6),
+    ),
 )
 _ATTENTION = (
     _Wished(words="attention modules", wishes=(Attention(heads=2), Linear(outputs=3)), shape=(2, 5, 4)),
@@ -176,7 +180,11 @@ def networks(*, as_files: bool = False, of_all: bool = False, attention: bool = 
     `of_all` for what is not about layers of some types alone: with networks whose first layer is not trained.
     `attention`: with those that attend, and with layers that share a weight.
     """
-    wished = (*_IMAGES, *(() if as_files else _TOKENS), *((*_ATTENTION, *_TIED) if attention and not as_files else ()))
+    wished = (
+        *_IMAGES,
+        *(_TOKENS[1:] if as_files else _TOKENS),
+        *((*_ATTENTION, *_TIED) if attention and not as_files else ()),
+    )
     found = [_network(each, as_files=as_files) for each in wished]
     if of_all and not as_files:
         found += [_network(each, as_files=False, frozen=True) for each in (_IMAGES[4], *_IMAGES[-3:])]

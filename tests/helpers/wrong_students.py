@@ -156,8 +156,10 @@ def total_parameters(model):
     modules = [(name, m) for name, m in model.named_modules() if {modules}]
     for path, m in modules:
         for name, p in m.named_parameters(recurse={recurse}):
-            if {wanted}:
+            if {wanted} and (any(m.children()) or id(p) not in seen):
                 total += {count}
+            if not any(m.children()):
+                seen.add(id(p))
         for name, b in m.named_buffers(recurse=False):
             total += {buffers}
     return {total}
