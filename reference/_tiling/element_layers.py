@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .elements import Chunk, Constant, Dot, Pool, Root, factors_of
-from .exact_sums import Sums, exactly, with_numbers
-from .own_layer import has_all_tiles, narrow, sources_of
+from .exact_sums import Sums, come_to, exactly, with_numbers
+from .own_layer import has_all_tiles, meant_by, narrow, sources_of
 from .tile_equal import Deviation, Kind
 from .values import Array, Bias, OutsideError, Term
 
@@ -88,7 +88,7 @@ class ElementLayers:
         return with_numbers(self.pool, chunks, found)
 
     def _as_leaves(self, chunks: list[Chunk], count: int) -> Array:
-        """The single element of a tensor that is left where others cancel each other out; -1 where none is."""
+        """The one element of a tensor, or zero, that is left where others cancel each other out; -1 where none is."""
         found: Array = np.full(count, -1)
         roots = [chunk for chunk in chunks if isinstance(chunk.block, Root)]
         if not roots:
@@ -101,12 +101,13 @@ class ElementLayers:
         pairs, place = np.unique(np.stack([targets, np.concatenate(taken)]), axis=1, return_inverse=True)
         total = np.bincount(place.reshape(-1), weights=factors)
         targets, left = pairs[:, total != 0]
-        only = np.bincount(targets, minlength=count) == 1
+        kinds = np.bincount(targets, minlength=count)
         for chunk in chunks:
             if not isinstance(chunk.block, Root):
-                only[chunk.targets] = False
-        mine = only[targets] & (total[total != 0] == 1)
+                kinds[chunk.targets] = -1
+        mine = (kinds == 1)[targets] & (total[total != 0] == 1)
         found[targets[mine]] = left[mine]
+        found[kinds == 0] = 0
         return found
 
     def _of_layer(self, layer: Layer, chunks: list[Chunk], count: int, hints: Array) -> Array:
@@ -159,7 +160,7 @@ class ElementLayers:
             here = here._replace(targets=here.targets - part.start)
             if isinstance(here.block, Constant):
                 values = here.block.values[here.offsets].astype(np.float64)
-                made.constants.add((here.targets,), exactly(values, here))
+                made.constants.add_scaled((here.targets,), values, here)
             elif isinstance(here.block, Root):
                 if not self._add_layer(here, here.block, layer, made):
                     return None
@@ -180,9 +181,9 @@ class ElementLayers:
                 return False
             made.rows[chunk.targets] = rows
             taken = before.weight[:, _span(columns)]
-            made.weights.add((slice(None), _span(chunk.targets)), exactly(taken, chunk))
+            made.weights.add_scaled((slice(None), _span(chunk.targets)), taken, chunk)
             if before.bias is not None:
-                made.constants.add((chunk.targets,), exactly(before.bias[columns], chunk))
+                made.constants.add_scaled((chunk.targets,), before.bias[columns], chunk)
             return True
         return False
 
@@ -204,6 +205,7 @@ class ElementLayers:
             made.rows[targets] = rows[0]
             made.product[targets] = dot.product
             weight = dot.weight if is_input.all() else dot.weight[is_input]
+            made.weights.is_computed[targets] |= here.scale != 1 or here.factors is not None
             _add_rows(made.weights, at % layer.depth, targets, exactly(weight[:, _span(columns)], here))
         return True
 
@@ -216,7 +218,7 @@ class ElementLayers:
             if not isinstance(block, Constant):
                 return False
             value = np.float64(block.values[taken[at] - start])
-            made.constants.add((chunk.targets,), exactly(dot.weight[at, columns].astype(np.float64) * value, chunk))
+            made.constants.add_scaled((chunk.targets,), dot.weight[at, columns].astype(np.float64) * value, chunk)
             if dot.weight.dtype.itemsize > 4 or block.values.dtype.itemsize > 4:  # noqa: PLR2004 - exact for float32
                 return False
         return True
@@ -229,7 +231,9 @@ class ElementLayers:
         sampled, known = self._sampled(layer)
         sound = (made.rows >= 0) & ~made.weights.is_rounded & ~made.constants.is_rounded
         keys = np.ascontiguousarray(made.weights.values[sampled].T)
-        options = [known.get(keys[i].tobytes(), ()) if sound[i] else () for i in range(hints.size)]
+        computed = made.weights.is_computed
+        beside = [[int(hint)] if computed[i] and hint < layer.columns else [] for i, hint in enumerate(hints)]
+        options = [known.get(keys[i].tobytes(), beside[i]) if sound[i] else () for i in range(hints.size)]
         found = np.full(hints.size, -1)
         ordered = [sorted(each, key=lambda n, hint=hint: n != hint) for each, hint in zip(options, hints, strict=True)]
         for turn in range(max(map(len, ordered), default=0)):
@@ -238,8 +242,9 @@ class ElementLayers:
             if not open_:
                 break
             self.budget.spend(work=layer.depth * len(open_))
-            same = (made.weights.values[:, open_] == layer.weight[:, tried]).all(axis=0)
-            same &= made.constants.values[open_] == bias[tried]
+            held = made.weights.values[:, open_]
+            same = come_to(held, layer.weight[:, tried], is_computed=computed[open_]).all(axis=0)
+            same &= come_to(made.constants.values[open_], bias[tried], is_computed=made.constants.is_computed[open_])
             found[open_] = np.where(same, tried, -1)
         return found
 
@@ -275,7 +280,8 @@ class ElementLayers:
         tiles = [chunk.block.weight for chunk in chunks if isinstance(chunk.block, Dot)]
         sources = list(layer.own) if layer.own_only else sources_of(tiles, layer.own)
         if sources:
-            weight = next((each for each in sources if np.array_equal(each, weight)), sources[0])
+            meant = sources if layer.own_only else [meant_by(each, weight) for each in sources]
+            weight = next((each for each in meant if np.array_equal(each, weight)), meant[0])
         return replace(layer, weight=weight, bias=bias, own=())
 
     def deviations(self, ids: Array, layer: Layer) -> list[Deviation]:
@@ -304,14 +310,14 @@ def _differences(made: _Made, layer: Layer, row: int, n0: int, n1: int) -> Itera
     for k0 in range(0, layer.depth, _BLOCK):
         k1 = min(k0 + _BLOCK, layer.depth)
         held, wanted = made.weights.values[k0:k1], weight[k0:k1, n0:n1]
-        if not np.array_equal(held, wanted):
+        if not come_to(held, wanted, is_computed=made.weights.is_computed).all():
             term: Term | None = Term(row, k0, held.astype(np.float32), 1.0, int(made.product.max()))
             missing = not held.any()
             kind: Kind = "missing" if missing else "weights"
             term = None if missing else term
             yield Deviation(kind=kind, m0=row, m1=row + 1, k0=k0, k1=k1, n0=n0, n1=n1, term=term)
     expected = np.zeros(n1 - n0) if bias is None else bias[n0:n1]
-    if not np.array_equal(made.constants.values, expected):
+    if not come_to(made.constants.values, expected, is_computed=made.constants.is_computed).all():
         values = Bias(made.constants.values.astype(np.float32)[None, :], 1.0)
         yield Deviation(kind="bias", m0=row, m1=row + 1, k0=0, k1=0, n0=n0, n1=n1, biases=(values,))
 

@@ -287,6 +287,13 @@ class Pool:
                     )
                     push(chunk.targets, addend.ids[chunk.offsets], chunk.scale * addend.scale, factors)
 
+    def factor_in(self, ids: Array) -> Fraction:
+        """The factor by which the first element that is not zero takes the first thing it is made of; 1 for none."""
+        made_of = [each for each in self.leaves(ids[ids != 0][:1]) if not isinstance(each.block, Constant)]
+        first = [each for each in made_of if _is_same(each, made_of[0])]
+        taken = (each.scale * (1 if each.factors is None else Fraction(float(each.factors[0]))) for each in first)
+        return sum(taken, Fraction(0)) or Fraction(1)
+
     def _by_block(self, ids: Array) -> list[tuple[int, Array | slice]]:
         """The blocks in which elements lie, and which of them lie in each."""
         if not ids.size:
@@ -296,6 +303,12 @@ class Pool:
             return [(first, slice(None))]
         where = np.searchsorted(np.asarray(self._starts[first : last + 1]), ids, side="right") - 1
         return [(first + int(at), np.flatnonzero(where == at)) for at in np.unique(where)]
+
+
+def _is_same(one: Chunk, other: Chunk) -> bool:
+    """Whether two chunks of one target take the same element, or the same of one product."""
+    blocks = [each.block.product if isinstance(each.block, Dot) else id(each.block) for each in (one, other)]
+    return blocks[0] == blocks[1] and bool(one.offsets[0] == other.offsets[0])
 
 
 def _flat(values: Array, shape: Shape) -> Array:

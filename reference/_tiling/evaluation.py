@@ -21,7 +21,7 @@ from .other_differences import of_the_rest
 from .products import Products
 from .rewrites import rewritten
 from .settlement import Settlement
-from .signs import BY_SIGN, compared, parts_of
+from .signs import BY_SIGN, Parts, compared, parts_of
 from .sums import add, reduce_sum, scaled, subtract, times
 from .trivial_ops import simple
 from .values import (
@@ -36,7 +36,6 @@ from .values import (
     Value,
     WrongError,
     as_affine,
-    shape_of,
 )
 
 if TYPE_CHECKING:
@@ -47,7 +46,7 @@ if TYPE_CHECKING:
     from .findings import ProofFinding
     from .original import Original
 
-_SUMS = frozenset({"Add", "Sum", "Sub", "Neg", "Mul", "Concat"})
+_SUMS = frozenset({"Add", "Sum", "Sub", "Concat"})
 _PRODUCTS = frozenset({"MatMul", "Gemm", "Einsum", "Conv"})
 _PIECE = 2_000  # what one rectangle costs, where adding two numbers costs one
 _GEMM_WORDS = frozenset({"transA", "transB", "alpha", "beta"})
@@ -153,22 +152,27 @@ class Evaluation:
         parts = parts_of(op, operands, self.same)
         if parts is None:
             return None
-        ids = self.settlement.resolved(parts.value)
-        factor = 1
-        if ids is None:  # it may be the negative of a tensor: Relu(-x) is Relu(x) - x
-            negative = Addend(Fraction(-1), None, self._pool.of(parts.value))
-            ids, factor = (
-                self.settlement.resolved(Elements(self._pool.total([negative], shape_of(parts.value) or ()))),
-                -1,
-            )
-        made = None if ids is None else self._elementwise("Relu", [Elements(ids)], {}, version)
-        if ids is None or made is None:
+        return self._by_parts(parts, version)
+
+    def _by_parts(self, parts: Parts, version: int) -> list[Value] | None:
+        """What an operator makes of a tensor and its positive part; for a multiple of a tensor, in words of that.
+
+        Relu(c x) is c Relu(x), and c (x - Relu(x)) where c is below zero.
+        """
+        ids, factor = self.settlement.resolved(parts.value), Fraction(1)
+        if ids is None:
+            found = self.settlement.multiple(parts.value)
+            if found is None:
+                return None
+            ids, factor = found
+        made = self._elementwise("Relu", [Elements(ids)], {}, version)
+        if made is None:
             return None
-        if factor > 0:
+        if factor == 1:
             self._named[id(parts.value)] = (parts.value, Elements(ids))  # what it is added to next, it cancels by name
-        own = parts.own if factor > 0 else -parts.own - parts.positive
-        (positive,) = made
-        addends = [Addend(Fraction(own), None, ids), Addend(Fraction(parts.positive), None, self._pool.of(positive))]
+        positive = parts.positive * abs(factor)
+        own = parts.own * factor - (positive if factor < 0 else 0)
+        addends = [Addend(own, None, ids), Addend(positive, None, self._pool.of(made[0]))]
         return [self.settlement.compact(Elements(self._pool.total(addends, ids.shape)))]
 
     def _instead(
@@ -252,11 +256,11 @@ class Evaluation:
         return self._ops.made(op, operands, attributes, outputs, node.version)
 
     def _feeds_layers(self, operands: Sequence[Value]) -> bool:
-        """Whether some operand is made of what goes into a layer; the rest of the network has its own operators."""
+        """Whether some operand is made of what goes into a layer or comes out; the rest has its own operators."""
         if any(isinstance(operand, (Affine, Stack, Elements)) for operand in operands):
             return True
         opaque = [operand.number for operand in operands if isinstance(operand, Opaque)]
-        return any(self.settlement.feeds_layer(number) for number in opaque)
+        return any(self.settlement.is_of_layer(number) for number in opaque)
 
     def _is_moved(self, value: Value) -> bool:
         return isinstance(value, Elements) and bool(self._pool.is_leaf(value.ids).all())
@@ -267,10 +271,14 @@ class Evaluation:
         if not self._feeds_layers(operands[:2]):
             return None
         data: list[Value] = []
+        scale = Fraction(1)
         for operand in operands[:2]:
             value = operand
             if is_followed(operand):
                 ids = self.settlement.resolved(operand)
+                found = self.settlement.multiple(operand) if ids is None and operands[2:] in ([], [None]) else None
+                if found is not None:
+                    ids, scale = found[0], scale * found[1]
                 if ids is None:
                     value = self._demanded(operand, node.name)
                     if isinstance(value, Unknown):
@@ -279,6 +287,9 @@ class Evaluation:
                     value = Elements(ids)
             data.append(value)
         made = self._ops.product(op, [*data, *operands[2:]], attributes, node.name, node.kind)
+        if scale != 1:
+            ids = self._pool.of(made)
+            made = Elements(self._pool.total([Addend(scale, None, ids)], ids.shape))
         if op == "Conv" and len(operands) > 2 and isinstance(operands[2], np.ndarray):  # noqa: PLR2004 - a bias
             rank = made.ids.ndim if isinstance(made, Elements) else 0
             return self._ops.made("Add", [made, operands[2].reshape(-1, *[1] * (rank - 2))], {}, 1, node.version)
@@ -292,7 +303,7 @@ class Evaluation:
             return None
         ids = self.settlement.resolved(operands[0])
         if ids is None:
-            return None
+            return self._by_parts(Parts(operands[0], 0, 1), version) if op == "Relu" else None
         made = np.zeros_like(ids)
         for start, root, place in self._pool.roots(ids):
             if root is None:

@@ -7,24 +7,50 @@ import numpy as np
 from .elements import Chunk, Constant, Dot, Pool, factors_of
 from .values import Array, OutsideError
 
+_HALF_A_UNIT = 2.0**-24  # of the last place of a float32, to its own size
+
+
+def come_to(values: Array, wanted: Array, *, is_computed: Array | bool) -> Array:
+    """Where numbers are the ones wanted; what several constants come to may be off by what their rounding explains.
+
+    Three times a third of a bias is not quite the bias, and no file can say it better: each constant was rounded to
+    half a unit of its last place. A constant that stands alone must be the one wanted.
+    """
+    narrow = np.abs(wanted.astype(np.float32))
+    room = narrow * _HALF_A_UNIT + np.spacing(narrow).astype(np.float64) / 2
+    near: Array = np.abs(values - wanted) <= room
+    same: Array = (values == wanted) | (near & is_computed)
+    return same
+
 
 class Sums:
-    """Sums in float64 that know whether one was rounded: Knuth's TwoSum."""
+    """Sums in float64 that know what is a sum of several or scaled, and what was rounded: Knuth's TwoSum."""
 
     def __init__(self, *shape: int) -> None:
         self.values = np.zeros(shape)
         self.is_rounded = np.zeros(shape[-1:], bool)
+        self.is_computed = np.zeros(shape[-1:], bool)
 
     def add(self, place: tuple[Array | slice, ...], addend: Array) -> None:
         """Add to a part of which every element occurs once."""
         held = self.values[place]
         both = held + addend
         if held.any():
+            self.is_computed[place[-1]] |= held.any(axis=0) if held.ndim > 1 else held != 0
             taken = both - held
             error = (held - (both - taken)) + (addend - taken)
             if error.any():
                 self.is_rounded[place[-1]] |= (error != 0).any(axis=0) if error.ndim > 1 else error != 0
         self.values[place] = both
+
+    def add_scaled(self, place: tuple[Array | slice, ...], values: Array, chunk: Chunk) -> None:
+        """The same of values that the chunk multiplies by its scale and factors.
+
+        Raises:
+            OutsideError: as `exactly` does.
+        """
+        self.is_computed[place[-1]] |= chunk.scale != 1 or chunk.factors is not None
+        self.add(place, exactly(values, chunk))
 
 
 def exactly(values: Array, chunk: Chunk) -> Array:

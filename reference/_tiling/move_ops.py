@@ -234,7 +234,7 @@ def _like(value: Value, first: Affine) -> Affine:
     if isinstance(value, np.ndarray) and value.ndim == len(first.dims):
         sizes_of = dict(zip(first.dims, value.shape, strict=True))
         order = sorted(range(value.ndim), key=lambda axis: (ROWS, COLUMNS, UNIT).index(first.dims[axis]))
-        matrix = value.transpose(order).reshape(sizes_of.get(ROWS, 1), sizes_of.get(COLUMNS, 1), -1)[:, :, 0]
+        matrix = value.transpose(order).reshape(sizes_of.get(ROWS, 1), sizes_of.get(COLUMNS, 1))
         rows, columns = matrix.shape
         return Affine(first.root, rows, columns, (constant_piece(matrix),), first.dims)
     if not isinstance(value, Affine):

@@ -89,7 +89,8 @@ def filled(value: Affine, layer: Layer) -> list[Layer]:
             tiles.append(term.weight)
     weight[is_left_out] = 1.0
     sources = list(layer.own) if layer.own_only else sources_of(tiles, layer.own)
-    return [replace(layer, weight=each, bias=narrow(bias), own=()) for each in sources or [narrow(weight)]]
+    meant = [meant_by(each, weight) if not layer.own_only else each for each in sources] or [weight]
+    return [replace(layer, weight=narrow(each), bias=narrow(bias), own=()) for each in meant]
 
 
 def sources_of(tiles: list[Array], matrices: tuple[Array, ...]) -> list[Array]:
@@ -97,10 +98,23 @@ def sources_of(tiles: list[Array], matrices: tuple[Array, ...]) -> list[Array]:
     return [matrix for matrix in matrices if any(_is_from(tile, matrix) for tile in tiles)]
 
 
+def meant_by(source: Array, weight: Array) -> Array:
+    """The W that tiles of a matrix of the file mean: that matrix, or the one put together where that is a multiple."""
+    at = int(np.argmax(np.abs(source)))
+    factor = float(weight.flat[at]) / float(source.flat[at]) if source.flat[at] else 0.0
+    return weight if factor and np.array_equal(weight, exactly(source, factor)) else source
+
+
 def has_all_tiles(weight: Array) -> bool:
-    """Whether no block of a W is zero throughout, which was put together from what is multiplied at all."""
+    """Whether no block of a W, and no line through a whole one, is zero: W was put together from what is multiplied."""
     depth, columns = (range(0, size, _BLOCK) for size in weight.shape)
-    return all(weight[k : k + _BLOCK, n : n + _BLOCK].any() for k in depth for n in columns)
+    return all(_is_multiplied(weight[k : k + _BLOCK, n : n + _BLOCK] != 0) for k in depth for n in columns)
+
+
+def _is_multiplied(block: Array) -> bool:
+    height, width = block.shape
+    lines = [block.any(axis=axis).all() for axis, length in enumerate((height, width)) if length == _BLOCK]
+    return bool(block.any()) and all(lines)
 
 
 def is_finite(layer: Layer) -> bool:

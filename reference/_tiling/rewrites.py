@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
+from onnx import TensorProto, helper
 
 from .values import Sign, Value, shape_of
 
@@ -22,6 +23,8 @@ def rewritten(op: str, operands: list[Value], attributes: Mapping[str, Any]) -> 
     """The operator as the other modules know it."""
     if _is_relu(op, operands, attributes):
         return "Relu", [next(operand for operand in operands if not isinstance(operand, np.ndarray))], {}
+    if op == "CastLike" and len(operands) == 2:  # noqa: PLR2004 - the tensor, and one of the type
+        op, operands, attributes = _cast_like(operands, attributes)
     if op == "Cast" and operands and _keeps_all(operands[0], attributes.get("to")):
         return "Identity", operands, {}
     if _changes_nothing(op, operands, attributes):
@@ -37,6 +40,16 @@ def rewritten(op: str, operands: list[Value], attributes: Mapping[str, Any]) -> 
     if op in ("Conv", "MaxPool", "AveragePool"):
         return op, operands, _windows(op, operands, attributes)
     return op, operands, attributes
+
+
+def _cast_like(operands: list[Value], attributes: Mapping[str, Any]) -> Said:
+    """As Cast, where the type is known or any floating one comes to the same: a tensor of the network has one."""
+    value, like = operands
+    if isinstance(like, np.ndarray):
+        return "Cast", [value], {"to": helper.np_dtype_to_tensor_dtype(like.dtype)}
+    if isinstance(value, np.ndarray) and not np.array_equal(value.astype(np.float32), value):
+        return "CastLike", operands, attributes
+    return "Cast", [value], {"to": TensorProto.FLOAT}
 
 
 def _keeps_all(value: Value, to: object) -> bool:
@@ -57,14 +70,24 @@ def _is_above_zero_cut(operands: Sequence[Value], attributes: Mapping[str, Any])
 
 
 def _changes_nothing(op: str, operands: Sequence[Value], attributes: Mapping[str, Any]) -> bool:
-    """Whether it is a Clip without bounds, a power of one, or takes the most, the least or the sum of one tensor."""
+    """Whether it is a Clip without bounds, a power of one, or a most, least, mean or sum of one element each."""
     if not operands or isinstance(operands[0], np.ndarray):
         return False
-    if op in _OF_MANY:
-        return len(operands) == 1
+    if op in _OF_MANY and len(operands) == 1:
+        return True
     if op == "Clip":
         return not {"min", "max"} & set(attributes) and all(bound is None for bound in operands[1:])
+    if op == "AveragePool":
+        return _is_of_one(attributes)
+    if op in ("Max", "Min"):
+        return len(operands) == 2 and is_all(operands[1], -np.inf if op == "Max" else np.inf, operands[0])  # noqa: PLR2004
     return op == "Pow" and len(operands) == 2 and is_all(operands[1], 1, operands[0])  # noqa: PLR2004 - its exponent
+
+
+def _is_of_one(attributes: Mapping[str, Any]) -> bool:
+    """Whether windows are of one element each, every element has one, and nothing is padded."""
+    said = [*attributes["kernel_shape"], *attributes.get("strides", ())]
+    return all(size == 1 for size in said) and not any(attributes.get("pads", ()))
 
 
 def _is_relu(op: str, operands: Sequence[Value], attributes: Mapping[str, Any]) -> bool:
@@ -115,7 +138,7 @@ def _constant_beside(operands: Sequence[Value]) -> Value:
     return next((operand for operand in operands if isinstance(operand, np.ndarray)), None)
 
 
-def is_all(value: Value, number: int, beside: Value) -> bool:
+def is_all(value: Value, number: float, beside: Value) -> bool:
     """Whether a constant is this number throughout and makes nothing larger."""
     if not isinstance(value, np.ndarray) or value.dtype.kind not in "if" or (value != number).any():
         return False

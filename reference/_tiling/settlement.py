@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from .budget import OverBudgetError
 from .element_layers import ElementLayers
-from .elements import Pool, Root
+from .elements import Addend, Pool, Root
 from .explain import sentence
 from .findings import ProofFinding
 from .own_layer import filled, is_finite
@@ -61,6 +62,7 @@ class Settlement:
         self._matrices: dict[int, set[int]] = {}  # of a tensor, in which shapes layers take it
         for layer in original.layers:
             self._matrices.setdefault(original.base(layer.root), set()).add(layer.root)
+        self._made = {original.base(layer.number) for layer in original.layers}
         self._kept: list[Value] = []  # so that the id of a value stays its own
         self.wrong: dict[int, tuple[Layer, list[Deviation]]] = {}
         self._own: Layer | None = None
@@ -70,9 +72,10 @@ class Settlement:
         """The layer of the file's own weights, once a value was found to be it."""
         return self._own or self.layers.own
 
-    def feeds_layer(self, number: int) -> bool:
-        """Whether a linear layer of the original takes this tensor, in whatever shape."""
-        return self._original.base(number) in self._matrices
+    def is_of_layer(self, number: int) -> bool:
+        """Whether a linear layer of the original takes or makes this tensor, in whatever shape."""
+        base = self._original.base(number)
+        return base in self._matrices or base in self._made
 
     def compact(self, value: Value) -> Value:
         """Elements as the opaque tensor or the window of one that they are, where they are that."""
@@ -165,6 +168,23 @@ class Settlement:
             raise
         except OutsideError:
             return None
+
+    def multiple(self, value: Value) -> tuple[Array, Fraction] | None:
+        """The elements of the original's tensors that a value is a multiple of, and the factor; None where it is none.
+
+        The factor is one that stands in the value: a scale by which it was multiplied, or minus one.
+        """
+        try:
+            ids = self.pool.of(value)
+            for factor in (self.pool.factor_in(ids), Fraction(-1)):
+                found = self.resolved(Elements(self.pool.total([Addend(1 / factor, None, ids)], ids.shape)))
+                if found is not None:
+                    return found, factor
+        except OverBudgetError:
+            raise
+        except OutsideError:
+            pass
+        return None
 
     def _nearest(self, value: Affine | Stack | Elements) -> tuple[Layer, list[Deviation]] | None:
         """The layer of this shape that the elements should have been, and where they differ."""

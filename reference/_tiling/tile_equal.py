@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from .exact_sums import come_to
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
@@ -93,7 +95,7 @@ def _deviation(
 def _equal(term: Term, wanted: Array) -> bool:
     if term.scale == 1.0:
         return np.array_equal(term.weight, wanted)
-    return np.array_equal(exactly(term.weight, term.scale), wanted)
+    return bool(come_to(exactly(term.weight, term.scale), wanted, is_computed=True).all())
 
 
 def exactly(values: Array, scale: float) -> Array:
@@ -108,8 +110,10 @@ def _bias_fits(piece: Piece, layer: Layer) -> bool:
         return np.array_equal(piece.biases[0].values, wanted)
     if not piece.biases:
         return not wanted.any()
-    total, exact = exact_sum(exactly(bias.values, bias.scale) for bias in piece.biases)
-    return exact and np.array_equal(total, wanted)
+    added = [bias for bias in piece.biases if bias.values.any()]
+    total, exact = exact_sum(exactly(bias.values, bias.scale) for bias in added)
+    is_computed = len(added) > 1 or any(bias.scale != 1.0 for bias in added)
+    return exact and bool(come_to(np.broadcast_to(total, wanted.shape), wanted, is_computed=is_computed).all())
 
 
 def exact_sum(addends: Iterable[Array]) -> tuple[Array, bool]:
@@ -143,7 +147,7 @@ def _sum_up(piece: Piece, layer: Layer, row: int) -> Literal["right", "wrong", "
     last = max((term.k + term.weight.shape[0] for term in piece.terms), default=0)
     width = piece.c1 - piece.c0
     total = np.zeros((max(layer.depth, last), width))
-    error = np.zeros_like(total)
+    error, is_computed = np.zeros_like(total), np.zeros(total.shape, bool)
     for term in piece.terms:
         if term.row == row and np.isfinite(term.weight).all():
             part = slice(term.k, term.k + term.weight.shape[0])
@@ -151,13 +155,14 @@ def _sum_up(piece: Piece, layer: Layer, row: int) -> Literal["right", "wrong", "
             both = total[part] + addend
             taken = both - total[part]
             error[part] += np.abs((total[part] - (both - taken)) + (addend - taken))
+            is_computed[part] |= (total[part] != 0) | (term.scale != 1.0)
             total[part] = both
         elif term.row == row:
             return "wrong"
     wanted = np.zeros_like(total)
     if row == piece.r0 and layer.weight is not None:
         wanted[: layer.depth] = layer.weight[:, piece.c0 : piece.c1]
-    off = np.abs(total - wanted)
+    off = np.where(come_to(total, wanted, is_computed=is_computed), 0.0, np.abs(total - wanted))
     if (off > 2 * error).any() or not np.isfinite(off).all():
         return "wrong"
     return "right" if not error.any() and not off.any() else "undecided"

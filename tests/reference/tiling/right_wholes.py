@@ -8,7 +8,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from tests.reference.tiling.right_ways import WAYS, several, way, whole_way
 from tests.reference.tiling.tilings import BIASES, INPUTS, PRODUCTS, SUMS, WEIGHTS, Way, tiled
-from tests.reference.tiling.written import T, Writer, blocks, usual
+from tests.reference.tiling.written import T, Writer, blocks, layers_of, usual
 
 for word, options in {"weights": WEIGHTS, "inputs": INPUTS, "product": PRODUCTS, "total": SUMS, "bias": BIASES}.items():
     for option in options:
@@ -98,6 +98,7 @@ several(
         "scatter of columns": _scatter_columns,
         "scatter elements": _scatter_elements,
         "added in place": _added_in_place,
+        "growing from no columns": lambda w, parts, n: w.join([w("Concat", w("ConstantOfShape", w("Concat", w("Slice", w("Shape", parts[0]), w.i(0), w.i(1)), w.i(0), axis=0)), parts[0], axis=1), *parts[1:]]),
         "padded and added": _padded,
         "where masks": _masked,
         "factors of a mask": _masked_by_factors,
@@ -141,6 +142,7 @@ several(
             [w.cut(y, n0, n1) for n0, n1 in blocks(at.columns)],
             [w("Expand", w.f(b[None, n0:n1]), w.i(at.rows, n1 - n0)) for n0, n1 in blocks(at.columns)], strict=True)]),
         "plus zero": lambda w, y, b, at: w("Add", w("Add", y, w.f(b)), w.f(0.0)),
+        "in thirds": lambda w, y, b, at: w("Add", w("Add", w("Add", y, w.f(b / 3)), w.f(b / 3)), w.f(b / 3)),
         "cast from double": lambda w, y, b, at: w("Add", y, w("Cast", w.const(b.astype(np.float64)), to=TensorProto.FLOAT)),
     },
     biases,
@@ -221,14 +223,14 @@ def bias_as_third_input_of_the_custom_operator(w, layer):
 # ---- between the layers ---------------------------------------------------------------------------------------------
 
 
-def _with_relus(original, relu):
-    """The usual tiling, every Relu written otherwise."""
+def _with_relus(original, relu, behind=None):
+    """The usual tiling, every Relu written otherwise, or those that take one of some tensors."""
     writer = Writer(original)
     model = writer.model(usual)
     nodes = list(model.graph.node)
     del model.graph.node[:]
     for node in nodes:
-        if node.op_type != "Relu":
+        if node.op_type != "Relu" or (behind is not None and node.input[0] not in behind):
             model.graph.node.append(node)
             continue
         inner = Writer(original)
@@ -282,12 +284,25 @@ RELUS = {
 for word, relu in RELUS.items():
     WAYS[f"relu {word}"] = lambda original, relu=relu: _with_relus(original, relu)
 
+# Those behind the tiled layers alone: convolutions have no business with the tiling.
+RELUS_OF_LAYERS = {
+    "of a third, three times": lambda w, x: w("Mul", w("Relu", w("Div", x, w.f(3.0))), w.f(3.0)),
+    "of the double, halved": lambda w, x: w("Div", w("Relu", w("Add", x, x)), w.f(2.0)),
+    "of the negative, added": lambda w, x: w("Add", x, w("Relu", w("Neg", x))),
+    "half of it and half of its size": lambda w, x: w("Add", w("Mul", x, w.f(0.5)), w("Mul", w("Abs", x), w.f(0.5))),
+    "below a mean of one": lambda w, x: w("Squeeze", w("AveragePool", w("Unsqueeze", w("Relu", x), w.i(1)), kernel_shape=[1]), w.i(1)),
+    "like itself": lambda w, x: w("CastLike", w("Relu", x), x),
+    "above all that is less": lambda w, x: w("Max", w("Relu", x), w.f(-np.inf)),
+}  # fmt: skip
+for word, relu in RELUS_OF_LAYERS.items():
+    WAYS[f"relu {word}"] = lambda original, relu=relu: _with_relus(
+        original, relu, {layer.made for layer in layers_of(original)[0].values()}
+    )
+
 
 def _blocks_between(original, relu_at, join_before):
     """Blocks of columns that stay apart: bias and ReLU by block, and the next layer takes them as its parts of X."""
     w = Writer(original)
-    from tests.reference.tiling.written import layers_of
-
     found, gone = layers_of(original)
     held = {}  # a tensor of the original: its blocks of columns
     used = set()
@@ -326,8 +341,6 @@ def _blocks_between(original, relu_at, join_before):
 
 
 def blocks_of(w, original, node):
-    from tests.reference.tiling.written import layers_of
-
     del w
     layer = next(each for each in layers_of(original)[0].values() if each.made == node.input[0])
     return blocks(layer.columns)

@@ -66,6 +66,24 @@ def test_rows_of_other_weights_are_not_one_layer(name):
     assert outcome == "INCORRECT", said
 
 
+def test_inputs_that_no_tile_takes_are_left_out():
+    """The second tile of each block takes columns 32:96, so that the last 32 of X do nothing, for any W."""
+    submitted = Writer(OTHER).model(
+        lambda w, layer: usual(w, layer, xs=lambda w, x, k0, k1: w.cut(x, k0 // 2, k0 // 2 + 64))
+    )
+    assert verdict(submitted, SIZES, weights="own")[0] in ("INCORRECT", "MANUAL")
+
+
+@pytest.mark.parametrize("how", ["alpha", "X"])
+def test_a_multiple_of_a_matrix_of_the_file_is_one_s_own(how):
+    def product(w, x, t, a):
+        return w("Gemm", x, t, alpha=0.5) if how == "alpha" else w("MatMul", w("Add", x, x), t)
+
+    original, sizes = mlp([64, 64], batch=70, seed=3), mlp([64, 64], batch=70, seed=4)
+    submitted = Writer(original).model(lambda w, layer: usual(w, layer, product=product))
+    assert verdict(submitted, sizes, weights="own") == ("CORRECT", "")
+
+
 @pytest.mark.parametrize("op", ["Slice", "Gather"])
 def test_tiles_of_a_matrix_must_come_from_their_places(op):
     def tile(w, whole, k0, k1, n0, n1):

@@ -86,6 +86,9 @@ several(
         "a function that subtracts": _function(helper.make_node("MatMul", ["A", "B"], ["D"]), helper.make_node("Neg", ["D"], ["C"])),
         "a function that doubles": _function(helper.make_node("MatMul", ["A", "B"], ["D"]), helper.make_node("Add", ["D", "D"], ["C"])),
         "a function of Gemm's alpha": _function(helper.make_node("Gemm", ["A", "B"], ["C"], alpha=0.9)),
+        "a third of nearly thrice a tile": lambda w, x, t, a: w("Gemm", x, w.f(a * 3.00001), alpha=1 / 3),
+        "of X doubled": lambda w, x, t, a: w("MatMul", w("Add", x, x), t),
+        "of X negated and not the tile": lambda w, x, t, a: w("Gemm", w("Neg", x), t),
         "negated": lambda w, x, t, a: w("Neg", w("MatMul", x, t)),
         "doubled": lambda w, x, t, a: w("Add", w("MatMul", x, t), w("MatMul", x, t)),
         "halved": lambda w, x, t, a: w("Div", w("MatMul", x, t), w.f(2.0)),
@@ -267,6 +270,8 @@ several(
         "negated": lambda w, y, b, at: w("Sub", y, w.f(b)),
         "reversed": lambda w, y, b, at: w("Add", y, w.f(b[::-1])),
         "one ulp off": lambda w, y, b, at: w("Add", y, w.f(np.nextafter(b, np.float32(9)))),
+        "in thirds, a little off": lambda w, y, b, at: w("Add", w("Add", w("Add", y, w.f(b / 3)), w.f(b / 3)), w.f(b / 3 * 1.00001)),
+        "beneath a million": lambda w, y, b, at: w("Sub", w("Add", w("Add", y, w.f(b + 0.05)), w.f(np.full(b.size, 1e6))), w.f(np.full(b.size, 1e6))),
         "its mean": lambda w, y, b, at: w("Add", y, w.f(np.full_like(b, b.mean()))),
         "for the first row alone": lambda w, y, b, at: w("Add", y, w.f(np.concatenate([b[None], np.zeros((at.rows - 1, b.size))]))),
         "growing from row to row": lambda w, y, b, at: w("Add", y, w.f(b[None] * np.linspace(1, 1.01, at.rows)[:, None])),
@@ -280,7 +285,8 @@ several(
     },
     biases,
 )  # fmt: skip
-ALWAYS.update({"biases one ulp off", "product alpha of one ulp more"})
+ALWAYS.update({"biases one ulp off", "product alpha of one ulp more", "biases in thirds, a little off"})
+ALWAYS.update({"product a third of nearly thrice a tile", "relu of a third, nearly three times"})
 
 
 # ---- between the layers ---------------------------------------------------------------------------------------------
@@ -309,6 +315,11 @@ RELUS = {
     "sigmoid": lambda w, x: w("Sigmoid", x),
     "absolute": lambda w, x: w("Abs", x),
     "of the negative": lambda w, x: w("Relu", w("Neg", x)),
+    "of the negative, negated": lambda w, x: w("Neg", w("Relu", w("Neg", x))),
+    "of the negative, taken away": lambda w, x: w("Sub", x, w("Relu", w("Neg", x))),
+    "of the double": lambda w, x: w("Relu", w("Add", x, x)),
+    "of a third, nearly three times": lambda w, x: w("Mul", w("Relu", w("Div", x, w.f(3.0))), w.f(3.00001)),
+    "below a mean of three": lambda w, x: w("Squeeze", w("AveragePool", w("Unsqueeze", w("Relu", x), w.i(1)), kernel_shape=[3], pads=[1, 1]), w.i(1)),
     "of what was shifted": lambda w, x: w("Relu", w("Add", x, w.f(1e-3))),
     "doubled": lambda w, x: w("Mul", w("Relu", x), w.f(2.0)),
     "where positive, else little": lambda w, x: w("Where", w("Greater", x, w.f(0.0)), x, w.f(1e-5)),
