@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from fractions import Fraction
 from itertools import product
 from math import prod
@@ -17,12 +18,14 @@ if TYPE_CHECKING:
     from labgrade.values import Findings, Value
 
 _MOST = 100_000
+_MOST_GAPS = 2_000  # a grid with more is not one with a few runs too many
 
 
 def covers(answer: Table | Findings, expected: Value | None, *, columns: list[str], least: list[int]) -> Verdict:
     """A table with a row for each combination of the values of some columns; the credit is the share that is there.
 
-    `least`: how many different values each of the `columns` needs, in the same order.
+    `least`: how many different values each of the `columns` needs, in the same order. What was tried beyond a grid of
+    as many leaves no gap in it.
     """
     del expected  # the table's own values are what has to be combined
     if not isinstance(answer, Table):
@@ -38,6 +41,8 @@ def covers(answer: Table | Findings, expected: Value | None, *, columns: list[st
     if total > _MOST:
         return incorrect(f"{total:,} combinations of {listed(columns)} can't all be there")
     there = {tuple(number(row, column) for column in columns) for row in answer.rows}
+    values = _without_extra(values, there, least)
+    total = prod(map(len, values))
     lacking = [each for each in product(*values) if each not in there]
     if not lacking:
         return correct(f"all {total:,} combinations of {listed(columns)} are there")
@@ -46,4 +51,22 @@ def covers(answer: Table | Findings, expected: Value | None, *, columns: list[st
         for each in lacking
     ]
     reason = f"{len(lacking)} of {total:,} combinations are missing: {listed(named)}"
-    return partial(Fraction(len(there), total), reason)
+    return partial(Fraction(total - len(lacking), total), reason)
+
+
+def _without_extra(
+    values: list[list[Fraction]], there: set[tuple[Fraction, ...]], least: list[int]
+) -> list[list[Fraction]]:
+    """The values of each column, without those beyond `least` that leave most combinations out, while any is left out.
+
+    A few runs more than a grid, such as a third seed at one setting, leave the grid as whole as it was.
+    """
+    kept = [list(own) for own in values]
+    while len(gaps := [each for each in product(*kept) if each not in there]) in range(1, _MOST_GAPS):
+        lacking = Counter(pair for each in gaps for pair in enumerate(each))
+        spare = [pair for pair in lacking if len(kept[pair[0]]) > least[pair[0]]]
+        if not spare:
+            break
+        place, value = max(spare, key=lacking.__getitem__)
+        kept[place].remove(value)
+    return kept

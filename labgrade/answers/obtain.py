@@ -35,6 +35,7 @@ def obtain(question: Question, running: Running) -> Answered:
     wanted, submission = question.wanted, question.submission
     forms = [form for form in wanted.forms if not question.live_only or is_live(form)]
     failed: NoAnswer | None = None
+    unread: Answered | None = None
     for position, form in enumerate(forms):
         match form:
             case CallForm():
@@ -46,14 +47,24 @@ def obtain(question: Question, running: Running) -> Answered:
                     continue
             case _ if failed is None or failed.verdict.outcome is Outcome.MISSING:
                 found = _read(question, form, running.reader, running.runner)
+                if _is_in_no_file(found, form):
+                    unread = unread or found
+                    continue
             case _:
                 continue
         if found is not None:
             return _compared(found, question, forms[position + 1 :], running.reader)
     if failed is not None and not (submission.unread and failed.verdict.outcome is Outcome.MISSING):
         return failed
+    if unread is not None:
+        return unread
     verdict = _missing(forms, question, running.reader)
     return NoAnswer(verdict=verdict, free=verdict.outcome in (Outcome.MISSING, Outcome.MANUAL))
+
+
+def _is_in_no_file(found: Answered | None, form: Form) -> bool:
+    """Whether a file of entries can't be read, which does not say that the answer stands in it."""
+    return isinstance(form, EntryForm) and isinstance(found, NoAnswer) and not found.origin.endswith(f" {form.path}")
 
 
 def is_live(form: Form) -> bool:

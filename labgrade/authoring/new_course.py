@@ -170,6 +170,7 @@ __pycache__/
 # students' work is nobody else's business: only samples are the course's; name each with a line of its own
 results/
 exported/
+course.key
 kit/
 submissions/*
 !submissions/exemplar/

@@ -31,6 +31,19 @@ def found(hand_in):
 
 
 @pytest.mark.parametrize(
+    ("beside", "reason"),
+    [
+        ({"out.txt": "Total: 7,000"}, None),
+        ({}, "'answers.yaml' can't be read"),
+        ({"report.md": "Nothing"}, "'answers.yaml' can't be read"),
+    ],
+)
+def test_a_file_of_entries_that_is_broken_hides_no_other_form(found, beside, reason):
+    answer = found({"answers.yaml": "2-1-1:\n  total: 5\n bad: 6\n", **beside})
+    assert answer.value.value == 7000 if reason is None else answer.verdict.reason.startswith(reason)
+
+
+@pytest.mark.parametrize(
     ("files", "hint"),
     [
         (

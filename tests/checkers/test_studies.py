@@ -91,6 +91,9 @@ def test_a_grid_is_covered_where_each_combination_is_there():
     assert verdict.credit == Fraction(5, 6)
     assert verdict.reason == "1 of 6 combinations are missing: 'batch 64 with rate 0.001'"
     assert "3 are asked for" in covers(GRID, None, columns=["batch", "rate"], least=[3, 3]).reason
+    third_seed = Table(rows=(*GRID.rows, *table(("batch", "rate"), (16, 0.5)).rows))
+    assert covers(third_seed, None, columns=["batch", "rate"], least=[2, 3]).credit == 1
+    assert covers(third_seed, None, columns=["batch", "rate"], least=[2, 4]).credit == Fraction(7, 8)
     diagonal = table(("batch", "rate"), (16, 0.1), (64, 0.01))
     assert covers(diagonal, None, columns=["batch", "rate"], least=[2, 2]).credit == Fraction(1, 2)
 
