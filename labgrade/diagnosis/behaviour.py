@@ -150,7 +150,7 @@ class _Search:
         """Fill in what holds, or the rivals, or nothing."""
         known = list(self._known())
         standing = [each for base in _bases(self._trials) for each in self._standing(base)]
-        simplest = _simplest(standing)
+        simplest = self._in_other_words(_simplest(standing))
         if len(known) == 1 and all(each.size[0] >= 1 for each in simplest):
             self._found.holds = known[0]
         elif simplest and all(each.slips for each in simplest) and (apart := self._told_apart(simplest)):
@@ -159,6 +159,14 @@ class _Search:
             self._found.holds = fixed
         else:
             self._found.rivals = [each for each in (*known, *simplest) if each.slips]
+
+    def _in_other_words(self, rivals: Sequence[Hypothesis]) -> list[Hypothesis]:
+        """The hypotheses that tell a student different things: what says the same need not be told apart."""
+        words: dict[str, Hypothesis] = {}
+        for each in rivals:
+            said = sorted(self._found.says.get(slip, slip) for slip in each.slips)
+            words.setdefault(repr((each.base, said)), each)
+        return list(words.values())
 
     def _told_apart(self, rivals: Sequence[Hypothesis]) -> Hypothesis | None:
         """The hypothesis that holds where several fit; the first where no network tells them apart: they say the same.
