@@ -220,7 +220,7 @@ def test_nothing_follows():
 @pytest.mark.parametrize("place", sampled(range(12), 3))
 def test_changes_that_change_nothing_are_left_out_and_nothing_else_comes_of_it(place):
     """Each pair of slips of sizes, as it is remembered and as it is traced with every change made."""
-    each = list(small_networks.networks(as_files=False, attention=True, frozen=False))[place]
+    each = list(small_networks.networks(attention=True))[place]
     subject = models.Subject(**plain_subject(each.subject))
     sizes = {name: slip.change for name, slip in counts.LIBRARY.items() if slip.of == SIZE}
     for names in combinations(sizes, 2):
