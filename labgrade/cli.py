@@ -138,7 +138,7 @@ def parsed(arguments: list[str]) -> argparse.Namespace:
 
 def _refuse(name: str) -> NoReturn:
     """End because of a word that is no command."""
-    from labgrade.core.errors import did_you_mean
+    from labgrade.core.did_you_mean import did_you_mean
 
     near = did_you_mean(name, [each for each, _, _ in _COMMANDS]) or "; labgrade --help lists them"
     _complain(f"usage: labgrade COMMAND ...\nlabgrade: there is no command '{name}'{near}")

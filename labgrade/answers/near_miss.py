@@ -15,7 +15,8 @@ from labgrade.answers.reading.markup import FORMATS
 from labgrade.answers.reading.phrases import words_pattern
 from labgrade.answers.reading.sections import names_tasks, sections
 from labgrade.answers.reports import find_reports
-from labgrade.core.errors import SpecError, did_you_mean
+from labgrade.core.did_you_mean import did_you_mean
+from labgrade.core.errors import SpecError
 from labgrade.core.task import BuildForm, CallForm, EntryForm, FileForm, RunForm, TextForm
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from labgrade.authoring.samples import EXEMPLAR, outcomes
-from labgrade.core.errors import did_you_mean
+from labgrade.core.did_you_mean import did_you_mean
 from labgrade.core.results import Submission
 from labgrade.core.task import BuildForm, RunForm
 from labgrade.reports.summary import full_reason

@@ -8,7 +8,8 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from labgrade.core.errors import UsageError, did_you_mean
+from labgrade.core.did_you_mean import did_you_mean
+from labgrade.core.errors import UsageError
 from labgrade.files import yaml
 
 if TYPE_CHECKING:

@@ -12,7 +12,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from labgrade.core.errors import FaultError, UsageError, did_you_mean, look_up
+from labgrade.core.did_you_mean import did_you_mean, look_up
+from labgrade.core.errors import FaultError, UsageError
 from labgrade.core.task import CONFIG, InputSpec, Limits, QuantityCall, SubjectSpec
 from labgrade.files import validate, yaml
 from labgrade.sandbox.runner import Runner

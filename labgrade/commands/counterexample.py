@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 
-from labgrade.core.errors import FAULT, NOT_RIGHT, OK, UsageError, did_you_mean, look_up
+from labgrade.core.did_you_mean import did_you_mean, look_up
+from labgrade.core.errors import FAULT, NOT_RIGHT, OK, UsageError
 from labgrade.core.task import FAMILIES, CallForm, QuantityCall
 from labgrade.core.text import for_terminal, one_line
 from labgrade.diagnosis.counterexample import judged, memory

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from labgrade.commands.grade import worth
 from labgrade.commands.review import console, results_argument
-from labgrade.core.errors import NOT_RIGHT, OK, look_up
+from labgrade.core.did_you_mean import look_up
+from labgrade.core.errors import NOT_RIGHT, OK
 from labgrade.ledger import read as reading
 from labgrade.ledger.database import Ledger
 from labgrade.reports.plain_page import Page

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 from labgrade.answers import obtain
 from labgrade.authoring import new_course
 from labgrade.commands.compute import conventions_of, pairs, shape_of
-from labgrade.core.errors import SpecError, UsageError, did_you_mean
+from labgrade.core.did_you_mean import did_you_mean
+from labgrade.core.errors import SpecError, UsageError
 from labgrade.core.task import CONFIG, InputSpec, QuantityCall, SubjectSpec
 from labgrade.files import yaml, yaml_write
 from labgrade.spec import course, load

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 
-from labgrade.core.errors import NOT_RIGHT, OK, UsageError, did_you_mean, look_up
+from labgrade.core.did_you_mean import did_you_mean, look_up
+from labgrade.core.errors import NOT_RIGHT, OK, UsageError
 from labgrade.core.points import final_totals
 from labgrade.files import output
 from labgrade.reports.plain_page import Page

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from labgrade.authoring import new_course
-from labgrade.core.errors import SpecError, UsageError, did_you_mean
+from labgrade.core.did_you_mean import did_you_mean
+from labgrade.core.errors import SpecError, UsageError
 from labgrade.spec import course, load
 from labgrade.spec.registry import SLIPS
 from labgrade.subjects import catalogue

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from labgrade.core.errors import SpecFinding, did_you_mean, offer
+from labgrade.core.did_you_mean import did_you_mean, offer
+from labgrade.core.errors import SpecFinding
 from labgrade.files import json_schema, yaml
 
 if TYPE_CHECKING:

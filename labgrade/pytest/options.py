@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 import pytest
 from _pytest.config import create_terminal_writer
 
-from labgrade.core.errors import UsageError, did_you_mean
+from labgrade.core.did_you_mean import did_you_mean
+from labgrade.core.errors import UsageError
 from labgrade.files import output
 from labgrade.reports import html
 from labgrade.run.plan import RunRequest, opened

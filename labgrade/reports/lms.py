@@ -11,7 +11,8 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from labgrade.core.errors import UsageError, did_you_mean
+from labgrade.core.did_you_mean import did_you_mean
+from labgrade.core.errors import UsageError
 from labgrade.core.points import final_totals
 from labgrade.reports import csv
 

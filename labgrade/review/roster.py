@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from labgrade.core.errors import Mark, SpecError, SpecFinding, did_you_mean
+from labgrade.core.did_you_mean import did_you_mean
+from labgrade.core.errors import Mark, SpecError, SpecFinding
 from labgrade.files import validate, yaml
 from labgrade.spec import lab as late_rules
 from labgrade.spec.lab import MOMENT_LIKE, SPAN_LIKE, NoMomentError

@@ -11,7 +11,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from labgrade.core.errors import UsageError, did_you_mean
+from labgrade.core.did_you_mean import did_you_mean
+from labgrade.core.errors import UsageError
 from labgrade.core.text import escaped, guarded, unguarded
 from labgrade.reports import summary
 from labgrade.review.decisions import Place, points

@@ -5,7 +5,8 @@ from __future__ import annotations
 import signal
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-from labgrade.core.errors import FaultError, did_you_mean
+from labgrade.core.did_you_mean import did_you_mean
+from labgrade.core.errors import FaultError
 from labgrade.core.results import Execution
 from labgrade.core.text import decoded, excerpt
 from labgrade.sandbox.child import wire

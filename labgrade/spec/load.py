@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from labgrade.core.arguments import ALL as GIVEN
-from labgrade.core.errors import Mark, SpecError, SpecFinding, did_you_mean, look_up
+from labgrade.core.did_you_mean import did_you_mean, look_up
+from labgrade.core.errors import Mark, SpecError, SpecFinding
 from labgrade.core.results import LabText
 from labgrade.core.task import Limits, Task
 from labgrade.files import validate, yaml

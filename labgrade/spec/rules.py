@@ -7,7 +7,8 @@ from graphlib import CycleError, TopologicalSorter
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
-from labgrade.core.errors import SpecFinding, did_you_mean
+from labgrade.core.did_you_mean import did_you_mean
+from labgrade.core.errors import SpecFinding
 from labgrade.spec import rules_form, rules_subject, rules_type
 from labgrade.spec.data import answers_of, is_number, listed, mapping, sources
 from labgrade.values import show

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from labgrade.core import programs
 from labgrade.core.arguments import SAVE_TO
-from labgrade.core.errors import SpecFinding, did_you_mean
+from labgrade.core.did_you_mean import did_you_mean
+from labgrade.core.errors import SpecFinding
 from labgrade.spec.data import listed, mapping
 from labgrade.spec.kinds import KINDS
 from labgrade.subjects import models

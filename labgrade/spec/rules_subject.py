@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any
 
-from labgrade.core.errors import SpecFinding, offer
+from labgrade.core.did_you_mean import offer
+from labgrade.core.errors import SpecFinding
 from labgrade.core.programs import TORCHSCRIPT
 from labgrade.core.task import ARTIFACT_KINDS
 from labgrade.spec.data import WHICH, checks, listed, mapping, rows, sources, with_inherited

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from labgrade.core.errors import SpecFinding, did_you_mean
+from labgrade.core.did_you_mean import did_you_mean
+from labgrade.core.errors import SpecFinding
 from labgrade.core.task import SCALAR_KINDS
 from labgrade.spec.data import checks, is_number, listed, mapping, rows, sources
 

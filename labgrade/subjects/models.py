@@ -7,7 +7,6 @@ student's process; it holds no expected value.
 from __future__ import annotations
 
 import contextlib
-import difflib
 import functools
 import importlib
 import importlib.util
@@ -22,11 +21,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from labgrade.core.did_you_mean import did_you_mean
 from labgrade.subjects import course_networks, networks
 from labgrade.subjects import options as own_options
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     import torch
 
@@ -223,7 +223,7 @@ class Subject:
         chosen = {option: value for option, value in self.options.items() if option not in own_options.ALL}
         for option in chosen:
             if option not in allowed:
-                message = f"'{self.model}' has no option '{option}'{_close(option, allowed)}"
+                message = f"'{self.model}' has no option '{option}'{did_you_mean(option, allowed)}"
                 raise ValueError(message)
         options = {**DEFAULT_OPTIONS.get(self.model.removeprefix(COLLECTION), {}), **chosen, **fixed}
 
@@ -252,7 +252,7 @@ class Subject:
             return networks.generated, set(networks.OPTIONS), {}
         if self.model not in names():  # reads torchvision's source
             likely = self.model if "/" in self.model else COLLECTION + self.model
-            message = f"there is no model '{self.model}'{_close(likely, names())}"
+            message = f"there is no model '{self.model}'{did_you_mean(likely, names())}"
             raise ValueError(message)
         builder = getattr(import_torchvision().models, self.model.removeprefix(COLLECTION))
         return builder, _options_of(builder), {"weights": None, "progress": False}
@@ -337,13 +337,8 @@ def _check_input(shape: tuple[int, ...], fill: str) -> None:
         message = f"an input has a shape of positive whole numbers, such as [1, 3, 224, 224], not {list(shape)}"
         raise ValueError(message)
     if fill not in FILLS:
-        message = f"there is no fill '{fill}'{_close(fill, FILLS)}; it is one of {', '.join(FILLS)}"
+        message = f"there is no fill '{fill}'{did_you_mean(fill, FILLS)}; it is one of {', '.join(FILLS)}"
         raise ValueError(message)
-
-
-def _close(word: str, known: Iterable[str]) -> str:
-    close = difflib.get_close_matches(word, sorted(known), n=1, cutoff=0.6)
-    return f"; did you mean '{close[0]}'?" if close else ""
 
 
 @contextlib.contextmanager

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import difflib
 from typing import TYPE_CHECKING, Any
+
+from labgrade.core.did_you_mean import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,8 +27,7 @@ def change(module: torch.nn.Module, options: Mapping[str, Any], model: str) -> t
     known = {name for name, _ in module.named_modules()}
     for name in options.get(FROZEN, []):
         if name not in known:
-            close = difflib.get_close_matches(name, sorted(known), n=1, cutoff=0.6)
-            message = f"'{model}' has no module '{name}' to freeze" + (f"; did you mean '{close[0]}'?" if close else "")
+            message = f"'{model}' has no module '{name}' to freeze{did_you_mean(name, known)}"
             raise ValueError(message)
         module.get_submodule(name).requires_grad_(requires_grad=False)
     return module

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from labgrade.core.errors import UsageError, did_you_mean
+from labgrade.core.did_you_mean import did_you_mean
+from labgrade.core.errors import UsageError
 from labgrade.core.results import Submission
 from labgrade.core.text import encodable, one_line
 from labgrade.submissions import archives, folders, names

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from labgrade.core.errors import UsageError, look_up, offer
+from labgrade.core.did_you_mean import look_up, offer
+from labgrade.core.errors import UsageError
 
 
 def test_what_is_there_is_found():

@@ -8,7 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
-from labgrade.core.errors import SpecFinding, did_you_mean
+from labgrade.core.did_you_mean import did_you_mean
+from labgrade.core.errors import SpecFinding
 from labgrade.core.task import Check
 from labgrade.files.yaml import Loaded
 from labgrade.spec.data import OTHER_VALUES, listed, mapping, with_inherited
