@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
 _MOST_BYTES, _MOST_TENSORS = 4_000_000, 400
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d{1,3})?", re.IGNORECASE)
-_OPEN = re.compile(r"\[(?=[\s\[]{0,1000}(?:[-+.\d]|\.\.\.))")
+_OPENED = re.compile(r"\[[\s\[]*")
+_FIRST = re.compile(r"[-+.\d]")  # of a number, or of "..."
 _WITHIN = re.compile(r"[\s,\[\]\d.eE+-]+")
 _BRACKET = re.compile(r"[\[\]]")
 
@@ -63,7 +64,7 @@ def _found(text: str) -> Iterator[Printed]:
     closings = _closings(text)
     end = made = seen = 0
     line = 1
-    for start in (match.start() for match in _OPEN.finditer(text)):
+    for start in _openings(text):
         if start < end or made >= _MOST_TENSORS or start not in closings:
             continue
         end = closings[start]
@@ -71,6 +72,13 @@ def _found(text: str) -> Iterator[Printed]:
         if (printed := _printed(text[start:end], line)) is not None:
             made += 1
             yield printed
+
+
+def _openings(text: str) -> Iterator[int]:
+    """Where the brackets are behind which, brackets and blanks aside, a number stands. In linear time."""
+    for run in _OPENED.finditer(text):
+        if _FIRST.match(text, run.end()):
+            yield from (run.start() + place for place, letter in enumerate(run[0]) if letter == "[")
 
 
 def _closings(text: str) -> dict[int, int]:

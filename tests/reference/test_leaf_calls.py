@@ -41,6 +41,7 @@ def witness(subject):
         yield f"{type(layer).__name__}_{number}", *shapes, sum(each.numel() for each in layer.parameters())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("subject", [TWICE, Subject(model="torchvision/squeezenet1_1", shape=(2, 3, 64, 48))])
 def test_the_calls_are_those_that_fx_propagates_shapes_through(subject):
     rows = calls.leaf_calls(subject)

@@ -154,6 +154,7 @@ def test_a_ring_adds_up_with_as_many_bytes(workers, elements):
     assert set(sent) == {quantity("ring_all_reduce_bytes")({"workers": workers, "elements": elements, "bytes": 4})}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", ["torchvision/squeezenet1_1", "torchvision/mobilenet_v2", "micro/dilated"])
 def test_the_intensity_is_that_of_what_torch_counts_and_holds(model):
     subject = Subject(model=model, shape=(1, 3, 64, 64))

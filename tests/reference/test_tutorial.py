@@ -75,6 +75,7 @@ def test_several_branches():
     assert tutorial.branch_macs(both) == macs(SMALL)
 
 
+@pytest.mark.slow
 def test_a_network_of_a_course_may_be_the_first_to_ask_for_torchvision():
     """In a process where nothing imported it yet: labgrade's own zoo comes with stand-ins for what it lacks."""
     program = """
