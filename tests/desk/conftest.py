@@ -6,9 +6,17 @@ import pytest
 
 pytest.importorskip("starlette", reason="the desk needs Starlette")
 pytest.importorskip("nh3", reason="the desk needs nh3")
-from desk.opened import Opened
+from desk.opened import Opened, write_class
+from desk.written_twice import OTHER, OWN, renamed
 from helpers import ledger_of
 from helpers.class_sample import CLASS
+
+from labgrade.answers.reader.asks import ask_code
+from labgrade.answers.reader.replies import decode, encode
+from labgrade.answers.rendering import as_code
+from labgrade.core.results import Submission
+from labgrade.desk import alike
+from labgrade.ledger.database import Ledger
 
 
 @pytest.fixture
@@ -29,3 +37,32 @@ def folder(course):
 @pytest.fixture
 def desk(folder):
     return Opened(folder)
+
+
+@pytest.fixture
+def looked(course, monkeypatch):
+    """A class of three of whom two wrote the same; it is read as the jail does, in this process."""
+    pytest.importorskip("copydetect", reason="copydetect compares; it is not installed")
+    results, source = course / "results", course / "handed in"
+    write_class(results, ["a", "b", "c"])
+    for name, text in {"s00": OWN, "s01": f"<script>alert(1)</script>\n{renamed(OWN)}", "s02": OTHER}.items():
+        (source / name).mkdir(parents=True)
+        (source / name / "hw.py").write_text(text)
+    with Ledger(results, write=True) as ledger, ledger.transaction():
+        ledger.write("UPDATE run SET asked = ?", f'{{"source": "{source}"}}')
+
+    def direct(_runner, folder, files, ask):
+        assert ask == ask_code()
+        data, arrays = encode(as_code(Submission(name="", folder=folder, files=tuple(files))))
+        return decode(data, arrays)
+
+    monkeypatch.setattr(alike, "in_jail", direct)
+
+    class NoArchive:
+        def open(self, *_):
+            raise AssertionError
+
+    made = alike.LooksAlike(results, NoArchive(), course / "taken")
+    made.looked()
+    made._thread.join()
+    return results, made

@@ -5,54 +5,18 @@ from __future__ import annotations
 import re
 
 import pytest
-from desk.opened import Opened, write_class
+from desk.opened import Opened
+from desk.written_twice import OTHER, OWN, renamed
 
-from labgrade.answers.reader.asks import ask_code
-from labgrade.answers.reader.replies import decode, encode
 from labgrade.answers.rendering import as_code
 from labgrade.core.results import Submission
 from labgrade.desk import alike as looking
 from labgrade.desk.alike import LooksAlike, alike
-from labgrade.ledger.database import Ledger
 from labgrade.review import pseudonyms
 
 pytest.importorskip("copydetect", reason="copydetect compares; it is not installed")
 
-OWN = '''
-def macs(layers):
-    """Count."""
-    total = 0
-    for layer in layers:
-        if layer.kind == "conv":  # each output once
-            total += layer.out * layer.kernel ** 2 * layer.channels // layer.groups
-        elif layer.kind == "linear":
-            total += layer.inputs * layer.outputs
-    return total
-
-def memory(layers, size=4):
-    found = {}
-    while layers:
-        layer = layers.pop()
-        found[layer.name] = sum(size * each for each in layer.shapes if each > 1)
-    return found
-'''
-OTHER = """
-def macs(layers):
-    costs = [one.out * one.k * one.k * (one.inputs if one.dense else one.groups) for one in layers]
-    return sum(costs)
-
-def memory(layers, size=4):
-    return {one.name: max(size, *map(len, one.shapes)) for one in sorted(layers, key=str) if one is not None}
-"""
 KIT = "def main():\n" + "\n".join(f"    print({n}, [row for row in table if row[{n}] > {n}])" for n in range(30)) + "\n"
-
-
-def renamed(code):
-    """The functions in another order, with other names and strings, and comments."""
-    words = {name: f"{name}_2" for name in ("macs", "memory", "layer", "layers", "total", "found", "size", "each")}
-    changed = re.sub(r"\b\w+\b", lambda word: words.get(word[0], word[0]), code).replace('"', "'")
-    first, second = changed.strip().split("\n\n")
-    return f"# my own\n\n{second}\n\n\n{first}\n"
 
 
 def code_of(folder, files):
@@ -103,34 +67,6 @@ def test_notebooks_and_programs_are_read_and_what_is_no_code_is_left_out(tmp_pat
     assert found[0].lines == (1, 1, 1, 2, 2, 2)
     (tmp_path / "a/b.cc").write_bytes(b"\xff\xfe")
     assert len(as_code(Submission(name="", folder=tmp_path / "a", files=tuple(files)))) == 1
-
-
-@pytest.fixture
-def looked(course, monkeypatch):
-    """A class of three of whom two wrote the same; it is read as the jail does, in this process."""
-    results, source = course / "results", course / "handed in"
-    write_class(results, ["a", "b", "c"])
-    for name, text in {"s00": OWN, "s01": f"<script>alert(1)</script>\n{renamed(OWN)}", "s02": OTHER}.items():
-        (source / name).mkdir(parents=True)
-        (source / name / "hw.py").write_text(text)
-    with Ledger(results, write=True) as ledger, ledger.transaction():
-        ledger.write("UPDATE run SET asked = ?", f'{{"source": "{source}"}}')
-
-    def direct(_runner, folder, files, ask):
-        assert ask == ask_code()
-        data, arrays = encode(as_code(Submission(name="", folder=folder, files=tuple(files))))
-        return decode(data, arrays)
-
-    monkeypatch.setattr(looking, "in_jail", direct)
-
-    class NoArchive:
-        def open(self, *_):
-            raise AssertionError
-
-    made = LooksAlike(results, NoArchive(), course / "taken")
-    made.looked()
-    made._thread.join()
-    return results, made
 
 
 def test_the_page_of_the_class_leads_to_both_side_by_side(looked):

@@ -45,12 +45,12 @@ def browser():
 class Served:
     """A desk that a browser reaches: its link, and what the browser complained of."""
 
-    def __init__(self, folder, by):
+    def __init__(self, folder, by, looks):
         self.listening, token = bound(0), access.new_token()
         port = self.listening.getsockname()[1]
         live = LiveResults(folder)
         pages = Pages(live, Direct(None, folder), Decider(live, by), NO_PICTURES, key=access.form_key(token))
-        app = application(pages, ClassPages(live, by, NOT_LOOKING), port=port, token=token)
+        app = application(pages, ClassPages(live, by, looks), port=port, token=token)
         self.server = uvicorn.Server(uvicorn.Config(app, log_level="error", lifespan="off"))
         self.thread = threading.Thread(target=self.server.run, kwargs={"sockets": [self.listening]}, daemon=True)
         self.thread.start()
@@ -68,8 +68,8 @@ class Served:
 def serve():
     opened = []
 
-    def served(folder, by="ann"):
-        opened.append(Served(folder, by))
+    def served(folder, by="ann", looks=NOT_LOOKING):
+        opened.append(Served(folder, by, looks))
         return opened[-1].link
 
     yield served
@@ -190,5 +190,32 @@ def test_axe_finds_nothing_on_any_page_in_light_and_dark(browser, serve, course)
         page, _ = watched(browser, link, color_scheme=scheme, viewport={"width": width, "height": 900})
         for path in paths:
             page.goto(home + path)
-            found = axe.run(page).response["violations"]
-            assert [(each["id"], each["nodes"][0]["html"][:200]) for each in found] == [], (scheme, path)
+            assert violations(axe, page) == [], (scheme, path)
+
+
+def violations(axe, page):
+    return [(each["id"], each["nodes"][0]["html"][:200]) for each in axe.run(page).response["violations"]]
+
+
+def test_axe_finds_nothing_where_two_hand_ins_stand_side_by_side(browser, serve, looked):
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe is not installed").Axe()
+    results, made = looked
+    link = serve(results, looks=made)
+    for scheme, width in (("light", 1200), ("dark", 420)):
+        page, seen = watched(browser, link, color_scheme=scheme, viewport={"width": width, "height": 900})
+        page.goto(f"{link.partition('/?')[0]}/alike?one=s00&other=s01")
+        assert page.locator("mark").count() > 10
+        assert violations(axe, page) == [], scheme
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        assert seen == []
+    on_paper(page, f"{link.partition('/?')[0]}/class")
+
+
+def on_paper(page, link):
+    """What stands side by side is marked in print, too, and the widest table fits a sheet of A4 with its margins."""
+    page.emulate_media(media="print", color_scheme="light")
+    page.set_viewport_size({"width": 700, "height": 1000})
+    assert page.evaluate("getComputedStyle(document.querySelector('mark')).textDecorationLine") == "underline"
+    assert not page.locator(".crumbs").is_visible()
+    page.goto(link)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 700
