@@ -21,7 +21,7 @@ from typing import IO, TYPE_CHECKING, Any, cast
 from labgrade.core.results import CLUTTER
 from labgrade.submissions import names, archive_records
 from labgrade.submissions.archive_records import MOST_ENTRIES, ArchiveEntry
-from labgrade.submissions.store import ALL_BYTES, DamagedError
+from labgrade.submissions.store import ALL_BYTES, DamagedError, too_large
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -36,6 +36,7 @@ _HEADER_BYTES = 1 << 20  # of one entry: names are shorter, and so are attribute
 _SMALL_HEADER = 1 << 10
 # Takes seconds: Python 3.11 looks through attributes in time that grows with the square of their size.
 _MOST_WORK = 1 << 33
+_MOST_IN_VAIN = 1_000  # readings behind the end: what skips a file that is said to be huge goes on with them for minutes
 _TEXTS = (tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK)
 _ATTRIBUTES = (tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE)
 
@@ -43,6 +44,7 @@ _ATTRIBUTES = (tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE)
 _PIECE = 1 << 18
 _LARGEST_LIST = 64 << 20
 _ENCRYPTED = 0x1
+_TOO_MUCH = f"it would unpack to more than {RATIO} times its size"
 _EXTRA_HEAD, _STAMP = struct.Struct("<HH"), struct.Struct("<Bl")
 _UNIX_TIME = 0x5455  # Info-ZIP's extended timestamp
 _MADE_BY_DOS = 0
@@ -164,7 +166,7 @@ def _zip_problem(info: zipfile.ZipInfo) -> str:
     if info.flag_bits & _ENCRYPTED:
         return "it is encrypted; hand it in without a password"
     if info.file_size > RATIO * info.compress_size + FREE_BYTES:
-        return f"it would unpack to more than {RATIO} times its size"
+        return _TOO_MUCH
     return ""
 
 
@@ -189,10 +191,14 @@ class _Bounded:
         self._left = most
         self._work = _MOST_WORK
         self._of_header: int | None = None
+        self._in_vain = 0
 
     def read(self, size: int) -> bytes:
         data = self._stream.read(size)
         self._left -= len(data)
+        self._in_vain += not data
+        if self._in_vain > _MOST_IN_VAIN:
+            raise DamagedError(TOLD_BEFORE)
         if self._left < 0:
             message = f"it unpacks to more than {RATIO} times its size, or than {2 * ALL_BYTES >> 20} MiB"
             raise DamagedError(message)
@@ -265,7 +271,9 @@ def _tar_time(info: tarfile.TarInfo) -> datetime | None:
 
 def _tar_problem(info: tarfile.TarInfo) -> str:
     if info.isreg():
-        return ""
+        held: Any = info.sparse  # the places of what is no hole, and their sizes
+        holes = held is not None and info.size > RATIO * sum(size for _, size in held) + FREE_BYTES
+        return _TOO_MUCH if holes else ""
     return "it is a link; hand in the file itself" if info.issym() or info.islnk() else "it is not a regular file"
 
 
@@ -279,6 +287,7 @@ def _entry(
 ) -> ArchiveEntry:
     if isinstance(parts, str):
         return ArchiveEntry(name=name, why=parts, is_file=not is_folder)
+    problem = problem or too_large(size)  # nobody takes it: nothing of it is unpacked
     return ArchiveEntry(name=name, parts=parts, why="" if is_folder else problem, is_file=not is_folder, size=size, at=at)
 
 

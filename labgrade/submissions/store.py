@@ -26,6 +26,11 @@ _CHUNK = 1 << 20
 _NOTHING_TO_READ = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENXIO})
 
 
+def too_large(size: int) -> str:
+    """Why no file of that size is taken, or nothing."""
+    return f"it is larger than {ONE_BYTES >> 20} MiB" if size > ONE_BYTES else ""
+
+
 class DamagedError(Exception):
     """What is being read ends before its end or is not what it says; the message goes on after "because"."""
 
@@ -135,8 +140,8 @@ class Store:
                 raise UsageError(message) from error
 
     def _too_much(self, size: int) -> str:
-        if size > ONE_BYTES:
-            return f"it is larger than {ONE_BYTES >> 20} MiB"
+        if why := too_large(size):
+            return why
         if size > ALL_BYTES - self._bytes:
             return f"all files together are larger than {ALL_BYTES >> 20} MiB"
         return f"{MOST_FILES:,} files are the most" if len(self.files) >= MOST_FILES else ""

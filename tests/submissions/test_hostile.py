@@ -3,6 +3,7 @@
 import errno
 import gzip
 import io
+import itertools
 import os
 import random
 import re
@@ -15,6 +16,7 @@ import warnings
 import zipfile
 
 import pytest
+from helpers import tricks
 from helpers.soak import sampled
 from helpers.opened import here
 
@@ -527,6 +529,35 @@ def test_a_description_without_end_is_not_read_to_its_end(tmp_path, take, name):
     assert found.refused in [(f"'hw.tar', because {each}; what came before was taken",) for each in why]
     assert took < 60
     assert most < 64 << 20
+
+
+SKIPPED = {
+    "a file": (header("x", 10**13, tarfile.REGTYPE), "'x', because it is larger than 256 MiB"),
+    "attributes": (tricks.a_tar(("x", {"size": "9" * 13}, b"x")), "'x', because it is larger than 256 MiB"),
+    "holes": (tricks.a_sparse_tar(), "'sparse', because it would unpack to more than 200 times its size"),
+}
+
+
+@pytest.mark.parametrize("kind", SKIPPED)
+def test_a_file_that_is_said_to_be_huge_takes_no_work(tmp_path, take, kind, monkeypatch):
+    """Behind the end of an archive tarfile reads on for all that was said to come; holes are made of nothing."""
+    begin, refused = SKIPPED[kind]
+    path = tarred(tmp_path / "hw.tar", ("ok.py", tarfile.REGTYPE, b"x"), mode="w")
+    path.write_bytes(path.read_bytes()[:1024] + begin)
+    times, sent = itertools.count(), []
+
+    class Counted(archive_reader._Bounded):
+        def read(self, size):
+            assert next(times) < 3_000
+            return super().read(size)
+
+    monkeypatch.setattr(archive_reader, "_Bounded", Counted)
+    pieces = archive_reader._pieces
+    monkeypatch.setattr(archive_reader, "_pieces", lambda *_: (sent.append(len(each)) or each for each in pieces(*_)))
+    found = take(path)
+    assert found.files == ("ok.py",)
+    assert refused in found.refused
+    assert sum(sent) == len(b"x")
 
 
 def test_big5_names_of_a_tar(tmp_path, take):
