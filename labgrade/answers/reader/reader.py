@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from labgrade.answers.reader.asks import Ask, perform
 from labgrade.answers.reader.replies import GarbledReplyError, array, decode, encode
+from labgrade.answers.reading.markup import is_converted
+from labgrade.answers.reports import find_reports
 from labgrade.answers.text import Seen
 from labgrade.core.errors import FaultError
 from labgrade.core.results import Answer, NoAnswer
-from labgrade.core.task import Limits, TextForm
+from labgrade.core.task import FileForm, Limits, TextForm
 from labgrade.cpp.explain import NOTHING
 from labgrade.sandbox.requests import ReadRequest
 from labgrade.verdict import Outcome, without_value
@@ -20,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from labgrade.core.results import Execution, Submission
+    from labgrade.core.task import Form
     from labgrade.cpp.explain import Found
     from labgrade.sandbox.runner import Runner
 
@@ -168,9 +172,9 @@ class _Reading:
                 case {"event": "broke", "problem": str(problem)}:
                     return FaultError(f"reading it failed: {problem}")
                 case {"event": "starved"}:
-                    return _unread(ask, _STARVED)
+                    return self._unread(ask, _STARVED)
                 case {"event": "large", "bytes": int(size)}:
-                    return _unread(ask, f"what was read in it takes {size / 1e6:,.0f} MB; hand in less")
+                    return self._unread(ask, f"what was read in it takes {size / 1e6:,.0f} MB; hand in less")
         except (GarbledReplyError, ValueError, AttributeError) as error:
             return FaultError(f"{_FORGED}: {error}")
         return FaultError(_FORGED)
@@ -180,7 +184,23 @@ class _Reading:
         place = self._asks[ended_at].place
         for number, ask in enumerate(self._asks):
             if everywhere or ask.place == place:
-                self._replies.setdefault(number, _unread(ask, why))
+                self._replies.setdefault(number, self._unread(ask, why))
+
+    def _unread(self, ask: Ask, why: str) -> object:
+        """The reply where a place can't be read; what another program wrote a person looks at."""
+        reply = _unread(ask, why)
+        if not isinstance(reply, NoAnswer) or not ask.forms:
+            return reply
+        return replace(reply, lossy=any(map(is_converted, _read_for(ask.forms[0], self._submission))))
+
+
+def _read_for(form: Form, submission: Submission) -> Sequence[str]:
+    """The documents in which a form looks."""
+    if isinstance(form, FileForm):
+        return (form.pattern,)
+    if isinstance(form, TextForm):
+        return (form.file,) if form.file is not None else find_reports(submission)
+    return ()
 
 
 def _unread(ask: Ask, why: str) -> object:

@@ -79,6 +79,11 @@ class Converted:
     problem: str = ""
 
 
+def is_converted(path: str) -> bool:
+    """Whether a file's name says a format that is not text."""
+    return PurePosixPath(path).suffix.lower() in FORMATS
+
+
 def converted(data: bytes, path: str) -> Converted | None:
     """A file of a format that is not text, as Markdown; None where its name says no such format."""
     form = FORMATS.get(PurePosixPath(path).suffix.lower())

@@ -141,6 +141,24 @@ def test_what_can_t_be_read_costs_nothing_else(handed, status, why, jobs):
     assert ending.jobs == jobs  # what an accident may have ended is tried again
 
 
+@pytest.mark.parametrize(
+    ("form", "files", "waits"),
+    [
+        (TextForm(after="Total"), ("report.html",), True),
+        (TextForm(after="Total"), ("report.md", "report.html"), False),  # the same, exported
+        (TextForm(after="Total", file="out.PDF"), ("report.md",), True),
+        (FileForm(pattern="table.html"), ("report.md",), True),
+        (FileForm(pattern="x.npy"), ("report.html",), False),
+    ],
+)
+def test_what_another_program_wrote_and_can_t_be_read_waits_for_a_person(hand_in, form, files, waits):
+    """A page of 3.6 MB is a table that an honest student exported, and takes its library longer than there is time."""
+    submission = hand_in(dict.fromkeys(files, "x"))
+    ask = ask_value("count", form)
+    found = Reader(Ending("timeout", ask.place)).ask(submission, ask)
+    assert found.lossy is waits
+
+
 def test_what_ended_once_is_tried_again(handed):
     reader = Reader(Ending("crashed", "the report", times=1))
     assert isinstance(reader.ask(handed, ASKS[4]), Answer)
