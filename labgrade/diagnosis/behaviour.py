@@ -71,10 +71,14 @@ class Called:
 
 @dataclass(slots=True, kw_only=True)
 class Behaviour:
-    """What was found out about a function: the hypothesis that holds, if one does, and where it is right."""
+    """What was found out about a function: the hypothesis that holds, if one does, and where it is right.
+
+    `but`: the words of the networks on which the function does something else besides.
+    """
 
     called: Sequence[Called]
     holds: Hypothesis | None = None
+    but: tuple[str, ...] = ()
     rivals: Sequence[Hypothesis] = ()
     refuted: Sequence[str] = ()
     says: dict[str, str] = field(default_factory=dict)
@@ -100,8 +104,22 @@ def explore(trials: Trials) -> Behaviour:
     called = _called(trials)
     found = Behaviour(called=called)
     if sum(not each.right for each in called) >= ENOUGH_WRONG:
-        _Search(trials, found).run()
+        _Search(trials, found, called).run()
+        usual = [each for each in called if not each.network.rare]
+        if found.holds is None and sum(not each.right for each in usual) >= ENOUGH_WRONG and len(usual) < len(called):
+            _without_rare(trials, found, usual)
     return found
+
+
+def _without_rare(trials: Trials, found: Behaviour, usual: Sequence[Called]) -> None:
+    """Look for what a function does on networks of convolutions and linear layers alone, where it does more besides."""
+    rare = [each for each in found.called if each.network.rare]
+    there = Behaviour(called=usual)
+    _Search(trials, there, usual).run()
+    if there.holds is not None:
+        found.holds, found.called = there.holds, there.called
+        found.says, found.refuted = found.says | there.says, there.refuted
+        found.but = tuple(dict.fromkeys(each.network.words for each in rare if each.network.words))
 
 
 def _called(trials: Trials) -> list[Called]:
@@ -140,17 +158,15 @@ def _computable(trials: Trials, source: QuantityCall, subject: SubjectSpec) -> b
 class _Search:
     """Which hypotheses the values of one function leave standing."""
 
-    def __init__(self, trials: Trials, found: Behaviour) -> None:
+    def __init__(self, trials: Trials, found: Behaviour, called: Sequence[Called]) -> None:
         self._trials, self._found = trials, found
-        called = found.called
         # The network that tells most comes first, so that few hypotheses are tried on the others.
         self._order = sorted(called, key=lambda each: (each.right, -each.network.rank))
 
     def run(self) -> None:
         """Fill in what holds, or the rivals, or nothing."""
         known = list(self._known())
-        standing = [each for base in _bases(self._trials) for each in self._standing(base)]
-        simplest = self._in_other_words(_simplest(standing))
+        simplest = self._in_other_words(_simplest(self._standing()))
         if len(known) == 1 and all(each.size[0] >= 1 for each in simplest):
             self._found.holds = known[0]
         elif simplest and all(each.slips for each in simplest) and (apart := self._told_apart(simplest)):
@@ -234,11 +250,11 @@ class _Search:
                 continue
         return occasions >= ENOUGH_WRONG
 
-    def _standing(self, base: Base) -> list[Hypothesis]:
-        """What is left of the hypotheses of one base; products of more slips only where nothing simpler is."""
+    def _standing(self) -> list[Hypothesis]:
+        """What is left of the hypotheses; products of more slips only where nothing simpler is, of no base."""
         table = not isinstance(self._order[0].trial.value, Number)
         for most in range(1, (_MOST_IN_TABLES if table else _MOST_SLIPS) + 1):
-            left = self._tested(base, most)
+            left = [each for base in _bases(self._trials) for each in self._tested(base, most)]
             if left:
                 return left
         return []

@@ -114,6 +114,7 @@ def _holding(found: Behaviour, holds: Hypothesis, here: Sequence[str], hint: str
         says=(hint,) if hint and len(here) == 1 else tuple(says[name] for name in here),
         elsewhere=tuple(says[name] for name in holds.slips if name not in here),
         convention=holds.base.says,
+        but=found.but,
         tried=len(found.called),
         refuted=tuple(found.refuted),
     )

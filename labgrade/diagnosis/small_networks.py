@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 import random
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from labgrade.core.task import InputSpec, SubjectSpec
@@ -34,12 +34,13 @@ if TYPE_CHECKING:
 class SmallNetwork:
     """A network with the words for what is out of the ordinary about it; a rich one has none.
 
-    `rank`: how much it tells hypotheses apart.
+    `rank`: how much it tells hypotheses apart. `rare`: it has what a network of images has not.
     """
 
     subject: SubjectSpec
     words: str
     rank: int
+    rare: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -180,12 +181,10 @@ def networks(*, as_files: bool = False, of_all: bool = False, attention: bool = 
     `of_all` for what is not about layers of some types alone: with networks whose first layer is not trained.
     `attention`: with those that attend, and with layers that share a weight.
     """
-    wished = (
-        *_IMAGES,
-        *(_TOKENS[1:] if as_files else _TOKENS),
-        *((*_ATTENTION, *_TIED) if attention and not as_files else ()),
-    )
+    wished = (*_IMAGES, *(_TOKENS[1:] if as_files else _TOKENS))
     found = [_network(each, as_files=as_files) for each in wished]
+    if attention and not as_files:
+        found += [replace(_network(each, as_files=False), rare=True) for each in (*_ATTENTION, *_TIED)]
     if of_all and not as_files:
         found += [_network(each, as_files=False, frozen=True) for each in (_IMAGES[4], *_IMAGES[-3:])]
     return tuple(found)

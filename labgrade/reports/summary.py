@@ -128,6 +128,8 @@ def diagnosed(found: Diagnosis) -> str:
         besides = f" (Beside that it is {found.convention}, which is right, too.)" if found.convention else ""
         other = f" On other networks it goes wrong besides: {_numbered(found.elsewhere)}" if found.elsewhere else ""
         seen = f"Your function does so on all {found.tried} networks on which it was called."
+        if found.but:
+            seen += f" Those with {_listed(found.but)} are not among them: there something else is wrong, too."
         return f"{several}{_numbered(found.says)}{besides} {seen}{other}"
     if found.wrong_on:
         right = _listed(found.right_on) if found.right_on else "none of these"

@@ -134,7 +134,7 @@ LIBRARY: Library = {
         says="The input channels are left out. Each output element sums over in_channels / groups channels.",
     ),
     "out_channels": Slip(
-        of="channels",
+        of="channels mixed up",
         change=of_conv(lambda o: Fraction(1, o.weight_shape[0])),
         says="The output channels are left out. Every output channel is computed by a kernel of its own.",
     ),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -38,13 +39,16 @@ _HELD = ("", _SHARED)
 
 
 class HeldTensor:
-    """A tensor of a module: `depth` is the number of modules around it, the root aside."""
+    """A tensor of a module: `depth` is the number of modules around it, the root aside.
 
-    __slots__ = ("depth", "module", "name", "tensor")
+    `holders`: how many modules have it among their `parameters()`, the root aside.
+    """
 
-    def __init__(self, module: nn.Module, name: str, tensor: torch.Tensor, depth: int) -> None:
+    __slots__ = ("depth", "holders", "module", "name", "tensor")
+
+    def __init__(self, module: nn.Module, name: str, tensor: torch.Tensor, depth: int, holders: int = 1) -> None:
         self.module: Any = module
-        self.name, self.tensor, self.depth = name, tensor, depth
+        self.name, self.tensor, self.depth, self.holders = name, tensor, depth, holders
 
 
 def composition(
@@ -65,10 +69,11 @@ def composition(
 def _parts(root: nn.Module, which: str, *, as_bytes: bool, buffers: bool) -> Iterator[Part]:
     wanted = {"all": (True, False), "trainable": (True,), "frozen": (False,)}[which]
     seen: set[int] = set()
+    holders = Counter(id(each) for module in root.modules() if module is not root for each in module.parameters())
     for path, module in root.named_modules():
         depth = path.count(".") + 1 if path else 0
         for name, tensor in module.named_parameters(recurse=False):
-            again, held = id(tensor) in seen, HeldTensor(module, name, tensor, depth)
+            again, held = id(tensor) in seen, HeldTensor(module, name, tensor, depth, holders[id(tensor)])
             seen.add(id(tensor))
             count = tensor.nbytes if as_bytes else tensor.numel()
             counted = tensor.requires_grad in wanted and not again
@@ -139,6 +144,11 @@ LIBRARY: Library = {
         of="left out",
         change=without(lambda held: isinstance(held.module, NORMS), _HELD),
         says="Batch and layer norm are left out. Their weights and biases are parameters, too.",
+    ),
+    "batch_norms": Slip(
+        of="left out",
+        change=without(lambda held: isinstance(held.module, nn.modules.batchnorm._BatchNorm), _HELD),  # noqa: SLF001
+        says="Batch norm is left out. Its weights and biases are parameters, too.",
     ),
     "named_otherwise": Slip(
         of="left out",
@@ -228,14 +238,14 @@ LIBRARY: Library = {
     ),
     "containers": Slip(
         of="walk",
-        change=times(lambda held: max(held.depth, 1), _HELD),
+        change=times(lambda held: held.holders, _HELD),
         says="What lies in a container is counted again for each container around it. Sum over model.parameters(), "
         "or over "
         "modules with parameters(recurse=False).",
     ),
     "containers_and_root": Slip(
         of="walk",
-        change=times(lambda held: held.depth + 1, _HELD),
+        change=times(lambda held: held.holders + 1, _HELD),
         says="What lies in a container is counted again for each container around it, the model itself among them. "
         "Sum over "
         "model.parameters(), or over modules with parameters(recurse=False).",
