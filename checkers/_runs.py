@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
     from labgrade.values import Row, Table
 
+_NOT_FINITE = frozenset({"nan", "inf", "-inf"})
+
 
 def unreadable(table: Table, columns: Sequence[str]) -> str:
     """Which rows have no number in one of these columns, as a sentence; nothing where all have."""
@@ -26,6 +28,11 @@ def unreadable(table: Table, columns: Sequence[str]) -> str:
                 f"{len(lacking)} of {len(table.rows)} rows have no number in the column '{column}': {listed(lacking)}"
             )
     return ""
+
+
+def diverged(table: Table, column: str) -> list[Row]:
+    """The rows whose number in a column is not finite, as a run leaves it that went astray."""
+    return [row for row in table.rows if row.cells.get(column) in _NOT_FINITE]
 
 
 def number(row: Row, column: str) -> Fraction:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
 from labgrade.values import Table, show
-from labgrade.verdict import Verdict, correct, incorrect
+from labgrade.verdict import Outcome, Suggestion, Verdict, correct, incorrect, without_value
 
-from ._runs import groups, number, unreadable
-from ._wording import shown
+from ._runs import diverged, groups, number, unreadable
+from ._wording import listed, shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,11 +35,16 @@ def trend(  # noqa: PLR0913 - each is one thing that a spec may set
     """The mean of `column` over the runs of each value of `along` falls, rises, or has its peak between the ends.
 
     `least` runs are needed of each value, with different values in the column `seed` where one is named. `slack` is
-    how far a step may go the other way.
+    how far a step may go the other way. Runs that went astray (nan, inf) wait for a person: it may be what the study
+    shows.
     """
     del expected  # what it should do is said by `goes`
     if not isinstance(answer, Table):
         return incorrect(f"got {shown(answer)}, which is no table of runs")
+    if astray := diverged(answer, column):
+        rest = Table(rows=tuple(row for row in answer.rows if row not in astray))
+        judged = trend(rest, None, column=column, along=along, goes=goes, seed=seed, least=least, slack=slack)
+        return _to_look_at(astray, column, judged)
     if reason := unreadable(answer, [along, column, *([seed] if seed else [])]):
         return incorrect(reason)
     runs = groups(answer, along)
@@ -49,6 +55,15 @@ def trend(  # noqa: PLR0913 - each is one thing that a spec may set
     wrong = _against(list(means.items()), goes, Fraction(repr(slack)))
     facts = {"got": said, "allowed": f"{column} {goes.replace('_', ' ')} along {along}"}
     return incorrect(f"the mean of {column} {wrong}: {said}", **facts) if wrong else correct(**facts)
+
+
+def _to_look_at(astray: list[Row], column: str, rest: Verdict) -> Verdict:
+    """MANUAL, with what the other runs show as a suggestion."""
+    named = listed([f"{row.name}: {row.cells[column]}" for row in astray])
+    runs = f"{len(astray)} run{'s have' if len(astray) > 1 else ' has'}"
+    said = f"without {'them' if len(astray) > 1 else 'it'}: {rest.reason or 'right'}"
+    waits = without_value(Outcome.MANUAL, f"{runs} no finite {column} ({named}); {said}", **rest.facts)
+    return replace(waits, suggestion=Suggestion(outcome=rest.outcome, credit=rest.credit, why=said))
 
 
 def _too_few(runs: dict[Fraction, list[Row]], along: str, seed: str | None, least: int, values: int) -> str:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, TypeAlias
 
+from labgrade.answers.reading.plain_values import not_finite
 from labgrade.answers.reading.typed_values import WrongTypeError, as_scalar, as_value
 from labgrade.core.results import NoAnswer
 from labgrade.core.task import SCALAR_KINDS
@@ -59,6 +60,7 @@ def _taken(source: AnswerValue, value: Value) -> Scalar:
         reason = f"it is compared with your '{source.answer}', which has no row with a number"
         raise UnfitError(without_value(Outcome.MISSING, reason))
     if source.take in TOTALS:
+        _all_finite(source, value)
         return TOTALS[source.take]([number for _, number in rows])
     groups: dict[object, tuple[Scalar, list[Number]]] = {}
     for row, number in rows:
@@ -71,6 +73,19 @@ def _taken(source: AnswerValue, value: Value) -> Scalar:
         reason = f"it is compared with your '{source.answer}', in which several are best: {named}"
         raise UnfitError(without_value(Outcome.MANUAL, reason))
     return groups[best[0]][0]
+
+
+def _all_finite(source: AnswerValue, value: Value) -> None:
+    """Refuse to add up rows of which some went astray: whether those count is a person's to say.
+
+    Raises:
+        UnfitError: a row has nan or inf.
+    """
+    rows = value.rows if isinstance(value, Table) else ()
+    astray = [row.name for row in rows if not_finite(row.cells.get(source.of or next(iter(row.cells), "")))]
+    if astray:
+        reason = f"it is compared with your '{source.answer}', of which {len(astray)} rows have no finite number"
+        raise UnfitError(without_value(Outcome.MANUAL, reason))
 
 
 def _rows(source: AnswerValue, value: Value) -> list[tuple[Row, Number]]:

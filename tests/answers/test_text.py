@@ -48,6 +48,8 @@ The total MACs of the 57 convolutions and 1 linear layer is 1,498,376,192.
 The total MACs are 1.498 G.
 Total MACs equals 1498376192.
 Total MACs (G): 1.498
+Total MACs: 1.498 (G)
+Total MACs: **1.498** [in GMACs]
 Total MACs (GMACs) | 1.498
 Total MACs [M] = 1498.376192
 Total MACs （G）：1.498
@@ -307,6 +309,12 @@ def test_what_is_not_plainly_said_waits_for_a_person(said, phrase):
 @pytest.mark.parametrize("phrase", HIDDEN)
 def test_what_a_reader_does_not_see_is_not_said(said, phrase):
     assert said(f"MACs in detail\n{phrase}\nend\n", after="Total MACs") is None
+
+
+@pytest.mark.parametrize("unit", ["(bits)", "[in bits]", "bits"])
+def test_a_unit_in_brackets_behind_a_number_is_its_unit(said, unit):
+    answer = said(f"Total memory for parameters: {8 * BYTES} {unit}\n", "bytes", after="Total memory for parameters")
+    assert answer.value.value == BYTES
 
 
 @pytest.mark.parametrize("phrase", WEIGHT_BYTES)

@@ -13,6 +13,7 @@ from checkers.feasible import feasible
 from checkers.trend import trend
 from checkers.within import within
 from labgrade.values import Number, Row, Table
+from labgrade.verdict import Outcome
 
 
 def table(columns, *rows):
@@ -75,6 +76,15 @@ def test_runs_that_show_no_trend_are_told_why(answer, said):
     verdict = trend(answer, None, goes="falls", **STUDY)
     assert verdict.credit == 0
     assert said in verdict.reason
+
+
+@pytest.mark.parametrize(("worst", "suggested"), [(0.4, Outcome.CORRECT), (0.95, Outcome.INCORRECT)])
+def test_a_run_that_went_astray_waits_for_a_person_with_what_the_others_show(worst, suggested):
+    answer = table(("batch", "seed", "accuracy"), (1, 0, 0.9), (1, 1, "nan"), (1, 2, 0.8), (2, 0, worst))
+    verdict = trend(answer, None, column="accuracy", along="batch", goes="falls")
+    assert verdict.outcome is Outcome.MANUAL
+    assert "1 run has no finite accuracy ('run1: nan')" in verdict.reason
+    assert verdict.suggestion.outcome is suggested
 
 
 def test_a_peak_needs_three_values():

@@ -8,7 +8,7 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from labgrade.answers.reading.numbers import Found, find_numbers
+from labgrade.answers.reading.numbers import MEASURED, Found, find_numbers, with_point
 from labgrade.answers.reading.units import label_unit
 from labgrade.values import Number
 
@@ -88,7 +88,7 @@ _NONE = re.compile(
     r"(?:none|zero|nil|零|無|无|沒有|没有)(?=[\s*_`|]*(?:[.,;)\u3002\uff0c\uff1b]|\((?:0|[^()\d]{0,60})\)|$))",
     re.IGNORECASE,
 )
-_CELL_UNIT = re.compile(r"\s*\|\s*([^|\s][^|\n]{0,15}?)\s*\|")
+_UNIT_BESIDE = re.compile(r"[\s*_`$]{0,9}(?:\|\s*([^|\s][^|\n]{0,15}?)\s*\||[(\[]\s*([^()\[\]\n]{1,20}?)\s*[)\]])")
 _WORD = re.compile(r"[A-Za-z']+|[^\W\dA-Za-z_]+")
 _LINKS = re.compile(
     r"""(?:or|and|to|up|till|until|through|vs|versus|maybe|perhaps|possibly|probably|but|then|now|not|actually|rather
@@ -125,14 +125,14 @@ def claims(label: str, line: str, position: int, asked: Wanted, *, paired: bool 
     left out. Of several that stand side by side (`5 or 6`, `5 (maybe 6)`) each is one; a number with words of its own
     (`5 (with aux: 6)`) speaks of something else. `paired`: the words name two things, and the first number is meant.
     """
-    rest = line[position:]
+    rest = with_point(line[position:]) if asked.kind in MEASURED else line[position:]
     stop = _SENTENCE_END.search(rest)
     rest = rest[: stop.start()] if stop else rest
     said = _not_counted(rest, asked.kind)
     if said is not None:
         return [Claim(found=said)]
     found = _without_terms(
-        rest, list(find_numbers(rest, asked.kind, unit=_unit_of_cell(rest) or asked.unit)), paired=paired
+        rest, list(find_numbers(rest, asked.kind, unit=_unit_beside(rest, asked.kind) or asked.unit)), paired=paired
     )
     good = [each for each in found if each.number is not None]
     fitting = [each for each in good if not _counts_other(each, asked)]
@@ -219,8 +219,9 @@ def _misprinted(exact: Number, other: Number) -> bool:
     return any(abs(exact.value - other.value * scale) <= other.half_unit * scale for scale in scales)
 
 
-def _unit_of_cell(rest: str) -> str:
-    """The unit in a table's next cell: the `GMac` of `| 1.498 | GMac |`."""
+def _unit_beside(rest: str, kind: str) -> str:
+    """The unit in a table's next cell, the `GMac` of `| 1.498 | GMac |`, or in brackets: `1.498 (GMac)`."""
     number = next(find_numbers(rest, "number"), None)
-    cell = _CELL_UNIT.match(rest, number.end) if number is not None else None
-    return cell[1] if cell is not None and label_unit(cell[1]) is not None else ""
+    beside = _UNIT_BESIDE.match(rest, number.end) if number is not None else None
+    unit = (beside[1] or beside[2]) if beside is not None else ""
+    return unit if unit and (label_unit(unit) or label_unit(unit, kind)) is not None else ""

@@ -40,12 +40,12 @@ _NUMBER = re.compile(
     (?<![A-Za-z0-9])(?<![A-Za-z0-9]_)(?<!\d[.,:/^-])(?<![A-Za-z][.-])
     (?P<sign>[+-])?
     (?P<digits>
-      (?: \d{1,3} (?: (?:,\d{3}){1,10} | (?:\u00a0\d{3}){1,10} | (?:'\d{3}){1,10} | (?:[ ]\d{3}){2,10}
+      (?: (?!0,) \d{1,3} (?: (?:,\d{3}){1,10} | (?:\u00a0\d{3}){1,10} | (?:'\d{3}){1,10} | (?:[ ]\d{3}){2,10}
                     | (?:\\[,;]\s?\d{3}){1,10} | (?:\{,\}\d{3}){1,10} | (?:,\\!\d{3}){1,10}
                     | (?:\.\d{3}){2,10}(?!\.\d) | [ ]\d{3}(?=\.\d{1,6}[ ]?[kKMGT]i?B) ) (?!\d)
       | (?<![\[(]) \d{1,2} (?:,\d{2}){1,8} ,\d{3} (?![\d,])
         | \d++ (?> (?:_\d++)* ) )
-      (?:\.\d++ | (?P<comma>,(?=(?:\d{1,2}|\d{4,20})
+      (?:\.\d++ | (?P<comma>,(?=(?:\d{1,2}|\d{4,20}|(?<=(?<!\d)0,)\d{3})
           (?: [\x20\u00a0]?(?:[\u00d7xX*\u00b7]|\\times|\\cdot)[\x20\u00a0]?1[0e] | {SCALED} )) \d++))?
     | \.\d++ )
     (?P<power> [eE][+-]?\d++
@@ -106,8 +106,28 @@ def read_number(text: str, kind: str) -> Number | None:
     return explain_number(text, kind).number
 
 
+_DECIMAL_COMMA = re.compile(r"(\s*[+-]?(?:\d{1,3}(?:\.\d{3}){1,10}|\d{1,80})),(\d{1,80})(?![\d,]|\.\d)")
+_GROUP = 3
+MEASURED = frozenset({"number", "time"})  # kinds of numbers that are rarely whole
+
+
+def with_point(text: str, *, surely: bool = False) -> str:
+    """A value that begins with a decimal comma, `0,1` or `1.234,5`, with a point; other texts as they are.
+
+    `1,498` has a decimal comma only if that is known of what stands around it (`surely`).
+    """
+    match = _DECIMAL_COMMA.match(as_ascii(text[:200]))
+    if match is None:
+        return text
+    whole, part = match[1].strip().lstrip("+-"), match[2]
+    if len(part) == _GROUP and len(whole) <= _GROUP and whole[0] != "0" and not surely:
+        return text
+    return f"{match[1].replace('.', '')}.{part}{text[match.end() :]}"
+
+
 def explain_number(text: str, kind: str, *, unit: str = "") -> Found:
     """As `read_number`, with the reason where there is none."""
+    text = with_point(text) if unit or kind in MEASURED else text
     found = list(find_numbers(text[:1000], kind, unit=unit))
     nothing = Found(start=0, end=0, problem=f"{_quoted(text)} is not {_KINDS[kind]}")
     if not found or not _BEFORE.fullmatch(as_ascii(text[: found[0].start])):

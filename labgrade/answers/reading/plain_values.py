@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import sys
 from fractions import Fraction
@@ -10,6 +11,7 @@ from typing import Any, cast
 from labgrade.answers.reading.numbers import as_ascii
 from labgrade.values import Number
 
+_NOT_FINITE = re.compile(r"[-+]?(?:nan|inf|infinity)", re.IGNORECASE)
 _PRINTED_TENSOR = re.compile(
     r"(?:(?P<factor>[-+.\de]{1,20})\s{0,8}\*)?(?P<numbers>[-+.\de\s]{1,100000})\[ CPU\w{1,20}Type\{[\d,]{1,40}\} \]"
 )
@@ -29,6 +31,14 @@ def what(plain: object) -> str:
     if isinstance(plain, list | tuple | dict):
         return f"a {'mapping' if isinstance(plain, dict) else type(plain).__name__} of {len(plain)}"
     return f"a {type(plain).__name__}"
+
+
+def not_finite(plain: object) -> str:
+    """`nan`, `inf` or `-inf` where plain data says it, as a number or as text; else nothing."""
+    plain = without_numpy(plain)
+    if isinstance(plain, str):
+        plain = float(plain) if _NOT_FINITE.fullmatch(plain.strip()) else 0.0
+    return str(plain) if isinstance(plain, float) and not math.isfinite(plain) else ""
 
 
 def cut(text: str) -> str:

@@ -9,7 +9,16 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, cast
 
 from labgrade.answers.reading.numbers import LIMIT, explain_number
-from labgrade.answers.reading.plain_values import cut, is_array, named, read_shape, read_tensor, what, without_numpy
+from labgrade.answers.reading.plain_values import (
+    cut,
+    is_array,
+    named,
+    not_finite,
+    read_shape,
+    read_tensor,
+    what,
+    without_numpy,
+)
 from labgrade.answers.reading.tabular.headers import column_meant, names_rows, told_apart
 from labgrade.core.errors import FaultError
 from labgrade.core.task import TableOfType, TableType
@@ -24,7 +33,7 @@ _MOST_ROWS = _LONGEST_TEXT = 100_000
 _MOST_DIMENSIONS, _MOST_NUMBERS = 64, 1 << 24
 _LONGEST_NUMBER = 1_000  # characters: what is longer is no number that anybody wrote
 _UNREADABLE = 0.5  # of the rows: with more, the table is of another kind
-_NUMBERS = ("count", "bytes", "number", "time")
+NUMBER_KINDS = ("count", "bytes", "number", "time")
 _ASKED = {
     "count": "a count",
     "bytes": "a number of bytes",
@@ -64,8 +73,8 @@ def as_value(plain: object, kind: AnswerType, *, trusted: bool = False) -> Value
 
 def as_scalar(plain: Any, kind: str) -> Scalar:
     """As `as_value`, for the types that fit in a cell of a table: count, bytes, number, text, shape."""
-    plain = without_numpy(plain.reshape(()) if is_array(plain) and plain.size == 1 and kind in _NUMBERS else plain)
-    if kind in _NUMBERS:
+    plain = without_numpy(plain.reshape(()) if is_array(plain) and plain.size == 1 and kind in NUMBER_KINDS else plain)
+    if kind in NUMBER_KINDS:
         return _number(plain, kind)
     if kind == "text":
         return _text(plain)
@@ -269,6 +278,9 @@ def _row(name: str, cells: object, kind: TableType) -> tuple[Row, str]:
         try:
             typed[column] = None if given.get(column) is None else as_scalar(given[column], cell_kind)
         except WrongTypeError as error:
+            if (infinite := not_finite(given[column])) and cell_kind in NUMBER_KINDS:
+                typed[column] = infinite
+                continue
             problem = problem or f"row '{cut(name)}', column '{column}': {error}"
             typed[column] = what(given[column])
     return Row(name=name, cells=typed), problem

@@ -3,7 +3,7 @@ from fractions import Fraction
 import pytest
 from helpers.linear import takes_linear_time
 
-from labgrade.answers.reading.numbers import explain_number, find_numbers, finest_of, read_number
+from labgrade.answers.reading.numbers import explain_number, find_numbers, finest_of, read_number, with_point
 from labgrade.values import Number
 
 MACS = 1_498_376_192
@@ -158,6 +158,22 @@ def test_what_only_looks_like_a_count_is_none(text):
 )
 def test_a_refusal_says_why(text, kind, problem):
     assert explain_number(text, kind).problem == problem
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("0,1", "0.1"), ("12,5 %", "12.5"), ("1.234,5", "1234.5"), ("-0,125", "-0.125"), ("1498,376", "1498.376")],
+)
+def test_a_decimal_comma_that_can_mean_nothing_else_is_a_point(text, value):
+    assert read_number(text, "number").value == Fraction(value)
+
+
+def test_a_comma_before_three_digits_parts_thousands_unless_all_around_it_say_otherwise():
+    assert read_number("1,498", "number").value == 1498
+    assert with_point("1,498") == "1,498"
+    assert with_point("1,498", surely=True) == "1.498"
+    assert with_point("1,2,3") == "1,2,3"
+    assert read_number("0,498 GMac", "count").value == 498_000_000
 
 
 def test_the_unit_stays_in_the_text():

@@ -154,6 +154,14 @@ def test_a_unit_in_the_header_holds_for_the_column():
     assert rows("| layer | MACs (M) |\n|---|---|\n| conv1 | 118.01 |\n", MACS) == [("conv1", "118.01 M")]
 
 
+def test_a_column_with_one_decimal_comma_has_no_commas_between_thousands():
+    kind = TableType(row="run", columns={"batch": "count", "loss": "number", "crop": "shape"})
+    (found_table,) = found("run;batch;loss;crop\nr1;8;1,234;3,3\nr2;16;0,9;5,5\nr3;32;nan;7,7\n", kind)
+    table = found_table.table
+    assert [str(row.cells["loss"]) for row in table.rows] == ["1.234", "0.9", "nan"]
+    assert table.rows[0].cells["crop"] == (3, 3)
+
+
 def test_shapes_behind_names():
     expected = [("conv1.conv", "(1, 64, 112, 112)"), ("conv2.conv", "(1, 64, 56, 56)")]
     assert (

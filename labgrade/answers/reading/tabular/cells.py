@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 from labgrade.answers.reading.numbers import as_ascii, explain_number
-from labgrade.answers.reading.plain_values import cut, read_shape
-from labgrade.answers.reading.typed_values import WrongTypeError, as_scalar
+from labgrade.answers.reading.plain_values import cut, not_finite, read_shape
+from labgrade.answers.reading.typed_values import NUMBER_KINDS, WrongTypeError, as_scalar
 from labgrade.values import Row, Scalar
 
 _OPEN = frozenset({"", "-", "--", "---", "n/a", "na", "none", "null", "(recursive)", "recursive"})
@@ -43,7 +43,7 @@ def row_of(
 
 
 def cell_value(written: str, kind: str, unit: str = "") -> Scalar | None:
-    """The value of a cell; None where it was left open (`--`, `(recursive)`).
+    """The value of a cell; None where it was left open (`--`, `(recursive)`). A number that is not finite stays text.
 
     Raises:
         WrongTypeError: it is no value of that kind.
@@ -53,6 +53,8 @@ def cell_value(written: str, kind: str, unit: str = "") -> Scalar | None:
         return None
     if kind == "shape" and (shape := read_shape(plain)) is not None:
         return shape
+    if kind in NUMBER_KINDS and (infinite := not_finite(plain)):
+        return infinite
     if kind in ("count", "bytes", "time") and unit:
         found = explain_number(plain, kind, unit=unit)
         if found.number is not None:

@@ -9,6 +9,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, TypeAlias
 
 from labgrade.answers.reading.code import is_code
+from labgrade.answers.reading.numbers import MEASURED, with_point
 from labgrade.answers.reading.phrases import PIPES, TOTAL, words_pattern
 from labgrade.answers.reading.tabular.cells import row_name, row_of, without_tree
 from labgrade.answers.reading.tabular.headers import (
@@ -40,6 +41,7 @@ _MOST_LINES = 100_000
 _MOST_PLACES = 50
 _LONGEST_LINE = 2_000
 
+_GROUPS = re.compile(r"\s*[+-]?\d{1,3}(?:,\d{3}){2}")
 _RULE = re.compile(r"[\s|+:=\-_\u2500-\u257f]+$")
 _LEFT_OUT = re.compile(r"[\s|*`]*(?:\.\.\.|\u2026|\u22ee|\(omitted|\(\u7565)[^\n]{0,40}$")
 _PRINTED = re.compile(
@@ -216,6 +218,7 @@ def _read(
 ) -> tuple[TableFound | TableProblem | None, int]:
     """The rows below a header, and the number of the line behind them."""
     rows: list[Row] = []
+    written: list[dict[str, str]] = []
     abridged, first = False, number - 1
     tree = tree_below(lines[first])
     while number < len(lines):
@@ -238,10 +241,11 @@ def _read(
                 if row is None:
                     break
                 rows.append(row)
+                written.append(_cells(pieces, header))
         number += 1
     if not rows:
         return None, max(number, first + 1)
-    table = Table(rows=tuple(rows), abridged=abridged)
+    table = Table(rows=tuple(_with_points(rows, written, kind, header)), abridged=abridged)
     return TableFound(table=table, position=starts[first], about=header.about), number
 
 
@@ -257,6 +261,26 @@ def _row(name: str, cells: dict[str, str], kind: TableType, header: _Header, *, 
         if not begun:
             raise
         return row_of(name, cells, dict(kind.columns), header.units, as_text=True) if header.delimited else None
+
+
+def _with_points(rows: list[Row], written: list[dict[str, str]], kind: TableType, header: _Header) -> list[Row]:
+    """The rows, with `1,234` as 1.234 where another cell has a decimal comma, and none has commas of groups."""
+    columns = dict(kind.columns)
+    numeric = {column for column, of in columns.items() if of in MEASURED or header.units.get(column)}
+    printed = [cell for cells in written for column, cell in cells.items() if column in numeric]
+    if (
+        not header.delimited
+        or not any(with_point(cell) != cell for cell in printed)
+        or any(map(_GROUPS.match, printed))
+    ):
+        return rows
+    pointed = [
+        {column: with_point(cell, surely=True) if column in numeric else cell for column, cell in cells.items()}
+        for cells in written
+    ]
+    return [
+        row_of(row.name, cells, columns, header.units, as_text=True) for row, cells in zip(rows, pointed, strict=True)
+    ]
 
 
 def _ends(line: str, header: _Header, *, begun: bool) -> bool:
