@@ -17,6 +17,7 @@ from labgrade.core.task import Limits, Task
 from labgrade.files import validate, yaml
 from labgrade.spec import lab as late_rules
 from labgrade.spec import parse, rules, schema
+from labgrade.spec.course import uncollected
 from labgrade.spec.in_full import expand, variants
 from labgrade.spec.kinds import HIDDEN_POINTS
 from labgrade.spec.language import RESERVED
@@ -127,11 +128,12 @@ def read_all(paths: Iterable[Path], course: Course) -> list[ReadSpec]:
     """Read each file; a broken one is reported and does not stop the others."""
     reader = _SpecReader(course)
     result = []
-    for path in paths:
-        try:
-            result.append(ReadSpec(path, reader.read(path)))
-        except SpecError as error:
-            result.append(ReadSpec(path, None, error.findings))
+    with uncollected():
+        for path in paths:
+            try:
+                result.append(ReadSpec(path, reader.read(path)))
+            except SpecError as error:
+                result.append(ReadSpec(path, None, error.findings))
     return result
 
 

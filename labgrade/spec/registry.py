@@ -313,10 +313,10 @@ def _sources(file: Path, read: dict[Path, list[Path]]) -> set[Path]:
             continue
         found.add(path)
         if path not in read:
-            read[path] = list(_imported(path))
+            packages = (folder for folder in path.parents if file.parent in folder.parents)
+            # Of each package around it the first file runs first.
+            read[path] = [*_imported(path), *(package / "__init__.py" for package in packages)]
         waiting.extend(read[path])
-        packages = (folder for folder in path.parents if file.parent in folder.parents)
-        waiting.extend(package / "__init__.py" for package in packages)  # which an import of theirs runs first
     return found
 
 

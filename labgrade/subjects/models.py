@@ -175,10 +175,15 @@ class Subject:
 
     def with_weights_of(self, other: Subject) -> Subject:
         """Itself, with the module of another subject that has the same weights ready: building one takes longest."""
-        if "_real" in vars(other) and self._module_of == other._module_of:
+        if other.has_weights and not self.has_weights and self._module_of == other._module_of:
             self._check_inputs()
             vars(self)["_real"] = other._real[0], self._inputs(_drawn)
         return self
+
+    @property
+    def has_weights(self) -> bool:
+        """Whether its module and input are built already."""
+        return "_real" in vars(self)
 
     @property
     def _module_of(self) -> tuple[object, ...]:

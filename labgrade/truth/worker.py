@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from labgrade.spec.registry import Registry
 
-_REMEMBERED = 8
+_REMEMBERED = 8  # subjects with their weights, those that were asked for last
 
 
 def main() -> None:
@@ -91,14 +91,15 @@ def _subject(plain: dict[str, Any], subjects: dict[str, models.Subject]) -> mode
     if plain["model"] == CONFIG:
         return dict(plain["options"])
     key = json.dumps(plain, sort_keys=True)
-    if key not in subjects:
-        made = models.Subject(**plain)
-        for other in subjects.values():
-            made.with_weights_of(other)
-        if len(subjects) >= _REMEMBERED:
-            subjects.clear()
-        subjects[key] = made
-    return subjects[key]
+    for other in [each for each, known in subjects.items() if not known.has_weights]:
+        del subjects[other]  # to build it anew costs nothing, and a search has hundreds
+    made = subjects.pop(key, None) or models.Subject(**plain)
+    for known in subjects.values():
+        made.with_weights_of(known)
+    subjects[key] = made
+    if len(subjects) > _REMEMBERED:
+        del subjects[next(iter(subjects))]
+    return made
 
 
 def _save(tensors: dict[str, Any], path: str) -> None:
