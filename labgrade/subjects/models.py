@@ -1,7 +1,7 @@
 """Builds what is analysed: a torchvision model with its input, on the meta device or with seeded weights.
 
-Needs nothing of labgrade but `course_networks`, `networks` and `options`, because it is also loaded by its path into a
-student's process; it holds no expected value.
+Needs nothing of labgrade but `course_networks`, `networks`, `options` and "did you mean", because it is also loaded by
+its path into a student's process; it holds no expected value.
 """
 
 from __future__ import annotations

@@ -63,7 +63,7 @@ def test_the_zoo_needs_nothing_else_of_labgrade_and_loads_by_its_path():
     }
     own = {name for name in imported if name.startswith("labgrade")}
     used = {"networks", "options", "course_networks"}  # the last for a course's own networks only
-    assert own == {f"labgrade.subjects.{name}" for name in used}
+    assert own == {*(f"labgrade.subjects.{name}" for name in used), "labgrade.core.did_you_mean.did_you_mean"}
     models_file = str(ROOT / "labgrade/subjects/models.py")
     code = f"""
 import importlib.util, sys
@@ -73,7 +73,8 @@ spec.loader.exec_module(zoo)
 module, x = zoo.Subject(model='torchvision/resnet18', shape=(1, 3, 8, 8)).on_meta()
 print(type(module).__name__, list(x.shape), [name for name in sys.modules if name.startswith('labgrade')])
 """
-    loaded = ["labgrade", *(f"labgrade.subjects{name}" for name in ("", ".course_networks", ".networks", ".options"))]
+    core = ["labgrade", *(f"labgrade.core{name}" for name in ("", ".errors", ".did_you_mean"))]
+    loaded = [*core, *(f"labgrade.subjects{name}" for name in ("", ".course_networks", ".networks", ".options"))]
     assert in_a_fresh_process(code) == f"ResNet [1, 3, 8, 8] {loaded}"
 
 
