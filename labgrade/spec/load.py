@@ -54,7 +54,7 @@ def task_file(course: Course, name: str) -> Path:
     Raises:
         UsageError: there is no such task; the message offers the closest.
     """
-    return look_up(name, {path.stem: path for path in files(course.specs)}, "task")
+    return look_up(name.rpartition("/")[2], {path.stem: path for path in files(course.specs)}, "task")
 
 
 def lab_files(course: Course, lab: str) -> list[Path]:
@@ -72,8 +72,8 @@ def lab_files(course: Course, lab: str) -> list[Path]:
 def chosen(course: Course, lab: str | None = None, names: Sequence[str] = ()) -> list[Path]:
     """The files of some tasks: of a lab where one is named, and of these names where there are any.
 
-    A name that is no task's stands for all that begin so: `2-1` for `2-1-1-parameters`, and not for `2-10-x`. Where
-    nothing is named, labs on request are left out.
+    A name that is no task's stands for all that begin so: `2-1` for `2-1-1-parameters`, and not for `2-10-x`. It may
+    stand behind its lab's: `lab2/2-1`. Where nothing is named, labs on request are left out.
 
     Raises:
         UsageError: there is no such lab or task; the message offers the closest.
@@ -82,13 +82,17 @@ def chosen(course: Course, lab: str | None = None, names: Sequence[str] = ()) ->
         usual = usual_labs(course)
         return [path for path in files(course.specs) if path.parent in usual]
     paths = lab_files(course, lab) if lab is not None else files(course.specs)
-    known = {path.stem: path for path in paths}
-    wanted: set[str] = set()
-    for name in names:
-        wanted |= (
-            {name} & known.keys() or set(filter(partial(_begins, name), known)) or {look_up(name, known, "task").stem}
-        )
-    return [path for path in paths if not names or path.stem in wanted]
+    wanted = {path for name in names for path in _so_called(name, paths)}
+    return [path for path in paths if not names or path in wanted]
+
+
+def _so_called(name: str, paths: Sequence[Path]) -> Sequence[Path]:
+    """The files whose tasks a name stands for, also behind the lab's name, as `list tasks` shows them."""
+    lab, _, task = name.rpartition("/")
+    there = [path for path in paths if lab in ("", path.parent.name)] or paths
+    exact = [path for path in there if path.stem == task]
+    begun = exact or [path for path in there if _begins(task, path.stem)]
+    return begun or [look_up(task, {path.stem: path for path in there}, "task")]
 
 
 def usual_labs(course: Course) -> list[Path]:

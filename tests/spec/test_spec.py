@@ -10,7 +10,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from labgrade.core.errors import SpecError
+from labgrade.core.errors import SpecError, UsageError
 from labgrade.core.task import CallForm, EntryForm, FileForm, LiteralValue, QuantityCall, TableType, TextForm
 from labgrade.spec import course, load
 
@@ -142,6 +142,9 @@ def test_labs_on_request_are_left_out_unless_named_or_alone(tmp_path, own):
     assert [path.stem for path in load.chosen(there)] == ["first-task"]
     assert [path.stem for path in load.chosen(there, "second")] == ["second-task"]
     assert [path.stem for path in load.chosen(there, names=["third"])] == ["third-task"]
+    assert [path.stem for path in load.chosen(there, names=["second/second"])] == ["second-task"]
+    with pytest.raises(UsageError, match="no task 'third-task'; there is second-task"):
+        load.chosen(there, names=["second/third-task"])
     (tmp_path / "first" / "lab.yaml").write_text("title: Lab\non_request: true\n")
     assert len(load.chosen(there)) == 3
 
