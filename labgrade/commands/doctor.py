@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import importlib.metadata
 import json
+import re
 import shutil
 import signal
 import socket
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from labgrade.core.task import InputSpec, Limits, SubjectSpec
 from labgrade.core.text import decoded
-from labgrade.files.cache import version_of
+from labgrade.files.cache import missing, version_of
 from labgrade.sandbox.requests import CallRequest, ProgramRequest
 from labgrade.sandbox.runner import Runner
 from labgrade.spec import course, load
@@ -67,6 +68,7 @@ def examine(runner: Runner) -> Iterator[Examined]:
     for name, use in _PROGRAMS.items():
         yield _program(name, use)
     yield from _packages(Path.cwd())
+    yield _report_formats()
     yield _space()
 
 
@@ -195,6 +197,19 @@ def _packages(folder: Path) -> Iterator[Examined]:
         remedy = "" if version else f"pip install {name}; without it {', '.join(tasks)} wait for a person"
         found_there = version or f"not installed, needed by {count}"
         yield Examined(what=name, good=True if version else None, found=found_there, remedy=remedy)
+
+
+def _report_formats() -> Examined:
+    """Whether reports that no editor of plain text wrote can be read: what the extra `reports` lists is installed."""
+    listed = [line for line in importlib.metadata.requires("labgrade") or () if 'extra == "reports"' in line]
+    lacking = missing(re.split(r"[^\w-]", line, maxsplit=1)[0] for line in listed)
+    if not lacking:
+        return Examined(what=_FORMATS, good=True, found="can be read")
+    remedy = "pip install 'labgrade[reports]'; without it they wait for a person"
+    return Examined(what=_FORMATS, good=None, found=f"{', '.join(lacking)} not installed", remedy=remedy)
+
+
+_FORMATS = "reports as .docx, .html, .pdf"
 
 
 def _space() -> Examined:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
+    from labgrade.core.task import Schema
     from labgrade.spec.course import Course
     from labgrade.spec.in_full.slips import SlipNote
     from labgrade.spec.registry import Entry, Parameter
@@ -174,7 +175,23 @@ def _of_checker(entry: Entry) -> list[str]:
 def _value(parameter: Parameter) -> str:
     plain = {"None": "null", "True": "true", "False": "false"}
     default = parameter.default.strip("'")
-    return "1" if parameter.required else plain.get(default, default)
+    if parameter.required:
+        return _required(parameter.schema)
+    return plain.get(default, f'"{default}"' if ": " in default else default)
+
+
+def _required(schema: Schema) -> str:
+    """A value that a required parameter of a checker may have; of a list two."""
+    match schema:
+        case {"enum": [first, *_]}:
+            return str(first)
+        case {"type": "array", "items": {"type": "string"}}:
+            return "[one, two]"
+        case {"type": "array"}:
+            return "[1, 2]"
+        case {"type": "string"}:
+            return "name"
+    return "1"
 
 
 def _subject(name: str, found: Course, console: Console) -> None:

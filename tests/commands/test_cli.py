@@ -9,8 +9,12 @@ from pathlib import Path
 import pytest
 import yaml
 from helpers import small_course
+from helpers.direct import COURSE
 
 from labgrade.cli import main
+from labgrade.commands.specs import _of_checker
+from labgrade.files import yaml as spec_yaml
+from labgrade.files.json_schema import problems
 
 pytestmark = pytest.mark.slow
 
@@ -377,6 +381,13 @@ def test_compute_takes_the_subject_of_a_task_and_options_of_a_model(course, caps
     assert "there is no task 'tsak'; did you mean 'task'?" in capsys.readouterr().err
     assert main(["compute", "size", "--model", "torchvision/alexnet", "--option", "x"]) == 2
     assert "--option takes KEY=VALUE, not 'x'" in capsys.readouterr().err
+
+
+def test_the_example_of_each_checker_may_stand_in_a_spec():
+    for entry in COURSE.checkers.entries.values():
+        shown = spec_yaml.load(_of_checker(entry)[1].removeprefix("example: "), "").data["checker"]
+        for name, value in (shown[entry.name] if isinstance(shown, dict) else {}).items():
+            assert value is None or not list(problems(entry.parameters[name].schema, value)), (entry.name, name)
 
 
 def test_list_says_unit_and_signature_and_an_example_that_runs(course, capsys):
