@@ -226,6 +226,8 @@ def _show(trial: TaskTrial, folder: Path, *, matrix: bool) -> None:
     if trial.exemplar:
         say(f"  exemplar: {trial.exemplar}")
     _show_noticed(trial, say, matrix=matrix)
+    if not (trial.slips or trial.lazy or trial.tried or trial.lacking):
+        say("  tried with the samples alone: it knows no wrong values, and has no function to change")
     for problem in trial.problems:
         say(f"  wrong: {problem}")
     for lazy in trial.lazy:
