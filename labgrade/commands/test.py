@@ -226,8 +226,6 @@ def _show(trial: TaskTrial, folder: Path, *, matrix: bool) -> None:
     if trial.exemplar:
         say(f"  exemplar: {trial.exemplar}")
     _show_noticed(trial, say, matrix=matrix)
-    if not (trial.slips or trial.lazy or trial.tried or trial.lacking):
-        say("  tried with the samples alone: it knows no wrong values, and has no function to change")
     for problem in trial.problems:
         say(f"  wrong: {problem}")
     for lazy in trial.lazy:
@@ -263,6 +261,8 @@ def _show_noticed(trial: TaskTrial, say: Callable[[str], None], *, matrix: bool)
         explained = f", {len(trial.explained)} explained" if trial.explained else ""
         first = f" (first: {by})" if by else ""
         say(f"  mutants: {killed} of {len(trial.tried)} are noticed{explained}{first}")
+    if not (trial.slips or trial.lazy or trial.tried or trial.lacking):
+        say("  tried with the samples alone: it knows no wrong values, and has no function to change")
 
 
 def _matrix(trial: TaskTrial, say: Callable[[str], None]) -> None:
