@@ -166,17 +166,17 @@ def small_files(folder: Path) -> Submission:
 def compare_reading(runner: Runner, folder: Path, jobs: int) -> bool:
     """Print what reading a hand-in in the jail costs; whether that is more than promised."""
     submission = small_files(folder / "small")
-    trivial, jailed, here = (
+    ways = (
         warm(runner, folder, TRIVIAL, None),
         reading(Reader(runner), submission),
         reading(Reader(None), submission),
     )
-    for run in (trivial, jailed, here):
+    for run in ways:
         run()
     # In turn: the second core's work makes each slower, and it changes from one second to the next.
-    rounds = [[measured(run, max(jobs // ROUNDS, 5)) for run in (trivial, jailed, here)] for _ in range(ROUNDS)]
-    job, there, own = (_median(costs) for costs in zip(*rounds, strict=True))
-    more = (there.cpu - own.cpu) / job.cpu
+    rounds = [[measured(run, max(jobs // ROUNDS, 5)) for run in ways] for _ in range(ROUNDS)]
+    _, there, own = (_median(costs) for costs in zip(*rounds, strict=True))
+    more = statistics.median((jailed.cpu - read.cpu) / trivial.cpu for trivial, jailed, read in rounds)
     print(f"reading 20 small files\n  {'in the jail':36}{there.rate:>10.1f}{there.cpu * 1e3:>10.1f}")
     print(f"  {'in this process':36}{own.rate:>10.1f}{own.cpu * 1e3:>10.1f}")
     print(f"  in the jail it costs {more:.2f} trivial checks more")

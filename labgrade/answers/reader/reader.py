@@ -20,7 +20,7 @@ from labgrade.sandbox.requests import ReadRequest
 from labgrade.verdict import Outcome, without_value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from labgrade.core.results import Execution, Submission
     from labgrade.core.task import Form
@@ -79,7 +79,7 @@ class Reader:
         if self._runner is not None:
             known = self._of(submission)
             with known.lock:
-                known.expected |= {repr(ask): ask for ask in asks if repr(ask) not in known.replies}
+                known.expected |= {name: ask for ask in asks if (name := _said(ask)) not in known.replies}
 
     def ask(self, submission: Submission, ask: Ask) -> Any:
         """The reply. What can't be read within the limits is wrong or nothing, with the reason; never a fault.
@@ -89,13 +89,13 @@ class Reader:
         """
         if self._runner is None:
             return perform(ask, submission)
-        known, name = self._of(submission), repr(ask)
+        known, name = self._of(submission), _said(ask)
         with known.lock:
             if name not in known.replies:
-                wanted = [ask, *(each for key, each in known.expected.items() if key != name)]
+                wanted = {name: ask, **known.expected}
                 known.expected.clear()
                 replies = _Reading(self._runner, submission, wanted).replies()
-                known.replies |= {repr(each): reply for each, reply in zip(wanted, replies, strict=True)}
+                known.replies |= zip(wanted, replies, strict=True)
             reply = known.replies[name]
         if isinstance(reply, FaultError):
             raise reply
@@ -105,7 +105,7 @@ class Reader:
         """The reply, of what nobody asks again. As `ask`."""
         if self._runner is None:
             return perform(ask, submission)
-        (reply,) = _Reading(self._runner, submission, [ask]).replies()
+        (reply,) = _Reading(self._runner, submission, {_said(ask): ask}).replies()
         if isinstance(reply, FaultError):
             raise reply
         return reply
@@ -127,11 +127,16 @@ class Reader:
             return known
 
 
+def _said(ask: Ask) -> str:
+    """The ask as it is sent, which no other is said by."""
+    return encode(ask)[0].decode()
+
+
 class _Reading:
     """Everything that is wanted of one hand-in. What an accident may have ended is tried once more."""
 
-    def __init__(self, runner: Runner, submission: Submission, asks: Sequence[Ask]) -> None:
-        self._runner, self._submission, self._asks = runner, submission, asks
+    def __init__(self, runner: Runner, submission: Submission, asks: Mapping[str, Ask]) -> None:
+        self._runner, self._submission, self._said, self._asks = runner, submission, [*asks], [*asks.values()]
         self._replies: dict[int, object] = {}
 
     def replies(self) -> list[object]:
@@ -157,7 +162,7 @@ class _Reading:
         request = ReadRequest(
             folder=self._submission.folder,
             files=self._submission.files,
-            asks=tuple(encode(self._asks[place])[0].decode() for place in waiting),
+            asks=tuple(self._said[place] for place in waiting),
             limits=LIMITS,
         )
         return self._runner.read(request)

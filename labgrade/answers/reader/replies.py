@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import fields, is_dataclass
+from dataclasses import fields
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -48,6 +48,8 @@ _CLASSES: dict[str, Any] = {
         *_FORMS,
     )
 }
+_FIELDS = {made: tuple(each.name for each in fields(made)) for made in _CLASSES.values()}
+_LEAVES = frozenset({type(None), str, bool, int, float})
 _TUPLE, _LIST, _MAP, _FRACTION, _OUTCOME, _ARRAY, _ARTIFACT = "()", "[]", "{}", "/", "Outcome", "#", "Artifact"
 _NUMBERS = "biufc"
 MOST_BYTES = 32 << 20  # of a reply without its arrays
@@ -64,18 +66,21 @@ def encode(value: object) -> tuple[bytes, list[Array]]:
 
 
 def _plain(value: Any, arrays: list[Array]) -> object:
+    kind = type(value)
+    if kind in _LEAVES:
+        return value
+    if kind in _FIELDS:
+        return [kind.__name__, *(_plain(getattr(value, name), arrays) for name in _FIELDS[kind])]
     if isinstance(value, Outcome):
         return [_OUTCOME, value.value]
-    if value is None or isinstance(value, str | bool | int | float):
+    if isinstance(value, str | int | float):
         return value
-    if isinstance(value, Fraction):
-        return [_FRACTION, f"{value.numerator:x}", f"{value.denominator:x}"]  # digits without a limit
     if isinstance(value, tuple | list):
         return [_TUPLE if isinstance(value, tuple) else _LIST, *(_plain(each, arrays) for each in value)]
+    if isinstance(value, Fraction):
+        return [_FRACTION, f"{value.numerator:x}", f"{value.denominator:x}"]  # digits without a limit
     if isinstance(value, Artifact):
         return [_ARTIFACT, value.name]
-    if is_dataclass(value):
-        return [type(value).__name__, *(_plain(getattr(value, each.name), arrays) for each in fields(value))]
     if hasattr(value, "items"):
         return [_MAP, *([key, _plain(each, arrays)] for key, each in value.items())]
     arrays.append(value)
@@ -106,7 +111,7 @@ class _Decoder:
         tag, *parts = plain
         if tag in _CLASSES:
             made = _CLASSES[tag]
-            return made(**dict(zip((each.name for each in fields(made)), map(self.value, parts), strict=True)))
+            return made(**dict(zip(_FIELDS[made], map(self.value, parts), strict=True)))
         match tag, parts:
             case "()", _:
                 return tuple(map(self.value, parts))

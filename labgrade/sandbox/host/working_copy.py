@@ -63,8 +63,11 @@ def _link(source: Path, target: Path) -> bool:
         mode = source.lstat().st_mode
         if not (stat.S_ISREG(mode) and mode & stat.S_IROTH):
             return False
-        make_folders(target.parent)
-        os.link(source, target, follow_symlinks=False)
+        try:
+            os.link(source, target, follow_symlinks=False)
+        except FileNotFoundError:
+            make_folders(target.parent)
+            os.link(source, target, follow_symlinks=False)
     except OSError:
         return False
     return True
