@@ -6,8 +6,9 @@ import importlib.util
 import re
 from typing import TYPE_CHECKING
 
+from labgrade.core.results import Execution
+
 if TYPE_CHECKING:
-    from labgrade.core.results import Execution
     from labgrade.sandbox.requests import ProgramRun
 
 _NO_MODULE = re.compile(r"ModuleNotFoundError: No module named '([^']{1,80})'")
@@ -39,12 +40,14 @@ def _not_installed(module: str) -> str:
 
 
 def notes(execution: Execution | ProgramRun) -> tuple[str, ...]:
-    """What holds beside the verdict: weights that stood in for trained ones."""
+    """What holds beside the verdict: weights that stood in for trained ones, a cell of a notebook that failed."""
+    failed = execution.failed if isinstance(execution, Execution) else ""
+    cell = (f"what the notebook defines is judged although a cell failed: {failed}",) if failed else ()
     if not execution.seeded:
-        return ()
+        return cell
     names = ", ".join(f"'{name}'" for name in execution.seeded)
     note = (
         f"the trained weights of {names} can't be downloaded here: seeded ones stood in, which change no count and no "
         "shape, but every value that depends on weights"
     )
-    return (note,)
+    return (note, *cell)

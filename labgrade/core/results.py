@@ -58,7 +58,7 @@ class Execution:
     "returned". "timeout": it computed for longer than it may; "waited": it did not end, and computed for less, as on a
     busy machine. "refused": it returned something that is not plain data. `reason` is for the student (their own file,
     line and message); `printed` is what it wrote to stdout and stderr, cut, control characters made visible.
-    `seeded`: architectures whose trained weights the zoo's stood in for.
+    `seeded`: architectures whose trained weights the zoo's stood in for. `failed`: what a cell of a notebook raised.
     """
 
     status: ExecutionStatus
@@ -67,6 +67,7 @@ class Execution:
     printed: str = ""
     seconds: float = 0.0
     seeded: tuple[str, ...] = ()
+    failed: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

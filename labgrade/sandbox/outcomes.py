@@ -44,8 +44,9 @@ def execution(ending: Ending, call: CallRequest, left_out: list[str]) -> Executi
     printed = decoded(bytes(ending.child.output.data))
     status, reason, value = what_happened(ending, call.function, call.limits, printed)
     seeded: tuple[str, ...] = ()
+    failed = ""
     if status == "going":
-        status, reason, value, seeded = _delivered(ending, call)
+        status, reason, value, seeded, failed = _delivered(ending, call)
     return Execution(
         status=status,
         value=value,
@@ -53,6 +54,7 @@ def execution(ending: Ending, call: CallRequest, left_out: list[str]) -> Executi
         printed=excerpt(printed, PRINTED_CHARS),
         seconds=ending.exit.seconds if ending.exit else 0.0,
         seeded=seeded,
+        failed=excerpt(failed, REASON_CHARS),
     )
 
 
@@ -184,12 +186,19 @@ def frame(ending: Ending) -> object:
     return wire.unpack(bytes(ending.child.result.data[len(UP) :]))
 
 
-def _delivered(ending: Ending, call: CallRequest) -> tuple[ExecutionStatus, str, object, tuple[str, ...]]:
+def _delivered(ending: Ending, call: CallRequest) -> tuple[ExecutionStatus, str, object, tuple[str, ...], str]:
     try:
         event = frame(ending)
-        return (*_said(event, call), seeded_of(event))
+        return (*_said(event, call), seeded_of(event), _failed_cell(event, call))
     except wire.NotPlainError as error:
-        return "refused", f"{call.function} left {error.problem} on the channel that carries its answer", None, ()
+        return "refused", f"{call.function} left {error.problem} on the channel that carries its answer", None, (), ""
+
+
+def _failed_cell(event: object, call: CallRequest) -> str:
+    """What a cell of a notebook raised, although the function is there."""
+    found = event.get("failed") if isinstance(event, dict) else None
+    texts = texts_of("raised", found) if isinstance(found, dict) else None
+    return in_words("raised", texts, call, memory=False)[1] if texts is not None else ""
 
 
 def seeded_of(event: object) -> tuple[str, ...]:

@@ -35,7 +35,8 @@ HANDED_IN = {
     "only": ({"my work (1).ipynb": notebook("%%bash\nrm -rf x", f"%%time\n{COUNT}")}, "CORRECT"),
     "file": ({"hw.py": COUNT, "hw.ipynb": notebook("1/0")}, "CORRECT"),
     "wrong": ({"hw.ipynb": notebook(f"{COUNT} + 1")}, "INCORRECT"),
-    "crash": ({"hw.ipynb": notebook("import torch", f"{COUNT}\n1 / 0")}, "CRASHED"),
+    "crash": ({"hw.ipynb": notebook("import torch", f"1 / 0\n{COUNT}")}, "CRASHED"),
+    "later": ({"hw.ipynb": notebook("import nothing", COUNT, "total(None)", "for")}, "CORRECT"),
     "none": ({"hw.ipynb": notebook("def totals(model): pass")}, "MISSING"),
     "cut": ({"hw.ipynb": notebook(COUNT)[:60]}, "CRASHED"),
 }
@@ -57,8 +58,10 @@ def test_a_notebook_is_judged_as_a_file_is(verdicts, who):
 
 @pytest.mark.slow
 def test_what_goes_wrong_is_said_with_the_cell(verdicts):
-    assert "hw.ipynb, code cell 2:3" in verdicts["crash"].reason
+    assert "hw.ipynb, code cell 2:1" in verdicts["crash"].reason
     assert "1 / 0" in verdicts["crash"].reason
+    (note,) = verdicts["later"].notes
+    assert "although a cell failed: hw.ipynb, code cell 1:1: `import nothing` raised ModuleNotFoundError" in note
     assert "it is no notebook that can be read" in verdicts["cut"].reason
     assert "did you mean 'totals'" in " ".join(verdicts["none"].suggestions)
 

@@ -48,6 +48,7 @@ The total MACs of the 57 convolutions and 1 linear layer is 1,498,376,192.
 The total MACs are 1.498 G.
 Total MACs equals 1498376192.
 Total MACs (G): 1.498
+Total MACs: about 1.5 G; precisely 1,498,376,192
 Total MACs: 1.498 (G)
 Total MACs: **1.498** [in GMACs]
 Total MACs (GMACs) | 1.498

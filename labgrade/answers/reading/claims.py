@@ -78,6 +78,11 @@ JOINED = re.compile(
     r"(?:[=:|≈→⇒]|->|\b(?:is|are|was|were|equals?|about|approximately|around)|[是為为約约共])[\s*_`$~]*$", re.IGNORECASE
 )
 _SENTENCE_END = re.compile(r"(?<!approx)(?<!\bca)(?<!\bno)(?<!\be\.g)(?<!\bi\.e)[.!?]\s+(?=[A-Z0-9])|[\u3002\uff1b;]")
+_SAID_AGAIN = re.compile(
+    r"\s*(?:\(|or\s|more\s)?\s*(?:precisely|exactly|exact|namely|to\sbe\s(?:exact|precise)|that\sis|i\.e\."
+    r"|genau(?:er)?|精確|精确|準確|准确)",
+    re.IGNORECASE,
+)
 _SIGNS = r"(?:[*/x\u00d7·÷+-]|\\times|\\cdot|\\div|\\ast)"
 _ADDED_NEXT = re.compile(rf"\s*{_SIGNS}\s*[\d(]|\s*(?:\([^()\n]{{0,60}}\)|\w{{1,20}})?\s*\+\s*\S")
 _ADDED_BEFORE = re.compile(r"(?:[\d)]\s*(?:[*/x\u00d7·÷-]|\\times|\\cdot|\\div|\\ast)|\+)\s*$")
@@ -85,7 +90,7 @@ _ONE_TIMES = re.compile(r"(?<![\w.,])1\s*[*x\u00d7·]\s*$")
 _EITHER = re.compile(r"\s*[/-]\s*")
 _NOT_FINITE = re.compile(r"[-+]?(?:nan|inf|infinity)\b", re.IGNORECASE)
 _NONE = re.compile(
-    r"(?:none|zero|nil|零|無|无|沒有|没有)(?=[\s*_`|]*(?:[.,;)\u3002\uff0c\uff1b]|\((?:0|[^()\d]{0,60})\)|$))",
+    r"(?:none|zero|nil|keine[rs]?|null|ningun[oa]s?|ninguém|nenhum|aucune?s?|nessun[oa]?|geen|нет|零|無|无|沒有|没有|なし|없음)(?=[\s*_`|]*(?:[.,;)\u3002\uff0c\uff1b]|\((?:0|[^()\d]{0,60})\)|$))",
     re.IGNORECASE,
 )
 _UNIT_BESIDE = re.compile(r"[\s*_`$]{0,9}(?:\|\s*([^|\s][^|\n]{0,15}?)\s*\||[(\[]\s*([^()\[\]\n]{1,20}?)\s*[)\]])")
@@ -93,7 +98,8 @@ _WORD = re.compile(r"[A-Za-z']+|[^\W\dA-Za-z_]+")
 _LINKS = re.compile(
     r"""(?:or|and|to|up|till|until|through|vs|versus|maybe|perhaps|possibly|probably|but|then|now|not|actually|rather
         |instead|i|we|my|mine|our|got|get|have|had|it|its|is|was|are|were|be|been|should|would|could|might|may|else
-        |either|also|even|about|around|approximately|approx|roughly|nearly|almost|exactly|equals?|only|before|after
+        |either|also|even|about|around|approximately|approx|roughly|nearly|almost|exactly|exact|equals?|only|before|after
+        |precisely|precise|namely|more|genau|genauer
         |later|originally|correct|corrected|wrong|think|suppose|guess|pm|ie|[a-g]|或|或者|或是|到|至|和|與|与|但|而|是|即|約|约|大約)$""",
     re.VERBOSE | re.IGNORECASE,
 )
@@ -126,7 +132,7 @@ def claims(label: str, line: str, position: int, asked: Wanted, *, paired: bool 
     (`5 (with aux: 6)`) speaks of something else. `paired`: the words name two things, and the first number is meant.
     """
     rest = with_point(line[position:]) if asked.kind in MEASURED else line[position:]
-    stop = _SENTENCE_END.search(rest)
+    stop = next((end for end in _SENTENCE_END.finditer(rest) if not _SAID_AGAIN.match(rest, end.end())), None)
     rest = rest[: stop.start()] if stop else rest
     said = _not_counted(rest, asked.kind)
     if said is not None:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from labgrade.answers.reading.documents import Document
 
 _MOST_LINES = 100_000
+_MOST_NUMBERS = 50
 _REMEMBERED, _REMEMBERED_TEXTS = 32, 4
 _PREFIX = (
     r"(?:(?:hw|homework|lab|problem|prob|question|task|part|section|exercise|ex|q|p"
@@ -73,6 +74,7 @@ _TAG = re.compile(r"</?[a-z][^<>\n]{0,200}>", re.IGNORECASE)
 _MARKUP = re.compile(r"(?:[#*`~\[\]\u3010\u3011()\uff08\uff09<>\u300c\u300d$\\\s]|(?<!\d)_|_(?!\d))+")
 _SENTENCE_ENDS = (".", ",", ";", "\u3002", "\uff0c")
 _NOT_A_WORD = re.compile(r"[\W_]+")
+_VALUE_BEHIND = re.compile(r"[^\W\d_][^\n:=\uff1a]{0,60}[:=\uff1a]\s{0,4}[*_`~\u2248]{0,4}\s{0,4}\d[\d,._]{3,}")
 _SAYS_A_VALUE = re.compile(r"of\s|[^\n]{1,80}[:=\uff1a]\s*[*_`~\u2248]{0,4}\s*\d[\d,._]{3,}")
 
 
@@ -252,6 +254,8 @@ def _heading(text: str, match: re.Match[str]) -> Heading | None:
     level, title = _dressed(match)
     numbers = _numbers(title)
     start, end = match.start(), match.end()
+    if numbers and _VALUE_BEHIND.search(title):
+        end = start  # what the line says belongs to the section that it opens
     if level < _BOLD:
         is_none = _SAYS_A_VALUE.match(title) or (match["atx"] == "#" and _is_comment(text, match))
         if is_none and not numbers:
@@ -327,14 +331,17 @@ def _up_to(first: str, title: str) -> tuple[str, ...]:
     """`2-1-1`, or all of them where the title goes on as in `2-1-1 ~ 2-1-5`, or `2-1-1 and 2-1-2`."""
     number = _NUMBER.search(title)
     match = _RANGE.match(title, number.end()) if number else None
-    if number and match is None and (also := _ALSO.match(title, number.end())):
-        both = (first, _canonical(also["other"]))
-        return both if both[0].count("-") == both[1].count("-") > 1 else (first,)
+    if number and match is None and _ALSO.match(title, number.end()):
+        named, end = [first], number.end()
+        while (also := _ALSO.match(title, end)) and len(named) < _MOST_NUMBERS:
+            named.append(_canonical(also["other"]))
+            end = also.end()
+        return tuple(each for each in named if each.count("-") == first.count("-") > 1) or (first,)
     stem, _, begin = first.rpartition("-")
-    other, _, end = _canonical(match["last"]).rpartition("-") if match else ("", "", "")
-    if not stem or other != stem or not int(begin) < int(end):
+    other, _, last = _canonical(match["last"]).rpartition("-") if match else ("", "", "")
+    if not stem or other != stem or not int(begin) < int(last):
         return (first,)
-    return tuple(f"{stem}-{number}" for number in range(int(begin), int(end) + 1))
+    return tuple(f"{stem}-{each}" for each in range(int(begin), int(last) + 1))
 
 
 def _canonical(number: str) -> str:

@@ -108,7 +108,7 @@ def each(job: Mapping[str, Any], folder: Path, uses: Sequence[Callable[[Callable
 
 def _uses(job: Mapping[str, Any], folder: Path, uses: Sequence[Callable[[Callable[..., object]], object]]) -> Event:
     try:
-        function = vars(_load(folder, job["file"]))[job["function"]]
+        function = vars(_load(folder, job["file"])[0])[job["function"]]
     except BaseException as error:  # noqa: BLE001
         return raised(error, folder, "import")
     said: list[object] = []
@@ -128,10 +128,23 @@ def _used(
     job: Mapping[str, Any], names: tuple[str, ...], folder: Path, use: Callable[[Callable[..., object]], object]
 ) -> Event:
     try:
-        module = _load(folder, job["file"])
+        module, failed = _load(folder, job["file"])
     except BaseException as error:  # noqa: BLE001 - SystemExit and KeyboardInterrupt are the student's here
         return raised(error, folder, "import")
     there = vars(module)
+    if failed is not None:
+        cell = raised(failed, folder, "import")
+        return {**_used_of(job, there, names, folder, use), "failed": cell} if job["function"] in there else cell
+    return _used_of(job, there, names, folder, use)
+
+
+def _used_of(
+    job: Mapping[str, Any],
+    there: Mapping[str, Any],
+    names: tuple[str, ...],
+    folder: Path,
+    use: Callable[[Callable[..., object]], object],
+) -> Event:
     if job["function"] not in there:
         functions = [name for name, item in there.items() if type(name) is str and callable(item)]
         return {"event": "missing", "names": [name[:80] for name in functions[:MOST_NAMES]]}
@@ -153,8 +166,11 @@ def _listed(value: object) -> object:
     return list(islice(value, _MOST_YIELDED)) if type(value) is GeneratorType else value
 
 
-def _load(folder: Path, file: str) -> ModuleType:
-    """Import a file by its path. Its folder comes last in the search path: a torch.py beside it shadows nothing."""
+def _load(folder: Path, file: str) -> tuple[ModuleType, BaseException | None]:
+    """Import a file by its path, of a notebook with what a cell raised.
+
+    Its folder comes last in the search path: a torch.py beside it shadows nothing.
+    """
     path = folder / file
     sys.argv[:] = [str(path)]
     sys.path += dict.fromkeys([str(path.parent), str(folder)])
@@ -166,10 +182,9 @@ def _load(folder: Path, file: str) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     sys.modules[MODULE] = module
     if file.endswith(notebook.SUFFIX):
-        notebook.run(module, str(path), path.read_bytes())
-    else:
-        loader.exec_module(module)
-    return module
+        return module, notebook.run(module, str(path), path.read_bytes())
+    loader.exec_module(module)
+    return module, None
 
 
 def _unfit(function: Any, names: tuple[str, ...]) -> str:

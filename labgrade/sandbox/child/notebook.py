@@ -31,8 +31,10 @@ def _plain(source: str) -> str:
     return "" if whole and whole[1] not in _PYTHON_STILL else _MAGIC.sub(r"\1pass", source)
 
 
-def run(module: ModuleType, path: str, data: bytes) -> None:
-    """Execute the cells in the module; a cell counts as a file, so that a message can say which one.
+def run(module: ModuleType, path: str, data: bytes) -> BaseException | None:
+    """Execute the cells in the module and give what the first one raised that failed: it undoes no other cell.
+
+    A cell counts as a file, so that a message can say which one.
 
     Raises:
         ImportError: it is no notebook.
@@ -42,7 +44,12 @@ def run(module: ModuleType, path: str, data: bytes) -> None:
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         message = f"it is no notebook that can be read ({type(error).__name__}: {error})"
         raise ImportError(message) from None
+    failed: BaseException | None = None
     for number, source in enumerate(found, 1):
         name = f"{path}, code cell {number}"
         linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
-        exec(compile(source, name, "exec"), vars(module))  # noqa: S102 - a student's code, in its jail
+        try:
+            exec(compile(source, name, "exec"), vars(module))  # noqa: S102 - a student's code, in its jail
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever it is, it is the student's
+            failed = failed or error
+    return failed

@@ -120,6 +120,16 @@ def test_a_line_that_says_a_value_is_no_heading(line):
     assert under(f"### 2-1-4\n{line}\n", "2-1-4") == [line]
 
 
+@pytest.mark.parametrize("line", ["**2-1-4** Total MACs: 1,498,376,192", "### 2-1-4 Total MACs = 1.498 G"])
+def test_a_value_on_the_line_of_a_number_belongs_to_its_section(line):
+    assert under(f"{line}\n### 2-1-5\n5", "2-1-4") == [line]
+
+
+def test_a_heading_may_stand_above_several_tasks():
+    text = "## 2-2-1 / 2-2-2, 2-2-3\nall of it\n## 2-3-1\n"
+    assert [under(text, number) for number in ("2-2-1", "2-2-2", "2-2-3")] == [["all of it"]] * 3
+
+
 def test_the_same_heading_twice_gives_both_parts():
     assert under("## 2-1-4\na\n## 2-1-5\nb\n[2-1-4] output\nc\n", "2-1-4") == ["a", "c"]
     assert under("## 2-1-4\na\n[2-1-4] output\nc\n", "2-1-4") == ["a\n[2-1-4] output\nc"]
