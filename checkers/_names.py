@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from labgrade.verdict import Verdict, correct, partial
 
@@ -46,13 +46,17 @@ def is_total(name: str) -> bool:
 
 
 def by_name(
-    answer: Mapping[str, object], expected: Mapping[str, object], one: Callable[[Any, Any], Verdict]
+    answer: Mapping[str, object],
+    expected: Mapping[str, object],
+    one: Callable[[Any, Any], Verdict],
+    *,
+    others: Literal["wrong", "allowed"] = "wrong",
 ) -> Verdict:
-    """The verdict on one value for each name, each judged by `one`."""
+    """The verdict on one value for each name, judged by `one`; a name that is not expected is wrong, or allowed."""
     answer = dict(zip(without_prefix(list(answer), expected), answer.values(), strict=True))
     verdicts = {name: one(answer[name], expected[name]) for name in expected if name in answer}
     missing = [name for name in expected if name not in answer]
-    extra = [name for name in answer if name not in expected]
+    extra = [name for name in answer if name not in expected] if others == "wrong" else []
     wrong = [(name, verdict) for name, verdict in verdicts.items() if verdict.credit < 1]
     if not (wrong or missing or extra):
         return correct(f"all {len(expected):,} names are right" if expected else "")

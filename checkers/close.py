@@ -6,7 +6,7 @@ import math
 import sys
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -27,13 +27,18 @@ PASSES = "would pass with"  # for staff: a student who knows the tolerance can a
 
 
 def close(
-    answer: Number | Array | Mapping[str, Array], expected: Value, *, rtol: float = 1e-5, atol: float = 1e-8
+    answer: Number | Array | Mapping[str, Array],
+    expected: Value,
+    *,
+    rtol: float = 1e-5,
+    atol: float = 1e-8,
+    others: Literal["wrong", "allowed"] = "wrong",
 ) -> Verdict:
     """Every element within the tolerance: abs(got - expected) <= atol + rtol * abs(expected).
 
     Works for numbers, tensors and named tensors. Shapes must be equal, nothing is broadcast; the number type may
     differ. NaN is equal to nothing, an infinity to itself. Named tensors get the share of names that are right, a name
-    that is not expected counting as a wrong one.
+    that is not expected counting as a wrong one unless `others` are allowed.
     """
     match answer, expected:
         case Number(), Number():
@@ -41,7 +46,7 @@ def close(
         case np.ndarray(), np.ndarray():
             return _tensor(answer, expected, rtol, atol)
         case Mapping(), Mapping():
-            return by_name(answer, expected, lambda got, want: close(got, want, rtol=rtol, atol=atol))
+            return by_name(answer, expected, lambda got, want: close(got, want, rtol=rtol, atol=atol), others=others)
     return incorrect(f"got {shown(answer)}, which cannot be compared with what is expected")
 
 

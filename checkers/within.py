@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -24,17 +24,19 @@ def within(
     of_largest: float = 0.0,
     lsb: float = 0.0,
     steps: float = 1.0,
+    others: Literal["wrong", "allowed"] = "wrong",
 ) -> Verdict:
     """Every element of a tensor within a distance that is the same for all of them.
 
     `of_largest`: a share of the largest absolute value that is expected in the tensor; `lsb`: the smallest step of a
-    quantised value, of which `steps` are allowed. Both together add up; with neither, values are exact.
+    quantised value, of which `steps` are allowed. Both together add up; with neither, values are exact. A name that is
+    not expected counts as a wrong one unless `others` are allowed.
     """
     match answer, expected:
         case np.ndarray(), np.ndarray():
             return _one(answer, expected, of_largest, lsb * steps)
         case Mapping(), Mapping():
-            return by_name(answer, expected, lambda got, want: _one(got, want, of_largest, lsb * steps))
+            return by_name(answer, expected, lambda got, want: _one(got, want, of_largest, lsb * steps), others=others)
     return incorrect(f"got {shown(answer)}, which cannot be compared with what is expected")
 
 

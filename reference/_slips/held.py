@@ -222,8 +222,8 @@ LIBRARY: Library = {
     "running_statistics": Slip(
         of="extra",
         change=also(_BUFFER),
-        says="The running statistics of batch norm are counted. They are buffers, which nothing trains: leave them "
-        "out.",
+        says="Two numbers for each channel of batch norm are counted that don't belong here: its running statistics, "
+        "which are buffers, or its weight and bias, which are as many and train like all others.",
     ),
     "assumed_biases": Slip(
         of="extra",

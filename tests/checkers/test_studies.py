@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from checkers.accuracy import accuracy
+from checkers.close import close
 from checkers.covers import covers
 from checkers.feasible import feasible
 from checkers.trend import trend
@@ -173,3 +174,11 @@ def test_a_smallest_one_may_be_wanted_and_a_little_less_be_enough():
     cheap = Table(rows=(CHOICES.rows[0],))
     assert feasible(cheap, CHOICES, **LIMITS, want="smallest").credit == 1
     assert feasible(cheap, CHOICES, **LIMITS, slack=0.1).credit == 1
+
+
+@pytest.mark.parametrize("checker", [close, within])
+def test_other_names_cost_nothing_where_they_are_allowed(checker):
+    answer, expected = {"a": np.ones(2), "b": np.zeros(2)}, {"a": np.ones(2)}
+    assert checker(answer, expected, others="allowed").credit == 1
+    assert checker(answer, expected).credit == Fraction(1, 2)
+    assert checker({"b": np.zeros(2)}, expected, others="allowed").credit == 0
