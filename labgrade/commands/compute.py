@@ -7,6 +7,7 @@ import csv
 import io
 import itertools
 import json
+import re
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     from labgrade.spec.registry import Entry, Parameter
 
 _MOST = 256
+_ARGUMENTS = re.compile(r"TypeError: \w{0,80}\.?forward\(\) (?:missing|takes)")
+_FILLS = ("normal", "uniform", "ones", "zeros")
 
 
 def compared(entry: Entry, chosen: dict[str, Any], compute: Callable[[dict[str, Any]], Any]) -> list[dict[str, Any]]:
@@ -113,7 +116,13 @@ def add_compute(parser: argparse.ArgumentParser) -> None:
         "--config", nargs="+", metavar="KEY=VALUE", help="plain data in place of a model, such as layers=12 heads=8"
     )
     what.add_argument("--task", metavar="TASK", help="the subject of a task, such as 2-1-4-macs")
-    parser.add_argument("--input", metavar="SHAPE", help="such as 1,3,224,224 (the default)")
+    parser.add_argument(
+        "--input",
+        action="append",
+        default=[],
+        metavar="SHAPE",
+        help="such as 1,3,224,224 (the default), or 2x8:tokens=100, :ones; once for each input of the network",
+    )
     parser.add_argument(
         "--option", action="append", default=[], metavar="KEY=VALUE", help="of the model, such as num_classes=10"
     )
@@ -145,7 +154,13 @@ def run(options: argparse.Namespace) -> int:
     with _asking(found) as ask:
 
         def compute(parameters: dict[str, Any]) -> object:
-            return _plain(ask(QuantityCall(quantity=entry.name, parameters=parameters), subject))
+            try:
+                return _plain(ask(QuantityCall(quantity=entry.name, parameters=parameters), subject))
+            except FaultError as error:
+                if not _ARGUMENTS.search(str(error)):
+                    raise
+                message = f"{error}; say --input once for each input of the network"
+                raise UsageError(message) from None
 
         if options.all_conventions:
             _side_by_side(compared(entry, chosen, compute), entry.name, options)
@@ -189,13 +204,27 @@ def _subject(options: argparse.Namespace, found: Course) -> SubjectSpec:
         raise UsageError(message)
     if options.config is not None:
         return SubjectSpec(model=CONFIG, options=pairs(options.config, "--config"), input=InputSpec(shape=()))
+    first, *further = map(_input_of, options.input or ["1,3,224,224"])
     return SubjectSpec(
         model=options.model or "",
         code=found.code_of(options.model or ""),
         file=str(options.file.absolute()) if options.file is not None else "",
         options=pairs(options.option),
-        input=InputSpec(shape=shape_of(options.input or "1,3,224,224")),
+        input=first,
+        further=tuple(further),
     )
+
+
+def _input_of(text: str) -> InputSpec:
+    """An input as it is typed: `2,8`, `2x8:ones`, `2x8:tokens=100`."""
+    shape, _, fill = text.partition(":")
+    kind, _, below = fill.partition("=")
+    if kind == "tokens" and below.isdecimal():
+        return InputSpec(shape=shape_of(shape), fill=kind, dtype="int64", below=int(below))
+    if fill and fill not in _FILLS:
+        message = f"'{fill}' fills no input: {', '.join(_FILLS)} or tokens=100, whole numbers below 100"
+        raise UsageError(message)
+    return InputSpec(shape=shape_of(shape), fill=fill or "normal")
 
 
 def _of_task(options: argparse.Namespace, found: Course) -> SubjectSpec:
@@ -206,8 +235,13 @@ def _of_task(options: argparse.Namespace, found: Course) -> SubjectSpec:
     if about.is_config and (options.input or options.option):
         message = f"'{options.task}' is about a config, which has no --input and no --option"
         raise UsageError(message)
-    given = about.input if options.input is None else replace(about.input, shape=shape_of(options.input))
-    return replace(about, input=given, options={**about.options, **pairs(options.option)})
+    options_of = {**about.options, **pairs(options.option)}
+    if not options.input:
+        return replace(about, options=options_of)
+    first, *further = options.input
+    given = _input_of(first) if ":" in first else replace(about.input, shape=shape_of(first))
+    behind = tuple(map(_input_of, further)) or about.further
+    return replace(about, input=given, further=behind, options=options_of)
 
 
 def pairs(settings: list[str], flag: str = "--option") -> dict[str, Any]:

@@ -327,7 +327,10 @@ UNITS: Library = {
     "twice": _unit(
         2, "Everything is counted twice. Look for a factor of 2, or for a walk that meets each thing twice."
     ),
-    "half": _unit(Fraction(1, 2), "This is half of the value. Look for a division by 2."),
+    "half": _unit(
+        Fraction(1, 2),
+        "This is half of the value. Look for a division by 2, or for two bytes an element in place of four.",
+    ),
     "in_thousands": _unit(Fraction(1, 10**3), f"The value is divided by 1,000. {_WHOLE}"),
     "in_millions": _unit(Fraction(1, 10**6), f"The value is divided by 1,000,000. {_WHOLE}"),
     "in_billions": _unit(Fraction(1, 10**9), f"The value is divided by 1,000,000,000. {_WHOLE}"),

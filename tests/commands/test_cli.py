@@ -18,12 +18,32 @@ from labgrade.files.json_schema import problems
 
 pytestmark = pytest.mark.slow
 
+TWO = """
+import torch
+
+class Two(torch.nn.Module):
+    def forward(self, x, tokens):
+        return x.sum() + torch.nn.functional.one_hot(tokens, 9).sum()
+
+def two():
+    return Two()
+"""
+GIVEN = """
+def given(subject) -> int:
+    '''What the network makes of its inputs without their values.'''
+    model, given = subject.with_weights()
+    given = given if isinstance(given, tuple) else (given,)
+    return int(model(given[0] * 0, *given[1:]))
+"""
 SIZE = ["compute", "size", "--model", "torchvision/alexnet"]
 
 
 @pytest.fixture
 def course(tmp_path, monkeypatch):
     small_course.write(tmp_path)
+    (tmp_path / "models").mkdir()
+    (tmp_path / "models/nets.py").write_text(TWO)
+    (tmp_path / "reference/given.py").write_text(GIVEN)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("LABGRADE_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("COLUMNS", "80")
@@ -81,6 +101,8 @@ def test_a_broken_spec_ends_with_2_and_the_others_are_graded(course, capsys):
         ([*SIZE, "--set", "times"], "--set takes KEY=VALUE, not 'times'"),
         ([*SIZE, "--set", "times=x"], "'times' must be a whole number"),
         ([*SIZE, "--input", "1,x"], "not '1,x'"),
+        ([*SIZE, "--input", "1,2:twos"], "'twos' fills no input"),
+        (["compute", "given", "--model", "nets/two", "--input", "2,8"], "say --input once for each input"),
         (["validate", "nowhere.yaml"], "labgrade: there is no 'nowhere.yaml'"),
     ],
 )
@@ -165,6 +187,11 @@ def test_compute_prints_one_value_or_json(course, capsys):
     assert capsys.readouterr().out == "1,500\n"
     main(["compute", "size", "--model", "torchvision/alexnet", "--input", "15x2", "--set", "times=3", "--json"])
     assert capsys.readouterr().out == "45\n"
+
+
+def test_compute_takes_an_input_for_each_of_the_network(course, capsys):
+    assert main(["compute", "given", "--model", "nets/two", "--input", "2,8", "--input", "2x5:tokens=9"]) == 0
+    assert capsys.readouterr().out == "10\n"
 
 
 def test_compute_prints_a_table_by_layer(course, capsys):
