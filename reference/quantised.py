@@ -53,16 +53,22 @@ def quantised_file_findings(
     if not both:
         message = "the two files have no weight in common: save the state dicts of one network, before and after"
         raise ValueError(message)
-    found = [f"'{name}' is not in the file of afterwards" for name in weights if name not in after]
+    found = [(f"'{name}' is not in the file of afterwards", "") for name in weights if name not in after]
     for name in both:
         found += _wrong(name, weights[name].double(), after[name].double(), width, fraction)
-    return [{"says": says} for says in found[:_MOST_SAID]]
+    hints = [hint for _, hint in found]
+    return [
+        {"says": f"{fact}. {hint}" if hint and hint not in hints[:at] else fact}
+        for at, (fact, hint) in enumerate(found[:_MOST_SAID])
+    ]
 
 
-def _wrong(name: str, before: torch.Tensor, after: torch.Tensor, width: int, fraction: int) -> Iterator[str]:
-    """What is wrong with one weight, if anything is."""
+def _wrong(
+    name: str, before: torch.Tensor, after: torch.Tensor, width: int, fraction: int
+) -> Iterator[tuple[str, str]]:
+    """What is wrong with one weight, if anything is, and the hint of the slip behind it."""
     if before.shape != after.shape:
-        yield f"'{name}' has the shape {list(after.shape)}, and {list(before.shape)} before"
+        yield f"'{name}' has the shape {list(after.shape)}, and {list(before.shape)} before", ""
         return
     ways = list(_ways(before, after, width, fraction, (before * 0, after * 0)))
     if "nearest" in ways:
@@ -70,9 +76,9 @@ def _wrong(name: str, before: torch.Tensor, after: torch.Tensor, width: int, fra
     off = (_grid.nearest(before, width, fraction) - after).abs()
     place = int(off.argmax())
     worst = f"{before.flatten()[place]:.6g} became {after.flatten()[place]:.6g}"
-    right = f"{_grid.nearest(before, width, fraction).flatten()[place]:.6g}"
+    right = f"{_grid.nearest(before, width, fraction).flatten()[place] + 0.0:.6g}"  # no `-0`
     share = f"{int((off > 0).sum()):,} of {off.numel():,} values of '{name}' are not what they should be"
-    yield f"{share}: {worst}, not {right}. {_hint(ways)}".strip()
+    yield f"{share}: {worst}, not {right}", _hint(ways)
 
 
 def printed_quantisation(artifact: Path, *, width: int = 8, fraction: int = 4) -> list[dict[str, Any]]:

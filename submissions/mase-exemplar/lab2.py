@@ -86,7 +86,7 @@ def changed_nodes(model):
     rows = {}
     for old, new in zip(before.graph.nodes, after.graph.nodes):
         name = called(before, old)
-        row = rows.setdefault(name, {"op": old.op, "total": 0, "changed": 0, "unchanged": 0})
+        row = rows.setdefault(name, {"total": 0, "changed": 0, "unchanged": 0})
         row["total"] += 1
         row["unchanged" if called(after, new) == name else "changed"] += 1
     return rows
