@@ -194,7 +194,10 @@ def _refuse_alike(found: Iterable[str]) -> None:
 def _take_all(sources: _Sources, own: Store) -> None:
     for folder in sources.folders:
         try:
-            folders.take(folder, own)
+            if _is_planted(folder):
+                own.refuse(folder.name, "it is a link to a folder of somebody else's; hand in the files themselves")
+            else:
+                folders.take(folder, own)
         except OSError as error:
             own.give_up(folder.name, error)
     for file, below in sources.files:
@@ -206,6 +209,13 @@ def _take_all(sources: _Sources, own: Store) -> None:
                 folders.take_file(file, own, parts)
         except OSError as error:
             own.give_up(file.name, error)
+
+
+def _is_planted(folder: Path) -> bool:
+    """Whether somebody else linked what is not theirs into a folder that all may write, for us to read it as theirs."""
+    if not hasattr(os, "geteuid") or not folder.is_symlink():
+        return False
+    return folder.lstat().st_uid not in {0, os.geteuid(), folder.stat().st_uid}
 
 
 def _refuse_grader(there: dict[str, _Sources], wanted: Sequence[str], grader: Path | None) -> None:

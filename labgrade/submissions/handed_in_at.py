@@ -91,7 +91,7 @@ class _Evidence:
         """What tells the moment, best first. Nothing is read before it is asked for."""
         folders = [entry for entry in own if entry.is_dir() and not entry.is_symlink()]
         yield self._recorded.get(name), "Gradescope's record"
-        written = (name, *(entry.name for entry in own))
+        written = (name, *(platforms.by_platform(entry.name) for entry in own))
         yield _newest(_in_name(each, self._zone) for each in written), "the platform's name for it"
         yield _newest(self._committed(folder) for folder in folders), "its last commit"
         yield _newest(self._around.at(entry) for entry in own), "the last commit that touches it"

@@ -109,6 +109,16 @@ def owner(parts: tuple[str, ...], *, is_file: bool) -> tuple[str, tuple[str, ...
     return (first[: -len(packed)], (first,)) if packed else None
 
 
+def by_platform(entry: str) -> str:
+    """What of an entry's name a platform wrote; Moodle's and Canvas's go on with the name of the student's own file.
+
+    >>> by_platform("leeanna_12345_67890_hw_attempt_2026-01-01.py"), by_platform("hw2_b1_attempt_2026-01-01")
+    ('leeanna_12345', 'hw2_b1_attempt_2026-01-01')
+    """
+    owned = owner((entry,), is_file=True)
+    return owned[0] if owned is not None and owned[1] != (entry,) else entry
+
+
 def bare(student: str) -> str:
     """A student's name without the platform's number: `Anna Lee` of `Anna Lee_123456`."""
     return _NUMBER.sub("", student)

@@ -106,6 +106,21 @@ def test_a_folder_that_becomes_a_link_while_it_is_read(tmp_path, take, monkeypat
     assert found.refused == ("'sub/a.txt', because it can't be read (Not a directory)",)
 
 
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root may give a link away")
+@pytest.mark.parametrize(("maker", "owner", "taken"), [(7001, 0, False), (7001, 7001, True), (0, 7001, True)])
+def test_a_folder_that_somebody_linked_into_an_exchange_is_not_read_as_theirs(tmp_path, maker, owner, taken):
+    """In a folder that all may write a student links a folder that only who grades may read, such as solutions."""
+    (tmp_path / "secret").mkdir()
+    (tmp_path / "secret/hw.py").write_text("right = 1")
+    (tmp_path / "class").mkdir()
+    (tmp_path / "class/eve").symlink_to(tmp_path / "secret")
+    os.chown(tmp_path / "class/eve", maker, maker, follow_symlinks=False)
+    os.chown(tmp_path / "secret", owner, owner)
+    (found,) = find.find(tmp_path / "class", ["all"], tmp_path / "store", opening=here).submissions
+    assert found.files == (("hw.py",) if taken else ())
+    assert taken or found.refused[0].startswith("'eve', because it is a link to a folder of somebody else's")
+
+
 def test_a_file_that_is_swapped_for_another(tmp_path, monkeypatch):
     work = tmp_path / "work"
     work.mkdir()

@@ -197,6 +197,15 @@ def test_blackboard_writes_it_into_the_name(tmp_path):
     assert other.at == NOON
 
 
+def test_a_student_s_own_file_name_tells_no_time(tmp_path):
+    """Canvas and Moodle put it behind what they write themselves."""
+    early = "x_attempt_2026-11-01-08-00-00.py"
+    write(tmp_path / f"leeanna_LATE_12345_67890_{early}")
+    write(tmp_path / f"Max Pool_7_assignsubmission_file_{early}")
+    told = found(tmp_path, "leeanna_12345", "Max Pool_7")
+    assert [each.at for each in told.values()] == [NOON, NOON]
+
+
 def test_what_canvas_calls_late_is_said(tmp_path):
     write(tmp_path / "leeanna_LATE_12345_67890_hw.py")
     write(tmp_path / "maxpool_12346_67891_LATE_notes.py")
