@@ -34,6 +34,7 @@ _FORM = 1
 _HOME = Path(__file__).resolve().parents[1]
 _TRUSTED = ("specs", "checkers", "reference", "models", "course.key")
 _READ = 4 << 20  # bytes of a file up to which its content is read; a larger one is known by its state
+_LARGEST_PROGRAM = 1 << 20  # bytes; a larger one is not searched for what it imports
 _PASSING = frozenset({Outcome.FAULT, Outcome.TIMEOUT, Outcome.MEMORY})
 _ABSENT = frozenset({Outcome.MISSING})
 # Where a machine says what may protect one process from another.
@@ -133,7 +134,10 @@ def _followed(task: Task, submission: Submission) -> Iterable[str]:
         if name in found:
             continue
         found.add(name)
-        text = (submission.folder / name).read_text(encoding="utf-8", errors="replace")
+        path = submission.folder / name
+        if path.stat().st_size > _LARGEST_PROGRAM:
+            return submission.files
+        text = path.read_text(encoding="utf-8", errors="replace")
         if _READS_MORE.search(text):
             return submission.files
         waiting += _imported(text, programs)

@@ -203,6 +203,13 @@ def test_a_task_follows_from_the_programs_that_its_own_imports(tmp_path, text, f
     assert set(student_memory._followed(of_task(), who)) == followed | {"report.md"}
 
 
+def test_a_program_of_megabytes_is_not_searched(tmp_path):
+    """Of 55 MB of names, which a comment of three letters leads to, the words alone took a gigabyte."""
+    who = submission(tmp_path, hw="# big", big=" " * (1 << 20) + "#", other="1")
+    files = student_memory._followed(of_task(CallForm(file="hw.py", function="f", given=())), who)
+    assert set(files) == set(who.files)
+
+
 def test_a_program_that_is_run_follows_from_everything(tmp_path):
     who = submission(tmp_path, a="", b="")
     run = RunForm(file="a.py", reads=EntryForm(path="x"))
