@@ -16,7 +16,7 @@ from labgrade.core.errors import FaultError
 from labgrade.core.task import CallForm, InputSpec, QuantityCall, TableType
 from labgrade.diagnosis.bases import Base, bases_of, slipped
 from labgrade.diagnosis.counterexample import wrong
-from labgrade.diagnosis.probe import typed
+from labgrade.diagnosis.own_values import typed
 from labgrade.diagnosis.small_networks import more, networks
 from labgrade.judging.judge import explains_all
 from labgrade.values import Number, Table

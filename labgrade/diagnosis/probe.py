@@ -11,10 +11,9 @@ from labgrade.answers.call import obtain_each, present, write_each, writes
 from labgrade.answers.python_source import code_file
 from labgrade.answers.question import Question, Running
 from labgrade.answers.reading.documents import read_bytes
-from labgrade.answers.reading.typed_values import WrongTypeError, as_value, natural
-from labgrade.core.errors import FaultError, NoSuchSlipError
 from labgrade.core.results import NoAnswer
 from labgrade.core.task import CallForm
+from labgrade.diagnosis.own_values import typed
 from labgrade.judging.judge import judge
 from labgrade.truth.measure import UnfitError, files_given, original_file
 from labgrade.values import Artifact
@@ -226,20 +225,3 @@ def measured(
     """
     original = original_file(grader.oracle, grader.course.quantities.get(call.quantity), subject)
     return grader.measurer.value(call, artifact, subject, task.limits, original=original)
-
-
-def typed(plain: object, kind: AnswerType | None) -> Value:
-    """A value of labgrade's in its answer's type; where something is measured, in the type that it has by itself.
-
-    Raises:
-        NoSuchSlipError: it is None.
-        FaultError: it has another type.
-    """
-    if plain is None:
-        message = "there is no such value of this subject"
-        raise NoSuchSlipError(message)
-    try:
-        return as_value(plain, kind, trusted=True) if kind is not None else natural(plain)
-    except WrongTypeError as error:
-        message = f"the expected value does not fit the answer's type: {error}"
-        raise FaultError(message) from error

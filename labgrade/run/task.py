@@ -21,7 +21,8 @@ from labgrade.diagnosis.bases import bases_of
 from labgrade.diagnosis.counterexample import judged, memory, plan_of
 from labgrade.diagnosis.diagnose import Diagnoser
 from labgrade.diagnosis.explain import unexplained, with_explanation
-from labgrade.diagnosis.probe import ProbeGrader, Trials, judged_value, typed
+from labgrade.diagnosis.own_values import typed
+from labgrade.diagnosis.probe import ProbeGrader, Trials, judged_value
 from labgrade.diagnosis.stated import Means, with_slip
 from labgrade.files.cache import missing
 from labgrade.judging import by_hand

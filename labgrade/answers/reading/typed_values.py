@@ -22,8 +22,7 @@ from labgrade.answers.reading.plain_values import (
 from labgrade.answers.reading.tabular.headers import column_meant, names_rows, told_apart
 from labgrade.core.errors import FaultError
 from labgrade.core.task import TableOfType, TableType
-from labgrade.core.text import excerpt
-from labgrade.values import Finding, Findings, Grid, Number, Row, Scalar, Table
+from labgrade.values import Number, Row, Scalar, Table
 
 if TYPE_CHECKING:
     from labgrade.core.task import AnswerType
@@ -359,54 +358,3 @@ def _example(kind: TableType) -> str:
 def _wrong(plain: object, kind: str) -> WrongTypeError:
     hint = "; a function without a `return` gives None" if plain is None else ""
     return WrongTypeError(f"{what(plain)}, but {_ASKED[kind]} is asked for{hint}")
-
-
-_SAID_CHARS = 600
-_LINE_CHARS = 120
-
-
-def natural(plain: object) -> Value:
-    """A number, text, shape, histogram, tensors, table without columns (texts), or findings (what they say).
-
-    Raises:
-        WrongTypeError: it is none of them.
-    """
-    match plain:
-        case int() | float() if not isinstance(plain, bool):
-            return as_value(plain, "number")
-        case str():
-            return as_value(plain, "text")
-        case dict():
-            return as_value(plain, TableOfType(kind="tensor") if any(map(is_array, plain.values())) else "histogram")
-        case list() if plain and all(isinstance(item, int) for item in plain):
-            return as_value(plain, "shape")
-        case list() if plain and all(isinstance(item, dict) and isinstance(item.get("says"), str) for item in plain):
-            return Findings(found=tuple(_finding(item) for item in plain))
-        case list() if all(isinstance(item, str) for item in plain):
-            return Table(rows=tuple(Row(name=item, cells={}) for item in plain))
-    message = f"{what(plain)} can't be judged"
-    raise WrongTypeError(message)
-
-
-def _finding(plain: dict[str, Any]) -> Finding:
-    """A finding from plain data of labgrade's, which quotes names of the student's."""
-    return Finding(
-        says=excerpt(plain["says"], _SAID_CHARS),
-        certain=plain.get("certain", True) is True,
-        opinion=excerpt(str(plain.get("opinion", "")), _SAID_CHARS),
-        fault=plain.get("kind") == "fault",
-        picture=tuple(excerpt(str(line), _LINE_CHARS) for line in plain.get("picture", ())),
-        grid=_grid(plain["grid"]) if "grid" in plain else None,
-    )
-
-
-def _grid(plain: dict[str, Any]) -> Grid:
-    blocks, down, across = plain["tiles"]
-    each_down, each_across = plain["scale"]
-    return Grid(
-        layer=excerpt(plain["layer"], _LINE_CHARS),
-        block=plain["block"],
-        tiles=(blocks, down, across),
-        scale=(each_down, each_across),
-        lines=tuple(plain["lines"]),
-    )
