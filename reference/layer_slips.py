@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -198,7 +199,7 @@ def module_outputs_in_train_mode(subject: CountedSubject, *, layers: list[str]) 
     Credit: 0.3
     """
     module, x = subject.with_weights()
-    return module_outputs(_Given(module.train(), x), layers=layers) if _has_norm(module) else None
+    return module_outputs(_Given(copy.deepcopy(module).train(), x), layers=layers) if _has_norm(module) else None
 
 
 def module_outputs_of_zeros(subject: CountedSubject, *, layers: list[str]) -> dict[str, torch.Tensor]:

@@ -178,7 +178,13 @@ class Subject:
         if other.has_weights and not self.has_weights and self._module_of == other._module_of:
             self._check_inputs()
             vars(self)["_real"] = other._real[0], self._inputs(_drawn)
+            vars(self)["_built"] = _state(*self._real)
         return self
+
+    @property
+    def is_as_built(self) -> bool:
+        """Whether nothing has changed its module or its input since."""
+        return not self.has_weights or _state(*self._real) == vars(self).get("_built")
 
     @property
     def has_weights(self) -> bool:
@@ -201,7 +207,9 @@ class Subject:
             module = build()
             _keep_signal(module)
             _unsettle_norms(module)
-        return module.eval(), self._inputs(_drawn)
+        made = module.eval(), self._inputs(_drawn)
+        vars(self)["_built"] = _state(*made)
+        return made
 
     def _described(self) -> list[dict[str, Any]]:
         """Each input: shape, fill, seed, dtype and below."""
@@ -335,6 +343,13 @@ def _options_of(builder: Callable[..., torch.nn.Module]) -> set[str]:
     taken = {**inspect.signature(builder).parameters, **inspect.signature(built.__init__).parameters}
     named = {name for name, taken_as in taken.items() if taken_as.kind is not inspect.Parameter.VAR_KEYWORD}
     return named - {"self", "weights", "progress"}
+
+
+def _state(module: Any, given: Any) -> object:
+    """What changes with a module or its input: torch counts what is written into each tensor."""
+    held = [*module.parameters(), *module.buffers(), *(given if isinstance(given, tuple) else (given,))]
+    written = [(each.data_ptr(), each._version) for each in held]  # noqa: SLF001 - as torch's own tools read it
+    return [each.training for each in module.modules()], written
 
 
 def _check_input(shape: tuple[int, ...], fill: str) -> None:

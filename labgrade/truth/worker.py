@@ -51,7 +51,11 @@ def _compute(request: dict[str, Any], subjects: dict[str, models.Subject]) -> di
         return {}
     function = _function(Path(request["file"]).parent, request["name"])
     of = Path(request["artifact"]) if "artifact" in request else _subject(request["subject"], subjects)
-    value = _value(function, of, request["parameters"])
+    try:
+        value = _value(function, of, request["parameters"])
+    finally:
+        for key in [key for key, each in subjects.items() if not each.is_as_built]:
+            del subjects[key]  # or all that is computed later would be of another network
     if isinstance(value, dict) and value and all(hasattr(item, "dtype") for item in value.values()):
         _save(value, request["arrays"])
         return {"arrays": True}

@@ -36,6 +36,14 @@ def arrays(subject):
 def nothing(subject):
     return 0
 
+def trained(subject):
+    model, given = subject.with_weights()
+    return float(model.train()(given).abs().sum())
+
+def told(subject):
+    model, given = subject.with_weights()
+    return [float(model(given).abs().sum()), model.training, float(model.one.bias[0])]
+
 def waits(subject):
     __import__("time").sleep(1)
     return "late"
@@ -332,3 +340,37 @@ def test_arrays_are_data_and_what_is_none_is_named(tmp_path):
         assert oracle.value(QuantityCall(quantity="grid"), subject) == [[1, 2], [3, 4]]
         with pytest.raises(FaultError, match=r"'no_data' failed on 'config': TypeError: .* set is not JSON"):
             oracle.value(QuantityCall(quantity="no_data"), subject)
+
+
+NET = """
+import torch
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.one = torch.nn.BatchNorm1d(4)
+
+    def forward(self, x):
+        return self.one(x)
+
+def net():
+    return Net()
+"""
+
+
+def test_a_quantity_that_changes_a_network_spoils_no_other_value(folder):
+    def told(oracle, name, seed):
+        code = {"nets.py": NET}
+        return oracle.value(
+            QuantityCall(quantity=name),
+            SubjectSpec(model="nets/net", input=InputSpec(shape=(3, 4), seed=seed), code=code),
+        )
+
+    quantities = registry.read("quantity", (folder / "reference",))
+    with Oracle(quantities, folder / "one") as oracle:
+        before = told(oracle, "told", 1)
+        told(oracle, "trained", 2)
+        after = told(oracle, "told", 3)
+    with Oracle(quantities, folder / "other") as oracle:
+        assert told(oracle, "told", 3) == after
+    assert before[1:] == after[1:] == [False, before[2]]
