@@ -7,15 +7,18 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from dataclasses import replace
 from multiprocessing.connection import Connection
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from distributed import WorkerPlugin, get_worker
 
 from labgrade.cluster.parcels import SessionRefusal
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from distributed import Worker
 
     from labgrade.cluster.parcels import (
@@ -24,6 +27,8 @@ if TYPE_CHECKING:
         SessionVerdicts,
         SubmissionParcel,
     )
+
+JudgedTogether: TypeAlias = "tuple[list[SessionVerdicts | SessionRefusal | SessionLostError], float]"
 
 _courses: dict[str, CourseParcel] = {}
 _sessions: dict[tuple[str, int], _SessionLine] = {}
@@ -89,14 +94,22 @@ def introduce(run: str) -> SessionIntroduction:
     return _session(run).introduction
 
 
-def judge(run: str, parcel: SubmissionParcel) -> SessionVerdicts | SessionRefusal:
-    """The verdicts on a submission.
+def judge(run: str, several: Sequence[SubmissionParcel]) -> JudgedTogether:
+    """What came of each of several submissions, one after the other, and how many seconds all of them took.
 
-    Raises:
-        SessionLostError: the session ended.
+    One that ended its session is a `SessionLostError` among the others.
     """
-    found: SessionVerdicts | SessionRefusal = _session(run).ask(parcel)
-    return replace(found, worker=get_worker().address) if isinstance(found, SessionRefusal) and found.unfit else found
+    begun = time.monotonic()
+    found: list[SessionVerdicts | SessionRefusal | SessionLostError] = []
+    for parcel in several:
+        try:
+            one: SessionVerdicts | SessionRefusal = _session(run).ask(parcel)
+        except SessionLostError as error:
+            found.append(error)
+            continue
+        unfit = isinstance(one, SessionRefusal) and one.unfit
+        found.append(replace(one, worker=get_worker().address) if unfit else one)
+    return found, time.monotonic() - begun
 
 
 def stop(run: str) -> None:

@@ -23,17 +23,19 @@ from labgrade.run.pool import WorkerQuestion
 from labgrade.run.worker import Worker
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Generator, Iterable, Iterator
 
     from distributed import Client, Future
 
+    from labgrade.cluster.parcels import SubmissionParcel
     from labgrade.ledger.rows import Place
     from labgrade.ledger.verdict_memory import MarkedVerdict
     from labgrade.run.plan import Plan
 
 _STEP_SECONDS = 1.0
 _WAIT_SECONDS = 600.0  # for the first worker: a queue may let it wait
-_AHEAD = 2  # submissions for each worker that are on their way at a time
+_AHEAD = 2  # tasks for each worker that are on their way at a time; one has several submissions where these are small
+_TOGETHER, _TOGETHER_SECONDS, _TOGETHER_BYTES = 16, 2.0, 1 << 20  # of a task, at most
 _TRIES = 2
 _GONE = "the cluster's scheduler is gone; what was graded is kept: say the same again to go on"
 
@@ -136,7 +138,8 @@ class ClusterWorkers:
         self._came: dict[str, SessionVerdicts] = {}
         self._grader = Grader(plan.course, torch_home=plan.request.torch_home, secret=(plan.request.results,))
         self._worker = Worker(plan, self._grader, elsewhere=self._verdict)
-        self._running: dict[Future, str] = {}
+        self._running: dict[Future, list[str]] = {}
+        self._seconds = _TOGETHER_SECONDS  # that one takes, as far as was seen
         self._tries: Counter[str] = Counter()
 
     def __enter__(self) -> Self:
@@ -158,42 +161,55 @@ class ClusterWorkers:
         waiting = deque(names)
         while waiting or self._running:
             while waiting and len(self._running) < self._most():
-                yield from self._begin(waiting.popleft())
+                yield from self._begin(waiting)
             if self._running:
                 yield from self._heard(waiting)
 
     def _most(self) -> int:
-        """How many submissions may be on their way."""
+        """How many tasks may be on their way."""
         return max(1, _AHEAD * sum(self._machines.workers_there().values())) if self._machines.proof else 1
 
-    def _begin(self, who: str) -> Iterator[Any]:
-        """Take a submission in, and send it; one of which all is known is entered at once."""
-        try:
-            submission, known = self._worker.remembered(who)
-            if all(each is not None for each in known.values()):
-                yield from self._entered(who, SessionVerdicts(verdicts={}))
-                return
-            if not self._machines.proof:
-                yield from self._met()
-            parcel = parcels.of_submission(
-                submission,
-                known,
-                self._plan.decisions,
-                seconds=self._plan.request.seconds,
-                proof=self._machines.proof,
-            )
-        except (UsageError, FaultError, OSError) as error:
-            if isinstance(error, LedgerError) or not self._machines.proof:
-                raise
-            yield SubmissionFailed(who, str(error))
+    def _begin(self, waiting: deque[str]) -> Iterator[Any]:
+        """Send a task: one submission, or as many small ones as take two seconds, and leave as much for others."""
+        most = min(_TOGETHER, int(_TOGETHER_SECONDS / self._seconds), len(waiting) // self._most())
+        together: dict[str, SubmissionParcel] = {}
+        size = 0
+        while waiting and (not together or (len(together) < most and size < _TOGETHER_BYTES)):
+            if together and self._tries.keys() & {waiting[0], *together}:
+                break  # one that was lost is tried alone
+            who = waiting.popleft()
+            parcel = yield from self._parcel(who)
+            if parcel is not None:
+                together[who] = parcel
+                size += sum(map(len, parcel.files.values()))
+        if not together:
             return
         usable = list(self._machines.workers_there()) if self._machines.refused else None
         if usable == []:
             message = "no worker of the cluster can be used; what was graded is kept"
             raise UsageError(message)
-        future = self._machines.client.submit(remote.judge, self._machines.run, parcel, pure=False, workers=usable)
-        self._running[future] = who
+        own = list(together.values())
+        future = self._machines.client.submit(remote.judge, self._machines.run, own, pure=False, workers=usable)
+        self._running[future] = list(together)
+
+    def _parcel(self, who: str) -> Generator[Any, None, SubmissionParcel | None]:
+        """Take a submission in; None for one of which all is known, which is entered, or that can't be taken in."""
+        try:
+            submission, known = self._worker.remembered(who)
+            if all(each is not None for each in known.values()):
+                yield from self._entered(who, SessionVerdicts(verdicts={}))
+                return None
+            if not self._machines.proof:
+                yield from self._met()
+            seconds, proof = self._plan.request.seconds, self._machines.proof
+            parcel = parcels.of_submission(submission, known, self._plan.decisions, seconds=seconds, proof=proof)
+        except (UsageError, FaultError, OSError) as error:
+            if isinstance(error, LedgerError) or not self._machines.proof:
+                raise
+            yield SubmissionFailed(who, str(error))
+            return None
         yield Judging(who, "its checks, on the cluster")
+        return parcel
 
     def _met(self) -> Iterator[Any]:
         values: list[dict[str, object]] = []
@@ -214,13 +230,20 @@ class ClusterWorkers:
             yield None
             return
         for future in done:
-            who = self._running.pop(future)
+            names = self._running.pop(future)
             result = _result(future)
             future.release()
-            if isinstance(result, SessionVerdicts):
-                yield from self._entered(who, result)
-            else:
-                yield from self._not_judged(who, result, waiting)
+            if not isinstance(result, tuple):
+                for who in reversed(names):
+                    yield from self._not_judged(who, result, waiting)
+                continue
+            each, seconds = result
+            self._seconds = (self._seconds + seconds / len(names)) / 2
+            for who, one in zip(names, each, strict=True):
+                if isinstance(one, SessionVerdicts):
+                    yield from self._entered(who, one)
+                else:
+                    yield from self._not_judged(who, one, waiting)
 
     def _not_judged(self, who: str, result: Any, waiting: deque[str]) -> Iterator[Any]:
         if result is None:  # cancelled, in the same way

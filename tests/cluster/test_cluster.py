@@ -15,7 +15,7 @@ import pytest
 from helpers import classroom
 from helpers.soak import soak
 
-from labgrade.cluster import connect
+from labgrade.cluster import connect, workers
 from labgrade.cluster.workers import ClusterMachines
 from labgrade.ledger import read
 from labgrade.ledger.verdict_memory import Recorded
@@ -71,7 +71,8 @@ def kept(results):
     return re.sub(r"seconds=[^,)]*|'seconds': '[^']*'", "", repr((found.submissions, found.notes)))
 
 
-def test_the_report_is_that_of_one_machine(room, client):
+def test_the_report_is_that_of_one_machine(room, client, monkeypatch):
+    monkeypatch.setattr(workers, "_TOGETHER_SECONDS", LONG)  # several travel together, however slow this machine is
     room.write("specs/lab/code.yaml", CODE)
     room.write("handed in/s000/hw.py", "def size(input_size):\n    return input_size[0]\n")
     room.write("handed in/s001/hw.py", "def size(input_size):\n    return input_size[1]\n")
@@ -97,7 +98,8 @@ def test_what_a_person_decided_opens_what_needs_it(room, client):
 
 
 @soak
-def test_a_worker_that_is_killed_loses_nothing_and_nothing_is_judged_twice(room, client):
+def test_a_worker_that_is_killed_loses_nothing_and_nothing_is_judged_twice(room, client, monkeypatch):
+    monkeypatch.setattr(workers, "_TOGETHER_SECONDS", LONG)
     pids = sorted(client.run(os.getpid).values())
     entered = []
 
@@ -150,8 +152,9 @@ def test_many_on_three_workers_of_which_one_is_killed_twice_are_what_they_are_on
 
 
 @soak
-def test_a_submission_that_ends_its_session_each_time_costs_nobody_else(room, client):
+def test_a_submission_that_ends_its_session_each_time_costs_nobody_else(room, client, monkeypatch):
     """Not by a student's code, which is in the jail: by a checker of the course's own."""
+    monkeypatch.setattr(workers, "_TOGETHER_SECONDS", LONG)
     room.write(
         "checkers/own.py",
         "import os\n" + classroom.CHECKER.replace("return correct()", "os._exit(3)\n    return correct()"),

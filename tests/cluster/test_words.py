@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 from helpers import classroom
 
-from labgrade.cluster import connect, parcels, workers
-from labgrade.cluster.parcels import SessionIntroduction
+from labgrade.cluster import connect, parcels, remote, workers
+from labgrade.cluster.parcels import SessionIntroduction, SessionVerdicts
 from labgrade.core.errors import UsageError
 from labgrade.core.results import Submission
 from labgrade.review.decisions import Decisions
@@ -112,6 +112,19 @@ def test_a_worker_that_has_something_else_is_not_used_and_told_why(there, why):
     assert workers._unfit(HERE, there) == why
     if isinstance(there, SessionIntroduction) and why and "protects" not in why and "labgrade 2" not in why:
         assert there.proof != HERE.proof
+
+
+def test_one_that_ends_its_session_costs_those_that_travel_with_it_nothing(monkeypatch):
+    class Line:
+        def ask(self, parcel):
+            if parcel == "ends it":
+                raise remote.SessionLostError(3)
+            return SessionVerdicts(verdicts={}, cut=parcel == "cut off")
+
+    monkeypatch.setattr(remote, "_session", lambda run: Line())
+    found, _ = remote.judge("run", ["first", "ends it", "cut off"])
+    assert [getattr(each, "cut", None) for each in found] == [False, None, True]
+    assert isinstance(found[1], remote.SessionLostError)
 
 
 def test_protection_that_some_lack_names_them():
