@@ -1,7 +1,7 @@
 """What a class costs: students a minute, overhead over the students' own CPU time, memory, and a rerun of nothing.
 
     python benchmarks/class.py [--sizes 25,100,400] [--quick] [--jobs 4] [--alone 4]
-    python benchmarks/class.py --loops
+    python benchmarks/class.py --loops [--tasks 2-1-4-macs]
 
 Each size is a class of synthetic submissions of HW 2-1: right, wrong in known ways, broken; no two have the same files.
 It is graded into an empty results folder and then once more, unchanged. Beside it, in the same run, `--alone` students
@@ -56,14 +56,14 @@ WRONG = {
     "no module": "import torchinfo_of_mine\n",
     "no python": "def total_parameters(model:\n",
 }
+KINDS = (*WRONG, "outputs-only", "paper-only")
 
 
 def make(folder: Path, size: int) -> None:
     """Write a class: nine kinds of a module, a hand-in of outputs and one of a report, in turn."""
     source = (ROOT / "submissions/exemplar/hw2_1.py").read_text(encoding="utf-8")
-    kinds = [*WRONG, "outputs-only", "paper-only"]
     for number in range(size):
-        kind, own = kinds[number % len(kinds)], folder / f"student{number:03}"
+        kind, own = KINDS[number % len(KINDS)], folder / f"student{number:03}"
         if kind in WRONG:
             own.mkdir(parents=True)
             text = f"{source}\n\n{WRONG[kind].replace('{number}', str(number))}\n# student {number}\n"
@@ -76,7 +76,7 @@ def make(folder: Path, size: int) -> None:
 # ---- one run, in a process of its own --------------------------------------------------------------------------
 
 
-def grade(submissions: Path, results: Path, jobs: int) -> None:
+def grade(submissions: Path, results: Path, jobs: int, tasks: tuple[str, ...]) -> None:
     """Grade, and print what it took as JSON. What the sandbox meters of each job is added up over all processes."""
     from labgrade.run import class_run
     from labgrade.run.plan import RunRequest
@@ -95,9 +95,9 @@ def grade(submissions: Path, results: Path, jobs: int) -> None:
         return ending
 
     Runner._run = metered  # type: ignore[method-assign]  # noqa: SLF001
-    request = RunRequest(source=submissions, results=results, root=ROOT, tasks=TASKS, jobs=jobs)
+    request = RunRequest(source=submissions, results=results, root=ROOT, tasks=tasks, jobs=jobs)
     start = time.perf_counter()
-    *_, finished = class_run.grade(request, lambda found: chosen(found, None, list(TASKS)))
+    *_, finished = class_run.grade(request, lambda found: chosen(found, None, list(tasks)))
     wall = time.perf_counter() - start
     print(json.dumps({"wall": wall, "own": own.value, "reading": reading.value, "ran": finished.ran}))
 
@@ -121,9 +121,10 @@ class Cost:
     everything: int
 
 
-def measured(submissions: Path, results: Path, jobs: int) -> Cost:
+def measured(submissions: Path, results: Path, jobs: int, tasks: tuple[str, ...] = TASKS) -> Cost:
     """Grade in a new process, and look at its memory meanwhile."""
     command = [sys.executable, __file__, "--grade", str(submissions), str(results), "--jobs", str(jobs)]
+    command += ["--tasks", ",".join(tasks)]
     process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
     peaks = [0, 0]
     cpu = [0.0]
@@ -215,16 +216,16 @@ def alone(submissions: Path, count: int) -> float:
     return (time.perf_counter() - start) / len(names)
 
 
-def with_loops(folder: Path, jobs: int) -> bool:
+def with_loops(folder: Path, jobs: int, tasks: tuple[str, ...]) -> bool:
     """Grade a class with and without endless functions, and print what they cost; whether that is little enough."""
     walls = []
     for name, loops in (("without", 0), ("with", LOOPS)):
         make(folder / name / "submissions", 20)
         for number in range(loops):
-            file = folder / name / "submissions" / f"student{9 * number:03}" / "hw2_1.py"
+            file = folder / name / "submissions" / f"student{len(KINDS) * number:03}" / "hw2_1.py"
             endless = "".join(f"def {called}(*given):\n    while True: pass\n" for called in ENDLESS)
             file.write_text(file.read_text(encoding="utf-8") + endless, encoding="utf-8")
-        walls.append(measured(folder / name / "submissions", folder / name / "results", jobs).wall)
+        walls.append(measured(folder / name / "submissions", folder / name / "results", jobs, tasks).wall)
     most = WITH_LOOPS * walls[0] + LOOPS * LIMIT
     print(f"a class of 20: {walls[0]:.0f} s; with {LOOPS} that never end: {walls[1]:.0f} s (at most {most:.0f} s)")
     return walls[1] <= most
@@ -240,6 +241,9 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--alone", type=int, default=11, help="students that are graded by a process each")
     parser.add_argument("--loops", action="store_true", help="only what endless functions cost a class of 20")
+    parser.add_argument(
+        "--tasks", type=lambda text: tuple(text.split(",")), default=TASKS, help="with --loops: of these"
+    )
     parser.add_argument("--grade", nargs=2, type=Path, help=argparse.SUPPRESS)
     return parser.parse_args()
 
@@ -248,11 +252,11 @@ def main() -> int:
     """Print the table; 1 where a promise is not kept."""
     options = _options()
     if options.grade:
-        grade(*options.grade, options.jobs)
+        grade(*options.grade, options.jobs, options.tasks)
         return 0
     if options.loops:
         with tempfile.TemporaryDirectory(prefix="labgrade-class-") as folder:
-            return 0 if with_loops(Path(folder), options.jobs) else 1
+            return 0 if with_loops(Path(folder), options.jobs, options.tasks) else 1
     sizes = options.sizes or (QUICK if options.quick else SIZES)
     first: list[Cost] = []
     kept = True
