@@ -14,8 +14,9 @@ import json
 import os
 import shutil
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -66,6 +67,14 @@ class Cache:
 
     def read(self, key: str) -> tuple[object] | None:
         """The value under `key`, in a tuple; None where there is nothing, or something damaged."""
+        found = self.read_packed(key)
+        try:
+            return None if found is None else (unpacked(found[0]),)
+        except ValueError:
+            return None
+
+    def read_packed(self, key: str) -> tuple[object] | None:
+        """As `read`, but arrays are still `PackedArrays`: of many that are taken in, few are looked at."""
         try:
             path = self._path(key, ".json")
             if self._most is not None and path.stat().st_size > self._most:
@@ -76,7 +85,7 @@ class Cache:
                     return (value,)
                 case {"arrays": str(digest)}:
                     data = self._path(key, ".npz").read_bytes()
-                    return (load_arrays(data),) if digest == _digest(data) else None
+                    return (PackedArrays(data),) if digest == _digest(data) else None
         except (OSError, ValueError, RecursionError):
             return None
         return None
@@ -158,18 +167,27 @@ class Cache:
                         yield path.relative_to(self._folder).as_posix(), _state(path)
 
 
-def load_arrays(data: bytes) -> dict[str, Any]:
-    """The arrays in the bytes of an .npz file, by name.
+@dataclass(frozen=True, slots=True)
+class PackedArrays:
+    """The bytes of an .npz file whose arrays nobody needed yet."""
+
+    data: bytes
+
+
+def unpacked(value: object) -> object:
+    """A value, with its arrays by name where they are packed.
 
     Raises:
-        ValueError: they are no such file.
+        ValueError: the bytes are no .npz file.
     """
+    if not isinstance(value, PackedArrays):
+        return value
     import zipfile
 
     import numpy as np
 
     try:
-        with np.load(io.BytesIO(data), allow_pickle=False) as archive:
+        with np.load(io.BytesIO(value.data), allow_pickle=False) as archive:
             return {name: archive[name] for name in archive.files}
     except (OSError, EOFError, KeyError, zipfile.BadZipFile) as error:
         message = f"no arrays: {error}"

@@ -170,6 +170,6 @@ class _ClassRun:
         for task in all_variants(self._plan.tasks):
             for wanted in (each for item in items(task) for each in sources(item)):
                 with contextlib.suppress(FaultError, OSError):
-                    grader.oracle.value(*wanted)
+                    grader.oracle.learn(*wanted)
         grader.oracle.close()
         grader.prepare(self._plan.tasks)
