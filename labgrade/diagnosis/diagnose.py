@@ -10,6 +10,7 @@ from labgrade.core.task import CallForm
 from labgrade.diagnosis import as_code
 from labgrade.diagnosis.behaviour import ENOUGH_WRONG, Behaviour, applies, explore, matters_on
 from labgrade.diagnosis.probe import Trial, Trials
+from labgrade.diagnosis.whole_rows import of_rows
 from labgrade.values import show
 from labgrade.verdict import Diagnosis, Outcome
 
@@ -95,11 +96,21 @@ def _diagnosis(trials: Trials, found: Behaviour, trial: Trial, item: Item) -> Di
             here = None
         if here is not None:
             return _holding(found, found.holds, here, trial.verdict.hint)
+    cause, says = _of_rows(trials, wrong, trial)
+    if cause:
+        return Diagnosis(causes=(cause,), says=(says,), tried=tried, refuted=refuted)
     fits = tuple(" and ".join(each.slips) for each in found.rivals)
     right_on, wrong_on = _kinds(found.called)
     if not right_on or not wrong_on:
         return Diagnosis(tried=tried, refuted=refuted, fits=fits) if fits or refuted else None
     return Diagnosis(tried=tried, right_on=right_on, wrong_on=wrong_on, refuted=refuted, fits=fits)
+
+
+def _of_rows(trials: Trials, wrong: Sequence[Called], here: Trial) -> tuple[str, str]:
+    """What is wrong with rows whose cells are right, on all networks and on the task's own subject."""
+    expected = trials.check.expected
+    own = replace(here, expected=here.expect(expected)) if here.expect is not None and expected is not None else here
+    return of_rows([own, *(each.trial for each in wrong)])
 
 
 def _of_all(found: Behaviour) -> Diagnosis | None:

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 from .._counting.calls import chosen
 from .._counting.wrong import traced
-from .compose import UNITS, Composition, Library, Part, Slip, also, first_left_out, last_left_out, ratio, times, without
+from .besides import BESIDES
+from .compose import UNITS, Composition, Library, Part, Slip, first_left_out, last_left_out, ratio, times, without
 from .operations import (
     ACTIVATION,
     BIAS,
     BOTH,
     MULTIPLYING,
-    NO_BIAS,
     NORM,
     POOL_IN,
     POOL_OUT,
@@ -22,6 +22,8 @@ from .operations import (
     batch_of,
     computed,
     depth,
+    dilated,
+    equal_once,
     first_calls,
     is_conv,
     is_linear,
@@ -32,6 +34,7 @@ from .operations import (
     parts,
     places,
     squared,
+    summed,
     weights_alone,
 )
 from .sizes import DILATION, PADDING, PADDING_ONCE, READ, SIZES, STRIDE
@@ -77,6 +80,10 @@ def by_layer(trace: Trace, operation: CountedOperation) -> str:
     return trace.layer(operation.call)
 
 
+_USED = (
+    "A kernel is used at each position of the output, a linear layer's weight for each row, both for each image of the "
+    "batch: multiply by the output's size."
+)
 LIBRARY: Library = {
     **SIZES,
     # which factor is lost
@@ -90,6 +97,17 @@ LIBRARY: Library = {
         of="channels",
         change=of_conv(lambda o: Fraction(1, o.groups)),
         says="The groups are divided out twice. Only in_channels is divided by groups; all out_channels count.",
+    ),
+    "groups_twice_in_whole_numbers": Slip(
+        of="channels",
+        change=of_conv(lambda o: Fraction(o.weight_shape[1] // o.groups, o.weight_shape[1])),
+        says="The groups are divided out twice. Only in_channels is divided by groups; all out_channels count.",
+    ),
+    "dilated_kernel": Slip(
+        of="kernel",
+        change=of_conv(dilated),
+        says="The holes of a dilated kernel are counted. A kernel multiplies kernel_size numbers, however far apart: "
+        "dilation changes the size of the output alone.",
     ),
     "kernel_height": Slip(
         of="kernel",
@@ -207,11 +225,44 @@ LIBRARY: Library = {
         change=of_linear(lambda o: Fraction(1, o.weight_shape[0])),
         says="The out_features of linear layers are left out. Each of their outputs takes in_features products.",
     ),
+    "linear_as_image": Slip(
+        of="rows of a linear layer",
+        change=of_linear(lambda o: ratio(o.output_shape[-2:], o.output_shape[:-1])),
+        says="A linear layer's weight is multiplied by the last two sizes of its output, as a convolution's is. Its "
+        "last size is out_features, which the weight has already: each row takes the whole weight once.",
+    ),
+    "additions": Slip(
+        of="additions",
+        change=times(lambda o: Fraction(summed(o) - 1, summed(o))),
+        says="One product too few is counted for each output: these are the additions. A sum of K products takes K "
+        "multiply-accumulates.",
+    ),
+    "linear_additions": Slip(
+        of="additions",
+        change=of_linear(lambda o: Fraction(summed(o) - 1, summed(o))),
+        says="in_features - 1 is counted for each output of a linear layer: these are the additions. A sum of K "
+        "products takes K multiply-accumulates.",
+    ),
+    "products_and_additions": Slip(
+        of="additions",
+        change=times(lambda o: Fraction(2 * summed(o) - 1, summed(o))),
+        says="Products and additions are counted, 2K - 1 for each output. A sum of K products takes K "
+        "multiply-accumulates.",
+    ),
+    "parameters": Slip(
+        of="which",
+        change=lambda parts: weights_alone(parts, once=False, bias=True),
+        says=f"These are the parameters of the layers. {_USED}",
+    ),
+    "weights_each_call": Slip(
+        of="which",
+        change=lambda parts: weights_alone(parts, once=False),
+        says=f"These are the weights of the layers, once for each call. {_USED}",
+    ),
     "weights_alone": Slip(
         of="which",
         change=weights_alone,
-        says="These are the weights of the layers, each counted once. A kernel is used at each position of the output, "
-        "a linear layer's weight for each row, both for each image of the batch: multiply by the output's size.",
+        says=f"These are the weights of the layers, each counted once. {_USED}",
     ),
     "linear_inputs": Slip(
         of="rows of a linear layer",
@@ -277,68 +328,18 @@ LIBRARY: Library = {
         "values "
         "in every head, and the four projections of nn.MultiheadAttention.",
     ),
-    # what is counted besides
-    "bias": Slip(
-        of="extra",
-        change=also(BIAS),
-        says="The addition of the bias is counted as an operation. Count the products only.",
+    "equal_once": Slip(
+        of="left out",
+        change=equal_once,
+        says="Layers that multiply equally often are counted once. A set, or a dict by the number, keeps one of them: "
+        "add up a list.",
     ),
-    "norm_once": Slip(
-        of="extra",
-        change=also(NORM, Fraction(1, 2)),
-        says="Batch norm is counted, one for each input element. Count convolutions and linear layers only.",
+    "flat_kernels": Slip(
+        of="left out",
+        change=without(lambda o: is_conv(o) and kernel(o)[0] == 1, BOTH),
+        says="Convolutions with a kernel_size[0] of 1 are left out, 1x1 ones among them. They multiply, too.",
     ),
-    "norm_twice": Slip(
-        of="extra",
-        change=also(NORM),
-        says="Batch norm is counted, two for each input element. Count convolutions and linear layers only.",
-    ),
-    "norm_four": Slip(
-        of="extra",
-        change=also(NORM, 2),
-        says="Batch norm is counted, four for each input element. Count convolutions and linear layers only.",
-    ),
-    "pool_inputs": Slip(
-        of="extra",
-        change=also(POOL_IN),
-        says="Pools are counted, one for each input element. Count convolutions and linear layers only.",
-    ),
-    "pool_outputs": Slip(
-        of="extra",
-        change=also(POOL_OUT),
-        says="Pools are counted, one for each output element. Count convolutions and linear layers only.",
-    ),
-    "pool_windows": Slip(
-        of="extra",
-        change=also(WINDOWS),
-        says="Pools are counted, a window for each output element. Count convolutions and linear layers only.",
-    ),
-    "assumed_biases": Slip(
-        of="extra",
-        change=also(NO_BIAS),
-        says="The addition of a bias is counted for layers that have none (bias=False), too. Look whether layer.bias "
-        "is None; best count the products only.",
-    ),
-    "conv_bias": Slip(
-        of="extra",
-        change=lambda parts: [int(part.kind == BIAS and not part.counted and is_conv(part.source)) for part in parts],
-        says="The addition of a convolution's bias is counted as an operation. Count the products only.",
-    ),
-    "linear_bias": Slip(
-        of="extra",
-        change=lambda parts: [int(part.kind == BIAS and not part.counted and is_linear(part.source)) for part in parts],
-        says="The addition of a linear layer's bias is counted as an operation. Count the products only.",
-    ),
-    "relu": Slip(
-        of="extra",
-        change=lambda parts: [int(part.kind == ACTIVATION and part.source.name.startswith("relu")) for part in parts],
-        says="ReLU is counted, one for each element. Count convolutions and linear layers only.",
-    ),
-    "activations": Slip(
-        of="extra",
-        change=also(ACTIVATION),
-        says="Activation functions are counted, one for each element. Count convolutions and linear layers only.",
-    ),
+    **BESIDES,
     "layers": Slip(
         of="factor",
         change=times(lambda o: Fraction(1, o.macs) if o.macs else 1),

@@ -63,7 +63,7 @@ def composition(
         module, _ = changed.on_meta()
         return list(_parts(module, which, as_bytes=as_bytes, buffers=buffers))
 
-    return Composition(library=BYTES if as_bytes else LIBRARY, make=make)
+    return Composition(library=BYTES if as_bytes else _LIBRARIES[which], make=make)
 
 
 def _parts(root: nn.Module, which: str, *, as_bytes: bool, buffers: bool) -> Iterator[Part]:
@@ -118,6 +118,17 @@ def _without_tensor(parts: Sequence[Part], at: int) -> Factors:
         message = "there is nothing to leave out"
         raise ValueError(message)
     return [int(place != places[at]) for place in range(len(parts))]
+
+
+def _each_shape_once(parts: Sequence[Part]) -> Factors:
+    shapes: set[Any] = set()
+    found = []
+    for part in parts:
+        shape = part.source.tensor.shape
+        found.append(int(not (part.counted and part.kind == "" and shape in shapes)))
+        if part.counted and part.kind == "":
+            shapes.add(shape)
+    return found
 
 
 def _buffers_alone(parts: Sequence[Part]) -> Factors:
@@ -191,6 +202,12 @@ LIBRARY: Library = {
         of="left out",
         change=lambda parts: _without_tensor(parts, 0),
         says="The first parameter tensor is left out. Look at where your loop begins.",
+    ),
+    "same_shape": Slip(
+        of="left out",
+        change=_each_shape_once,
+        says="Of parameters of the same shape only the first is counted. They are different ones all the same: "
+        "model.parameters() gives each once.",
     ),
     "frozen": Slip(
         of="which",
@@ -286,6 +303,11 @@ LIBRARY: Library = {
         change=_of_kernel(lambda held: Fraction(1, held.tensor.shape[1])),
         says="The input channels are left out of a convolution's weights.",
     ),
+    "negative": Slip(
+        of="unit",
+        change=lambda parts: [-1] * len(parts),
+        says="The number is negative: a difference is taken the wrong way round.",
+    ),
     **UNITS,
     "float32": Slip(
         of="size of an element",
@@ -295,12 +317,36 @@ LIBRARY: Library = {
 }
 
 
+def _but(library: Library, *names: str) -> Library:
+    return {name: slip for name, slip in library.items() if name not in names}
+
+
+_NOT_FROZEN = "A non-trainable parameter is a parameter with requires_grad=False."
+_OF_NORMS = "weight and bias, or its running mean and variance, which are as many"
+_OF_ALL = _but(LIBRARY, "all", "swapped", "buffers_alone")
+_LIBRARIES = {
+    "all": _OF_ALL,
+    "trainable": _but(LIBRARY, "frozen", "buffers_alone"),
+    "frozen": {
+        **_but(LIBRARY, "frozen"),
+        "running_statistics": Slip(
+            of="extra", change=also(_BUFFER), says=f"What batch norm has is counted: its {_OF_NORMS}. {_NOT_FROZEN}"
+        ),
+        "norms_instead": Slip(
+            of="which",
+            change=_counted_if(lambda held, _: isinstance(held.module, nn.modules.batchnorm._BatchNorm)),  # noqa: SLF001
+            says=f"What batch norm has is taken for non-trainable: its {_OF_NORMS}. {_NOT_FROZEN}",
+        ),
+    },
+}
+
+
 def _per_element(size: int) -> Any:
     return times(lambda held: Fraction(size, held.tensor.element_size()), ("", _SHARED, _BUFFER, _COUNTER, _NO_BIAS))
 
 
 BYTES: Library = {
-    **{name: slip for name, slip in LIBRARY.items() if name not in ("tensors", "float32", *UNITS)},
+    **_but(_OF_ALL, "tensors", "float32", *UNITS),
     "elements": Slip(
         of="size of an element",
         change=_per_element(1),

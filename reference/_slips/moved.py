@@ -219,7 +219,17 @@ _SIZES: Library = {
     "last_node": Slip(
         of="left out", change=last_left_out, says="The last node is left out. Look at where your loop ends."
     ),
+    "sums": Slip(
+        of="nodes",
+        change=_out(lambda moved: moved.operator in ("Add", "Sum")),
+        says="Add is left out. In the file it is a node, which reads its operands and writes their sum.",
+    ),
     **BYTE_UNITS,
+    "half": Slip(
+        of="unit",
+        change=lambda parts: [Fraction(1, 2)] * len(parts),
+        says="This is half of the value: two bytes an element, as float16 has, or a division by 2. A float32 has four.",
+    ),
 }
 TRAFFIC: Library = {
     "weights": Slip(

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 from .compose import Library, Slip, also, without
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
+
+    from .compose import Factors, Part
 
 Row = dict[str, Any]
 NESTED, STORED = "nested", "stored"
@@ -71,6 +73,18 @@ def _floats(row: Row) -> Row:
     return row | dict.fromkeys(floats, 0)
 
 
+def _whole(row: Row) -> Row:
+    return row | {name: int(row[name]) for name in row.get("floats", ()) if isinstance(row.get(name), float)}
+
+
+def _without_part(parts: Sequence[Part], at: int) -> Factors:
+    places = [place for place, part in enumerate(parts) if part.counted]
+    if not places:
+        message = "there is nothing to leave out"
+        raise ValueError(message)
+    return [int(place != places[at]) for place in range(len(parts))]
+
+
 ATTRIBUTES: Library = {
     "floats": Slip(
         of="floats",
@@ -78,6 +92,16 @@ ATTRIBUTES: Library = {
         says="Float attributes are 0. Read the field that the attribute's type names: f for FLOAT, i for INT, ints "
         "for INTS; "
         "onnx.helper.get_attribute_value does so.",
+    ),
+    "whole_floats": Slip(
+        of="floats",
+        change=_rows(_whole),
+        says="Float attributes are cut to whole numbers. Give them as they are: alpha of LeakyRelu is 0.01.",
+    ),
+    "strides_for_dilations": Slip(
+        of="strides",
+        change=_rows(lambda row: row | {"dilations": row["strides"]} if {"strides", "dilations"} <= set(row) else row),
+        says="dilations bear the value of strides. Find each attribute by its name.",
     ),
     "strides_dilations": Slip(
         of="strides",
@@ -155,6 +179,11 @@ ATTRIBUTES: Library = {
         says="Only kernel_shape, strides, pads, dilations and group are given. Go through all of node.attribute: other "
         "operators have others.",
     ),
+    "with_attributes_alone": Slip(
+        of="rows",
+        change=lambda rows: [row for row in rows if set(row) - _NO_ATTRIBUTES],
+        says="Nodes without attributes are missing. They have a channel, height and width, too: list every node.",
+    ),
     "convolutions_alone": Slip(
         of="rows",
         change=lambda rows: [row for row in rows if row["operator"] == "Conv"],
@@ -180,6 +209,16 @@ ATTRIBUTES: Library = {
         for name in ("pads", "strides", "dilations", "group", "kernel_shape")
     },
 }
+
+
+def _is(kind: str) -> Callable[[Any], bool]:
+    return lambda node: bool(node.op_type == kind)
+
+
+_ONE_LESS = (
+    "This is one less: a loop leaves out the first or the last node, or the tensors of value_info are counted, where "
+    "the model's output is missing. Count all of graph.node."
+)
 COUNTS: Library = {
     "types": Slip(
         of="factor",
@@ -195,6 +234,24 @@ COUNTS: Library = {
         of="left out",
         change=without(lambda node: node.op_type in ("Constant", "Identity")),
         says="Constant and Identity nodes are left out. They are nodes of the file, too.",
+    ),
+    **{
+        f"no_{kind}": Slip(
+            of="left out",
+            change=without(_is(kind), ("", NESTED)),
+            says=f"{kind} nodes are left out. They are nodes of the file, too.",
+        )
+        for kind in ("Flatten", "Reshape", "Relu", "Clip", "Add", "Concat", "Dropout", "Identity")
+    },
+    "first_node": Slip(
+        of="left out",
+        change=lambda parts: _without_part(parts, 0),
+        says=_ONE_LESS,
+    ),
+    "last_node": Slip(
+        of="left out",
+        change=lambda parts: _without_part(parts, -1),
+        says=_ONE_LESS,
     ),
     "nested": Slip(
         of="left out",

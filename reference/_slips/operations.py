@@ -68,6 +68,19 @@ def squared(o: CountedOperation, at: int) -> Fraction:
     return ratio([sizes[at]] * len(sizes), sizes)
 
 
+def dilated(o: CountedOperation) -> Fraction:
+    """How much larger a kernel is with its holes."""
+    spread = getattr(o.call.module, "dilation", (1,))
+    sizes = kernel(o)
+    spread = spread if isinstance(spread, tuple) and len(spread) == len(sizes) else (1,) * len(sizes)
+    return ratio([d * (k - 1) + 1 for d, k in zip(spread, sizes, strict=True)], sizes)
+
+
+def summed(o: CountedOperation) -> int:
+    """How many products make one output."""
+    return max(o.macs // o.output_elements, 1) if o.output_elements else 1
+
+
 def batch_of(o: CountedOperation) -> int:
     return o.output_shape[0] if o.output_shape else 1
 
@@ -92,13 +105,24 @@ def places(n: int, k: int, pads: int, s: int, d: int) -> int:
     return (n + pads - d * (k - 1) - 1) // s + 1
 
 
-def weights_alone(parts: Sequence[Part]) -> Factors:
-    """What makes each weight count once, and nothing else."""
-    first = first_calls(parts)
+def weights_alone(parts: Sequence[Part], *, once: bool = True, bias: bool = False) -> Factors:
+    """What makes each weight count, `once` or for each call, and nothing else; with `bias` all parameters of layers."""
+    calls = first_calls(parts) if once else [1] * len(parts)
     return [
-        Fraction(math.prod(part.source.weight_shape), part.count) * one - 1 if part.counted and not part.kind else 0
-        for part, one in zip(parts, first, strict=True)
+        Fraction(_held(part.source, bias=bias), part.count) * one - 1 if part.counted and not part.kind else 0
+        for part, one in zip(parts, calls, strict=True)
     ]
+
+
+def _held(o: CountedOperation, *, bias: bool) -> int:
+    own = o.call.module.parameters(recurse=False) if bias else ()
+    return sum(each.numel() for each in own) if bias else math.prod(o.weight_shape)
+
+
+def equal_once(parts: Sequence[Part]) -> Factors:
+    """Leave out what does as many products as something before it."""
+    first: dict[tuple[str, int | Fraction], int] = {}
+    return [int(first.setdefault((part.kind, part.count), at) == at) for at, part in enumerate(parts)]
 
 
 def last_of_rows(parts: Sequence[Part]) -> Factors:

@@ -193,6 +193,17 @@ SHAPES: Library = {
         change=shaped(lambda shape: shape[2:]),
         says="Shapes are given without batch and channels, which are their first two dimensions. Give the whole shape.",
     ),
+    "channels_alone": Slip(
+        of="batch",
+        change=shaped(lambda shape: shape[:2]),
+        says="Shapes end with the channels; height and width are missing. Give the whole shape.",
+    ),
+    "direct": Slip(
+        of="rows",
+        change=lambda rows: [row for row in rows if "." not in row["layer"]],
+        says="Only the model's own children are looked at; layers that lie deeper are missing. Use named_modules(), "
+        "not named_children().",
+    ),
     "input_shapes": Slip(
         of="shape",
         change=_instead("input_shape"),

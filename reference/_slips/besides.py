@@ -1,0 +1,72 @@
+"""Slips in counting operations: what somebody counts besides products."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from .compose import Library, Slip, also
+from .operations import ACTIVATION, BIAS, NO_BIAS, NORM, POOL_IN, POOL_OUT, WINDOWS, is_conv, is_linear
+
+BESIDES: Library = {
+    "bias": Slip(
+        of="extra",
+        change=also(BIAS),
+        says="The addition of the bias is counted as an operation. Count the products only.",
+    ),
+    "norm_once": Slip(
+        of="extra",
+        change=also(NORM, Fraction(1, 2)),
+        says="Batch norm is counted, one for each input element. Count convolutions and linear layers only.",
+    ),
+    "norm_twice": Slip(
+        of="extra",
+        change=also(NORM),
+        says="Batch norm is counted, two for each input element. Count convolutions and linear layers only.",
+    ),
+    "norm_four": Slip(
+        of="extra",
+        change=also(NORM, 2),
+        says="Batch norm is counted, four for each input element. Count convolutions and linear layers only.",
+    ),
+    "pool_inputs": Slip(
+        of="extra",
+        change=also(POOL_IN),
+        says="Pools are counted, one for each input element. Count convolutions and linear layers only.",
+    ),
+    "pool_outputs": Slip(
+        of="extra",
+        change=also(POOL_OUT),
+        says="Pools are counted, one for each output element. Count convolutions and linear layers only.",
+    ),
+    "pool_windows": Slip(
+        of="extra",
+        change=also(WINDOWS),
+        says="Pools are counted, a window for each output element. Count convolutions and linear layers only.",
+    ),
+    "assumed_biases": Slip(
+        of="extra",
+        change=also(NO_BIAS),
+        says="The addition of a bias is counted for layers that have none (bias=False), too. Look whether layer.bias "
+        "is None; best count the products only.",
+    ),
+    "conv_bias": Slip(
+        of="extra",
+        change=lambda parts: [int(part.kind == BIAS and not part.counted and is_conv(part.source)) for part in parts],
+        says="The addition of a convolution's bias is counted as an operation. Count the products only.",
+    ),
+    "linear_bias": Slip(
+        of="extra",
+        change=lambda parts: [int(part.kind == BIAS and not part.counted and is_linear(part.source)) for part in parts],
+        says="The addition of a linear layer's bias is counted as an operation. Count the products only.",
+    ),
+    "relu": Slip(
+        of="extra",
+        change=lambda parts: [int(part.kind == ACTIVATION and part.source.name.startswith("relu")) for part in parts],
+        says="ReLU is counted, one for each element. Count convolutions and linear layers only.",
+    ),
+    "activations": Slip(
+        of="extra",
+        change=also(ACTIVATION),
+        says="Activation functions are counted, one for each element. Count convolutions and linear layers only.",
+    ),
+}

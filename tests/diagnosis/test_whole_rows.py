@@ -1,0 +1,48 @@
+"""Tables whose cells are right as such: all of one name, under other names, one row late."""
+
+from fractions import Fraction
+
+from labgrade.diagnosis.probe import Trial
+from labgrade.diagnosis.whole_rows import of_rows
+from labgrade.values import Number, Row, Table
+from labgrade.verdict import Outcome, Verdict
+
+VERDICT = Verdict(outcome=Outcome.INCORRECT, credit=Fraction(0), reason="")
+RIGHT = ({"a.conv": 3, "b.conv": 4, "fc": 5}, {"a.conv": 7, "b.conv": 9, "fc": 8})
+
+
+def table(rows):
+    return Table(rows=tuple(Row(name=name, cells={"macs": Number(value=Fraction(value))}) for name, value in rows))
+
+
+def seen(change):
+    given = [change(list(right.items())) for right in RIGHT]
+    trials = [
+        Trial(verdict=VERDICT, value=table(rows), expected=table(right.items()))
+        for rows, right in zip(given, RIGHT, strict=True)
+    ]
+    return of_rows(trials)
+
+
+def test_what_is_wrong_with_whole_rows_is_said():
+    cause, says = seen(lambda rows: [("fc", value) for _, value in rows])
+    assert cause == "one_name"
+    assert "'fc'" in says
+    cause, says = seen(lambda rows: [(name.removesuffix(".conv"), value) for name, value in rows])
+    assert cause == "names"
+    assert "'a.conv' stands under 'a'" in says
+    late = seen(
+        lambda rows: [(name, value) for (name, _), value in zip(rows, [0, *(v for _, v in rows)], strict=False)]
+    )
+    assert late[0] == "one_late"
+
+
+def test_values_exchanged_between_rows_are_seen():
+    cause, says = seen(lambda rows: list(zip([name for name, _ in rows], [v for _, v in reversed(rows)], strict=True)))
+    assert cause == "names"
+    assert "stands under" in says
+
+
+def test_of_wrong_cells_nothing_is_said():
+    assert seen(lambda rows: [(name, value + 1) for name, value in rows]) == ("", "")
+    assert seen(lambda rows: rows[1:]) == ("", "")
