@@ -426,7 +426,7 @@ def test_list_says_unit_and_signature_and_an_example_that_runs(course, capsys):
     assert main(example.split()) == 0
     assert capsys.readouterr().out == "93,516,096\n"
     main(["list", "checkers", "close"])
-    assert "example: checker: {close: {rtol: 1e-05, atol: 1e-08}}" in capsys.readouterr().out
+    assert "example: checker: {close: {rtol: 1e-05, atol: 1e-08, others: wrong}}" in capsys.readouterr().out
     main(["list", "subjects", "micro/lenet"])
     assert "labgrade compute onnx_operator_total --model micro/lenet.onnx --input 1,1,28,28" in capsys.readouterr().out
     main(["list", "tasks"])
