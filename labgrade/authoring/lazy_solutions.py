@@ -74,12 +74,13 @@ class LazySolutions:
                     _BY_NAME,
                     lambda item: _by_ending(self._of(wanted, item), endings),
                 )
-        if "input" in given:
+        shown = wanted.type == "file"  # an exporter is shown an input; what it wrote is run on others
+        if "input" in given and not shown:
             for says, changed in _OTHER_INPUTS.items():
                 if not self._matters(wanted, changed):
                     continue
                 yield f"computes on {says} in place of its input", self._on(wanted, changed)
-        if {"input", "input_size"} & given and self._task.subject is not None:
+        if {"input", "input_size"} & given and self._task.subject is not None and not shown:
             about = self._task.subject
             yield _ONE_SIZE, lambda item: self._value(wanted, _with_inputs(item.subject, about))
         yield "returns what it was given", lambda item: self._echo(wanted, given, item)

@@ -10,7 +10,7 @@ import ast
 import re
 from dataclasses import dataclass
 
-from labgrade.authoring.public_source import binds, is_for_types, is_text, reachable_names
+from labgrade.authoring.public_source import binds, is_idle, is_text, reachable_names
 
 _ARITHMETIC = {
     ast.Add: ("+", "-"),
@@ -72,7 +72,7 @@ def mutants(source: str, names: set[str]) -> list[Mutant]:
     found = reachable_names(tree, names)
     edits = _Edits(source)
     for node in tree.body:
-        if binds(node) & found and not isinstance(node, ast.Import | ast.ImportFrom) and not is_for_types(node):
+        if binds(node) & found and not isinstance(node, ast.Import | ast.ImportFrom) and not is_idle(node):
             edits.function = min(binds(node))
             edits.below(node)
     made: dict[str, Mutant] = {}

@@ -51,7 +51,7 @@ def binds(node: ast.stmt) -> set[str]:
 def runs(node: ast.stmt) -> bool:
     """Whether it is neither a definition nor an import nor a text: it does something when the module is imported."""
     simple = (*_DEFINITIONS, *IMPORTS, ast.Assign, ast.AnnAssign)
-    return not isinstance(node, simple) and not is_text(node) and not is_for_types(node)
+    return not isinstance(node, simple) and not is_text(node) and not is_idle(node)
 
 
 def is_text(node: ast.stmt) -> bool:
@@ -59,9 +59,14 @@ def is_text(node: ast.stmt) -> bool:
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
 
 
-def is_for_types(node: ast.stmt) -> bool:
-    """`if TYPE_CHECKING:`, which binds names for annotations and does nothing."""
-    return isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
+def is_idle(node: ast.stmt) -> bool:
+    """What does nothing when the module is imported: below `if TYPE_CHECKING:` or `if __name__ == "__main__":`."""
+    match node:
+        case ast.If(test=ast.Name(id="TYPE_CHECKING")):
+            return True
+        case ast.If(test=ast.Compare(left=ast.Name(id="__name__"), comparators=[ast.Constant(value="__main__")])):
+            return True
+    return False
 
 
 def _names(node: ast.AST) -> set[str]:
@@ -141,7 +146,7 @@ def _kept(node: ast.stmt, names: set[str]) -> ast.stmt | None:
         return ast.ImportFrom(module=node.module, names=aliases, level=node.level)
     if is_text(node):
         return None
-    if isinstance(node, ast.If) and is_for_types(node):
+    if isinstance(node, ast.If) and is_idle(node):
         inside = [kept for inner in node.body if (kept := _kept(inner, names)) is not None]
         return ast.If(test=node.test, body=inside, orelse=[]) if inside else None
     return node if runs(node) or names & binds(node) else None

@@ -45,6 +45,11 @@ def test_what_a_function_leads_to_is_changed_and_nothing_else():
     lines = {line for line, _, _ in made(SOURCE, "asked")}
     assert lines == {4, 10, 14}
     assert {line for line, _, _ in made(SOURCE, "helper")} == {14}
+    assert {line for line, _, _ in made(f'{SOURCE}\n\nif __name__ == "__main__":\n    other(5)\n', "asked")} == {
+        4,
+        10,
+        14,
+    }
 
 
 @pytest.mark.parametrize(
