@@ -111,7 +111,8 @@ def _function(form: CallForm, submission: Submission) -> Note | None:
     if form.function in names:
         return Note(text=f"'{form.function}' in {path} is as in the template", blank=True)
     same = next((name for name in names if _plain(name) == _plain(form.function)), None)
-    offer = f"; did you mean '{same}'?" if same else did_you_mean(form.function, names)
+    alike = [name for name in names if _alike(form.function, name)]
+    offer = f"; did you mean '{same}'?" if same else did_you_mean(form.function, alike)
     if offer:
         return Note(text=f"{path} has no '{form.function}'{offer} rename it to '{form.function}'")
     listed = ", ".join(f"'{name}'" for name in names[:_LISTED]) + (", ..." if len(names) > _LISTED else "")
@@ -120,6 +121,12 @@ def _function(form: CallForm, submission: Submission) -> Note | None:
 
 def _plain(name: str) -> str:
     return name.replace("_", "").lower()
+
+
+def _alike(one: str, other: str) -> bool:
+    """Whether no word stands for another: `total_parameters` is not a mistyped `trainable_parameters`."""
+    words, others = one.split("_"), other.split("_")
+    return len(words) != len(others) or all(map(did_you_mean, words, ([each] for each in others)))
 
 
 def _entry(form: EntryForm, submission: Submission) -> Note | None:

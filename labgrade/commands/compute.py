@@ -19,6 +19,7 @@ from labgrade.core.task import CONFIG, InputSpec, Limits, QuantityCall, SubjectS
 from labgrade.files import validate, yaml
 from labgrade.sandbox.runner import Runner
 from labgrade.spec import course, load
+from labgrade.subjects import models
 from labgrade.truth.measure import Measurer, UnfitError
 from labgrade.truth.oracle import Oracle
 from labgrade.values import Artifact, show
@@ -31,8 +32,8 @@ if TYPE_CHECKING:
     from labgrade.spec.registry import Entry, Parameter
 
 _MOST = 256
+_TOKENS = "tokens"  # needs to be told how many there are
 _ARGUMENTS = re.compile(r"TypeError: \w{0,80}\.?forward\(\) (?:missing|takes)")
-_FILLS = ("normal", "uniform", "ones", "zeros")
 
 
 def compared(entry: Entry, chosen: dict[str, Any], compute: Callable[[dict[str, Any]], Any]) -> list[dict[str, Any]]:
@@ -219,10 +220,11 @@ def _input_of(text: str) -> InputSpec:
     """An input as it is typed: `2,8`, `2x8:ones`, `2x8:tokens=100`."""
     shape, _, fill = text.partition(":")
     kind, _, below = fill.partition("=")
-    if kind == "tokens" and below.isdecimal():
+    if kind == _TOKENS and below.isdecimal() and int(below):
         return InputSpec(shape=shape_of(shape), fill=kind, dtype="int64", below=int(below))
-    if fill and fill not in _FILLS:
-        message = f"'{fill}' fills no input: {', '.join(_FILLS)} or tokens=100, whole numbers below 100"
+    plain = [each for each in models.FILLS if each != _TOKENS]
+    if fill and fill not in plain:
+        message = f"'{fill}' fills no input: {', '.join(plain)} or tokens=100, whole numbers below 100"
         raise UsageError(message)
     return InputSpec(shape=shape_of(shape), fill=fill or "normal")
 

@@ -25,7 +25,7 @@ from labgrade.spec import course, load
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from labgrade.core.results import Execution
 
@@ -152,12 +152,18 @@ def _library(name: str) -> Examined:
 
 def _wanted(name: str) -> str:
     """The oldest version that labgrade's own metadata allows; nothing where it is not installed itself."""
-    with contextlib.suppress(importlib.metadata.PackageNotFoundError):
-        for line in importlib.metadata.requires("labgrade") or ():
-            package, _, oldest = line.partition(">=")
-            if package.strip() == name:
-                return oldest.partition(";")[0].strip()
+    for line in _required():
+        package, _, oldest = line.partition(">=")
+        if package.strip() == name:
+            return oldest.partition(";")[0].strip()
     return ""
+
+
+def _required() -> Sequence[str]:
+    """What labgrade's own metadata names; nothing where it is not installed itself."""
+    with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+        return importlib.metadata.requires("labgrade") or ()
+    return ()
 
 
 def _parts(version: str) -> tuple[int, ...]:
@@ -201,7 +207,7 @@ def _packages(folder: Path) -> Iterator[Examined]:
 
 def _report_formats() -> Examined:
     """Whether reports that no editor of plain text wrote can be read: what the extra `reports` lists is installed."""
-    listed = [line for line in importlib.metadata.requires("labgrade") or () if 'extra == "reports"' in line]
+    listed = [line for line in _required() if 'extra == "reports"' in line]
     lacking = missing(re.split(r"[^\w-]", line, maxsplit=1)[0] for line in listed)
     if not lacking:
         return Examined(what=_FORMATS, good=True, found="can be read")

@@ -54,7 +54,7 @@ def task_file(course: Course, name: str) -> Path:
     Raises:
         UsageError: there is no such task; the message offers the closest.
     """
-    return look_up(name.rpartition("/")[2], {path.stem: path for path in files(course.specs)}, "task")
+    return _exactly(name, files(course.specs))
 
 
 def lab_files(course: Course, lab: str) -> list[Path]:
@@ -89,10 +89,21 @@ def chosen(course: Course, lab: str | None = None, names: Sequence[str] = ()) ->
 def _so_called(name: str, paths: Sequence[Path]) -> Sequence[Path]:
     """The files whose tasks a name stands for, also behind the lab's name, as `list tasks` shows them."""
     lab, _, task = name.rpartition("/")
-    there = [path for path in paths if lab in ("", path.parent.name)] or paths
+    there = [path for path in paths if lab in ("", path.parent.name)]
     exact = [path for path in there if path.stem == task]
-    begun = exact or [path for path in there if _begins(task, path.stem)]
-    return begun or [look_up(task, {path.stem: path for path in there}, "task")]
+    return exact or [path for path in there if _begins(task, path.stem)] or [_exactly(name, paths)]
+
+
+def _exactly(name: str, paths: Iterable[Path]) -> Path:
+    """The file of the task that is called so, also behind its lab's name.
+
+    Raises:
+        UsageError: there is none; the message offers the closest.
+    """
+    named = {path.stem: path for path in paths}
+    if "/" in name:
+        named = {f"{path.parent.name}/{path.stem}": path for path in paths}
+    return look_up(name, named, "task")
 
 
 def usual_labs(course: Course) -> list[Path]:

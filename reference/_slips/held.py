@@ -239,8 +239,8 @@ LIBRARY: Library = {
     "running_statistics": Slip(
         of="extra",
         change=also(_BUFFER),
-        says="Two numbers for each channel of batch norm are counted that don't belong here: its running statistics, "
-        "which are buffers, or its weight and bias, which are as many and train like all others.",
+        says="Two numbers too many are counted for each channel of batch norm: its running statistics, which are "
+        "buffers and no parameters, or its weight and bias a second time.",
     ),
     "assumed_biases": Slip(
         of="extra",

@@ -102,6 +102,7 @@ def test_a_broken_spec_ends_with_2_and_the_others_are_graded(course, capsys):
         ([*SIZE, "--set", "times=x"], "'times' must be a whole number"),
         ([*SIZE, "--input", "1,x"], "not '1,x'"),
         ([*SIZE, "--input", "1,2:twos"], "'twos' fills no input"),
+        ([*SIZE, "--input", "1,2:tokens=0"], "'tokens=0' fills no input"),
         (["compute", "given", "--model", "nets/two", "--input", "2,8"], "say --input once for each input"),
         (["validate", "nowhere.yaml"], "labgrade: there is no 'nowhere.yaml'"),
     ],

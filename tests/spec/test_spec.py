@@ -143,8 +143,10 @@ def test_labs_on_request_are_left_out_unless_named_or_alone(tmp_path, own):
     assert [path.stem for path in load.chosen(there, "second")] == ["second-task"]
     assert [path.stem for path in load.chosen(there, names=["third"])] == ["third-task"]
     assert [path.stem for path in load.chosen(there, names=["second/second"])] == ["second-task"]
-    with pytest.raises(UsageError, match="no task 'third-task'; there is second-task"):
+    with pytest.raises(UsageError, match=r"no task 'second/third-task'; did you mean"):
         load.chosen(there, names=["second/third-task"])
+    with pytest.raises(UsageError, match="no task 'fourth/second'"):
+        load.chosen(there, names=["fourth/second"])
     (tmp_path / "first" / "lab.yaml").write_text("title: Lab\non_request: true\n")
     assert len(load.chosen(there)) == 3
 
