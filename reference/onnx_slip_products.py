@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from ._onnx.attributes import floats_of
 from ._onnx.load import load, nodes_of
 from ._slips import kinds, moved, nodes, tables
-from ._slips.compose import BYTE_UNITS, Composition, Part, WantedProducts, answered, applied
+from ._slips.compose import BYTE_UNITS, Composition, Part, WantedProducts, answered, applied, kept
 from .onnx_memory import onnx_activation_bytes
 from .onnx_nodes import onnx_attributes
 
@@ -29,8 +29,13 @@ def onnx_traffic_bytes_slips(
     between: list[str] | None = None,
 ) -> dict[str, Any]:
     """What slips make of `onnx_traffic_bytes`."""
-    found = _traffic(artifact, input_shape, policy, constants=constants)
-    return answered(found.library, found.totals(WantedProducts(most=most, among=among, between=between)))
+    wanted = WantedProducts(most=most, among=among, between=between)
+
+    def make() -> Composition:
+        return _traffic(artifact, input_shape, policy, constants=constants)
+
+    found = kept(wanted, make, artifact, "traffic", input_shape, policy, constants)
+    return answered(found.library, found.totals(wanted))
 
 
 def onnx_activation_bytes_slips(
@@ -48,7 +53,11 @@ def onnx_activation_bytes_slips(
     if policy in _PEAK:
         peak = onnx_activation_bytes(artifact, input_shape=input_shape, policy=policy)
         return answered(BYTE_UNITS, applied(BYTE_UNITS, peak, wanted))
-    found = _activations(artifact, input_shape, graph_input=graph_input)
+
+    def make() -> Composition:
+        return _activations(artifact, input_shape, graph_input=graph_input)
+
+    found = kept(wanted, make, artifact, "activations", input_shape, graph_input)
     return answered(found.library, found.totals(wanted))
 
 

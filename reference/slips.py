@@ -14,7 +14,7 @@ from torch import nn
 from ._counting.engine import analyse, inputs
 from ._counting.wrong import AsIf, without_ceil_mode
 from ._slips import counts, held, kinds
-from ._slips.compose import WantedProducts, answered, plain
+from ._slips.compose import WantedProducts, answered, kept, plain
 from ._slips.operations import MULTIPLYING
 from .macs import macs, macs_by_layer, macs_by_type
 from .state import buffers, parameters
@@ -36,7 +36,8 @@ def parameters_slips(
     between: list[str] | None = None,
 ) -> dict[str, Any]:
     """What slips make of `parameters`."""
-    return _totals(held.composition(subject, which=which), WantedProducts(most=most, among=among, between=between))
+    wanted = WantedProducts(most=most, among=among, between=between)
+    return _totals(kept(wanted, lambda: held.composition(subject, which=which), subject, "parameters", which), wanted)
 
 
 def weight_bytes_slips(
@@ -48,8 +49,12 @@ def weight_bytes_slips(
     between: list[str] | None = None,
 ) -> dict[str, Any]:
     """What slips make of `weight_bytes`."""
-    found = held.composition(subject, as_bytes=True, buffers=buffers)
-    return _totals(found, WantedProducts(most=most, among=among, between=between))
+    wanted = WantedProducts(most=most, among=among, between=between)
+
+    def make() -> Composition:
+        return held.composition(subject, as_bytes=True, buffers=buffers)
+
+    return _totals(kept(wanted, make, subject, "bytes", buffers), wanted)
 
 
 def macs_slips(
@@ -63,8 +68,12 @@ def macs_slips(
     between: list[str] | None = None,
 ) -> dict[str, Any]:
     """What slips make of `macs`."""
-    found = counts.composition(subject, counts.by_layer, layers=layers, bias=bias, per_sample=per == "sample")
-    return _totals(found, WantedProducts(most=most, among=among, between=between))
+    wanted = WantedProducts(most=most, among=among, between=between)
+
+    def make() -> Composition:
+        return counts.composition(subject, counts.by_layer, layers=layers, bias=bias, per_sample=per == "sample")
+
+    return _totals(kept(wanted, make, subject, "macs", layers, bias, per), wanted)
 
 
 def macs_by_layer_slips(

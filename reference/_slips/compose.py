@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, is_dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import combinations, pairwise
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -104,7 +105,7 @@ class Composition:
     _found: dict[Names, _SlippedParts] = field(default_factory=dict)
 
     def found(self, sizes: Names) -> _SlippedParts:
-        """The parts as these slips of sizes let one find them.
+        """The parts as these slips of sizes let one find them; what `make` gives again was looked at before.
 
         Raises:
             ValueError: the subject gives no occasion for one of them.
@@ -112,7 +113,8 @@ class Composition:
         if sizes not in self._found:
             try:
                 parts = self.make([self.library[name].change for name in sizes])
-                self._found[sizes] = _SlippedParts(parts=parts, library=self.library)
+                same = (each for each in self._found.values() if each.parts is parts)
+                self._found[sizes] = next(same, None) or _SlippedParts(parts=parts, library=self.library)
             except ValueError as error:
                 self._found[sizes] = _SlippedParts(parts=(), library=self.library, problem=str(error))
         kept = self._found[sizes]
@@ -274,6 +276,27 @@ def answered(library: Library, found: Iterable[tuple[Names, Any]]) -> dict[str, 
         values.append(["+".join(names), plain(value) if isinstance(value, Fraction) else value])
         used |= {name: library[name].says for name in names}
     return {"values": values, "says": used}
+
+
+_KEPT = 6  # a task has a base or two, and asks about one network again and again
+_kept: dict[str, Composition] = {}
+
+
+def kept(wanted: WantedProducts, make: Callable[[], Composition], of: object, *conventions: object) -> Composition:
+    """The composition of a subject or file that was asked for all hypotheses before, or a new one.
+
+    What slips say of parts takes longer than forming products of them, and each wrong answer of a class asks for
+    products of one slip, of two and of three, most of them on the same network.
+    """
+    if wanted.among is not None or not (isinstance(of, Path) or is_dataclass(of)):  # another's `repr` may say nothing
+        return make()
+    known = of.stat() if isinstance(of, Path) else None
+    key = repr((of, known and (known.st_mtime_ns, known.st_size), conventions))
+    found = _kept.pop(key, None) or make()
+    _kept[key] = found
+    while len(_kept) > _KEPT:
+        del _kept[next(iter(_kept))]
+    return found
 
 
 def applied(units: Library, value: int, wanted: WantedProducts) -> Iterator[tuple[Names, int | Fraction]]:
