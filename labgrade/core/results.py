@@ -219,11 +219,11 @@ class SubmissionReport:
     released: str = ""
     called: tuple[str, ...] = ()
 
-    @property
-    def people(self) -> tuple[str, ...]:
-        """Who handed in: `Anna Lee (b10901001)`, or the id alone."""
-        names = itertools.zip_longest(self.members, self.called[: len(self.members)], fillvalue="")
-        return tuple(f"{name} ({member})" if name and name != member else member for member, name in names)
+
+def people(members: tuple[str, ...], called: tuple[str, ...]) -> tuple[str, ...]:
+    """A submission's `members` by what they are `called`: `Anna Lee (b10901001)`, or the id alone."""
+    names = itertools.zip_longest(members, called[: len(members)], fillvalue="")
+    return tuple(f"{name} ({member})" if name and name != member else member for member, name in names)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

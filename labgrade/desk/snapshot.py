@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from labgrade.core.points import earned
-from labgrade.core.results import Report
+from labgrade.core.results import Report, people
 from labgrade.ledger import database
 from labgrade.ledger.database import Ledger
 from labgrade.review import decisions, marking, pseudonyms, results
@@ -124,6 +124,7 @@ class LiveResults:
         self._machine = {each.name: each for each in whole.machine.submissions if each.name in counted}
         self._verdicts, self._read_at = verdicts, time.monotonic()
         checks, waiting = _markable(whole.staff)
+        handed_in = {each.name: people(each.members, each.called) for each in whole.shown.submissions}
         self._now = Snapshot(
             version=self._now.version + 1 if self._now is not None else 1,
             checks=checks,
@@ -131,7 +132,7 @@ class LiveResults:
             decisions=whole.decisions,
             names=whole.names,
             anonymous=whole.key is not None,
-            people={each.name: each.people for each in whole.shown.submissions if each.people != (each.name,)},
+            people={name: who for name, who in handed_in.items() if who != (name,)},
         )
         return self._now
 

@@ -55,6 +55,9 @@ class Page:
             first = [*first, (" " * gap, ""), right]
         elif end:
             others.append([(" " * max(0, self.width - end), ""), right])
+        if not self._console.is_terminal:
+            self._console.file.writelines("".join(text for text, _ in runs) + "\n" for runs in (first, *others))
+            return
         style = self._console.get_style
         for runs in (first, *others):
             segments = [Segment(text, style(name)) for text, name in runs if text]

@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from labgrade.core.points import NOT_SHOWN, final_totals, totals
+from labgrade.core.results import people
 from labgrade.core.text import is_own
 from labgrade.reports import class_table, summary
 from labgrade.reports.plain_page import Page
@@ -108,7 +109,7 @@ def heading(page: Page, submission: SubmissionReport, total: Totals) -> None:
     )
     page.rule()
     if submission.members and submission.members != (submission.name,):
-        page.paragraph(", ".join(submission.people), indent=2, label="of: ", theirs=True)
+        page.paragraph(", ".join(people(submission.members, submission.called)), indent=2, label="of: ", theirs=True)
     if submission.handed_in:
         at, by = summary.moment(submission.handed_in), submission.handed_in_by
         page.paragraph(f"({by})" if by else "", indent=2, label="handed in: ", own=f"{at} " if by else at)

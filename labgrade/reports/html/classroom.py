@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from labgrade.core import points
+from labgrade.core.results import people
 from labgrade.reports import figures, summary
 from labgrade.reports.html import charts
 from labgrade.reports.html import render as page
@@ -87,6 +88,7 @@ def render(
         few=_MOST_WAITING,
         **_spread(rows),
         spread=summary.spread,
+        people=people,
         reason=summary.full_reason,
         compared=summary.compared,
         chart=_chart(rows),

@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from labgrade.core import points
 from labgrade.core.points import totals
-from labgrade.core.results import LabText
+from labgrade.core.results import LabText, people
 from labgrade.reports import summary
 from labgrade.reports.html import charts
 from labgrade.reports.html import render as page
@@ -66,7 +66,7 @@ def render(report: Report) -> str:
         released=submission.released,
         at=report.at,
         comments=_comments(submission, tasks),
-        members=submission.people,
+        members=people(submission.members, submission.called),
         handed_in=submission.handed_in,
         deductions=submission.deductions,
         remarks=summary.left_out(submission),
