@@ -54,30 +54,32 @@ def add_list(parser: argparse.ArgumentParser) -> None:
 
 def list_entries(options: argparse.Namespace) -> int:
     """Show what holds the word; of a few everything, of many what tells them apart."""
-    from rich.console import Console
-
-    console = Console(highlight=False, soft_wrap=not sys.stdout.isatty())
     found = course.find(Path.cwd())
     new_course.keep_schemas(found)
-    match options.what:
-        case "tasks":
-            known = _tasks(found, options.word, console)
-        case "slips":
-            known = _slips(found, options.word, console)
-        case "models" | "subjects":
-            known = list(found.model_names)
-            for name in known:
-                if _holds(options.word, name):
-                    console.print(name, markup=False)
-                    if options.what == "subjects":
-                        _subject(name, found, console)
-        case _:
-            known = _entries(found, options.what, options.word, console)
+    known = _tasks(found, options.word) if options.what == "tasks" else _reference(found, options.what, options.word)
     if options.word and not any(_holds(options.word, text) for text in known):
         names = [text.partition("\n")[0] for text in known]
         near = did_you_mean(options.word, names) or f"; without a word, all {len(known)} are listed"
         print(f"no {_ONE[options.what]} holds '{options.word}'{near}", file=sys.stderr)  # noqa: T201
     return 0
+
+
+def _reference(found: Course, what: str, word: str) -> list[str]:
+    """Show what specs may name, and hold the word."""
+    from rich.console import Console
+
+    console = Console(highlight=False, soft_wrap=not sys.stdout.isatty())
+    if what == "slips":
+        return _slips(found, word, console)
+    if what not in {"models", "subjects"}:
+        return _entries(found, what, word, console)
+    known = list(found.model_names)
+    for name in known:
+        if _holds(word, name):
+            console.print(name, markup=False)
+            if what == "subjects":
+                _subject(name, found, console)
+    return known
 
 
 def _holds(word: str, text: str) -> bool:
@@ -209,17 +211,17 @@ def _subject(name: str, found: Course, console: Console) -> None:
     console.print(f"    example: {command}", markup=False, style="dim")
 
 
-def _tasks(found: Course, word: str, console: Console) -> list[str]:
-    known = []
+def _tasks(found: Course, word: str) -> list[str]:
+    known = []  # printed as they are: rich would take a fifth of the time that this has
     for read in load.read_all(load.files(found.specs), found):
         if read.task is None:
             known.append(read.path.stem)
-            console.print(f"{read.path.stem}: broken; see labgrade validate", style="red", markup=False)
+            print(f"{read.path.stem}: broken; see labgrade validate")  # noqa: T201
             continue
         task = read.task
         known.append(f"{task.id}\n{task.lab}/{task.id} {task.title}")
         if _holds(word, known[-1]):
-            console.print(f"{task.lab}/{task.id}  {task.title} ({show(task.points)} points)", markup=False)
+            print(f"{task.lab}/{task.id}  {task.title} ({show(task.points)} points)")  # noqa: T201
     return known
 
 
