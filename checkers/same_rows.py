@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from labgrade.values import Row, Scalar, Table
     from labgrade.verdict import ComparedRow
 
+_NO_VALUE = frozenset(("", "-", "--", "nan", "n/a", "none", "null"))
+
 
 def same_rows(  # noqa: PLR0913 - what a spec may set, each by its name
     answer: Table,
@@ -43,7 +45,7 @@ def same_rows(  # noqa: PLR0913 - what a spec may set, each by its name
     unless `others` are allowed, it sums up the others, or there is nothing in it but zeros. A row that stands twice and
     says two things is wrong, whichever of them is right.
     A cell that was left open is not compared, unless most of its column was left open where something is expected;
-    with `left_open: wrong`, every cell in which something is expected has to be there.
+    with `left_open: wrong`, every cell in which something is expected has to be there, and none in which nothing is.
     With `abridged`, rows missing from a table that shows it leaves some out cost nothing, as long as half of the rows
     are there, or `at_least` that many. Numbers are compared as printed, with at least `digits` significant digits (as
     `equal` does); within `rtol` of the expected value, what was computed in floating point is right, too.
@@ -99,6 +101,8 @@ def _judge(answer: Table, expected: Table, *, order: bool, near: _Near, all_cell
     found = [(answer.rows[got], expected.rows[index]) for index, got in pairs.items()]
     unanswered = columns if all_cells else _unanswered(found)
     cells = {index: _cells(answer.rows[got], expected.rows[index], unanswered, near) for index, got in pairs.items()}
+    if all_cells:
+        cells = {index: found | _unasked(answer.rows[pairs[index]], expected.rows[index]) for index, found in cells.items()}
     verdicts = {index: _row(found, expected.rows[index]) for index, found in cells.items()}
     if order:
         displaced = set(pairs) - _in_order(pairs)
@@ -224,6 +228,10 @@ def _says_something(cell: Scalar | None) -> bool:
     return cell is not None and not (isinstance(cell, Number) and not cell.value)
 
 
+def _is_no_value(cell: Scalar | None) -> bool:
+    return cell == () or (isinstance(cell, str) and folded(cell) in _NO_VALUE)
+
+
 def _cells(got: Row, row: Row, unanswered: frozenset[str], near: _Near) -> dict[str, Verdict]:
     """The verdict on each cell that is compared."""
     verdicts: dict[str, Verdict] = {}
@@ -237,6 +245,16 @@ def _cells(got: Row, row: Row, unanswered: frozenset[str], near: _Near) -> dict[
         elif column in unanswered and not row.optional:
             verdicts[column] = incorrect("left open", got="left open", expected=shown(cell))
     return verdicts
+
+
+def _unasked(got: Row, row: Row) -> dict[str, Verdict]:
+    """The verdict on each cell that says something where there is nothing to say."""
+    asked = {column for column, cell in row.cells.items() if cell is not None} | row.also_right.keys()
+    return {
+        column: incorrect(f"got {shown(cell)}, but there is none", got=shown(cell), expected="left open")
+        for column, cell in got.cells.items()
+        if column not in asked and _says_something(cell) and not _is_no_value(cell)
+    }
 
 
 def _row(verdicts: Mapping[str, Verdict], row: Row) -> Verdict:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any, Literal
 
-from ._onnx.attributes import attributes, defaults, sizes_of
+from ._onnx.attributes import also_sizes, attributes, defaults, sizes_of
 from ._onnx.load import load, nodes_of
 from ._onnx.run import Run, run
 
@@ -116,7 +116,7 @@ def onnx_attributes(
         ValueError: the shape of such a tensor is unknown; names it.
     """
     done = run(artifact, input_shape) if sizes else Run(load(artifact))
-    found = sizes_of(done, of)
+    found, further = sizes_of(done, of), also_sizes(done)
     rows = []
     count: Counter[str] = Counter()
     for index, node in enumerate(nodes_of(done.model, nested=True)):
@@ -125,7 +125,8 @@ def onnx_attributes(
             names = [node.name, *node.output, f"{kind}_{index}", f"{kind}_{count[kind]}", kind]
             own = next(filter(None, names))
             others = [name for name in dict.fromkeys(names) if name not in ("", own)]
-            row = {"node": own, "operator": kind, "also_named": others, "also_right": defaults(node)}
+            also = defaults(node) | further.get(id(node), {})
+            row = {"node": own, "operator": kind, "also_named": others, "also_right": also}
             rows.append({**row, **attributes(node), **found.get(id(node), {})})
         count[kind] += 1
     return rows

@@ -61,6 +61,19 @@ def defaults(node: onnx.NodeProto) -> dict[str, list[Any]]:
     return found
 
 
+def also_sizes(done: Run) -> dict[int, dict[str, list[Any]]]:
+    """What may be said though nobody asks for it, by the node's identity: sizes that come in, a kernel's by its weights."""
+    found: dict[int, dict[str, list[Any]]] = {}
+    for step in done.steps:
+        shapes = [each.shape if each is not None else None for each in step.inputs]
+        if step.node.op_type not in WINDOWED and shapes and shapes[0]:
+            sizes = (*shapes[0][1:], 1, 1)
+            found[id(step.node)] = {name: [size] for name, size in zip(("channel", *_AXES[1:]), sizes, strict=False)}
+        elif step.node.op_type in ("Conv", "ConvTranspose") and (weights := shapes[1]):
+            found[id(step.node)] = {"kernel_shape": [list(weights[2:])]}
+    return found
+
+
 def floats_of(model: onnx.ModelProto) -> set[tuple[str, str]]:
     """The attributes that are floats, as (node or its first output, attribute)."""
     return {

@@ -9,7 +9,7 @@ from onnx import AttributeProto, helper, inliner, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
 POOLING = ("MaxPool", "AveragePool", "LpPool", "GlobalAveragePool", "GlobalMaxPool", "GlobalLpPool")
-CONVOLUTION = ("Conv", "ConvTranspose", "ConvInteger", "QLinearConv")
+CONVOLUTION = ("Conv", "ConvTranspose")
 
 
 # ---- 2-2-1: operators and attributes

@@ -338,12 +338,29 @@ def test_every_cell_has_to_be_there_where_the_spec_says_so():
         return Table(rows=tuple(Row(name=f"r{at}", cells=each) for at, each in enumerate(cells)))
 
     expected = rows({"group": number(2), "max": None}, {"group": None, "max": number(6)})
-    whole = rows({"group": number(2), "max": number(9)}, {"group": None, "max": number(6)})
+    whole = rows({"group": number(2), "max": None}, {"group": None, "max": number(6)})
     lacking = rows({"group": number(2), "max": None}, {"group": None, "max": None})
     assert same_rows(whole, expected, left_open="wrong").credit == 1
     verdict = same_rows(lacking, expected, left_open="wrong")
     assert verdict.credit == Fraction(1, 2)
     assert "'r1': max: left open" in verdict.reason
+
+
+def clips(cell):
+    return table(row("conv", 5), Row(name="clip", cells={"group": cell}))
+
+
+@pytest.mark.parametrize("given", [number(1), (1, 1), "SAME_UPPER", "a number"])
+def test_a_cell_in_which_nothing_is_has_to_stay_open_where_the_spec_says_so(given):
+    verdict = same_rows(clips(given), clips(None), left_open="wrong")
+    assert verdict.credit == Fraction(1, 2)
+    assert "but there is none" in verdict.reason
+    assert same_rows(clips(given), clips(None)).credit == 1
+
+
+@pytest.mark.parametrize("given", [None, number(0), (), "", "-", "N/A", "None", "nan"])
+def test_what_says_nothing_is_an_open_cell(given):
+    assert same_rows(clips(given), clips(None), left_open="wrong").credit == 1
 
 
 # ---- the rows beside the expected ones --------------------------------------------------------------------------

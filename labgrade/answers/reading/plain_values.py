@@ -11,6 +11,7 @@ from typing import Any, cast
 from labgrade.answers.reading.numbers import as_ascii
 from labgrade.values import Number
 
+LEFT_OPEN = frozenset({"", "-", "--", "---", "n/a", "na", "none", "null", "(recursive)", "recursive"})
 _NOT_FINITE = re.compile(r"[-+]?(?:nan|inf|infinity)", re.IGNORECASE)
 _PRINTED_TENSOR = re.compile(
     r"(?:(?P<factor>[-+.\de]{1,20})\s{0,8}\*)?(?P<numbers>[-+.\de\s]{1,100000})\[ CPU\w{1,20}Type\{[\d,]{1,40}\} \]"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from labgrade.answers.reading.numbers import LIMIT, explain_number
 from labgrade.answers.reading.plain_values import (
+    LEFT_OPEN,
     cut,
     is_array,
     named,
@@ -275,14 +276,20 @@ def _row(name: str, cells: object, kind: TableType) -> tuple[Row, str]:
         return Row(name=name, cells=dict.fromkeys(kind.columns, what(cells))), str(error)
     for column, cell_kind in kind.columns.items():
         try:
-            typed[column] = None if given.get(column) is None else as_scalar(given[column], cell_kind)
+            cell = given.get(column)
+            open_cell = cell is None or (cell_kind != "text" and isinstance(cell, str) and _left_open(cell))
+            typed[column] = None if open_cell else as_scalar(cell, cell_kind)
         except WrongTypeError as error:
-            if (infinite := not_finite(given[column])) and cell_kind in NUMBER_KINDS:
+            if (infinite := not_finite(given[column])) and cell_kind != "text":
                 typed[column] = infinite
                 continue
             problem = problem or f"row '{cut(name)}', column '{column}': {error}"
             typed[column] = what(given[column])
     return Row(name=name, cells=typed), problem
+
+
+def _left_open(cell: str) -> bool:
+    return cell.strip().lower() in LEFT_OPEN
 
 
 def _annotated(row: Row, cells: object, kind: TableType) -> Row:

@@ -170,6 +170,24 @@ def test_shapes_behind_names():
     assert rows("conv1.conv output shape: [1, 64, 112, 112]\nconv2.conv -> (1, 64, 56, 56)\n", SHAPES) == expected
 
 
+@pytest.mark.parametrize(
+    ("text", "shape"),
+    [
+        ("| Layer | N | C | H | W |\n|---|---|---|---|---|\n| conv1 | 1 | 64 | 112 | 112 |", (1, 64, 112, 112)),
+        ("layer,batch,channels,height,width,type\nconv1,1,64,112,112,Conv2d", (1, 64, 112, 112)),
+        ("name   n c_out h_out w_out\nconv1  1   64   112   112", (1, 64, 112, 112)),
+        ("layer;Out C;Out H;Out W\nconv1;64;112;112", (64, 112, 112)),
+    ],
+)
+def test_the_axes_of_a_shape_may_have_a_column_each(text, shape):
+    (found_table,) = found(text, SHAPES)
+    assert [(row.name, row.cells["output_shape"]) for row in found_table.table.rows] == [("conv1", shape)]
+
+
+def test_axes_in_another_order_are_no_shape():
+    assert not [each for each in found("layer,w,h,c\nconv1,112,56,64", SHAPES) if isinstance(each, TableFound)]
+
+
 def test_words_name_the_table():
     text = "MACs by type\nConv2d  1497352192\nLinear  1024000\n\nMACs by layer:\nconv1: 5000\nfc: 6000\n"
     assert rows(text, BY_TYPE, "MACs by type") == [("Conv2d", "1497352192"), ("Linear", "1024000")]

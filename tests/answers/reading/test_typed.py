@@ -280,6 +280,20 @@ def test_a_row_of_a_sparse_table_leaves_out_what_it_has_nothing_for():
     assert "has no column 'group'" in refusal([{"node": "b", "max": 6.0}], TableType(row="node", columns=kind.columns))
 
 
+@pytest.mark.parametrize("written", ["", "-", "--", "N/A", "None", " null "])
+def test_a_cell_that_says_that_it_is_open_is_open_as_in_a_printed_table(written):
+    kind = TableType(row="node", columns={"group": "count", "pads": "shape", "mode": "text"})
+    rows = as_value([{"node": "relu", "group": written, "pads": written, "mode": written}], kind).rows
+    assert rows[0].cells == {"group": None, "pads": None, "mode": written.strip()}
+
+
+def test_a_shape_that_is_not_a_number_is_no_shape():
+    kind = TableType(row="node", columns={"pads": "shape"})
+    assert as_value([{"node": "relu", "pads": float("nan")}, {"node": "conv", "pads": [1]}], kind).rows[0].cells == {
+        "pads": "nan"
+    }
+
+
 NODES = TableType(row="node", columns={"group": "number", "strides": "shape", "channel": "count"}, sparse=True)
 
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 
 from labgrade.answers.reading.numbers import as_ascii, explain_number
-from labgrade.answers.reading.plain_values import cut, not_finite, read_shape
+from labgrade.answers.reading.plain_values import LEFT_OPEN, cut, not_finite, read_shape
 from labgrade.answers.reading.typed_values import NUMBER_KINDS, WrongTypeError, as_scalar
 from labgrade.values import Row, Scalar
 
-_OPEN = frozenset({"", "-", "--", "---", "n/a", "na", "none", "null", "(recursive)", "recursive"})
 _TREE = re.compile(r"^[\s\u2500-\u257f|+`>*-]+")
 _LISTED = re.compile(r"\d{1,4}[.)]\s+(?=\S)")
 _LABELLED = re.compile(r"(?:name|layer|module)s?\s*[=:]\s*(?=\S)", re.IGNORECASE)
@@ -49,7 +48,7 @@ def cell_value(written: str, kind: str, unit: str = "") -> Scalar | None:
         WrongTypeError: it is no value of that kind.
     """
     plain = as_ascii(written).strip(_MARKUP)
-    if plain.lower() in _OPEN:
+    if plain.lower() in LEFT_OPEN:
         return None
     if kind == "shape" and (shape := read_shape(plain)) is not None:
         return shape

@@ -41,6 +41,9 @@ _GROUP = {word: number for number, words in enumerate(_SAME) for word in words}
 _ROW_WORDS = frozenset(next(words for words in _SAME if "layer" in words))
 _TYPE_WORDS = frozenset(("type", "layertype", "operator", "optype", "originaltype"))
 _PLAIN = re.compile(r"[\W_]+")
+_AXES = (("n", "b", "batch", "batchsize"), ("c", "ch", "channel", "channels"), ("h", "height"), ("w", "width"))
+_OF_OUTPUT = re.compile(r"^out(?:put)?|out(?:put)?$")
+_AXIS = {word: place for place, words in enumerate(_AXES) for word in words}
 
 
 def plain_word(header: str) -> str:
@@ -92,10 +95,27 @@ def is_about(header: str, row: str) -> bool:
     return bool(words & (_TYPE_WORDS if own in _TYPE_WORDS else {own, f"{own}s", f"{own}name"}))
 
 
-def could_head(line: str, columns: Iterable[str]) -> bool:
-    """A quick look whether a line may name one of the columns."""
+def could_head(line: str, columns: Mapping[str, str]) -> bool:
+    """A quick look whether a line may name one of the columns, or the axes of a shape."""
     squeezed = plain_word(line)
-    return any(word in squeezed for column in columns for word in _words_for(column))
+    if any(word in squeezed for column in columns for word in _words_for(column)):
+        return True
+    return "shape" in columns.values() and {1, 2, 3} <= {_axis(word) for word in re.split(r"[^\w()]+", line[:200])}
+
+
+def axes_of_shape(pieces: Sequence[str]) -> tuple[int, ...]:
+    """The places of a header that are the axes of one shape, a column each: `N`, `C`, `H`, `W`, or without the first."""
+    axes = [_axis(piece) for piece in pieces]
+    for wanted in ([0, 1, 2, 3], [1, 2, 3]):
+        for at in range(len(axes) - len(wanted) + 1):
+            if axes[at : at + len(wanted)] == wanted:
+                return tuple(range(at, at + len(wanted)))
+    return ()
+
+
+def _axis(header: str) -> int | None:
+    word = plain_word(header)
+    return _AXIS.get(word, _AXIS.get(_OF_OUTPUT.sub("", word)))
 
 
 def _words_for(column: str) -> tuple[str, ...]:

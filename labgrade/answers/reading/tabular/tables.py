@@ -13,6 +13,7 @@ from labgrade.answers.reading.numbers import MEASURED, with_point
 from labgrade.answers.reading.phrases import PIPES, TOTAL, words_pattern
 from labgrade.answers.reading.tabular.cells import row_name, row_of, without_tree
 from labgrade.answers.reading.tabular.headers import (
+    axes_of_shape,
     column_meant,
     could_head,
     is_about,
@@ -74,12 +75,12 @@ class TableProblem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Header:
-    """How a table's lines are split, and which piece is the name and which is each column."""
+    """How a table's lines are split, and which piece is the name and which is each column; several are axes of a shape."""
 
     split: Splitter
     pieces: int
     name_at: int
-    columns: dict[str, int]
+    columns: dict[str, tuple[int, ...]]
     units: dict[str, str]
     about: bool
 
@@ -153,7 +154,7 @@ def _headless(lines: list[str], kind: TableType, starts: list[int]) -> list[Tabl
     """A table of commas without a header whose columns can't be taken for one another: a name, a count, a shape."""
     if len(kind.columns) < 2 or len(set(kind.columns.values())) < len(kind.columns):  # noqa: PLR2004 - two columns
         return []
-    columns = {column: place for place, column in enumerate(kind.columns, 1)}
+    columns = {column: (place,) for place, column in enumerate(kind.columns, 1)}
     for split in (_by_tabs, _by_commas, _by_semicolons):
         header = _Header(
             split=split,
@@ -183,13 +184,16 @@ def _header(line: str, kind: TableType) -> _Header | str:
             continue
         if len(pieces) < 2 or names is None:  # noqa: PLR2004 - a name and a value
             continue
-        columns: dict[str, int] = {}
+        columns: dict[str, tuple[int, ...]] = {}
         for place, piece in enumerate(pieces):
             meant = column_meant(piece, kind.columns) if place != names or kind.row in kind.columns else None
             if meant is not None:
-                columns.setdefault(meant, place)
+                columns.setdefault(meant, (place,))
+        lacks = [column for column in kind.columns if column not in columns]
+        if [kind.columns[column] for column in lacks] == ["shape"] and (axes := axes_of_shape(pieces)):
+            columns[lacks[0]] = axes
         if len(columns) == len(kind.columns) or (kind.sparse and columns):
-            units = {column: unit_of_header(pieces[place]) for column, place in columns.items()}
+            units = {column: unit_of_header(pieces[places[0]]) for column, places in columns.items()}
             return _Header(
                 split=split,
                 pieces=len(pieces),
@@ -291,7 +295,10 @@ def _ends(line: str, header: _Header, *, begun: bool) -> bool:
 
 
 def _cells(pieces: list[str], header: _Header) -> dict[str, str]:
-    return {column: pieces[place] for column, place in header.columns.items()}
+    return {
+        column: f"[{', '.join(pieces[place] for place in places)}]" if places[1:] else pieces[places[0]]
+        for column, places in header.columns.items()
+    }
 
 
 def _pieces(line: str, header: _Header) -> list[str] | None:
