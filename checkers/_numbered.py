@@ -16,6 +16,11 @@ if TYPE_CHECKING:
 _NUMBERED = re.compile(r"([a-z][a-z0-9]{0,40})[-_](\d{1,6})")
 
 
+def is_numbered(name: str) -> bool:
+    """Whether a name is a number, or a type with one."""
+    return name.isdecimal() or _NUMBERED.fullmatch(folded(name)) is not None
+
+
 def numbered(given: Sequence[str], expected: Sequence[Row]) -> tuple[dict[int, int], set[int]]:
     """Pairs of expected rows and places in the answer; and the places whose names are to be taken for nothing else.
 

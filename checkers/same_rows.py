@@ -14,7 +14,7 @@ from labgrade.verdict import Verdict, correct, incorrect, partial
 
 from ._compared import compared, left_out
 from ._names import bare, folded, is_total, without_prefix
-from ._numbered import numbered
+from ._numbered import is_numbered, numbered
 from ._wording import shown, tally
 from .equal import equal
 
@@ -102,7 +102,9 @@ def _judge(answer: Table, expected: Table, *, order: bool, near: _Near, all_cell
     unanswered = columns if all_cells else _unanswered(found)
     cells = {index: _cells(answer.rows[got], expected.rows[index], unanswered, near) for index, got in pairs.items()}
     if all_cells:
-        cells = {index: found | _unasked(answer.rows[pairs[index]], expected.rows[index]) for index, found in cells.items()}
+        cells = {
+            index: found | _unasked(answer.rows[pairs[index]], expected.rows[index]) for index, found in cells.items()
+        }
     verdicts = {index: _row(found, expected.rows[index]) for index, found in cells.items()}
     if order:
         displaced = set(pairs) - _in_order(pairs)
@@ -184,10 +186,12 @@ def _pairs(answer: Sequence[Row], expected: Sequence[Row]) -> dict[int, int]:
 
     Names as they are come before names without spaces and case, and those before bare ones (`Conv2d` for `nn.Conv2d`);
     a row's own name comes before its other names. Rows of the same name are taken in order. Names of a type and
-    a number are looked at together, before all others.
+    a number are looked at together, before all others but what a row of the answer calls itself besides.
     """
     given = without_prefix([row.name.strip() for row in answer], {name for row in expected for name in _names(row)})
     pairs, taken = numbered(given, expected)
+    besides = _besides(answer, expected)
+    pairs, taken = pairs | besides, taken | set(besides.values())
     for key in (str.strip, folded, bare):
         waiting: defaultdict[str, deque[int]] = defaultdict(deque)
         for place, name in enumerate(given):
@@ -201,6 +205,23 @@ def _pairs(answer: Sequence[Row], expected: Sequence[Row]) -> dict[int, int]:
                     pairs[index] = waiting[found].popleft()
                     taken.add(pairs[index])
     return dict(sorted(pairs.items()))
+
+
+def _besides(answer: Sequence[Row], expected: Sequence[Row]) -> dict[int, int]:
+    """The expected rows that rows of the answer name besides their own name, which several may share (an operator).
+
+    A number tells nothing, for each tool counts its own way, nor does a name that several expected rows have.
+    """
+    if not any(row.also_named for row in answer):
+        return {}
+    shared = Counter(name for row in expected for name in {*_names(row)})
+    meant = {name: index for index, row in enumerate(expected) for name in _names(row) if shared[name] == 1}
+    found: dict[int, int] = {}
+    for place, row in enumerate(answer):
+        index = next((meant[name] for name in row.also_named if name in meant and not is_numbered(name)), None)
+        if index is not None:
+            found.setdefault(index, place)
+    return found
 
 
 def _names(row: Row) -> tuple[str, ...]:

@@ -41,7 +41,8 @@ class Number:
 class Row:
     """One row of a table. A cell is None where it was left open (`--` in a printed table), and is then not compared.
 
-    `also_named`: other names under which an expected row may be handed in. `optional`: an expected row that costs
+    `also_named`: other names under which an expected row may be handed in, or what a row that was handed in calls
+    itself besides (a node of a listing: its name, its outputs). `optional`: an expected row that costs
     nothing when it is not there (a container, whose leaves are the rows that count). `also_right`: by column, other
     values that an expected cell may have (a container's parameters, which every tool counts another way).
     """

@@ -62,7 +62,7 @@ def defaults(node: onnx.NodeProto) -> dict[str, list[Any]]:
 
 
 def also_sizes(done: Run) -> dict[int, dict[str, list[Any]]]:
-    """What may be said though nobody asks for it, by the node's identity: sizes that come in, a kernel's by its weights."""
+    """What may be said though nobody asks: sizes that come in, a kernel by its weights; by the node's identity."""
     found: dict[int, dict[str, list[Any]]] = {}
     for step in done.steps:
         shapes = [each.shape if each is not None else None for each in step.inputs]

@@ -116,6 +116,17 @@ def test_other_names_match_after_own_names():
 CONTAINER = row("inception", 5_000, optional=True)
 
 
+@pytest.mark.parametrize(
+    ("names", "credit"), [(("/b/Conv", "x"), 1), (("x", "out_b"), 1), (("Conv_0",), 0), (("7",), 0), (("Conv",), 0)]
+)
+def test_a_row_of_a_listing_is_found_by_what_it_calls_itself_besides(names, credit):
+    expected = table(
+        row("/a/Conv", 1, also_named=("Conv", "out_a", "7")), row("/b/Conv", 2, also_named=("Conv", "out_b"))
+    )
+    answer = table(row("Conv", 2, also_named=names), abridged=True)
+    assert same_rows(answer, expected, abridged=True, at_least=1).credit == credit
+
+
 def test_an_optional_row_counts_only_where_it_is_wrong():
     expected = table(*ROWS, CONTAINER)
     assert same_rows(table(*ROWS), expected).reason == "all 4 rows are right"

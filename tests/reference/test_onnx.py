@@ -239,7 +239,9 @@ def test_attributes_are_those_of_the_file_with_the_sizes_that_come_in(file_of):
     also = {row["node"]: row["also_right"] for row in rows[1:]}  # what nobody asks for may be said where it is true
     assert also["Relu_1"] == {"channel": [8], "height": [8], "width": [8]}
     assert {name: also["Gemm_5"][name] for name in ("channel", "height", "transA")} == {
-        "channel": [16], "height": [1], "transA": [0]
+        "channel": [16],
+        "height": [1],
+        "transA": [0],
     }
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from labgrade.answers.reading.tabular.listings import find_records
 from labgrade.core.task import TableType
 
@@ -98,6 +100,13 @@ attribute {
 """
     table = find_records(text, KIND)
     assert shown(table) == [("conv1", {"group": "2", "kernel_shape": "(5, 3)"}), ("y", {"max": "6"})]
+
+
+@pytest.mark.parametrize("key", ["node", "name", "Node"])
+def test_a_node_of_a_listing_may_say_its_name_and_what_it_puts_out(key):
+    text = f"Conv\n  input\n    x : image\n  output\n    Y : conv9_out\n  attribute\n    {key} : conv9\n    group : 2\n"
+    (row,) = find_records(text, KIND).rows
+    assert (row.name, row.also_named, str(row.cells["group"])) == ("Conv", ("conv9_out", "conv9"), "2")
 
 
 def test_prose_and_tables_are_no_listing():

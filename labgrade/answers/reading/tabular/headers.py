@@ -104,7 +104,7 @@ def could_head(line: str, columns: Mapping[str, str]) -> bool:
 
 
 def axes_of_shape(pieces: Sequence[str]) -> tuple[int, ...]:
-    """The places of a header that are the axes of one shape, a column each: `N`, `C`, `H`, `W`, or without the first."""
+    """The places of a header that are the axes of one shape, a column each: `N`, `C`, `H`, `W`, or the last three."""
     axes = [_axis(piece) for piece in pieces]
     for wanted in ([0, 1, 2, 3], [1, 2, 3]):
         for at in range(len(axes) - len(wanted) + 1):

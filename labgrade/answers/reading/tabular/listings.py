@@ -14,7 +14,7 @@ from labgrade.answers.reading.numbers import as_ascii, find_numbers
 from labgrade.answers.reading.phrases import TOTAL
 from labgrade.answers.reading.plain_values import find_shape
 from labgrade.answers.reading.tabular.cells import cell_value, row_name, without_package
-from labgrade.answers.reading.tabular.headers import column_meant
+from labgrade.answers.reading.tabular.headers import column_meant, names_rows
 from labgrade.answers.reading.typed_values import WrongTypeError, as_value
 from labgrade.values import Row, Scalar, Table
 
@@ -217,17 +217,19 @@ _IMAGE = 4
 _MOST_CHARS = 4_000_000
 _LONGEST_RECORD_LINE = 2_000
 _MOST_ROWS = 20_000
+_MOST_NAMES = 8
 
 
 @dataclass(slots=True)
 class _Record:
-    """A node while it is being read.
+    """A node while it is being read. `names`: what it is called besides its operator, and what it puts out.
 
     `heading`: what the line stands under, so far `indent`ed. `empty`: nothing was said under it yet.
     """
 
     operator: str
     cells: dict[str, Scalar | None] = field(default_factory=dict)
+    names: list[str] = field(default_factory=list)
     heading: str = ""
     indent: int = 0
     shaped: bool = False
@@ -256,7 +258,9 @@ def find_records(text: str, kind: TableType) -> Table | None:
         elif current is not None:
             _take(current, line, kind)
     whole = [record for record in records if record.heading][:_MOST_ROWS]
-    found = tuple(Row(name=record.operator, cells=_all(record.cells, kind)) for record in whole)
+    found = tuple(
+        Row(name=record.operator, cells=_all(record.cells, kind), also_named=tuple(record.names)) for record in whole
+    )
     return Table(rows=found, abridged=abridged) if found else None
 
 
@@ -278,12 +282,20 @@ def _take(record: _Record, line: str, kind: TableType) -> None:
     pair = _PAIR.match(line)
     if pair is None:
         return
-    if record.heading == "attribute":
+    if record.heading == "input":
+        _take_size(record, line, pair, kind)
+    elif record.heading == "output" or names_rows(pair[1], kind.row):
+        record.names = [*record.names, pair[2]][:_MOST_NAMES]
+    elif record.heading == "attribute":
         _cell(record.cells, pair[1], pair[2], kind)
-    elif record.heading == "input" and pair[1].strip().lower() in _AXES:
+
+
+def _take_size(record: _Record, line: str, pair: re.Match[str], kind: TableType) -> None:
+    """A size of the node's first tensor, or its shape."""
+    if pair[1].strip().lower() in _AXES:
         if record.cells.get(pair[1].strip().lower()) is None:  # the node's first tensor, not a weight behind it
             _cell(record.cells, pair[1], pair[2], kind)
-    elif record.heading == "input" and not record.shaped and pair[1].strip().lower() in ("shape", "dims"):
+    elif not record.shaped and pair[1].strip().lower() in ("shape", "dims"):
         record.shaped = True
         shape = find_shape(line)
         if shape is not None and len(shape[0]) == _IMAGE:

@@ -27,7 +27,7 @@ from labgrade.answers.reading.typed_values import WrongTypeError
 from labgrade.values import Table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from labgrade.core.task import TableType
     from labgrade.values import Row
@@ -75,12 +75,12 @@ class TableProblem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Header:
-    """How a table's lines are split, and which piece is the name and which is each column; several are axes of a shape."""
+    """How a table's lines are split, and which piece is the name and which is each column (or the axes of one)."""
 
     split: Splitter
     pieces: int
     name_at: int
-    columns: dict[str, tuple[int, ...]]
+    columns: Mapping[str, tuple[int, ...]]
     units: dict[str, str]
     about: bool
 
