@@ -15,7 +15,7 @@ from labgrade.authoring.public_source import needed
 from labgrade.core.errors import FaultError, SpecError, UsageError
 from labgrade.core.task import CallForm, RunForm
 from labgrade.files import wheel, yaml, yaml_write
-from labgrade.judging.variants import own_variant
+from labgrade.judging.variants import variant_of
 from labgrade.spec import course, load, public
 from labgrade.spec.kinds import HIDDEN_POINTS
 from labgrade.subjects.onnx_files import beside, external_data
@@ -81,7 +81,7 @@ def make(
     read = load.read_all(specs, found)
     if broken := [finding for each in read for finding in each.findings]:
         raise SpecError(broken)
-    read = [replace(each, task=_own(each.task, student, found)) for each in read if each.task is not None]
+    read = [replace(each, task=variant_of(each.task, student, found.key)) for each in read if each.task is not None]
     data = {each.path: load.in_full(each.path, found, each.task.variant) for each in read if each.task is not None}
     lab = specs[0].parent / "lab.yaml"
     told = not lab.is_file() or HIDDEN_POINTS not in _data(lab)
@@ -105,14 +105,6 @@ def make(
         *(f"in the kit, for students to read: {each.name} ({each.file.name})" for each in reference),
         *_told(data, out),
     ]
-
-
-def _own(task: Task, student: str, found: Course) -> Task:
-    """The task as the student has it, for whom the kit is."""
-    if task.variants and not student:
-        message = f"each student has a variant of '{task.id}': name the one whose kit this is, --for NAME"
-        raise UsageError(message)
-    return own_variant(task, student, found.key)
 
 
 def _without_reference(

@@ -13,10 +13,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from labgrade.commands.course import add_for, whose
 from labgrade.core.did_you_mean import did_you_mean, look_up
 from labgrade.core.errors import FaultError, UsageError
 from labgrade.core.task import CONFIG, InputSpec, Limits, QuantityCall, SubjectSpec
 from labgrade.files import validate, yaml
+from labgrade.judging.variants import variant_of
 from labgrade.sandbox.runner import Runner
 from labgrade.spec import course, load
 from labgrade.subjects import models
@@ -102,7 +104,7 @@ _NOT_SHOWN = ("also_named", "also_right", "optional")
 DIFFERS = "*"
 _COMPUTED_OF = {
     "subject": "a model, such as torchvision/resnet18",
-    "artifact": "an ONNX file, such as torchvision/resnet18.onnx",
+    "artifact": "a file, such as torchvision/resnet18.onnx, or one that --file names",
     "config": "a config, such as --config layers=12 heads=8",
 }
 
@@ -112,11 +114,14 @@ def add_compute(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("quantity")
     what = parser.add_mutually_exclusive_group(required=True)
     what.add_argument("--model", metavar="NAME", help="such as torchvision/resnet18, or torchvision/resnet18.onnx")
-    what.add_argument("--file", type=Path, metavar="FILE", help="an ONNX file")
+    what.add_argument(
+        "--file", type=Path, metavar="FILE", help="a file that a quantity is computed of: an ONNX file, weights as .pth"
+    )
     what.add_argument(
         "--config", nargs="+", metavar="KEY=VALUE", help="plain data in place of a model, such as layers=12 heads=8"
     )
     what.add_argument("--task", metavar="TASK", help="the subject of a task, such as 2-1-4-macs")
+    add_for(parser)
     parser.add_argument(
         "--input",
         action="append",
@@ -230,7 +235,8 @@ def _input_of(text: str) -> InputSpec:
 
 
 def _of_task(options: argparse.Namespace, found: Course) -> SubjectSpec:
-    about = load.read(load.task_file(found, options.task), found).subject
+    task = load.read(load.task_file(found, options.task), found)
+    about = variant_of(task, whose(options, found), found.key).subject
     if about is None or about.handed_in:
         message = f"'{options.task}' has no subject of labgrade's"
         raise UsageError(message)

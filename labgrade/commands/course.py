@@ -10,6 +10,7 @@ from labgrade.authoring import kit, new_course
 from labgrade.core.errors import UsageError
 from labgrade.core.programs import TORCHSCRIPT
 from labgrade.core.task import BuildForm
+from labgrade.judging.variants import variant_of
 from labgrade.review import roster
 from labgrade.review.groups import drawn_as
 from labgrade.spec import course, load
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     import argparse
 
     from labgrade.core.task import Task
+    from labgrade.spec.course import Course
 
 
 def add_init(parser: argparse.ArgumentParser) -> None:
@@ -34,8 +36,7 @@ def add_kit(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("lab", metavar="LAB", help="such as acal-lab2")
     parser.add_argument("--out", type=Path, required=True, metavar="FOLDER", help="a new folder")
     parser.add_argument("--without-subjects", action="store_true", help="leave out the ONNX files of the tasks")
-    said = "whose: writes the variants of this student, by the roster's id or the name of the hand-in"
-    parser.add_argument("--for", dest="drawn_as", default="", metavar="NAME", help=said)
+    add_for(parser)
     said = "give the course's own quantities, too: they are its solution, and students can read them"
     parser.add_argument("--with-reference", action="store_true", help=said)
     parser.set_defaults(run=_kit)
@@ -45,7 +46,19 @@ def add_subject(parser: argparse.ArgumentParser) -> None:
     """The arguments of `subject`."""
     parser.add_argument("task", metavar="TASK", help="such as 2-2-1-operators")
     parser.add_argument("--to", type=Path, default=Path(), metavar="FOLDER", help="where (default: here)")
+    add_for(parser)
     parser.set_defaults(run=_subject)
+
+
+def add_for(parser: argparse.ArgumentParser) -> None:
+    """Whose variant is meant, where each student has one."""
+    said = "whose variant, where each student has one: the roster's id or the name of the hand-in"
+    parser.add_argument("--for", dest="drawn_as", default="", metavar="NAME", help=said)
+
+
+def whose(options: argparse.Namespace, found: Course) -> str:
+    """By which name the variant of `--for` is drawn; empty where nobody is named."""
+    return drawn_as(roster.of_course(found.root), options.drawn_as) if options.drawn_as else ""
 
 
 def _init(options: argparse.Namespace) -> int:
@@ -73,7 +86,7 @@ def _kit(options: argparse.Namespace) -> int:
         out,
         with_subjects=not options.without_subjects,
         with_reference=options.with_reference,
-        student=drawn_as(roster.of_course(found.root), options.drawn_as) if options.drawn_as else "",
+        student=whose(options, found),
     )
     print(f"{out}: {len(list(out.rglob('*')))} files and folders; begin with {out / course.KIT_START}")  # noqa: T201
     for line in told:
@@ -84,7 +97,7 @@ def _kit(options: argparse.Namespace) -> int:
 def _subject(options: argparse.Namespace) -> int:
     """Write the ONNX file that a task is about, and its external data, or its TorchScript file, to a folder."""
     found = course.find(Path.cwd())
-    task = load.read(load.task_file(found, options.task), found)
+    task = variant_of(load.read(load.task_file(found, options.task), found), whose(options, found), found.key)
     about = task.subject
     if about is not None and not about.is_onnx and _gives_torchscript(task):
         options.to.mkdir(parents=True, exist_ok=True)

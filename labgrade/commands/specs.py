@@ -96,7 +96,9 @@ def _entries(found: Course, what: str, word: str, console: Console) -> list[str]
     registry = found.quantities if what == "quantities" else found.checkers
     for finding in registry.findings:
         console.print(f"{finding}", style="red", markup=False)
-    listed = {name: entry for name, entry in sorted(registry.entries.items()) if not name.endswith(SLIPS)}
+    # Ways of being wrong have a list of their own; who names one exactly is shown it.
+    shown = {name: each for name, each in registry.entries.items() if each.slip is None or name == word}
+    listed = {name: entry for name, entry in sorted(shown.items()) if not name.endswith(SLIPS)}
     texts = {name: f"{name}\n{entry.docstring}" for name, entry in listed.items()}
     entries = [registry.entries[name] for name, text in texts.items() if _holds(word, text)]
     named = [entry for entry in entries if entry.name == word]
@@ -131,7 +133,8 @@ def _slips(found: Course, word: str, console: Console) -> list[str]:
 
 
 def _of_quantity(entry: Entry) -> list[str]:
-    of = {"artifact": "an ONNX file", "config": "a config"}.get("".join(entry.takes[:1]), "a model")
+    file = "an ONNX file" if _is_of_onnx(entry) else "a file"
+    of = {"artifact": file, "config": "a config"}.get("".join(entry.takes[:1]), "a model")
     lines = [f"of {of}, gives {entry.returns or 'anything'}{unit(entry)}"]
     return [*lines, f"example: {example(entry)}"]
 
@@ -147,14 +150,21 @@ def example(entry: Entry) -> str:
     """A command that computes the quantity; a line of a spec where only a student's file can be measured."""
     if any(name in entry.parameters for name in _OF_FILES):
         return f"measured: {{quantity: {entry.name}}}"
-    model = "torchvision/resnet18.onnx" if entry.takes[:1] == ("artifact",) else "torchvision/resnet18"
+    is_of_file = entry.takes[:1] == ("artifact",)
+    model = "torchvision/resnet18.onnx" if is_of_file else "torchvision/resnet18"
     model = "linear/mlp.onnx --input 3,150" if entry.name == "tiles_needed" else model
     settings = "".join(
         f" --set {key}={_some(key, parameter)}" for key, parameter in entry.parameters.items() if parameter.required
     )
     if entry.takes[:1] == ("config",):
         return f"labgrade compute {entry.name} --config NAME=VALUE ...{settings}"
-    return f"labgrade compute {entry.name} --model {model}{settings}"
+    about = "--file FILE" if is_of_file and not _is_of_onnx(entry) else f"--model {model}"
+    return f"labgrade compute {entry.name} {about}{settings}"
+
+
+def _is_of_onnx(entry: Entry) -> bool:
+    """Whether a quantity of files is one of ONNX files, by its name."""
+    return entry.name.startswith(("onnx_", "tile", "tiling_"))
 
 
 def _some(key: str, parameter: Parameter) -> str:

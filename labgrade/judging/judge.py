@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from labgrade.core.errors import FaultError, NoSuchSlipError
 from labgrade.core.task import AnswerValue, LiteralValue
+from labgrade.judging.other_answer import own_says
 from labgrade.truth.measure import UnfitError
 from labgrade.values import Number, Row, Table
 from labgrade.verdict import Outcome, Suggestion, Verdict, correct, partial, without_value
@@ -22,7 +23,7 @@ from labgrade.verdict import Outcome, Suggestion, Verdict, correct, partial, wit
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from labgrade.core.task import Alternative, Check, Plain, RangeCredit, Source
+    from labgrade.core.task import Alternative, Check, Plain, QuantityCall, RangeCredit, Source
     from labgrade.values import Value
 
 Judging: TypeAlias = "Callable[[Value, Value | None], Verdict]"
@@ -46,6 +47,7 @@ def judge(check: Check, answer: Value, judging: Judging, expect: Expect, *, comp
     verdict = judging(answer, expected)
     if verdict.outcome is Outcome.CORRECT:
         return verdict
+    verdict = _with_own(verdict, check.expected, expected)
     for convention in _that_hold(check.also_right, computed=computed):
         found = judging(answer, expect(convention.source))
         if found.outcome is Outcome.CORRECT:
@@ -67,6 +69,13 @@ def judge(check: Check, answer: Value, judging: Judging, expect: Expect, *, comp
         if isinstance(answer, Number) and _within(answer.value, bounds):
             return replace(partial(bounds.credit, bounds.says), facts=verdict.facts, fits=verdict.fits)
     return verdict
+
+
+def _with_own(verdict: Verdict, source: Source | None, expected: Value | None) -> Verdict:
+    """The verdict with what the student's own other answer says, where that is what is expected."""
+    if not isinstance(source, AnswerValue) or not isinstance(expected, Number | str) or verdict.hint:
+        return verdict
+    return replace(verdict, hint=own_says(source, expected))
 
 
 def _read_otherwise(check: Check, answer: Value, judging: Judging, expect: Expect) -> tuple[str, str, str, str] | None:
@@ -167,6 +176,15 @@ def speak(known: Alternative, verdict: Verdict, *, right: bool) -> Verdict:
         return replace(correct(f"right: {known.says}", **verdict.facts), rows=verdict.rows)
     made = partial(max(known.credit, verdict.credit), verdict.reason)
     return replace(verdict, outcome=made.outcome, credit=made.credit, agrees=made.agrees, hint=known.says)
+
+
+def with_measured(verdict: Verdict, call: QuantityCall, what: str) -> Verdict:
+    """A verdict that is not right on a number, a text or a shape, with a note that says what of the file it is."""
+    if verdict.outcome is Outcome.CORRECT:
+        return verdict
+    plain = {key: value for key, value in call.parameters.items() if isinstance(value, str | int | float)}
+    chosen = "".join(f", {key} {value}" for key, value in plain.items())
+    return replace(verdict, notes=(*verdict.notes, f"measured of the file{chosen}: {what}"))
 
 
 def _one_of(fitting: Sequence[Alternative], answer: Value, verdict: Verdict) -> Verdict:

@@ -34,6 +34,17 @@ TOTALS: Mapping[str, Callable[[list[Number]], Number]] = {
 BEST: Mapping[str, Callable[[Iterable[Fraction]], Fraction]] = {"argmax": max, "argmin": min}
 
 
+_WHERE = {"argmax": "highest", "argmin": "lowest"}
+
+
+def own_says(source: AnswerValue, expected: Scalar) -> str:
+    """What the student's other answer says where this one differs: `your own 'runs' says 16, where loss is lowest`."""
+    of = source.of or "the number"
+    taken = f"where {of} is {_WHERE[source.take]} on average" if source.take in _WHERE else f"the {source.take} of {of}"
+    shown = f"{source.by} {expected}" if source.by else str(expected)
+    return f"your own '{source.answer}' says {shown}{f', {taken}' if source.take else ''}"
+
+
 def compared_with(source: AnswerValue, answered: Answered, kind: AnswerType | None) -> Value:
     """The other answer as a value of `kind`; where something is measured, as it is.
 

@@ -8,7 +8,7 @@ import json
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from labgrade.core.errors import FaultError
+from labgrade.core.errors import FaultError, UsageError
 from labgrade.judging.items import items
 from labgrade.judging.judge import judge
 from labgrade.truth.measure import UnfitError
@@ -35,6 +35,18 @@ def own_variant(task: Task, student: str, key: bytes) -> Task:
     meant = json.dumps([task.lab, task.id, student]).encode()
     number = int.from_bytes(hmac.new(key, meant, hashlib.sha256).digest()[:8], "big")
     return replace(task.variants[number % len(task.variants)], variants=task.variants)
+
+
+def variant_of(task: Task, student: str, key: bytes) -> Task:
+    """The task as the one has it who is named.
+
+    Raises:
+        UsageError: nobody is named, and each has another.
+    """
+    if task.variants and not student:
+        message = f"each student has a variant of '{task.id}': name the one whose is meant, --for NAME"
+        raise UsageError(message)
+    return own_variant(task, student, key)
 
 
 def all_variants(tasks: Iterable[Task]) -> Iterator[Task]:

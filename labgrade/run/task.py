@@ -28,7 +28,7 @@ from labgrade.files.cache import missing
 from labgrade.judging import by_hand
 from labgrade.judging.graded_items import Judged, fault, graded_so_far, waiting, with_points
 from labgrade.judging.items import call_before, fresh_subject, items, with_fresh, with_later
-from labgrade.judging.judge import follows, judge, speak
+from labgrade.judging.judge import follows, judge, speak, with_measured
 from labgrade.judging.needs import resolve
 from labgrade.judging.other_answer import compared_with
 from labgrade.judging.variants import own_variant, with_variant
@@ -207,6 +207,9 @@ class TaskGrading:
         call = check.measured
         value = judged_value(grader, self.task, call, item.subject, answer) if call else answer.value
         verdict = with_case(judge(check, value, judging, expect, computed=answer.computed), answer)
+        if call and isinstance(value, Number | str | tuple):
+            entry = grader.course.quantities.get(call.quantity)
+            verdict = with_measured(verdict, call, entry.description or entry.name)
         verdict = self._on_fresh_input(verdict, item, answer)
         if answer.computed:
             later = self._after_another(verdict, item, answer)

@@ -139,11 +139,22 @@ def test_a_verdict_depends_on_the_variant(about):
     assert len(parts) == len(task.variants)
 
 
+def test_staff_computes_of_the_variant_of_one_and_of_nobodys_nothing(about, monkeypatch, capsys):
+    monkeypatch.chdir(about)
+    assert cli.main(["compute", "grid_cells", "--task", "cells"]) == 2
+    assert cli.main(["subject", "cells"]) == 2
+    assert capsys.readouterr().err.count("each student has a variant of 'cells'") == 2
+    assert cli.main(["compute", "grid_cells", "--task", "cells", "--for", "Ann Lee", "--json"]) == 0
+    assert int(capsys.readouterr().out) == cells(own_variant(task_of(about), "0001", b"k"))
+    assert cli.main(["subject", "cells", "--for", "Ann Lee"]) == 2
+    assert "'cells' has no ONNX or TorchScript file of labgrade's" in capsys.readouterr().err
+
+
 @pytest.mark.slow
 def test_a_kit_is_somebodys(about, monkeypatch, capfd):
     monkeypatch.chdir(about)
     assert cli.main(["kit", "lab", "--out", "kit"]) == 2
-    assert "name the one whose kit this is, --for NAME" in capfd.readouterr().err
+    assert "name the one whose is meant, --for NAME" in capfd.readouterr().err
     assert cli.main(["kit", "lab", "--out", "kit", "--for", "Ann Lee", "--without-subjects"]) == 0
     own = own_variant(task_of(about), "0001", b"k")
     data = yaml.load((about / "kit/specs/lab/cells.yaml").read_text(), "cells.yaml").data

@@ -229,6 +229,8 @@ def test_wrong_files_are_wrong(verdicts):
         "written.calls": "MISSING",
     }, found
     assert found["net.module"].reason == "rebuilt returned int, not a network (torch.nn.Module)"
+    (note,) = found["grid.grid"].notes
+    assert note == "measured of the file: The share of weights that are no multiples of 2**-fraction."
 
 
 @pytest.mark.slow
