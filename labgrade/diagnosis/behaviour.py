@@ -316,11 +316,24 @@ def fits(kind: AnswerType, trial: Trial, plain: Any) -> bool:
 
 
 def _more_rows(trial: Trial, hypothesis: Value) -> bool:
-    """Whether a table has a row that is expected, and that a hypothesis leaves out: a checker may allow others."""
+    """Whether a table has a row that is expected, and that a hypothesis leaves out: a checker may allow others.
+
+    A row of the same cells that nobody expects is that row under another name.
+    """
     tables = (trial.value, trial.expected, hypothesis)
     given, expected, left = (each.rows if isinstance(each, Table) else () for each in tables)
     there, kept = {row.name for row in given}, {row.name for row in left}
-    return any(row.name not in kept and there & {row.name, *row.also_named} for row in expected)
+    known = {name for row in expected for name in (row.name, *row.also_named)}
+    strange = [row.cells for row in given if row.name not in known]
+    gone = [row for row in expected if row.name not in kept]
+    return any(there & {row.name, *row.also_named} or _alike(row.cells, strange) for row in gone)
+
+
+def _alike(cells: Mapping[str, Any], others: Sequence[Mapping[str, Any]]) -> bool:
+    def bare(row: Mapping[str, Any]) -> list[Any]:
+        return [cell.value if isinstance(cell, Number) else cell for cell in map(row.get, cells)]
+
+    return any(bare(other) == bare(cells) for other in others)
 
 
 def _more_cells(trial: Trial, hypothesis: Value) -> bool:

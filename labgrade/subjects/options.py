@@ -66,9 +66,11 @@ def _grid(linear: torch.nn.Linear, size: int) -> torch.nn.Module:
             super().__init__()
             tops, lefts = range(0, linear.out_features, size), range(0, linear.in_features, size)
             self.columns = nn.ModuleList(nn.ModuleList(_part(linear, size, t, k) for k in lefts) for t in tops)
+            self.spans = [(k, min(size, linear.in_features - k)) for k in lefts]
 
         def forward(self, x: torch.Tensor) -> torch.Tensor:
-            parts = torch.split(x, size, dim=-1)
+            # Not torch.split: what is traced of it (prim::ListUnpack) is beyond many a program that walks a graph.
+            parts = tuple(x.narrow(-1, start, length) for start, length in self.spans)
             return torch.cat([_added(column, parts) for column in self.columns], dim=-1)
 
     return TiledLinear()

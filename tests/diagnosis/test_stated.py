@@ -72,6 +72,14 @@ def test_a_table_that_one_slip_alone_gives_is_told_its_cause(grader, tmp_path):
     assert found.hint.startswith("Only one side of the kernel is counted.")
 
 
+@pytest.mark.parametrize(("clips", "said"), [("", "Clip nodes are left out"), (", Relu6: 35", "")])
+def test_a_row_under_another_name_is_not_called_left_out(grader, tmp_path, clips, said):
+    counts = "{Conv: 52, Add: 10, GlobalAveragePool: 1, Flatten: 1, Gemm: 1" + clips + "}"
+    found = verdict(grader, tmp_path, "2-2-1-operators", "counts", {"answers.yaml": f"2-2-1: {{counts: {counts}}}\n"})
+    assert found.hint.startswith(said)
+    assert bool(found.hint) == bool(said)
+
+
 def test_of_a_table_it_is_told_what_its_wrong_rows_have_in_common(grader, tmp_path):
     entry = COURSE.quantities.get("macs_by_layer").load()
     rows = entry(GOOGLENET, layers=LAYERS)
