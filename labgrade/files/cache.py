@@ -159,12 +159,16 @@ class Cache:
 
     def _files(self) -> Iterator[tuple[str, State]]:
         """Everything but folders below the folder, links to folders included, and what tells that it was changed."""
-        for base, folders, names in os.walk(self._folder):
-            for name in [*names, *folders]:
-                path = Path(base, name)
-                with contextlib.suppress(OSError):
-                    if path.is_symlink() or not path.is_dir():
-                        yield path.relative_to(self._folder).as_posix(), _state(path)
+        inner = [""]  # tens of thousands of files: without a Path for each
+        while inner:
+            prefix = inner.pop()
+            with contextlib.suppress(OSError), os.scandir(self._folder / prefix) as found:
+                for each in found:
+                    if each.is_dir(follow_symlinks=False):
+                        inner.append(f"{prefix}{each.name}/")
+                        continue
+                    with contextlib.suppress(OSError):
+                        yield f"{prefix}{each.name}", _state(each)
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,8 +203,8 @@ def _noted(path: Path) -> list[object]:
         return [*_state(path), hashlib.file_digest(file, "sha256").hexdigest()]
 
 
-def _state(path: Path) -> State:
-    status = path.lstat()
+def _state(path: os.PathLike[str]) -> State:
+    status = os.lstat(path)
     return status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 
