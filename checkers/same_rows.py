@@ -9,7 +9,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
-from labgrade.values import Number
+from labgrade.values import Number, Row
 from labgrade.verdict import Verdict, correct, incorrect, partial
 
 from ._compared import compared, left_out
@@ -21,7 +21,7 @@ from .equal import equal
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from labgrade.values import Row, Scalar, Table
+    from labgrade.values import Scalar, Table
     from labgrade.verdict import ComparedRow
 
 _NO_VALUE = frozenset(("", "-", "--", "nan", "n/a", "none", "null"))
@@ -60,6 +60,16 @@ def same_rows(  # noqa: PLR0913 - what a spec may set, each by its name
         hint = f"the table leaves rows out: hand in {f'at least {enough} of them' if abridged else 'all of them'}"
     verdict = _sum_up(judged, forgiven=forgiven, hint=hint)
     return verdict if verdict.credit == 1 else replace(verdict, rows=_beside(judged, answer, expected, forgiven))
+
+
+def _refuted(answer: Table, expected: Table, *, digits: int = 3, rtol: float = 0.0, **_: object) -> bool:
+    """Whether a cell that is there is wrong, so that no table with it is right: known before all else that is wrong."""
+    pairs, near = _pairs(answer.rows, expected.rows), _Near(digits, rtol)
+    cells = (_cells(answer.rows[got], expected.rows[index], frozenset(), near) for index, got in pairs.items())
+    return any(verdict.credit < 1 for found in cells for verdict in found.values())
+
+
+vars(same_rows)["refuted"] = _refuted  # what a search asks first, which has thousands of tables to expect
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,13 +191,22 @@ def _sum_up(judged: _Judged, *, forgiven: bool, hint: str) -> Verdict:
     return partial(credit, reason + abridged, hint=hint, agrees=agrees, **facts)
 
 
-def _pairs(answer: Sequence[Row], expected: Sequence[Row]) -> dict[int, int]:
+def _pairs(answer: Sequence[Row], expected: Sequence[Row]) -> Mapping[int, int]:
     """Which row of the answer stands for which expected row, by their places; in order of the expected rows.
 
     Names as they are come before names without spaces and case, and those before bare ones (`Conv2d` for `nn.Conv2d`);
     a row's own name comes before its other names. Rows of the same name are taken in order. Names of a type and
     a number are looked at together, before all others but what a row of the answer calls itself besides.
     """
+    return _pairs_of(tuple(map(_names, answer)), tuple(map(_names, expected)))
+
+
+@lru_cache(maxsize=16)
+def _pairs_of(given_names: tuple[tuple[str, ...], ...], known: tuple[tuple[str, ...], ...]) -> Mapping[int, int]:
+    """The same from names alone, which thousands of tables of a search share."""
+    answer, expected = (
+        [Row(name=own, cells={}, also_named=tuple(more)) for own, *more in each] for each in (given_names, known)
+    )
     given = without_prefix([row.name.strip() for row in answer], {name for row in expected for name in _names(row)})
     pairs, taken = numbered(given, expected)
     besides = _besides(answer, expected)

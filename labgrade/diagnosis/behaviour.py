@@ -18,7 +18,7 @@ from labgrade.diagnosis.bases import Base, bases_of, slipped
 from labgrade.diagnosis.counterexample import wrong
 from labgrade.diagnosis.own_values import typed
 from labgrade.diagnosis.small_networks import more, networks
-from labgrade.judging.judge import explains_all
+from labgrade.judging.judge import explains_all, refuted
 from labgrade.values import Number, Table
 from labgrade.verdict import Outcome
 
@@ -366,7 +366,9 @@ def _follows(trial: Trial, source: QuantityCall) -> bool:
 def _explains(trial: Trial, known: Value) -> bool:
     """Whether a slip's value is what came out, and explains every cell of a table that is wrong."""
     judging, value = trial.judging, trial.value
-    if judging is None or value is None or judging(value, known).outcome is not Outcome.CORRECT:
+    if judging is None or value is None or refuted(judging, value, known):
+        return False
+    if judging(value, known).outcome is not Outcome.CORRECT:
         return False
     return explains_all(value, known, trial.expected, judging)
 

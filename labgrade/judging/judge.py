@@ -11,6 +11,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial as partial_of
 from typing import TYPE_CHECKING, TypeAlias
 
 from labgrade.core.errors import FaultError, NoSuchSlipError
@@ -32,6 +33,7 @@ Expect: TypeAlias = "Callable[[Source], Value]"
 _ONE_COMMA = re.compile(r"-?\d{1,3},\d{3}(?![\d,.])")
 _FLOAT_NOISE = Fraction(1, 10**6)  # between two ways of computing the same in floating point
 _MOST_ALIKE = 3
+_QUICK = "refuted"  # what a checker has that knows some wrong answers sooner than it can say what is wrong with them
 _CLAIMABLE_DIGITS = 3  # a number printed with fewer agrees with too much to say which mistake it came from
 
 
@@ -216,7 +218,15 @@ def with_parameters(
     def judging(answer: Value, expected: Value | None) -> Verdict:
         return checker(answer, expected, **chosen)
 
+    if (quick := getattr(checker, _QUICK, None)) is not None:
+        vars(judging)[_QUICK] = partial_of(quick, **chosen)
     return judging
+
+
+def refuted(judging: Judging, answer: Value, expected: Value | None) -> bool:
+    """Whether a checker that can say so at once says that an answer is not right; not all that are wrong are known."""
+    quick = getattr(judging, _QUICK, None)
+    return quick is not None and bool(quick(answer, expected))
 
 
 def of_tables(judging: Judging) -> Judging:

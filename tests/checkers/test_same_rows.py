@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import product
 
 import pytest
 from helpers.linear import takes_linear_time
@@ -501,3 +502,15 @@ def test_a_cell_that_may_be_left_open_is_what_may_stand_there_or_nothing(given, 
 
 def test_a_cell_in_which_nothing_is_expected_may_hold_anything():
     assert same_rows(table(row("conv", 5)), table(row("conv", None))).credit == 1
+
+
+def test_what_is_known_to_be_wrong_at_once_is_wrong():
+    cells = (None, 0, 1, 2)
+    answers = [table(*rows) for rows in product(*([row(name, cell) for cell in cells] for name in ("a", "B")))]
+    more = [{}, {"also_right": {"macs": (number(2),)}}, {"optional": True}, {"also_named": ("b",)}]
+    expected = [table(row("a", cell, **own), row("c", 1, **own)) for cell, own in product(cells, more)]
+    known = 0
+    for answer, right, way in product(answers, expected, ({}, {"others": "allowed"}, {"order": True}, {"rtol": 0.6})):
+        known += (told := same_rows.refuted(answer, right, **way))
+        assert not told or same_rows(answer, right, **way).outcome is not Outcome.CORRECT
+    assert known > len(answers)

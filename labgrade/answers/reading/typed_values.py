@@ -294,7 +294,7 @@ def _left_open(cell: str) -> bool:
 
 def _annotated(row: Row, cells: object, kind: TableType) -> Row:
     """An expected row with what it says of itself beside its cells."""
-    if not isinstance(cells, Mapping):
+    if not isinstance(cells, Mapping) or not any(word in cells for word in ("also_right", "also_named", "optional")):
         return row
     also_right = {
         column: tuple(as_scalar(other, kind.columns[column]) for other in others)
