@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,7 @@ from ._counting.calls import chosen
 from ._counting.values import run
 from ._slips import kinds, tables
 from ._slips.compose import WantedProducts, answered
+from ._slips.kept import kept
 from .layers import layer_shapes, module_output_shapes, module_outputs
 
 if TYPE_CHECKING:
@@ -27,15 +29,20 @@ _ACTIVATIONS = ("ReLU", "ReLU6", "GELU", "SiLU", "Hardswish", "LeakyReLU", "ELU"
 
 def layer_shapes_slips(subject: CountedSubject, *, most: int = 1, among: list[str] | None = None) -> dict[str, Any]:
     """What slips make of `layer_shapes`."""
-    found = tables.Tables(subject=subject, rows=tables.with_held(layer_shapes), library=tables.LAYERS)
-    return _answered(found, WantedProducts(most=most, among=among))
+    wanted = WantedProducts(most=most, among=among)
+
+    def make() -> tables.Tables:
+        return tables.Tables(subject=subject, rows=tables.with_held(layer_shapes), library=tables.LAYERS)
+
+    return _answered(kept(wanted, make, subject, "layers"), wanted)
 
 
 def module_output_shapes_slips(
     subject: CountedSubject, *, layers: list[str], most: int = 1, among: list[str] | None = None
 ) -> dict[str, Any]:
     """What slips make of `module_output_shapes`."""
-    return _answered(_output_shapes(subject, layers), WantedProducts(most=most, among=among))
+    wanted = WantedProducts(most=most, among=among)
+    return _answered(kept(wanted, lambda: _output_shapes(subject, layers), subject, "shapes", layers), wanted)
 
 
 def _answered(found: tables.Tables, wanted: WantedProducts) -> dict[str, Any]:
@@ -224,6 +231,86 @@ def module_outputs_first_sample(subject: CountedSubject, *, layers: list[str]) -
     found = module_outputs(subject, layers=layers)
     several = any(output.shape[0] > 1 for output in found.values())
     return {name: output[:1] for name, output in found.items()} if several else None
+
+
+def module_outputs_inputs(subject: CountedSubject, *, layers: list[str]) -> dict[str, torch.Tensor]:
+    """What goes into each layer, in place of what comes out.
+
+    Comes of keeping a hook's second argument.
+
+    Slip of: module_outputs
+    Hint: These are the tensors that go into the convolutions. In a forward hook the second argument is the input, the
+    third the output: keep the third.
+    """
+    module, _ = subject.with_weights()
+    wanted, given = chosen(module, layers), {}
+    with contextlib.ExitStack() as stack:
+        for each in filter(wanted, module.modules()):
+            stack.callback(each.register_forward_hook(lambda of, x, _: given.update({id(of): x[0].clone()})).remove)
+        kept: dict[str, torch.Tensor] = {}
+        run(subject, lambda name, of, _: kept.update({name: given[id(of)]}) if wanted(of) else None)
+    return kept
+
+
+def module_outputs_without_bias(subject: CountedSubject, *, layers: list[str]) -> dict[str, torch.Tensor] | None:
+    """Each layer's output less its bias; None where no layer has one.
+
+    Slip of: module_outputs
+    Hint: The bias of the convolutions is missing: the values are the outputs less it. Keep the output as the hook gets
+    it, and compute nothing again.
+    """
+    module, _ = subject.with_weights()
+    inside, outputs = dict(module.named_modules()), module_outputs(subject, layers=layers)
+    biases = {name: inside[name.partition("#")[0]].bias for name in outputs}
+    if all(bias is None for bias in biases.values()):
+        return None
+    shapes = {name: (-1, *(1,) * (output.dim() - 2)) for name, output in outputs.items()}
+    return {
+        name: output if biases[name] is None else output - biases[name].detach().reshape(shapes[name])
+        for name, output in outputs.items()
+    }
+
+
+def module_outputs_written_over(subject: CountedSubject, *, layers: list[str]) -> dict[str, torch.Tensor]:
+    """Each layer's output as it is when the forward pass has ended, where layers behind it may have written into it.
+
+    Slip of: module_outputs
+    Hint: Layers that work in place, such as ReLU(inplace=True), have written into the tensors that you keep. Keep a
+    copy of the output in the hook: output.clone().
+    """
+    module, _ = subject.with_weights()
+    wanted, kept = chosen(module, layers), {}
+    run(subject, lambda name, of, output: kept.update({name: output}) if wanted(of) else None)
+    return kept
+
+
+def module_outputs_flattened(subject: CountedSubject, *, layers: list[str]) -> dict[str, torch.Tensor]:
+    """Each layer's output as one row a sample.
+
+    Slip of: module_outputs
+    Hint: The values agree, but each sample is flattened to one row: channels, height and width are lost. Keep the
+    output as the hook gets it.
+    """
+    return {name: output.flatten(1) for name, output in module_outputs(subject, layers=layers).items()}
+
+
+def module_outputs_averaged(subject: CountedSubject, *, layers: list[str]) -> dict[str, torch.Tensor]:
+    """The mean of each channel of each layer's output.
+
+    Slip of: module_outputs
+    Hint: These are means over height and width, one number a channel. Keep the output as the hook gets it.
+    """
+    return {name: output.flatten(2).mean(2) for name, output in module_outputs(subject, layers=layers).items()}
+
+
+def module_outputs_without_last(subject: CountedSubject, *, layers: list[str]) -> dict[str, torch.Tensor]:
+    """Each layer's output but the last one's.
+
+    Slip of: module_outputs
+    Hint: The last layer is missing, all others are right. Look at where your loop or list ends.
+    """
+    found = module_outputs(subject, layers=layers)
+    return {name: found[name] for name in list(found)[:-1]}
 
 
 def _has_norm(module: nn.Module) -> bool:

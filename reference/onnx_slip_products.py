@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from ._onnx.attributes import floats_of
 from ._onnx.load import load, nodes_of
-from ._slips import kinds, moved, nodes, tables
-from ._slips.compose import BYTE_UNITS, Composition, Part, WantedProducts, answered, applied, kept
+from ._slips import kinds, memory, moved, nodes, tables
+from ._slips.compose import BYTE_UNITS, Composition, Part, WantedProducts, answered, applied
+from ._slips.kept import kept
 from .onnx_memory import onnx_activation_bytes
 from .onnx_nodes import onnx_attributes
 
@@ -30,10 +32,7 @@ def onnx_traffic_bytes_slips(
 ) -> dict[str, Any]:
     """What slips make of `onnx_traffic_bytes`."""
     wanted = WantedProducts(most=most, among=among, between=between)
-
-    def make() -> Composition:
-        return _traffic(artifact, input_shape, policy, constants=constants)
-
+    make = partial(_traffic, artifact, input_shape, policy, constants=constants)
     found = kept(wanted, make, artifact, "traffic", input_shape, policy, constants)
     return answered(found.library, found.totals(wanted))
 
@@ -53,10 +52,7 @@ def onnx_activation_bytes_slips(
     if policy in _PEAK:
         peak = onnx_activation_bytes(artifact, input_shape=input_shape, policy=policy)
         return answered(BYTE_UNITS, applied(BYTE_UNITS, peak, wanted))
-
-    def make() -> Composition:
-        return _activations(artifact, input_shape, graph_input=graph_input)
-
+    make = partial(_activations, artifact, input_shape, graph_input=graph_input)
     found = kept(wanted, make, artifact, "activations", input_shape, graph_input)
     return answered(found.library, found.totals(wanted))
 
@@ -129,8 +125,8 @@ def onnx_attributes_slips(
 
 def _traffic(artifact: Path, input_shape: list[int] | None, policy: str = "per_node", **others: bool) -> Composition:
     constants = others.get("constants", False)
-    return moved.composition(artifact, input_shape, moved.traffic(policy, constants=constants), moved.TRAFFIC)
+    return moved.composition(artifact, input_shape, moved.traffic(policy, constants=constants), memory.TRAFFIC)
 
 
 def _activations(artifact: Path, input_shape: list[int] | None, *, graph_input: bool = False) -> Composition:
-    return moved.composition(artifact, input_shape, moved.activations(graph_input=graph_input), moved.ACTIVATIONS)
+    return moved.composition(artifact, input_shape, moved.activations(graph_input=graph_input), memory.ACTIVATIONS)

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from ._slips.compose import Factors
 
 _WITHOUT, _ALONE = "without ", "alone "
+_TWO = 2  # types, of which one alone is without the other
 
 
 def by_layer_slips(
@@ -67,6 +68,7 @@ def _column(rows: Sequence[dict[str, Any]]) -> str:
 def _library(rows: Sequence[dict[str, Any]], among: Sequence[str], batch: int) -> Library:
     named = {name for names in among for name in names.split("+")}
     types = dict.fromkeys(str(row["type"]) for row in rows if row.get("type"))
+    several = len(types) > _TWO
     types |= dict.fromkeys(name.removeprefix(start) for start in (_WITHOUT, _ALONE) for name in named if start in name)
     found = dict(_LIBRARY)
     for kind in types:
@@ -75,11 +77,12 @@ def _library(rows: Sequence[dict[str, Any]], among: Sequence[str], batch: int) -
             change=_of_type(kind, kept=False),
             says=f"{kind} layers are left out. They count, too.",
         )
-        found[_ALONE + kind] = Slip(
-            of="left out",
-            change=_of_type(kind, kept=True),
-            says=f"Only {kind} layers are counted. Those of other types count, too.",
-        )
+        if several or _ALONE + kind in named:
+            found[_ALONE + kind] = Slip(
+                of="left out",
+                change=_of_type(kind, kept=True),
+                says=f"Only {kind} layers are counted. Those of other types count, too.",
+            )
     if batch > 1 or named & {"batch", "batch_twice"}:
         found["batch"] = Slip(
             of="batch",

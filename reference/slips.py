@@ -7,14 +7,16 @@ others are such values under a name of their own, for specs. One that a subject 
 from __future__ import annotations
 
 import dataclasses
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from torch import nn
 
 from ._counting.engine import analyse, inputs
 from ._counting.wrong import AsIf, without_ceil_mode
-from ._slips import counts, held, kinds
-from ._slips.compose import WantedProducts, answered, kept, plain
+from ._slips import by_row, counts, held, kinds
+from ._slips.compose import WantedProducts, answered, plain
+from ._slips.kept import kept
 from ._slips.operations import MULTIPLYING
 from .macs import macs, macs_by_layer, macs_by_type
 from .state import buffers, parameters
@@ -50,10 +52,7 @@ def weight_bytes_slips(
 ) -> dict[str, Any]:
     """What slips make of `weight_bytes`."""
     wanted = WantedProducts(most=most, among=among, between=between)
-
-    def make() -> Composition:
-        return held.composition(subject, as_bytes=True, buffers=buffers)
-
+    make = partial(held.composition, subject, as_bytes=True, buffers=buffers)
     return _totals(kept(wanted, make, subject, "bytes", buffers), wanted)
 
 
@@ -69,10 +68,7 @@ def macs_slips(
 ) -> dict[str, Any]:
     """What slips make of `macs`."""
     wanted = WantedProducts(most=most, among=among, between=between)
-
-    def make() -> Composition:
-        return counts.composition(subject, counts.by_layer, layers=layers, bias=bias, per_sample=per == "sample")
-
+    make = partial(counts.composition, subject, counts.by_layer, layers=layers, bias=bias, per_sample=per == "sample")
     return _totals(kept(wanted, make, subject, "macs", layers, bias, per), wanted)
 
 
@@ -85,10 +81,12 @@ def macs_by_layer_slips(
     among: list[str] | None = None,
 ) -> dict[str, Any]:
     """What slips make of `macs_by_layer`; `kinds` says what is out of the ordinary about each layer."""
-    found = counts.composition(subject, counts.by_layer, layers=layers, bias=bias)
+    wanted = WantedProducts(most=most, among=among)
+    make = partial(counts.composition, subject, counts.by_layer, layers=layers, bias=bias, library=by_row.BY_LAYER)
+    found = kept(wanted, make, subject, "macs by layer", layers, bias)
     values = (
         (names, [{"layer": layer, "macs": count} for layer, count in rows.items()])
-        for names, rows in found.tables(WantedProducts(most=most, among=among))
+        for names, rows in found.tables(wanted)
     )
     return {**answered(found.library, values), "kinds": kinds.of_parts(found.found(()).parts)}
 
@@ -98,14 +96,32 @@ def macs_by_type_slips(
     *,
     layers: list[str] | None = None,
     bias: bool = False,
+    norm: Literal["none", "two_per_input"] = "none",
+    pooling: Literal["none", "one_per_input"] = "none",
     most: int = 1,
     among: list[str] | None = None,
 ) -> dict[str, Any]:
-    """What slips make of `macs_by_type`."""
-    found = counts.composition(
-        subject, lambda _, operation: operation.call.type, layers=layers, bias=bias, by_type=True
+    """What slips make of `macs_by_type`.
+
+    Raises:
+        ValueError: norms are asked for without pools, or the other way round.
+    """
+    others = norm != "none"
+    if others != (pooling != "none"):
+        message = "slips are known of norms and pools together, or of neither"
+        raise ValueError(message)
+    wanted = WantedProducts(most=most, among=among)
+    make = partial(
+        counts.composition,
+        subject,
+        lambda _, operation: operation.call.type,
+        layers=layers,
+        bias=bias,
+        others=others,
+        library=by_row.BY_TYPE,
     )
-    return answered(found.library, found.tables(WantedProducts(most=most, among=among)))
+    found = kept(wanted, make, subject, "macs by type", layers, bias, others)
+    return answered(found.library, found.tables(wanted))
 
 
 def _totals(found: Composition, wanted: WantedProducts) -> dict[str, Any]:

@@ -29,6 +29,7 @@ _POSITIONAL: Mapping[str, tuple[str, ...]] = {
     "AdaptiveAvgPool2d": ("output_size",),
     "Attention": ("width", "heads"),
     "Products": ("width",),
+    "Scaled": ("width",),
     "Tied": ("width", "classes"),
 }
 _FILE = "network.onnx"

@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from labgrade.diagnosis.small_networks import SmallNetwork
     from labgrade.values import Value
 
-_MOST_STARTS = 4  # processes: after each crash the function is called on the networks behind it
+_MOST_STARTS = 6  # processes: after each crash the function is called on the networks behind it
+_MOST_ALIKE = 3  # ways of saying what a function does: nobody reads more
 ENOUGH_WRONG = 2  # networks on which a function has to be wrong before anything is said of it
 _MOST_SLIPS, _MOST_IN_TABLES = 3, 2
 _MOST_REFUTED = 6
@@ -68,17 +69,25 @@ class Called:
         """Whether the value is right there."""
         return not wrong(self.trial)
 
+    @property
+    def convention(self) -> str:
+        """By which other convention it is right, where it is."""
+        reason = self.trial.verdict.reason
+        return reason if reason.startswith("right: ") else ""
+
 
 @dataclass(slots=True, kw_only=True)
 class Behaviour:
     """What was found out about a function: the hypothesis that holds, if one does, and where it is right.
 
-    `but`: the words of the networks on which the function does something else besides.
+    `but`: the words of the networks on which the function does something else besides. `alike`: hypotheses of other
+    words that come to the same wherever that was tried.
     """
 
     called: Sequence[Called]
     holds: Hypothesis | None = None
     but: tuple[str, ...] = ()
+    alike: Sequence[Hypothesis] = ()
     rivals: Sequence[Hypothesis] = ()
     refuted: Sequence[str] = ()
     says: dict[str, str] = field(default_factory=dict)
@@ -118,7 +127,7 @@ def _without_rare(trials: Trials, found: Behaviour, usual: Sequence[Called]) -> 
     _Search(trials, there, usual).run()
     if there.holds is not None:
         found.holds, found.called = there.holds, there.called
-        found.says, found.refuted = found.says | there.says, there.refuted
+        found.says, found.refuted, found.alike = found.says | there.says, there.refuted, there.alike
         found.but = tuple(dict.fromkeys(each.network.words for each in rare if each.network.words))
 
 
@@ -137,10 +146,15 @@ def _called(trials: Trials) -> list[Called]:
     )
     waiting = [each for each in waiting if _computable(trials, expected, each.subject)]
     found: list[Called] = []
+    most = len(waiting)
     for _ in range(_MOST_STARTS):
-        done = trials.ahead([each.subject for each in waiting])
-        found += [Called(network=network, trial=trial) for network, trial in zip(waiting, done, strict=False)]
-        waiting = waiting[len(done) + 1 :]
+        some = waiting[:most]
+        done = trials.ahead([each.subject for each in some])
+        found += [Called(network=network, trial=trial) for network, trial in zip(some, done, strict=False)]
+        if done or most == 1:
+            waiting = waiting[len(done) + (len(done) < len(some)) :]
+        else:  # one value that is no plain data leaves nothing of all
+            most = max(most // 2, 1)
         if not waiting:
             break
     return found
@@ -185,7 +199,7 @@ class _Search:
         return list(words.values())
 
     def _told_apart(self, rivals: Sequence[Hypothesis]) -> Hypothesis | None:
-        """The hypothesis that holds where several fit; the first where no network tells them apart: they say the same.
+        """The hypothesis that holds where several fit; the first where no network tells them apart.
 
         Slips may make up for each other: both of two images left out is the same as each of them left out.
         """
@@ -202,10 +216,10 @@ class _Search:
                 called = Called(network=network, trial=trials[0])
                 self._found.called = [*self._found.called, called]
                 left = [each for each in left if matters_on(self._trials, each, called.trial, network.subject)]
-        alike = not any(isinstance(each.trial.value, Table) for each in self._order)
-        return (
-            left[0] if len(left) == 1 or (left and alike and all(each.base == left[0].base for each in left)) else None
-        )
+        if not left or len(left) > _MOST_ALIKE or any(each.base != left[0].base for each in left):
+            return None
+        self._found.alike = left[1:]
+        return left[0]
 
     def _said(self, hypothesis: Hypothesis, network: SmallNetwork) -> str | None:
         answer = _slipped(self._trials, hypothesis.base, network.subject, {"among": ["+".join(hypothesis.slips)]})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -119,7 +120,7 @@ def _of_all(found: Behaviour) -> Diagnosis | None:
 
 def _holding(found: Behaviour, holds: Hypothesis, here: Sequence[str], hint: str = "") -> Diagnosis:
     """What is said of a hypothesis that holds. `here`: the slips that matter; the spec may `hint` at a single one."""
-    says = dict(zip(holds.slips, holds.says or [found.says[name] for name in holds.slips], strict=True))
+    says = dict(zip(holds.slips, holds.says or [_or(found, name) for name in holds.slips], strict=True))
     return Diagnosis(
         causes=holds.slips,
         says=(hint,) if hint and len(here) == 1 else tuple(says[name] for name in here),
@@ -129,6 +130,14 @@ def _holding(found: Behaviour, holds: Hypothesis, here: Sequence[str], hint: str
         tried=len(found.called),
         refuted=tuple(found.refuted),
     )
+
+
+def _or(found: Behaviour, slip: str) -> str:
+    """The sentence of a slip of the hypothesis that holds, with those that may as well stand in its place."""
+    own = found.holds.slips if found.holds is not None else ()
+    others = [set(each.slips) - set(own) for each in found.alike if set(own) - set(each.slips) == {slip}]
+    said = dict.fromkeys(found.says[name] for (name,) in (each for each in others if len(each) == 1))
+    return " Or, which gives the same on all of these networks: ".join((found.says[slip], *said))
 
 
 def _constant(called: Sequence[Called], here: Value | None) -> str:
@@ -159,7 +168,13 @@ def _kinds(called: Sequence[Called]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """On networks with which peculiarity the function is right, and with which it is wrong."""
     named = [each for each in called if each.network.words]
     wrong = dict.fromkeys(each.network.words for each in named if not each.right)
-    right = dict.fromkeys(each.network.words for each in named if each.network.words not in wrong)
+    # What is right by a convention here and by another one there is right by chance: the most frequent one counts.
+    usual = Counter(each.convention for each in called if each.right).most_common(1)
+    right = dict.fromkeys(
+        each.network.words
+        for each in named
+        if each.network.words not in wrong and each.right and each.convention == usual[0][0]
+    )
     return tuple(right), tuple(wrong)
 
 

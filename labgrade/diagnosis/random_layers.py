@@ -230,7 +230,16 @@ class Tied:
         return _step("Tied", {"width": shape[-1], "classes": self.outputs}), (shape[0], self.outputs)
 
 
-Wish: TypeAlias = Conv | PoolLayer | Linear | Plain | Branches | Residual | Twice | Attention | Tied
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scaled:
+    """A layer whose parameter is called neither weight nor bias."""
+
+    def fit(self, shape: Shape) -> Fitted:
+        """For tokens."""
+        return (_step("Scaled", {"width": shape[-1]}), shape) if len(shape) == TOKENS else None
+
+
+Wish: TypeAlias = Conv | PoolLayer | Linear | Plain | Branches | Residual | Twice | Attention | Tied | Scaled
 
 
 def program(wishes: list[Wish], shape: Shape, *, as_file: bool = False) -> list[Step]:

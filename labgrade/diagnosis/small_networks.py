@@ -18,6 +18,7 @@ from labgrade.diagnosis.random_layers import (
     Linear,
     Plain,
     PoolLayer,
+    Scaled,
     Tied,
     Twice,
     program,
@@ -171,6 +172,7 @@ _ATTENTION = (
 _TIED = (
     _Wished(words="layers that share a weight", wishes=(Tied(outputs=3),), shape=(2, 5, 4)),
     _Wished(words="layers that share a weight", wishes=(Linear(outputs=6), Tied(outputs=2)), shape=(3, 3, 4)),
+    _Wished(words="a layer written by oneself", wishes=(Linear(outputs=6), Scaled(), _RELU), shape=(3, 3, 4)),
 )
 
 

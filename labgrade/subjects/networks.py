@@ -86,6 +86,14 @@ OWN: Mapping[str, str] = {
         x = self.one(x * self.scale).relu()
         return self.classes(self.other(self.other(x)).mean(1))
 """,
+    "Scaled": """class Scaled(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.gain = nn.Parameter(torch.ones(width))
+
+    def forward(self, x):
+        return x * self.gain
+""",
     "Products": """class Products(nn.Module):
     def __init__(self, width):
         super().__init__()

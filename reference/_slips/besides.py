@@ -1,11 +1,23 @@
-"""Slips in counting operations: what somebody counts besides products."""
+"""Slips in counting operations: what somebody counts besides products, or in place of them."""
 
 from __future__ import annotations
 
 from fractions import Fraction
 
-from .compose import Library, Slip, also
-from .operations import ACTIVATION, BIAS, NO_BIAS, NORM, POOL_IN, POOL_OUT, WINDOWS, is_conv, is_linear
+from .compose import Library, Slip, also, times
+from .operations import (
+    ACTIVATION,
+    BIAS,
+    NO_BIAS,
+    NORM,
+    POOL_IN,
+    POOL_OUT,
+    WINDOWS,
+    is_conv,
+    is_linear,
+    of_linear,
+    summed,
+)
 
 BESIDES: Library = {
     "bias": Slip(
@@ -68,5 +80,23 @@ BESIDES: Library = {
         of="extra",
         change=also(ACTIVATION),
         says="Activation functions are counted, one for each element. Count convolutions and linear layers only.",
+    ),
+    "additions": Slip(
+        of="additions",
+        change=times(lambda o: Fraction(summed(o) - 1, summed(o))),
+        says="One product too few is counted for each output: these are the additions. A sum of K products takes K "
+        "multiply-accumulates.",
+    ),
+    "linear_additions": Slip(
+        of="additions",
+        change=of_linear(lambda o: Fraction(summed(o) - 1, summed(o))),
+        says="in_features - 1 is counted for each output of a linear layer: these are the additions. A sum of K "
+        "products takes K multiply-accumulates.",
+    ),
+    "products_and_additions": Slip(
+        of="additions",
+        change=times(lambda o: Fraction(2 * summed(o) - 1, summed(o))),
+        says="Products and additions are counted, 2K - 1 for each output. A sum of K products takes K "
+        "multiply-accumulates.",
     ),
 }

@@ -1,27 +1,27 @@
 """Parts of a value, slips that change them, and what comes of each slip and of several together.
 
 A value is a sum of parts. A slip of the aspect `size` forgets a property of the layers before the parts are found; one
-of an aspect in `ADDING` says what each part adds to its weight, which is 1 where it counts and 0 where it does not; any
-other says by what each part is multiplied. So a product of slips needs no code of its own, and thousands of them cost a
-few products of matrices. Two slips of one aspect exclude each other, but for those in `TOGETHER`.
+of `row` gives each part the name of another row; one of an aspect in `ADDING` says what each part adds to its weight,
+which is 1 where it counts and 0 where it does not; any other says by what each part is multiplied. So a product of
+slips needs no code of its own, and thousands of them cost a few products of matrices. Two slips of one aspect exclude
+each other, but for those in `TOGETHER`.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, is_dataclass
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import combinations, pairwise
-from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
 
 Names: TypeAlias = tuple[str, ...]
 Factors: TypeAlias = Sequence[int | Fraction]
-SIZE, EXTRA, WHICH = "size", "extra", "which"
+SIZE, EXTRA, WHICH, ROW = "size", "extra", "which", "row"
 ADDING = frozenset({EXTRA, WHICH})
 TOGETHER = {SIZE: 3, EXTRA: 2, "left out": 2}  # aspects of which one can get several wrong at once
 _NOISE = Fraction(1, 10**9)  # between two ways of computing the same in floating point
@@ -49,8 +49,8 @@ Parts: TypeAlias = Sequence[Part]
 class Slip:
     """One way of being wrong. `says` is the sentence for a student: the cause, then the remedy.
 
-    `change` takes a module (`of="size"`) or all parts, of which it gives the weights to add or the factors, and raises
-    ValueError where there is no occasion for it.
+    `change` takes a module (`of="size"`) or all parts, of which it gives the weights to add, the factors or the rows
+    (`of="row"`), and raises ValueError where there is no occasion for it.
     """
 
     of: str
@@ -128,8 +128,11 @@ class Composition:
         Raises:
             ValueError: the subject gives no occasion for one of its slips.
         """
-        sizes = tuple(name for name in names if self.library[name].of == SIZE)
-        return self.found(sizes).rows([name for name in names if name not in sizes])
+        found = self.found(tuple(name for name in names if self.library[name].of == SIZE))
+        for name in names:
+            if self.library[name].of == ROW:
+                found = found.renamed(name)
+        return found.rows([name for name in names if self.library[name].of not in (SIZE, ROW)])
 
     def totals(self, wanted: WantedProducts) -> Iterator[tuple[Names, int | Fraction]]:
         """Each hypothesis that there is an occasion for with the sum of all rows."""
@@ -174,6 +177,7 @@ class _SlippedParts:
     library: Library
     problem: str = ""
     _said: dict[str, Factors | None] = field(default_factory=dict)
+    _renamed: dict[str, _SlippedParts] = field(default_factory=dict)
 
     def said(self, name: str) -> Factors | None:
         """What a slip adds to the parts, or multiplies them by; None where there is no occasion."""
@@ -183,6 +187,14 @@ class _SlippedParts:
             except ValueError:
                 self._said[name] = None
         return self._said[name]
+
+    def renamed(self, name: str) -> _SlippedParts:
+        """The parts in the rows that a slip gives them."""
+        if name not in self._renamed:
+            rows = self.library[name].change(self.parts)
+            parts = [replace(part, row=row) for part, row in zip(self.parts, rows, strict=True)]
+            self._renamed[name] = _SlippedParts(parts=parts, library=self.library)
+        return self._renamed[name]
 
     def rows(self, names: Sequence[str]) -> dict[str, int | Fraction]:
         """The sum of each row.
@@ -276,27 +288,6 @@ def answered(library: Library, found: Iterable[tuple[Names, Any]]) -> dict[str, 
         values.append(["+".join(names), plain(value) if isinstance(value, Fraction) else value])
         used |= {name: library[name].says for name in names}
     return {"values": values, "says": used}
-
-
-_KEPT = 6  # a task has a base or two, and asks about one network again and again
-_kept: dict[str, Composition] = {}
-
-
-def kept(wanted: WantedProducts, make: Callable[[], Composition], of: object, *conventions: object) -> Composition:
-    """The composition of a subject or file that was asked for all hypotheses before, or a new one.
-
-    What slips say of parts takes longer than forming products of them, and each wrong answer of a class asks for
-    products of one slip, of two and of three, most of them on the same network.
-    """
-    if wanted.among is not None or not (isinstance(of, Path) or is_dataclass(of)):  # another's `repr` may say nothing
-        return make()
-    known = of.stat() if isinstance(of, Path) else None
-    key = repr((of, known and (known.st_mtime_ns, known.st_size), conventions))
-    found = _kept.pop(key, None) or make()
-    _kept[key] = found
-    while len(_kept) > _KEPT:
-        del _kept[next(iter(_kept))]
-    return found
 
 
 def applied(units: Library, value: int, wanted: WantedProducts) -> Iterator[tuple[Names, int | Fraction]]:

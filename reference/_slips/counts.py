@@ -28,13 +28,11 @@ from .operations import (
     is_conv,
     is_linear,
     kernel,
-    last_of_rows,
     of_conv,
     of_linear,
     parts,
     places,
     squared,
-    summed,
     weights_alone,
 )
 from .sizes import DILATION, PADDING, PADDING_ONCE, READ, SIZES, STRIDE
@@ -56,7 +54,7 @@ def composition(
     bias: bool = False,
     others: bool = False,
     per_sample: bool = False,
-    by_type: bool = False,
+    library: Library | None = None,
 ) -> Composition:
     """The operations of a subject, and what slips make of them. `row` names the row of a table that one belongs to.
 
@@ -77,7 +75,7 @@ def composition(
         known[id(trace)] = (trace, found)
         return found
 
-    return Composition(library=BY_TYPE if by_type else LIBRARY, make=make)
+    return Composition(library=library or LIBRARY, make=make)
 
 
 def by_layer(trace: Trace, operation: CountedOperation) -> str:
@@ -88,6 +86,15 @@ def by_layer(trace: Trace, operation: CountedOperation) -> str:
 _USED = (
     "A kernel is used at each position of the output, a linear layer's weight for each row, both for each image of the "
     "batch: multiply by the output's size."
+)
+
+
+def is_pointwise(o: CountedOperation) -> bool:
+    return is_conv(o) and math.prod(kernel(o)) == 1
+
+
+_CONTAINERS = (
+    "What lies in a container is counted again for each container around it. Count modules without children only."
 )
 LIBRARY: Library = {
     **SIZES,
@@ -176,6 +183,12 @@ LIBRARY: Library = {
         change=of_conv(lambda o: ratio(o.output_shape[3:4], o.output_shape[2:3])),
         says="The output's width stands for its height, too. Outputs need not be square: use shape[2] and shape[3].",
     ),
+    "channels_for_width": Slip(
+        of="positions",
+        change=of_conv(lambda o: ratio(o.output_shape[1:2], o.output_shape[3:4])),
+        says="Channels x height stand where height x width belong. An output's shape is batch, channels, height, "
+        "width: use shape[2] and shape[3].",
+    ),
     "input_size": Slip(
         of="positions",
         change=of_conv(lambda o: ratio(o.input_shape[2:], o.output_shape[2:])),
@@ -211,6 +224,12 @@ LIBRARY: Library = {
         says="Convolutions are counted for one sample, linear layers for the whole batch. Multiply both by the batch "
         "size.",
     ),
+    "linear_batch": Slip(
+        of="batch",
+        change=of_linear(lambda o: Fraction(1, batch_of(o))),
+        says="Linear layers are counted for one sample, convolutions for the whole batch. Multiply both by the batch "
+        "size.",
+    ),
     "linear_once": Slip(
         of="rows of a linear layer",
         change=of_linear(lambda o: ratio([1], o.output_shape[:-1])),
@@ -236,24 +255,6 @@ LIBRARY: Library = {
         says="A linear layer's weight is multiplied by the last two sizes of its output, as a convolution's is. Its "
         "last size is out_features, which the weight has already: each row takes the whole weight once.",
     ),
-    "additions": Slip(
-        of="additions",
-        change=times(lambda o: Fraction(summed(o) - 1, summed(o))),
-        says="One product too few is counted for each output: these are the additions. A sum of K products takes K "
-        "multiply-accumulates.",
-    ),
-    "linear_additions": Slip(
-        of="additions",
-        change=of_linear(lambda o: Fraction(summed(o) - 1, summed(o))),
-        says="in_features - 1 is counted for each output of a linear layer: these are the additions. A sum of K "
-        "products takes K multiply-accumulates.",
-    ),
-    "products_and_additions": Slip(
-        of="additions",
-        change=times(lambda o: Fraction(2 * summed(o) - 1, summed(o))),
-        says="Products and additions are counted, 2K - 1 for each output. A sum of K products takes K "
-        "multiply-accumulates.",
-    ),
     "parameters": Slip(
         of="which",
         change=lambda parts: weights_alone(parts, once=False, bias=True),
@@ -277,8 +278,12 @@ LIBRARY: Library = {
     "containers": Slip(
         of="walk",
         change=times(depth, BOTH),
-        says="What lies in a container is counted again for each container around it. Count modules without children "
-        "only.",
+        says=_CONTAINERS,
+    ),
+    "containers_by_name": Slip(
+        of="walk",
+        change=times(lambda o: o.call.name.count(".") + 1, BOTH),
+        says=_CONTAINERS,
     ),
     "containers_and_root": Slip(
         of="walk",
@@ -306,7 +311,7 @@ LIBRARY: Library = {
     ),
     "pointwise": Slip(
         of="left out",
-        change=without(lambda o: is_conv(o) and math.prod(kernel(o)) == 1, BOTH),
+        change=without(is_pointwise, BOTH),
         says="Convolutions with a 1x1 kernel are left out. They multiply, too.",
     ),
     "last_layer": Slip(
@@ -332,6 +337,12 @@ LIBRARY: Library = {
         "linear layer that is called, so that a hook on these never sees them. Count queries by keys and weights by "
         "values "
         "in every head, and the four projections of nn.MultiheadAttention.",
+    ),
+    "direct": Slip(
+        of="left out",
+        change=without(lambda o: "." in o.call.name, BOTH),
+        says="Only the model's own children are looked at; layers that lie deeper are left out. Use modules(), not "
+        "children().",
     ),
     "equal_once": Slip(
         of="left out",
@@ -372,13 +383,5 @@ LIBRARY: Library = {
         change=times(lambda _: 2, ("", BIAS, NORM, POOL_IN, POOL_OUT, WINDOWS, ACTIVATION)),
         says="This is twice the number: FLOPs, which count a multiply-accumulate as two operations, or every layer "
         "counted twice. The task asks for MACs.",
-    ),
-}
-BY_TYPE: Library = {
-    **LIBRARY,
-    "last_of_type": Slip(
-        of="left out",
-        change=last_of_rows,
-        says="Each type has the value of its last layer alone. Add up over its layers: += in place of =.",
     ),
 }

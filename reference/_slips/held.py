@@ -358,6 +358,17 @@ BYTES: Library = {
         says="sys.getsizeof() of a tensor is the size of the Python object, without its elements. Multiply numel() by "
         "element_size().",
     ),
+    "four": Slip(
+        of="size of an element",
+        change=_per_element(4),
+        says="Every element counts four bytes, those of the counters of batch norm, too, which are 64-bit: take "
+        "element_size().",
+    ),
+    "thirty_two": Slip(
+        of="size of an element",
+        change=_per_element(32),
+        says="Every element counts 32: this is the size in bits. A byte has eight.",
+    ),
     "eight": Slip(
         of="size of an element",
         change=_per_element(8),

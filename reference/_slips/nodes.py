@@ -59,6 +59,15 @@ def _of_weight(row: Row) -> Row:
     return row | {"channel": row["channel"] // row.get("group", 1)} if _has(row) and row["operator"] == "Conv" else row
 
 
+def _shape_of_weight(row: Row) -> Row:
+    sizes = row.get("kernel_shape", ()) if row["operator"] == "Conv" and _has(row) else ()
+    return _of_weight(row) | dict(zip(_SIZES[1:], sizes, strict=False))
+
+
+def _both(row: Row) -> bool:
+    return _has(row) and _has(row.get("out") or {})
+
+
 def _has(row: Row) -> bool:
     return all(key in row for key in _SIZES)
 
@@ -160,6 +169,28 @@ ATTRIBUTES: Library = {
         of="sizes",
         change=_rows(lambda row: row | {"channel": row["out"]["channel"]} if row.get("out") and _has(row) else row),
         says="The channel is that of the tensor that comes out. The task asks for the tensor that comes in.",
+    ),
+    "out_sizes": Slip(
+        of="sizes",
+        change=_rows(lambda row: row | {name: row["out"][name] for name in _SIZES[1:]} if _both(row) else row),
+        says="Height and width are those of the tensor that comes out. The task asks for the tensor that comes in.",
+    ),
+    "out_shape": Slip(
+        of="sizes",
+        change=_rows(lambda row: row | {name: row["out"][name] for name in _SIZES} if _both(row) else row),
+        says="Channel, height and width are those of the tensor that comes out. The task asks for the tensor that "
+        "comes in: node.input[0].",
+    ),
+    "weight_shape": Slip(
+        of="sizes",
+        change=_rows(_shape_of_weight),
+        says="Channel, height and width of convolutions are those of the weight (node.input[1]). The task asks for the "
+        "tensor that comes in: node.input[0].",
+    ),
+    "sizes_of_convolutions_alone": Slip(
+        of="sizes",
+        change=_rows(lambda row: row if row["operator"] == "Conv" else _left_out(*_SIZES)(row)),
+        says="Only convolutions have channel, height and width. Every node that reads an image has them.",
     ),
     "weight_channel": Slip(
         of="sizes",

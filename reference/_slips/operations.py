@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 MULTIPLYING = (*(f"Conv{kind}{n}d" for kind in ("", "Transpose") for n in (1, 2, 3)), "Linear")
 NORM, POOL_IN, POOL_OUT, WINDOWS = "norm", "pool in", "pool out", "windows"
+NORM_AS_CONV = "norm as a convolution"
 ACTIVATION, BIAS, NO_BIAS = "activation", "bias", "no bias"
 BOTH = ("", BIAS, NO_BIAS)  # what a layer that multiplies does
 
@@ -31,13 +32,16 @@ def parts(operation: CountedOperation, row: str, wanted: bool, *, bias: bool, ot
         (BIAS, operation.bias, wanted and bias),
         (NO_BIAS, operation.output_elements if wanted and operation.weight_shape and not operation.bias else 0, False),
         (NORM, 2 * operation.norm_inputs, wanted and others),
+        (NORM_AS_CONV, 2 * operation.norm_inputs, False),
         (POOL_IN, operation.pooling_inputs, wanted and others),
         (POOL_OUT, operation.pooling_outputs, False),
         (WINDOWS, windows, False),
         (ACTIVATION, operation.activation_outputs, False),
     ):
         if count and (wanted or kind):
-            yield Part(row=row, count=count, source=operation, kind=kind, counted=counted)
+            yield Part(
+                row="Conv2d" if kind == NORM_AS_CONV else row, count=count, source=operation, kind=kind, counted=counted
+            )
 
 
 # ---- what an operation is -------------------------------------------------------------------------------------------

@@ -12,7 +12,8 @@ from torch import nn
 from .._counting.engine import inputs
 from .._counting.wrong import AsIf
 from .compose import SIZE, Library, Names, Slip, WantedProducts
-from .sizes import SIZES
+from .operations import places
+from .sizes import DILATION, PADDING, PADDING_ONCE, SIZES, STRIDE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -29,7 +30,10 @@ _ASIDE = (
     "tensors",
     "norm",
     "frozen",
+    "groups",
+    "assumed",
     "weight_shape",
+    "window",
     "input_shape",
     "inside",
     "floats",
@@ -84,10 +88,38 @@ def _held(module: nn.Module) -> Row:
         "buffers": sum(each.numel() for each in module.buffers()),
         "tensors": len(parameters),
         "norm": isinstance(module, NORMS),
+        "groups": _grouped(module, weight),
+        "assumed": weight.shape[0] if weight is not None and getattr(module, "bias", 0) is None else 0,
         "frozen": sum(each.numel() for each in parameters.values() if not each.requires_grad),
+        "window": _window(module),
         "weight_shape": list(weight.shape) if isinstance(weight, torch.Tensor) else None,
         "inside": any(True for _ in module.children()),
     }
+
+
+def _window(module: nn.Module) -> list[tuple[int, int, int, int]]:
+    """Kernel, padding, stride and dilation of a convolution, by dimension; of others, and of 'same', none."""
+    if not isinstance(module, nn.modules.conv._ConvNd) or module.transposed or isinstance(module.padding, str):  # noqa: SLF001
+        return []
+    return list(zip(module.kernel_size, module.padding, module.stride, module.dilation, strict=True))
+
+
+def _computed(size: Callable[[int, int, int, int, int], int]) -> Callable[[Rows], Rows]:
+    """Give each convolution's output the size that is computed from that of its true input."""
+
+    def change(row: Row) -> Row:
+        if not (row.get("window") and row.get("input_shape") and row[SHAPE]):
+            return row
+        sizes = [size(n, *each) for n, each in zip(row["input_shape"][2:], row["window"], strict=True)]
+        return row | {SHAPE: [*row[SHAPE][:2], *sizes]}
+
+    return lambda rows: [change(row) for row in rows]
+
+
+def _grouped(module: nn.Module, weight: Any) -> int:
+    """How many weights there are more where groups are ignored; of a container, in none of its layers."""
+    groups = getattr(module, "groups", 1)
+    return (groups - 1) * weight.numel() if isinstance(groups, int) and isinstance(weight, torch.Tensor) else 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -159,6 +191,22 @@ def once(rows: Rows) -> Rows:
     return [row for row in rows if "#" not in row["layer"]]
 
 
+def _named(change: Callable[[str], str]) -> Callable[[Rows], Rows]:
+    """Give rows another name: of those that get the same one, the last is left, as in a dict by name."""
+
+    def renamed(rows: Rows) -> Rows:
+        named = ((change(row["layer"].partition("#")[0]), row) for row in rows)
+        return list({name: row | {"layer": name, "also_named": []} for name, row in named}.values())
+
+    return renamed
+
+
+def _sliced(rows: Rows, kept: slice) -> Rows:
+    """A part of the rows that have to be listed."""
+    wanted = [row for row in rows if not row.get("optional")][kept]
+    return [row for row in rows if row.get("optional") or row in wanted]
+
+
 def _instead(key: str) -> Callable[[Rows], Rows]:
     """Another shape in place of each, where there is one."""
     return lambda rows: [row | {SHAPE: row[key]} if row[SHAPE] and row.get(key) else row for row in rows]
@@ -203,6 +251,39 @@ SHAPES: Library = {
         change=lambda rows: [row for row in rows if "." not in row["layer"]],
         says="Only the model's own children are looked at; layers that lie deeper are missing. Use named_modules(), "
         "not named_children().",
+    ),
+    "own_padding": Slip(of="shape", change=_computed(lambda n, k, _, s, d: places(n, k, 0, s, d)), says=PADDING),
+    "own_padding_once": Slip(of="shape", change=_computed(places), says=PADDING_ONCE),
+    "own_stride": Slip(of="shape", change=_computed(lambda n, k, pad, _, d: places(n, k, 2 * pad, 1, d)), says=STRIDE),
+    "own_dilation": Slip(
+        of="shape", change=_computed(lambda n, k, pad, s, _: places(n, k, 2 * pad, s, 1)), says=DILATION
+    ),
+    "last_row": Slip(
+        of="rows",
+        change=lambda rows: _sliced(rows, slice(-1)),
+        says="The last layer is missing, all others are there. Look at where your loop or list ends.",
+    ),
+    "first_row": Slip(
+        of="rows",
+        change=lambda rows: _sliced(rows, slice(1, None)),
+        says="The first layer is missing, all others are there. Look at where your loop or list begins.",
+    ),
+    "every_other_row": Slip(
+        of="rows",
+        change=lambda rows: _sliced(rows, slice(None, None, 2)),
+        says="Every other layer is missing: the first is there, the second is not, and so on. Look at the step of your "
+        "range or slice.",
+    ),
+    "block_names": Slip(
+        of="names",
+        change=_named(lambda name: name.rpartition(".")[0] or name),
+        says="Rows bear the name of the block around a layer. Take the layer's own, the whole one in named_modules().",
+    ),
+    "last_names": Slip(
+        of="names",
+        change=_named(lambda name: name.rpartition(".")[2]),
+        says="Rows bear the last part of each layer's name, so that layers of different blocks come under one name. "
+        "Take the whole name in named_modules().",
     ),
     "input_shapes": Slip(
         of="shape",
@@ -275,6 +356,17 @@ LAYERS: Library = {
         of="parameters",
         change=_parameters(lambda row: row["parameters"] - row["frozen"]),
         says="Only parameters that require a gradient are counted, where the task asks for all.",
+    ),
+    "groups": Slip(
+        of="parameters",
+        change=_parameters(lambda row: row["parameters"] + row["groups"]),
+        says="Groups are ignored in the number of parameters. A grouped convolution has in_channels / groups x "
+        "out_channels kernels: add up p.numel() over module.parameters().",
+    ),
+    "assumed_biases": Slip(
+        of="parameters",
+        change=_parameters(lambda row: row["parameters"] + row["assumed"]),
+        says="A bias is counted for layers that have none (bias=False). Look whether layer.bias is None.",
     ),
     "no_parameters": Slip(
         of="parameters",

@@ -59,8 +59,8 @@ def outputs(model, input_size):
 
 def test_its_slips_are_named_alone_and_together_and_nothing_is_said_of_what_is_none(tmp_path):
     students = {
-        "types": ("(nn.Conv2d,)", "sum(found)", {"alone Conv2d"}),
-        "both": ("(nn.Conv2d,)", "sum(found) // input_size[0]", {"alone Conv2d", "batch"}),
+        "types": ("(nn.Conv2d,)", "sum(found)", {"without Linear"}),
+        "both": ("(nn.Conv2d,)", "sum(found) // input_size[0]", {"without Linear", "batch"}),
         "layers": ("(nn.Conv2d, nn.Linear)", "len(found)", {"layers"}),
         "odd": ("(nn.Conv2d, nn.Linear)", "sum(found) + 7", None),
         "right": ("(nn.Conv2d, nn.Linear)", "sum(found)", None),
@@ -74,7 +74,7 @@ def test_its_slips_are_named_alone_and_together_and_nothing_is_said_of_what_is_n
         seen = {name: grade(name)["outputs.total"] for name in students}
     causes = {name: set(verdict.diagnosis.causes) if verdict.diagnosis else set() for name, verdict in seen.items()}
     assert causes == {name: said or set() for name, (_, _, said) in students.items()}
-    assert seen["types"].diagnosis.says == ("Only Conv2d layers are counted. Those of other types count, too.",)
+    assert seen["types"].diagnosis.says == ("Linear layers are left out. They count, too.",)
     assert seen["right"].credit == 1
 
 

@@ -35,6 +35,12 @@ def test_what_is_wrong_with_whole_rows_is_said():
         lambda rows: [(name, value) for (name, _), value in zip(rows, [0, *(v for _, v in rows)], strict=False)]
     )
     assert late[0] == "one_late"
+    sums = seen(lambda rows: [(name, sum(v for _, v in rows[: at + 1])) for at, (name, _) in enumerate(rows)])
+    assert sums[0] == "running"
+    cause, says = seen(lambda rows: [("relu", rows[-1][1])])
+    assert cause == "one_name"
+    assert "'relu'" in says
+    assert seen(lambda rows: [("relu", rows[0][1])]) == ("", "")
 
 
 def test_values_exchanged_between_rows_are_seen():
