@@ -382,7 +382,7 @@ class Runner:
             try:
                 if isinstance(server, ForkServer):
                     ready = job.worth_preparing
-                    own = {"job": folder.name, "user": user, **allowed}
+                    own = {"job": folder.name, "user": user, "meta": job.on_meta(folder), **allowed}
                     child = server.start(
                         own, limits.output, errors=job.errors, subject=ready, entries=group.entries, take=job.take
                     )

@@ -42,3 +42,24 @@ def test_right_work_is_right_in_the_jail(runner, tmp_path, name):
     limits = Limits(seconds=120.0, memory=4 << 30)
     done = runner.run(CallRequest(folder=tmp_path, file="hw.py", function=name, given=(), subject=None, limits=limits))
     assert (done.status, done.value) == ("returned", True), done
+
+
+ON_META = """
+import sys, time
+def f():
+    loaded = "torch._dynamo" in sys.modules
+    end = time.process_time() + {seconds}
+    while time.process_time() < end:
+        "meta"
+    return loaded
+"""
+
+
+def test_what_loads_the_compiler_slowly_finds_it_loaded_the_next_time(tmp_path):
+    with warm.runner() as own:  # a branch that nobody else uses
+        found = []
+        for seconds in (0, 0, 0.6, 0):
+            (tmp_path / "hw.py").write_text(ON_META.format(seconds=seconds))
+            asked = CallRequest(folder=tmp_path, file="hw.py", function="f", given=(), subject=None, limits=Limits())
+            found.append(own.run(asked).value)
+    assert found == [False, False, False, True]

@@ -5,7 +5,7 @@ itself, in a process of its own. In both, descriptors 0 to 2 are all that is inh
 descriptor 0, a socket, and its first message says what to be. Messages are JSON; requests come with descriptors.
 
 A request `branch` makes another server, a fork of this one with a socket of its own, which may then be asked to prepare
-a subject: the server that it came from never learns of it.
+a subject: the server that it came from never learns of it. A request `compiler` has it load what torch compiles with.
 """
 
 from __future__ import annotations
@@ -71,6 +71,8 @@ def serve(control: socket.socket, shelf: Shelf, jail: Jail) -> NoReturn:
         request = json.loads(text)
         if request["do"] == "prepare":
             supervisor.tell(control, _prepared(shelf, request["subject"]))
+        elif request["do"] == "compiler":
+            _load_compiler()
         elif _fork():
             for descriptor in descriptors:
                 os.close(descriptor)
@@ -84,6 +86,15 @@ def serve(control: socket.socket, shelf: Shelf, jail: Jail) -> NoReturn:
             job, result, output, errors, *entries = descriptors[1:]
             pipes = Pipes(job, result, output, errors, tuple(entries))
             supervisor.keep(line, pipes, request, jail, shelf.arguments)
+
+
+def _load_compiler() -> None:
+    """Load what torch loads for the first convolution on the meta device, so that not every child has to."""
+    if "torch" in sys.modules and "torch._dynamo" not in sys.modules:
+        with contextlib.suppress(Exception):  # then the child does, and says what is wrong
+            importlib.import_module("torch._dynamo")
+        gc.collect()
+        gc.freeze()
 
 
 def _fork() -> int:

@@ -13,6 +13,7 @@ import threading
 from collections import OrderedDict
 from dataclasses import asdict, dataclass, field
 from typing import IO, TYPE_CHECKING, Any
+from weakref import WeakSet
 
 from labgrade.core.errors import FaultError
 from labgrade.sandbox.host.child import END_SECONDS, Child, Exit
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 _MESSAGE_BYTES = 1 << 16
 _BRANCHES = 2
+_COMPILER_SECONDS = 0.5  # of CPU; loading torch's compiler takes about twice that, in each job that does
 _LENT_BYTES = 2 << 30  # of weights in branches that several graders share
 
 
@@ -104,6 +106,8 @@ class ForkServer:
         self._branches: OrderedDict[str, socket.socket] = OrderedDict()
         self._sizes: dict[str, int] = {}
         self._making_branches = threading.Lock()
+        self._compiles = False
+        self._with_compiler: WeakSet[socket.socket] = WeakSet()
         self.state = state
         self.forks_safely = state.get("event") == "ready"
         self.private = NAMESPACES in state.get("layers", ())
@@ -120,14 +124,16 @@ class ForkServer:
     ) -> Child:
         """Ask for a child, of a branch that has `subject` ready where there is one. A lost server is an event.
 
-        `entries`: descriptors by which it enters a control group before it is up; `take` reads its result.
+        `entries`: descriptors by which it enters a control group before it is up; `take` reads its result. After a
+        child whose file names the meta device (`meta` in `setup`) was slow, such children find torch's compiler loaded.
 
         Raises:
             OSError: there is no descriptor left.
             FaultError: the subject cannot be built.
         """
+        meta = bool(setup.get("meta"))
         with self._making_branches:
-            control = self._control if subject is None else self._branch(subject)
+            control = self._chosen(subject, compiler=meta and self._compiles)
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         pipes = [os.pipe() for _ in range(4 if errors else 3)]
         (job_read, job_write), *readers = pipes
@@ -142,8 +148,34 @@ class ForkServer:
             os.close(descriptor)
         result, output, *rest = (reader for reader, _ in readers)
         child = Child((job_write, result, output, rest[0] if rest else -1), most, lambda: _hang_up(ours), take)
-        threading.Thread(target=_listen, args=(ours, child), daemon=True).start()
+        threading.Thread(target=self._listen, args=(ours, child, meta), daemon=True).start()
         return child
+
+    def _chosen(self, subject: object, *, compiler: bool) -> socket.socket:
+        """The line to the server or branch that forks a child, which has loaded torch's compiler if need be."""
+        control = self._control if subject is None else self._branch(subject, compiler=compiler)
+        if compiler:
+            self._load_compiler(control)
+        return control
+
+    def _load_compiler(self, control: socket.socket) -> None:
+        if control not in self._with_compiler:
+            with contextlib.suppress(OSError):
+                control.send(b'{"do": "compiler"}')
+            self._with_compiler.add(control)
+
+    def _listen(self, line: socket.socket, child: Child, meta: bool) -> None:  # noqa: FBT001 - of a thread
+        """Turn what a supervisor says into events of its child."""
+        reply = _receive(line, None)
+        with line:
+            match reply:
+                case {"event": "ended", "code": code, "seconds": seconds, "why": why}:
+                    self._compiles |= meta and seconds > _COMPILER_SECONDS
+                    child.events.put(("ended", Exit(code, seconds, why)))
+                case {"event": "fault", "reason": reason}:
+                    child.events.put(("fault", reason))
+                case _:
+                    child.events.put(("lost", None))
 
     @contextlib.contextmanager
     def user(self) -> Iterator[int]:
@@ -189,7 +221,7 @@ class ForkServer:
         with self._making_branches:
             send(self._branch(subject))
 
-    def _branch(self, subject: object) -> socket.socket:
+    def _branch(self, subject: object, *, compiler: bool = False) -> socket.socket:
         """A server with this subject ready, of which no other server knows."""
         key = json.dumps(subject, sort_keys=True)
         if key in self._branches and not _is_there(self._branches[key]):
@@ -197,6 +229,8 @@ class ForkServer:
         if key in self._branches:
             self._branches.move_to_end(key)
             return self._branches[key]
+        if compiler and self._ask is None:
+            self._load_compiler(self._control)  # then its branches have it for nothing
         self._branches[key] = self._ask(subject) if self._ask is not None else self._new_branch(key, subject)
         while len(self._branches) > _BRANCHES and not (self._lends and self._room()):
             gone, line = self._branches.popitem(last=False)
@@ -248,19 +282,6 @@ class ForkServer:
 
 class LostError(Exception):
     """The server is gone."""
-
-
-def _listen(line: socket.socket, child: Child) -> None:
-    """Turn what a supervisor says into events of its child."""
-    reply = _receive(line, None)
-    with line:
-        match reply:
-            case {"event": "ended", "code": code, "seconds": seconds, "why": why}:
-                child.events.put(("ended", Exit(code, seconds, why)))
-            case {"event": "fault", "reason": reason}:
-                child.events.put(("fault", reason))
-            case _:
-                child.events.put(("lost", None))
 
 
 def _receive(line: socket.socket, seconds: float | None) -> dict[str, Any]:
