@@ -89,8 +89,9 @@ class LazySolutions:
         """Whether what is right for a number, a text or a table depends on the values of the input; tensors have to."""
         if wanted.type == "tensor" or isinstance(wanted.type, TableOfType):
             return True
-        checks = [item for item in items(self._task) if item.check.answer == wanted.name and item.subject is not None]
-        return not all(self._is_as_right(item, changed) for item in checks[:1])
+        asked = [item for item in items(self._task) if item.check.answer == wanted.name and item.subject is not None]
+        computed = [item for item in asked if isinstance(item.check.expected, QuantityCall)]  # a literal says nothing
+        return not all(self._is_as_right(item, changed) for item in (computed or asked)[:1])
 
     def _is_as_right(self, item: Item, changed: Callable[[InputSpec], InputSpec]) -> bool:
         """Whether what is right on another input is right on the item's own, too."""
