@@ -80,13 +80,14 @@ class LazySolutions:
                 if not self._matters(wanted, changed):
                     continue
                 yield f"computes on {says} in place of its input", self._on(wanted, changed)
-        if {"input", "input_size"} & given and self._task.subject is not None and not shown:
-            about = self._task.subject
+        about = self._task.subject
+        sizes = {"input", "input_size"} & given and not shown
+        if sizes and about is not None and any(self._matters(wanted, each) for each in _OTHER_SIZES):
             yield _ONE_SIZE, lambda item: self._value(wanted, _with_inputs(item.subject, about))
         yield "returns what it was given", lambda item: self._echo(wanted, given, item)
 
     def _matters(self, wanted: AnswerSpec, changed: Callable[[InputSpec], InputSpec]) -> bool:
-        """Whether what is right for a number, a text or a table depends on the values of the input; tensors have to."""
+        """Whether what is right, of numbers or tables, depends on what is changed of the input; tensors have to."""
         if wanted.type == "tensor" or isinstance(wanted.type, TableOfType):
             return True
         asked = [item for item in items(self._task) if item.check.answer == wanted.name and item.subject is not None]
@@ -177,6 +178,10 @@ def _with_inputs(subject: SubjectSpec | None, other: SubjectSpec) -> SubjectSpec
     return replace(subject, input=other.input, further=other.further, passing=True) if subject is not None else None
 
 
+_OTHER_SIZES: tuple[Callable[[InputSpec], InputSpec], ...] = (  # of the batch, and within it where that can be
+    lambda own: replace(own, shape=(*(2 * size for size in own.shape[:1]), *own.shape[1:])),
+    lambda own: replace(own, shape=(*own.shape[:-1], *(2 * size for size in own.shape[-1:]))),
+)
 _OTHER_INPUTS: dict[str, Callable[[InputSpec], InputSpec]] = {
     "zeros": lambda own: replace(own, fill="zeros"),
     "ones": lambda own: replace(own, fill="ones"),

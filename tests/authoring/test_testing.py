@@ -335,6 +335,40 @@ def test_lazy_tables_are_noticed_or_told(course, capsys, kinds, cell, says):
     assert told == ([says] if says else [])
 
 
+MODULES = """
+id: double
+title: Modules
+points: 2
+statement: How many modules are there?
+subject: {model: micro/dilated, input: [2, 3, 32, 40]}
+answers: {it: {type: count, from: [{call: 'hw.py:it(model, input)'}]}}
+checks:
+  - {id: main, points: 1, answer: it, checker: equal, expected: OWN}
+  - id: others
+    points: 1
+    answer: it
+    checker: equal
+    expected: {quantity: it}
+    cases: [{model: torchvision/squeezenet1_1}]
+"""
+COUNTED = "def it(subject) -> int:\n    'All.'\n    return len(list(subject.on_meta()[0].modules())) * ({times})\n"
+HANDED_IN = "def it(model, x):\n    return len(list(model.modules())) * ({times})\n"
+
+
+@pytest.mark.parametrize(("times", "told"), [("1", 0), ("{}.shape[0]", 1), ("{}.shape[-1]", 1)])
+def test_a_function_may_take_no_notice_of_what_does_not_matter(course, capsys, times, told):
+    own = COUNTED.format(times=times.format("subject.on_meta()[1]"))
+    (course / "reference/own.py").write_text(own)
+    (course / "submissions/exemplar/hw.py").write_text(HANDED_IN.format(times=times.format("x")))
+    spec = course / "specs/lab/double.yaml"
+    spec.write_text(MODULES.replace("OWN", "{quantity: it}"))
+    main(["compute", "it", "--task", "double"])
+    spec.write_text(MODULES.replace("OWN", capsys.readouterr().out.strip()))
+    assert main(["test", "--no-mutants"]) == told
+    said = [line.partition("a function that ")[2] for line in capsys.readouterr().out.splitlines()]
+    assert [each for each in said if each] == ["takes every input to be as large as the task's own"] * told
+
+
 TENSORS = """
 id: double
 title: Outputs
