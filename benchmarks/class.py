@@ -8,7 +8,8 @@ It is graded into an empty results folder and then once more, unchanged. Beside 
 are graded by one pytest process each; their time for a whole class is extrapolated, which the table says.
 
 The students' own CPU time is what the sandbox metered of their jobs, so that building the model that a function is
-given counts as theirs. Exits with 1 where memory grows with the class, or the rerun takes over a fiftieth.
+given counts as theirs, and so does what a process does to jail itself. Exits with 1 where memory grows with the class,
+or the rerun takes over a fiftieth.
 
 `--loops`: a class of twenty, and the same with two hand-ins whose functions never end. Exits with 1 where that takes
 more than 1.3 times as long and two time limits.
@@ -17,6 +18,7 @@ more than 1.3 times as long and two time limits.
 from __future__ import annotations
 
 import argparse
+import compileall
 import json
 import multiprocessing
 import os
@@ -254,6 +256,8 @@ def main() -> int:
     if options.grade:
         grade(*options.grade, options.jobs, options.tasks)
         return 0
+    for part in ("labgrade", "reference", "checkers", "models"):
+        compileall.compile_dir(ROOT / part, quiet=1)  # as after an installation
     if options.loops:
         with tempfile.TemporaryDirectory(prefix="labgrade-class-") as folder:
             return 0 if with_loops(Path(folder), options.jobs, options.tasks) else 1

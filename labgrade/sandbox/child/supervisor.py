@@ -10,6 +10,7 @@ import contextlib
 import ctypes
 import json
 import os
+import resource
 import select
 import shutil
 import signal
@@ -72,6 +73,8 @@ def _report(line: socket.socket, pid: int, allowed: limits.Allowed, jail: Jail) 
         os.kill(pid, signal.SIGKILL)
     status = os.waitpid(pid, 0)[1]
     usage.reap_all()
+    waited_for = resource.getrusage(resource.RUSAGE_CHILDREN)  # to the microsecond, where /proc has hundredths
+    spent = max(spent, waited_for.ru_utime + waited_for.ru_stime)
     code = os.waitstatus_to_exitcode(status)
     tell(line, {"event": "ended", "code": code, "seconds": spent, "why": why})
 
