@@ -106,7 +106,7 @@ class Pages:
             ruling=ruling,
             earlier=group.first.earlier if place in now.waiting else "",
             comment=_comment(typed, ruling),
-            offered=list(queue.comments(question.id, now)),
+            offered=queue.offered(question.id, place.submission, now),
             near=self._near(question, group, now),
             following=walk.after(place),
             before=walk.before(place),

@@ -225,3 +225,10 @@ def comments(question: QuestionId, snapshot: Snapshot) -> Mapping[str, tuple[Pla
                 found[ruling.reason].append(place)
     most = sorted(found.items(), key=lambda row: -len(row[1]))[:_MOST_COMMENTS]
     return {text: tuple(places) for text, places in most}
+
+
+def offered(question: QuestionId, submission: str, snapshot: Snapshot) -> list[str]:
+    """The comments that were given at a question, and then those that a submission got at others."""
+    mine = (snapshot.in_force(place) for place in snapshot.checks if place.submission == submission)
+    said = [*comments(question, snapshot), *(ruling.reason for ruling in mine if ruling is not None and ruling.reason)]
+    return list(dict.fromkeys(said))[:_MOST_COMMENTS]

@@ -49,7 +49,7 @@ def suggested(waiting: Sequence[ToDecide], what: str) -> list[ToDecide]:
 
 
 def accepted(each: ToDecide, by: str) -> Ruling:
-    """The decision that gives what labgrade suggests.
+    """The decision that gives what labgrade suggests, with its reason for what it takes, unless the check is hidden.
 
     Raises:
         NoPointsError: there is no suggestion.
@@ -59,8 +59,10 @@ def accepted(each: ToDecide, by: str) -> Ruling:
         message = "there is no suggestion to accept"
         raise NoPointsError(message)
     shares = [suggestion.credit] * len(each.rubric)
-    place = f"read on {suggestion.place}" if suggestion.place else ""
-    return mark(each.place, each.graded, shares, by=by, comment=place)
+    comment = f"read on {suggestion.place}" if suggestion.place else ""
+    if suggestion.credit < 1 and not each.graded.hidden:
+        comment = suggestion.why
+    return mark(each.place, each.graded, shares, by=by, comment=comment)
 
 
 class NoPointsError(ValueError):

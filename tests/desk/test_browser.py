@@ -23,7 +23,7 @@ from labgrade.desk.form_decisions import Decider
 from labgrade.desk.pages import Pages
 from labgrade.desk.serve import bound
 from labgrade.desk.snapshot import LiveResults
-from labgrade.verdict import ComparedNumber, Outcome, without_value
+from labgrade.verdict import ComparedNumber, Outcome, Suggestion, without_value
 from tests.reports.gallery import PAYLOADS
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright drives the browser; it is not installed")
@@ -126,6 +126,29 @@ def test_sixty_answers_are_marked_by_keyboard_alone(browser, serve, course):
     assert [found[f"s{n:02}"] for n in range(50)] == [3.0] * 50
     assert sorted(found[f"s{n:02}"] for n in range(50, 60)) == [0.0] + [1.0] * 9
     assert seen == []
+
+
+def test_a_part_of_a_lines_points_is_typed_and_one_of_many_is_left_out_by_keys(browser, serve, course):
+    folder = course / "results"
+    write_class(folder, ["one text", "two texts", "three of them"])
+    page, _ = watched(browser, serve(folder))
+    press(page, "1")
+    for key in ("2", "e"):
+        page.keyboard.press(key)
+    page.keyboard.type("0.5")
+    press(page, "Enter")
+    assert sorted(value for value in points(folder).values() if value is not None) == [0.5]
+    said = Suggestion(outcome=Outcome.PARTIAL, credit=Fraction(1, 2), why="5", place="r.md:4", kind="doubt")
+    waits = replace(without_value(Outcome.MANUAL, "unsure"), suggestion=said)
+    rows = [submission(f"t{n}", replace(essay(text=f"text {n}"), verdict=waits, basis=f"t{n}")) for n in range(3)]
+    ledger_of.write(folder, report(*rows))
+    page, _ = watched(browser, serve(folder))
+    press(page, "1")
+    page.goto(page.url.replace("/answer", "/all"))
+    for key in ("j", "j", "k", "j", "Space"):
+        page.keyboard.press(key)
+    press(page, "a")
+    assert [points(folder)[f"t{n}"] is None for n in range(3)] == [False, True, False]
 
 
 def test_nothing_of_a_hostile_hand_in_runs_or_loads(browser, serve, course):

@@ -230,6 +230,15 @@ def test_a_comment_is_offered_again(desk):
     assert "<b>level" not in after.text
 
 
+def test_a_comment_is_offered_at_the_next_answer_of_the_same_hand_in(course):
+    folder = course / "results"
+    ledger_of.write(folder, report(*(submission(name, essay(text=name), essay("why")) for name in ("ann", "bob"))))
+    desk = Opened(folder)
+    desk.send(desk.page("ann"), points=["3", "1"], comment="another model")
+    shown = {who: desk.page(who, check="why").text for who in ("ann", "bob")}
+    assert ['data-comment="another model"' in shown[who] for who in ("ann", "bob")] == [True, False]
+
+
 def test_names_that_are_kept_back_stand_nowhere(folder):
     pseudonyms.make_key(folder)
     desk = Opened(folder, by="ta")
@@ -270,7 +279,7 @@ def test_what_labgrade_suggests_comes_first_and_is_accepted_with_its_place(cours
     assert "PARTIAL, 50 % (doubt): 5 stands there" in page.text
     desk.send(page, "accept")
     (row,) = rulings(folder)
-    assert (row.credit, row.reason) == (Fraction(1, 2), "read on r.md:4")
+    assert (row.credit, row.reason) == (Fraction(1, 2), "5 stands there")
 
 
 def test_a_comment_is_worded_anew_wherever_it_stands(desk, folder):

@@ -56,7 +56,7 @@ def test_suggestions_of_a_check_of_a_kind_or_all(what, whose):
 def test_what_is_accepted_gives_the_suggested_share():
     (rows,) = suggested(waiting(CLASS), "rows")
     ruling = accepted(rows, "ta")
-    assert (ruling.credit, ruling.by, ruling.reason) == (Fraction(1, 2), "ta", "read on report.md:3")
+    assert (ruling.credit, ruling.by, ruling.reason) == (Fraction(1, 2), "ta", "it is 5")
     (nothing,) = [each for each in waiting(CLASS) if str(each.place) == "bob macs rows"]
     with pytest.raises(NoPointsError):
         accepted(nothing, "ta")

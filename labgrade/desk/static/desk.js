@@ -6,6 +6,7 @@ const lines = form ? [...form.querySelectorAll(".line")] : [];
 const comment = document.getElementById("comment");
 const field = line => line.querySelector("input");
 let sent = false;
+let chosen = lines[0];
 
 function show() {
   for (const line of lines) {
@@ -13,8 +14,16 @@ function show() {
   }
 }
 function toggle(line) {
+  chosen = line;
   field(line).value = field(line).value.trim() === line.dataset.full ? line.dataset.none : line.dataset.full;
   show();
+}
+function step(by) {
+  const boxes = [...document.querySelectorAll("input[type=checkbox][name=row]")];
+  const box = boxes[Math.max(0, boxes.indexOf(document.activeElement) + by)];
+  if (!box) return;
+  box.focus();
+  box.closest("section").scrollIntoView({ block: "start" });
 }
 function offer(button) {
   const text = button.dataset.comment;
@@ -62,6 +71,11 @@ document.addEventListener("keydown", event => {
   } else if (event.key === "f" && form) {
     for (const line of lines) field(line).value = line.dataset.full;
     show();
+  } else if (event.key === "e" && chosen) {
+    field(chosen).focus();
+    field(chosen).select();
+  } else if (event.key === "j" || event.key === "k") {
+    step(event.key === "j" ? 1 : -1);
   } else if (event.key === "c" && comment) {
     comment.focus();
   } else if (event.key === "Enter" && form && !event.target.closest("button, a, summary")) {
