@@ -112,12 +112,15 @@ def micro(name: str) -> torch.nn.Module:
     """A network small enough to count by hand, whose first convolution is out of the ordinary.
 
     `micro/attention` cuts 32x40 pixels into patches, 16 channels of which attend to one another. In `micro/tied` two
-    linear layers share a weight and run on sequences, one of them twice, and a parameter belongs to no layer.
+    linear layers share a weight and run on sequences, one of them twice, and two parameters belong to no layer.
     """
+    import torch
     from torch import nn
 
     if name == _TIED:
-        return nn.Sequential(nn.Conv2d(3, 16, **MICRO[name]), nn.Flatten(2), _own("Tied")(20, 10))
+        network = nn.Sequential(nn.Conv2d(3, 16, **MICRO[name]), nn.Flatten(2), _own("Tied")(20, 10))
+        network.register_parameter("scale", nn.Parameter(torch.ones(5)))  # that no module inside of it holds
+        return network
     if name == _ATTENTION:
         patches, attention = nn.Conv2d(3, 16, **MICRO[name]), _own("Attention")(20, 2)
         return nn.Sequential(patches, nn.Flatten(2), attention, nn.Flatten(), nn.Linear(320, 10))

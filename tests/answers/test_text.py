@@ -21,6 +21,12 @@ Total MACs¶  = 1,497,352,192 + 1,024,000¶  = 1,498,376,192
 Example output:¶Total MACs: 3,976,448¶¶What we got:¶Total MACs: 1,498,376,192
 What it printed, as expected:¶```¶Total MACs: 1,498,376,192¶```
 Total MACs = 1498376192
+Total MACs: 1.498,376 Mio.
+Total MACs: 1.498,4 millones[^1]
+Total MACs: 1 498,376192 M
+Total MACs: not 2.997 G (those are FLOPs) but 1.498 G.
+Total MACs: 1,498,376,192 (1.498 G), which my program printed instead of 1.498 G at first
+| Quantity | Millions |¶|---|---|¶| Total MACs | 1498.376 |
 Total MACs: 1,498,376,192
 **Total MACs**: 1,498,376,192
 **Total MACs:** 1,498,376,192
@@ -230,6 +236,10 @@ Expected Total MACs: 1,498,376,192¶¶I got 1,356,857,600
 Total MACs of ResNet-18: 1,498,376,192
 | model | Total MACs |¶|---|---|¶| ResNet-18 | 1,498,376,192 |
 It is not 1,498,376,192 total MACs
+Total MACs: 1,498,376,192 was my first result, but I forgot the heads; it must be 1,513,907,448.
+Total MACs: 1.498 G is what others would get; my program gives 1.511 G, which I hand in.
+Total MACs: 1,498,376,192. Corrected: 1,513,907,448
+Total MACs: 1,498,376,192（更正：1,513,907,448）
 ```python¶# Total MACs: 1498376192¶```
 """.strip().splitlines()
 
@@ -246,6 +256,9 @@ Total MACs: ![1498376192](x.png)
 WEIGHT_BYTES = r"""
 Total memory for parameters: 26499616 bytes
 Total memory for parameters: 26499616
+Total memory for parameters: 26.499,6 kB (kilobytes of 1000 bytes; 25.878,5 KiB)
+| Quantity | MiB |¶|:--|--:|¶| Layers | 57 |¶| Total memory for parameters | 25.272 |
+| Memory | Value (MB) | Layers |¶|---|---|---|¶| Total memory for parameters | 26.50 | 57 |
 Total memory for parameters:  26,499,616 Bytes
 **Total memory for parameters**: 26.50 MB
 Total memory for parameters (MB): 26.50

@@ -94,6 +94,15 @@ _NONE = re.compile(
     re.IGNORECASE,
 )
 _UNIT_BESIDE = re.compile(r"[\s*_`$]{0,9}(?:\|\s*([^|\s][^|\n]{0,15}?)\s*\||[(\[]\s*([^()\[\]\n]{1,20}?)\s*[)\]])")
+_NOT = re.compile(r"(?:\bnot|\bnicht|\bno|不是)[\s*_`~]*$", re.IGNORECASE)
+_BUT = re.compile(r"(?:\bbut|\bsondern|\bsino|而是)[\s*_`~]*$", re.IGNORECASE)
+_TAKEN_BACK = re.compile(
+    r"""\b(?:(?:must|should|ought\ to|has\ to)\ be|would\ (?:get|be|give)|hand(?:ed)?\ in|was\ my\ (?:first|old)
+        |my\ (?:program|code|answer|final|result)|correct(?:ed|ion)|final(?:ly)?|forg[eo]t(?:ten)?|mistake
+        |instead(?!\ of)|in\ fact|muss|sollte|richtig|korrigiert|debe\ ser|corregido)\b
+      | 改為|改为|更正|正確|正确|應為|应为""",
+    re.VERBOSE | re.IGNORECASE,
+)
 _WORD = re.compile(r"[A-Za-z']+|[^\W\dA-Za-z_]+")
 _LINKS = re.compile(
     r"""(?:or|and|to|up|till|until|through|vs|versus|maybe|perhaps|possibly|probably|but|then|now|not|actually|rather
@@ -152,9 +161,32 @@ def claims(label: str, line: str, position: int, asked: Wanted, *, paired: bool 
         return [
             Claim(found=each, doubt=f"{each.noun}, not {asked.noun}") for each in good[:1] if stands_out(rest, each)
         ]
+    meant = _but(rest, first, fitting)
+    if meant is not None:
+        return [Claim(found=meant, doubt=doubt_about(label, "", rest[meant.end :], asked.about))]
     doubt = doubt_about(label, line[:position] + rest[: first.start], rest[first.end :], asked.about)
+    doubt = doubt or taken_back(line[position:], first, asked.kind)
     others = () if paired else _beside(rest, first, fitting, asked.kind)
     return [Claim(found=each, near=near, doubt=doubt) for each in (first, *others)]
+
+
+def _but(rest: str, first: Found, fitting: list[Found]) -> Found | None:
+    """The number that is meant where the first is not: `not 2.997 G (FLOPs) but 1.498 G`."""
+    if not _NOT.search(rest[: first.start]):
+        return None
+    return next((each for each in fitting if each.start > first.start and _BUT.search(rest[: each.start])), None)
+
+
+def taken_back(line: str, first: Found, kind: str) -> str:
+    """What takes a number back for another one, later on the line; "" where nothing does."""
+    match = _TAKEN_BACK.search(line, first.end)
+    if match is None or first.number is None:
+        return ""
+    later = line[match.end() :]
+    for each in find_numbers(later, kind):
+        if each.number is not None and stands_out(later, each) and not _agree(first.number, each.number):
+            return match[0]
+    return ""
 
 
 def stands_out(text: str, found: Found) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from labgrade.answers.reading.claims import JOINED, doubt_about, is_term, stands_out
+from labgrade.answers.reading.claims import JOINED, doubt_about, is_term, stands_out, taken_back
 from labgrade.answers.reading.code import is_code
 from labgrade.answers.reading.examples import examples, said_of
 from labgrade.answers.reading.numbers import Found, as_ascii, find_numbers
@@ -232,7 +232,7 @@ def _number(plain: str, found: Found, around: tuple[int, int], above: _Above, ab
         value=found.number or "",
         said=tuple(sorted(own)),
         measures=found.measures,
-        doubt=doubt_about(plain[: around[0]][-200:], before, after, about),
+        doubt=doubt_about(plain[: around[0]][-200:], before, after, about) or taken_back(plain, found, "any"),
         small=not stands_out(plain, found),
         titled=titled,
     )

@@ -40,7 +40,9 @@ _NUMBER = re.compile(
     (?<![A-Za-z0-9])(?<![A-Za-z0-9]_)(?<!\d[.,:/^-])(?<![A-Za-z][.-])
     (?P<sign>[+-])?
     (?P<digits>
-      (?: (?!0,) \d{1,3} (?: (?:,\d{3}){1,10} | (?:\u00a0\d{3}){1,10} | (?:'\d{3}){1,10} | (?:[ ]\d{3}){2,10}
+      (?: (?!0[. ]) (?P<grouped> \d{1,3} (?: (?:\.\d{3}){1,10}(?=,\d{1,20}(?![.,]?\d))
+          | (?:[ \u00a0]\d{3}){1,10}(?=,\d{1,20}{SCALED}) ) ),\d++
+        | (?!0,) \d{1,3} (?: (?:,\d{3}){1,10} | (?:\u00a0\d{3}){1,10} | (?:'\d{3}){1,10} | (?:[ ]\d{3}){2,10}
                     | (?:\\[,;]\s?\d{3}){1,10} | (?:\{,\}\d{3}){1,10} | (?:,\\!\d{3}){1,10}
                     | (?:\.\d{3}){2,10}(?!\.\d) | [ ]\d{3}(?=\.\d{1,6}[ ]?[kKMGT]i?B) ) (?!\d)
       | (?<![\[(]) \d{1,2} (?:,\d{2}){1,8} ,\d{3} (?![\d,])
@@ -106,7 +108,8 @@ def read_number(text: str, kind: str) -> Number | None:
     return explain_number(text, kind).number
 
 
-_DECIMAL_COMMA = re.compile(r"(\s*[+-]?(?:\d{1,3}(?:\.\d{3}){1,10}|\d{1,80})),(\d{1,80})(?![\d,]|\.\d)")
+_DECIMAL_COMMA = re.compile(r"(\s*[+-]?(?:\d{1,3}(?:[.\x20\u00a0]\d{3}){1,10}|\d{1,80})),(\d{1,80})(?![\d,]|\.\d)")
+_PARTED = re.compile(r"[.\x20\u00a0]")
 _GROUP = 3
 MEASURED = frozenset({"number", "time"})  # kinds of numbers that are rarely whole
 
@@ -122,7 +125,7 @@ def with_point(text: str, *, surely: bool = False) -> str:
     whole, part = match[1].strip().lstrip("+-"), match[2]
     if len(part) == _GROUP and len(whole) <= _GROUP and whole[0] != "0" and not surely:
         return text
-    return f"{match[1].replace('.', '')}.{part}{text[match.end() :]}"
+    return f"{_PARTED.sub('', match[1].strip())}.{part}{text[match.end() :]}"
 
 
 def explain_number(text: str, kind: str, *, unit: str = "") -> Found:
@@ -278,8 +281,11 @@ _ONE_COMMA = re.compile(r"\d{1,3},\d{3}")
 
 
 def _number(match: re.Match[str], unit: Unit, written: str) -> Number:
+    written_digits = match["digits"]
+    if match["grouped"]:  # 26.499,6: where dots or blanks part the groups, a comma is the decimal one
+        written_digits = re.sub(r"[^\d,]", "", written_digits).replace(",", ".")
     digits = re.sub(
-        r"[^\d.]", "", match["digits"].replace(match["comma"] or ",", (match["comma"] or "").replace(",", "."))
+        r"[^\d.]", "", written_digits.replace(match["comma"] or ",", (match["comma"] or "").replace(",", "."))
     )
     if unit.text.lower().startswith(_COMMA_LANGUAGES) and _ONE_COMMA.fullmatch(match["digits"]):
         digits = match["digits"].replace(",", ".")

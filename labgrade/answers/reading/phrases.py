@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import re
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import islice, pairwise
 from typing import TYPE_CHECKING
 
 from labgrade.answers.reading.claims import REMARK, Claim, Wanted, claims, doubt_about, other_model, stands_out
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 MOST_PLACES = 1_000
 _REACH = 400
+_DIGIT = re.compile(r"\d")
 _MOST_ROWS = 200
 
 _BETWEEN_WORDS = (
@@ -151,10 +152,15 @@ def _behind(text: str, match: re.Match[str], before: str, rest: str, end: int, a
     label, plain = before.translate(PIPES), as_ascii(rest).translate(PIPES)
     line_end = match.end() + len(rest) + 1
     below = text[line_end : min(end, line_end + 5 * _REACH)]
-    if "|" in label + plain and _RULE.match(below.partition("\n")[0]):
-        column = _column_below(text, label, plain, line_end, end, asked)
+    if "|" in label + plain:
+        column = (
+            _column_below(text, label, plain, line_end, end, asked) if _RULE.match(below.partition("\n")[0]) else []
+        )
         if column:
             return column
+        asked = replace(
+            asked, unit=_unit_above(text, match.start() - len(before), label + plain, label, asked) or asked.unit
+        )
     paired = _PAIRED.match(plain)
     position, stated = _skipped(plain, asked.kind, paired.end() if paired else 0)
     asked = replace(asked, unit=stated or asked.unit)
@@ -163,6 +169,22 @@ def _behind(text: str, match: re.Match[str], before: str, rest: str, end: int, a
     if _COUNTS.search(before):
         return []
     return _next_line(label, below, asked, line_end)
+
+
+def _unit_above(text: str, position: int, row: str, label: str, asked: Wanted) -> str:
+    """The unit that the header says of the column in which the first number of a row stands: `| Quantity | MiB |`."""
+    number = _DIGIT.search(row, len(label))
+    lines = text[max(0, position - 5 * _REACH) : position].split("\n")[-2::-1]
+    for rule, header in pairwise(line.translate(PIPES) for line in lines):
+        if "|" not in rule or number is None:
+            return ""
+        if _RULE.match(rule):
+            cells = header.split("|")
+            column = row.count("|", 0, number.start())
+            cell = cells[column].strip(" *`_") if column < len(cells) else ""
+            said = unit_of_header(cell) or cell
+            return said if label_unit(said, asked.kind) is not None else ""
+    return ""
 
 
 def _skipped(plain: str, kind: str, position: int = 0) -> tuple[int, str]:

@@ -184,6 +184,32 @@ def test_the_axes_of_a_shape_may_have_a_column_each(text, shape):
     assert [(row.name, row.cells["output_shape"]) for row in found_table.table.rows] == [("conv1", shape)]
 
 
+DOTTED = "| Schicht | Parameter | Ausgabeform |\n|---|---|---|\n| conv | 9.408 | [1, 64] |\n| bn | 128 | [1, 64] |\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        (DOTTED + "| fc | 1.025.000 | [1, 10] |", 9408),
+        (DOTTED, 9.408),  # nothing tells the groups from a fraction
+        (DOTTED + "| fc | 1.025.000 | [1, 10] |\n| x | 0.5 | [1] |", 9.408),
+        (
+            "| Couche | Paramètres | Forme de sortie |\n|---|---|---|\n| conv | 9 408 | [1, 64] |\n| fc | 1 | [1] |",
+            9408,
+        ),
+        ("capa;tipo;parámetros;salida\nconv;Conv2d;9.408;1x64\nfc;Linear;1.025.000;1x10", 9408),
+    ],
+)
+def test_groups_of_digits_as_other_languages_part_them(text, count):
+    (found_table,) = found(text, LAYERS)
+    assert float(found_table.table.rows[0].cells["parameters"].value) == count
+
+
+def test_one_decimal_comma_tells_the_others_of_a_listing():
+    (found_table,) = found("- Conv2d: 1 497,352192 M\n- Linear: 1,024 M\n", BY_TYPE)
+    assert [int(row.cells["macs"].value) for row in found_table.table.rows] == [1_497_352_192, 1_024_000]
+
+
 def test_axes_in_another_order_are_no_shape():
     assert not [each for each in found("layer,w,h,c\nconv1,112,56,64", SHAPES) if isinstance(each, TableFound)]
 

@@ -15,6 +15,7 @@ _LABELLED = re.compile(r"(?:name|layer|module)s?\s*[=:]\s*(?=\S)", re.IGNORECASE
 _CLASS = re.compile(
     r"<class ['\"](?:[\w]{1,60}\.){0,8}(\w{1,60})['\"]>|\b(?:torch\.)?nn\.(?:modules\.\w{1,60}\.)?(?=[A-Z])"
 )
+_BLANKS = re.compile(r"\d{1,3}(?:[ \u00a0]\d{3}){1,10}")  # 9 408, alone in its cell
 _MARKUP = "*_` \t\n\u00a0\u3000"
 
 
@@ -54,6 +55,8 @@ def cell_value(written: str, kind: str, unit: str = "") -> Scalar | None:
         return shape
     if kind in NUMBER_KINDS and (infinite := not_finite(plain)):
         return infinite
+    if kind in ("count", "bytes") and _BLANKS.fullmatch(plain):
+        plain = re.sub(r"\D", "", plain)
     if kind in ("count", "bytes", "time") and unit:
         found = explain_number(plain, kind, unit=unit)
         if found.number is not None:

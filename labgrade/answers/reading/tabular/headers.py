@@ -10,9 +10,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
 _SAME = (
-    ("parameters", "params", "param", "nparams", "numparams", "numparameters", "parametercount", "paramcount", "參數",
-     "参数", "參數量", "参数量", "參數數量", "参数数量"),
-    ("outputshape", "outputsize", "outshape", "outsize", "output", "shape", "輸出", "输出", "輸出形狀", "输出形状",
+    ("parameters", "params", "param", "nparams", "numparams", "numparameters", "parametercount", "paramcount",
+     "parameter", "parameteranzahl", "anzahlparameter", "paramètres", "nombredeparamètres", "parámetros",
+     "númerodeparámetros", "參數", "参数", "參數量", "参数量", "參數數量", "参数数量"),
+    ("outputshape", "outputsize", "outshape", "outsize", "output", "shape", "ausgabe", "ausgabeform", "ausgabegröße",
+     "sortie", "formedesortie", "tailledesortie", "salida", "formadesalida", "tamañodesalida", "輸出", "输出",
+     "輸出形狀", "输出形状",
      "輸出大小", "输出大小"),
     ("inputshape", "inputsize", "inshape", "input", "輸入", "输入", "輸入形狀", "输入形状"),
     ("kernelshape", "kernelsize", "kernel"),
@@ -21,7 +24,9 @@ _SAME = (
     ("operations", "flops", "flop", "ops", "computations", "numoperations", "numflops", "運算量", "运算量"),
     ("bytes", "memory", "size", "weightbytes", "memorybytes", "記憶體", "内存"),
     ("layer", "layers", "name", "layername", "layertype", "layertypedepthidx", "module", "modulename", "type",
-     "operator", "optype", "originaltype", "層", "层", "名稱", "名称", "模組", "模块"),
+     "operator", "optype", "originaltype",
+     "schicht", "schichttyp", "typ", "couche", "typedecouche", "capa", "tipo", "tipodecapa",
+     "層", "层", "名稱", "名称", "模組", "模块"),
     ("strides", "stride"),
     ("dilations", "dilation", "dialation", "dialations"),
     ("pads", "pad", "padding", "paddings"),
@@ -39,7 +44,20 @@ _SAME = (
 )  # fmt: skip
 _GROUP = {word: number for number, words in enumerate(_SAME) for word in words}
 _ROW_WORDS = frozenset(next(words for words in _SAME if "layer" in words))
-_TYPE_WORDS = frozenset(("type", "layertype", "operator", "optype", "originaltype"))
+_TYPE_WORDS = frozenset(
+    (
+        "type",
+        "layertype",
+        "operator",
+        "optype",
+        "originaltype",
+        "schichttyp",
+        "typ",
+        "typedecouche",
+        "tipo",
+        "tipodecapa",
+    )
+)
 _PLAIN = re.compile(r"[\W_]+")
 _AXES = (("n", "b", "batch", "batchsize"), ("c", "ch", "channel", "channels"), ("h", "height"), ("w", "width"))
 _OF_OUTPUT = re.compile(r"^out(?:put)?|out(?:put)?$")

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from labgrade.answers.reading import code
 from labgrade.answers.reading.claims import JOINED
 from labgrade.answers.reading.code import is_code
-from labgrade.answers.reading.numbers import as_ascii, find_numbers
+from labgrade.answers.reading.numbers import as_ascii, explain_number, find_numbers, with_point
 from labgrade.answers.reading.phrases import TOTAL
 from labgrade.answers.reading.plain_values import find_shape
 from labgrade.answers.reading.tabular.cells import cell_value, row_name, without_package
 from labgrade.answers.reading.tabular.headers import column_meant, names_rows
 from labgrade.answers.reading.typed_values import WrongTypeError, as_value
-from labgrade.values import Row, Scalar, Table
+from labgrade.values import Number, Row, Scalar, Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,6 +36,7 @@ _TYPE = re.compile(r"[(\[]?[A-Z][a-z]\w*[)\]]?:?")
 _OUTPUT = re.compile(
     r"(?<![A-Za-z])(?:output|out)(?:[ _]?(?:shape|size))?[\s:=]*(?:(?:torch\.)?Size\()?$", re.IGNORECASE
 )
+_GROUPS = re.compile(r"\s*[+-]?\d{1,3}(?:,\d{3}){2}")
 _LEFT_OUT = re.compile(r"[\s|*`]*(?:\.\.\.|\u2026|\u22ee)")
 _RULE = re.compile(r"\s*+(?:[-=*_+\u2500-\u257f\s]++|`{3,}.*|:::.*)$")
 
@@ -57,8 +58,20 @@ def find_listings(lines: list[str], kind: TableType, *, least: int) -> Iterator[
             abridged = bool(rows)
         elif line.strip() and not _RULE.match(line) and not TOTAL.match(row_name(line)):
             if len(rows) >= least:
-                yield Table(rows=tuple(rows), abridged=abridged), first
+                yield Table(rows=tuple(_commas_alike(rows, kind)), abridged=abridged), first
             rows, abridged = [], False
+
+
+def _commas_alike(rows: list[Row], kind: TableType) -> list[Row]:
+    """The rows, with `1,024 M` as 1.024 M where another number has a decimal comma, and none has commas of groups."""
+    ((column, of),) = kind.columns.items()
+    said = [cell.text if isinstance(cell := row.cells[column], Number) else "" for row in rows]
+    if of == "text" or not any(with_point(each) != each for each in said) or any(map(_GROUPS.match, said)):
+        return rows
+    numbers = [explain_number(with_point(each, surely=True), of).number for each in said]
+    return [
+        replace(row, cells={column: number or row.cells[column]}) for row, number in zip(rows, numbers, strict=True)
+    ]
 
 
 def _row(line: str, kind: TableType) -> Row | None:

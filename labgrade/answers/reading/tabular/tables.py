@@ -42,6 +42,7 @@ _MOST_LINES = 100_000
 _MOST_PLACES = 50
 _LONGEST_LINE = 2_000
 
+_DOTTED = re.compile(r"\d{1,3}(?:\.\d{3}){1,10}")
 _GROUPS = re.compile(r"\s*[+-]?\d{1,3}(?:,\d{3}){2}")
 _RULE = re.compile(r"[\s|+:=\-_\u2500-\u257f]+$")
 _LEFT_OUT = re.compile(r"[\s|*`]*(?:\.\.\.|\u2026|\u22ee|\(omitted|\(\u7565)[^\n]{0,40}$")
@@ -249,7 +250,7 @@ def _read(
         number += 1
     if not rows:
         return None, max(number, first + 1)
-    table = Table(rows=tuple(_with_points(rows, written, kind, header)), abridged=abridged)
+    table = Table(rows=tuple(_as_meant(rows, written, kind, header)), abridged=abridged)
     return TableFound(table=table, position=starts[first], about=header.about), number
 
 
@@ -267,23 +268,37 @@ def _row(name: str, cells: dict[str, str], kind: TableType, header: _Header, *, 
         return row_of(name, cells, dict(kind.columns), header.units, as_text=True) if header.delimited else None
 
 
-def _with_points(rows: list[Row], written: list[dict[str, str]], kind: TableType, header: _Header) -> list[Row]:
-    """The rows, with `1,234` as 1.234 where another cell has a decimal comma, and none has commas of groups."""
+def _as_meant(rows: list[Row], written: list[dict[str, str]], kind: TableType, header: _Header) -> list[Row]:
+    """The rows, with the points and commas of their numbers as all of them together tell what they mean."""
     columns = dict(kind.columns)
-    numeric = {column for column, of in columns.items() if of in MEASURED or header.units.get(column)}
-    printed = [cell for cells in written for column, cell in cells.items() if column in numeric]
-    if (
-        not header.delimited
-        or not any(with_point(cell) != cell for cell in printed)
-        or any(map(_GROUPS.match, printed))
-    ):
+    measured = {column for column, of in columns.items() if of in MEASURED or header.units.get(column)}
+    whole = {column for column, of in columns.items() if of in ("count", "bytes")} - measured
+    meant = _with_points(_without_groups(written, whole), measured) if header.delimited else written
+    if meant == written:
         return rows
-    pointed = [
-        {column: with_point(cell, surely=True) if column in numeric else cell for column, cell in cells.items()}
-        for cells in written
-    ]
     return [
-        row_of(row.name, cells, columns, header.units, as_text=True) for row, cells in zip(rows, pointed, strict=True)
+        row_of(row.name, cells, columns, header.units, as_text=True) for row, cells in zip(rows, meant, strict=True)
+    ]
+
+
+def _without_groups(written: list[dict[str, str]], whole: set[str]) -> list[dict[str, str]]:
+    """Whole numbers as `9.408` without their points, where all have such groups and one has two (`1.025.000`)."""
+    dotted = [cell for cells in written for column, cell in cells.items() if column in whole and "." in cell]
+    if not (all(map(_DOTTED.fullmatch, dotted)) and any(cell.count(".") > 1 for cell in dotted)):
+        return written
+    return [
+        {name: cell.replace(".", "") if name in whole else cell for name, cell in cells.items()} for cells in written
+    ]
+
+
+def _with_points(written: list[dict[str, str]], measured: set[str]) -> list[dict[str, str]]:
+    """Cells with `1,234` as 1.234 where another has a decimal comma, and none has commas of groups."""
+    printed = [cell for cells in written for column, cell in cells.items() if column in measured]
+    if not any(with_point(cell) != cell for cell in printed) or any(map(_GROUPS.match, printed)):
+        return written
+    return [
+        {column: with_point(cell, surely=True) if column in measured else cell for column, cell in cells.items()}
+        for cells in written
     ]
 
 
