@@ -176,7 +176,7 @@ def test_shapes_behind_names():
         ("| Layer | N | C | H | W |\n|---|---|---|---|---|\n| conv1 | 1 | 64 | 112 | 112 |", (1, 64, 112, 112)),
         ("layer,batch,channels,height,width,type\nconv1,1,64,112,112,Conv2d", (1, 64, 112, 112)),
         ("name   n c_out h_out w_out\nconv1  1   64   112   112", (1, 64, 112, 112)),
-        ("layer;Out C;Out H;Out W\nconv1;64;112;112", (64, 112, 112)),
+        ("layer;B;Out C;Out H;Out W\nconv1;1;64;112;112", (1, 64, 112, 112)),
     ],
 )
 def test_the_axes_of_a_shape_may_have_a_column_each(text, shape):
@@ -210,8 +210,9 @@ def test_one_decimal_comma_tells_the_others_of_a_listing():
     assert [int(row.cells["macs"].value) for row in found_table.table.rows] == [1_497_352_192, 1_024_000]
 
 
-def test_axes_in_another_order_are_no_shape():
-    assert not [each for each in found("layer,w,h,c\nconv1,112,56,64", SHAPES) if isinstance(each, TableFound)]
+@pytest.mark.parametrize("text", ["layer,n,w,h,c\nconv1,1,112,56,64", "layer,C,H,W\nconv1,64,112,112"])
+def test_axes_in_another_order_or_without_a_batch_are_no_shape(text):
+    assert not [each for each in found(text, SHAPES) if isinstance(each, TableFound)]
 
 
 def test_words_name_the_table():

@@ -118,17 +118,14 @@ def could_head(line: str, columns: Mapping[str, str]) -> bool:
     squeezed = plain_word(line)
     if any(word in squeezed for column in columns for word in _words_for(column)):
         return True
-    return "shape" in columns.values() and {1, 2, 3} <= {_axis(word) for word in re.split(r"[^\w()]+", line[:200])}
+    return "shape" in columns.values() and {0, 1, 2, 3} <= {_axis(word) for word in re.split(r"[^\w()]+", line[:200])}
 
 
 def axes_of_shape(pieces: Sequence[str]) -> tuple[int, ...]:
-    """The places of a header that are the axes of one shape, a column each: `N`, `C`, `H`, `W`, or the last three."""
+    """The places of a header that are the axes of one shape, a column each: `N`, `C`, `H`, `W`; without N, no shape."""
     axes = [_axis(piece) for piece in pieces]
-    for wanted in ([0, 1, 2, 3], [1, 2, 3]):
-        for at in range(len(axes) - len(wanted) + 1):
-            if axes[at : at + len(wanted)] == wanted:
-                return tuple(range(at, at + len(wanted)))
-    return ()
+    starts = (at for at in range(len(axes) - 3) if axes[at : at + 4] == [0, 1, 2, 3])
+    return next((tuple(range(at, at + 4)) for at in starts), ())
 
 
 def _axis(header: str) -> int | None:
