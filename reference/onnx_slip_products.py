@@ -87,11 +87,17 @@ def onnx_operator_total_slips(
 
 def _nodes(artifact: Path, operators: list[str] | None, *, constants: bool, nested: bool) -> Composition:
     model = load(artifact)
+    counted = list(nodes_of(model, nested=nested))  # held, or protobuf gives a node another identity each time
     outer = {id(node) for node in nodes_of(model, nested=False)}
+    otherwise = {id(node) for node in nodes.in_else_branches(model.graph)}
+    bodies = [node for function in model.functions for node in function.node]
+    kind_of = {**dict.fromkeys(otherwise, nodes.ELSE), **dict.fromkeys(outer, "")}
+    kind_of |= dict.fromkeys(map(id, bodies), nodes.INSIDE)
     parts = [
-        Part(row=node.op_type, count=1, source=node, kind="" if id(node) in outer else nodes.NESTED, counted=counted)
-        for node in nodes_of(model, nested=nested)
-        if (operators is None or node.op_type in operators) and (counted := constants or node.op_type != "Constant")
+        Part(row=node.op_type, count=1, source=node, kind=kind, counted=kind != nodes.INSIDE)
+        for node in (*counted, *bodies)
+        if (operators is None or node.op_type in operators) and (constants or node.op_type != "Constant")
+        for kind in (kind_of.get(id(node), nodes.NESTED),)
     ]
     stored = [Part(row="", count=1, source=each, kind=nodes.STORED, counted=False) for each in model.graph.initializer]
     return Composition(library=nodes.COUNTS, make=lambda _: [*parts, *stored])

@@ -81,13 +81,15 @@ class Behaviour:
     """What was found out about a function: the hypothesis that holds, if one does, and where it is right.
 
     `but`: the words of the networks on which the function does something else besides. `alike`: hypotheses of other
-    words that come to the same wherever that was tried.
+    words that come to the same wherever that was tried. `same`: those of the same words, of which another may give the
+    value of the task's own subject.
     """
 
     called: Sequence[Called]
     holds: Hypothesis | None = None
     but: tuple[str, ...] = ()
     alike: Sequence[Hypothesis] = ()
+    same: Sequence[Hypothesis] = ()
     rivals: Sequence[Hypothesis] = ()
     refuted: Sequence[str] = ()
     says: dict[str, str] = field(default_factory=dict)
@@ -127,7 +129,8 @@ def _without_rare(trials: Trials, found: Behaviour, usual: Sequence[Called]) -> 
     _Search(trials, there, usual).run()
     if there.holds is not None:
         found.holds, found.called = there.holds, there.called
-        found.says, found.refuted, found.alike = found.says | there.says, there.refuted, there.alike
+        found.says, found.refuted = found.says | there.says, there.refuted
+        found.alike, found.same = there.alike, there.same
         found.but = tuple(dict.fromkeys(each.network.words for each in rare if each.network.words))
 
 
@@ -151,12 +154,15 @@ def _called(trials: Trials) -> list[Called]:
         some = waiting[:most]
         done = trials.ahead([each.subject for each in some])
         found += [Called(network=network, trial=trial) for network, trial in zip(some, done, strict=False)]
-        if done or most == 1:
-            waiting = waiting[len(done) + (len(done) < len(some)) :]
-        else:  # one value that is no plain data leaves nothing of all
-            most = max(most // 2, 1)
+        waiting = waiting[len(done) :]
         if not waiting:
             break
+        if len(done) == len(some):
+            continue
+        if done or trials(waiting[0].subject).value is None:
+            waiting = waiting[1:]
+        else:  # a value behind it is no plain data, and leaves nothing of all
+            most = max(most // 2, 1)
     return found
 
 
@@ -176,6 +182,7 @@ class _Search:
         self._trials, self._found = trials, found
         # The network that tells most comes first, so that few hypotheses are tried on the others.
         self._order = sorted(called, key=lambda each: (each.right, -each.network.rank))
+        self._same: dict[str, list[Hypothesis]] = {}
 
     def run(self) -> None:
         """Fill in what holds, or the rivals, or nothing."""
@@ -185,6 +192,7 @@ class _Search:
             self._found.holds = known[0]
         elif simplest and all(each.slips for each in simplest) and (apart := self._told_apart(simplest)):
             self._found.holds = apart
+            self._found.same = self._same.get(self._worded(apart), ())
         elif not simplest and (fixed := self._fixed_input()):
             self._found.holds = fixed
         else:
@@ -192,11 +200,14 @@ class _Search:
 
     def _in_other_words(self, rivals: Sequence[Hypothesis]) -> list[Hypothesis]:
         """The hypotheses that tell a student different things: what says the same need not be told apart."""
-        words: dict[str, Hypothesis] = {}
+        words: dict[str, list[Hypothesis]] = {}
         for each in rivals:
-            said = sorted(self._found.says.get(slip, slip) for slip in each.slips)
-            words.setdefault(repr((each.base, said)), each)
-        return list(words.values())
+            words.setdefault(self._worded(each), []).append(each)
+        self._same = words
+        return [first for first, *_ in words.values()]
+
+    def _worded(self, hypothesis: Hypothesis) -> str:
+        return repr((hypothesis.base, sorted(self._found.says.get(slip, slip) for slip in hypothesis.slips)))
 
     def _told_apart(self, rivals: Sequence[Hypothesis]) -> Hypothesis | None:
         """The hypothesis that holds where several fit; the first where no network tells them apart.

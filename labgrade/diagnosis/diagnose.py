@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from labgrade.core.errors import FaultError
 from labgrade.core.task import CallForm
 from labgrade.diagnosis import as_code
 from labgrade.diagnosis.behaviour import ENOUGH_WRONG, Behaviour, applies, explore, matters_on
 from labgrade.diagnosis.probe import Trial, Trials
+from labgrade.diagnosis.small_networks import networks
 from labgrade.diagnosis.whole_rows import of_rows
+from labgrade.subjects.networks import GENERATED
 from labgrade.values import show
 from labgrade.verdict import Diagnosis, Outcome
 
@@ -28,6 +30,11 @@ if TYPE_CHECKING:
 
 _WRONG = frozenset({Outcome.INCORRECT, Outcome.PARTIAL})
 _CONSTANT = "constant"
+_TWICE = 2
+_RANDOM = (
+    "The function gives other tensors each time that it is called with the same model and input. Something is drawn at "
+    "random: an input of its own (torch.randn) in place of the one that it is given, or dropout in train mode."
+)
 
 
 class Diagnoser:
@@ -44,7 +51,7 @@ class Diagnoser:
         trials = Trials(self._grader, self._task, item.check, self._submission)
         behaviour = self._behaviour(trials)
         if behaviour is None or item.subject is None:
-            return None
+            return _drawn(trials, verdict) if isinstance(value, dict) and not verdict.hint else None
         judging, expect = self._grader.judging_of(self._task, item.check, item.subject, self._submission)
         trial = Trial(verdict=verdict, value=value, judging=judging, expect=expect)
         found = _diagnosis(trials, behaviour, trial, item)
@@ -82,6 +89,22 @@ class Diagnoser:
         return self._known[key]
 
 
+def _drawn(trials: Trials, verdict: Verdict) -> Verdict | None:
+    """The verdict on a function whose tensors are others each time that it is called with the same; else None."""
+    import numpy as np
+
+    subject = networks()[0].subject
+    try:
+        values: list[Any] = [each.value for each in trials.ahead([subject, subject])]
+    except FaultError:
+        return None
+    if len(values) != _TWICE or not all(isinstance(each, dict) for each in values):
+        return None
+    one, other = values
+    same = one.keys() == other.keys() and all(np.array_equal(one[name], other[name], equal_nan=True) for name in one)
+    return None if same else replace(verdict, hint=_RANDOM)
+
+
 def _diagnosis(trials: Trials, found: Behaviour, trial: Trial, item: Item) -> Diagnosis | None:
     wrong = [each for each in found.called if not each.right]
     if not wrong or item.subject is None:
@@ -90,13 +113,14 @@ def _diagnosis(trials: Trials, found: Behaviour, trial: Trial, item: Item) -> Di
     if constant := _constant(found.called, trial.value):
         return Diagnosis(causes=(_CONSTANT,), says=(constant,), tried=tried)
     refuted = tuple(found.refuted)
-    if found.holds is not None:
+    for holds in (found.holds, *found.same) if found.holds is not None else ():
         try:
-            here = matters_on(trials, found.holds, trial, item.subject)
+            here = matters_on(trials, holds, trial, item.subject)
         except FaultError:
             here = None
         if here is not None:
-            return _holding(found, found.holds, here, trial.verdict.hint)
+            known = {each.says for each in item.check.misconceptions}
+            return _holding(found, holds, here, trial.verdict.hint if trial.verdict.hint in known else "")
     cause, says = _of_rows(trials, wrong, trial)
     if cause:
         return Diagnosis(causes=(cause,), says=(says,), tried=tried, refuted=refuted)
@@ -181,7 +205,10 @@ def _kinds(called: Sequence[Called]) -> tuple[tuple[str, ...], tuple[str, ...]]:
 def _smallest(trials: Trials, called: Sequence[Called]) -> tuple[str, ...]:
     """The lines that build the smallest network on which the function is wrong, and call it."""
     form = next(each for each in trials.task.answers[trials.check.answer].forms if isinstance(each, CallForm))
-    smallest = min((each for each in called if not each.right), key=lambda each: each.network.rank)
+    wrong = [each for each in called if not each.right and each.network.subject.model.startswith(GENERATED)]
+    if not wrong:  # files that no few lines make
+        return ()
+    smallest = min(wrong, key=lambda each: each.network.rank)
     got, expected = (getattr(each, "value", None) for each in (smallest.trial.value, smallest.trial.expected))
     said = f"gives {show(got)}; right: {show(expected)}" if got is not None and expected is not None else ""
     return tuple(as_code.lines(smallest.network.subject, form, said))

@@ -176,6 +176,21 @@ _TIED = (
 )
 
 
+_FILES: tuple[tuple[str, str, Shape], ...] = (
+    ("chosen_first", "an If with graphs inside", (2, 4)),
+    ("chosen_second", "an If with graphs inside", (2, 6)),
+    ("called_once", "functions of the file's own", (2, 5)),
+    ("called_often", "functions of the file's own", (2, 3)),
+    ("split_in_two", "nodes of several outputs and a tensor of float16", (2, 8)),
+    ("split_in_three", "nodes of several outputs and a tensor of float16", (2, 9)),
+)
+
+
+def _file(name: str, words: str, shape: Shape) -> SmallNetwork:
+    subject = SubjectSpec(model=f"micro/{name}.onnx", input=InputSpec(shape=shape), passing=True)
+    return SmallNetwork(subject=subject, words=words, rank=0, rare=True)
+
+
 @functools.cache
 def networks(*, as_files: bool = False, of_all: bool = False, attention: bool = False) -> tuple[SmallNetwork, ...]:
     """The networks, those for a question about ONNX files as such.
@@ -185,6 +200,8 @@ def networks(*, as_files: bool = False, of_all: bool = False, attention: bool = 
     """
     wished = (*_IMAGES, *(_TOKENS[1:] if as_files else _TOKENS))
     found = [_network(each, as_files=as_files) for each in wished]
+    if as_files:
+        found += [_file(name, words, shape) for name, words, shape in _FILES]
     if attention and not as_files:
         found += [replace(_network(each, as_files=False), rare=True) for each in (*_ATTENTION, *_TIED)]
     if of_all and not as_files:

@@ -241,6 +241,87 @@ def functions() -> onnx.ModelProto:
     return model
 
 
+def _chosen(width: int, branches: tuple[list[str], list[str]]) -> onnx.ModelProto:
+    """An If of two branches of such operators, one after the other, between a product and a sum."""
+    import numpy as np
+
+    graph = _Graph([("x", [2, width])], [("y", [2, width])])
+    graph.weight("w", graph.drawn(width, width))
+    graph.add("MatMul", ["x", "w"], "m")
+    inner = []
+    for name, operators in zip(("then", "else"), branches, strict=True):
+        branch = _Graph([], [(f"{name}_out", [2, width])])
+        tensors = ["m", *(f"{name}_{at}" for at in range(1, len(operators))), f"{name}_out"]
+        for operator, given, output in zip(operators, tensors, tensors[1:], strict=False):
+            branch.add(operator, [given], output)
+        inner.append(branch.graph(name))
+    graph.weight("yes", np.array(len(branches[0]) > 1))
+    graph.add("If", ["yes"], "c", then_branch=inner[0], else_branch=inner[1])
+    graph.add("Add", ["c", "x"], "y")
+    return graph.model(17)
+
+
+def chosen_first() -> onnx.ModelProto:
+    """An If with one node in its first branch and two in the other."""
+    return _chosen(4, (["Relu"], ["Sigmoid", "Tanh"]))
+
+
+def chosen_second() -> onnx.ModelProto:
+    """An If with three nodes in its first branch and one in the other."""
+    return _chosen(6, (["Relu", "Neg", "Exp"], ["Tanh"]))
+
+
+def _called(features: int, times: int) -> onnx.ModelProto:
+    """A model-local function of two nodes, called so often."""
+    from onnx import helper
+
+    body = [helper.make_node("MatMul", ["a", "w"], ["m"]), helper.make_node("Relu", ["m"], ["o"])]
+    opset = [helper.make_opsetid("", 17)]
+    graph = _Graph([("x", [2, features])], [("y", [2, features])])
+    for at in range(times):
+        graph.weight(f"w{at}", graph.drawn(features, features))
+        graph.add("Layer", [f"t{at}" if at else "x", f"w{at}"], f"t{at + 1}", domain="labgrade.test")
+    graph.add("Sigmoid", [f"t{times}"], "y")
+    model = graph.model(17)
+    model.functions.append(helper.make_function("labgrade.test", "Layer", ["a", "w"], ["o"], body, opset))
+    model.opset_import.append(helper.make_opsetid("labgrade.test", 1))
+    return model
+
+
+def called_once() -> onnx.ModelProto:
+    """A model-local function that is called once."""
+    return _called(5, 1)
+
+
+def called_often() -> onnx.ModelProto:
+    """A model-local function that is called three times."""
+    return _called(3, 3)
+
+
+def _split(features: int, parts: int) -> onnx.ModelProto:
+    """A Split into so many tensors, of which the first becomes float16 and float32 again, before they are joined."""
+    from onnx import helper
+
+    graph = _Graph([("x", [2, features * parts])], [("y", [2, features * parts])])
+    tensors = [f"s{at}" for at in range(parts)]
+    graph.add("Relu", ["x"], "r")
+    graph.nodes.append(helper.make_node("Split", ["r"], tensors, name="Split_1", axis=1))
+    graph.add("Cast", ["s0"], "h", to=10)
+    graph.add("Cast", ["h"], "f", to=1)
+    graph.add("Concat", ["f", *tensors[1:]], "y", axis=1)
+    return graph.model(13)
+
+
+def split_in_two() -> onnx.ModelProto:
+    """A node of two outputs, and a tensor of float16."""
+    return _split(4, 2)
+
+
+def split_in_three() -> onnx.ModelProto:
+    """A node of three outputs, and a tensor of float16."""
+    return _split(3, 3)
+
+
 class _Graph:
     """A graph while it is being written, with weights drawn from a seed."""
 
@@ -307,5 +388,6 @@ FILES: Mapping[str, Callable[[], onnx.ModelProto]] = {
     for each in (
         dynamic_batch, shape_chain, int8_float16, int4, external_data, branch_and_loop, functions,
         lenet, ends_early, pools, batch_skip,
+        chosen_first, chosen_second, called_once, called_often, split_in_two, split_in_three,
     )
 }  # fmt: skip

@@ -5,15 +5,16 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from .compose import Library, Slip, also, without
+from .compose import Library, Slip, also, times, without
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from .compose import Factors, Part
 
 Row = dict[str, Any]
-NESTED, STORED = "nested", "stored"
+NESTED, ELSE, STORED, INSIDE = "nested", "nested in an else branch", "stored", "inside of a function"
+_NODES = ("", NESTED, ELSE)
 _SIZES = ("channel", "height", "width")
 _NO_ATTRIBUTES = frozenset({*_SIZES, "node", "operator", "also_named", "also_right", "floats", "out", "batch"})
 _USUAL = frozenset({"kernel_shape", "strides", "pads", "dilations", "group"})
@@ -59,6 +60,11 @@ def _of_weight(row: Row) -> Row:
     return row | {"channel": row["channel"] // row.get("group", 1)} if _has(row) and row["operator"] == "Conv" else row
 
 
+def _first_of_lists(row: Row) -> Row:
+    lists = {key for key, value in row.items() if key not in _NO_ATTRIBUTES and isinstance(value, list)}
+    return row | {key: row[key][:1] for key in lists}
+
+
 def _shape_of_weight(row: Row) -> Row:
     sizes = row.get("kernel_shape", ()) if row["operator"] == "Conv" and _has(row) else ()
     return _of_weight(row) | dict(zip(_SIZES[1:], sizes, strict=False))
@@ -92,6 +98,26 @@ def _without_part(parts: Sequence[Part], at: int) -> Factors:
         message = "there is nothing to leave out"
         raise ValueError(message)
     return [int(place != places[at]) for place in range(len(parts))]
+
+
+def in_else_branches(graph: Any) -> Iterator[Any]:
+    """The nodes in the branches that an If takes where its condition is false, and in the graphs of these."""
+    for node in graph.node:
+        for attribute in node.attribute:
+            for each in _graphs(attribute):
+                yield from _all_nodes(each) if attribute.name == "else_branch" else in_else_branches(each)
+
+
+def _all_nodes(graph: Any) -> Iterator[Any]:
+    for node in graph.node:
+        yield node
+        for attribute in node.attribute:
+            for each in _graphs(attribute):
+                yield from _all_nodes(each)
+
+
+def _graphs(attribute: Any) -> list[Any]:
+    return [*([attribute.g] if attribute.HasField("g") else []), *attribute.graphs]
 
 
 ATTRIBUTES: Library = {
@@ -136,6 +162,11 @@ ATTRIBUTES: Library = {
         of="strides",
         change=_rows(_only("strides", lambda strides: strides[:1])),
         says="Only the first of the strides is listed. There is one for each dimension.",
+    ),
+    "first_of_lists": Slip(
+        of="attributes",
+        change=_rows(_first_of_lists),
+        says="Of each list (kernel_shape, strides, pads) only the first number is given. Give the whole list.",
     ),
     "one_kernel": Slip(
         of="kernel",
@@ -258,18 +289,18 @@ COUNTS: Library = {
     ),
     "constants": Slip(
         of="left out",
-        change=without(lambda node: node.op_type == "Constant"),
+        change=without(lambda node: node.op_type == "Constant", _NODES),
         says="Constant nodes are left out. They are nodes of the file, too.",
     ),
     "identities": Slip(
         of="left out",
-        change=without(lambda node: node.op_type in ("Constant", "Identity")),
+        change=without(lambda node: node.op_type in ("Constant", "Identity"), _NODES),
         says="Constant and Identity nodes are left out. They are nodes of the file, too.",
     ),
     **{
         f"no_{kind}": Slip(
             of="left out",
-            change=without(_is(kind), ("", NESTED)),
+            change=without(_is(kind), _NODES),
             says=f"{kind} nodes are left out. They are nodes of the file, too.",
         )
         for kind in ("Flatten", "Reshape", "Relu", "Clip", "Add", "Concat", "Dropout", "Identity")
@@ -286,13 +317,29 @@ COUNTS: Library = {
     ),
     "nested": Slip(
         of="left out",
-        change=lambda parts: [int(part.kind != NESTED) for part in parts],
+        change=lambda parts: [int(part.kind not in (NESTED, ELSE)) for part in parts],
         says="The nodes inside If and Loop are missing. Their graphs are attributes of the node (attribute.g).",
     ),
     "holders": Slip(
         of="left out",
-        change=without(lambda node: any(each.HasField("g") for each in node.attribute), ("", NESTED)),
+        change=without(lambda node: any(each.HasField("g") for each in node.attribute), _NODES),
         says="If, Loop and Scan are left out where their graphs are gone through. They are nodes, too.",
+    ),
+    "else_branches": Slip(
+        of="nested",
+        change=lambda parts: [int(part.kind != ELSE) for part in parts],
+        says="Of an If only then_branch is counted. The nodes of else_branch are nodes, too.",
+    ),
+    "outputs": Slip(
+        of="factor",
+        change=times(lambda node: sum(1 for each in node.output if each), _NODES),
+        says="Outputs are counted, not nodes: a node of two outputs counts twice. Count nodes.",
+    ),
+    "function_bodies": Slip(
+        of="extra",
+        change=also(INSIDE),
+        says="The nodes inside of the file's own functions are counted, too. A call of a function is one node; what is "
+        "inside is none of the graph's.",
     ),
     "initializers": Slip(
         of="extra",

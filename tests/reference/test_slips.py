@@ -9,7 +9,7 @@ from torch import nn
 
 from labgrade.core.serialise import plain_subject
 from labgrade.diagnosis import small_networks
-from labgrade.subjects import models
+from labgrade.subjects import models, onnx_small
 from reference import layer_slips, slips
 from reference._counting.engine import analyse
 from reference._counting.wrong import AsIf, traced
@@ -17,6 +17,7 @@ from reference._slips import counts
 from reference._slips.compose import SIZE
 from reference.layers import layer_shapes, module_output_shapes, module_outputs
 from reference.macs import macs
+from reference.onnx_slip_products import onnx_operator_total_slips
 from reference.state import parameters, weight_bytes
 from tests.reference.subjects import Given, torchvision
 
@@ -237,3 +238,18 @@ def outcome(trace):
     except (ValueError, NotImplementedError) as error:
         return str(error)
     return [(each.macs, each.input_shape, each.pooling_outputs, each.bias) for each in found.operations]
+
+
+@pytest.mark.parametrize(
+    ("name", "slip", "right", "wrong"),
+    [
+        ("chosen_second", "nested", 7, 3),
+        ("chosen_second", "else_branches", 7, 6),
+        ("called_often", "function_bodies", 4, 6),
+        ("split_in_three", "outputs", 5, 7),
+    ],
+)
+def test_slips_of_nodes_in_files_of_one_peculiarity(tmp_path, name, slip, right, wrong):
+    onnx_small.make(name, tmp_path / "m.onnx")
+    values = dict(onnx_operator_total_slips(tmp_path / "m.onnx")["values"])
+    assert (values[""], values[slip]) == (right, wrong)
