@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from labgrade.desk import page_fields, queue
@@ -11,6 +11,7 @@ from labgrade.desk.form_decisions import FormMarks, place_of, version
 from labgrade.desk.next_answer import TOP, NotHereError, Walk, link, question_of, waits
 from labgrade.desk.sanitise import with_pictures
 from labgrade.desk.second_marking import SecondMarking, second_marking
+from labgrade.desk.wording import PICTURE
 from labgrade.review import markers
 
 if TYPE_CHECKING:
@@ -102,6 +103,7 @@ class Pages:
             verdict=group.first.graded.verdict,
             lines=page_fields.lines(group.first, _given(ruling, group.first), typed),
             suggestion=suggested,
+            beside=queue.beside(question, group, now) if suggested is None else "",
             accept=self._accepted(group, suggested, now) if suggested is not None else None,
             ruling=ruling,
             earlier=group.first.earlier if place in now.waiting else "",
@@ -134,6 +136,7 @@ class Pages:
             verdict=each.graded.verdict,
             lines=page_fields.lines(each, None, typed),
             suggestion=None,
+            beside="",
             accept=None,
             ruling=None,
             earlier="",
@@ -272,7 +275,7 @@ class Pages:
         chosen = waits if place in now.waiting else own  # what was marked is marked anew alone
         return (
             question,
-            queue.AnswerGroup(answers=(*own, *(e for e in chosen if e not in own)), cluster=group.cluster),
+            replace(group, answers=(*own, *(e for e in chosen if e not in own))),
             place,
         )
 
@@ -304,7 +307,7 @@ class Pages:
             open_answers = tuple(each for each in group.answers if each.place in now.waiting)
             made = queue.suggestion(question, group, now) if open_answers else None
             if made is not None:
-                found.append((queue.AnswerGroup(answers=open_answers, cluster=group.cluster), made))
+                found.append((replace(group, answers=open_answers), made))
         return found
 
     def _passages(self, each: ToDecide, now: Snapshot) -> Sequence[ShownPassage]:
@@ -312,7 +315,7 @@ class Pages:
         if not text.strip():
             return ()
         found = self._renderer.passages(text, page_fields.read_at(each))
-        if not queue.PICTURE.search(text):
+        if not PICTURE.search(text):
             return found
         place = each.place
         names = self._pictures.of(place.submission, each.graded.basis).names

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-import re
 import statistics
 from collections import Counter, defaultdict
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from labgrade.desk.sanitise import split
+from labgrade.desk.wording import PICTURE, Wording, difference, likeness, near, wording
 from labgrade.reports import summary
 from labgrade.review.marking import accepted
 
@@ -23,14 +23,11 @@ if TYPE_CHECKING:
     from labgrade.review.decisions import Place, Ruling
     from labgrade.review.marking import ToDecide
 
-PICTURE = re.compile(r"!\[|<img", re.IGNORECASE)
-_WORD = re.compile(r"\w+")
-_NEAR = 0.6  # of the pairs of words that either text has
 _MOST_COMPARED = 400  # answers of one question; more are shown in the order of their length
 _LONGEST_PAUSE = 600  # seconds between two marks that are not a break
 _FEWEST_PAUSES = 3
 _MOST_COMMENTS = 9
-_MOST_WORDS = 12
+_NEAREST = 3  # marked answers of which one may have what is suggested
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -48,6 +45,7 @@ class AnswerGroup:
 
     answers: tuple[ToDecide, ...]
     cluster: int
+    said: Wording
 
     @property
     def first(self) -> ToDecide:
@@ -90,9 +88,13 @@ def _question(name: QuestionId, rows: Sequence[ToDecide], snapshot: Snapshot) ->
     for each in sorted(rows, key=lambda row: snapshot.names.of(row.place.submission)):
         equal[_same(each)].append(each)
     groups = list(equal.values())
-    clusters = _clusters([_said(own[0]) for own in groups])
+    said = [wording(_said(own[0])) for own in groups]
+    clusters = _clusters(said)
     sizes = Counter(number for number, own in zip(clusters, groups, strict=True) for _ in own)
-    made = [AnswerGroup(answers=tuple(own), cluster=number) for number, own in zip(clusters, groups, strict=True)]
+    made = [
+        AnswerGroup(answers=tuple(own), cluster=number, said=words)
+        for number, own, words in zip(clusters, groups, said, strict=True)
+    ]
     likely = {group.cluster for group in made if group.first.graded.verdict.suggestion is not None}
     made.sort(
         key=lambda group: (group.cluster not in likely, -sizes[group.cluster], group.cluster, -len(group.answers))
@@ -121,32 +123,21 @@ def _said(each: ToDecide) -> str:
     return "\n".join(part for _, _, part in split(text))
 
 
-def _clusters(texts: Sequence[str]) -> list[int]:
-    """A number for each text; those with the same number share most pairs of neighbouring words with one of them."""
-    pairs = [_pairs(text) for text in texts]
-    root = list(range(len(texts)))
+def _clusters(said: Sequence[Wording]) -> list[int]:
+    """A number for each answer; those with the same number share most of their prose with one of them."""
+    root = list(range(len(said)))
 
     def top(place: int) -> int:
         while root[place] != place:
             place = root[place]
         return place
 
-    if len(texts) <= _MOST_COMPARED:
-        for one, own in enumerate(pairs):
+    if len(said) <= _MOST_COMPARED:
+        for one, own in enumerate(said):
             for other in range(one):
-                if top(one) != top(other) and _near(own, pairs[other]):
+                if top(one) != top(other) and near(own, said[other]):
                     root[top(one)] = top(other)
-    return [top(place) for place in range(len(texts))]
-
-
-def _pairs(text: str) -> frozenset[tuple[str, str]]:
-    words = [word.casefold() for word in _WORD.findall(text)]
-    return frozenset(itertools.pairwise(words))
-
-
-def _near(one: frozenset[tuple[str, str]], other: frozenset[tuple[str, str]]) -> bool:
-    small, large = sorted((len(one), len(other)))
-    return small > 0 and small >= _NEAR * large and len(one & other) >= _NEAR * len(one | other)
+    return [top(place) for place in range(len(said))]
 
 
 # ---- what is suggested -----------------------------------------------------------------------------------------
@@ -154,6 +145,8 @@ def _near(one: frozenset[tuple[str, str]], other: frozenset[tuple[str, str]]) ->
 
 def suggestion(question: QuestionAnswers, group: AnswerGroup, snapshot: Snapshot) -> SuggestedShares | None:
     """What the same answer got, this one before it changed, what labgrade suggests, or what a near answer got."""
+    if not any(each.place in snapshot.waiting for each in group.answers):
+        return None
     for each in group.answers:
         ruling = snapshot.in_force(each.place)
         if ruling is not None and any(other.place in snapshot.waiting for other in group.answers):
@@ -166,21 +159,39 @@ def suggestion(question: QuestionAnswers, group: AnswerGroup, snapshot: Snapshot
     if own is not None:
         ruling = accepted(group.first, "")
         return _as_before(ruling, group.first, f"labgrade suggests: {summary.suggested(own)}")
-    for other in question.groups:
-        if other.cluster == group.cluster and other is not group:
-            ruling = snapshot.in_force(other.first.place)
-            if ruling is not None:
-                who = snapshot.names.of(other.first.place.submission)
-                why = f"nearly the same words ({who}) were marked so; {_difference(group.first, other.first)}"
-                return _as_before(ruling, group.first, why)
+    for other, ruling in _marked_near(question, group, snapshot):
+        found = difference(group.said, other.said)
+        if not found.why_not:
+            who = snapshot.names.of(other.first.place.submission)
+            return _as_before(ruling, group.first, f"nearly the same words ({who}) were marked so; {found.shown}")
     return None
 
 
-def _difference(one: ToDecide, other: ToDecide) -> str:
-    """The words that only one of two answers has: a single one may turn the meaning round."""
-    here, there = (Counter(_WORD.findall(_said(each))) for each in (one, other))
-    only = [" ".join(list((own - others).elements())[:_MOST_WORDS]) for own, others in ((here, there), (there, here))]
-    return f"only here: {only[0] or 'nothing'}; only there: {only[1] or 'nothing'}"
+def beside(question: QuestionAnswers, group: AnswerGroup, snapshot: Snapshot) -> str:
+    """The nearest marked answer of which the mark is not suggested, why not, and in what it differs; else ""."""
+    for other, ruling in _marked_near(question, group, snapshot):
+        found = difference(group.said, other.said)
+        if found.why_not:
+            who = snapshot.names.of(other.first.place.submission)
+            return f"{who}, who was marked by {ruling.by}, wrote much the same, but {found.why_not}: {found.shown}"
+    return ""
+
+
+def _marked_near(question: QuestionAnswers, group: AnswerGroup, snapshot: Snapshot) -> list[tuple[AnswerGroup, Ruling]]:
+    """The marked answers that are nearest to one that waits, nearest first."""
+    own = {each.place for each in group.answers}
+    if not own & snapshot.waiting:
+        return []
+    found = [
+        (other, ruling)
+        for other in question.groups
+        if other.cluster == group.cluster
+        and other.first.place not in own
+        and other.said is not group.said
+        and (ruling := snapshot.in_force(other.first.place)) is not None
+    ]
+    found.sort(key=lambda row: (-likeness(group.said, row[0].said), group.said.data != row[0].said.data))
+    return found[:_NEAREST]
 
 
 def shares_of(ruling: Ruling, each: ToDecide) -> tuple[Fraction, ...] | None:

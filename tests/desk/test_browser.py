@@ -103,7 +103,9 @@ SAID = "the first layer is bound by memory because its weights are read once for
 def test_sixty_answers_are_marked_by_keyboard_alone(browser, serve, course):
     folder = course / "results"
     texts = (
-        [SAID] * 30 + [f"{SAID} and number {n}" for n in range(20)] + [f"answer {n}" + f" {n}" * n for n in range(10)]
+        [SAID] * 30
+        + [f"{SAID} and {chr(97 + n) * 3}" for n in range(20)]
+        + [f"answer {n}" + f" {n}" * n for n in range(10)]
     )
     write_class(folder, texts)
     page, seen = watched(browser, serve(folder))
