@@ -13,11 +13,11 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from labgrade.core.errors import FaultError
-from labgrade.core.task import CallForm, InputSpec, QuantityCall, TableType
+from labgrade.core.task import CallForm, InputSpec, QuantityCall
 from labgrade.diagnosis.bases import Base, bases_of, slipped
-from labgrade.diagnosis.counterexample import wrong
+from labgrade.diagnosis.called import Called, called_on
 from labgrade.diagnosis.own_values import typed
-from labgrade.diagnosis.small_networks import more, networks
+from labgrade.diagnosis.small_networks import more
 from labgrade.judging.judge import explains_all, refuted
 from labgrade.values import Number, Table
 from labgrade.verdict import Outcome
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from labgrade.diagnosis.small_networks import SmallNetwork
     from labgrade.values import Value
 
-_MOST_STARTS = 6  # processes: after each crash the function is called on the networks behind it
 _MOST_ALIKE = 3  # ways of saying what a function does: nobody reads more
 ENOUGH_WRONG = 2  # networks on which a function has to be wrong before anything is said of it
 _MOST_SLIPS, _MOST_IN_TABLES = 3, 2
@@ -55,25 +54,6 @@ class Hypothesis:
     def size(self) -> tuple[int, bool]:
         """How simple it is; what is right without more ado is simpler than another convention."""
         return len(self.slips), bool(self.base.says)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Called:
-    """A network with what came of calling the function on it."""
-
-    network: SmallNetwork
-    trial: Trial
-
-    @property
-    def right(self) -> bool:
-        """Whether the value is right there."""
-        return not wrong(self.trial)
-
-    @property
-    def convention(self) -> str:
-        """By which other convention it is right, where it is."""
-        reason = self.trial.verdict.reason
-        return reason if reason.startswith("right: ") else ""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -112,7 +92,7 @@ def explore(trials: Trials) -> Behaviour:
     Raises:
         FaultError: a failure of labgrade's.
     """
-    called = _called(trials)
+    called = called_on(trials)
     found = Behaviour(called=called)
     if sum(not each.right for each in called) >= ENOUGH_WRONG:
         _Search(trials, found, called).run()
@@ -131,48 +111,15 @@ def _without_rare(trials: Trials, found: Behaviour, usual: Sequence[Called]) -> 
         found.holds, found.called = there.holds, there.called
         found.says, found.refuted = found.says | there.says, there.refuted
         found.alike, found.same = there.alike, there.same
-        found.but = tuple(dict.fromkeys(each.network.words for each in rare if each.network.words))
+        other = [each for each in rare if not _gives(trials, there.holds, each)]
+        found.but = tuple(dict.fromkeys(each.network.words for each in other if each.network.words))
 
 
-def _called(trials: Trials) -> list[Called]:
-    """The function's values, in as few processes as it lets."""
-    expected = trials.check.expected
-    assert isinstance(expected, QuantityCall)  # noqa: S101 - `applies`
-    subject = trials.task.subject
-    waiting = list(
-        networks(
-            as_files=subject is not None and subject.is_onnx,
-            of_all="layers" not in expected.parameters,
-            # Tools differ on the rows of what attends.
-            attention="layers" not in expected.parameters and not isinstance(trials.kind, TableType),
-        )
-    )
-    waiting = [each for each in waiting if _computable(trials, expected, each.subject)]
-    found: list[Called] = []
-    most = len(waiting)
-    for _ in range(_MOST_STARTS):
-        some = waiting[:most]
-        done = trials.ahead([each.subject for each in some])
-        found += [Called(network=network, trial=trial) for network, trial in zip(some, done, strict=False)]
-        waiting = waiting[len(done) :]
-        if not waiting:
-            break
-        if len(done) == len(some):
-            continue
-        if done or trials(waiting[0].subject).value is None:
-            waiting = waiting[1:]
-        else:  # a value behind it is no plain data, and leaves nothing of all
-            most = max(most // 2, 1)
-    return found
-
-
-def _computable(trials: Trials, source: QuantityCall, subject: SubjectSpec) -> bool:
-    """Whether a quantity can be computed of a network: a course's own may be about others."""
+def _gives(trials: Trials, holds: Hypothesis, called: Called) -> bool:
     try:
-        trials.value_of(source, subject)
-    except FaultError:
-        return False
-    return True
+        return matters_on(trials, holds, called.trial, called.network.subject) is not None
+    except FaultError:  # no occasion
+        return called.right
 
 
 class _Search:

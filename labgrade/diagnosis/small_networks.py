@@ -192,15 +192,18 @@ def _file(name: str, words: str, shape: Shape) -> SmallNetwork:
 
 
 @functools.cache
-def networks(*, as_files: bool = False, of_all: bool = False, attention: bool = False) -> tuple[SmallNetwork, ...]:
+def networks(
+    *, as_files: bool = False, of_all: bool = False, attention: bool = False, nested: bool = False
+) -> tuple[SmallNetwork, ...]:
     """The networks, those for a question about ONNX files as such.
 
     `of_all` for what is not about layers of some types alone: with networks whose first layer is not trained.
-    `attention`: with those that attend, and with layers that share a weight.
+    `attention`: with those that attend, and with layers that share a weight. `nested`: with files of nodes inside of
+    others, for what counts nodes.
     """
     wished = (*_IMAGES, *(_TOKENS[1:] if as_files else _TOKENS))
     found = [_network(each, as_files=as_files) for each in wished]
-    if as_files:
+    if as_files and nested:
         found += [_file(name, words, shape) for name, words, shape in _FILES]
     if attention and not as_files:
         found += [replace(_network(each, as_files=False), rare=True) for each in (*_ATTENTION, *_TIED)]
