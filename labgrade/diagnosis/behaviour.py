@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Any
 from labgrade.core.errors import FaultError
 from labgrade.core.task import CallForm, InputSpec, QuantityCall
 from labgrade.diagnosis.bases import Base, bases_of, slipped
-from labgrade.diagnosis.called import Called, called_on
 from labgrade.diagnosis.own_values import typed
-from labgrade.diagnosis.small_networks import more
+from labgrade.diagnosis.small_networks import Called, called_on, more
 from labgrade.judging.judge import explains_all, refuted
 from labgrade.values import Number, Table
 from labgrade.verdict import Outcome

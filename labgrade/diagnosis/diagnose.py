@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from labgrade.core.results import Submission
     from labgrade.core.task import Check, Task
     from labgrade.diagnosis.behaviour import Hypothesis
-    from labgrade.diagnosis.called import Called
     from labgrade.diagnosis.probe import ProbeGrader
+    from labgrade.diagnosis.small_networks import Called
     from labgrade.judging.items import Item
     from labgrade.values import Value
     from labgrade.verdict import Verdict

@@ -10,7 +10,9 @@ import random
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from labgrade.core.task import InputSpec, SubjectSpec
+from labgrade.core.errors import FaultError
+from labgrade.core.task import InputSpec, QuantityCall, SubjectSpec, TableType
+from labgrade.diagnosis.counterexample import wrong
 from labgrade.diagnosis.random_layers import (
     Attention,
     Branches,
@@ -28,6 +30,7 @@ from labgrade.subjects.networks import GENERATED, flat
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from labgrade.diagnosis.probe import Trial, Trials
     from labgrade.diagnosis.random_layers import Shape, Wish
 
 
@@ -53,6 +56,7 @@ class _Wished:
 
 
 _MORE, _HALF = 10, 0.5
+_MOST_STARTS = 6  # processes: after each crash the function is called on the networks behind it
 _CONV, _LINEAR = Conv(kernel=(3, 3), times=4), Linear(outputs=5, flatten=True)
 _RELU, _NORM = Plain(kind="ReLU"), Plain(kind="BatchNorm2d")
 _PLAIN = "plain convolutions and linear layers"
@@ -249,3 +253,64 @@ def _network(wished: _Wished, *, as_files: bool, frozen: bool = False) -> SmallN
     subject = SubjectSpec(model=model, input=InputSpec(shape=wished.shape), options=options, passing=True)
     words = "frozen layers" if frozen and wished.words else wished.words
     return SmallNetwork(subject=subject, words=words, rank=len(str(steps)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Called:
+    """A network with what came of calling the function on it."""
+
+    network: SmallNetwork
+    trial: Trial
+
+    @property
+    def right(self) -> bool:
+        """Whether the value is right there."""
+        return not wrong(self.trial)
+
+    @property
+    def convention(self) -> str:
+        """By which other convention it is right, where it is."""
+        reason = self.trial.verdict.reason
+        return reason if reason.startswith("right: ") else ""
+
+
+def called_on(trials: Trials) -> list[Called]:
+    """The function's values, in as few processes as it lets."""
+    expected = trials.check.expected
+    assert isinstance(expected, QuantityCall)  # noqa: S101 - `applies`
+    subject = trials.task.subject
+    waiting = list(
+        networks(
+            as_files=subject is not None and subject.is_onnx,
+            of_all="layers" not in expected.parameters,
+            nested="nested" in trials.quantities.get(expected.quantity).parameters,
+            # Tools differ on the rows of what attends.
+            attention="layers" not in expected.parameters and not isinstance(trials.kind, TableType),
+        )
+    )
+    waiting = [each for each in waiting if _computable(trials, expected, each.subject)]
+    found: list[Called] = []
+    most = len(waiting)
+    for _ in range(_MOST_STARTS):
+        some = waiting[:most]
+        done = trials.ahead([each.subject for each in some])
+        found += [Called(network=network, trial=trial) for network, trial in zip(some, done, strict=False)]
+        waiting = waiting[len(done) :]
+        if not waiting:
+            break
+        if len(done) == len(some):
+            continue
+        if done or trials(waiting[0].subject).value is None:
+            waiting = waiting[1:]
+        else:  # a value behind it is no plain data, and leaves nothing of all
+            most = max(most // 2, 1)
+    return found
+
+
+def _computable(trials: Trials, source: QuantityCall, subject: SubjectSpec) -> bool:
+    """Whether a quantity can be computed of a network: a course's own may be about others."""
+    try:
+        trials.value_of(source, subject)
+    except FaultError:
+        return False
+    return True
