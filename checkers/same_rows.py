@@ -112,8 +112,10 @@ def _judge(answer: Table, expected: Table, *, order: bool, near: _Near, all_cell
     unanswered = columns if all_cells else _unanswered(found)
     cells = {index: _cells(answer.rows[got], expected.rows[index], unanswered, near) for index, got in pairs.items()}
     if all_cells:
+        told = {column for row in expected.rows for column, cell in row.cells.items() if cell is not None}
         cells = {
-            index: found | _unasked(answer.rows[pairs[index]], expected.rows[index]) for index, found in cells.items()
+            index: found | _unasked(answer.rows[pairs[index]], expected.rows[index], told)
+            for index, found in cells.items()
         }
     verdicts = {index: _row(found, expected.rows[index]) for index, found in cells.items()}
     if order:
@@ -287,13 +289,13 @@ def _cells(got: Row, row: Row, unanswered: frozenset[str], near: _Near) -> dict[
     return verdicts
 
 
-def _unasked(got: Row, row: Row) -> dict[str, Verdict]:
-    """The verdict on each cell that says something where there is nothing to say."""
+def _unasked(got: Row, row: Row, told: set[str]) -> dict[str, Verdict]:
+    """The verdict on each cell that says something where there is nothing to say, in columns `told` of other rows."""
     asked = {column for column, cell in row.cells.items() if cell is not None} | row.also_right.keys()
     return {
         column: incorrect(f"got {shown(cell)}, but there is none", got=shown(cell), expected="left open")
         for column, cell in got.cells.items()
-        if column not in asked and _says_something(cell) and not _is_no_value(cell)
+        if column in told - asked and _says_something(cell) and not _is_no_value(cell)
     }
 
 

@@ -359,7 +359,7 @@ def test_every_cell_has_to_be_there_where_the_spec_says_so():
 
 
 def clips(cell):
-    return table(row("conv", 5), Row(name="clip", cells={"group": cell}))
+    return table(Row(name="conv", cells={"group": number(5)}), Row(name="clip", cells={"group": cell}))
 
 
 @pytest.mark.parametrize("given", [number(1), (1, 1), "SAME_UPPER", "a number"])
