@@ -197,6 +197,23 @@ def test_a_page_is_as_wide_as_the_window_and_keys_do_nothing_twice(browser, serv
     assert Opened(folder).page("s00").status_code == 200
 
 
+def test_save_is_in_sight_and_no_number_is_cut_at_any_width(browser, serve, course):
+    got = "26,499,600 (from hand/in/report.md:120, under 2-6)"
+    rows = tuple(ComparedNumber(name=f"MACs of features.{n}.conv", got=got, expected="26,499,600") for n in range(12))
+    waits = replace(without_value(Outcome.MANUAL, "compare"), comparisons=rows)
+    ledger_of.write(
+        course / "results", report(submission("ann", replace(essay(text=f"{SAID}\n\n" * 40), verdict=waits)))
+    )
+    for width in (420, 1200):
+        page, seen = watched(browser, serve(course / "results"), viewport={"width": width, "height": 900})
+        press(page, "1")
+        assert page.locator("#mark button.main").evaluate("e => e.getBoundingClientRect().bottom") <= 900
+        table = page.locator("table.compare")
+        assert table.evaluate("e => e.scrollWidth - e.parentElement.clientWidth") <= 0
+        assert table.locator("td small").first.inner_text() == "from hand/in/report.md:120, under 2-6"
+        assert seen == []
+
+
 def test_axe_finds_nothing_on_any_page_in_light_and_dark(browser, serve, course):
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe is not installed").Axe()
     folder = course / "results"
