@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from labgrade.desk import page_fields, queue
 from labgrade.desk.form_decisions import FormMarks, place_of, version
-from labgrade.desk.next_answer import TOP, NotHereError, Walk, link, question_of, waits
+from labgrade.desk.next_answer import TOP, NotHereError, SecondMarking, Walk, link, question_of, second_marking, waits
 from labgrade.desk.sanitise import with_pictures
-from labgrade.desk.second_marking import SecondMarking, second_marking
 from labgrade.desk.wording import PICTURE
 from labgrade.review import markers
 

@@ -60,7 +60,7 @@ def test_a_lease_ends_by_itself(two, monkeypatch):
 @pytest.fixture
 def decided(two, monkeypatch):
     """All five are marked by ann, and each belongs to the sample."""
-    monkeypatch.setattr("labgrade.desk.second_marking.sampled", lambda _: True)
+    monkeypatch.setattr("labgrade.desk.next_answer.sampled", lambda _: True)
     page = first(two[0])
     for _ in range(5):
         page = two[0].send(page, points=["3", "0"], comment="ann's word")
