@@ -31,8 +31,8 @@ def onnx_attributes_floats_as_zero(
     Comes of reading `attribute.i` whatever the attribute's type is.
 
     Slip of: onnx_attributes
-    Hint: Float attributes are 0. Read the field that the attribute's type names: f for FLOAT, i for INT, ints for
-    INTS; onnx.helper.get_attribute_value does so.
+    Hint: Float attributes are left out, or 0. Read the field that the attribute's type names: f for FLOAT, i for INT,
+    ints for INTS; onnx.helper.get_attribute_value does so.
     Credit: 0.5
     """
     floats = floats_of(load(artifact))

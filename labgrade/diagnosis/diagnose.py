@@ -102,6 +102,8 @@ def _drawn(trials: Trials, verdict: Verdict) -> Verdict | None:
     if len(values) != _TWICE or not all(isinstance(each, dict) for each in values):
         return None
     one, other = values
+    if not all(isinstance(each, np.ndarray) and each.dtype.kind in "fc" for each in (*one.values(), *other.values())):
+        return None
     same = one.keys() == other.keys() and all(np.array_equal(one[name], other[name], equal_nan=True) for name in one)
     return None if same else replace(verdict, hint=_RANDOM)
 

@@ -124,9 +124,8 @@ ATTRIBUTES: Library = {
     "floats": Slip(
         of="floats",
         change=_rows(_floats),
-        says="Float attributes are 0. Read the field that the attribute's type names: f for FLOAT, i for INT, ints "
-        "for INTS; "
-        "onnx.helper.get_attribute_value does so.",
+        says="Float attributes are left out, or 0. Read the field that the attribute's type names: f for FLOAT, i for "
+        "INT, ints for INTS; onnx.helper.get_attribute_value does so.",
     ),
     "whole_floats": Slip(
         of="floats",

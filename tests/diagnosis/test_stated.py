@@ -1,16 +1,20 @@
 """What is said of numbers and tables that no function is behind."""
 
+from types import SimpleNamespace
+
+import numpy as np
 import pytest
 from helpers.direct import COURSE, DirectRunner, task
 from helpers.handed_in import read
 
 from labgrade.answers.reader.reader import Reader
+from labgrade.diagnosis import diagnose
 from labgrade.diagnosis.stated import in_common
 from labgrade.run.grader import Grader
 from labgrade.run.task import TaskGrading
 from labgrade.spec.registry import SLIPS
 from labgrade.subjects import models
-from labgrade.verdict import ComparedRow
+from labgrade.verdict import ComparedRow, Outcome, without_value
 
 pytestmark = pytest.mark.slow
 
@@ -113,3 +117,18 @@ KINDS = {"a": ["convolutions", "groups"], "b": ["convolutions"], "c": ["convolut
 def test_what_all_wrong_rows_and_no_right_one_have(right, said):
     found = in_common(rows(**right), KINDS)
     assert found.startswith(f"All rows are right but those of {said},") if said else not found
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "said"),
+    [
+        ({"conv": np.array([1.0, np.nan])}, {"conv": np.array([2.0, np.nan])}, True),
+        ({"conv": np.array([1.0, np.nan])}, {"conv": np.array([1.0, np.nan])}, False),
+        ({"conv": "call_module"}, {"conv": "call_function"}, False),
+        ({"conv": np.array(["a"])}, {"conv": np.array(["b"])}, False),
+    ],
+)
+def test_only_tensors_that_change_from_call_to_call_are_said_to_be_drawn(one, other, said):
+    trials = SimpleNamespace(ahead=lambda _: [SimpleNamespace(value=one), SimpleNamespace(value=other)])
+    verdict = diagnose._drawn(trials, without_value(Outcome.INCORRECT, "other values"))
+    assert (verdict is not None and "torch.randn" in verdict.hint) is said
