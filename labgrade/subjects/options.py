@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     import torch
 
-FROZEN = "frozen"  # names of modules whose parameters are not trained
+FROZEN = "frozen"  # names of parameters that are not trained, or of modules of which none is
 TILED = "tiled"  # how large a tile of a linear layer is at most, in both directions
 ALL = frozenset({FROZEN, TILED})
 
@@ -24,12 +24,12 @@ def change(module: torch.nn.Module, options: Mapping[str, Any], model: str) -> t
     """
     if TILED in options:
         tile(module, options[TILED])
-    known = {name for name, _ in module.named_modules()}
+    known = {**dict(module.named_parameters(remove_duplicate=False)), **dict(module.named_modules())}
     for name in options.get(FROZEN, []):
         if name not in known:
-            message = f"'{model}' has no module '{name}' to freeze{did_you_mean(name, known)}"
+            message = f"'{model}' has no module or parameter '{name}' to freeze{did_you_mean(name, known)}"
             raise ValueError(message)
-        module.get_submodule(name).requires_grad_(requires_grad=False)
+        known[name].requires_grad_(requires_grad=False)
     return module
 
 

@@ -345,7 +345,7 @@ def test_a_module_to_freeze_that_is_not_there_is_found_by_computing(course, caps
     assert main(["validate"]) == 0
     assert main(["validate", "--compute"]) == 2
     err = capsys.readouterr().err
-    assert "has no module 'featurs' to freeze; did you mean 'features'?" in err
+    assert "has no module or parameter 'featurs' to freeze; did you mean 'features'?" in err
     assert "specs/lab/faulty.yaml:6:10:" in err
 
 

@@ -220,8 +220,13 @@ def test_a_frozen_part_is_not_trained_and_nothing_else_changes():
     assert all(torch.equal(plain[name], tensor) for name, tensor in frozen.with_weights()[0].state_dict().items())
 
 
+def test_a_parameter_can_be_frozen_by_itself():
+    model = subject(options={"frozen": ["classifier.1.bias"]}).on_meta()[0]
+    assert [name for name, each in model.named_parameters() if not each.requires_grad] == ["classifier.1.bias"]
+
+
 def test_a_frozen_part_must_be_there():
-    with pytest.raises(ValueError, match="has no module 'feature' to freeze; did you mean 'features'"):
+    with pytest.raises(ValueError, match="has no module or parameter 'feature' to freeze; did you mean 'features'"):
         subject(options={"frozen": ["feature"]}).on_meta()
 
 
