@@ -101,3 +101,63 @@ def test_each_environment_has_a_server_of_its_own():
 def test_what_can_not_be_set_is_told(about, environment, said):
     (about / "specs/lab/with.yaml").write_text(task("with", f"environment: {environment}", "x"))
     assert said in " ".join(own_course.findings(about))
+
+
+KERNEL = """
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def _scaled(x, out, size, factor, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    inside = at < size
+    tl.store(out + at, tl.load(x + at, mask=inside) * factor, mask=inside)
+
+
+def doubled(x):
+    out = torch.empty_like(x)
+    _scaled[(triton.cdiv(x.numel(), 64),)](x, out, x.numel(), FACTOR, BLOCK=64)
+    return out
+"""
+KERNEL_TASK = """
+id: kernel
+title: A kernel
+points: 1
+statement: Double the input in a kernel of Triton.
+packages: [triton]
+environment: {variables: {TRITON_INTERPRET: '1'}}
+subject: {model: micro/tied, input: [1, 3, 10, 7]}
+answers:
+  out: {type: tensor, from: [{call: 'hw.py:doubled', given: [input]}]}
+checks:
+  - {id: out, points: 1, answer: out, checker: close, expected: {quantity: twice}}
+"""
+TWICE = '''
+import torch
+
+
+def twice(subject) -> torch.Tensor:
+    """Twice the input."""
+    return 2 * subject.with_weights()[1]
+'''
+
+
+@pytest.mark.slow
+def test_a_kernel_of_triton_is_judged_in_its_interpreter(tmp_path):
+    pytest.importorskip("triton", reason="triton is large, and only this test needs it: pip install triton")
+    hands = {name: KERNEL.replace("FACTOR", factor) for name, factor in (("right", "2.0"), ("wrong", "3.0"))}
+    about = own_course.write(
+        tmp_path,
+        {
+            "specs/lab/kernel.yaml": KERNEL_TASK,
+            "reference/own.py": TWICE,
+            **{f"submissions/{name}/hw.py": source for name, source in hands.items()},
+        },
+    )
+    with own_course.grading(about) as grade:
+        found = {name: grade(name)["kernel.out"] for name in hands}
+    assert {name: str(each.outcome) for name, each in found.items()} == {"right": "CORRECT", "wrong": "INCORRECT"}, (
+        found
+    )
