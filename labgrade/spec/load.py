@@ -73,7 +73,8 @@ def chosen(course: Course, lab: str | None = None, names: Sequence[str] = ()) ->
     """The files of some tasks: of a lab where one is named, and of these names where there are any.
 
     A name that is no task's stands for all that begin so: `2-1` for `2-1-1-parameters`, and not for `2-10-x`. It may
-    stand behind its lab's: `lab2/2-1`. Where nothing is named, labs on request are left out.
+    stand behind its lab's: `lab2/2-1`. Where nothing is named, or tasks of other labs begin so, labs on request are
+    left out.
 
     Raises:
         UsageError: there is no such lab or task; the message offers the closest.
@@ -82,16 +83,21 @@ def chosen(course: Course, lab: str | None = None, names: Sequence[str] = ()) ->
         usual = usual_labs(course)
         return [path for path in files(course.specs) if path.parent in usual]
     paths = lab_files(course, lab) if lab is not None else files(course.specs)
-    wanted = {path for name in names for path in _so_called(name, paths)}
+    usual = usual_labs(course)
+    wanted = {path for name in names for path in _so_called(name, paths, usual)}
     return [path for path in paths if not names or path in wanted]
 
 
-def _so_called(name: str, paths: Sequence[Path]) -> Sequence[Path]:
-    """The files whose tasks a name stands for, also behind the lab's name, as `list tasks` shows them."""
+def _so_called(name: str, paths: Sequence[Path], usual: Sequence[Path]) -> Sequence[Path]:
+    """The files whose tasks a name stands for, also behind the lab's name, as `list tasks` shows them.
+
+    What begins so in `usual` labs comes before what does in those on request, which number their tasks alike.
+    """
     lab, _, task = name.rpartition("/")
     there = [path for path in paths if lab in ("", path.parent.name)]
     exact = [path for path in there if path.stem == task]
-    return exact or [path for path in there if _begins(task, path.stem)] or [_exactly(name, paths)]
+    begun = [path for path in there if _begins(task, path.stem)]
+    return exact or [path for path in begun if path.parent in usual] or begun or [_exactly(name, paths)]
 
 
 def _exactly(name: str, paths: Iterable[Path]) -> Path:

@@ -147,8 +147,12 @@ def test_labs_on_request_are_left_out_unless_named_or_alone(tmp_path, own):
         load.chosen(there, names=["second/third-task"])
     with pytest.raises(UsageError, match="no task 'fourth/second'"):
         load.chosen(there, names=["fourth/second"])
+    for lab in ("first", "second"):
+        (tmp_path / lab / f"2-1-{lab}.yaml").touch()
+    assert [path.stem for path in load.chosen(there, names=["2-1"])] == ["2-1-first"]
+    assert [path.stem for path in load.chosen(there, "second", names=["2-1"])] == ["2-1-second"]
     (tmp_path / "first" / "lab.yaml").write_text("title: Lab\non_request: true\n")
-    assert len(load.chosen(there)) == 3
+    assert len(load.chosen(there)) == 5
 
 
 @pytest.mark.parametrize(
