@@ -233,16 +233,14 @@ LIBRARY: Library = {
     "linear_once": Slip(
         of="rows of a linear layer",
         change=of_linear(lambda o: ratio([1], o.output_shape[:-1])),
-        says="A linear layer counts in_features x out_features once. It is applied to each row that it is given, "
-        "those of "
-        "the batch and of all dimensions before the last: multiply by their number.",
+        says="A linear layer counts in_features x out_features once. It is applied to each row that it is given, those "
+        "of the batch and of all dimensions before the last: multiply by their number.",
     ),
     "linear_tokens": Slip(
         of="rows of a linear layer",
         change=of_linear(lambda o: ratio([1], o.output_shape[1:-1])),
         says="A linear layer counts once for each sample. It is applied to each row, those of all dimensions before "
-        "the "
-        "last: multiply by their number.",
+        "the last: multiply by their number.",
     ),
     "linear_outputs": Slip(
         of="rows of a linear layer",
@@ -289,8 +287,7 @@ LIBRARY: Library = {
         of="walk",
         change=times(lambda o: depth(o) + 1, BOTH),
         says="What lies in a container is counted again for each container around it, the model itself among them. "
-        "Count "
-        "modules without children only.",
+        "Count modules without children only.",
     ),
     # which layers are left out
     "linear": Slip(
@@ -332,11 +329,9 @@ LIBRARY: Library = {
     "products": Slip(
         of="left out",
         change=without(lambda o: o.call.type not in MULTIPLYING),
-        says="Products of tensors and what an attention module multiplies are missing: they are in no convolution "
-        "and no "
-        "linear layer that is called, so that a hook on these never sees them. Count queries by keys and weights by "
-        "values "
-        "in every head, and the four projections of nn.MultiheadAttention.",
+        says="Products of tensors and what an attention module multiplies are missing: they are in no convolution and "
+        "no linear layer that is called, so that a hook on these never sees them. Count queries by keys and weights "
+        "by values in every head, and the four projections of nn.MultiheadAttention.",
     ),
     "direct": Slip(
         of="left out",

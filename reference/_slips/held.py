@@ -164,9 +164,8 @@ LIBRARY: Library = {
     "named_otherwise": Slip(
         of="left out",
         change=without(lambda held: held.name not in ("weight", "bias"), _HELD),
-        says="Parameters that are called neither weight nor bias are left out, such as in_proj_weight of an "
-        "attention. Sum "
-        "over parameters().",
+        says="Parameters that are called neither weight nor bias are left out, such as in_proj_weight of an attention. "
+        "Sum over parameters().",
     ),
     "not_in_leaves": Slip(
         of="left out",
@@ -233,8 +232,7 @@ LIBRARY: Library = {
         of="extra",
         change=_buffers,
         says="Buffers are counted: the running statistics and counters of batch norm are state, not parameters. Sum "
-        "over "
-        "parameters(), not over state_dict().",
+        "over parameters(), not over state_dict().",
     ),
     "running_statistics": Slip(
         of="extra",
@@ -256,16 +254,14 @@ LIBRARY: Library = {
     "containers": Slip(
         of="walk",
         change=times(lambda held: held.holders, _HELD),
-        says="What lies in a container is counted again for each container around it. Sum over model.parameters(), "
-        "or over "
-        "modules with parameters(recurse=False).",
+        says="What lies in a container is counted again for each container around it. Sum over model.parameters(), or "
+        "over modules with parameters(recurse=False).",
     ),
     "containers_and_root": Slip(
         of="walk",
         change=times(lambda held: held.holders + 1, _HELD),
-        says="What lies in a container is counted again for each container around it, the model itself among them. "
-        "Sum over "
-        "model.parameters(), or over modules with parameters(recurse=False).",
+        says="What lies in a container is counted again for each container around it, the model itself among them. Sum "
+        "over model.parameters(), or over modules with parameters(recurse=False).",
     ),
     "direct": Slip(
         of="left out",

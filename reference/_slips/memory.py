@@ -98,15 +98,13 @@ _SIZES: Library = {
         of="inference",
         change=_each(_known(0)),
         says="Tensors of unknown shape count nothing. Where the batch has no size, dim_value is 0: set the input's "
-        "batch to "
-        "1, then infer shapes again.",
+        "batch to 1, then infer shapes again.",
     ),
     "unknown_after_batch": Slip(
         of="inference",
         change=_each(_known(1)),
         says="Tensors of unknown shape count nothing: inference does not follow a shape that nodes compute (Shape, "
-        "Gather, "
-        "Concat, Reshape). Propagate the values, or run the model with every output exposed.",
+        "Gather, Concat, Reshape). Propagate the values, or run the model with every output exposed.",
     ),
     "one_sample": Slip(
         of="batch",
@@ -199,8 +197,7 @@ TRAFFIC: Library = {
         of="left out",
         change=_out(lambda moved: moved.at > 0, READ, WEIGHT),
         says="Only the first input of each node is counted (node.input[0]). Weights, and the second operand of an "
-        "addition, "
-        "move, too.",
+        "addition, move, too.",
     ),
     "other_outputs": Slip(
         of="left out",
@@ -288,9 +285,8 @@ ACTIVATIONS: Library = {
     "inputs_of_nodes": Slip(
         of="which",
         change=_instead(lambda kind, _: kind == READ),
-        says="The inputs of nodes are counted in place of their outputs: the last output is missing, and what "
-        "several nodes "
-        "read counts several times.",
+        says="The inputs of nodes are counted in place of their outputs: the last output is missing, and what several "
+        "nodes read counts several times.",
     ),
     "inputs_of_nodes_once": Slip(
         of="which",

@@ -181,8 +181,7 @@ ATTRIBUTES: Library = {
         of="sizes",
         change=_rows(_left_out(*_SIZES)),
         says="Channel, height and width are missing. They are no attributes: they come from the shape of the tensor "
-        "that the "
-        "node reads, which shape inference finds.",
+        "that the node reads, which shape inference finds.",
     ),
     "channels_last": Slip(
         of="sizes",

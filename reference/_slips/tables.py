@@ -315,9 +315,8 @@ SHAPES: Library = {
     "once": Slip(
         of="rows",
         change=once,
-        says="A module that is called several times is listed once. List each call: a dict keyed by the module or "
-        "its name "
-        "keeps only one.",
+        says="A module that is called several times is listed once. List each call: a dict keyed by the module or its "
+        "name keeps only one.",
     ),
 }
 
