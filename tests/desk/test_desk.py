@@ -277,6 +277,8 @@ def test_what_labgrade_suggests_comes_first_and_is_accepted_with_its_place(cours
     assert page.url.params["who"] == "bob"
     assert "Read here: <code>MACs: 5</code>" in page.text
     assert "PARTIAL, 50 % (doubt): 5 stands there" in page.text
+    assert "as the comment" in page.text
+    assert page.text.count("5 stands there</p>") + page.text.count("“5 stands there”") == 0  # said once
     desk.send(page, "accept")
     (row,) = rulings(folder)
     assert (row.credit, row.reason) == (Fraction(1, 2), "5 stands there")
