@@ -4,21 +4,26 @@
     python benchmarks/class.py --loops [--tasks 2-1-4-macs]
 
 Each size is a class of synthetic submissions of HW 2-1: right, wrong in known ways, broken; no two have the same files.
-It is graded into an empty results folder and then once more, unchanged. Beside it, in the same run, `--alone` students
+It is graded into an empty results folder and then once more, unchanged, on a course of which one student of each kind
+was graded before: what a course needs once is computed then. Beside it, in the same run, `--alone` students
 are graded by one pytest process each; their time for a whole class is extrapolated, which the table says.
 
 The students' own CPU time is what the sandbox metered of their jobs, so that building the model that a function is
-given counts as theirs, and so does what a process does to jail itself. Exits with 1 where memory grows with the class,
-or the rerun takes over a fiftieth.
+given counts as theirs, and so does what a process does to jail itself. The rest is overhead, and the second line says
+where it goes: each moment of labgrade's own processes counts for the innermost part that is at work. Exits with 1 where
+memory grows with the class, or the rerun takes over a fiftieth.
 
-`--loops`: a class of twenty, and the same with two hand-ins whose functions never end. Exits with 1 where that takes
-more than 1.3 times as long and two time limits.
+`--loops`: a class of twenty, and the same with a function in each of two hand-ins that never ends. Exits with 1 where
+that takes more than 1.3 times as long and two time limits. A limit is CPU time, and lasts as much longer by the clock
+as the class without them did: on a machine that others use.
 """
 
 from __future__ import annotations
 
 import argparse
 import compileall
+import functools
+import importlib
 import json
 import multiprocessing
 import os
@@ -30,19 +35,41 @@ import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from labgrade.sandbox.host.child import Ending
     from labgrade.sandbox.requests import Job
 
 ROOT = Path(__file__).parents[1]
 TASKS = ("2-1-1-parameters", "2-1-2-weight-bytes", "2-1-3-layer-table", "2-1-4-macs", "2-1-5-conv-activations")
-ENDLESS = ("total_macs", "macs_by_layer")
+ENDLESS = ("total_macs", "macs_by_type")  # of two hand-ins, one each; no other function calls them
 SIZES = (25, 100, 400)
 QUICK = (8, 16)
 RERUN = 50
-LOOPS, WITH_LOOPS, LIMIT = 2, 1.3, 60.0  # hand-ins that never end, the share they may cost others, a call's seconds
+WITH_LOOPS, LIMIT = 1.3, 60.0  # the share that endless functions may cost others, a call's seconds
+# What each part of the overhead is, by the functions that do it: those of the innermost count.
+PARTS = {
+    "intake": ("submissions.find:Offered:take",),
+    "reading": ("answers.reader.reader:Reader:ask", "answers.reader.reader:Reader:once"),
+    "expected values": ("truth.oracle:Oracle:value", "truth.oracle:Oracle:learn", "truth.oracle:Oracle:recall"),
+    "judging": ("run.task:TaskGrading:_own",),
+    "search": (
+        "run.task::judged",
+        "diagnosis.diagnose:Diagnoser:explained",
+        "diagnosis.diagnose:Diagnoser:searched",
+        "diagnosis.diagnose:Diagnoser:refutes",
+    ),
+    "sandbox": ("sandbox.runner:Runner:_run",),
+    "recording": (
+        "ledger.verdict_memory:TaskBook:graded",
+        "ledger.verdict_memory:TaskBook:enter",
+        "ledger.verdict_memory:SubmissionBook:__init__",
+        "files.cache:Cache:discard_changes",
+    ),
+}
 GROWTH = 1.2  # how much more memory the largest class may take than the smallest
 _SAMPLE_SECONDS = 0.5
 
@@ -78,45 +105,93 @@ def make(folder: Path, size: int) -> None:
 # ---- one run, in a process of its own --------------------------------------------------------------------------
 
 
+class Stopwatch:
+    """CPU seconds of labgrade's own processes by part, added up over all of them."""
+
+    def __init__(self) -> None:
+        self.spent = {name: multiprocessing.Value("d", 0.0) for name in (*PARTS, "start", "own", "read", "servers")}
+        self._inner = ["start"]
+        self._since = 0.0
+
+    def add(self, name: str, seconds: float) -> None:
+        """Count for a part."""
+        with self.spent[name].get_lock():
+            self.spent[name].value += seconds
+
+    def switch(self) -> None:
+        """Count what was spent since the last time for the part that is at work."""
+        now = time.process_time()  # begins anew in a fork
+        self.add(self._inner[-1], now - (self._since if now >= self._since else 0.0))
+        self._since = now
+
+    def watch(self, owner: Any, name: str, part: str) -> None:
+        """Count a function for a part, as far as the main thread calls it."""
+        function = getattr(owner, name)
+
+        @functools.wraps(function)
+        def watched(*given: Any, **named: Any) -> Any:
+            if threading.current_thread() is not threading.main_thread():
+                return function(*given, **named)
+            self.switch()
+            self._inner.append(part)
+            try:
+                return function(*given, **named)
+            finally:
+                self.switch()
+                self._inner.pop()
+
+        setattr(owner, name, watched)
+
+
 def grade(submissions: Path, results: Path, jobs: int, tasks: tuple[str, ...]) -> None:
     """Grade, and print what it took as JSON. What the sandbox meters of each job is added up over all processes."""
     from labgrade.run import class_run
     from labgrade.run.plan import RunRequest
+    from labgrade.sandbox.host.fork_server import ForkServer
     from labgrade.sandbox.host.servers import READER
     from labgrade.sandbox.runner import Runner
     from labgrade.spec.load import chosen
 
-    own, reading = multiprocessing.Value("d", 0.0), multiprocessing.Value("d", 0.0)
-    run = Runner._run  # noqa: SLF001 - nobody else needs the sum
+    watch = Stopwatch()
+    run, begin = Runner._run, ForkServer.__init__  # noqa: SLF001 - nobody else needs the sums
 
     def metered(self: Runner, job: Job) -> Ending:
         ending = run(self, job)
-        spent = reading if job.server == READER else own  # reading is labgrade's own code
-        with spent.get_lock():
-            spent.value += ending.exit.seconds if ending.exit is not None else 0.0
+        seconds = ending.exit.seconds if ending.exit is not None else 0.0
+        watch.add("read" if job.server == READER else "own", seconds)  # reading is labgrade's own code
         return ending
 
-    Runner._run = metered  # type: ignore[method-assign]  # noqa: SLF001
+    def begun(self: ForkServer, *given: Any, **named: Any) -> None:
+        begin(self, *given, **named)
+        watch.add("servers", sum(_cpu(pid, itself=True) for pid in _below(self._process.pid)))
+
+    Runner._run, ForkServer.__init__ = metered, begun  # type: ignore[method-assign]  # noqa: SLF001
+    for part, places in PARTS.items():
+        for place in places:
+            module, owner, name = place.split(":")
+            there = importlib.import_module(f"labgrade.{module}")
+            watch.watch(getattr(there, owner) if owner else there, name, part)
     request = RunRequest(source=submissions, results=results, root=ROOT, tasks=tasks, jobs=jobs)
     start = time.perf_counter()
     *_, finished = class_run.grade(request, lambda found: chosen(found, None, list(tasks)))
     wall = time.perf_counter() - start
-    print(json.dumps({"wall": wall, "own": own.value, "reading": reading.value, "ran": finished.ran}))
+    watch.switch()
+    parts = {name: spent.value for name, spent in watch.spent.items()}
+    print(json.dumps({"wall": wall, "own": parts.pop("own"), "ran": finished.ran, "parts": parts}))
 
 
 @dataclass(frozen=True, slots=True)
 class Cost:
     """One run. Seconds, and bytes at the peak: of the grader's processes, and of all with servers and jobs.
 
-    `judging`: of the grader's own processes, which take in, judge, search and record; `expected`: of those that compute
-    expected values.
+    `parts`: of the grader's own processes, of readers, and of servers until they serve; `expected`: of the processes
+    that compute expected values.
     """
 
     wall: float
     cpu: float
     own: float
-    reading: float
-    judging: float
+    parts: Mapping[str, float]
     expected: float
     ran: int
     grader: int
@@ -130,19 +205,16 @@ def measured(submissions: Path, results: Path, jobs: int, tasks: tuple[str, ...]
     process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
     peaks = [0, 0]
     cpu = [0.0]
-    alone_cpu: dict[tuple[str, int], float] = {}
+    expected: dict[int, float] = {}
     ended = threading.Event()
 
     def look() -> None:
         while not ended.wait(_SAMPLE_SECONDS):
             family = _below(process.pid)
             cpu[0] = max(cpu[0], sum(map(_cpu, family)))
-            for pid in family:
-                role = _role(pid)
-                if role:
-                    alone_cpu[role, pid] = _cpu(pid, itself=True)
+            expected.update({pid: _cpu(pid, itself=True) for pid in family if _role(pid) == "expected"})
             sizes = [(pid, _memory(pid)) for pid in family]
-            peaks[0] = max(peaks[0], sum(size for pid, size in sizes if _role(pid) == "judging"))
+            peaks[0] = max(peaks[0], sum(size for pid, size in sizes if _role(pid) == "grader"))
             peaks[1] = max(peaks[1], sum(size for _, size in sizes))
 
     looking = threading.Thread(target=look)
@@ -153,10 +225,7 @@ def measured(submissions: Path, results: Path, jobs: int, tasks: tuple[str, ...]
     if process.returncode:
         sys.exit(f"the run over {submissions} failed")
     told = json.loads(said)
-    by_role = {"judging": 0.0, "expected": 0.0}  # a run of nothing computes none
-    for (role, _), seconds in alone_cpu.items():
-        by_role[role] += seconds
-    return Cost(**told, **by_role, cpu=cpu[0], grader=peaks[0], everything=peaks[1])
+    return Cost(**told, expected=sum(expected.values()), cpu=cpu[0], grader=peaks[0], everything=peaks[1])
 
 
 def _below(pid: int) -> list[int]:
@@ -191,19 +260,22 @@ def _cpu(pid: int, *, itself: bool = False) -> float:
 
 
 def _role(pid: int) -> str:
-    """Which of labgrade's processes it is, by the fields of `Cost`; none for the sandbox's."""
+    """Which of labgrade's processes it is: `expected`, `grader`; none for the sandbox's."""
     try:
         command = Path(f"/proc/{pid}/cmdline").read_bytes()
     except OSError:
         return ""
-    return "expected" if b"labgrade.truth.worker" in command else "judging" if b"--grade" in command else ""
+    return "expected" if b"labgrade.truth.worker" in command else "grader" if b"--grade" in command else ""
 
 
 def where(cost: Cost, size: int) -> str:
-    """Where the overhead goes; the sandbox's part is what is left: servers' start, forks, and what ends jobs."""
-    parts = {"judging and recording": cost.judging, "expected values": cost.expected, "reading": cost.reading}
-    parts["sandbox"] = cost.cpu - cost.own - sum(parts.values())
-    return ", ".join(f"{name} {seconds / size:.2f} s" for name, seconds in parts.items())
+    """Where the overhead goes. What nobody measured is the sandbox's: subjects, forks, and what looks after jobs."""
+    own = {name: cost.parts[name] for name in PARTS}
+    parts = {"start": cost.parts["start"] + cost.parts["servers"], **own}
+    parts["reading"] += cost.parts["read"]
+    parts["expected values"] += cost.expected
+    parts["sandbox"] += cost.cpu - cost.own - sum(parts.values())
+    return ", ".join(f"{name} {seconds / size:.3f} s" for name, seconds in parts.items())
 
 
 def alone(submissions: Path, count: int) -> float:
@@ -220,17 +292,21 @@ def alone(submissions: Path, count: int) -> float:
 
 def with_loops(folder: Path, jobs: int, tasks: tuple[str, ...]) -> bool:
     """Grade a class with and without endless functions, and print what they cost; whether that is little enough."""
-    walls = []
-    for name, loops in (("without", 0), ("with", LOOPS)):
+    costs = []
+    for name, endless in (("without", ()), ("with", ENDLESS)):
         make(folder / name / "submissions", 20)
-        for number in range(loops):
+        for number, called in enumerate(endless):
             file = folder / name / "submissions" / f"student{len(KINDS) * number:03}" / "hw2_1.py"
-            endless = "".join(f"def {called}(*given):\n    while True: pass\n" for called in ENDLESS)
-            file.write_text(file.read_text(encoding="utf-8") + endless, encoding="utf-8")
-        walls.append(measured(folder / name / "submissions", folder / name / "results", jobs, tasks).wall)
-    most = WITH_LOOPS * walls[0] + LOOPS * LIMIT
-    print(f"a class of 20: {walls[0]:.0f} s; with {LOOPS} that never end: {walls[1]:.0f} s (at most {most:.0f} s)")
-    return walls[1] <= most
+            loop = f"def {called}(*given):\n    while True: pass\n"
+            file.write_text(file.read_text(encoding="utf-8") + loop, encoding="utf-8")
+        costs.append(measured(folder / name / "submissions", folder / name / "results", jobs, tasks))
+    without, ended = costs
+    longer = max(1.0, without.wall * jobs / without.cpu)
+    most = WITH_LOOPS * without.wall + len(ENDLESS) * LIMIT * longer
+    print(f"a class of 20: {without.wall:.0f} s; with {len(ENDLESS)} endless functions {ended.wall:.0f} s", end="")
+    print(f" (at most {most:.0f} s, a limit lasting {longer:.1f} times as long)", end="")
+    print(f"; CPU {without.cpu:.0f} and {ended.cpu:.0f} s")
+    return ended.wall <= most
 
 
 # ---- all of them -----------------------------------------------------------------------------------------------
@@ -250,6 +326,35 @@ def _options() -> argparse.Namespace:
     return parser.parse_args()
 
 
+def classes(folder: Path, sizes: Sequence[int], jobs: int) -> tuple[float, bool]:
+    """Grade a class of each size, and print a line for each; how memory grew, and whether a rerun was short."""
+    make(folder / "first/submissions", len(KINDS))
+    cost = measured(folder / "first/submissions", folder / "first/results", jobs)
+    print(f"first of its course: {len(KINDS)} students, {cost.cpu:.0f} s of CPU, of it theirs {cost.own:.0f} s")
+    print(f"{'class':>6} {'students/min':>13} {'wall':>8} {'CPU a student':>14} {'of it theirs':>13}", end="")
+    print(f" {'overhead':>9} {'grader':>9} {'everything':>11} {'again':>8} {'ratio':>7}")
+    first: list[Cost] = []
+    kept = True
+    for size in sizes:
+        handed_in, results = folder / str(size) / "submissions", folder / str(size) / "results"
+        make(handed_in, size)
+        cost, again = measured(handed_in, results, jobs), measured(handed_in, results, jobs)
+        first.append(cost)
+        kept &= not again.ran and (size < SIZES[-1] or again.wall * RERUN <= cost.wall)
+        print(f"{size:>6} {60 * size / cost.wall:>13.1f} {cost.wall:>6.1f} s {cost.cpu / size:>12.2f} s", end="")
+        print(f" {cost.own / size:>11.2f} s {cost.cpu / cost.own - 1:>8.0%} {cost.grader >> 20:>5} MiB", end="")
+        print(f" {cost.everything >> 20:>7} MiB {again.wall:>6.1f} s {cost.wall / again.wall:>6.0f}x")
+        print(f"       overhead a student: {where(cost, size)}", flush=True)
+    return first[-1].grader / first[0].grader, kept
+
+
+def one_by_one(submissions: Path, count: int, jobs: int) -> None:
+    """Print what some students cost by a pytest process each."""
+    each = alone(submissions, count)
+    print(f"one pytest process a student: {each:.1f} s each, measured on {count}; extrapolated: {60 / each:.1f}")
+    print(f"students a minute one by one, at best {60 / each * jobs:.1f} with {jobs} at a time")
+
+
 def main() -> int:
     """Print the table; 1 where a promise is not kept."""
     options = _options()
@@ -258,40 +363,15 @@ def main() -> int:
         return 0
     for part in ("labgrade", "reference", "checkers", "models"):
         compileall.compile_dir(ROOT / part, quiet=1)  # as after an installation
-    if options.loops:
-        with tempfile.TemporaryDirectory(prefix="labgrade-class-") as folder:
-            return 0 if with_loops(Path(folder), options.jobs, options.tasks) else 1
-    sizes = options.sizes or (QUICK if options.quick else SIZES)
-    first: list[Cost] = []
-    kept = True
-    print(
-        f"{'class':>6} {'students/min':>13} {'wall':>8} {'CPU a student':>14} {'of it theirs':>13} {'overhead':>9}",
-        end="",
-    )
-    print(f" {'grader':>9} {'everything':>11} {'again':>8} {'ratio':>7}")
-    with tempfile.TemporaryDirectory(prefix="labgrade-class-") as folder:
-        for size in sizes:
-            base = Path(folder) / str(size)
-            make(base / "submissions", size)
-            cost = measured(base / "submissions", base / "results", options.jobs)
-            again = measured(base / "submissions", base / "results", options.jobs)
-            first.append(cost)
-            kept &= not again.ran and (size < SIZES[-1] or again.wall * RERUN <= cost.wall)
-            print(
-                f"{size:>6} {60 * size / cost.wall:>13.1f} {cost.wall:>6.1f} s {cost.cpu / size:>12.2f} s"
-                f" {cost.own / size:>11.2f} s {cost.cpu / cost.own - 1:>8.0%} {cost.grader >> 20:>5} MiB"
-                f" {cost.everything >> 20:>7} MiB {again.wall:>6.1f} s {cost.wall / again.wall:>6.0f}x",
-                flush=True,
-            )
-            print(f"       overhead a student: {where(cost, size)}", flush=True)
+    with tempfile.TemporaryDirectory(prefix="labgrade-class-") as name:
+        folder = Path(name)
+        os.environ["LABGRADE_CACHE"] = str(folder / "cache")  # other runs on this machine delete what is not theirs
+        if options.loops:
+            return 0 if with_loops(folder, options.jobs, options.tasks) else 1
+        sizes = options.sizes or (QUICK if options.quick else SIZES)
+        growth, kept = classes(folder, sizes, options.jobs)
         if options.alone:
-            count = min(options.alone, sizes[-1])
-            each = alone(Path(folder) / str(sizes[-1]) / "submissions", count)
-            print(
-                f"one pytest process a student: {each:.1f} s each, measured on {count}; extrapolated: {60 / each:.1f}"
-            )
-            print(f"students a minute one by one, at best {60 / each * options.jobs:.1f} with {options.jobs} at a time")
-    growth = first[-1].grader / first[0].grader
+            one_by_one(folder / str(sizes[-1]) / "submissions", min(options.alone, sizes[-1]), options.jobs)
     print(f"memory of the grader, the largest class against the smallest: {growth:.2f} (at most {GROWTH})")
     return 0 if kept and growth <= GROWTH else 1
 

@@ -8,24 +8,44 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from labgrade.verdict import Verdict, correct, partial
 
-from ._wording import tally
+from ._wording import of_all, tally
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
 _CLASS = re.compile(r"(?:<class ')?(?:torch\.)?nn\.(?:modules\.\w{1,60}\.)?(\w{1,60})(?:'>)?")
 _WITH_CLASS = re.compile(r"(\S{1,200})\s?\(\w{1,60}\)")
+_MARK = re.compile(r"[._]")
 _TOTAL = re.compile(r"\W*(?:grand\W)?(?:total|sum|overall|合計|總計|總和|总计|合计)(?![a-z0-9.])", re.IGNORECASE)
 
 
 def without_prefix(names: Sequence[str], expected: Collection[str]) -> list[str]:
-    """The names without a first part that all of them share, where more are then expected: `model.conv1` is `conv1`."""
+    """The names without a first part that all of them share, where more are then expected: `model.conv1` is `conv1`.
+
+    So are names that torch.fx gives to nodes: `model_layer1_0_conv1` is `layer1.0.conv1`.
+    """
     first = names[0].partition(".")[0] if names else ""
-    if not all(name == first or name.startswith(f"{first}.") for name in names):
-        return list(names)
-    shorter = [name.removeprefix(first).removeprefix(".") for name in names]
-    gained = sum(name in expected for name in shorter) - sum(name in expected for name in names)
-    return shorter if gained > 0 else list(names)
+    whole = all(name == first or name.startswith(f"{first}.") for name in names)
+    shorter = [name.removeprefix(first).removeprefix(".") for name in names] if whole else list(names)
+    best = max((list(names), shorter), key=lambda each: sum(name in expected for name in each))
+    if all(name in expected for name in best):
+        return best
+    nodes = _of_nodes(names, expected)
+    known = [sum(name in expected for name in each) for each in (nodes, best)]
+    return nodes if known[0] > known[1] and len(set(nodes)) == len(nodes) else best
+
+
+def _of_nodes(names: Sequence[str], expected: Collection[str]) -> list[str]:
+    """The names of layers where nodes are named after them: with `_` for each `.`, behind what most begin with."""
+    layers = {name.replace(".", "_"): name for name in expected}
+    found: dict[str, dict[str, str]] = {}
+    for name in names:
+        for at in (0, *(mark.end() for mark in _MARK.finditer(name))):
+            if (layer := layers.get(name[at:].replace(".", "_"))) is not None:
+                found.setdefault(name[:at].replace(".", "_"), {})[name] = layer
+    known = max(found.values(), key=len, default={})
+    others = [name for name in names if name not in known]
+    return list(names) if any(name in expected for name in others) else [known.get(name, name) for name in names]
 
 
 def folded(name: str) -> str:
@@ -63,6 +83,6 @@ def by_name(
     reasons = [(name, verdict.reason) for name, verdict in wrong]
     reason = tally("names", len(expected), wrong=reasons, missing=missing, extra=extra)
     facts = {f"{key} ({name})": fact for name, verdict in wrong[:1] for key, fact in verdict.facts.items()}
-    hint = next((verdict.hint for _, verdict in wrong if verdict.hint), "")
+    hint = of_all(verdict.hint for _, verdict in wrong)
     right = len(verdicts) - len(wrong)
     return partial(Fraction(right, len(expected) + len(extra)), reason, hint=hint, agrees=False, **facts)

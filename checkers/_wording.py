@@ -119,3 +119,9 @@ def tally(
 def _counted(label: str, names: Sequence[str]) -> Iterable[str]:
     if names:
         yield f"{label}: {listed(names)}" if len(names) == 1 else f"{len(names):,} {label}: {listed(names)}"
+
+
+def of_all(hints: Iterable[str]) -> str:
+    """The hint that all that is wrong has; that of one value alone would be read as if it were of the others, too."""
+    said = set(hints)
+    return said.pop() if len(said) == 1 else ""

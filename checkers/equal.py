@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeGuard
 from labgrade.values import Number
 from labgrade.verdict import Verdict, correct, incorrect, partial
 
-from ._wording import off_by, shown, tally
+from ._wording import of_all, off_by, shown, tally
 
 if TYPE_CHECKING:
     from labgrade.values import Scalar, Value
@@ -121,7 +121,7 @@ def _histogram(answer: Mapping[str, Number], expected: Mapping[str, Number], dig
         return correct(**facts)
     credit = sum((verdict.credit for verdict in verdicts.values()), Fraction(0)) / (len(wanted) + len(extra))
     agrees = not (missing or extra) and all(verdict.agrees for verdict in verdicts.values())
-    hint = next((verdict.hint for verdict in verdicts.values() if verdict.hint), "")
+    hint = of_all(verdict.hint for verdict in verdicts.values() if verdict.credit < 1)
     return partial(credit, reason, hint=hint, agrees=agrees, **facts)
 
 

@@ -15,7 +15,7 @@ from labgrade.verdict import Verdict, correct, incorrect, partial
 from ._compared import compared, left_out
 from ._names import bare, folded, is_total, without_prefix
 from ._numbered import is_numbered, numbered
-from ._wording import shown, tally
+from ._wording import of_all, shown, tally
 from .equal import equal
 
 if TYPE_CHECKING:
@@ -114,7 +114,9 @@ def _judge(answer: Table, expected: Table, *, order: bool, near: _Near, all_cell
     if all_cells:
         told = {column for row in expected.rows for column, cell in row.cells.items() if cell is not None}
         cells = {
-            index: found | _unasked(answer.rows[pairs[index]], expected.rows[index], told)
+            index: found
+            | _zeros_left_open(answer.rows[pairs[index]], expected.rows[index])
+            | _unasked(answer.rows[pairs[index]], expected.rows[index], told)
             for index, found in cells.items()
         }
     verdicts = {index: _row(found, expected.rows[index]) for index, found in cells.items()}
@@ -189,7 +191,7 @@ def _sum_up(judged: _Judged, *, forgiven: bool, hint: str) -> Verdict:
     credit = sum((verdict.credit for _, verdict in judged.rows), Fraction(0)) / (parts + len(judged.extra))
     agrees = not (missing or judged.extra) and all(verdict.agrees for _, verdict in judged.rows)
     facts = {f"{key} ({name})": fact for name, verdict in wrong[:1] for key, fact in verdict.facts.items()}
-    hint = hint or next((verdict.hint for _, verdict in wrong if verdict.hint), "")
+    hint = hint or of_all(verdict.hint for _, verdict in wrong)
     return partial(credit, reason + abridged, hint=hint, agrees=agrees, **facts)
 
 
@@ -296,6 +298,15 @@ def _unasked(got: Row, row: Row, told: set[str]) -> dict[str, Verdict]:
         column: incorrect(f"got {shown(cell)}, but there is none", got=shown(cell), expected="left open")
         for column, cell in got.cells.items()
         if column in told - asked and _says_something(cell) and not _is_no_value(cell)
+    }
+
+
+def _zeros_left_open(got: Row, row: Row) -> dict[str, Verdict]:
+    """The verdict on each zero that is expected and not there: where every cell is asked for, it is a value as well."""
+    return {
+        column: incorrect("left open", got="left open", expected=shown(cell))
+        for column, cell in row.cells.items()
+        if cell is not None and not (row.optional or _says_something(cell)) and got.cells.get(column) is None
     }
 
 

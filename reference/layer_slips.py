@@ -17,6 +17,7 @@ from ._counting.values import run
 from ._slips import kinds, tables
 from ._slips.compose import WantedProducts, answered
 from ._slips.kept import kept
+from ._slips.layers import LAYERS
 from .layers import layer_shapes, module_output_shapes, module_outputs
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ def layer_shapes_slips(subject: CountedSubject, *, most: int = 1, among: list[st
     wanted = WantedProducts(most=most, among=among)
 
     def make() -> tables.Tables:
-        return tables.Tables(subject=subject, rows=tables.with_held(layer_shapes), library=tables.LAYERS)
+        return tables.Tables(subject=subject, rows=tables.with_held(layer_shapes), library=LAYERS)
 
     return _answered(kept(wanted, make, subject, "layers"), wanted)
 

@@ -58,7 +58,8 @@ def macs_by_layer(
     """How many multiply-accumulate operations each layer takes, a row a layer, in the order of execution.
 
     Conventions as for `macs`. All calls of a layer are added up. What a container computes itself (the products of an
-    attention written by hand) is a row under the container's name; a layer that counts nothing has no row.
+    attention written by hand) is a row under the container's name; a layer that counts nothing has no row. One that is
+    alone of its class may be called by that, too.
     """
     trace = _trace(subject, per)
     rule = Conventions(layers, bias=bias, norm=norm, pooling=pooling, activation=activation)
@@ -69,6 +70,10 @@ def macs_by_layer(
             layer = trace.layer(operation.call)
             first = {"layer": layer, "type": operation.call.type, "macs": 0, "also_named": aliases.get(layer, [])}
             rows.setdefault(layer, first)["macs"] += n
+    of_class = Counter(row["type"] for row in rows.values())
+    for row in rows.values():
+        own = row["type"]
+        row["also_named"] = [*row["also_named"], *({own, own.rstrip("d123")} if of_class[own] == 1 else ())]
     return list(rows.values())
 
 

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from ._onnx.attributes import floats_of
 from ._onnx.load import load, nodes_of
-from ._slips import kinds, memory, moved, nodes, tables
-from ._slips.compose import BYTE_UNITS, Composition, Part, WantedProducts, answered, applied
+from ._onnx.run import run
+from ._slips import kinds, memory, moved, node_counts, nodes, peaks, tables
+from ._slips.compose import BYTE_UNITS, Composition, Library, Part, WantedProducts, answered, applied
 from ._slips.kept import kept
 from .onnx_memory import onnx_activation_bytes
 from .onnx_nodes import onnx_attributes
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-
-_PEAK = ("peak_live", "largest_node")
 
 
 def onnx_traffic_bytes_slips(
@@ -47,11 +47,13 @@ def onnx_activation_bytes_slips(
     among: list[str] | None = None,
     between: list[str] | None = None,
 ) -> dict[str, Any]:
-    """What slips make of `onnx_activation_bytes`; of what is needed at one time, units alone."""
+    """What slips make of `onnx_activation_bytes`; of the largest node, units alone."""
     wanted = WantedProducts(most=most, among=among, between=between)
-    if policy in _PEAK:
-        peak = onnx_activation_bytes(artifact, input_shape=input_shape, policy=policy)
-        return answered(BYTE_UNITS, applied(BYTE_UNITS, peak, wanted))
+    if policy == "peak_live":
+        return answered(peaks.PEAKS, peaks.values(run(artifact, input_shape).whole(), wanted))
+    if policy == "largest_node":
+        largest = onnx_activation_bytes(artifact, input_shape=input_shape, policy=policy)
+        return answered(BYTE_UNITS, applied(BYTE_UNITS, largest, wanted))
     make = partial(_activations, artifact, input_shape, graph_input=graph_input)
     found = kept(wanted, make, artifact, "activations", input_shape, graph_input)
     return answered(found.library, found.totals(wanted))
@@ -85,22 +87,47 @@ def onnx_operator_total_slips(
     return answered(found.library, found.totals(WantedProducts(most=most, among=among, between=between)))
 
 
-def _nodes(artifact: Path, operators: list[str] | None, *, constants: bool, nested: bool) -> Composition:
+def onnx_operator_types_slips(
+    artifact: Path,
+    *,
+    constants: bool = True,
+    nested: bool = True,
+    most: int = 1,
+    among: list[str] | None = None,
+    between: list[str] | None = None,
+) -> dict[str, Any]:
+    """What slips make of `onnx_operator_types`: in how many rows operators stand; of at most two at once."""
+    found = _nodes(artifact, None, constants=constants, nested=nested, library=node_counts.TYPES)
+    wanted = WantedProducts(most=min(most, 2), among=among, between=between)
+    counts = ((names, len(rows)) for names, rows in found.tables(wanted))
+    low, high = wanted.bounds or (0, math.inf)
+    return answered(found.library, ((names, count) for names, count in counts if low <= count <= high))
+
+
+def _nodes(
+    artifact: Path, operators: list[str] | None, *, constants: bool, nested: bool, library: Library = node_counts.COUNTS
+) -> Composition:
     model = load(artifact)
     counted = list(nodes_of(model, nested=nested))  # held, or protobuf gives a node another identity each time
-    outer = {id(node) for node in nodes_of(model, nested=False)}
-    otherwise = {id(node) for node in nodes.in_else_branches(model.graph)}
-    bodies = [node for function in model.functions for node in function.node]
-    kind_of = {**dict.fromkeys(otherwise, nodes.ELSE), **dict.fromkeys(outer, "")}
-    kind_of |= dict.fromkeys(map(id, bodies), nodes.INSIDE)
-    parts = [
-        Part(row=node.op_type, count=1, source=node, kind=kind, counted=kind != nodes.INSIDE)
-        for node in (*counted, *bodies)
-        if (operators is None or node.op_type in operators) and (constants or node.op_type != "Constant")
-        for kind in (kind_of.get(id(node), nodes.NESTED),)
+    kind_of = {id(node): node_counts.ELSE for node in node_counts.within(model.graph, "else_branch")}
+    kind_of |= {id(node): node_counts.BODY for node in node_counts.within(model.graph, "body")}
+    kind_of |= dict.fromkeys(map(id, nodes_of(model, nested=False)), "")
+    calls = Counter((node.domain, node.op_type) for node in counted)
+    inside = [
+        (node, kind, count)
+        for function in model.functions
+        for node in function.node
+        for kind, count in ((node_counts.INSIDE, 1), (node_counts.AGAIN, calls[function.domain, function.name] - 1))
     ]
-    stored = [Part(row="", count=1, source=each, kind=nodes.STORED, counted=False) for each in model.graph.initializer]
-    return Composition(library=nodes.COUNTS, make=lambda _: [*parts, *stored])
+    parts = [
+        Part(row=node.op_type, count=count, source=node, kind=kind, counted=kind in node_counts.COUNTED)
+        for node, kind, count in (*((node, kind_of.get(id(node), node_counts.NESTED), 1) for node in counted), *inside)
+        if (operators is None or node.op_type in operators) and (constants or node.op_type != "Constant")
+    ]
+    stored = [
+        Part(row="", count=1, source=each, kind=node_counts.STORED, counted=False) for each in model.graph.initializer
+    ]
+    return Composition(library=library, make=lambda _: [*parts, *stored])
 
 
 def onnx_attributes_slips(
@@ -118,10 +145,13 @@ def onnx_attributes_slips(
         onnx_attributes(artifact, input_shape=input_shape, operators=operators, of=each, constants=constants)
         for each in (of, "output")
     )
-    floats = floats_of(load(artifact))
+    model = load(artifact)
+    floats, given = floats_of(model), {each.name for each in model.graph.input}
+    first = {node.name for node in model.graph.node if node.input and node.input[0] in given}
     rows = [
         row
         | {"floats": [key for key in row if (row["node"], key) in floats]}
+        | {"of_input": row["node"] in first}
         | {"out": out if "channel" in out else None, "batch": input_shape[0] if input_shape else 1}
         for row, out in zip(rows, outs, strict=True)
     ]
@@ -131,7 +161,9 @@ def onnx_attributes_slips(
 
 def _traffic(artifact: Path, input_shape: list[int] | None, policy: str = "per_node", **others: bool) -> Composition:
     constants = others.get("constants", False)
-    return moved.composition(artifact, input_shape, moved.traffic(policy, constants=constants), memory.TRAFFIC)
+    # Where each tensor moves once, all that nodes read was written before, but for the model's input.
+    library = {name: slip for name, slip in memory.TRAFFIC.items() if name != "reads" or policy != "per_tensor"}
+    return moved.composition(artifact, input_shape, moved.traffic(policy, constants=constants), library)
 
 
 def _activations(artifact: Path, input_shape: list[int] | None, *, graph_input: bool = False) -> Composition:

@@ -7,12 +7,14 @@ What a function writes comes back as an array of bytes, and is kept in the grade
 from __future__ import annotations
 
 import fnmatch
+import re
 import tempfile
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from labgrade.answers.reading.documents import Unreadable, locate
+from labgrade.answers.reading.markup import LOSSY
 from labgrade.answers.reading.plain_values import what
 from labgrade.answers.reading.typed_values import WrongTypeError, as_value
 from labgrade.core.arguments import SAVE_TO, TRANSFORMED
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
     from labgrade.sandbox.runner import Runner
 
 _MOST_FILES = 2_000
+_STANDS_AT = re.compile(r"\[(.*):(\d+)\]\n")  # at the head of a passage
 
 
 def obtain(form: FileForm, submission: Submission) -> Answered | None:
@@ -78,6 +81,23 @@ def _of_groups(form: FileForm, submission: Submission) -> Answered | None:
 _ENDINGS = (".pth", ".pt", ".ckpt")
 _LIMITS = Limits(seconds=30, memory=4 << 30)
 _OUTCOMES = {"refused": Outcome.INCORRECT, "timeout": Outcome.TIMEOUT, "memory": Outcome.MEMORY}
+
+
+def of_report(passages: Sequence[str], folder: Path) -> Answer | None:
+    """The report as a file of text, whatever it was handed in as, with its lines where they are; None without one."""
+    if not passages:
+        return None
+    heads = [_STANDS_AT.match(passage) for passage in passages]
+    names = [head[1] for head in heads if head is not None]
+    text = "\n\n".join(
+        "\n" * (int(head[2]) - 1 if place == 0 else 0) + passage[head.end() :]
+        for place, (head, passage) in enumerate(zip(heads, passages, strict=True))
+        if head is not None
+    )
+    place = Path(tempfile.mkdtemp(dir=folder, prefix="report-")) / "report.md"
+    place.write_text(text, encoding="utf-8")
+    lossy = any(name.lower().endswith(LOSSY) for name in names)
+    return Answer(value=Artifact(path=place, name=names[0]), origin=names[0], lossy=lossy)
 
 
 def holds_tensors(kind: AnswerType, pattern: str) -> bool:

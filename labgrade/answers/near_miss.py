@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from labgrade.answers import entry, file
 from labgrade.answers.python_source import NO_PYTHON, code_file, tree_of
 from labgrade.answers.reading.documents import Document, Unreadable, locate, read_bytes, read_document
-from labgrade.answers.reading.markup import FORMATS
 from labgrade.answers.reading.phrases import words_pattern
 from labgrade.answers.reading.sections import names_tasks, sections
 from labgrade.answers.reports import find_reports
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from labgrade.core.task import AnswerType, Form, Plain
 
 _LARGEST_SOURCE = 2 << 20
-_OTHER_REPORTS = (".doc", ".odt", ".rtf", ".tex", ".md", ".markdown", *FORMATS)
+_OTHER_REPORTS = (".doc", ".odt", ".rtf", ".tex")
 _LISTED = 6
 _REACH = 200
 _LONG_NUMBER = re.compile(r"\d[\d.,' ]{2,}\d")
@@ -48,9 +47,23 @@ class Note:
 
 def notes(forms: list[Form], kind: AnswerType, submission: Submission) -> list[Note]:
     """What each form finds in its place, in the order of the forms, each once."""
+    forms = _beneath_headings(forms, submission)
     found = [note for form in forms for note in _notes(form, kind, submission)]
     found += _unannounced([form for form in forms if isinstance(form, TextForm) and form.file is None], submission)
     return sorted(dict.fromkeys(found), key=lambda note: (not note.unread, note.blank))
+
+
+def _beneath_headings(forms: list[Form], submission: Submission) -> list[Form]:
+    """Without those that look beneath headings that aren't there, where another's are: nobody writes all of them."""
+    documents = [read_document(submission, path) for path in find_reports(submission)]
+    absent = [
+        form
+        for form in forms
+        if isinstance(form, TextForm) and form.file is None
+        if not any(isinstance(each, Document) and sections(each, form.report or ()) for each in documents)
+    ]
+    left = [form for form in forms if form not in absent]
+    return left if any(isinstance(form, TextForm) and form.file is None for form in left) else forms
 
 
 def _notes(form: Form, kind: AnswerType, submission: Submission) -> Iterator[Note]:
@@ -188,8 +201,7 @@ def _other_report(submission: Submission) -> Iterator[Note]:
     other = [name for name in submission.files if PurePosixPath(name).suffix.lower() in _OTHER_REPORTS]
     if other:
         listed = ", ".join(f"'{name}'" for name in other[:_LISTED])
-        named = "report.md, or report with .txt, .html, .ipynb, .docx or .pdf"
-        yield Note(text=f"a report must be called {named}; there is {listed}")
+        yield Note(text=f"a report must be .md, .txt, .html, .ipynb, .docx or .pdf; there is {listed}")
 
 
 def _said(form: TextForm, words: str, document: Document) -> Iterator[Note]:

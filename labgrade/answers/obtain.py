@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from labgrade.answers import artifacts, call, run
-from labgrade.answers.reader.asks import ask_image, ask_notes, ask_present, ask_seen, ask_value
+from labgrade.answers.reader.asks import ask_image, ask_notes, ask_passages, ask_present, ask_seen, ask_value
 from labgrade.core.results import Answer, NoAnswer
 from labgrade.core.task import ARTIFACT_KINDS, BuildForm, CallForm, EntryForm, FileForm, RunForm, TextForm
 from labgrade.values import Number
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from labgrade.answers.text import Seen
     from labgrade.core.results import Answered, Submission
     from labgrade.core.task import AnswerSpec, AnswerType, Form
-    from labgrade.sandbox.runner import Runner
     from labgrade.verdict import Verdict
 
 _MOST_NOTES = 2
@@ -46,7 +45,7 @@ def obtain(question: Question, running: Running) -> Answered:
                     failed = _worse(failed, found)
                     continue
             case _ if failed is None or failed.verdict.outcome is Outcome.MISSING:
-                found = _read(question, form, running.reader, running.runner)
+                found = _read(question, form, running.reader, running)
                 if _is_in_no_file(found, form):
                     unread = unread or found
                     continue
@@ -89,6 +88,7 @@ def asks(wanted: AnswerSpec, about: str) -> list[Ask]:
         *(ask_value(wanted.type, form, about) for form in read),
         ask_notes(wanted.type, list(wanted.forms)),
         *(ask_seen(wanted.type, form) for form in texts),
+        *(ask_passages("file", [form]) for form in texts if wanted.type in ARTIFACT_KINDS),
     ]
 
 
@@ -101,14 +101,21 @@ def _is_opened(form: Form, kind: AnswerType) -> bool:
     return kind in ARTIFACT_KINDS or (isinstance(form, FileForm) and artifacts.holds_tensors(kind, form.pattern))
 
 
-def _read(question: Question, form: Form, reader: Reader, runner: Runner | None = None) -> Answered | None:
+def _read(question: Question, form: Form, reader: Reader, running: Running | None = None) -> Answered | None:
     if not _is_read(form):
         return None
     if question.wanted.type in ARTIFACT_KINDS:
+        if isinstance(form, TextForm):
+            said: tuple[str, ...] = reader.ask(question.submission, ask_passages("file", [form]))
+            return artifacts.of_report(said, running.store) if running is not None else None
         made = artifacts.obtain(form, question.submission) if isinstance(form, FileForm) else None
         return _seen(made, question.submission, reader) if question.wanted.type == "image" else made
     if isinstance(form, FileForm) and artifacts.holds_tensors(question.wanted.type, form.pattern):
-        return artifacts.obtain_tensors(question.wanted.type, form, question.submission, runner) if runner else None
+        return (
+            artifacts.obtain_tensors(question.wanted.type, form, question.submission, running.runner)
+            if running is not None
+            else None
+        )
     found: Answered | None = reader.ask(question.submission, ask_value(question.wanted.type, form, question.about))
     return found
 

@@ -28,8 +28,8 @@ _MOST_PIXELS = 40_000_000
 _LEAST_SIDE = 32
 _FORMATS = ("PNG", "JPEG", "GIF", "BMP", "WEBP", "TIFF")
 LARGEST_CODE = 256 << 10  # bytes of a file, and of all files of a hand-in together
-_FIRST_LEVEL = 4  # the page's own headings come above
-_HEADING = re.compile(r"h([1-6])")
+_LEVEL = "h3"  # of each heading: students leave levels out, and the page's own come above
+_HEADING = re.compile(r"h[1-6]")
 CODE = {
     **dict.fromkeys((".py", ".ipynb"), "python"),
     **dict.fromkeys((".c", ".cc", ".cpp", ".cxx", ".cu", ".h", ".hpp"), "cpp"),
@@ -57,6 +57,9 @@ def as_html(text: str, line: int = 0) -> str:
     for name, rule in (("image", _image), ("link_open", _nothing), ("link_close", _address)):
         parser.add_render_rule(name, rule)
     tokens = parser.parse(escaped(text))
+    for before, inside, behind in zip(tokens, tokens[1:], tokens[2:], strict=False):
+        if before.type == "th_open" and not inside.content.strip():  # a head of nothing is none
+            before.tag = behind.tag = "td"
     addresses: list[str] = []
     for token in tokens:
         _lower(token)
@@ -71,9 +74,8 @@ def as_html(text: str, line: int = 0) -> str:
 
 def _lower(token: Any) -> None:
     """Put a heading below those of the page that shows it."""
-    level = _HEADING.fullmatch(token.tag)
-    if level:
-        token.tag = f"h{min(6, int(level[1]) + _FIRST_LEVEL - 1)}"
+    if _HEADING.fullmatch(token.tag):
+        token.tag = _LEVEL
 
 
 def _mark(tokens: Sequence[Any], line: int) -> None:

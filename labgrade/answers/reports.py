@@ -1,14 +1,17 @@
-"""Which files are a student's report, and what several of them say together."""
+"""Which files are a student's report, what several of them say together, and what one says where it sums up."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from labgrade.answers.reading.markup import FORMATS, LOSSY
 from labgrade.answers.reading.numbers import finest_of
+from labgrade.answers.reading.phrases import candidates
 from labgrade.answers.reading.plain_values import cut
+from labgrade.answers.reading.sections import Span, closing
 from labgrade.core.results import Answer, NoAnswer
 from labgrade.values import Number
 from labgrade.verdict import Outcome, without_value
@@ -16,20 +19,32 @@ from labgrade.verdict import Outcome, without_value
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from labgrade.answers.reading.documents import Document
+    from labgrade.answers.reading.phrases import Candidate
     from labgrade.core.results import Answered, Submission
+    from labgrade.core.task import AnswerType, TextForm
 
 _MOST_NAMED = 4
+_LONGEST_LINE = 600
+_TASK_NUMBER = re.compile(r"(?<![\w.-])\d{1,2}-\d{1,2}-\d{1,2}(?![\w-])")
 _PLAIN = (".md", ".markdown", ".txt")
+_REPORT = re.compile(
+    r"report(?!er|ing)|bericht|r[ae]pp?orte?|informe|relat[oó]rio|relazione|verslag|отч[её]т|報告|报告|レポート|보고서",
+    re.IGNORECASE,
+)
+_NO_REPORT = re.compile(
+    r"output|requirements|constraints|cmake|make|licen[cs]e|changelog|profile|handout|summary|(?:^|[._-])(?:log|logs|start)$",
+    re.IGNORECASE,
+)
 
 
 def find_reports(submission: Submission) -> tuple[str, ...]:
-    """The written reports nearest to the top: `report*` in a format that is read, else `README.md`.
+    """The written reports nearest to the top: named `report` in a format that is read, else any other document.
 
     `report.md` comes first. Of one name in several formats, as where it was exported, those that lose least.
     """
-    found = [file for file in submission.files if _is_report(file)] or [
-        file for file in submission.files if PurePosixPath(file).name.lower() == "readme.md"
-    ]
+    found = [file for file in submission.files if _is_report(file)]
+    found = found or [file for file in submission.files if _is_written(file) and not _NO_REPORT.search(_name(file))]
     highest = min((file.count("/") for file in found), default=0)
     level = [file for file in found if file.count("/") == highest]
     level = [file for file in level if not any(_stem(one) == _stem(file) and _loss(one) < _loss(file) for one in level)]
@@ -63,6 +78,48 @@ def together(found: Sequence[Answered]) -> Answered:
     return replace(agreed, remarks=(*agreed.remarks, f"{len(found)} reports say the same: {origins}"))
 
 
+def summed_up(
+    found: Answered | None, document: Document, form: TextForm, kind: AnswerType, about: str
+) -> Answered | None:
+    """What a task's section says; MANUAL where the report's summary says another value of the same.
+
+    What the report says elsewhere, too, may be another task's, and so is what stands beside another task's number.
+    """
+    value = found.value if isinstance(found, Answer) else None
+    spans = closing(document) if isinstance(value, Number) and form.report and kind in ("count", "bytes") else ()
+    if not spans or form.after is None or not isinstance(value, Number) or not form.report:
+        return found
+    said = [each for span in spans for each in _plainly(document, span, form.after, str(kind), about)]
+    own = [each for each in said if form.report[-1] in (_tasks(document, each) or form.report)]
+    if not own or any(_same(each, value) for each in said):
+        return found
+    whole = _plainly(document, Span(start=0, end=len(document.text)), form.after, str(kind), about)
+    apart = [each for each in whole if not any(span.start <= each.position <= span.end for span in spans)]
+    other = next((one for one in own if not any(_same(one, each.value) for each in apart)), None)
+    if other is None or found is None:
+        return found
+    there = f"line {document.line(other.position)} of {document.path}, where it sums up"
+    reason = f"the report says {value} ({found.origin}), and {other.value} on {there}"
+    hint = f"say one value behind '{form.after}'"
+    return NoAnswer(verdict=without_value(Outcome.MANUAL, reason, hint=hint), origin=found.origin)
+
+
+def _plainly(document: Document, span: Span, words: str, kind: str, about: str) -> list[Candidate]:
+    found = candidates(document.text, span.start, span.end, words, kind, about=about)
+    return [each for each in found if isinstance(each.value, Number) and each.near and not each.doubt]
+
+
+def _same(one: Candidate, other: object) -> bool:
+    numbers = [each for each in (one.value, other) if isinstance(each, Number)]
+    return finest_of(numbers) is not None
+
+
+def _tasks(document: Document, found: Candidate) -> list[str]:
+    """The tasks' numbers on the line of a value."""
+    start = document.text.rfind("\n", 0, found.position) + 1
+    return _TASK_NUMBER.findall(document.text[start : start + _LONGEST_LINE].partition("\n")[0])
+
+
 def _agreed(answers: Sequence[Answer]) -> Answer | None:
     numbers = [each.value for each in answers if isinstance(each.value, Number)]
     if len(numbers) == len(answers):
@@ -82,8 +139,15 @@ def _named(files: Sequence[str]) -> str:
 
 
 def _is_report(file: str) -> bool:
-    path = PurePosixPath(file.lower())
-    return path.stem.startswith("report") and path.suffix in (*_PLAIN, *FORMATS)
+    return _is_written(file) and bool(_REPORT.search(_name(file)))
+
+
+def _is_written(file: str) -> bool:
+    return PurePosixPath(file.lower()).suffix in (*_PLAIN, *FORMATS)
+
+
+def _name(file: str) -> str:
+    return PurePosixPath(file).stem
 
 
 def _stem(file: str) -> PurePosixPath:

@@ -15,11 +15,11 @@ from labgrade.answers.reading.lines import read_lines
 from labgrade.answers.reading.numbers import find_numbers, finest_of
 from labgrade.answers.reading.phrases import Candidate, candidates
 from labgrade.answers.reading.plain_values import cut, is_array
-from labgrade.answers.reading.sections import Span, sections
+from labgrade.answers.reading.sections import Span, from_heading, sections
 from labgrade.answers.reading.tabular.listings import find_records
 from labgrade.answers.reading.tabular.tables import TableFound, TableProblem, find_tables
 from labgrade.answers.reading.typed_values import WrongTypeError, as_value
-from labgrade.answers.reports import below, find_reports, together
+from labgrade.answers.reports import below, find_reports, summed_up, together
 from labgrade.core.results import Answer, NoAnswer
 from labgrade.core.task import TableOfType, TableType
 from labgrade.values import Number, Table
@@ -92,7 +92,7 @@ def _in(document: Document | Unreadable, kind: AnswerType, form: TextForm, about
     if isinstance(document, Unreadable):
         return NoAnswer(verdict=without_value(Outcome.INCORRECT, document.reason), origin=document.path)
     place = _place(document, form, about)
-    return _obtain(place, kind, form) if place is not None else None
+    return summed_up(_obtain(place, kind, form), document, form, kind, about) if place is not None else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,10 +123,11 @@ def passages(forms: Sequence[TextForm], submission: Submission) -> tuple[str, ..
             if not isinstance(document, Document):
                 continue
             for span in sections(document, form.report or ()):
-                whole = document.text[span.start : span.end]
+                start = from_heading(document.text, span.start)
+                whole = document.text[start : span.end]
                 part = whole.strip()
                 if part:
-                    first = document.line(span.start + whole.index(part))  # not of the heading that it stands beneath
+                    first = document.line(start + whole.index(part))  # not of the heading that it stands beneath
                     found.setdefault(part, f"[{document.path}:{first}]\n{part}")
     return tuple(found.values())
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,7 @@ from labgrade.core.task import CallForm, RunForm
 from labgrade.files import wheel, yaml, yaml_write
 from labgrade.judging.variants import variant_of
 from labgrade.spec import course, load, public
-from labgrade.spec.kinds import HIDDEN_POINTS
+from labgrade.spec.kinds import HIDDEN_POINTS, UNTOLD
 from labgrade.subjects.onnx_files import beside, external_data
 from labgrade.truth.oracle import Oracle
 from labgrade.verdict import as_credit
@@ -78,20 +79,12 @@ def make(
         SpecError: a spec is broken.
         UsageError: no check of the lab is public.
     """
-    read = load.read_all(specs, found)
-    if broken := [finding for each in read for finding in each.findings]:
-        raise SpecError(broken)
-    read = [replace(each, task=variant_of(each.task, student, found.key)) for each in read if each.task is not None]
+    read = _read(found, specs, student)
     data = {each.path: load.in_full(each.path, found, each.task.variant) for each in read if each.task is not None}
-    lab = specs[0].parent / "lab.yaml"
-    told = not lab.is_file() or HIDDEN_POINTS not in _data(lab)
-    shown = {path: given for path in specs if (given := public.public(data[path], told=told)) is not None}
-    if not shown:
-        message = "this lab has no public check: there is nothing to give to students"
-        raise UsageError(message)
-    whole = shown
-    shown, without = (shown, []) if with_reference else _without_reference(found, read, shown)
-    _write_specs(shown, out)
+    whole = _public_parts(specs, data)
+    shown, without = (whole, []) if with_reference else _without_reference(found, read, whole)
+    others = (public.worth(data[each]["checks"]) for each in data if each not in shown)
+    _write_specs(shown, out, sum(others, Fraction(0)))
     own = _own_code(found, list(shown.values()), out)
     given = {task.id: task for task in _read_back(out)}
     files = _copy_files(found, list(given.values()), shown, out) if with_subjects else {}
@@ -105,6 +98,24 @@ def make(
         *(f"in the kit, for students to read: {each.name} ({each.file.name})" for each in reference),
         *_told(data, out),
     ]
+
+
+def _read(found: Course, specs: list[Path], student: str) -> list[load.ReadSpec]:
+    """The specs of a lab, in the student's variant."""
+    read = load.read_all(specs, found)
+    if broken := [finding for each in read for finding in each.findings]:
+        raise SpecError(broken)
+    return [replace(each, task=variant_of(each.task, student, found.key)) for each in read if each.task is not None]
+
+
+def _public_parts(specs: list[Path], data: dict[Path, dict[str, Any]]) -> dict[Path, dict[str, Any]]:
+    """The public part of each spec that has one."""
+    told = _lab_of(specs[0]).get(HIDDEN_POINTS) != UNTOLD
+    shown = {path: given for path in specs if (given := public.public(data[path], told=told)) is not None}
+    if not shown:
+        message = "this lab has no public check: there is nothing to give to students"
+        raise UsageError(message)
+    return shown
 
 
 def _without_reference(
@@ -155,13 +166,22 @@ def _data(path: Path) -> dict[str, Any]:
     return dict(data)
 
 
-def _write_specs(shown: dict[Path, dict[str, Any]], out: Path) -> None:
+def _lab_of(spec: Path) -> dict[str, Any]:
+    """What the lab.yaml beside a spec says; nothing where there is none."""
+    lab = spec.parent / "lab.yaml"
+    return _data(lab) if lab.is_file() else {}
+
+
+def _write_specs(shown: dict[Path, dict[str, Any]], out: Path, hidden: Fraction) -> None:
+    """Write the specs and their lab.yaml. `hidden`: what the lab's tasks are worth that are not shown."""
     first = next(iter(shown))
     folder = out / "specs" / first.parent.name
     folder.mkdir(parents=True)
-    lab = first.parent / "lab.yaml"
-    if lab.is_file():
-        (folder / "lab.yaml").write_text(yaml_write.dump(_data(lab)), encoding="utf-8")
+    lab = _lab_of(first)
+    if hidden:
+        lab = {"title": first.parent.name, HIDDEN_POINTS: public.plain(hidden), **lab}
+    if lab:
+        (folder / "lab.yaml").write_text(yaml_write.dump(lab), encoding="utf-8")
     for path, data in shown.items():
         (folder / path.name).write_text(_FIRST_LINE + yaml_write.dump(data), encoding="utf-8")
         for name in _beside(data):

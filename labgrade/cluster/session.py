@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Self
 from labgrade import __version__
 from labgrade.cluster.parcels import CourseParcel, SessionIntroduction, SessionRefusal, SessionVerdicts
 from labgrade.core.errors import LabgradeError, UsageError
+from labgrade.files import downloaded_weights
 from labgrade.judging.items import items
 from labgrade.ledger.depends import VerdictParts
 from labgrade.ledger.verdict_memory import filled_in, judged_with_marks
@@ -24,7 +25,6 @@ from labgrade.review.apply import credits_of
 from labgrade.run.grader import Grader
 from labgrade.run.task import TaskGrading
 from labgrade.sandbox.time_limits import Patience
-from labgrade.subjects import downloaded_weights
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from labgrade.core.errors import FAULT, NOT_RIGHT, OK, SpecError
-from labgrade.files import output
+from labgrade.files import downloaded_weights, output
 from labgrade.files.cache import Cache, cache_folder, key_of
 from labgrade.run.student_memory import Memory
-from labgrade.subjects import downloaded_weights
 from labgrade.verdict import Outcome
 
 if TYPE_CHECKING:

@@ -17,12 +17,8 @@ from labgrade.commands.course import add_for, whose
 from labgrade.core.did_you_mean import did_you_mean, look_up
 from labgrade.core.errors import FaultError, UsageError
 from labgrade.core.task import CONFIG, InputSpec, Limits, QuantityCall, SubjectSpec
-from labgrade.files import validate, yaml
-from labgrade.judging.variants import variant_of
-from labgrade.sandbox.runner import Runner
-from labgrade.spec import course, load
+from labgrade.spec import course
 from labgrade.subjects import models
-from labgrade.truth.measure import Measurer, UnfitError
 from labgrade.truth.oracle import Oracle
 from labgrade.values import Artifact, show
 
@@ -157,7 +153,7 @@ def run(options: argparse.Namespace) -> int:
         what = _COMPUTED_OF.get("".join(entry.takes[:1]), "nothing that labgrade knows: see docs/write-a-quantity.md")
         message = f"'{options.quantity}' is computed of {what}; '{subject.short_name}' is none"
         raise UsageError(message)
-    with _asking(found) as ask:
+    with _asking(found, of_file=bool(subject.file)) as ask:
 
         def compute(parameters: dict[str, Any]) -> object:
             try:
@@ -235,6 +231,9 @@ def _input_of(text: str) -> InputSpec:
 
 
 def _of_task(options: argparse.Namespace, found: Course) -> SubjectSpec:
+    from labgrade.judging.variants import variant_of
+    from labgrade.spec import load
+
     task = load.read(load.task_file(found, options.task), found)
     about = variant_of(task, whose(options, found), found.key).subject
     if about is None or about.handed_in:
@@ -258,6 +257,10 @@ def pairs(settings: list[str], flag: str = "--option") -> dict[str, Any]:
     Raises:
         UsageError: one has no value.
     """
+    if not settings:
+        return {}
+    from labgrade.files import yaml
+
     return {key: yaml.load(text, flag).data for key, text in (_pair(each, flag) for each in settings)}
 
 
@@ -270,14 +273,19 @@ def _pair(setting: str, flag: str) -> tuple[str, str]:
 
 
 @contextlib.contextmanager
-def _asking(found: Course) -> Iterator[Callable[[QuantityCall, SubjectSpec], object]]:
+def _asking(found: Course, *, of_file: bool) -> Iterator[Callable[[QuantityCall, SubjectSpec], object]]:
     """What answers: ground truth of the zoo's, or what is measured of a file."""
-    with Runner() as runner, Oracle(found.quantities) as oracle:
+    if not of_file:
+        with Oracle(found.quantities) as oracle:
+            yield oracle.value
+        return
+    from labgrade.sandbox.runner import Runner
+    from labgrade.truth.measure import Measurer, UnfitError
+
+    with Runner() as runner:
         measurer = Measurer(found.quantities, runner)
 
         def ask(call: QuantityCall, subject: SubjectSpec) -> object:
-            if not subject.file:
-                return oracle.value(call, subject)
             path = Path(subject.file)
             try:
                 return measurer.value(call, Artifact(path=path, name=path.name), subject, Limits())
@@ -294,6 +302,10 @@ def conventions_of(settings: list[str], entry: Entry) -> dict[str, Any]:
         UsageError: the quantity takes none of that name, or no such value.
     """
     chosen: dict[str, Any] = {}
+    if not settings:
+        return chosen
+    from labgrade.files import validate, yaml
+
     for setting in settings:
         key, text = _pair(setting, "--set")
         if key not in entry.parameters:
@@ -358,6 +370,9 @@ def _written(value: Any) -> Any:
 
 
 def _show(value: Any, title: str) -> None:
+    if isinstance(value, int | float):
+        print(_cell(value))  # noqa: T201
+        return
     from rich.console import Console
     from rich.table import Table
 

@@ -18,11 +18,11 @@ from labgrade.core.text import for_terminal, one_line
 from labgrade.diagnosis.counterexample import judged, memory
 from labgrade.diagnosis.probe import Trials
 from labgrade.diagnosis.search import SearchPlan
+from labgrade.files import downloaded_weights
 from labgrade.reports.plain_page import Page
 from labgrade.reports.summary import hint, reason
 from labgrade.run.grader import Grader
 from labgrade.spec import course, load
-from labgrade.subjects import downloaded_weights
 from labgrade.submissions import find
 from labgrade.verdict import Outcome
 

@@ -6,17 +6,8 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from labgrade.authoring import kit, new_course
 from labgrade.core.errors import UsageError
-from labgrade.core.programs import TORCHSCRIPT
-from labgrade.core.task import BuildForm
-from labgrade.judging.variants import variant_of
-from labgrade.review import roster
-from labgrade.review.groups import drawn_as
-from labgrade.spec import course, load
-from labgrade.subjects.onnx_files import beside
-from labgrade.subjects.provide import provide
-from labgrade.truth.oracle import Oracle
+from labgrade.spec import course
 
 if TYPE_CHECKING:
     import argparse
@@ -58,11 +49,17 @@ def add_for(parser: argparse.ArgumentParser) -> None:
 
 def whose(options: argparse.Namespace, found: Course) -> str:
     """By which name the variant of `--for` is drawn; empty where nobody is named."""
-    return drawn_as(roster.of_course(found.root), options.drawn_as) if options.drawn_as else ""
+    if not options.drawn_as:
+        return ""
+    from labgrade.review import groups, roster
+
+    return groups.drawn_as(roster.of_course(found.root), options.drawn_as)
 
 
 def _init(options: argparse.Namespace) -> int:
     """Write the course's files; its sample task validates, and its exemplar is right."""
+    from labgrade.authoring import new_course
+
     folder: Path = options.folder
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         message = f"'{folder}' is there already and not empty; name a new folder"
@@ -77,6 +74,8 @@ def _init(options: argparse.Namespace) -> int:
 
 
 def _kit(options: argparse.Namespace) -> int:
+    from labgrade.authoring import kit, new_course
+
     out: Path = options.out
     found = course.find(Path.cwd())
     new_course.keep_schemas(found)
@@ -96,6 +95,12 @@ def _kit(options: argparse.Namespace) -> int:
 
 def _subject(options: argparse.Namespace) -> int:
     """Write the ONNX file that a task is about, and its external data, or its TorchScript file, to a folder."""
+    from labgrade.judging.variants import variant_of
+    from labgrade.spec import load
+    from labgrade.subjects.onnx_files import beside
+    from labgrade.subjects.provide import provide
+    from labgrade.truth.oracle import Oracle
+
     found = course.find(Path.cwd())
     task = variant_of(load.read(load.task_file(found, options.task), found), whose(options, found), found.key)
     about = task.subject
@@ -117,5 +122,8 @@ def _subject(options: argparse.Namespace) -> int:
 
 
 def _gives_torchscript(task: Task) -> bool:
+    from labgrade.core.programs import TORCHSCRIPT
+    from labgrade.core.task import BuildForm
+
     forms = [form for answer in task.answers.values() for form in answer.forms]
     return any(isinstance(form, BuildForm) and TORCHSCRIPT in form.given for form in forms)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from labgrade.authoring.new_course import keep_schemas
 from labgrade.core.errors import FAULT, NOT_RIGHT, OK, SpecError, UsageError
+from labgrade.files import downloaded_weights
 from labgrade.ledger import database
 from labgrade.ledger.database import Ledger
 from labgrade.reports import class_table
@@ -20,7 +21,6 @@ from labgrade.run import class_run
 from labgrade.run.plan import RunRequest
 from labgrade.run.regrade import Again, Plans, plans
 from labgrade.spec.load import chosen
-from labgrade.subjects import downloaded_weights
 from labgrade.values import show
 from labgrade.verdict import PENDING, Outcome
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import contextlib
 import hashlib
+import importlib.util
 import tempfile
 import threading
 from dataclasses import dataclass, field, replace
@@ -24,6 +25,7 @@ from labgrade.core import points, student_view
 from labgrade.core.errors import UsageError
 from labgrade.core.results import CLUTTER, Report, SubmissionReport, TaskReport
 from labgrade.core.task import CallForm
+from labgrade.files import downloaded_weights
 from labgrade.judging.variants import own_variant
 from labgrade.reports import student_terminal, summary, terminal
 from labgrade.reports.plain_page import Page
@@ -34,7 +36,6 @@ from labgrade.run.student_check import public_task
 from labgrade.run.task import TaskGrading
 from labgrade.sandbox.time_limits import Patience
 from labgrade.spec import course, load
-from labgrade.subjects import downloaded_weights
 from labgrade.submissions import find
 from labgrade.verdict import Outcome
 
@@ -63,11 +64,9 @@ def watch(options: argparse.Namespace) -> int:
     Raises:
         UsageError: watchfiles is not installed, or it is no folder that is named.
     """
-    try:
-        import watchfiles
-    except ImportError:
+    if importlib.util.find_spec("watchfiles") is None:
         message = "--watch needs watchfiles: pip install watchfiles"
-        raise UsageError(message) from None
+        raise UsageError(message)
     if not options.path.is_dir():
         message = f"--watch: '{options.path}' is no folder"
         raise UsageError(message)
@@ -79,16 +78,7 @@ def watch(options: argparse.Namespace) -> int:
     with Grader(found, torch_home=downloaded_weights.find(options.torch_home)) as grader:
         session = Session(grader, tasks, options.path, Console(highlight=False))
         # Watched before the first round: what is saved meanwhile is seen after it.
-        changes = watchfiles.watch(
-            options.path,
-            watch_filter=lambda _, path: not CLUTTER & set(Path(path).parts),
-            debounce=_QUIET_MS,
-            step=_STEP_MS,
-            stop_event=stop,
-            yield_on_timeout=True,
-            rust_timeout=_LOOK_MS,
-            raise_interrupt=True,
-        )
+        changes = _saves(options.path, stop)
         with contextlib.suppress(KeyboardInterrupt):
             next(changes)  # begins to watch
             session.begin(stop)
@@ -100,6 +90,22 @@ def watch(options: argparse.Namespace) -> int:
     if session.failed is not None:
         raise session.failed
     return 0
+
+
+def _saves(folder: Path, stop: threading.Event) -> Iterator[object]:
+    """What was saved in a folder, each time; nothing, now and then, so that Ctrl-C is heard."""
+    import watchfiles
+
+    return watchfiles.watch(
+        folder,
+        watch_filter=lambda _, path: not CLUTTER & set(Path(path).parts),
+        debounce=_QUIET_MS,
+        step=_STEP_MS,
+        stop_event=stop,
+        yield_on_timeout=True,
+        rust_timeout=_LOOK_MS,
+        raise_interrupt=True,
+    )
 
 
 @dataclass

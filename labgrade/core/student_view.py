@@ -14,7 +14,7 @@ from labgrade.core import points
 from labgrade.core.results import NotShown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from labgrade.core.results import Graded, Report, SubmissionReport, TaskReport
 
@@ -29,6 +29,20 @@ def for_student(report: Report, *, released: bool = False) -> Report:
     notes = tuple(note for note in report.notes if not note.startswith(points.LEFT_OUT))
     views = tuple(_submission(submission, released=released) for submission in report.submissions)
     return replace(report, notes=notes, submissions=views)
+
+
+def with_more(report: Report, worth: Mapping[str, Fraction]) -> Report:
+    """The report of a whole course with what tasks are worth that its labs do not have, by the lab's name."""
+    return replace(report, submissions=tuple(_with_more(each, worth) for each in report.submissions))
+
+
+def _with_more(submission: SubmissionReport, worth: Mapping[str, Fraction]) -> SubmissionReport:
+    told = {each.lab: each for each in submission.not_shown}
+    for lab in dict.fromkeys(task.lab for task in submission.tasks):
+        if lab in worth:
+            known = told.get(lab, NotShown(lab=lab, points=Fraction(0)))
+            told[lab] = replace(known, points=known.points + worth[lab])
+    return replace(submission, not_shown=tuple(told.values()))
 
 
 def _submission(submission: SubmissionReport, *, released: bool) -> SubmissionReport:

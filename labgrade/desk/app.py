@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from starlette.applications import Starlette
@@ -16,6 +15,7 @@ from labgrade.core.errors import UsageError
 from labgrade.desk import access
 from labgrade.desk.form_decisions import FormMarks, OutdatedError
 from labgrade.desk.next_answer import NotHereError, link, question_of
+from labgrade.desk.page_fields import static_files
 from labgrade.desk.queue import QuestionId
 from labgrade.reports.html.render import own_script, policy
 from labgrade.review.marking import NoPointsError
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from labgrade.desk.pages import Pages
 
 _STATIC = {"desk.js": "text/javascript", "desk.css": "text/css", "icon.svg": "image/svg+xml"}
+_KEPT = {"cache-control": "private, max-age=31536000, immutable"}  # their addresses name what is in them
 _CONFLICT, _WRONG, _FAILED = 409, 422, 503
 
 
@@ -53,7 +54,7 @@ def application(pages: Pages, whole: ClassPages, *, port: int, token: str) -> St
         Route("/decide", forms.decide, methods=["POST"]),
         Route("/reword", forms.reword, methods=["POST"]),
         Route("/undo", forms.undo, methods=["POST"]),
-        *(Route(f"/static/{name}", _static(name, kind), methods=["GET"]) for name, kind in _STATIC.items()),
+        *(Route(f"/static/{name}", _static(name), methods=["GET"]) for name in _STATIC),
     ]
     return Starlette(routes=routes, middleware=[Middleware(access.Door, port=port, token=token)])
 
@@ -86,13 +87,9 @@ def _picture(made: Callable[[Mapping[str, str]], bytes | str]) -> Callable[[Requ
     return answer
 
 
-def _static(name: str, kind: str) -> Callable[[Request], Response]:
-    own = files("labgrade.desk").joinpath("static", name).read_text(encoding="utf-8")
-    if name.endswith(".css"):  # one style for reports and the desk
-        own = files("labgrade.reports.html").joinpath("templates", "style.css").read_text(encoding="utf-8") + own
-
+def _static(name: str) -> Callable[[Request], Response]:
     def answer(_: Request) -> Response:
-        return Response(own, media_type=kind)
+        return Response(static_files()[name], media_type=_STATIC[name], headers=_KEPT)
 
     return answer
 
@@ -129,9 +126,9 @@ class _Forms:
         second = "second" in sent
         try:
             if second:
-                self._pages.decider.decide_second(question, marks[0])
+                self._pages.decider.decide_second(marks[0])
             else:
-                self._pages.decider.decide(question, marks)
+                self._pages.decider.decide(marks)
         except (OutdatedError, NoPointsError, UsageError) as error:
             return self._again(question, who, error, marks, second=second)
         pages = self._pages
@@ -191,6 +188,8 @@ def _mark(sent: Mapping[str, list[str]]) -> FormMarks:
         ValueError: it is no such form.
     """
     who, seen = tuple(sent.get("answer", ())), tuple(sent.get("seen", ()))
-    if not who or len(who) != len(seen):
+    if len(who) != len(seen):
         raise ValueError(who)
-    return FormMarks(who=who, seen=seen, points=tuple(sent.get("points", ())), comment=sent.get("comment", [""])[0])
+    question = question_of({name: values[0] for name, values in sent.items()})
+    given, comment = tuple(sent.get("points", ())), sent.get("comment", [""])[0]
+    return FormMarks(question=question, who=who, seen=seen, points=given, comment=comment)

@@ -5,21 +5,21 @@ from __future__ import annotations
 import hashlib
 import json
 import threading
-from dataclasses import dataclass, replace
+from dataclasses import asdict, astuple, dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from labgrade.core.errors import UsageError
-from labgrade.desk.queue import comments
+from labgrade.core.text import escaped
+from labgrade.desk.queue import QuestionId, comments
 from labgrade.review import decisions, markers
 from labgrade.review.decisions import Place, points, say
-from labgrade.review.marking import NoPointsError, given, mark
+from labgrade.review.marking import NoPointsError, accepted, given, mark
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from fractions import Fraction
 
-    from labgrade.desk.queue import QuestionId
     from labgrade.desk.snapshot import LiveResults, Snapshot
     from labgrade.review.decisions import Ruling
     from labgrade.review.markers import SecondMark
@@ -36,6 +36,7 @@ class OutdatedError(Exception):
 class FormMarks:
     """What a form gives to some answers: their names and versions as the page showed them, the points, a comment."""
 
+    question: QuestionId
     who: tuple[str, ...]
     seen: tuple[str, ...]
     points: tuple[str, ...]
@@ -51,15 +52,14 @@ class FormMarks:
         plain = json.loads(text)
         try:
             who, seen, given_points = (tuple(map(str, plain[name])) for name in ("who", "seen", "points"))
-            return cls(who=who, seen=seen, points=given_points, comment=str(plain["comment"]))
+            question = QuestionId(*map(str, plain["question"]))
+            return cls(question=question, who=who, seen=seen, points=given_points, comment=str(plain["comment"]))
         except (TypeError, KeyError) as error:
             raise ValueError(str(error)) from error
 
     def as_json(self) -> str:
         """The mark as the value of a field."""
-        return json.dumps(
-            {"who": self.who, "seen": self.seen, "points": self.points, "comment": self.comment}, ensure_ascii=True
-        )
+        return json.dumps(asdict(self) | {"question": astuple(self.question)}, ensure_ascii=True)
 
 
 def version(each: ToDecide, last: int) -> str:
@@ -77,7 +77,7 @@ class Decider:
         self._lock = threading.Lock()
         self._trail: list[tuple[int, ...]] = []  # the numbers that each form made, for undo
 
-    def decide(self, question: QuestionId, marks: Sequence[FormMarks]) -> int:
+    def decide(self, marks: Sequence[FormMarks]) -> int:
         """Keep marks, all or none; how many answers they are about.
 
         Raises:
@@ -88,7 +88,7 @@ class Decider:
         now = self._live.snapshot()
         made: list[tuple[Ruling, int]] = []
         for each in marks:
-            made += self._rulings(now, question, each)
+            made += self._rulings(now, each)
         if not made:
             message = "no answer was chosen"
             raise NoPointsError(message)
@@ -106,7 +106,7 @@ class Decider:
             self._trail.append(numbers)
         return len(made)
 
-    def decide_second(self, question: QuestionId, asked: FormMarks) -> None:
+    def decide_second(self, asked: FormMarks) -> None:
         """Keep a second mark of what another person decided; the points stay as they are.
 
         Raises:
@@ -115,7 +115,7 @@ class Decider:
             UsageError: nothing could be written.
         """
         now = self._live.snapshot()
-        for ruling, _ in self._rulings(now, question, asked):
+        for ruling, _ in self._rulings(now, asked):
             before = now.in_force(ruling.place)
             if before is None:
                 raise OutdatedError(_meanwhile(now, ruling.place))
@@ -139,10 +139,10 @@ class Decider:
         decisions.add(self._live.folder, [(each, now.decisions.last(each.place)) for each in made])
         return len(made)
 
-    def _rulings(self, now: Snapshot, question: QuestionId, asked: FormMarks) -> Iterable[tuple[Ruling, int]]:
-        at = ""
+    def _rulings(self, now: Snapshot, asked: FormMarks) -> Iterable[tuple[Ruling, int]]:
+        at, shown_first = "", None
         for shown, seen in zip(asked.who, asked.seen, strict=True):
-            place = place_of(now, question, shown)
+            place = place_of(now, asked.question, shown)
             each = now.checks.get(place)
             last = now.decisions.last(place)
             if each is None:
@@ -150,7 +150,11 @@ class Decider:
                 raise OutdatedError(message)
             if version(each, last) != seen:
                 raise OutdatedError(_meanwhile(now, place) if not seen.endswith(f".{last}") else _changed(shown))
-            ruling = mark(place, each.graded, shares(asked.points, each), by=self.by, comment=asked.comment)
+            said = accepted(each, "").reason if each.graded.verdict.suggestion is not None else ""
+            shown_first = said if shown_first is None else shown_first
+            # What labgrade says of the one that was shown names where that stands; each other has a place of its own.
+            comment = said if said and asked.comment == shown_first else asked.comment
+            ruling = mark(place, each.graded, shares(asked.points, each), by=self.by, comment=comment)
             at = at or ruling.at
             yield replace(ruling, at=at), last
 
@@ -189,8 +193,12 @@ class Decider:
 
 
 def place_of(now: Snapshot, question: QuestionId, shown: str) -> Place:
-    """The answer to a question of who is called so."""
-    return Place(submission=now.names.name(shown), lab=question.lab, task=question.task, check=question.check)
+    """The answer to a question of who is called so, on a page that shows what can't be seen as its escape."""
+    place = Place(submission=now.names.name(shown), lab=question.lab, task=question.task, check=question.check)
+    if place in now.checks or "\\" not in shown:
+        return place
+    others = (replace(place, submission=each.submission) for each in now.checks)
+    return next((each for each in others if escaped(now.names.of(each.submission)) == shown), place)
 
 
 def shares(typed: Sequence[str], each: ToDecide) -> tuple[Fraction, ...]:

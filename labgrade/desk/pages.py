@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
     from labgrade.review.marking import ToDecide
 
 _AHEAD = 3  # answers that are rendered before somebody asks for them
+_NOTHING: dict[str, Any] = dict.fromkeys(("given", "suggestion", "accept", "ruling"))
+_SECOND = _NOTHING | {"beside": "", "earlier": "", "offered": (), "near": 0, "following": "", "before": "", "held": ()}
+_SECOND |= {"second": True}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +44,11 @@ class QuestionRow:
     href: str
     twice: SecondMarking
     second_href: str
+
+    @property
+    def to_think_about(self) -> int:
+        """How many of those left have no suggestion."""
+        return self.left - self.suggested
 
 
 class Pages:
@@ -59,9 +68,9 @@ class Pages:
         """The questions with how many answers are left, those with the most suggestions first."""
         now = self._live.snapshot()
         found = self._rows(now)
-        left = sum(row.left for row in found)
+        left, suggested = sum(row.left for row in found), sum(row.suggested for row in found)
         markers.lease(self._live.folder, (), self.decider.by)  # lets go of the answer that was open
-        return self._render("queue.html", now, rows=found, left=left, problem=problem)
+        return self._render("queue.html", now, rows=found, left=left, suggested=suggested, problem=problem)
 
     def question(self, query: Mapping[str, str]) -> str:
         """The first answer to a question that waits.
@@ -84,29 +93,21 @@ class Pages:
         if query.get("second"):
             return self._second(question, place, now, problem, typed)
         held = markers.lease(self._live.folder, [each.place for each in group.answers], self.decider.by)
-        walk = self._walk(question, now)
+        walk, ruling = self._walk(question, now), now.in_force(place)
         suggested = queue.suggestion(question, group, now)
-        ruling = now.in_force(place)
         self._render_ahead(question, group, now)
-        return self._render(
-            "answer.html",
+        return self._answer_page(
             now,
+            question,
+            group.answers,
+            typed,
             problem=problem,
-            question=question,
-            row=self._row(question, now, walk),
-            group=group,
-            names=[now.names.of(each.place.submission) for each in group.answers],
-            who=now.names.of(place.submission),
-            seen=[version(each, now.decisions.last(each.place)) for each in group.answers],
-            passages=self._passages(group.first, now),
-            verdict=group.first.graded.verdict,
-            lines=page_fields.lines(group.first, _given(ruling, group.first), typed),
+            given=_given(ruling, group.first),
             suggestion=suggested,
             beside=queue.beside(question, group, now) if suggested is None else "",
             accept=self._accepted(group, suggested, now) if suggested is not None else None,
             ruling=ruling,
             earlier=group.first.earlier if place in now.waiting else "",
-            comment=_comment(typed, ruling),
             offered=queue.offered(question.id, place.submission, now),
             near=self._near(question, group, now),
             following=walk.after(place),
@@ -121,31 +122,37 @@ class Pages:
         """An answer that another person marked, without what they gave."""
         if place not in self._twice(question, now).open:
             raise NotHereError(self.following_second(question.id))
-        each = now.checks[place]
+        return self._answer_page(now, question, (now.checks[place],), typed, problem=problem, **_SECOND)
+
+    def _answer_page(
+        self,
+        now: Snapshot,
+        question: QuestionAnswers,
+        answers: Sequence[ToDecide],
+        typed: FormMarks | None,
+        *,
+        given: Sequence[Fraction] | None,
+        ruling: Ruling | None,
+        **values: Any,
+    ) -> str:
+        """The page of an answer, or of equal ones. `given`: what the rubric's lines have got."""
+        names = [now.names.of(each.place.submission) for each in answers]
         return self._render(
             "answer.html",
             now,
-            problem=problem,
             question=question,
             row=self._row(question, now, self._walk(question, now)),
-            names=[now.names.of(place.submission)],
-            who=now.names.of(place.submission),
-            seen=[version(each, now.decisions.last(place))],
-            passages=self._passages(each, now),
-            verdict=each.graded.verdict,
-            lines=page_fields.lines(each, None, typed),
-            suggestion=None,
-            beside="",
-            accept=None,
-            ruling=None,
-            earlier="",
-            comment=typed.comment if typed is not None else "",
-            offered=[],
-            near=0,
-            following="",
-            before="",
-            held=[],
-            second=True,
+            names=names,
+            who=names[0],
+            seen=[version(each, now.decisions.last(each.place)) for each in answers],
+            worth=answers[0].graded.points,
+            passages=self._passages(answers[0], now),
+            guessed=page_fields.read_at(answers[0])[1],
+            verdict=answers[0].graded.verdict,
+            lines=page_fields.lines(answers[0], given, typed),
+            ruling=ruling,
+            comment=_comment(typed, ruling),
+            **values,
         )
 
     def differ(self, query: Mapping[str, str]) -> str:
@@ -197,29 +204,39 @@ class Pages:
         return self._pictures.png(place.submission, int(number) if number.isdecimal() else -1)
 
     def all_suggested(self, query: Mapping[str, str]) -> str:
-        """Every answer to a question that labgrade suggests a mark for, whole, to be accepted at once.
+        """Every answer to a question, or to all, that labgrade suggests a mark for, to be accepted at once.
 
         Raises:
             NotHereError: there is none.
         """
-        now = self._live.snapshot()
-        question = self._questions(now).get(question_of(query))
-        found = self._suggested(question, now) if question is not None else []
-        if question is None or not found:
-            raise NotHereError(link("/question", question_of(query)))
-        shown = [
+        now, named = self._live.snapshot(), question_of(query)
+        chosen = [each for name, each in self._questions(now).items() if name == named or not named.task]
+        found = [(question, *row) for question in chosen for row in self._suggested(question, now)]
+        if not found:
+            raise NotHereError(link("/question", named) if named.task else TOP)
+        sections = [
             {
-                "names": [now.names.of(each.place.submission) for each in group.answers],
-                "suggestion": made,
-                "worth": page_fields.worth_of(group.first, made),
-                "passages": self._passages(group.first, now),
-                "verdict": group.first.graded.verdict,
-                "row": self._accepted(group, made, now).as_json(),
+                "question": question,
+                "sure": sure,
+                "causes": page_fields.by_cause(self._row_of_all(group, made, now) for _, group, made in rows),
             }
-            for group, made in found
+            for sure in (True, False)
+            for question, own in itertools.groupby(found, key=lambda row: row[0])
+            if (rows := [row for row in own if row[2].sure == sure])
         ]
-        count = sum(len(group.answers) for group, _ in found)
-        return self._render("all.html", now, problem="", question=question, shown=shown, count=count)
+        count = sum(len(group.answers) for _, group, _ in found)
+        title = chosen[0] if named.task else None
+        return self._render("all.html", now, problem="", named=named, question=title, sections=sections, count=count)
+
+    def _row_of_all(self, group: AnswerGroup, made: SuggestedShares, now: Snapshot) -> dict[str, Any]:
+        return {
+            "names": [now.names.of(each.place.submission) for each in group.answers],
+            "suggestion": made,
+            "worth": page_fields.worth_of(group.first, made),
+            "passages": self._passages(group.first, now, typed=True),
+            "verdict": group.first.graded.verdict,
+            "mark": self._accepted(group, made, now).as_json(),
+        }
 
     # ---- where to go -------------------------------------------------------------------------------------------
 
@@ -309,11 +326,11 @@ class Pages:
                 found.append((replace(group, answers=open_answers), made))
         return found
 
-    def _passages(self, each: ToDecide, now: Snapshot) -> Sequence[ShownPassage]:
+    def _passages(self, each: ToDecide, now: Snapshot, *, typed: bool = False) -> Sequence[ShownPassage]:
         text = each.graded.to_mark.text if each.graded.to_mark is not None else ""
         if not text.strip():
             return ()
-        found = self._renderer.passages(text, page_fields.read_at(each))
+        found = self._renderer.passages(text, page_fields.read_at(each)[0], typed=typed)
         if not PICTURE.search(text):
             return found
         place = each.place
@@ -333,7 +350,9 @@ class Pages:
         )
 
     def _accepted(self, group: AnswerGroup, made: SuggestedShares, now: Snapshot) -> FormMarks:
+        place = group.first.place
         return FormMarks(
+            question=queue.QuestionId(place.lab, place.task, place.check),
             who=tuple(now.names.of(each.place.submission) for each in group.answers),
             seen=tuple(version(each, now.decisions.last(each.place)) for each in group.answers),
             points=tuple(
@@ -347,7 +366,7 @@ class Pages:
         places = [each.place for each in group.answers]
         at = next((n for n, own in enumerate(question.groups) if own.answers[0].place in places), 0)
         coming = [own.first for own in question.groups[at + 1 :] if waits(own, now)][:_AHEAD]
-        texts = [(e.graded.to_mark.text, page_fields.read_at(e)) for e in coming if e.graded.to_mark is not None]
+        texts = [(e.graded.to_mark.text, page_fields.read_at(e)[0]) for e in coming if e.graded.to_mark is not None]
         self._renderer.ahead(texts)
 
     def _render(self, template: str, now: Snapshot, **values: Any) -> str:

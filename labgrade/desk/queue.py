@@ -6,13 +6,12 @@ import hashlib
 import itertools
 import statistics
 from collections import Counter, defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 from labgrade.desk.sanitise import split
 from labgrade.desk.wording import PICTURE, Wording, difference, likeness, near, wording
-from labgrade.reports import summary
 from labgrade.review.marking import accepted
 
 if TYPE_CHECKING:
@@ -55,11 +54,20 @@ class AnswerGroup:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SuggestedShares:
-    """What labgrade would give, and why: points for each line of the rubric."""
+    """What labgrade would give, and why: points for each line of the rubric.
+
+    `own`: by what was read, and not by what people gave; `sure`: that is right, and only doubtful whether it is meant.
+    """
 
     shares: tuple[Fraction, ...]
     comment: str
     why: str
+    own: bool = False
+
+    @property
+    def sure(self) -> bool:
+        """Whether there is little to think about."""
+        return self.own and all(share == 1 for share in self.shares)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,14 +112,15 @@ def _question(name: QuestionId, rows: Sequence[ToDecide], snapshot: Snapshot) ->
 
 def _same(each: ToDecide) -> str:
     """What two answers have in common that one mark does for; their pictures and files can't be compared here."""
-    said, graded = _said(each), each.graded
+    said, graded, verdict = _said(each), each.graded, each.graded.verdict
+    own = verdict.suggestion
     alone = not said.strip() or PICTURE.search(said) is not None or graded.to_mark is None
     parts = (
         str(each.place) if alone else " ".join(said.split()),
         str(graded.points),
         repr(each.rubric),
-        repr(graded.verdict.comparisons),
-        repr((graded.verdict.outcome, graded.verdict.reason, graded.verdict.suggestion)),
+        repr([(row.name, row.got.rpartition(" (from ")[0] or row.got, row.expected) for row in verdict.comparisons]),
+        repr((verdict.outcome, verdict.facts.get("got"), own and (own.outcome, own.credit, own.kind))),
         each.earlier,
     )
     return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
@@ -158,7 +167,8 @@ def suggestion(question: QuestionAnswers, group: AnswerGroup, snapshot: Snapshot
     own = group.first.graded.verdict.suggestion
     if own is not None:
         ruling = accepted(group.first, "")
-        return _as_before(ruling, group.first, f"labgrade suggests: {summary.suggested(own)}")
+        made = _as_before(ruling, group.first, own.why)
+        return replace(made, own=True) if made is not None else None
     for other, ruling in _marked_near(question, group, snapshot):
         found = difference(group.said, other.said)
         if not found.why_not:
@@ -240,6 +250,12 @@ def comments(question: QuestionId, snapshot: Snapshot) -> Mapping[str, tuple[Pla
 
 def offered(question: QuestionId, submission: str, snapshot: Snapshot) -> list[str]:
     """The comments that were given at a question, and then those that a submission got at others."""
-    mine = (snapshot.in_force(place) for place in snapshot.checks if place.submission == submission)
-    said = [*comments(question, snapshot), *(ruling.reason for ruling in mine if ruling is not None and ruling.reason)]
-    return list(dict.fromkeys(said))[:_MOST_COMMENTS]
+    mine = {place: snapshot.in_force(place) for place in snapshot.checks if place.submission == submission}
+    here = {reason: places[0] for reason, places in comments(question, snapshot).items()}
+    found = here | {ruling.reason: place for place, ruling in mine.items() if ruling is not None and ruling.reason}
+    return [text for text, place in found.items() if not _of_labgrade(text, snapshot.checks[place])][:_MOST_COMMENTS]
+
+
+def _of_labgrade(comment: str, each: ToDecide) -> bool:
+    """Whether a comment is what labgrade suggested, which says nothing of other answers."""
+    return each.graded.verdict.suggestion is not None and accepted(each, "").reason == comment

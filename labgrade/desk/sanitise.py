@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
+import secrets
 import threading
 from collections import OrderedDict
 from concurrent.futures import ThreadPoolExecutor
@@ -21,6 +22,7 @@ from labgrade.answers.reader.replies import GarbledReplyError, decode, encode
 from labgrade.answers.rendering import READ_HERE
 from labgrade.core.task import Limits
 from labgrade.core.text import for_html
+from labgrade.desk.wording import parts
 from labgrade.sandbox.requests import ReadRequest
 
 if TYPE_CHECKING:
@@ -28,17 +30,18 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from labgrade.answers.reader.asks import Ask
+    from labgrade.desk.wording import Part
     from labgrade.sandbox.runner import Runner
 
 _LIMITS = Limits(seconds=3, memory=512 << 20)
 _REMEMBERED = 400
 _TAGS = {
     *("p", "br", "hr", "em", "strong", "s", "blockquote", "pre", "code", "ul", "ol", "li"),
-    *("h4", "h5", "h6", "table", "thead", "tbody", "tr", "th", "td"),
+    *("h3", "table", "thead", "tbody", "tr", "th", "td"),
 }
 _TYPED = ".txt"  # no Markdown: its lines and underscores are meant as they are
 _PRE = '<pre class="typed">{}</pre>'
-_AROUND = 8  # lines before and behind the one that was read
+_APART = "\n\n{}\n\n"
 _SHOWN_PICTURE = re.compile(r"<em>\[picture: (?P<alt>[^<>\"]{0,400}?) ?\((?P<source>[^<>\"()]{1,400})\)\]</em>")
 _PASSAGE = re.compile(r"^\[([^\n]{1,400}):(\d{1,9})\]$", re.MULTILINE)
 _ORIGIN = re.compile(r"(?P<path>[^\n]+?):(?P<line>\d{1,9})(?:,|$)")
@@ -63,22 +66,43 @@ class Renderer:
         self._lock = threading.Lock()
         self._known: OrderedDict[tuple[str, int], Markup] = OrderedDict()
         self._later = ThreadPoolExecutor(max_workers=1)
+        self._between = f"apart-{secrets.token_hex(8)}"  # what no student writes
 
-    def passages(self, text: str, answer_from: str) -> tuple[ShownPassage, ...]:
-        """The parts of what a person reads, each rendered, with the line at which labgrade read a value."""
+    def passages(self, text: str, answer_from: str, *, typed: bool = False) -> tuple[ShownPassage, ...]:
+        """What a person reads, rendered, or all as it was `typed`. Where a value was read is marked, and shown once."""
         found = _ORIGIN.match(answer_from)
         path, at = (found["path"], int(found["line"])) if found else ("", 0)
+        all_parts = split(text)
+        lengths = [
+            part.count("\n") + 1 if at and path == place and first <= at <= first + part.count("\n") else 0
+            for place, first, part in all_parts
+        ]
         shown = []
-        for place, first, part in split(text):
-            lines = part.splitlines()
-            inside = bool(at) and path == place and first <= at < first + len(lines)
-            line = at - first + 1 if inside else 0
-            read = lines[line - 1].strip() if line else ""
-            typed = PurePosixPath(place).suffix.lower() == _TYPED
-            html = as_typed(part, line) if typed else self.html(part, line)
+        for (place, first, part), length in zip(all_parts, lengths, strict=True):
+            if length < max(lengths) and length:
+                continue  # it stands within the larger one
+            as_it_is = typed or PurePosixPath(place).suffix.lower() == _TYPED
+            line = at - first + 1 if length else 0
+            cut = parts(part, line)
+            if not length and any(lengths):
+                cut = [replace(each, fold=f"{len(each.lines)} lines beside it") for each in cut]
             where = f"{place}, line {first}" if place else ""
+            read = part.split("\n")[line - 1].strip() if line else ""
+            html = self._shown(cut, typed=as_it_is)
             shown.append(ShownPassage(path=place, place=where, html=html, read_line=read))
         return tuple(shown)
+
+    def _shown(self, cut: Sequence[Part], *, typed: bool) -> Markup:
+        """The parts of a passage, rendered at once, because each start of the jail takes a while."""
+        read = 0
+        for number, each in enumerate(cut):
+            if each.line:
+                read = sum(len(before.lines) + _APART.count("\n") - 1 for before in cut[:number]) + each.line
+        whole = _APART.format(self._between).join("\n".join(each.lines) for each in cut)
+        made = [] if typed else self.html(whole, read).split(f"<p>{self._between}</p>\n")
+        if len(made) != len(cut):
+            made = [as_typed("\n".join(each.lines), each.line) for each in cut]
+        return Markup("").join(folded(each.fold, html) for each, html in zip(cut, map(Markup, made), strict=True))
 
     def ahead(self, texts: Sequence[tuple[str, str]]) -> None:
         """Render these, and where they come from, while nobody waits for it."""
@@ -158,22 +182,16 @@ def _only_ours(_tag: str, name: str, value: str) -> str | None:
 
 
 def as_typed(text: str, line: int = 0) -> Markup:
-    """A text as it was typed. `line`, counted from 1, is where a value was read: what is far from it is folded up."""
+    """A text as it was typed. `line`, counted from 1, is where a value was read."""
     lines = [for_html(each) for each in text.split("\n")]
-    if not 0 < line <= len(lines):
-        return Markup(_PRE.format("\n".join(lines)))  # noqa: S704 - escaped
-    lines[line - 1] = f'<span class="{READ_HERE}">{lines[line - 1]}</span>'
-    first, last = max(0, line - 1 - _AROUND), line + _AROUND
-    if len(lines) <= last - first + _AROUND:
-        first, last = 0, len(lines)
-    before, here, behind = lines[:first], lines[first:last], lines[last:]
-    parts = [_folded(before, "before"), _PRE.format("\n".join(here)), _folded(behind, "behind")]
-    return Markup("".join(parts))  # noqa: S704 - escaped
+    if 0 < line <= len(lines):
+        lines[line - 1] = f'<span class="{READ_HERE}">{lines[line - 1]}</span>'
+    return Markup(_PRE.format("\n".join(lines)))  # noqa: S704 - escaped
 
 
-def _folded(lines: Sequence[str], where: str) -> str:
-    text = "\n".join(lines)
-    return f"<details><summary>{len(lines)} lines {where}</summary>{_PRE.format(text)}</details>" if lines else ""
+def folded(what: str, html: Markup) -> Markup:
+    """HTML that is folded up beneath `what` it is, if that is said."""
+    return Markup("<details><summary>{}</summary>{}</details>").format(what, html) if what else html
 
 
 def with_pictures(passage: ShownPassage, names: Sequence[str], address: Callable[[int], str]) -> ShownPassage:

@@ -25,6 +25,8 @@ from labgrade.sandbox.runner import Runner
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from starlette.applications import Starlette
+
 HOST = "127.0.0.1"
 
 
@@ -54,16 +56,7 @@ def serve(
         pictures = Pictures(results, runner, Path(scratch) / "taken")
         pages = Pages(live, renderer, Decider(live, by), pictures, key=access.form_key(token))
         looks = LooksAlike(results, runner, Path(scratch) / "class", handed_out)
-        server = uvicorn.Server(
-            uvicorn.Config(
-                application(pages, ClassPages(live, by, looks), port=port, token=token),
-                log_level="warning",
-                access_log=False,  # the token stands in an address
-                server_header=False,
-                lifespan="off",
-                timeout_graceful_shutdown=2,
-            )
-        )
+        server = _server(application(pages, ClassPages(live, by, looks), port=port, token=token))
         renderer.ahead([("*ready*", "")])  # starts the reader while the person opens the link
         tell(f"http://{HOST}:{port}/?{access.TOKEN}={token}", port, left)
         try:
@@ -74,6 +67,19 @@ def serve(
             renderer.close()
 
 
+def _server(app: Starlette) -> uvicorn.Server:
+    return uvicorn.Server(
+        uvicorn.Config(
+            app,
+            log_level="warning",
+            access_log=False,  # the token stands in an address
+            server_header=False,
+            lifespan="off",
+            timeout_graceful_shutdown=2,
+        )
+    )
+
+
 def bound(port: int) -> socket.socket:
     """A socket at this port of this machine alone; 0 is any that is free.
 
@@ -82,6 +88,7 @@ def bound(port: int) -> socket.socket:
     """
     listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # else a page's body waits 40 ms for its header
     try:
         listening.bind((HOST, port))
     except (OSError, OverflowError) as error:

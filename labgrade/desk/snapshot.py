@@ -137,18 +137,29 @@ class LiveResults:
         return self._now
 
     def _decide(self, before: Snapshot, rows: tuple[Ruling, ...]) -> Snapshot:
-        """The same verdicts with decisions that came since: only the submissions that they are about change."""
+        """The same verdicts with decisions that came since: only the tasks that they are about change."""
         known = before.decisions.with_rows(rows)
-        about = {row.place.submission for row in rows}
-        report = Report(submissions=tuple(self._machine[name] for name in sorted(about) if name in self._machine))
+        about = {_task_of(row.place) for row in rows}
+        chosen = ((name, self._machine[name]) for name in sorted({who for who, _, _ in about}) if name in self._machine)
+        report = Report(
+            submissions=tuple(
+                replace(each, tasks=tuple(task for task in each.tasks if (name, task.lab, task.id) in about))
+                for name, each in chosen
+            )
+        )
         checks, waiting = _markable(decided(report, known))
         return replace(
             before,
             version=before.version + 1,
-            checks={place: each for place, each in before.checks.items() if place.submission not in about} | checks,
-            waiting=frozenset(place for place in before.waiting if place.submission not in about) | waiting,
+            checks={place: each for place, each in before.checks.items() if _task_of(place) not in about} | checks,
+            waiting=frozenset(place for place in before.waiting if _task_of(place) not in about) | waiting,
             decisions=known,
         )
+
+
+def _task_of(place: Place) -> tuple[str, str, str]:
+    """A task of a submission: what its checks need lies within it."""
+    return place.submission, place.lab, place.task
 
 
 def _markable(report: Report) -> tuple[dict[Place, ToDecide], frozenset[Place]]:

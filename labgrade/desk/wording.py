@@ -1,4 +1,4 @@
-"""The prose of an answer, beside its tables, code and rows of numbers; how near two are, and what only one says."""
+"""The prose of an answer, beside its tables, code and rows of numbers: what is folded up, how near two answers are."""
 
 from __future__ import annotations
 
@@ -15,7 +15,11 @@ if TYPE_CHECKING:
 
 PICTURE = re.compile(r"!\[|<img", re.IGNORECASE)
 _FENCE = re.compile(r"\s*(```|~~~)")
-_TABLE = re.compile(r"\s*\||[^|\n]*\s\|\s[^|\n]*\s\|\s|[^\t]*\t[^\t]*\t|[\s|:+=-]*$")
+_TABLE = re.compile(
+    r"\s*[|\u2500-\u257f]|[^|\n]*\s\|\s[^|\n]*\s\|\s|[^\t]*\t[^\t]*\t|[\s|:+=-]*$"
+    r"|\s*\S+(?: \S+)?(?:\s{2,}\S+(?: \S+)?){2,}\s*$"  # three columns or more, of a word or two each
+)
+_RULE = re.compile(r"\s*\|?[\s:|-]*-[\s:|-]*$")  # beneath the head of a table
 _ARRAY = re.compile(r"(?:tensor|array|Parameter)\(")
 _ITEM = re.compile(r"\s*(?:(?:[-*+>]|#+|\d{1,3}[.)])\s+)*")
 _MINUS, _DASHES = "\\-\N{MINUS SIGN}", "-\N{EN DASH}\N{EM DASH}"
@@ -24,6 +28,10 @@ _NUMBER = re.compile(rf"[{_MINUS}+]?[.,]*\d[\d.,]*(?:[eE][{_MINUS}+]?\d+)?%?")
 _QUOTES = "\"'*_`\N{LEFT DOUBLE QUOTATION MARK}\N{RIGHT DOUBLE QUOTATION MARK}\N{DOUBLE LOW-9 QUOTATION MARK}"
 _BEFORE, _BEHIND = f"([{{,;:!?#|{_QUOTES}", f")]}}.,;:!?|{_QUOTES}"
 _ROW, _RUN = 3, 5  # numbers in a row of a table, and in a row within a sentence
+
+_AROUND, _WORDS = 2, 24  # lines shown before and behind the one that was read, and words from which on no more are
+_LITTLE = 4  # fewer lines are not folded up
+_LONG = 10  # lines of a table, code or numbers
 
 _NEAR = 0.6  # of the pairs of words that either prose has
 _SAME = 0.1  # of the words may differ where one mark does for both
@@ -56,10 +64,9 @@ def wording(text: str) -> Wording:
     """The prose of an answer; lines of tables, fenced code, tensors and rows of numbers are data."""
     words: list[str] = []
     data: list[str] = []
-    for line, prose in _lines(text):
-        own = [word for word in map(_bare, _APART.sub("-", _ITEM.sub("", line, count=1)).split()) if word]
-        numbers = sum(_NUMBER.fullmatch(word) is not None for word in own)
-        if not prose or (numbers >= _ROW and numbers >= 2 * (len(own) - numbers)):
+    for _, line, prose in _lines(text.splitlines()):
+        own = _words(line)
+        if not prose or _is_row(own):
             data.extend(line.split())
             continue
         for is_number, run in itertools.groupby(own, key=lambda word: _NUMBER.fullmatch(word) is not None):
@@ -71,29 +78,117 @@ def wording(text: str) -> Wording:
     return Wording(words=tuple(words), keys=keys, pairs=pairs, data=tuple(data), pictures=pictures)
 
 
-def _lines(text: str) -> Iterator[tuple[str, bool]]:
-    """The lines with whether each is prose."""
+def _lines(lines: Sequence[str]) -> Iterator[tuple[int, str, bool]]:
+    """The lines by number with whether each is prose; one in which an array begins comes in two parts."""
     fence, depth, array = "", 0, None
-    for line in text.splitlines():
+    for at, line in enumerate(lines):
         mark = _FENCE.match(line)
-        if fence or mark:
-            yield line, False
+        if fence or (mark and mark[1] in "".join(lines[at + 1 :])):  # what is never closed may be anything
+            yield at, line, False
             fence = "" if mark and mark[1] == fence else fence or (mark[1] if mark else "")
         elif depth or (array := _ARRAY.search(line)):
             start = 0 if depth or not array else array.start()
             if line[:start].strip():
-                yield line[:start], True
-            yield line[start:], False
+                yield at, line[:start], True
+            yield at, line[start:], False
             depth = max(0, depth + line.count("(", start) - line.count(")", start))
             depth = depth if line.strip() else 0  # a bracket that is never closed
         else:
-            yield line, _TABLE.match(line) is None
+            yield at, line, _TABLE.match(line) is None
+
+
+def _words(line: str) -> list[str]:
+    return [word for word in map(_bare, _APART.sub("-", _ITEM.sub("", line, count=1)).split()) if word]
+
+
+def _is_row(words: Sequence[str]) -> bool:
+    """Whether these are a row of numbers."""
+    numbers = sum(_NUMBER.fullmatch(word) is not None for word in words)
+    return numbers >= _ROW and numbers >= 2 * (len(words) - numbers)
 
 
 def _bare(word: str) -> str:
     """A word without the marks around it; a dash is none."""
     bare = word.lstrip(_BEFORE).rstrip(_BEHIND)
     return bare.strip(_DASHES) and bare
+
+
+# ---- what is folded up -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """Lines of an answer, whole by themselves. `line`: which was read, from 1, or 0; `fold`: its name folded up."""
+
+    lines: tuple[str, ...]
+    line: int = 0
+    fold: str = ""
+
+
+def parts(text: str, line: int = 0) -> list[Part]:
+    """A text in parts: what is far from the `line` that was read is folded up; without, what is long and no prose."""
+    lines = text.split("\n")
+    if 0 < line <= len(lines):
+        first, last = _window(lines, line - 1)
+        first, last = first if first >= _LITTLE else 0, last if len(lines) - last >= _LITTLE else len(lines)
+        runs = [(0, first, "before"), (first, last, ""), (last, len(lines), "behind")]
+    else:
+        runs, line = list(_runs(lines)), 0
+    return [
+        _part(lines, first, last, line if first < line <= last else 0, f"{last - first} lines {what}" if what else "")
+        for first, last, what in runs
+        if last > first
+    ]
+
+
+def _window(lines: Sequence[str], at: int) -> tuple[int, int]:
+    """The lines around one, a few of them, and fewer where they are long."""
+    left, first, last = _WORDS - len(lines[at].split()), at, at + 1
+    for step in range(1, _AROUND + 1):
+        for near in (at - step, at + step):
+            if 0 <= near < len(lines) and left > 0:
+                first, last = min(first, near), max(last, near + 1)
+                left -= len(lines[near].split())
+    return first, last
+
+
+def _runs(lines: Sequence[str]) -> Iterator[tuple[int, int, str]]:
+    """Neighbouring lines that are shown, or else that are folded up."""
+    data = {at for at, line, prose in _lines(lines) if not prose or _is_row(_words(line))}
+    start = 0
+    for is_data, run in itertools.groupby(range(len(lines)), key=data.__contains__):
+        own = list(run)
+        while is_data and own and not lines[own[-1]].strip():
+            own.pop()
+        while is_data and own and not lines[own[0]].strip():
+            del own[0]
+        if is_data and len(own) >= _LONG:
+            yield start, own[0], ""
+            yield own[0], own[-1] + 1, "of a table, code or numbers"
+            start = own[-1] + 1
+    yield start, len(lines), ""
+
+
+def _part(lines: Sequence[str], first: int, last: int, line: int, fold: str) -> Part:
+    """A part with the head of the table, or the beginning and end of the code, that it is from the midst of."""
+    opened = ""
+    for each in lines[:first]:
+        mark = _FENCE.match(each)
+        opened = "" if mark and opened and mark[1] in opened else opened or (each if mark else "")
+    own, head = list(lines[first:last]), [opened] if opened else _head(lines, first)
+    fences = [mark[1] for each in (*head, *own) if (mark := _FENCE.match(each))]
+    end = [fences[-1]] if len(fences) % 2 else []
+    return Part(lines=(*head, *own, *end), line=line - first + len(head) if line else 0, fold=fold)
+
+
+def _head(lines: Sequence[str], first: int) -> list[str]:
+    """The head of the table of which a row stands at `first`."""
+    at = first
+    while at > 0 and "|" in lines[at - 1] and "|" in lines[first]:
+        at -= 1
+        if _RULE.match(lines[at]):
+            return list(lines[max(0, at - 1) : at + 1])
+    return []
 
 
 # ---- two of them -----------------------------------------------------------------------------------------------

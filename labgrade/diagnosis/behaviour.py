@@ -8,37 +8,28 @@ called, and on the task's own subject; if no simpler one does; and if no other o
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
-from itertools import combinations
+from itertools import combinations, product
 from typing import TYPE_CHECKING, Any
 
 from labgrade.core.errors import FaultError
-from labgrade.core.task import CallForm, InputSpec, QuantityCall
+from labgrade.core.task import CallForm, QuantityCall
 from labgrade.diagnosis.bases import Base, bases_of, slipped
-from labgrade.diagnosis.own_values import typed
+from labgrade.diagnosis.fitting import OTHER_INPUTS, explains, fits, is_of_input, leaves_open
 from labgrade.diagnosis.small_networks import Called, called_on, more
-from labgrade.judging.judge import explains_all, refuted
-from labgrade.values import Number, Table
-from labgrade.verdict import Outcome
+from labgrade.values import Number
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from labgrade.core.task import AnswerType, Plain, SubjectSpec
+    from labgrade.core.task import Alternative, Plain, SubjectSpec
     from labgrade.diagnosis.probe import Trial, Trials
     from labgrade.diagnosis.small_networks import SmallNetwork
-    from labgrade.values import Value
+    from labgrade.values import Row
 
 _MOST_ALIKE = 3  # ways of saying what a function does: nobody reads more
 ENOUGH_WRONG = 2  # networks on which a function has to be wrong before anything is said of it
 _MOST_SLIPS, _MOST_IN_TABLES = 3, 2
 _MOST_REFUTED = 6
-_USUAL = (1, 3, 224, 224)
-_FIXED = (
-    "The input size that is given is not used: the value is that of one image of 3x224x224. Build the input from "
-    "input_size."
-)
-_NOISE = Fraction(1, 10**9)  # between two ways of computing the same in floating point
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,14 +50,15 @@ class Hypothesis:
 class Behaviour:
     """What was found out about a function: the hypothesis that holds, if one does, and where it is right.
 
-    `but`: the words of the networks on which the function does something else besides. `alike`: hypotheses of other
-    words that come to the same wherever that was tried. `same`: those of the same words, of which another may give the
-    value of the task's own subject.
+    `but`: the words of the `others`, networks on which the function does something else besides. `alike`: hypotheses of
+    other words that come to the same wherever that was tried. `same`: those of the same words, of which another may
+    give the value of the task's own subject.
     """
 
     called: Sequence[Called]
     holds: Hypothesis | None = None
     but: tuple[str, ...] = ()
+    others: Sequence[Called] = ()
     alike: Sequence[Hypothesis] = ()
     same: Sequence[Hypothesis] = ()
     rivals: Sequence[Hypothesis] = ()
@@ -88,37 +80,43 @@ def _bases(trials: Trials) -> list[Base]:
 def explore(trials: Trials) -> Behaviour:
     """Call the function on the small networks, and look for the hypothesis that it follows.
 
+    It may do more besides where nodes are nested, where a network attends, or where a file is out of the ordinary: then
+    it is looked for on the others.
+
     Raises:
         FaultError: a failure of labgrade's.
     """
     called = called_on(trials)
     found = Behaviour(called=called)
-    if sum(not each.right for each in called) >= ENOUGH_WRONG:
-        _Search(trials, found, called).run()
-        usual = [each for each in called if not each.network.rare]
-        if found.holds is None and sum(not each.right for each in usual) >= ENOUGH_WRONG and len(usual) < len(called):
-            _without_rare(trials, found, usual)
+    tried = 0
+    for rare in (2, 1, 0):
+        some = [each for each in called if each.network.rare <= rare]
+        if len(some) == tried or sum(not each.right for each in some) < ENOUGH_WRONG:
+            continue
+        tried = len(some)
+        there = Behaviour(called=some)
+        _Search(trials, there, some).run()
+        found.says |= there.says
+        found.rivals = found.rivals or there.rivals
+        if there.holds is not None:
+            there.others = [each for each in called if each.network.rare > rare]
+            not_so = [each for each in there.others if not _gives(trials, there.holds, each)]
+            there.but = tuple(dict.fromkeys(each.network.words for each in not_so if each.network.words))
+            return there
+        found.refuted = found.refuted or there.refuted
     return found
 
 
-def _without_rare(trials: Trials, found: Behaviour, usual: Sequence[Called]) -> None:
-    """Look for what a function does on networks of convolutions and linear layers alone, where it does more besides."""
-    rare = [each for each in found.called if each.network.rare]
-    there = Behaviour(called=usual)
-    _Search(trials, there, usual).run()
-    if there.holds is not None:
-        found.holds, found.called = there.holds, there.called
-        found.says, found.refuted = found.says | there.says, there.refuted
-        found.alike, found.same = there.alike, there.same
-        other = [each for each in rare if not _gives(trials, there.holds, each)]
-        found.but = tuple(dict.fromkeys(each.network.words for each in other if each.network.words))
-
-
 def _gives(trials: Trials, holds: Hypothesis, called: Called) -> bool:
+    return gives(trials, holds, called.trial, called.network.subject, where_absent=called.right)
+
+
+def gives(trials: Trials, holds: Hypothesis, trial: Trial, subject: SubjectSpec, *, where_absent: bool = False) -> bool:
+    """Whether the value on a subject is what a hypothesis makes of it; `where_absent`: if that can't be made there."""
     try:
-        return matters_on(trials, holds, called.trial, called.network.subject) is not None
-    except FaultError:  # no occasion
-        return called.right
+        return matters_on(trials, holds, trial, subject) is not None
+    except FaultError:
+        return where_absent
 
 
 class _Search:
@@ -134,15 +132,20 @@ class _Search:
         """Fill in what holds, or the rivals, or nothing."""
         known = list(self._known())
         simplest = self._in_other_words(_simplest(self._standing()))
-        if len(known) == 1 and all(each.size[0] >= 1 for each in simplest):
+        fuller = len(known) == 1 and [each for each in simplest if self._says_more(each, known[0])]
+        if len(known) == 1 and not fuller and all(each.size[0] >= 1 for each in simplest):
             self._found.holds = known[0]
-        elif simplest and all(each.slips for each in simplest) and (apart := self._told_apart(simplest)):
+        elif simplest and all(each.slips for each in simplest) and (apart := self._told_apart(fuller or simplest)):
             self._found.holds = apart
             self._found.same = self._same.get(self._worded(apart), ())
-        elif not simplest and (fixed := self._fixed_input()):
+        elif not simplest and (fixed := self._other_input()):
             self._found.holds = fixed
         else:
             self._found.rivals = [each for each in (*known, *simplest) if each.slips]
+
+    def _says_more(self, hypothesis: Hypothesis, known: Hypothesis) -> bool:
+        """Whether a product of slips has what a misconception says as one of them: there is another mistake, too."""
+        return len(hypothesis.slips) > 1 and known.says[0] in map(self._found.says.get, hypothesis.slips)
 
     def _in_other_words(self, rivals: Sequence[Hypothesis]) -> list[Hypothesis]:
         """The hypotheses that tell a student different things: what says the same need not be told apart."""
@@ -182,26 +185,18 @@ class _Search:
         answer = _slipped(self._trials, hypothesis.base, network.subject, {"among": ["+".join(hypothesis.slips)]})
         return next((str(value) for _, value in answer["values"]), None)
 
-    def _fixed_input(self) -> Hypothesis | None:
-        """That the function takes an input of its own in place of the size that it is given."""
+    def _other_input(self) -> Hypothesis | None:
+        """That the function takes another input than one of the size that it is given."""
         form = next(
             each for each in self._trials.task.answers[self._trials.check.answer].forms if isinstance(each, CallForm)
         )
         if "input_size" not in form.given:
             return None
-        for base in _bases(self._trials):
-            if all(self._is_of(base, called) for called in self._order):
-                return Hypothesis(base=base, slips=("fixed_input",), says=(_FIXED,))
+        for slip, base in product(OTHER_INPUTS, _bases(self._trials)):
+            # One network refutes most; what can't be computed of another input is asked for anew each time.
+            if all(is_of_input(self._trials, base, each.trial, each.network.subject, slip) for each in self._order):
+                return Hypothesis(base=base, slips=(slip,), says=(OTHER_INPUTS[slip][1],))
         return None
-
-    def _is_of(self, base: Base, called: Called) -> bool:
-        subject = replace(called.network.subject, input=InputSpec(shape=_USUAL))
-        trial = called.trial
-        try:
-            value = self._trials.value_of(base.call, subject)
-        except FaultError:
-            return False
-        return fits(self._trials.kind, trial, value)
 
     def _known(self) -> Iterator[Hypothesis]:
         """The misconceptions of the spec that the function follows."""
@@ -217,8 +212,9 @@ class _Search:
                 if not _follows(called.trial, source):
                     return False
                 occasions += not called.right
-            except FaultError:  # no occasion
-                continue
+            except FaultError:  # no occasion: what is wrong there is something else
+                if not called.right:
+                    return False
         return occasions >= ENOUGH_WRONG
 
     def _standing(self) -> list[Hypothesis]:
@@ -255,11 +251,12 @@ class _Search:
         answer = _slipped(self._trials, base, called.network.subject, {**asked, **_bounds(called.trial, asked)})
         self._found.says |= answer["says"]
         known: dict[str, bool] = {}  # most slips change nothing on a network: of thousands of tables few are different
+        rows: dict[str, tuple[Row, ...]] = {}
         fitting = []
         for name, value in answer["values"]:
             said = repr(value)
             if said not in known:
-                known[said] = fits(self._trials.kind, called.trial, value)
+                known[said] = fits(self._trials.kind, called.trial, value, rows)
             fitting.append((name, known[said]))
         return [each for each in fitting if each[1] or "among" in asked]
 
@@ -276,52 +273,14 @@ def _slipped(trials: Trials, base: Base, subject: SubjectSpec, asked: Mapping[st
     return slipped(base, subject, asked, trials.value_of)
 
 
-def fits(kind: AnswerType, trial: Trial, plain: Any) -> bool:
-    """Whether what came out is a value of slips, as plain data: of a table, one that explains each wrong cell."""
-    if isinstance(trial.value, Number):
-        value = Fraction(repr(plain))
-        off = trial.value.half_unit + (0 if value.denominator == 1 else abs(value) * _NOISE)
-        return abs(trial.value.value - value) <= off
-    table = typed(plain, kind)
-    return _explains(trial, table) and not (_more_rows(trial, table) or _more_cells(trial, table))
-
-
-def _more_rows(trial: Trial, hypothesis: Value) -> bool:
-    """Whether a table has a row that is expected, and that a hypothesis leaves out: a checker may allow others.
-
-    A row of the same cells that nobody expects is that row under another name.
-    """
-    tables = (trial.value, trial.expected, hypothesis)
-    given, expected, left = (each.rows if isinstance(each, Table) else () for each in tables)
-    there, kept = {row.name for row in given}, {row.name for row in left}
-    known = {name for row in expected for name in (row.name, *row.also_named)}
-    strange = [row.cells for row in given if row.name not in known]
-    gone = [row for row in expected if row.name not in kept]
-    return any(there & {row.name, *row.also_named} or _alike(row.cells, strange) for row in gone)
-
-
-def _alike(cells: Mapping[str, Any], others: Sequence[Mapping[str, Any]]) -> bool:
-    def bare(row: Mapping[str, Any]) -> list[Any]:
-        return [cell.value if isinstance(cell, Number) else cell for cell in map(row.get, cells)]
-
-    return any(bare(other) == bare(cells) for other in others)
-
-
-def _more_cells(trial: Trial, hypothesis: Value) -> bool:
-    """Whether a row has a cell that is expected, and that a hypothesis leaves open."""
-    tables = (trial.value, trial.expected, hypothesis)
-    given, expected, left = ({row.name: row for row in each.rows} if isinstance(each, Table) else {} for each in tables)
-    return any(
-        cell is not None and left[name].cells.get(column) is None and given[name].cells.get(column) is not None
-        for name in left.keys() & expected.keys() & given.keys()
-        for column, cell in expected[name].cells.items()
-    )
-
-
 def matters_on(trials: Trials, hypothesis: Hypothesis, trial: Trial, subject: SubjectSpec) -> tuple[str, ...] | None:
     """The slips of a hypothesis that make the value on another subject; None where it does not give that value."""
     if hypothesis.says:
-        return hypothesis.slips if hypothesis.says == (_FIXED,) or _follows(trial, hypothesis.base.call) else None
+        if (slip := hypothesis.slips[0]) in OTHER_INPUTS:
+            follows = slip == "fixed_input" or is_of_input(trials, hypothesis.base, trial, subject, slip)
+        else:
+            follows = _follows(trial, hypothesis.base.call)
+        return hypothesis.slips if follows else None
     count = len(hypothesis.slips)
     sets = [each for size in range(1, count + 1) for each in combinations(hypothesis.slips, size)]
     answer = _slipped(trials, hypothesis.base, subject, {"among": ["+".join(each) for each in sets]})
@@ -330,18 +289,64 @@ def matters_on(trials: Trials, hypothesis: Hypothesis, trial: Trial, subject: Su
     return next((each for each in sets if "+".join(each) in fitting), None) if whole in fitting else None
 
 
+def contradicted(own: Trial, called: Sequence[Called], known: Sequence[Alternative]) -> bool:
+    """Whether a function makes none of these misconceptions, though a value of its `own` subject equals one.
+
+    It makes one only if it follows it where it is right, where it is wrong somewhere, and on every usual network of one
+    peculiarity on which that is not what is expected: of a network with one linear layer "linear layers are missing"
+    is what comes of leaving the last one out. Elsewhere it may make another mistake besides. Where one can't be made,
+    or the function crashes, nothing speaks against it.
+    """
+    usual = [each for each in called if not each.network.rare and each.trial.value is not None]
+    sources = [each.source for each in known if isinstance(each.source, QuantityCall)]
+    if sum(not each.right for each in usual) < ENOUGH_WRONG:
+        return False
+    return not any(_may_make(own, usual, source) for source in sources)
+
+
+def _may_make(own: Trial, usual: Sequence[Called], source: QuantityCall) -> bool:
+    wrong = [each for each in usual if not each.right]
+    bound = [each for each in usual if each.right or (each.network.words and _differs(each.trial, source))]
+    follows = all(_may_follow(trial, source) for trial in (own, *(each.trial for each in bound)))
+    return follows and any(_may_follow(each.trial, source) for each in wrong)
+
+
+def _differs(trial: Trial, source: QuantityCall) -> bool:
+    """Whether a misconception gives something else than what is expected."""
+    try:
+        return trial.expect is not None and trial.expect(source) != trial.expected
+    except FaultError:  # no occasion
+        return False
+
+
+def same_as(trials: Trials, slips: Hypothesis, called: Sequence[Called], known: Sequence[Alternative]) -> bool:
+    """Whether slips come to what one of these misconceptions does on all networks: then it says the same of them."""
+    sources = [each.source for each in known if isinstance(each.source, QuantityCall)]
+    return any(all(_comes_to(trials, slips, each, source) for each in called) for source in sources)
+
+
+def _comes_to(trials: Trials, slips: Hypothesis, called: Called, source: QuantityCall) -> bool:
+    trial, name = called.trial, "+".join(slips.slips)
+    try:
+        made = replace(trial, value=trial.expect(source) if trial.expect is not None else None)
+        answer = _slipped(trials, slips.base, called.network.subject, {"among": [name]})
+    except FaultError:  # no occasion
+        return True
+    return all(fits(trials.kind, made, plain) for _, plain in answer["values"])
+
+
+def _may_follow(trial: Trial, source: QuantityCall) -> bool:
+    try:
+        return _follows(trial, source)
+    except FaultError:
+        return True
+
+
 def _follows(trial: Trial, source: QuantityCall) -> bool:
-    return trial.expect is not None and _explains(trial, trial.expect(source))
-
-
-def _explains(trial: Trial, known: Value) -> bool:
-    """Whether a slip's value is what came out, and explains every cell of a table that is wrong."""
-    judging, value = trial.judging, trial.value
-    if judging is None or value is None or refuted(judging, value, known):
+    if trial.expect is None:
         return False
-    if judging(value, known).outcome is not Outcome.CORRECT:
-        return False
-    return explains_all(value, known, trial.expected, judging)
+    table = trial.expect(source)
+    return explains(trial, table) and not (leaves_open(trial, table))
 
 
 def _simplest(standing: Sequence[Hypothesis]) -> list[Hypothesis]:

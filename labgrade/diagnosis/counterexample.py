@@ -37,11 +37,12 @@ def plan_of(task: Task, wanted: Counterexample) -> SearchPlan:
 
 
 class SearchVerdict(NamedTuple):
-    """The verdict, where the answer came from, and whether what was tried tells nothing of the function."""
+    """The verdict, where the answer came from, whether what was tried tells nothing, and the smallest wrong subject."""
 
     verdict: Verdict
     origin: str = ""
     tells_nothing: bool = False
+    smallest: tuple[SubjectSpec, Trial] | None = None
 
 
 def judged(trials: Trials, plan: SearchPlan, remembered: Iterable[Remembered] = ()) -> SearchVerdict:
@@ -72,7 +73,7 @@ def judged(trials: Trials, plan: SearchPlan, remembered: Iterable[Remembered] = 
         return SearchVerdict(trial.verdict, origin)
     for record in records:
         record.write([subject, *(each for each, _, _ in _looked_at(found))])
-    return SearchVerdict(_wrong_on(trials, form, found, subject, trial), origin)
+    return SearchVerdict(_wrong_on(trials, form, found, subject, trial), origin, smallest=found.smallest)
 
 
 def memory(task: Task, check: Check, file: object) -> Remembered:

@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Any
 from labgrade.core.errors import FaultError
 from labgrade.core.task import CallForm
 from labgrade.diagnosis import as_code
-from labgrade.diagnosis.behaviour import ENOUGH_WRONG, Behaviour, applies, explore, matters_on
+from labgrade.diagnosis.behaviour import (
+    ENOUGH_WRONG,
+    Behaviour,
+    applies,
+    contradicted,
+    explore,
+    gives,
+    matters_on,
+    same_as,
+)
 from labgrade.diagnosis.probe import Trial, Trials
 from labgrade.diagnosis.small_networks import networks
 from labgrade.diagnosis.whole_rows import of_rows
@@ -23,6 +32,7 @@ if TYPE_CHECKING:
     from labgrade.core.results import Submission
     from labgrade.core.task import Check, Task
     from labgrade.diagnosis.behaviour import Hypothesis
+    from labgrade.diagnosis.counterexample import SearchVerdict
     from labgrade.diagnosis.probe import ProbeGrader
     from labgrade.diagnosis.small_networks import Called
     from labgrade.judging.items import Item
@@ -56,8 +66,10 @@ class Diagnoser:
         judging, expect = self._grader.judging_of(self._task, item.check, item.subject, self._submission)
         trial = Trial(verdict=verdict, value=value, judging=judging, expect=expect)
         found = _diagnosis(trials, behaviour, trial, item)
-        if found is None or not (found.causes or not verdict.hint):
-            return None
+        known = [each for each in item.check.misconceptions if each.says == verdict.hint]
+        chance = bool(known) and contradicted(trial, behaviour.called, known)
+        if found is None or not (found.causes or chance or not verdict.hint):
+            return replace(verdict, hint="") if chance else None
         # What was seen on many networks tells more than what one value happens to equal.
         lines = _smallest(trials, behaviour.called) if found.wrong_on else ()
         return replace(verdict, hint="", lines=(*verdict.lines, *lines), diagnosis=found)
@@ -67,14 +79,23 @@ class Diagnoser:
         behaviour = self._behaviour(Trials(self._grader, self._task, item.check, self._submission))
         return behaviour is not None and sum(not each.right for each in behaviour.called) >= ENOUGH_WRONG
 
-    def searched(self, verdict: Verdict, check: Check) -> Verdict:
-        """The verdict of a search for a counterexample, with what the function does where nothing is said of it yet."""
+    def searched(self, found: SearchVerdict, check: Check) -> Verdict:
+        """The verdict of a search, with what the function does where nothing is said of it yet.
+
+        Nothing is said where it does something else on the smallest network, which stands beside it.
+        """
+        verdict = found.verdict
         if verdict.outcome not in _WRONG or verdict.hint:
             return verdict
         trials = Trials(self._grader, self._task, check, self._submission)
         behaviour = self._behaviour(trials)
-        found = _of_all(behaviour) if behaviour is not None else None
-        return replace(verdict, diagnosis=found) if found is not None else verdict
+        if behaviour is None or behaviour.holds is None:
+            return verdict
+        if found.smallest is not None:
+            subject, trial = found.smallest
+            if not gives(trials, behaviour.holds, trial, subject):
+                return verdict
+        return replace(verdict, diagnosis=_holding(behaviour, behaviour.holds, behaviour.holds.slips))
 
     def _behaviour(self, trials: Trials) -> Behaviour | None:
         """What was found out about the function; None where there is nothing to find out, or it can't be."""
@@ -122,16 +143,21 @@ def _diagnosis(trials: Trials, found: Behaviour, trial: Trial, item: Item) -> Di
         except FaultError:
             here = None
         if here is not None:
-            known = {each.says for each in item.check.misconceptions}
-            return _holding(found, holds, here, trial.verdict.hint if trial.verdict.hint in known else "")
+            known = [each for each in item.check.misconceptions if each.says == trial.verdict.hint]
+            alike = bool(known) and not holds.says and same_as(trials, replace(holds, slips=here), found.called, known)
+            return _holding(found, holds, here, trial.verdict.hint if alike else "")
     cause, says = _of_rows(trials, wrong, trial)
     if cause:
         return Diagnosis(causes=(cause,), says=(says,), tried=tried, refuted=refuted)
     fits = tuple(" and ".join(each.slips) for each in found.rivals)
-    right_on, wrong_on = _kinds(found.called)
+    right_on, wrong_on = _kinds([*found.called, *found.others])
     if not right_on or not wrong_on:
         return Diagnosis(tried=tried, refuted=refuted, fits=fits) if fits or refuted else None
-    return Diagnosis(tried=tried, right_on=right_on, wrong_on=wrong_on, refuted=refuted, fits=fits)
+    seen = Diagnosis(tried=tried + len(found.others), right_on=right_on, wrong_on=wrong_on, refuted=refuted, fits=fits)
+    if found.holds is None or not found.but:
+        return seen
+    # What it does on the networks that have nothing of what is wrong here.
+    return replace(seen, elsewhere=_holding(found, found.holds, found.holds.slips).says, but=found.but)
 
 
 def _of_rows(trials: Trials, wrong: Sequence[Called], here: Trial) -> tuple[str, str]:
@@ -139,10 +165,6 @@ def _of_rows(trials: Trials, wrong: Sequence[Called], here: Trial) -> tuple[str,
     expected = trials.check.expected
     own = replace(here, expected=here.expect(expected)) if here.expect is not None and expected is not None else here
     return of_rows([own, *(each.trial for each in wrong)])
-
-
-def _of_all(found: Behaviour) -> Diagnosis | None:
-    return _holding(found, found.holds, found.holds.slips) if found.holds is not None else None
 
 
 def _holding(found: Behaviour, holds: Hypothesis, here: Sequence[str], hint: str = "") -> Diagnosis:

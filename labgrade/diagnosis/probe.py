@@ -13,7 +13,7 @@ from labgrade.answers.question import Question, Running
 from labgrade.answers.reading.documents import read_bytes
 from labgrade.core.results import NoAnswer
 from labgrade.core.task import CallForm
-from labgrade.diagnosis.own_values import typed
+from labgrade.diagnosis.fitting import typed
 from labgrade.judging.judge import judge
 from labgrade.truth.measure import UnfitError, files_given, original_file
 from labgrade.values import Artifact

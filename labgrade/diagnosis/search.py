@@ -57,34 +57,44 @@ def available() -> bool:
     return importlib.util.find_spec("hypothesis") is not None
 
 
-def subjects(plan: SearchPlan, most: int | None = None) -> list[SubjectSpec]:
-    """What a search asks about while nothing is wrong, in order, at most so many. The same plan gives the same.
+def subjects(plan: SearchPlan) -> list[SubjectSpec]:
+    """What a search asks about while nothing is wrong, in order. The same plan gives the same."""
+    _shown(plan, lambda _: True)
+    return list(_drawn[repr(plan)])
 
-    A class has a function each for the same plan, and drawing takes longer than calling most of them: all are kept.
+
+def _shown(plan: SearchPlan, look: Callable[[Sequence[SubjectSpec]], bool]) -> bool:
+    """Have the `subjects` looked at, some together, as long as that says so; whether all were.
+
+    A class has a function each for the same plan, and drawing takes longer than calling most of them: all are kept. It
+    takes longer than most else of one student's check, too: no more are drawn than are looked at.
     """
     key = repr(plan)
     if key in _drawn:
-        return _drawn[key][:most]
-    found = _draw(plan, most)
-    if most is None or len(found) < most:
-        if len(_drawn) == _PLANS:
-            _drawn.clear()
-        _drawn[key] = found
-    return list(found)
-
-
-def _draw(plan: SearchPlan, most: int | None) -> list[SubjectSpec]:
+        first, others = _drawn[key][:_AT_FIRST], _drawn[key][_AT_FIRST:]
+        portions = [first, *(others[at : at + _AT_ONCE] for at in range(0, len(others), _AT_ONCE))]
+        return all(look(some) for some in portions if some)
     found: dict[str, SubjectSpec] = {}
+    waiting: list[SubjectSpec] = []
 
     def note(subject: SubjectSpec) -> bool:
-        found.setdefault(_key(subject), subject)
-        if len(found) == most:
-            raise _StopError
+        if _key(subject) not in found:
+            found[_key(subject)] = subject
+            waiting.append(subject)
+            if len(found) >= _AT_FIRST and (len(found) - _AT_FIRST) % _AT_ONCE == 0:
+                if not look(tuple(waiting)):
+                    raise _StopError
+                waiting.clear()
         return False
 
-    with contextlib.suppress(_StopError):
+    try:
         _hypothesis(plan, note)
-    return list(found.values())
+    except _StopError:
+        return False
+    if len(_drawn) == _PLANS:
+        _drawn.clear()
+    _drawn[key] = list(found.values())
+    return not waiting or look(waiting)
 
 
 def search(
@@ -151,17 +161,15 @@ class _Trials(Generic[T]):
 
         Where none is, all that the search would ask was attempted, and it has nothing left to find.
         """
-        some, waiting = subjects(self._plan, _AT_FIRST), None  # drawing all of them takes time, too
-        while some:
+
+        def look(some: Sequence[SubjectSpec]) -> bool:
             right = self._right(ahead, some)
             self._ahead |= zip(map(_key, some), right, strict=False)
-            if len(right) < len(some) or time.monotonic() - self.begun > self._plan.seconds:
-                return False
-            waiting = subjects(self._plan)[len(some) :] if waiting is None else waiting
-            some, waiting = waiting[:_AT_ONCE], waiting[_AT_ONCE:]
-        return not any(map(self.is_wrong, subjects(self._plan)))
+            return len(right) == len(some) and time.monotonic() - self.begun <= self._plan.seconds
 
-    def _right(self, ahead: Callable[[Sequence[SubjectSpec]], Sequence[T]], subjects: list[SubjectSpec]) -> list[T]:
+        return _shown(self._plan, look) and not any(map(self.is_wrong, subjects(self._plan)))
+
+    def _right(self, ahead: Callable[[Sequence[SubjectSpec]], Sequence[T]], subjects: Sequence[SubjectSpec]) -> list[T]:
         """The trials that are right, up to the first that is not. What fails here fails again by itself."""
         try:
             return list(itertools.takewhile(lambda trial: not self._wrong(trial), ahead(subjects)))

@@ -38,13 +38,14 @@ if TYPE_CHECKING:
 class SmallNetwork:
     """A network with the words for what is out of the ordinary about it; a rich one has none.
 
-    `rank`: how much it tells hypotheses apart. `rare`: it has what a network of images has not.
+    `rank`: how much it tells hypotheses apart. `rare`: 1 where it has what a network of images has not, 2 where that is
+    nodes inside of others.
     """
 
     subject: SubjectSpec
     words: str
     rank: int
-    rare: bool = False
+    rare: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -181,36 +182,52 @@ _TIED = (
 
 
 _FILES: tuple[tuple[str, str, Shape], ...] = (
-    ("chosen_first", "an If with graphs inside", (2, 4)),
-    ("chosen_second", "an If with graphs inside", (2, 6)),
-    ("called_once", "functions of the file's own", (2, 5)),
-    ("called_often", "functions of the file's own", (2, 3)),
+    ("dynamic_batch", "an input without a size for the batch", (1, 3, 16, 16)),
+    ("lenet", "an input without a size for the batch", (1, 1, 28, 28)),
+    ("batch_skip", "a tensor that is read again later", (3, 4, 8, 6)),
+    ("narrow_skip", "a tensor that is read again later", (2, 3, 5, 7)),
+    ("two_branches", "a tensor that waits for another branch", (2, 4, 6, 5)),
+    ("shape_chain", "shapes that nodes compute", (1, 3, 12, 12)),
+    ("shape_chain_wide", "shapes that nodes compute", (1, 2, 8, 10)),
+    ("int8_float16", "tensors of int8 and float16", (1, 3, 10, 10)),
+    ("int4", "weights of four bits", (2, 5)),
+    ("int4_wide", "weights of four bits", (2, 7)),
     ("split_in_two", "nodes of several outputs and a tensor of float16", (2, 8)),
     ("split_in_three", "nodes of several outputs and a tensor of float16", (2, 9)),
 )
+_NESTED: tuple[tuple[str, str, Shape], ...] = (
+    ("chosen_first", "an If with graphs inside", (2, 4)),
+    ("chosen_second", "an If with graphs inside", (2, 6)),
+    ("branch_and_loop", "a Loop", (1, 6)),
+    ("ends_early", "a Loop", (4, 6)),
+    ("scanned", "a Scan", (5, 4)),
+    ("if_in_loop", "an If inside of a Loop", (2, 4)),
+    ("if_in_loop", "an If inside of a Loop", (3, 4)),
+    ("called_once", "functions of the file's own", (2, 5)),
+    ("called_often", "functions of the file's own", (2, 3)),
+)
 
 
-def _file(name: str, words: str, shape: Shape) -> SmallNetwork:
-    subject = SubjectSpec(model=f"micro/{name}.onnx", input=InputSpec(shape=shape), passing=True)
-    return SmallNetwork(subject=subject, words=words, rank=0, rare=True)
+def _files() -> Iterator[SmallNetwork]:
+    for rare, files in ((1, _FILES), (2, _NESTED)):
+        for name, words, shape in files:
+            subject = SubjectSpec(model=f"micro/{name}.onnx", input=InputSpec(shape=shape), passing=True)
+            yield SmallNetwork(subject=subject, words=words, rank=0, rare=rare)
 
 
 @functools.cache
-def networks(
-    *, as_files: bool = False, of_all: bool = False, attention: bool = False, nested: bool = False
-) -> tuple[SmallNetwork, ...]:
-    """The networks, those for a question about ONNX files as such.
+def networks(*, as_files: bool = False, of_all: bool = False, attention: bool = False) -> tuple[SmallNetwork, ...]:
+    """The networks, those for a question about ONNX files as such, with files of what no network of images has.
 
     `of_all` for what is not about layers of some types alone: with networks whose first layer is not trained.
-    `attention`: with those that attend, and with layers that share a weight. `nested`: with files of nodes inside of
-    others, for what counts nodes.
+    `attention`: with those that attend, and with layers that share a weight.
     """
     wished = (*_IMAGES, *(_TOKENS[1:] if as_files else _TOKENS))
     found = [_network(each, as_files=as_files) for each in wished]
-    if as_files and nested:
-        found += [_file(name, words, shape) for name, words, shape in _FILES]
+    if as_files:
+        found += _files()
     if attention and not as_files:
-        found += [replace(_network(each, as_files=False), rare=True) for each in (*_ATTENTION, *_TIED)]
+        found += [replace(_network(each, as_files=False), rare=1) for each in (*_ATTENTION, *_TIED)]
     if of_all and not as_files:
         found += [_network(each, as_files=False, frozen=True) for each in (_IMAGES[4], *_IMAGES[-3:])]
     return tuple(found)
@@ -283,7 +300,6 @@ def called_on(trials: Trials) -> list[Called]:
         networks(
             as_files=subject is not None and subject.is_onnx,
             of_all="layers" not in expected.parameters,
-            nested="nested" in trials.quantities.get(expected.quantity).parameters,
             # Tools differ on the rows of what attends.
             attention="layers" not in expected.parameters and not isinstance(trials.kind, TableType),
         )

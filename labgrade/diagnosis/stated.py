@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from labgrade.core.errors import FaultError
 from labgrade.diagnosis.bases import slipped
-from labgrade.diagnosis.behaviour import fits
 from labgrade.diagnosis.explain import by_chance
+from labgrade.diagnosis.fitting import fits
 from labgrade.diagnosis.probe import Trial
 from labgrade.values import Number, Table
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _FEWEST_DIGITS = 4
 _FEWEST_ROWS = 2
-_MOST_WORDS = 2
+_MOST_WORDS, _MOST_TYPES = 2, 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,10 +97,17 @@ def in_common(rows: Sequence[ComparedRow], kinds: Mapping[str, Sequence[str]]) -
     if len(wrong) < _FEWEST_ROWS or not right or not wrong <= set(kinds):
         return ""
     words = dict.fromkeys(word for name in sorted(wrong) for word in kinds[name])
-    common = [word for word in words if {name for name in wrong | right if word in kinds.get(name, ())} == wrong]
-    if not common:
+    wrong_alone = [word for word in words if not any(word in kinds.get(name, ()) for name in right)]
+    common = [word for word in wrong_alone if all(word in kinds[name] for name in wrong)]
+    # Types stand first; where each wrong row is of one that no right row is of, all of these are what they have.
+    types = list(dict.fromkeys(next(iter(kinds[name]), "") for name in sorted(wrong)))
+    remedy = "look at what your code does with these"
+    if common:
+        what = common[0] + (f" (here the same as {common[1]})" if len(common) == _MOST_WORDS else "")
+    elif set(types) <= set(wrong_alone) and len(types) <= _MOST_TYPES:
+        what = f"{', '.join(types[:-1])} and {types[-1]}"
+        remedy += ", and whether you choose by a list of types, which is never complete"
+    else:
         return ""
     missing = all(row.got is None and not row.got_text for row in rows if not row.right)
-    same = f" (here the same as {common[1]})" if len(common) == _MOST_WORDS else ""
-    verb = "are missing" if missing else "are wrong"
-    return f"All rows are right but those of {common[0]}{same}, which {verb}: look at what your code does with these."
+    return f"All rows are right but those of {what}, which {'are missing' if missing else 'are wrong'}: {remedy}."

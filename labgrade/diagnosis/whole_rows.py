@@ -11,61 +11,129 @@ from labgrade.values import Number, Table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import TypeAlias
 
     from labgrade.diagnosis.probe import Trial
     from labgrade.values import Row
+
+    _Rows: TypeAlias = tuple[Sequence[Row], Sequence[Row]]
+    _Tables: TypeAlias = Sequence[_Rows]
 
 _LATE = (
     "A function that is made in a loop looks the loop's variable up when it is called, and finds the last one: give it "
     "the name (def hook(module, args, output, name=name))."
 )
+_WHOLE = "Take the names that the task says: of a layer the whole one in named_modules()."
 _FEWEST = 2  # tables of several rows from which something is seen
 
 
 def of_rows(wrong: Sequence[Trial]) -> tuple[str, str]:
-    """What all wrong tables have in common, by name, and the sentence for a student; nothing where there is nothing."""
+    """What all wrong tables have in common, by name, and the sentence for a student; nothing where there is nothing.
+
+    The first is that of the task's own subject.
+    """
     tables = [
         (each.value.rows, [row for row in each.expected.rows if not row.optional])
         for each in wrong
         if isinstance(each.value, Table) and isinstance(each.expected, Table)
     ]
-    several = [each for each in tables if min(map(len, each)) > 1]
-    if len(tables) == len(wrong) and (left := _one_left(tables)):
+    empty = sum(bool(right) and not given for given, right in tables[1:])
+    if tables and tables[0][0] and empty >= max(_FEWEST, len(tables) / 2):
+        return "unfound", (
+            f"In {empty} of the small networks the function finds nothing at all. It chooses by something that these "
+            "have not, such as the names or sizes that one model has: choose layers by what they are (isinstance)."
+        )
+    if len(tables) < len(wrong):
+        return "", ""
+    return _of_names(tables) or _of_own_row(tables) or _of_order(tables) or ("", "")
+
+
+def _of_names(tables: _Tables) -> tuple[str, str] | None:
+    """That names are wrong, and the cells beside them right."""
+    several = _several(tables)
+    names = {row.name.partition("#")[0] for given, _ in tables for row in given}
+    left = _one_left(tables)
+    if len(names) == 1 and (several or left):  # a loop's last name would be another one each time
+        return "one_name", f"Every row bears the name '{names.pop()}', in each network that was tried. {_WHOLE}"
+    if left:
         return "one_name", (
             f"One row is left of each table: the last value, under the name of another module ('{left}' in the "
             f"smallest network where it is so). {_LATE}"
         )
-    if len(tables) < len(wrong) or len(several) < _FEWEST:
-        return "", ""
-    least = min(several, key=lambda each: len(each[1]))
-    if all(_one_name(given) for given, _ in several):
-        return "one_name", (f"All rows bear one name ('{least[0][0].name}' in the smallest network). {_LATE}")
-    renamed = _renamed(*least)
+    if several and all(_one_name(given) for given, _ in several):
+        name = _least(several)[0][0].name
+        return "one_name", f"All rows bear one name ('{name}' in the smallest network). {_LATE}"
+    renamed = _renamed(*_least(several)) if several else None
     if renamed and all(_renamed(*each) for each in tables):
         given, right = renamed
         return "names", (
             f"What the rows say is right, but they bear other names: what belongs to '{right}' stands under '{given}' "
-            "in the smallest network. Take the names that the task says: of a layer the whole one in named_modules()."
+            f"in the smallest network. {_WHOLE}"
         )
+    return None
+
+
+def _of_own_row(tables: _Tables) -> tuple[str, str] | None:
+    """That a part of a row stands in a row of its own, which nobody asks for."""
+    found = [_apart(*each) for each in tables]
+    if len(found) < _FEWEST or not all(found):
+        return None
+    row, own = min(filter(None, found))
+    return "own_row", (
+        f"What is missing from '{row}' stands in a row of its own, '{own}'. Put both under '{row}': it is one type, "
+        "whatever its options are."
+    )
+
+
+def _apart(given: Sequence[Row], expected: Sequence[Row]) -> tuple[str, str] | None:
+    """The only row that is wrong, and the row that nobody expects and that has what is missing from it."""
+    if any(len(row.cells) != 1 for row in expected):
+        return None
+    right = {row.name: _cells(row, row)[0] for row in expected}
+    there = {row.name: _cells(row, expected[0])[0] for row in given}
+    if not all(isinstance(value, Fraction) for value in (*right.values(), *there.values())):
+        return None
+    wrong = [name for name in right if there.get(name, 0) != right[name]]
+    strange = [name for name in there if name not in right and there[name]]
+    if len(wrong) != 1 or not strange:
+        return None
+    gap = right[wrong[0]] - there.get(wrong[0], 0)
+    own = next((name for name in strange if there[name] == gap), strange[0])
+    return (wrong[0], own) if gap in (there[own], sum(there[name] for name in strange)) else None
+
+
+def _of_order(tables: _Tables) -> tuple[str, str] | None:
+    """That each row has to do with the row before it."""
+    several = _several(tables)
     told = any(len({_cells(row, row) for row in right}) > _FEWEST for _, right in several)
     if told and all(_one_late(*each) for each in several):
         return "one_late", "Each row says what belongs to the row before it. Look at where the name and the value meet."
-    if all(_running(*each) for each in several):
+    if several and all(_running(*each) for each in several):
         return "running", (
             "Each row says the sum of all rows up to it. Give each layer's own value: start a row at 0, or take the "
             "difference."
         )
-    return "", ""
+    return None
 
 
-def _one_left(tables: Sequence[tuple[Sequence[Row], Sequence[Row]]]) -> str:
+def _several(tables: _Tables) -> _Tables:
+    """The tables of more than one row; none where they are too few."""
+    several = [each for each in tables if min(map(len, each)) > 1]
+    return several if len(several) >= _FEWEST else []
+
+
+def _least(tables: _Tables) -> _Rows:
+    return min(tables, key=lambda each: len(each[1]))
+
+
+def _one_left(tables: _Tables) -> str:
     """The name of the only row of a smallest table, where each has the last value alone and under another name."""
     if any(len(given) != 1 or not right for given, right in tables) or not all(
         _cells(given[0], right[-1]) == _cells(right[-1], right[-1]) for given, right in tables
     ):
         return ""
     late = [each for each in tables if len(each[1]) > 1 and each[0][0].name != each[1][-1].name]
-    return min(late, key=lambda each: len(each[1]))[0][0].name if len(late) >= _FEWEST else ""
+    return _least(late)[0][0].name if len(late) >= _FEWEST else ""
 
 
 def _one_name(given: Sequence[Row]) -> bool:

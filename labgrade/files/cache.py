@@ -12,7 +12,9 @@ import hashlib
 import io
 import json
 import os
+import re
 import shutil
+import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -39,13 +41,24 @@ def key_of(*parts: object) -> str:
 
 
 def version_of(library: str) -> str:
-    """The version of a library, which is part of many keys; empty where it is not installed."""
-    import importlib.metadata  # takes longer to import than all of this module
+    """The version of a library, which is part of many keys; empty where it is not installed.
+
+    By the name of the folder that pip leaves, as `importlib.metadata` takes a quarter of a quick command's time.
+    """
+    for each in (found for folder in sys.path for found in Path(folder).glob("*.dist-info")):
+        name, _, version = each.stem.rpartition("-")
+        if _plain_name(name) == _plain_name(library):
+            return version
+    import importlib.metadata
 
     try:
-        return importlib.metadata.version(library)
+        return importlib.metadata.version(library)  # other installers leave other traces
     except importlib.metadata.PackageNotFoundError:
         return ""
+
+
+def _plain_name(library: str) -> str:
+    return re.sub(r"[-_.]+", "_", library).lower()
 
 
 def missing(packages: Iterable[str]) -> tuple[str, ...]:

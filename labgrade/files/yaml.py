@@ -1,8 +1,9 @@
 """YAML 1.2 core schema -> plain data, with the place of every key and value.
 
 PyYAML's default is YAML 1.1, in which `1e-3` is text, `2:4` is 124, `no` is false and `010` is 8. Here they are a
-number, text, text and 10 (https://yaml.org/spec/1.2.2/#103-core-schema). There are no tags, anchors or merges, and a
-key that stands twice is an error.
+number, text, text and 10 (https://yaml.org/spec/1.2.2/#103-core-schema). There are no merges, and a key that stands
+twice is an error. Tags and anchors are errors in what authors write; in what students hand in, which a program may have
+written (`!!python/tuple`, `&id001`), a tag says nothing and an alias repeats its value.
 """
 
 from __future__ import annotations
@@ -85,7 +86,8 @@ def load_untrusted(text: str, file: str) -> Loaded:
     The words for an error are those of `load`, which also says what is wrong in a text that is not too long.
 
     Raises:
-        SpecError: as `load`, and where there are more than 100,000 values.
+        SpecError: as `load`, and where there are more than 100,000 values, repeated ones counted; tags and anchors
+            are none.
     """
     try:
         return _load(text, file, _QUICK, _MOST_VALUES)
@@ -131,7 +133,8 @@ class _Builder:
         self.out = Loaded(None, file)
         self.findings: list[SpecFinding] = []
         self._next = parser.get_event
-        self._anchors: set[str] = set()
+        self._lenient = most is not None
+        self._anchors: dict[str, tuple[Path, Plain]] = {}
         self._left = sys.maxsize if most is None else most
 
     def document(self) -> Plain:
@@ -157,9 +160,35 @@ class _Builder:
             data = self._sequence(path, depth)
         elif isinstance(event, yaml.ScalarEvent):
             data = self._scalar(event, path)
+        elif known:
+            return self._again(event, *self._anchors[event.anchor], path)
         else:
             data = None  # an alias, which is a finding already
+        if event.anchor is not None:
+            self._anchors[event.anchor] = path, data
         return data if known else None
+
+    def _again(self, event: Any, first: Path, data: Plain, path: Path) -> Plain:
+        """What an anchor names, once more at another place; each value of it counts."""
+        self._count(event, len(path))
+        if first in self.out.sources:
+            self.out.sources[path] = self.out.sources[first]
+        if isinstance(data, dict):
+            return {key: self._again(event, (*first, key), each, (*path, key)) for key, each in data.items()}
+        if isinstance(data, list):
+            return [self._again(event, (*first, at), each, (*path, at)) for at, each in enumerate(data)]
+        return data
+
+    def _count(self, event: Any, depth: int) -> None:
+        """Count a value.
+
+        Raises:
+            MarkedYAMLError: it is too deep, or one too many.
+        """
+        self._left -= 1
+        if depth > _DEEPEST or self._left < 0:
+            problem = yaml_errors.TOO_DEEP if self._left >= 0 else yaml_errors.TOO_MUCH
+            raise yaml.MarkedYAMLError(problem=problem, problem_mark=event.start_mark)
 
     def _is_known(self, event: Any, depth: int) -> bool:
         """Whether a value has no tag of its own; an anchor or a tag is a finding.
@@ -167,25 +196,24 @@ class _Builder:
         Raises:
             MarkedYAMLError: it is too deep, one too many, or repeats what is not there.
         """
-        self._left -= 1
-        if depth > _DEEPEST or self._left < 0:
-            problem = yaml_errors.TOO_DEEP if self._left >= 0 else yaml_errors.TOO_MUCH
-            raise yaml.MarkedYAMLError(problem=problem, problem_mark=event.start_mark)
+        self._count(event, depth)
         if isinstance(event, yaml.AliasEvent):
             if event.anchor not in self._anchors:
                 problem = f"found undefined alias '{event.anchor}'"
                 raise yaml.MarkedYAMLError(problem=problem, problem_mark=cast("Any", event).start_mark)
+            if self._lenient:
+                return True
             self._find(event, "this repeats an anchor (`*name`); write the value out")
             return False
         self._note_anchor(event)
-        if event.tag in (None, "!") or _IMPLICIT_TAG.fullmatch(event.tag):
+        if self._lenient or event.tag in (None, "!") or _IMPLICIT_TAG.fullmatch(event.tag):
             return True
         self._find(event, f"tags such as '{event.tag}' are not part of the language")
         return False
 
     def _note_anchor(self, event: Any) -> None:
-        if event.anchor is not None:
-            self._anchors.add(event.anchor)
+        if event.anchor is not None and not self._lenient:
+            self._anchors[event.anchor] = (), None
             self._find(event, f"the language has no anchors (`&{event.anchor}`); take it out")
 
     def _place(self, event: Any) -> Mark:
@@ -228,7 +256,7 @@ class _Builder:
         if isinstance(event, yaml.ScalarEvent):
             self._note_anchor(event)
             return str(event.value)
-        if not isinstance(event, yaml.AliasEvent):
+        if self._lenient or not isinstance(event, yaml.AliasEvent):
             self._find(event, "a key must be a word, not a list or a mapping")
         self._value(event, (*path, ""), depth + 1)
         return None

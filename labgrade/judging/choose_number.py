@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 _LEAST_DIGITS = 5  # of a value that is recognised wherever it stands
 _MOST_ALIKE = 20  # numbers of the right magnitude; a text with more of them is a list, in which one of them is right
 _MAGNITUDE = 10
+_TOLD_APART = 100  # a smaller number is often one of a line, of a layer, of units
 _LARGE = 10_000  # a number that is no count of items, of layers, of a table's rows
 _MOST_LISTED = 4
 _ROUNDED = Fraction(1, 1000)  # by which `1,498` is off
@@ -89,6 +90,7 @@ def choose_number(wanted: WantedNumber, lines: Sequence[Line]) -> Choice | None:
     found = [each for each in everything if not (each.line.code or each.line.quoted)]
     labelled = _labelled(wanted, found)
     clean = [each for each in labelled if not each.piece.doubt]
+    clean = [each for each in clean if not any(_is_rounder(each.number, other.number) for other in clean)]
     chosen, kind = _meant(clean)
     known = _distinct([each for each in found if _is_known(wanted, each.number)])
     if chosen is not None:
@@ -109,7 +111,21 @@ def choose_number(wanted: WantedNumber, lines: Sequence[Line]) -> Choice | None:
     if len(alone) == 1 and not (wanted.small or alone[0].piece.doubt):
         return suggested(wanted, wanted.judged(alone[0].number), alone[0], "only number", found)
     left = left or [each for each in everything if each.line.code and _is_known(wanted, each.number)]
+    right = replace(wanted, known=())
+    if len(left) == len(_distinct(left)) == 1 and _is_known(right, left[0].number) and not left[0].piece.doubt:
+        return suggested(wanted, wanted.judged(left[0].number), left[0], "value beside code", everything)
     return _unread(wanted, left) if left else None
+
+
+def choose_fitting(wanted: WantedNumber, lines: Sequence[Line]) -> Choice | None:
+    """MANUAL where nothing is expected and a labelled number of some size gets credit, with the first of the best."""
+    found = [each for each in _sightings(wanted.kind, lines) if not (each.line.code or each.line.quoted)]
+    labelled = _distinct(_labelled(wanted, [each for each in found if abs(each.number.value) >= _TOLD_APART]))
+    judged = [(wanted.judged(each.number), each) for each in labelled]
+    verdict, chosen = max(judged, key=lambda one: one[0].credit, default=(None, None))
+    if verdict is None or chosen is None or not verdict.credit:
+        return None
+    return suggested(wanted, verdict, chosen, "a value that fits", found)
 
 
 def right_beside(wanted: WantedNumber, lines: Sequence[Line], read: Number, place: str) -> Choice | None:
@@ -194,13 +210,23 @@ def _likely(
     sums = [each for each in known if _is_sum(each, known) or _is_sum(each, large)]
     whole = next(iter(sums), known[0] if len(known) == 1 else None)
     if whole is not None and not clean:
-        others = _distinct([each for each in large if not each.piece.doubt])
-        if whole.piece.doubt and len(others) == 1:  # not this but that
-            return others[0], "doubtful value"
-        return whole, "value without a label"
+        return _instead(whole, large) if whole.piece.doubt else (whole, "value without a label")
     if len(_distinct(labelled)) == 1:
-        return labelled[0], "doubtful value"
+        return _instead(labelled[0], large)
     return None, ""
+
+
+def _instead(doubtful: Sighting, large: list[Sighting]) -> tuple[Sighting | None, str]:
+    """The only number of which nothing makes one doubt, on the line of a doubtful one if it can be; else that one.
+
+    "5 was my first result, it must be 6": not this but that; none where several may be meant instead.
+    """
+    plain = [each for each in large if not each.piece.doubt]
+    beside = [each for each in plain if each.line.place == doubtful.line.place]
+    others = _distinct(beside or plain)
+    if len(others) > 1 and beside:
+        return None, ""
+    return (others[0] if len(others) == 1 else doubtful), "doubtful value"
 
 
 def _meant(clean: list[Sighting]) -> tuple[Sighting | None, str]:
@@ -236,6 +262,13 @@ def _distinct(found: Iterable[Sighting]) -> list[Sighting]:
             kept[value] = each
             insort(values, value)
     return list(kept.values())
+
+
+def _is_rounder(one: Number, other: Number) -> bool:
+    """Whether one was rounded by a tool, beside a larger number in full of its magnitude: it is no total of that."""
+    rounded = one.digits is not None and one.digits <= _CLAIMABLE_DIGITS and one.half_unit >= 1
+    in_full = other.digits is None or other.digits >= _LEAST_DIGITS
+    return rounded and in_full and one.value + one.half_unit < other.value < _MAGNITUDE * one.value
 
 
 def _is_known(wanted: WantedNumber, number: Number) -> bool:
@@ -274,7 +307,7 @@ def suggested(wanted: WantedNumber, verdict: Verdict, chosen: Sighting, kind: st
     waits = without_value(Outcome.MANUAL, reason, hint=wanted.hint)
     if _flooded(wanted, found):
         return Choice(verdict=waits, place=chosen.line.place)
-    said = verdict.hint or verdict.reason or "it is the expected value"
+    said = verdict.hint or verdict.reason or ("it is the expected value" if wanted.right else "it is in the range")
     suggestion = Suggestion(
         outcome=verdict.outcome,
         credit=verdict.credit,
@@ -289,5 +322,8 @@ def _unread(wanted: WantedNumber, left: list[Sighting]) -> Choice:
     """MANUAL where there are numbers, and none that is known to be meant."""
     first = _distinct(left)[:_MOST_LISTED]
     listed = ", ".join(f"{each.number.text or show(each.number.value)} ({each.line.place})" for each in first)
-    verdict = without_value(Outcome.MANUAL, f"no value could be read for certain among {listed}", hint=wanted.hint)
+    value = wanted.right[0] if wanted.right else None
+    right = {"expected": show(value.value)} if isinstance(value, Number) else {}
+    reason = f"no value could be read for certain among {listed}"
+    verdict = without_value(Outcome.MANUAL, reason, hint=wanted.hint, **right)
     return Choice(verdict=verdict, place=first[0].line.place if first else "")

@@ -6,6 +6,7 @@ that nobody expected. Time is linear in the length of the text.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from labgrade.values import Scalar
 
 _PREFIXES = ("model.", "module.", "net.", "self.", "nn.", "torch.nn.")
+_LAYERS = re.compile(r"(?<=\w)[-_ ]?(?:layers?|schicht(?:en)?|ebenen?|lagen?|層|层)$")
 _SLOTS = (0, -1, 1, -2, 2)
 _MOST_BELOW = 4  # lines between a name and its value
 _NUMBERS = frozenset({"count", "bytes", "number"})
@@ -95,8 +97,22 @@ def rows_by_name(kind: TableType, expected: Table, lines: Sequence[Line]) -> Row
     extra = list(_strangers(lines, names, usual, in_form)) if usual[0] or len(in_form) > 1 else []
     ordered = sorted([*used, *extra], key=lambda each: each.line.number)
     rows = tuple(_row(each, columns, slots) for each in ordered)
+    once = _each_once(rows, expected)
     alone = all(len(_of_kind(each.values, of)) == 1 for each in used for of in columns.values())
-    return RowsFound(table=Table(rows=rows, abridged=dots), place=ordered[0].line.place, sure=alone and not others)
+    sure = alone and not others and len(once) == len({(row.name, *row.cells.values()) for row in rows})
+    return RowsFound(table=Table(rows=rows if sure else once, abridged=dots), place=ordered[0].line.place, sure=sure)
+
+
+def _each_once(rows: Sequence[Row], expected: Table) -> tuple[Row, ...]:
+    """A row a name: of several, as where two networks are spoken of, the one that is right, or the first."""
+    right = {row.name: row.cells for row in expected.rows}
+    kept: dict[str, Row] = {}
+    for row in rows:
+        wanted = right.get(row.name, {})
+        fits = all(_same(cell, wanted.get(column)) for column, cell in row.cells.items() if cell is not None)
+        if row.name not in kept or fits:
+            kept[row.name] = row
+    return tuple(kept.values())
 
 
 def _names(expected: Table) -> Mapping[str, str]:
@@ -110,7 +126,8 @@ def _names(expected: Table) -> Mapping[str, str]:
 
 
 def _plain(name: str) -> str:
-    plain = name.strip().lower()
+    """A name in lower case, without what it is a member of and what says that it is a layer: `Conv2d-Schichten`."""
+    plain = _LAYERS.sub("", name.strip().lower())
     for prefix in _PREFIXES:
         plain = plain.removeprefix(prefix)
     return plain
@@ -147,7 +164,8 @@ def _records(lines: Sequence[Line], names: Mapping[str, str], columns: Mapping[s
         fit = [each for each in values if any(_of_kind([each], of) for of in columns.values())]
         if at and fit:
             yield from _on_line(line, at)
-            waiting = []
+            last = at[-1] if len(at) > 1 and _wraps(line, at) else None
+            waiting, below = ([(*last, line)] if last else []), _MOST_BELOW - 1
         elif at:
             waiting, below = [(place, name, line) for place, name in at], 0
         elif waiting and fit:
@@ -158,6 +176,13 @@ def _records(lines: Sequence[Line], names: Mapping[str, str], columns: Mapping[s
         elif waiting:
             below += 1
             waiting = waiting if below < _MOST_BELOW else []
+
+
+def _wraps(line: Line, at: Sequence[tuple[int, str]]) -> bool:
+    """Whether the first of several names leads to its value, and the last one to none: that begins the next line."""
+    behind = [[not isinstance(piece.value, str) for piece in line.pieces[place:]] for place in (at[0][0], at[-1][0])]
+    leads = not any(not isinstance(piece.value, str) for piece in line.pieces[: at[0][0]])
+    return leads and any(behind[0]) and not any(behind[1])
 
 
 def _is_value_of(line: Line, columns: Mapping[str, str]) -> bool:

@@ -89,12 +89,13 @@ def _read_otherwise(check: Check, answer: Value, judging: Judging, expect: Expec
         return None
     kind, hint, text, factor = "decimal comma", "write decimals with a point", "", Fraction(1, 1000)
     how = f"with a {kind}"
-    if _ONE_COMMA.match(answer.text):
-        text = answer.text.replace(",", ".", 1)
-    elif answer.text.endswith("Mio"):
+    if answer.text.endswith("Mio"):
         how = kind = "in units of 1,048,576"
         hint = "write MiB"
-        text, factor = answer.text.replace("Mio", "MiB"), Fraction(2**20, 10**6)
+        point = "." if _ONE_COMMA.match(answer.text) else ","
+        text, factor = answer.text.replace("Mio", "MiB").replace(",", point), Fraction(2**20, 10**6)
+    elif _ONE_COMMA.match(answer.text):
+        text = answer.text.replace(",", ".", 1)
     meant = replace(answer, value=answer.value * factor, half_unit=answer.half_unit * factor, text=text)
     sources = [check.expected, *(other.source for other in check.also_right)]
     right = text and any(
@@ -172,10 +173,14 @@ def _fits(answer: Value, known: Value, judging: Judging, *, chosen: bool) -> boo
     return judging(answer, known).outcome is Outcome.CORRECT
 
 
+_OF_ANOTHER = frozenset({"expected", "off", "allowed"})  # facts of the value that was meant otherwise
+
+
 def speak(known: Alternative, verdict: Verdict, *, right: bool) -> Verdict:
     """The verdict of a recognised value. A misconception never earns less than the bare verdict did."""
     if right and known.credit == 1:
-        return replace(correct(f"right: {known.says}", **verdict.facts), rows=verdict.rows)
+        facts = {name: said for name, said in verdict.facts.items() if name not in _OF_ANOTHER}
+        return replace(correct(f"right: {known.says}", **facts), rows=verdict.rows)
     made = partial(max(known.credit, verdict.credit), verdict.reason)
     return replace(verdict, outcome=made.outcome, credit=made.credit, agrees=made.agrees, hint=known.says)
 

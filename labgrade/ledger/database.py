@@ -145,13 +145,17 @@ class Ledger:
 
     def rows(self, question: str, *values: object) -> list[tuple[Any, ...]]:
         """What a SELECT finds."""
-        with self._in_words():
+        try:  # without `_in_words`, which took as long as the question
             return self._connection.execute(question, values).fetchall()
+        except sqlite3.Error as error:
+            raise LedgerError(self._words(error)) from error
 
     def write(self, statement: str, *values: object) -> int:
         """One change, within `transaction`; the number of the row that an INSERT made."""
-        with self._in_words():
+        try:
             return self._connection.execute(statement, values).lastrowid or 0
+        except sqlite3.Error as error:
+            raise LedgerError(self._words(error)) from error
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[None]:

@@ -13,12 +13,13 @@ from labgrade.ledger import tables
 from labgrade.ledger.database import dump, load
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from labgrade.ledger.database import Ledger
 
 Place: TypeAlias = tuple[str, str, str]  # the lab, the task, the item
 _FAULT = "FAULT"
+_MOST_VALUES = 500  # of one question: the least that any SQLite takes is 999
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,18 +77,29 @@ def seal(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def recall(ledger: Ledger, key: str) -> KeptVerdict | None:
-    """What is remembered under a key. A fault of labgrade's is not: it runs again."""
-    found = ledger.rows("SELECT id, parts, tries, mark, plain, seal FROM judged WHERE key = ? ORDER BY id DESC", key)
-    for number, parts, tries, mark, plain, sealed in found:
+def recall(ledger: Ledger, keys: Sequence[str]) -> dict[str, KeptVerdict]:
+    """What is remembered under each of some keys. A fault of labgrade's is not: it runs again."""
+    found: dict[str, KeptVerdict] = {}
+    for number, key, parts, tries, mark, plain, sealed in _where(
+        ledger, "SELECT id, key, parts, tries, mark, plain, seal FROM judged WHERE key", keys, "ORDER BY id DESC"
+    ):
+        if key in found:  # the newest counts
+            continue
         if seal(plain) != sealed:
             raise ledger.damaged(number, "judged")
         judged = KeptVerdict(
             id=number, key=key, parts=load(ledger, parts), tries=tries, mark=mark, plain=load(ledger, plain)
         )
         if judged.outcome != _FAULT:
-            return judged
-    return None
+            found[key] = judged
+    return found
+
+
+def _where(ledger: Ledger, question: str, values: Sequence[str], order: str = "") -> Iterator[tuple[Any, ...]]:
+    """The rows of a question in which a column is one of many values."""
+    for at in range(0, len(values), _MOST_VALUES):
+        some = values[at : at + _MOST_VALUES]
+        yield from ledger.rows(f"{question} IN ({','.join('?' * len(some))}) {order}", *some)
 
 
 def parts_of(ledger: Ledger, number: int | None) -> dict[str, Any]:
@@ -103,8 +115,10 @@ def parts_of(ledger: Ledger, number: int | None) -> dict[str, Any]:
 
 def keep(ledger: Ledger, judged: KeptVerdict, contents: Mapping[str, Any], run: int) -> int:
     """Write what judging came to; the number of its row."""
-    for digest in judged.parts.values():
-        if not ledger.rows("SELECT 1 FROM part WHERE digest = ?", digest):  # most are those of the check before
+    digests = tuple(judged.parts.values())
+    there = {digest for (digest,) in _where(ledger, "SELECT digest FROM part WHERE digest", digests)}
+    for digest in digests:
+        if digest not in there:  # most are those of the check before
             ledger.write("INSERT OR IGNORE INTO part VALUES (?, ?)", digest, dump(contents[digest]))
     plain = dump(judged.plain)
     return ledger.write(
@@ -129,9 +143,9 @@ def standing(ledger: Ledger, who: str) -> dict[Place, CheckRow]:
     return standings
 
 
-def stand(ledger: Ledger, who: str, place: Place, standing: CheckRow, run: int) -> None:
-    """Write how a check stands from now on."""
-    plain = dump(standing.plain)
+def stand(ledger: Ledger, who: str, place: Place, standing: CheckRow, run: int, plain: str = "") -> None:
+    """Write how a check stands from now on. `plain`: its plain data as `dump` has it, where it is at hand."""
+    plain = plain or dump(standing.plain)
     ledger.write(
         "INSERT OR REPLACE INTO graded (who, lab, task, item, place, title, points, judged, run, at, plain, seal) "
         "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",

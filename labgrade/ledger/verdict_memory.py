@@ -89,6 +89,8 @@ class SubmissionBook:
         self._submission = submission
         self.files = known.keep(depends.handed_in(submission))
         self._imports = ""
+        self._digests: dict[Place, tuple[str, dict[str, str]]] = {}
+        self.recalled: dict[str, KeptVerdict] = {}
         self.standing = rows.standing(ledger, self.who)
         self.held = set(ledger.rows("SELECT lab, task, item FROM held WHERE who = ?", self.who))
         self.published = rows.published(ledger, self.who)
@@ -103,18 +105,23 @@ class SubmissionBook:
         self._take_out(place for place in own if place[2] not in known)
         return TaskBook(self, task)
 
-    def remembered(self, task: Task, item: Item) -> MarkedVerdict | None:
-        """What an item was judged to be, where it need not be judged again."""
-        judged = rows.recall(self.ledger, depends.key_of(self.parts(task, item)))
-        return MarkedVerdict(judged.mark, judged.plain) if judged is not None and self.rules.holds(judged) else None
+    def remembered(self, task: Task) -> dict[str, MarkedVerdict | None]:
+        """What each item was judged to be; None where it has to be judged again."""
+        keys = {item.id: self.parts(task, item)[0] for item in items(task)}
+        known = rows.recall(self.ledger, [*keys.values()])
+        held = {key: MarkedVerdict(each.mark, each.plain) for key, each in known.items() if self.rules.holds(each)}
+        return {name: held.get(key) for name, key in keys.items()}
 
-    def parts(self, task: Task, item: Item) -> dict[str, str]:
-        """All that an item's verdict depends on."""
-        found = {"submission": self.files, **self.known.of(task, item)}
-        if depends.runs(task, item):
-            self._imports = self._imports or self.known.keep(depends.imports(self._submission))
-            found["imports"] = self._imports
-        return found
+    def parts(self, task: Task, item: Item) -> tuple[str, dict[str, str]]:
+        """All that an item's verdict depends on, and before it the key under which the verdict is found again."""
+        place = (task.lab, task.id, item.id)
+        if place not in self._digests:
+            found = {"submission": self.files, **self.known.of(task, item)}
+            if depends.runs(task, item):
+                self._imports = self._imports or self.known.keep(depends.imports(self._submission))
+                found["imports"] = self._imports
+            self._digests[place] = depends.key_of(found), found
+        return self._digests[place]
 
     def _take_out(self, places: Iterable[Place]) -> None:
         gone = list(places)
@@ -148,13 +155,16 @@ class TaskBook:
     def __init__(self, book: SubmissionBook, task: Task) -> None:
         self._book, self._task = book, task
         self._judged: dict[str, KeptVerdict] = {}
-        self._places = 0
+        self._asked = False
 
     def graded(self, item: Item, grade: Callable[[Item], Graded]) -> Graded:
         """What is remembered under all that the item depends on, else what `grade` comes to."""
-        digests = self._book.parts(self._task, item)
-        key = depends.key_of(digests)
-        judged = rows.recall(self._book.ledger, key)
+        key, digests = self._book.parts(self._task, item)
+        if not self._asked:
+            keys = [self._book.parts(self._task, each)[0] for each in items(self._task)]
+            self._book.recalled |= rows.recall(self._book.ledger, keys)
+            self._asked = True
+        judged = self._book.recalled.get(key)
         if judged is None or not self._book.rules.holds(judged):
             mark, plain = self._anew(item, grade)
             tries = 1 if judged is None else judged.tries + 1
@@ -174,14 +184,15 @@ class TaskBook:
         book, judged = self._book, self._judged.get(item.id)
         where = (self._task.lab, self._task.id, item.id)
         before = book.standing.get(where)
-        plain = load(book.ledger, dump(serialise.plain(graded)))
+        plain = serialise.plain(graded)
+        text = dump(plain)
         after = CheckRow(
             place=place,
             title=self._task.title,
             points=str(self._task.points),
             judged=judged.id if judged is not None else None,
             at=rows.now(),
-            plain=plain,
+            plain=plain if before is None else load(book.ledger, text),  # as what it is compared with
         )
         fresh = judged is not None and not judged.id
         news = before is None or replace(before, at="") != replace(after, at="")
@@ -190,22 +201,26 @@ class TaskBook:
                 if judged is not None and fresh:
                     number = rows.keep(book.ledger, judged, book.known.contents, book.rules.run)
                     after = replace(after, judged=number)
-                self._stand(item, where, before, after)
+                self._stand(item, where, before, after, text)
+            if judged is not None and fresh and judged.outcome != Outcome.FAULT:  # another check may ask for the same
+                book.recalled[judged.key] = replace(judged, id=after.judged or 0)
         book.rules.after(Recorded(who=book.who, place=where, graded=graded, ran=fresh))
 
-    def _stand(self, item: Item, where: Place, before: CheckRow | None, after: CheckRow) -> None:
+    def _stand(self, item: Item, where: Place, before: CheckRow | None, after: CheckRow, text: str) -> None:
         book = self._book
         reason = self._why(item, before, after) if before is not None else ""
         published = book.published.get("/".join(where))
         if published is not None and not book.rules.lower and _worth(after.plain) < published.earned:
             rows.hold(book.ledger, book.who, where, after.plain, reason, book.rules.run)
+            book.held.add(where)
             if before is None:  # the verdicts were rebuilt: what was published stands again
                 rows.stand(book.ledger, book.who, where, published.standing or after, book.rules.run)
             return
-        rows.let_go(book.ledger, book.who, where)
+        if where in book.held:
+            rows.let_go(book.ledger, book.who, where)
         if before is not None and not why_changed.same(before.plain, after.plain):
             rows.remember(book.ledger, book.who, where, before, after.plain, reason, book.rules.run)
-        rows.stand(book.ledger, book.who, where, after, book.rules.run)
+        rows.stand(book.ledger, book.who, where, after, book.rules.run, text)
 
     def _why(self, item: Item, before: CheckRow, after: CheckRow) -> str:
         ledger = self._book.ledger

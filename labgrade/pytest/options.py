@@ -14,11 +14,10 @@ from _pytest.config import create_terminal_writer
 
 from labgrade.core.did_you_mean import did_you_mean
 from labgrade.core.errors import UsageError
-from labgrade.files import output
+from labgrade.files import downloaded_weights, output
 from labgrade.reports import html
 from labgrade.run.plan import RunRequest, opened
 from labgrade.spec import course, load
-from labgrade.subjects import downloaded_weights
 
 if TYPE_CHECKING:
     from labgrade.run.plan import Plan

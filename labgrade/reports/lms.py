@@ -6,6 +6,7 @@ ends, other columns, rows such as Canvas' "Points Possible".
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections import Counter, defaultdict
 from dataclasses import dataclass
@@ -69,7 +70,11 @@ def merge(report: Report, exported: bytes, name: str, column: str, *, with_pendi
     heads = [_plain(text[start:end]).strip() for start, end in rows[0]]
     place = _column(heads, column, name)
     known = _known(text, rows[1:], heads, name)
-    students = [(who, points, waits, _fitting(who, known)) for who, points, waits in _students(report)]
+    people = list(_students(report))
+    fitted = [_fitting(who, known) for who, *_ in people]
+    if not any(fitted):  # the file has none of our ids, so that a name can't stand for another id
+        fitted = [_fitting(called, known) if called else frozenset[int]() for _, called, *_ in people]
+    students = [(who, points, waits, found) for (who, _, points, waits), found in zip(people, fitted, strict=True)]
     taken = Counter(row for *_, fitting in students for row in fitting)
     changes: dict[tuple[int, int], str] = {}
     found: defaultdict[str, list[str]] = defaultdict(list)
@@ -93,11 +98,13 @@ def merge(report: Report, exported: bytes, name: str, column: str, *, with_pendi
     )
 
 
-def _students(report: Report) -> Iterator[tuple[str, str, bool]]:
+def _students(report: Report) -> Iterator[tuple[str, str, str, bool]]:
+    """Each student, the roster's name or "", the final points, and whether some wait."""
     for submission in report.submissions:
         total = final_totals(submission)
-        for who in submission.members or (submission.name,):
-            yield who, csv.number(total.final), total.pending > 0
+        names = itertools.chain(submission.called, itertools.repeat(""))
+        for who, called in zip(submission.members or (submission.name,), names, strict=False):
+            yield who, called, csv.number(total.final), total.pending > 0
 
 
 def _fitting(who: str, known: Mapping[str, frozenset[int]]) -> frozenset[int]:

@@ -132,10 +132,10 @@ def diagnosed(found: Diagnosis) -> str:
             seen += f" Those with {_listed(found.but)} are not among them: there something else is wrong, too."
         return f"{several}{_numbered(found.says)}{besides} {seen}{other}"
     if found.wrong_on:
-        right = _listed(found.right_on) if found.right_on else "none of these"
-        return (
-            f"On {found.tried} small networks, your function is right for {right}; wrong for {_listed(found.wrong_on)}."
-        )
+        right = _few(found.right_on) if found.right_on else "none of these"
+        told = f" On those without {_listed(found.but)} it does this: {_numbered(found.elsewhere)}" if found.but else ""
+        wrong = _few(found.wrong_on)
+        return f"On {found.tried} small networks, your function is right for {right}; wrong for {wrong}.{told}"
     return ""
 
 
@@ -144,10 +144,16 @@ def _numbered(says: Sequence[str]) -> str:
 
 
 _COUNTS = {2: "Two", 3: "Three"}
+_FEW = 4  # kinds of networks that a student reads; the facts have all
 
 
 def _listed(words: Sequence[str]) -> str:
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+    return f"{', '.join(words[:-1])} and {words[-1]}" if len(words) > 1 else "".join(words)
+
+
+def _few(words: Sequence[str]) -> str:
+    """The first of many words, and how many are left; one more is as short as to say so."""
+    return _listed([*words[:_FEW], f"{len(words) - _FEW} more"] if len(words) > _FEW + 1 else words)
 
 
 def facts(verdict: Verdict) -> dict[str, str]:
@@ -158,10 +164,14 @@ def facts(verdict: Verdict) -> dict[str, str]:
     found |= {each.name: compared(each) for each in verdict.comparisons}
     if verdict.suggestion is not None:
         found["suggestion"] = suggested(verdict.suggestion)
-    if verdict.diagnosis and verdict.diagnosis.fits:
-        found["may be"] = " / ".join(verdict.diagnosis.fits)
-    if verdict.diagnosis and verdict.diagnosis.refuted:
-        found["is not"] = ", ".join(verdict.diagnosis.refuted)
+    seen = verdict.diagnosis
+    for name, words in (("right on", seen.right_on), ("wrong on", seen.wrong_on)) if seen else ():
+        if _few(words) != _listed(words):
+            found[name] = _listed(words)
+    if seen and seen.fits:
+        found["may be"] = " / ".join(seen.fits)
+    if seen and seen.refuted:
+        found["is not"] = ", ".join(seen.refuted)
     return found | ({"remarks": "; ".join(verdict.remarks)} if verdict.remarks else {})
 
 

@@ -17,7 +17,7 @@ from labgrade.review.late import with_late
 from labgrade.review.pseudonyms import Pseudonyms, anonymised
 from labgrade.review.roster import Roster
 from labgrade.spec import course, load
-from labgrade.spec.kinds import HIDDEN_POINTS
+from labgrade.spec.kinds import HIDDEN_POINTS, UNTOLD
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -92,7 +92,7 @@ def read(folder: Path, roster_file: Path | None = None) -> Whole:
 
 def secret_labs(specs: Path) -> set[str]:
     """The labs that don't tell students what hidden checks are worth."""
-    return {lab for lab, data in load.labs(specs).items() if HIDDEN_POINTS in data}
+    return {lab for lab, data in load.labs(specs).items() if data.get(HIDDEN_POINTS) == UNTOLD}
 
 
 def told_of(report: Report, secret: Collection[str]) -> Report:

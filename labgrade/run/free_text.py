@@ -13,21 +13,30 @@ from labgrade.core.errors import FaultError, NoSuchSlipError
 from labgrade.core.results import Answer, NoAnswer
 from labgrade.core.task import EntryForm, FileForm, TableOfType, TableType, TextForm
 from labgrade.judging.choose_listed import count_listed
-from labgrade.judging.choose_number import NUMBERS, Choice, WantedNumber, choose_number, right_beside
+from labgrade.judging.choose_number import (
+    NUMBERS,
+    Choice,
+    WantedNumber,
+    choose_fitting,
+    choose_number,
+    right_beside,
+)
 from labgrade.judging.choose_rows import rows_by_name
-from labgrade.values import Number, Table
+from labgrade.values import Number, Table, show
 from labgrade.verdict import Outcome, Suggestion, Verdict, without_value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Collection, Iterator, Sequence
 
     from labgrade.answers.reader.reader import Reader
     from labgrade.answers.reading.lines import Line
     from labgrade.core.results import Answered, Submission
     from labgrade.core.task import Alternative, AnswerSpec, Check, Source, Task
-    from labgrade.values import Value
+    from labgrade.values import Row, Value
 
 _MOSTLY = Fraction(1, 2)  # of the rows that are found by their names: with fewer of them right, these may be others
+_TOLD_APART, _LEAST_SAID = 10, 3  # numbers that stand in any text, and how many values say more than chance
+_DENSE = 4  # values of one line that may be a table by themselves
 _BEYOND_DOUBT = ("total among parts", "labelled value")
 _TEXTS = (".txt", ".md", ".log")
 _TENSORS = ("tensor", "torch.tensor", "array", "ndarray")
@@ -57,11 +66,13 @@ class FreeText:
     def verdict(self, answer: Answered, verdict: Verdict) -> Choice:
         """The verdict, and where the answer stands; `verdict` itself where the text says nothing better."""
         as_it_is = Choice(verdict=verdict, place=answer.origin)
-        if not answer.free or verdict.credit == 1 or self._check.expected is None:
+        if not answer.free or verdict.credit == 1:
             return as_it_is
         lines = self._lines()
         if not any(line.pieces for line in lines):
-            return as_it_is
+            return self._beside_right(as_it_is)
+        if self._check.expected is None:
+            return self._unexpected(answer, as_it_is, lines)
         if isinstance(self._wanted.type, str) and self._wanted.type in NUMBERS:
             return self._number(answer, as_it_is, lines)
         if isinstance(self._wanted.type, TableType) or self._wanted.type == "histogram":
@@ -69,6 +80,20 @@ class FreeText:
         if isinstance(self._wanted.type, TableOfType) and verdict.outcome is Outcome.MISSING:
             return _printed_tensors(lines, _NO_FUNCTION) or as_it_is
         return as_it_is
+
+    def _beside_right(self, waits: Choice) -> Choice:
+        """What waits with nothing read, and the number that is right for a person to look for."""
+        kind, source = self._wanted.type, self._check.expected
+        if (
+            waits.verdict.outcome is not Outcome.MANUAL
+            or source is None
+            or not isinstance(kind, str)
+            or kind not in NUMBERS
+        ):
+            return waits
+        right = self._expect(source)
+        facts = {"expected": show(right.value)} if isinstance(right, Number) else {}
+        return replace(waits, verdict=replace(waits.verdict, facts={**waits.verdict.facts, **facts}))
 
     def _made(self, known: Alternative) -> Iterator[Value]:
         """The value of a known mistake, if it can be made on this subject."""
@@ -100,15 +125,7 @@ class FreeText:
             return as_it_is
         known = [value for each in self._check.misconceptions for value in self._made(each)]
         sources = [self._check.expected, *(each.source for each in self._check.also_right)]
-        wanted = WantedNumber(
-            kind=str(self._wanted.type),
-            words=tuple(form.after for form in self._forms(self._wanted) if form.after),
-            right=tuple(self._expect(each) for each in sources if each is not None),
-            known=tuple(known),
-            judged=self._judged,
-            taken=self._taken(),
-            beside=self._words_beside(),
-        )
+        wanted = self._number_wanted([self._expect(each) for each in sources if each is not None], known)
         found = choose_number(wanted, lines)
         if isinstance(answer, NoAnswer) and (found is None or _is_open(found.verdict)):
             found = count_listed(wanted, lines) or found
@@ -125,6 +142,26 @@ class FreeText:
             found = right_beside(wanted, lines, answer.value, answer.origin.split(",")[0])
             better = found is not None
         return _doubted(as_it_is, found) if better and found is not None else as_it_is
+
+    def _number_wanted(self, right: Sequence[Value], known: Sequence[Value]) -> WantedNumber:
+        return WantedNumber(
+            kind=str(self._wanted.type),
+            words=tuple(form.after for form in self._forms(self._wanted) if form.after),
+            right=tuple(right),
+            known=tuple(known),
+            judged=self._judged,
+            taken=self._taken(),
+            beside=self._words_beside(),
+        )
+
+    def _unexpected(self, answer: Answered, as_it_is: Choice, lines: tuple[Line, ...]) -> Choice:
+        """Of a check that expects no value: MANUAL where none was read, and the text says one that may be meant."""
+        if isinstance(self._wanted.type, TableType):
+            return self._no_rows(answer, as_it_is, lines)
+        if isinstance(answer, Answer) or self._check.bonus or self._wanted.type not in NUMBERS:
+            return as_it_is
+        found = choose_fitting(self._number_wanted((), ()), lines)
+        return as_it_is if found is None else _merged(as_it_is, found)
 
     def _rows(self, answer: Answered, as_it_is: Choice, lines: tuple[Line, ...]) -> Choice:
         source = self._check.expected
@@ -153,21 +190,42 @@ class FreeText:
         return _merged(as_it_is, Choice(verdict=waits, place=found.place))
 
     def _no_rows(self, answer: Answered, as_it_is: Choice, lines: tuple[Line, ...]) -> Choice:
-        """MANUAL where two lines with values of the table's kinds belong to no answer."""
+        """MANUAL where two lines with values of the table's kinds belong to no answer, or some say what is expected."""
         if self._check.bonus or isinstance(answer, Answer) or as_it_is.verdict.outcome is Outcome.MANUAL:
             return as_it_is
         kind = self._wanted.type if isinstance(self._wanted.type, TableType) else _HISTOGRAM
         shapes, taken = "shape" in kind.columns.values(), self._taken()
-        left = [line for line in lines if _holds(line, taken, shapes=shapes)]
+        decimals = shapes or "number" in kind.columns.values()
+        left = [line for line in lines if _holds(line, taken, shapes=shapes, decimals=decimals)]
         left = left or [line for line in lines if shapes and _names_layer(line)]
-        if len(left) < 2:  # noqa: PLR2004 - two lines may be a table
+        by_numbers, by_names = self._expected_among(lines)
+        dense = any(_holds(line, taken, shapes=shapes, decimals=decimals, least=_DENSE) for line in left)
+        if len(left) < 2 and not dense:  # noqa: PLR2004 - two lines may be a table
+            left = by_numbers or by_names
+        if not left:
             return as_it_is
         tensors = _printed_tensors(lines, "none of them says its shape")
         if tensors is not None and not any(isinstance(piece.value, tuple) for line in left for piece in line.pieces):
             return _merged(as_it_is, tensors)
-        reason = f"no table could be read; values stand on {left[0].place} and {len(left) - 1:,} other lines"
-        waits = Choice(verdict=without_value(Outcome.MANUAL, reason, hint=_TABLE_HINT), place=left[0].place)
-        return _merged(as_it_is, waits)
+        refused = as_it_is.verdict.reason if as_it_is.verdict.outcome is Outcome.INCORRECT else ""
+        reason = refused or f"no table could be read; values stand on {left[0].place}{_and_others(len(left) - 1)}"
+        waits = without_value(Outcome.MANUAL, reason, hint=_TABLE_HINT)
+        if by_numbers:
+            place = by_numbers[0].place
+            why = f"all numbers that are expected stand there, from {place} on; of which rows, nothing tells"
+            said = Suggestion(outcome=Outcome.CORRECT, credit=Fraction(1), why=why, place=place, kind="all numbers")
+            waits = replace(waits, suggestion=said)
+        return _merged(as_it_is, Choice(verdict=waits, place=left[0].place))
+
+    def _expected_among(self, lines: tuple[Line, ...]) -> tuple[list[Line], list[Line]]:
+        """The lines that say all numbers of the table that is expected, and all names of its rows, three at least."""
+        source = self._check.expected
+        expected = _table(self._expect(source)) if source is not None else None
+        if expected is None:
+            return [], []
+        numbers = {cell.value for row in expected.rows for cell in row.cells.values() if isinstance(cell, Number)}
+        names = {row.name for row in expected.rows if not row.optional and _says_something(row)}
+        return _saying(lines, {each for each in numbers if each >= _TOLD_APART}), _saying(lines, names)
 
     def _words_beside(self) -> tuple[str, ...]:
         """The words behind which other answers of the task, numbers of the same kind, are looked for."""
@@ -200,8 +258,7 @@ def _printed_tensors(lines: tuple[Line, ...], but: str) -> Choice | None:
     at = [line.place for line in lines if not line.code and _prints_tensor(line)]
     if not at:
         return None
-    few = "1 tensor is printed" if len(at) == 1 else f"{len(at):,} tensors are printed"
-    reason = f"{few}, from {at[0]} on; {but}"
+    reason = f"tensors are printed, from {at[0]} on; {but}"
     kind = "printed tensors"
     suggestion = Suggestion(outcome=Outcome.INCORRECT, credit=Fraction(0), why=reason, place=at[0], kind=kind)
     return Choice(verdict=replace(without_value(Outcome.MANUAL, reason), suggestion=suggestion), place=at[0])
@@ -215,17 +272,40 @@ def _prints_tensor(line: Line) -> bool:
     )
 
 
-def _holds(line: Line, taken: frozenset[Fraction], *, shapes: bool) -> bool:
-    """Whether a line holds a value that no other answer took; with `shapes`, arrays that were printed hold some."""
+def _and_others(count: int) -> str:
+    return f" and {count:,} other line{'s' * (count > 1)}" if count else ""
+
+
+def _saying(lines: tuple[Line, ...], wanted: Collection[Fraction | str]) -> list[Line]:
+    """The lines that together say all that is wanted; none where that is little."""
+    found = [(line, _values(line) & set(wanted)) for line in lines]
+    all_said = len(wanted) >= _LEAST_SAID and set().union(*(said for _, said in found)) == wanted
+    return [line for line, said in found if said] if all_said else []
+
+
+def _values(line: Line) -> set[Fraction | str | tuple[int, ...]]:
+    """The numbers and words of a line of prose."""
+    if line.code or line.quoted:
+        return set()
+    found = {piece.value.value if isinstance(piece.value, Number) else piece.value for piece in line.pieces}
+    return found | {each.removesuffix("s") for each in found if isinstance(each, str)}
+
+
+def _says_something(row: Row) -> bool:
+    return any(not isinstance(cell, Number) or cell.value for cell in row.cells.values())
+
+
+def _holds(line: Line, taken: frozenset[Fraction], *, shapes: bool, decimals: bool, least: int = 1) -> bool:
+    """Whether a line holds `least` values that no other answer took; with `shapes`, printed arrays hold some."""
     if line.code or line.quoted:
         return False
-    return any(
+    return least <= sum(
         (shapes and isinstance(piece.value, tuple) and len(piece.value) > 1)
         or (
             isinstance(piece.value, Number)
             and not piece.small
             and not piece.measures
-            and (shapes or not ("memory" in piece.said or 0 < piece.value.half_unit < 1))  # no count of anything
+            and (decimals or not ("memory" in piece.said or 0 < piece.value.half_unit < 1))  # no count of anything
             and piece.value.value not in taken
         )
         for piece in line.pieces

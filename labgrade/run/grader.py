@@ -17,7 +17,7 @@ from labgrade.core.results import SubmissionReport
 from labgrade.core.task import AnswerValue, LiteralValue
 from labgrade.cpp.build import Builder
 from labgrade.diagnosis.explain import companions
-from labgrade.diagnosis.own_values import typed
+from labgrade.diagnosis.fitting import typed
 from labgrade.files.cache import cache_folder
 from labgrade.judging import by_hand
 from labgrade.judging.items import items, sources

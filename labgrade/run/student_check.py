@@ -16,6 +16,7 @@ from rich.console import Console
 from labgrade.core import points, student_view
 from labgrade.core.results import Report, SubmissionReport
 from labgrade.core.text import for_terminal
+from labgrade.files import downloaded_weights
 from labgrade.judging.variants import own_variant
 from labgrade.reports import terminal
 from labgrade.review import roster
@@ -24,7 +25,6 @@ from labgrade.run.grader import Grader
 from labgrade.run.task import TaskGrading
 from labgrade.sandbox.time_limits import Patience
 from labgrade.spec import course, load
-from labgrade.subjects import downloaded_weights
 from labgrade.submissions import find
 
 if TYPE_CHECKING:
@@ -75,6 +75,8 @@ def run(options: CheckOptions, memory: Memory) -> tuple[Report, list[SpecFinding
         notes = (*(grader.runner.protection.lines if fresh and not stopped else ()), *_by_whose_specs(found, options))
     graded = SubmissionReport(name=who.name, tasks=tuple(each.reports), remarks=who.refused)
     report = student_view.for_student(Report(submissions=(graded,), notes=notes))
+    if not options.task:
+        report = student_view.with_more(report, load.points_not_shown(found.specs))
     if options.html:
         now = datetime.now(UTC).astimezone().isoformat(timespec="seconds")
         report = replace(report, labs=load.lab_texts(found.specs), at=now)

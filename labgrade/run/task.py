@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol, cast
 from labgrade.answers import obtain
 from labgrade.answers.call import obtain_each
 from labgrade.answers.question import Question, about
-from labgrade.answers.reader.asks import Ask, without_files
+from labgrade.answers.reader.asks import ask_passages
 from labgrade.core.errors import FaultError
 from labgrade.core.points import hidden_points
 from labgrade.core.results import Answer, NoAnswer, TaskReport
@@ -21,7 +21,7 @@ from labgrade.diagnosis.bases import bases_of
 from labgrade.diagnosis.counterexample import judged, memory, plan_of
 from labgrade.diagnosis.diagnose import Diagnoser
 from labgrade.diagnosis.explain import unexplained, with_explanation
-from labgrade.diagnosis.own_values import typed
+from labgrade.diagnosis.fitting import typed
 from labgrade.diagnosis.probe import ProbeGrader, Trials, judged_value
 from labgrade.diagnosis.stated import Means, with_slip
 from labgrade.files.cache import missing
@@ -300,8 +300,8 @@ class TaskGrading:
         check, grader = item.check, self._grader
         before = call_before(self.items.values(), item) if verdict.credit else None
         form = next((each for each in self.task.answers[check.answer].forms if isinstance(each, CallForm)), None)
-        if before is None or form is None:
-            return verdict
+        if before is None or form is None or isinstance(self._answer(check.answer, before), NoAnswer):
+            return verdict  # by itself the other call gave nothing: one endless call is waited for once
         questions = [self._question(check.answer, subject, live_only=True) for subject in (before, item.subject)]
         origin, values = obtain_each(questions, form, grader)
         if len(values) < len(questions) or origin != answer.origin:
@@ -313,8 +313,8 @@ class TaskGrading:
         """What came of looking for the smallest network on which a function is wrong."""
         trials = Trials(self._grader, self.task, check, self.submission)
         plan = plan_of(self.task, cast("Counterexample", check.counterexample))
-        verdict, origin, _ = judged(trials, plan, [memory(self.task, check, trials.content())])
-        return (self._diagnoser.searched(verdict, check) if self._explains else verdict), origin
+        found = judged(trials, plan, [memory(self.task, check, trials.content())])
+        return (self._diagnoser.searched(found, check) if self._explains else found.verdict), found.origin
 
     def _judging(self, check: Check, subject: SubjectSpec | None) -> tuple[Judging, Expect]:
         """What a check is judged with on a subject."""
@@ -337,7 +337,7 @@ class TaskGrading:
     def _passages(self, name: str) -> tuple[str, ...]:
         """The parts of the hand-in in which an answer is looked for."""
         wanted = self.task.answers[name]
-        ask = Ask(wanted="passages", kind=wanted.type, forms=tuple(map(without_files, wanted.forms)))
+        ask = ask_passages(wanted.type, wanted.forms)
         found: tuple[str, ...] = self._grader.reader.ask(self.submission, ask)
         return found
 

@@ -94,9 +94,9 @@ class Worker:
         """
         opened = self._opened(who)
         found = {
-            (*key, item.id): opened.book.remembered(grading.task, item)
+            (*key, name): known
             for key, grading in opened.gradings.items()
-            for item in grading.items.values()
+            for name, known in opened.book.remembered(grading.task).items()
         }
         return opened.submission, found
 

@@ -131,10 +131,8 @@ class Runner:
         """Run a job that calls functions; `given` are files by the folder in which they are given."""
         if self.patience is None:
             return self._called(request, kind, arguments, wanted, given)
-        if len(given) > 1 or "each" in (wanted or ()):  # several at once, which is to save time
-            slow = self.patience.known(request)
-            late = Execution(status="timeout", reason="")
-            return late if slow else self._called(request, kind, arguments, wanted, given)
+        if len(given) > 1 or "each" in (wanted or ()):
+            return self.patience.together(request, lambda own: self._called(own, kind, arguments, wanted, given))
         return self.patience.call(request, lambda own: self._called(own, kind, arguments, wanted, given), Execution)
 
     def _called(

@@ -62,7 +62,8 @@ def text(title: str, pattern: str) -> Kind:
 
 
 _LARGEST_SIZE = 1 << 40
-HIDDEN_POINTS = "hidden_points"  # in lab.yaml: `secret`; in a kit's task: a number
+HIDDEN_POINTS = "hidden_points"  # in lab.yaml: `secret`; in a kit's lab.yaml and tasks: a number
+UNTOLD = "secret"
 OTHERS = Kind()  # made of other words, or of the course
 FLAG = Kind({"type": "boolean"}, bool)
 ID = Kind({"type": "string", "title": "id", "pattern": r"^[A-Za-z0-9][A-Za-z0-9_-]*$"}, str)
@@ -145,6 +146,9 @@ DTYPE = one_of(
     "dtype", ("float32", "float64", "float16", "bfloat16", "int64", "int32", "int16", "int8", "uint8", "bool")
 )
 REPORT = text("a place in the report (`under 2-1-4`, `under [Lab 2, 1]`, or `anywhere`)", r"^(under .+|anywhere)$")
+REPORTS = Kind(
+    {"if": {"type": "array"}, "then": {"type": "array", "minItems": 1, "items": REPORT.schema}, "else": REPORT.schema}
+)
 CODE = text("a Python file (hw.py)", r"^[^:()]+\.py$")
 CALL = text("a call, such as 'total_macs(model, input_size)'", r"^([^:()]+\.py:)?[A-Za-z_]\w*\(.*\)$")
 WHERE = ("output", "report", "program")  # where words stand before a value

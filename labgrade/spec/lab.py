@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal
 
 from labgrade.core.errors import SpecFinding
-from labgrade.spec.kinds import FLAG, HIDDEN_POINTS, OTHERS, PACKAGES, TEXT, Kind, Word, one_of, ref
+from labgrade.spec.kinds import FLAG, HIDDEN_POINTS, OTHERS, PACKAGES, POINTS, TEXT, UNTOLD, Kind, Word, ref
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -62,8 +62,9 @@ WORDS = (
     Word("on_request", FLAG, "Graded only where the lab or a task of it is named."),
     Word(
         HIDDEN_POINTS,
-        one_of(HIDDEN_POINTS, ("secret",)),
-        "`secret`: students are not told what hidden checks are worth, nor earned.",
+        Kind({"title": HIDDEN_POINTS, "anyOf": [{"enum": [UNTOLD]}, POINTS.schema]}),
+        "`secret`: students are not told what hidden checks are worth, nor earned. In a kit: what the tasks are worth "
+        "that are not in it.",
     ),
     Word("install", TEXT, "The line by which students install labgrade."),
     Word("hand_in", ref("hand_in"), "How its tasks are handed in, unless one says."),

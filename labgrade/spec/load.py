@@ -19,11 +19,13 @@ from labgrade.spec import lab as late_rules
 from labgrade.spec import parse, rules, schema
 from labgrade.spec.course import uncollected
 from labgrade.spec.in_full import expand, variants
-from labgrade.spec.kinds import HIDDEN_POINTS
+from labgrade.spec.kinds import HIDDEN_POINTS, UNTOLD
 from labgrade.spec.language import RESERVED
+from labgrade.verdict import as_credit
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from fractions import Fraction
 
     from labgrade.core.task import Schema
     from labgrade.files.yaml import Loaded
@@ -207,7 +209,7 @@ class _SpecReader:
         made = [self._variant(path, label, each, limits, (loaded, found)) for label, each in variants.spread(loaded)]
         common = lab.get("packages", ())
         tasks = tuple(replace(each, packages=tuple(dict.fromkeys((*common, *each.packages)))) for each in made)
-        if HIDDEN_POINTS in lab:
+        if lab.get(HIDDEN_POINTS) == UNTOLD:
             tasks = tuple(replace(each, hidden_points=None) for each in tasks)
         return tasks[0] if not tasks[0].variant else replace(tasks[0], variant="", variants=tasks)
 
@@ -295,6 +297,12 @@ def deadlines(folder: Path) -> dict[str, Deadline]:
     """
     dated = ((lab, late_rules.deadline(lab, data)) for lab, data in labs(folder).items())
     return {lab: found for lab, found in dated if found is not None}
+
+
+def points_not_shown(folder: Path) -> dict[str, Fraction]:
+    """What the tasks of each lab are worth that a kit does not have, by the lab's name."""
+    told = {lab: data.get(HIDDEN_POINTS) for lab, data in labs(folder).items()}
+    return {lab: as_credit(worth) for lab, worth in told.items() if worth not in (None, UNTOLD)}
 
 
 def labs(folder: Path) -> dict[str, dict[str, Any]]:

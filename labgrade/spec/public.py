@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 _LEAST_TOLD = 5  # characters: shorter words stand in any text by chance
+_PLAIN_WORD = re.compile(r"[^\W\d_]+")  # and so does any one word of letters: others, features, matmul
 
 
 def public(data: dict[str, Any], *, told: bool = True) -> dict[str, Any] | None:
@@ -46,13 +47,14 @@ def public(data: dict[str, Any], *, told: bool = True) -> dict[str, Any] | None:
 def only_hidden(specs: Iterable[dict[str, Any]]) -> set[str]:
     """What hidden checks of some specs say and public parts of none do: ids, models, files, quantities, hints.
 
-    Words that are too short to mean anything are left out.
+    What stands in other texts by chance is left out, or nobody would believe what is told: one plain word, or a short
+    text. Names with a digit, a dash or an underscore, models and sentences are no chance.
     """
     specs = list(specs)
     shown = [public(data) for data in specs]
     told = {text for data in shown for text in (*_texts(data), *_keys(data))}
     secret = {text for data in specs for check in data["checks"] if check.get("hidden") for text in _texts(check)}
-    return {text for text in secret - told if len(text) >= _LEAST_TOLD}
+    return {text for text in secret - told if len(text) >= _LEAST_TOLD and not _PLAIN_WORD.fullmatch(text)}
 
 
 def says(text: str, word: str) -> bool:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from labgrade.files import yaml
     from labgrade.files.yaml import Loaded
 
-_WHOLE = ("text", "histogram")  # read from a whole section, without words before it
+_WHOLE = ("text", "histogram", "file")  # read from a whole section, without words before it
 _ONE_OF_TWO = "give 'after' or 'find', not both"
 _OUTSIDE = re.compile(r"[/\\~]|[A-Za-z]:|(?:.*[/\\])?\.\.(?:[/\\]|$)")
 _KINDS = "subject.onnx, subject.pt (TorchScript), subject.pth (state dict), input.npy"

@@ -147,6 +147,8 @@ def _no_file(form: dict[str, Any], kind: str) -> str:
         return "a network is what the 'call' returns; take out 'save_to', or say 'type: file'" if saves else ""
     if (called and "save_to" in listed(form.get("given"))) or read == {"file"}:
         return ""
+    if kind == "file" and read == {"report"} and "run" not in form:
+        return ""
     if kind == "module":
         return "a network is what a 'call' returns, or a 'file' that holds it as TorchScript"
     return "an answer that is a file is a 'file', or what a 'call' writes that is given 'save_to'"

@@ -1,7 +1,7 @@
 """Builds what is analysed: a torchvision model with its input, on the meta device or with seeded weights.
 
-Needs nothing of labgrade but `course_networks`, `networks`, `options` and "did you mean", because it is also loaded by
-its path into a student's process; it holds no expected value.
+Needs nothing of labgrade but what it imports here, as it is also loaded by its path into a student's process; it holds
+no expected value.
 """
 
 from __future__ import annotations
@@ -13,8 +13,6 @@ import importlib.util
 import inspect
 import math
 import re
-import sys
-import types
 import typing
 import warnings
 from dataclasses import dataclass, field
@@ -24,54 +22,13 @@ from typing import TYPE_CHECKING, Any
 from labgrade.core.did_you_mean import did_you_mean
 from labgrade.subjects import course_networks, networks
 from labgrade.subjects import options as own_options
+from labgrade.subjects.importing import quickly, without_dynamo
 
 if TYPE_CHECKING:
+    import types
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     import torch
-
-_PACKAGE, _UTILS = "torch._dynamo", "torch._dynamo.utils"
-_MARK = "__dynamo_disable"  # where torch keeps the wrapped function
-
-
-@contextlib.contextmanager
-def without_dynamo() -> Iterator[None]:
-    """Keep `torch._dynamo` from being loaded; nothing happens where it is loaded already.
-
-    Loading it takes more CPU than importing torch: sympy and the whole compiler. torchvision's import loads it for one
-    function, and so does the first batch norm or `cat` on the meta device, which only wants itself left uncompiled.
-    What asks for another part of it gets an ImportError, and nothing of the stand-in is left behind.
-    """
-    if _PACKAGE in sys.modules:
-        yield
-        return
-    left_alone: list[Any] = []
-
-    def disable(function: Callable[..., Any], *_: object, **_options: object) -> Callable[..., Any]:
-        left_alone.append(function)
-        return function
-
-    package, utils = types.ModuleType(_PACKAGE), types.ModuleType(_UTILS)
-    package.__path__ = []
-    vars(package)["disable"] = disable
-    vars(utils)["is_compile_supported"] = _is_compile_supported
-    stand_ins = {_PACKAGE: package, _UTILS: utils}
-    sys.modules.update(stand_ins)
-    try:
-        yield
-    finally:
-        for name in stand_ins:
-            del sys.modules[name]
-        for function in left_alone:
-            if hasattr(function, _MARK):
-                delattr(function, _MARK)
-
-
-def _is_compile_supported(device_type: str) -> bool:
-    """What torchvision's `roi_align` asks when it is called: the real one's answer."""
-    found: bool = importlib.import_module(_UTILS).is_compile_supported(device_type)
-    return found
-
 
 COLLECTION = "torchvision/"
 FILLS = ("normal", "uniform", "ones", "zeros", "tokens")
@@ -108,7 +65,8 @@ def import_torchvision() -> types.ModuleType:
     torchvision refers to `nms` while it is imported; a definition without an implementation is enough, since no
     classifier calls it. Harmless where the operators exist, and when called again.
     """
-    import torch
+    with quickly():
+        import torch
 
     for library in _torchvision_folder().glob("_C.*"):
         with contextlib.suppress(OSError):
@@ -116,7 +74,7 @@ def import_torchvision() -> types.ModuleType:
     for schema in _OPERATORS:
         if not hasattr(torch.ops.torchvision, schema.partition("(")[0]):
             _fragment().define(schema)  # type: ignore[no-untyped-call]
-    with without_dynamo():
+    with without_dynamo(), quickly():
         return importlib.import_module("torchvision")
 
 

@@ -25,13 +25,16 @@ MICRO: Mapping[str, Mapping[str, Any]] = {
     "micro/attention": {"kernel_size": 8, "stride": 8},
     "micro/dilated": {"kernel_size": 3, "dilation": 2},
     "micro/same_padding": {"kernel_size": (3, 5), "padding": "same"},
+    "micro/scales": {"kernel_size": 3, "padding": 2, "dilation": 2},
     "micro/tied": {"kernel_size": 8, "stride": 8},
     "micro/uneven_kernel": {"kernel_size": (1, 7), "stride": (2, 1), "padding": (0, 3)},
+    "micro/unordered": {"kernel_size": 3, "padding": 1, "padding_mode": "circular"},
     "micro/wide_dilated": {"kernel_size": 3, "dilation": 2, "stride": (1, 2)},
     "micro/wide_norm": {"kernel_size": 3, "padding": 1},
     "micro/wide_uneven": {"kernel_size": (1, 7), "stride": (4, 2), "padding": (0, 3)},
 }
 _ATTENTION, _TIED = "micro/attention", "micro/tied"
+_SCALES, _UNORDERED = "micro/scales", "micro/unordered"
 _NORM = "micro/wide_norm"  # whose buffers are no weights
 _WIDE = "micro/wide_"  # of which megabytes are left when they are printed with two decimals
 LAYERS = frozenset(
@@ -86,6 +89,28 @@ OWN: Mapping[str, str] = {
         x = self.one(x * self.scale).relu()
         return self.classes(self.other(self.other(x)).mean(1))
 """,
+    "Scales": """class Scales(nn.Module):
+    def __init__(self, features, options):
+        super().__init__()
+        self.conv = nn.Conv2d(3, features, **options)
+        self.same = self.conv
+        self.head = nn.Linear(2 * features, 10)
+
+    def forward(self, x):
+        small = nn.functional.max_pool2d(x, 2)
+        return self.head(torch.cat([self.conv(x).mean((2, 3)), self.same(small).mean((2, 3))], dim=1))
+""",
+    "Unordered": """class Unordered(nn.Module):
+    def __init__(self, options):
+        super().__init__()
+        self.last = nn.Conv2d(6, 4, (2, 4), padding="same")
+        self.larger = nn.ConvTranspose2d(8, 6, 2, stride=2)
+        self.narrower = nn.Linear(40, 24)
+        self.first = nn.Conv2d(3, 8, **options)
+
+    def forward(self, x):
+        return self.last(self.larger(self.narrower(self.first(x))))
+""",
     "Scaled": """class Scaled(nn.Module):
     def __init__(self, width):
         super().__init__()
@@ -112,7 +137,9 @@ def micro(name: str) -> torch.nn.Module:
     """A network small enough to count by hand, whose first convolution is out of the ordinary.
 
     `micro/attention` cuts 32x40 pixels into patches, 16 channels of which attend to one another. In `micro/tied` two
-    linear layers share a weight and run on sequences, one of them twice, and two parameters belong to no layer.
+    linear layers share a weight and run on sequences, one of them twice, and two parameters belong to no layer. The
+    dilated convolution of `micro/scales` has two names and runs on two sizes; in `micro/unordered` layers run in
+    another order than they are defined in, a linear one on images and a transposed convolution among them.
     """
     import torch
     from torch import nn
@@ -124,6 +151,9 @@ def micro(name: str) -> torch.nn.Module:
     if name == _ATTENTION:
         patches, attention = nn.Conv2d(3, 16, **MICRO[name]), _own("Attention")(20, 2)
         return nn.Sequential(patches, nn.Flatten(2), attention, nn.Flatten(), nn.Linear(320, 10))
+    if name in (_SCALES, _UNORDERED):
+        own: nn.Module = _own("Scales")(8, MICRO[name]) if name == _SCALES else _own("Unordered")(MICRO[name])
+        return own
     wide = name.startswith(_WIDE)
     first, second = (256, 384) if wide else (8, 12)
     head, body = nn.Conv2d(3, first, **MICRO[name]), nn.Conv2d(first, second, 3, groups=4)

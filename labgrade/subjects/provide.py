@@ -6,7 +6,6 @@ Made once, in a process of its own that runs no student's code, and kept beside 
 from __future__ import annotations
 
 import hashlib
-import importlib.metadata
 import json
 import subprocess
 import sys
@@ -19,7 +18,7 @@ from labgrade.core.errors import FaultError
 from labgrade.core.serialise import plain_subject
 from labgrade.core.task import InputSpec, SubjectSpec
 from labgrade.files import process
-from labgrade.files.cache import Cache, cache_folder, key_of
+from labgrade.files.cache import Cache, cache_folder, key_of, version_of
 from labgrade.subjects import models, onnx_export
 
 if TYPE_CHECKING:
@@ -44,7 +43,7 @@ def provide(source: str | Path, subject: SubjectSpec | None) -> Path:
         return source
     meant, suffix = _meant(source, subject)
     plain = plain_subject(meant)
-    versions = [importlib.metadata.version(name) for name in _LIBRARIES]
+    versions = [version_of(name) for name in _LIBRARIES]
     code = [hashlib.sha256(file.read_bytes()).hexdigest() for file in (Path(__file__), *models.SOURCES)]
     folder, name = cache_folder() / "provided", f"made{suffix}"
     try:

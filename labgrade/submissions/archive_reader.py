@@ -1,6 +1,7 @@
-"""Archives, read entry by entry where they can do no harm: in the reader's jail. Nothing that an entry says is believed.
+"""Archives, read entry by entry where they can do no harm: in the reader's jail. No word of an entry is believed.
 
-What is found goes out as records (`archive_records.py`), one after the other, so that no archive is ever in memory as a whole.
+What is found goes out as records (`archive_records.py`), one after the other, so that no archive is ever in memory as
+a whole.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from itertools import islice
 from typing import IO, TYPE_CHECKING, Any, cast
 
 from labgrade.core.results import CLUTTER
-from labgrade.submissions import names, archive_records
+from labgrade.submissions import archive_records, names
 from labgrade.submissions.archive_records import MOST_ENTRIES, ArchiveEntry
 from labgrade.submissions.store import ALL_BYTES, DamagedError, too_large
 
@@ -36,7 +37,7 @@ _HEADER_BYTES = 1 << 20  # of one entry: names are shorter, and so are attribute
 _SMALL_HEADER = 1 << 10
 # Takes seconds: Python 3.11 looks through attributes in time that grows with the square of their size.
 _MOST_WORK = 1 << 33
-_MOST_IN_VAIN = 1_000  # readings behind the end: what skips a file that is said to be huge goes on with them for minutes
+_MOST_IN_VAIN = 1_000  # readings behind the end: what skips a file that is said to be huge goes on for minutes
 _TEXTS = (tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK)
 _ATTRIBUTES = (tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE)
 
@@ -55,7 +56,8 @@ _TAR_ERRORS = (tarfile.TarError, zlib.error, EOFError, OSError, ValueError, Over
 def tell(job: Mapping[str, Any], folder: Path) -> Iterator[bytes]:
     """The records of an archive, a file of the name `opened` in a folder.
 
-    `ending`: `.zip` and the like; `owners`: names, where only what belongs to these students is wanted; `content`: what is in the files, too.
+    `ending`: `.zip` and the like; `owners`: names, where only what belongs to these students is wanted; `content`: what
+    is in the files, too.
     """
     path, wanted = folder / archive_records.OPENED, job["owners"]
     walk = _zip_entries(path) if job["ending"] == ".zip" else _tar_entries(path, packed=job["ending"] != ".tar")
@@ -69,7 +71,9 @@ def tell(job: Mapping[str, Any], folder: Path) -> Iterator[bytes]:
     except DamagedError as error:
         yield archive_records.end(problem=str(error))
     else:
-        yield archive_records.end(note=f"it holds more than {MOST_ENTRIES:,} entries; the first were taken" if more else "")
+        yield archive_records.end(
+            note=f"it holds more than {MOST_ENTRIES:,} entries; the first were taken" if more else ""
+        )
 
 
 def _is_of(entry: ArchiveEntry, wanted: list[str]) -> bool:
@@ -112,7 +116,12 @@ def _zip_entries(path: Path) -> Iterator[_Found]:
             parts = names.split(_zip_name(info))
             if not _is_clutter(parts):
                 entry = _entry(
-                    _zip_name(info), parts, info.is_dir(), info.file_size, _zip_time(info), _zip_problem(info)
+                    _zip_name(info),
+                    parts,
+                    is_folder=info.is_dir(),
+                    size=info.file_size,
+                    at=_zip_time(info),
+                    problem=_zip_problem(info),
                 )
                 yield _Found(entry, partial(_pieces, partial(archive.open, info), (*_ZIP_ERRORS, OSError)))
 
@@ -254,7 +263,8 @@ def _tar_entries(path: Path, *, packed: bool) -> Iterator[_Found]:
                     name = names.of_file_system(info.name)
                     parts = names.split(name)
                     if not _is_clutter(parts):
-                        entry = _entry(name, parts, info.isdir(), info.size, _tar_time(info), _tar_problem(info))
+                        at, problem = _tar_time(info), _tar_problem(info)
+                        entry = _entry(name, parts, is_folder=info.isdir(), size=info.size, at=at, problem=problem)
                         yield _Found(entry, partial(_pieces, partial(archive.extractfile, info), _TAR_ERRORS))
         except DamagedError:
             raise
@@ -280,15 +290,18 @@ def _tar_problem(info: tarfile.TarInfo) -> str:
 def _entry(
     name: str,
     parts: tuple[str, ...] | str,
+    *,
     is_folder: bool,
     size: int,
     at: datetime | None,
-    problem: str,  # noqa: FBT001
+    problem: str,
 ) -> ArchiveEntry:
     if isinstance(parts, str):
         return ArchiveEntry(name=name, why=parts, is_file=not is_folder)
     problem = problem or too_large(size)  # nobody takes it: nothing of it is unpacked
-    return ArchiveEntry(name=name, parts=parts, why="" if is_folder else problem, is_file=not is_folder, size=size, at=at)
+    return ArchiveEntry(
+        name=name, parts=parts, why="" if is_folder else problem, is_file=not is_folder, size=size, at=at
+    )
 
 
 def _is_clutter(parts: tuple[str, ...] | str) -> bool:

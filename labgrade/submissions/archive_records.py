@@ -40,8 +40,8 @@ class GarbledRecordError(Exception):
 class ArchiveEntry:
     """One entry of an archive.
 
-    `parts`: its path, None where it belongs to no student; `why`: it is not taken; `at`: when it was last changed, without a
-    zone where none is known.
+    `parts`: its path, None where it belongs to no student; `why`: it is not taken; `at`: when it was last changed,
+    without a zone where none is known.
     """
 
     name: str

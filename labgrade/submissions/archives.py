@@ -1,10 +1,10 @@
-"""Archives, taken entry by entry into stores. What reads them does so in a jail; here are its records, and no archive."""
+"""Archives, taken entry by entry into stores. What reads them does so in a jail; here its records arrive."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from labgrade.submissions import names, archive_records
+from labgrade.submissions import archive_records, names
 from labgrade.submissions.store import DamagedError
 
 if TYPE_CHECKING:
@@ -43,9 +43,11 @@ def times(path: Path, opening: Opening) -> tuple[list[tuple[tuple[str, ...], dat
     found: list[tuple[tuple[str, ...], datetime]] = []
 
     def take(told: Records) -> None:
-        for entry in told:
-            if entry.parts is not None and entry.has_content and entry.at is not None:
-                found.append((entry.parts, entry.at))
+        found.extend(
+            (entry.parts, entry.at)
+            for entry in told
+            if entry.parts is not None and entry.has_content and entry.at is not None
+        )
 
     try:
         _read(path, opening, take, content=False)
@@ -63,7 +65,7 @@ def unpack(
     opening: Opening,
     owners: Sequence[str] | None = None,
 ) -> None:
-    """Unpack a whole archive. `refuse(path, why)` hears of what belongs to no student, and of damage to what is `called` so.
+    """Unpack a whole archive. `refuse(path, why)` hears of what belongs to no student, and of damage to `called`.
 
     `owners`: only what may be these students' is read.
     """

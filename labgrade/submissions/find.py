@@ -186,7 +186,9 @@ def _refuse_alike(found: Iterable[str]) -> None:
     for name in found:
         shown = encodable(name)
         if shown in printed:
-            message = f"two submissions are called '{one_line(shown)}', one of them by bytes that are no UTF-8; rename one"
+            message = (
+                f"two submissions are called '{one_line(shown)}', one of them by bytes that are no UTF-8; rename one"
+            )
             raise UsageError(message)
         printed[shown] = name
 

@@ -7,8 +7,8 @@ import stat
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from labgrade.submissions import names
 from labgrade.core.results import CLUTTER
+from labgrade.submissions import names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

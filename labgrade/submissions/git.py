@@ -44,7 +44,7 @@ def own(folder: Path, opening: Opening) -> Commit:
 
 
 class Around:
-    """The last commits that touch hand-ins which lie in a repository of the grader's: all of a folder are found at once."""
+    """The last commits that touch hand-ins in a repository of the grader's: all of a folder are found at once."""
 
     def __init__(self, opening: Opening) -> None:
         self._opening = opening
@@ -78,7 +78,7 @@ class Around:
 
 
 def _linked(git: Path) -> tuple[Path, str]:
-    """Where a repository lies, and what its HEAD says: of a second working tree's, whose `.git` is a file, both apart."""
+    """Where a repository lies, and what its HEAD says: both apart for a second working tree, whose `.git` is a file."""
     if git.is_dir():
         return git, ""
     try:

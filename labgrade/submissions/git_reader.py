@@ -1,4 +1,4 @@
-"""A student's repository, read where it can do no harm: in the reader's jail, with nothing of its configuration in force.
+"""A student's repository, read where it can do no harm: in the reader's jail, none of its configuration in force.
 
 Git's own commands obey the configuration of the repository that they read, which names programs to run. So a student's
 repository is not read as one: a fresh one borrows its objects.
@@ -32,8 +32,8 @@ _SILENT = "git could not read its last commit"
 def tell(arguments: Mapping[str, Any], git: Path) -> Iterator[bytes]:
     """The record of the last commit of the repository whose `.git` lies at `git`; none where it has none.
 
-    With `paths`: that of the last commit that touches each. A shallow repository tells nothing of them: its oldest commit
-    seems to touch everything. `head`: what stands in its HEAD, where that lies elsewhere.
+    With `paths`: that of the last commit that touches each. A shallow repository tells nothing of them: its oldest
+    commit seems to touch everything. `head`: what stands in its HEAD, where that lies elsewhere.
     """
     paths = arguments.get("paths")
     head = _head(git, arguments.get("head") or _read(git / "HEAD"))

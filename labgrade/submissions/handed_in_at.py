@@ -64,20 +64,22 @@ def moments(
         return {name: _first([(packed.get(name), by)], latest, evidence.remarks) for name in names}
     entries, recorded = _entries(source), _gradescope(source / GRADESCOPE)
     around = git.Around(opening)
-    return {name: _Evidence(opening, zone, recorded, around).moment(name, entries.get(name, []), latest) for name in names}
+    return {
+        name: _Evidence(opening, zone, recorded, around).moment(name, entries.get(name, []), latest) for name in names
+    }
 
 
 def moment(source: Path, *, opening: Opening, zone: tzinfo, now: datetime | None = None) -> Moment:
     """The moment of one hand-in by itself, a folder or an archive."""
-    return _Evidence(opening, zone, {}, git.Around(opening)).moment(source.name, [source], (now or datetime.now(UTC)) + _A_WHILE)
+    return _Evidence(opening, zone, {}, git.Around(opening)).moment(
+        source.name, [source], (now or datetime.now(UTC)) + _A_WHILE
+    )
 
 
 class _Evidence:
     """What tells when one was handed in, and what of it could not be read: `remarks`."""
 
-    def __init__(
-        self, opening: Opening, zone: tzinfo, recorded: dict[str, datetime], around: git.Around
-    ) -> None:
+    def __init__(self, opening: Opening, zone: tzinfo, recorded: dict[str, datetime], around: git.Around) -> None:
         self._opening, self._zone, self._recorded, self._around = opening, zone, recorded, around
         self.remarks: list[str] = []
 

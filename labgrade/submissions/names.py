@@ -1,4 +1,4 @@
-"""Names that students and platforms gave: read in whatever encoding, kept only where they can do no harm; whose a file is."""
+"""Names that students and platforms gave, in whatever encoding, kept where they do no harm; whose a file is."""
 
 from __future__ import annotations
 
@@ -88,8 +88,9 @@ _NUMBER = re.compile(r"_\d+$")
 def owner(parts: tuple[str, ...], *, is_file: bool) -> tuple[str, tuple[str, ...]] | None:
     """The student that a path belongs to, and the path within the hand-in; None for what belongs to no student.
 
-    A folder is its student's, and so is an archive, of a kind that can't be unpacked as well: its owner is told. Moodle: `Anna Lee_123456_assignsubmission_file_/hw.py`, or the
-    same without a folder. Canvas: `leeanna_12345_67890_hw.py`, with `_LATE` behind the name.
+    A folder is its student's, and so is an archive, of a kind that can't be unpacked as well: its owner is told.
+    Moodle: `Anna Lee_123456_assignsubmission_file_/hw.py`, or the same without a folder. Canvas:
+    `leeanna_12345_67890_hw.py`, with `_LATE` behind the name.
 
     >>> owner(("Anna Lee_123456_assignsubmission_file_", "hw.py"), is_file=True)
     ('Anna Lee_123456', ('hw.py',))

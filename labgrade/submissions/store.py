@@ -8,11 +8,11 @@ import unicodedata
 from typing import TYPE_CHECKING
 
 from labgrade.core.errors import UsageError
-from labgrade.core.results import CLUTTER
 from labgrade.submissions import names
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from io import FileIO
     from pathlib import Path
 
 ONE_BYTES = 256 << 20
@@ -24,6 +24,8 @@ _CHUNK = 1 << 20
 
 # Not there, or no file that has any content: whatever reads it, there is nothing to read.
 _NOTHING_TO_READ = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENXIO})
+# The grader's disk or process has no room: no file is to blame that happens to come then.
+_OURS = frozenset({errno.ENOSPC, errno.EROFS, errno.EMFILE, errno.ENFILE, getattr(errno, "EDQUOT", errno.ENOSPC)})
 
 
 def too_large(size: int) -> str:
@@ -91,16 +93,21 @@ class Store:
             self.refuse(path, self._taken(path))
             return
         except OSError as error:
+            if error.errno in _OURS:
+                raise self._full(error) from error
             self.refuse(path, f"it can't be stored ({error.strerror})")
             return
         try:
-            with open(descriptor, "wb") as file:  # noqa: PTH123 - a descriptor, for O_EXCL
-                self._fill(file.write, read)
+            # Unbuffered: a short file would meet a full disk only when it is closed.
+            with open(descriptor, "wb", buffering=0) as file:  # noqa: PTH123 - a descriptor, for O_EXCL
+                self._fill(file, read)
         except DamagedError as error:
             target.unlink()
             self.refuse(path, str(error))
         except OSError as error:
             target.unlink()
+            if error.errno in _OURS:
+                raise self._full(error) from error
             self.give_up(path, error)
         else:
             self.files[path] = target.stat().st_size
@@ -119,7 +126,10 @@ class Store:
         else:
             own.rename(target)
 
-    def _fill(self, write: Callable[[bytes], object], read: Callable[[int], bytes]) -> None:
+    def _full(self, error: OSError) -> UsageError:
+        return UsageError(f"no more can be stored in '{self.folder}': {error.strerror}")
+
+    def _fill(self, file: FileIO, read: Callable[[int], bytes]) -> None:
         """Copy until the end.
 
         Raises:
@@ -133,11 +143,12 @@ class Store:
             self._written += len(data)
             if why := self._too_much(size) or self._too_much_work():
                 raise DamagedError(why)
+            rest = memoryview(data)
             try:
-                write(data)
+                while rest:
+                    rest = rest[file.write(rest) :]
             except OSError as error:
-                message = f"no more can be stored in '{self.folder}': {error.strerror}"
-                raise UsageError(message) from error
+                raise self._full(error) from error
 
     def _too_much(self, size: int) -> str:
         if why := too_large(size):

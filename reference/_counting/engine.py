@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, Protocol
+from weakref import WeakKeyDictionary
 
 import torch
 from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
@@ -36,6 +37,9 @@ _PLAIN = frozenset(
 )
 
 
+_traces: WeakKeyDictionary[Any, dict[int | None, Trace]] = WeakKeyDictionary()
+
+
 class CountedSubject(Protocol):
     """What a quantity is computed of: `labgrade.subjects.models.Subject`, or anything with the same two methods."""
 
@@ -49,10 +53,22 @@ class CountedSubject(Protocol):
 def analyse(subject: CountedSubject, *, batch: int | None = None) -> Trace:
     """What one forward pass of the subject's module on its input does. `batch` replaces the input's first dimension.
 
+    A task asks for a dozen quantities of its subject: its trace is kept as long as the subject, and not to be changed.
+
     Raises:
         ValueError: where the module cannot take an input of that shape.
         NotImplementedError: for a function that multiplies in a way that there is no formula for.
     """
+    try:
+        known = _traces.setdefault(subject, {})
+    except TypeError:  # one that no weak reference can be kept of
+        known = {}
+    if batch not in known:
+        known[batch] = _traced(subject, batch)
+    return known[batch]
+
+
+def _traced(subject: CountedSubject, batch: int | None) -> Trace:
     module, own = subject.on_meta()
     given = inputs(own)
     if batch is not None:

@@ -10,6 +10,7 @@ import math
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+import numpy as np
 import torch
 from torch.nn import functional
 
@@ -200,8 +201,37 @@ def _elementwise(function: Callable[..., Tensor], _: Add, input: Tensor, other: 
         if isinstance(other, torch.Tensor) and other.dtype == input.dtype:
             if input.shape == other.shape:
                 return like(input, input.shape)
-            return like(input, torch.broadcast_shapes(input.shape, other.shape))  # type: ignore[no-untyped-call]
+            return like(input, np.broadcast_shapes(input.shape, other.shape))  # torch's own loads sympy
     return function(input, other, **kwargs)
+
+
+def _joined(function: Callable[..., Tensor], _: Add, tensors: Sequence[Tensor], *args: Any, **kwargs: Any) -> Tensor:
+    """Tensors of one type behind each other: to ask the meta device for the shape takes torch all of sympy."""
+    dim = args[0] if args else kwargs.get("dim", 0)
+    shapes = [list(tensor.shape) for tensor in tensors]
+    alike = {(tensor.is_meta, tensor.dtype, len(shape)) for tensor, shape in zip(tensors, shapes, strict=True)}
+    if kwargs.keys() <= {"dim"} and isinstance(dim, int) and len(alike) == 1:
+        meta, _type, dimensions = next(iter(alike))
+        if meta and -dimensions <= dim < dimensions:
+            joined = sum(shape.pop(dim) for shape in shapes)
+            if any(shape != shapes[0] for shape in shapes):
+                message = f"tensors of shapes {[tuple(tensor.shape) for tensor in tensors]} can't be joined along {dim}"
+                raise ValueError(message)
+            shapes[0].insert(dim % dimensions, joined)
+            return like(tensors[0], tuple(shapes[0]))
+    return function(tensors, *args, **kwargs)
+
+
+def _reduced(function: Callable[..., Tensor], _: Add, input: Tensor, *args: Any, **kwargs: Any) -> Tensor:  # noqa: A002
+    """Sums and means over dimensions, which count nothing; torch asks sympy for their shape, too."""
+    told = dict(zip(("dim", "keepdim", "dtype"), args, strict=False)) | kwargs
+    wanted, keep = told.pop("dim", None), told.pop("keepdim", False)
+    dims = (wanted,) if isinstance(wanted, int) else tuple(wanted or ())
+    among = {dim % input.dim() for dim in dims if isinstance(dim, int) and -input.dim() <= dim < input.dim()}
+    if told or not among or len(among) < len(dims) or not (input.is_meta and input.is_floating_point()):
+        return function(input, *args, **kwargs)
+    sizes = [1 if at in among else size for at, size in enumerate(input.shape) if keep or at not in among]
+    return like(input, tuple(sizes))
 
 
 def _fits(name: str, got: int, wanted: int) -> None:
@@ -212,6 +242,7 @@ def _fits(name: str, got: int, wanted: int) -> None:
 
 
 _NORMS = {"batch_norm": 2, "instance_norm": 2, "layer_norm": 1, "group_norm": 1, "rms_norm": 1}
+_ELEMENTWISE = ("add", "sub", "mul", "div")
 # fmt: off
 _ACTIVATIONS = (
     "relu", "relu_", "relu6", "hardtanh", "hardtanh_", "leaky_relu", "leaky_relu_", "prelu", "rrelu", "elu", "elu_",
@@ -231,9 +262,11 @@ def _table() -> dict[Any, Rule]:
         functional.multi_head_attention_forward: attention.multi_head,
         functional.scaled_dot_product_attention: attention.scaled_dot_product,
     }
-    for name in ("add", "sub", "mul", "div"):
+    for name, rule in (*((name, _elementwise) for name in _ELEMENTWISE), ("mean", _reduced), ("sum", _reduced)):
         for place in (torch, torch.Tensor):
-            rules[getattr(place, name)] = partial(_elementwise, getattr(place, name))
+            rules[getattr(place, name)] = partial(rule, getattr(place, name))
+    for name in ("cat", "concat", "concatenate"):
+        rules[getattr(torch, name)] = partial(_joined, getattr(torch, name))
     for n in (1, 2, 3):
         rules[getattr(functional, f"conv{n}d")] = _convolution
         rules[getattr(functional, f"conv_transpose{n}d")] = _transposed_convolution

@@ -23,20 +23,20 @@ def moved(done: Run, policy: str, *, constants: bool) -> int:
 
 def largest_node(done: Run) -> int:
     """The most that one step reads and writes, weights aside."""
-    return max((sum(each.size for each in _activations(step)) for step in done.steps), default=0)
+    return max((sum(each.size for each in activations_of(step)) for step in done.steps), default=0)
 
 
 def peak_live(done: Run) -> int:
     """The most that is alive at a time, weights aside."""
     last: dict[int, int] = {}
     for at, step in enumerate(done.steps):
-        last |= {id(real): at for each in _activations(step) for real in each.real()}
+        last |= {id(real): at for each in activations_of(step) for real in each.real()}
     for each in done.outputs:
         last |= {id(real): len(done.steps) for real in each.real()}
     live = {id(each): each.size for each in done.inputs}
     peak = sum(live.values())
     for at, step in enumerate(done.steps):
-        live |= {id(real): real.size for each in _activations(step) for real in each.real()}
+        live |= {id(real): real.size for each in activations_of(step) for real in each.real()}
         peak = max(peak, sum(live.values()))
         live = {key: size for key, size in live.items() if last.get(key, at) > at}
     return peak
@@ -46,7 +46,7 @@ def _read(step: NodeRun) -> Iterator[Tensor]:
     return (each for each in step.inputs if each is not None)
 
 
-def _activations(step: NodeRun) -> list[Tensor]:
+def activations_of(step: NodeRun) -> list[Tensor]:
     """The inputs and activations that a step reads or writes, each once."""
     both = (*_read(step), *step.outputs)
     return list({id(each): each for each in both if each.kind in ("input", "activation")}.values())

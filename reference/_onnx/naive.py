@@ -15,11 +15,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def sizes_by_inference(path: Path, input_shape: Sequence[int] | None, *, unknown: int = 0) -> Mapping[str, int]:
+def sizes_by_inference(
+    path: Path, input_shape: Sequence[int] | None, *, unknown: int = 0, shapeless: bool = True
+) -> Mapping[str, int]:
     """The bytes of each tensor that onnx's inference finds, an open dimension counting as `unknown`.
 
-    A shape that inference leaves out altogether is read as that of a scalar. `input_shape` is written into the
-    graph's input first, where one is given.
+    A shape that inference leaves out altogether is read as that of a scalar, if `shapeless` ones count. `input_shape`
+    is written into the graph's input first, where one is given.
     """
     model = load(path)
     weights = {tensor.name for tensor in model.graph.initializer}
@@ -35,7 +37,8 @@ def sizes_by_inference(path: Path, input_shape: Sequence[int] | None, *, unknown
     sizes = {tensor.name: size_of(tensor.data_type, tuple(tensor.dims)) or 0 for tensor in graph.initializer}
     for each in (*graph.input, *graph.value_info, *graph.output):
         kind = each.type.tensor_type
-        if each.name not in sizes:  # one without a shape has one element, as a product over no dimensions
+        # One without a shape has one element, as a product over no dimensions.
+        if each.name not in sizes and (shapeless or kind.HasField("shape")):
             elements = math.prod(dim.dim_value or unknown for dim in kind.shape.dim)
             sizes[each.name] = (size_of(kind.elem_type, (elements,)) or 0) if elements else 0
     return sizes

@@ -71,6 +71,14 @@ BESIDES: Library = {
         change=lambda parts: [int(part.kind == BIAS and not part.counted and is_linear(part.source)) for part in parts],
         says="The addition of a linear layer's bias is counted as an operation. Count the products only.",
     ),
+    "bias_channels": Slip(
+        of="extra",
+        change=lambda parts: [
+            Fraction(part.source.weight_shape[0], part.count) if part.kind == BIAS and not part.counted else 0
+            for part in parts
+        ],
+        says="The bias is counted, once for each channel. It is added to each output; best count the products only.",
+    ),
     "relu": Slip(
         of="extra",
         change=lambda parts: [int(part.kind == ACTIVATION and part.source.name.startswith("relu")) for part in parts],

@@ -30,6 +30,7 @@ from .operations import (
     kernel,
     of_conv,
     of_linear,
+    over_stride,
     parts,
     places,
     squared,
@@ -104,6 +105,12 @@ LIBRARY: Library = {
         change=of_conv(lambda o: o.groups),
         says="Groups are ignored. In a grouped convolution each output channel reads in_channels / groups inputs: "
         "divide by groups.",
+    ),
+    "groups_but_depthwise": Slip(
+        of="channels",
+        change=of_conv(lambda o: o.groups if o.weight_shape[1] > 1 else 1),
+        says="Groups are ignored but for depthwise convolutions. Of any grouped convolution, each output channel reads "
+        "in_channels / groups inputs: divide by groups.",
     ),
     "groups_twice": Slip(
         of="channels",
@@ -202,12 +209,15 @@ LIBRARY: Library = {
     "own_dilation": Slip(
         of="positions", change=computed(lambda n, k, pad, s, _: places(n, k, 2 * pad, s, 1)), says=DILATION
     ),
-    "input_over_stride": Slip(
-        of="positions",
-        change=computed(lambda n, _kernel, _pad, s, _dilation: n // s),
-        says=f"The output's size is taken for that of the input over the stride. Kernel, padding and dilation change "
-        f"it, too: compute it from all of them, or {READ}.",
-    ),
+    **{
+        name: Slip(
+            of="positions",
+            change=over_stride(up),
+            says=f"The output's size is taken for that of the input over the stride. Kernel, padding and dilation "
+            f"change it, too: compute it from all of them, or {READ}.",
+        )
+        for name, up in (("input_over_stride", 0), ("input_over_stride_up", 1))
+    },
     "batch": Slip(
         of="batch",
         change=times(lambda o: Fraction(1, batch_of(o)), BOTH),
@@ -273,11 +283,7 @@ LIBRARY: Library = {
         change=of_linear(lambda o: Fraction(1, o.weight_shape[1])),
         says="The in_features of linear layers are left out. Each output takes in_features products.",
     ),
-    "containers": Slip(
-        of="walk",
-        change=times(depth, BOTH),
-        says=_CONTAINERS,
-    ),
+    "containers": Slip(of="walk", change=times(depth, BOTH), says=_CONTAINERS),
     "containers_by_name": Slip(
         of="walk",
         change=times(lambda o: o.call.name.count(".") + 1, BOTH),
@@ -310,6 +316,16 @@ LIBRARY: Library = {
         of="left out",
         change=without(is_pointwise, BOTH),
         says="Convolutions with a 1x1 kernel are left out. They multiply, too.",
+    ),
+    "unbiased": Slip(
+        of="left out",
+        change=without(lambda o: bool(o.weight_shape) and not o.bias, BOTH),
+        says="Layers without a bias (bias=False) are left out. They multiply, too.",
+    ),
+    "unbiased_linear": Slip(
+        of="left out",
+        change=without(lambda o: is_linear(o) and not o.bias, BOTH),
+        says="Linear layers without a bias (bias=False) are left out. They multiply, too.",
     ),
     "last_layer": Slip(
         of="left out",

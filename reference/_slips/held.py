@@ -97,8 +97,12 @@ def _is_bias(held: HeldTensor) -> bool:
     return held.name.endswith("bias")
 
 
+def _is_conv(held: HeldTensor) -> bool:
+    return isinstance(held.module, nn.modules.conv._ConvNd)  # noqa: SLF001
+
+
 def _is_kernel(held: HeldTensor) -> bool:
-    return isinstance(held.module, nn.modules.conv._ConvNd) and held.name == "weight"  # noqa: SLF001
+    return _is_conv(held) and held.name == "weight"
 
 
 def _of_kernel(factor: Callable[[HeldTensor], int | Fraction]) -> Any:
@@ -139,6 +143,7 @@ def _buffers(parts: Sequence[Part]) -> Factors:
     return [int(part.kind in (_BUFFER, _COUNTER) and not part.counted) for part in parts]
 
 
+_ASSUMED = "A bias is counted for {} that have none (bias=False). Look whether layer.bias is None."
 LIBRARY: Library = {
     "biases": Slip(
         of="left out",
@@ -179,7 +184,7 @@ LIBRARY: Library = {
     ),
     "convolutions": Slip(
         of="left out",
-        change=without(lambda held: isinstance(held.module, nn.modules.conv._ConvNd), _HELD),  # noqa: SLF001
+        change=without(_is_conv, _HELD),
         says="Convolutions are left out. Their weights and biases are parameters, too.",
     ),
     "last_layer": Slip(
@@ -240,10 +245,17 @@ LIBRARY: Library = {
         says="Two numbers too many are counted for each channel of batch norm: its running statistics, which are "
         "buffers and no parameters, or its weight and bias a second time.",
     ),
-    "assumed_biases": Slip(
+    "counters": Slip(
         of="extra",
-        change=also(_NO_BIAS),
-        says="A bias is counted for layers that have none (bias=False). Look whether layer.bias is None.",
+        change=also(_COUNTER),
+        says="The counters of batch norm (num_batches_tracked) are counted, one each. They are buffers, no parameters: "
+        "sum over parameters(), not over state_dict().",
+    ),
+    "assumed_biases": Slip(of="extra", change=also(_NO_BIAS), says=_ASSUMED.format("layers")),
+    "assumed_conv_biases": Slip(
+        of="extra",
+        change=lambda parts: [int(part.kind == _NO_BIAS and _is_conv(part.source)) for part in parts],
+        says=_ASSUMED.format("convolutions"),
     ),
     "buffers_alone": Slip(
         of="which",
@@ -353,6 +365,11 @@ BYTES: Library = {
         change=lambda parts: [Fraction(sys.getsizeof(part.source.tensor), part.count or 1) for part in parts],
         says="sys.getsizeof() of a tensor is the size of the Python object, without its elements. Multiply numel() by "
         "element_size().",
+    ),
+    "storages": Slip(
+        of="size of an element",
+        change=times(lambda held: Fraction(sys.getsizeof(held.tensor.untyped_storage()), held.tensor.nbytes or 1)),
+        says="sys.getsizeof() of a storage adds a Python object to its bytes. Multiply numel() by element_size().",
     ),
     "four": Slip(
         of="size of an element",

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING
 
+from .._onnx.tensors import type_name
 from .compose import BYTE_UNITS, Library, Part, Slip, also, first_left_out, last_left_out, times, without
-from .moved import ALL, CONSTANT, GIVEN, HELD, READ, STORED, WEIGHT, WRITTEN
+from .elements import ELEMENTS
+from .moved import ALL, CONSTANT, GIVEN, HELD, READ, STORED, WEIGHT, WRITTEN, row_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -15,30 +17,43 @@ if TYPE_CHECKING:
     from .compose import Factors
     from .moved import Moved
 
-_FLOAT32, _DOUBLE, _MATRIX, _IMAGE = 4, 8, 2, 4
+_MATRIX = 2
 _LAYERS = frozenset({"Conv", "ConvTranspose", "Gemm"})
-_FUNCTIONS = frozenset({"Relu", "Clip", "Sigmoid", "HardSigmoid", "HardSwish", "LeakyRelu", "Tanh", "Gelu", "Erf"})
+_FUNCTIONS = frozenset(
+    {"Relu", "Clip", "Sigmoid", "HardSigmoid", "HardSwish", "LeakyRelu", "Tanh", "Gelu", "Erf", "Softmax"}
+)
 _VIEWS = frozenset({"Reshape", "Flatten", "Squeeze", "Unsqueeze", "Identity"})
-
-
-def _each(factor: Callable[[Moved], int | Fraction]) -> Callable[[Sequence[Part]], Factors]:
-    return times(factor, ALL)
 
 
 def _out(test: Callable[[Moved], bool], *kinds: str) -> Callable[[Sequence[Part]], Factors]:
     return without(test, kinds or ALL)
 
 
-def _as_bytes(size: int) -> Callable[[Moved], Fraction | int]:
+def _inferred(how: str, *, differing: bool = False) -> Callable[[Sequence[Part]], Factors]:
+    """Take the sizes that inference finds; where they have to differ in the batch, else there is no occasion."""
+
     def factor(moved: Moved) -> Fraction | int:
-        held = moved.tensor.size
-        return Fraction(size * math.prod(moved.tensor.shaped()), held) if held else 1
+        return Fraction(moved.inferred(how), moved.tensor.size) if moved.tensor.size else 1
 
-    return factor
+    def factors(parts: Sequence[Part]) -> Factors:
+        if differing:
+            _batch(parts)
+        return times(factor, ALL)(parts)
+
+    return factors
 
 
-def _known(which: int) -> Callable[[Moved], Fraction | int]:
-    return lambda moved: Fraction(moved.inferred[which], moved.tensor.size) if moved.tensor.size else 1
+def _batch(parts: Sequence[Part]) -> int:
+    """The size of the batch.
+
+    Raises:
+        ValueError: it is 1, or there is none.
+    """
+    batch: int = next((shape[0] for part in parts if part.kind == GIVEN and (shape := part.source.tensor.shaped())), 1)
+    if batch <= 1:
+        message = "there is no batch"
+        raise ValueError(message)
+    return batch
 
 
 def _instead(test: Callable[[str, Moved], bool]) -> Callable[[Sequence[Part]], Factors]:
@@ -47,10 +62,7 @@ def _instead(test: Callable[[str, Moved], bool]) -> Callable[[Sequence[Part]], F
 
 def _one_sample(parts: Sequence[Part]) -> Factors:
     """Divide what has the batch in front by its size."""
-    batch = next((shape[0] for part in parts if part.kind == GIVEN and (shape := part.source.tensor.shaped())), 1)
-    if batch <= 1:
-        message = "there is no batch"
-        raise ValueError(message)
+    batch = _batch(parts)
     kept = (STORED, WEIGHT, CONSTANT, HELD)
     return [
         Fraction(1, batch) if part.kind not in kept and part.source.tensor.shaped()[:1] == (batch,) else 1
@@ -58,37 +70,46 @@ def _one_sample(parts: Sequence[Part]) -> Factors:
     ]
 
 
-def _largest(parts: Sequence[Part]) -> Factors:
+def _only(*operators: str) -> Callable[[Sequence[Part]], Factors]:
+    return _out(lambda moved: moved.step is not None and moved.operator not in operators)
+
+
+def _also(*kinds: str) -> Callable[[Sequence[Part]], Factors]:
+    return lambda parts: [int(part.kind in kinds and not part.counted) for part in parts]
+
+
+def _largest(parts: Sequence[Part], *, buffers: int = 1) -> Factors:
     written = [part.count for part in parts if part.kind == WRITTEN]
     at = next((at for at, part in enumerate(parts) if part.kind == WRITTEN and part.count == max(written)), -1)
-    return [int(place == at) - int(part.counted) for place, part in enumerate(parts)]
+    return [buffers * int(place == at) - int(part.counted) for place, part in enumerate(parts)]
 
 
-def _channels(moved: Moved) -> Fraction:
-    shape = moved.tensor.shaped()
-    return Fraction(1, max(shape[1], 1)) if len(shape) == _IMAGE else Fraction(1)
+def _largest_node(parts: Sequence[Part]) -> Factors:
+    """Leave out all but the node that moves most."""
+    moved: dict[str, int | Fraction] = {}
+    for part in parts:
+        if part.kind in (READ, WEIGHT, WRITTEN):
+            moved[part.row] = moved.get(part.row, 0) + part.count
+    most = max(moved, key=lambda row: moved[row], default="")
+    return _instead(lambda kind, each: kind in (READ, WEIGHT, WRITTEN) and row_of(each) == most)(parts)
 
 
-def _is_vector(moved: Moved) -> bool:
-    return len(moved.tensor.shaped()) < _MATRIX
+def _each_once(key: Callable[[Moved], object]) -> Callable[[Sequence[Part]], Factors]:
+    """Of what is counted and has the same key, keep the first."""
+
+    def factors(parts: Sequence[Part]) -> Factors:
+        first: dict[object, int] = {}
+        return [int(not part.counted or first.setdefault(key(part.source), at) == at) for at, part in enumerate(parts)]
+
+    return factors
+
+
+def _is_float(moved: Moved) -> bool:
+    return type_name(moved.tensor.data_type).startswith(("float", "bfloat"))
 
 
 _SIZES: Library = {
-    "elements": Slip(
-        of="size of an element",
-        change=_each(_as_bytes(1)),
-        says="This is the number of elements. Each has four bytes here.",
-    ),
-    "float32": Slip(
-        of="size of an element",
-        change=_each(_as_bytes(_FLOAT32)),
-        says="Every element counts four bytes. float16 has two, int8 one, int64 eight; read the tensor's type.",
-    ),
-    "double": Slip(
-        of="size of an element",
-        change=_each(_as_bytes(_DOUBLE)),
-        says="Every element counts eight bytes. A float32 has four; read the tensor's type.",
-    ),
+    **ELEMENTS,
     "scalars": Slip(
         of="left out",
         change=_out(lambda moved: not moved.tensor.shaped()),
@@ -96,53 +117,80 @@ _SIZES: Library = {
     ),
     "unknown": Slip(
         of="inference",
-        change=_each(_known(0)),
+        change=_inferred("nothing"),
         says="Tensors of unknown shape count nothing. Where the batch has no size, dim_value is 0: set the input's "
         "batch to 1, then infer shapes again.",
     ),
-    "unknown_after_batch": Slip(
-        of="inference",
-        change=_each(_known(1)),
-        says="Tensors of unknown shape count nothing: inference does not follow a shape that nodes compute (Shape, "
-        "Gather, Concat, Reshape). Propagate the values, or run the model with every output exposed.",
-    ),
-    "one_sample": Slip(
-        of="batch",
-        change=_one_sample,
-        says="Counted for one sample: the batch that the file gives is left out, or set to 1. Set it to 1 only "
-        "where it has no size.",
-    ),
-    "channels": Slip(
-        of="dimensions",
-        change=_each(_channels),
-        says="The channels of images are left out. Multiply all dimensions: batch, channels, height and width.",
-    ),
+    **{
+        f"unknown_{how}": Slip(
+            of="inference",
+            change=_inferred(how),
+            says="Tensors of unknown shape count nothing: inference does not follow a shape that nodes compute (Shape, "
+            "Gather, Concat, Reshape). Propagate the values, or run the model with every output exposed.",
+        )
+        for how in ("nothing_after_batch", "without_shape")
+    },
+    **{
+        name: Slip(
+            of="inference",
+            change=_inferred(name.removeprefix("unknown_")),
+            says="A dimension that inference leaves open counts as 1. That is right for the batch, but not for a shape "
+            "that nodes compute (Shape, Gather, Concat, Reshape), which inference does not follow. Propagate the "
+            "values, or run the model with every output exposed.",
+        )
+        for name in ("unknown_one", "unknown_one_after_batch")
+    },
+    **{
+        name: Slip(
+            of=of,
+            change=change,
+            says="Counted for one sample: the batch that the file gives is left out, or set to 1. Set it to 1 only "
+            "where it has no size.",
+        )
+        for name, of, change in (
+            ("one_sample", "batch", _one_sample),
+            ("one_sample_inferred", "inference", _inferred("one_sample", differing=True)),
+        )
+    },
     "graph_output": Slip(
         of="left out",
         change=_out(lambda moved: moved.ends and moved.step is not None),
         says="The model's output is left out: value_info does not list it. Look at graph.output, too.",
     ),
+    "other_outputs": Slip(
+        of="left out",
+        change=_out(lambda moved: moved.at > 0, WRITTEN),
+        says="Only the first output of each node is counted (node.output[0]). Split, TopK and others have several.",
+    ),
+    "floats_alone": Slip(
+        of="left out",
+        change=_out(lambda moved: not _is_float(moved)),
+        says="Only tensors of floating point are counted. What Shape, Gather, Cast or QuantizeLinear put out (int64, "
+        "bool, int8) takes bytes, too.",
+    ),
+    "float32_alone": Slip(
+        of="left out",
+        change=_out(lambda moved: type_name(moved.tensor.data_type) != "float32"),
+        says="Only tensors of float32 are counted. Those of other types (float16, int64, int8, bool) take bytes, too.",
+    ),
     "undeclared": Slip(
         of="inference",
         change=_out(lambda moved: moved.step is not None and not (moved.declared or moved.tensor.kind == "weight")),
-        says="Tensors between the nodes count nothing: the file does not say their shapes. Run "
-        "onnx.shape_inference.infer_shapes first.",
+        says="Tensors between the nodes count nothing. If you look their shapes up in the file: it does not say them. "
+        "Run onnx.shape_inference.infer_shapes first.",
     ),
-    "conv_gemm_alone": Slip(
-        of="nodes",
-        change=_out(lambda moved: moved.step is not None and moved.operator not in ("Conv", "Gemm")),
-        says="Only Conv and Gemm nodes are counted. Every node of the graph counts.",
-    ),
-    "convolutions_alone": Slip(
-        of="nodes",
-        change=_out(lambda moved: moved.step is not None and moved.operator != "Conv"),
-        says="Only Conv nodes are counted. Every node of the graph counts.",
-    ),
-    "layers_alone": Slip(
-        of="nodes",
-        change=_out(lambda moved: moved.step is not None and moved.operator not in ("Conv", "Gemm", "MatMul")),
-        says="Only Conv and Gemm nodes are counted. Every node of the graph counts.",
-    ),
+    **{
+        name: Slip(
+            of="nodes",
+            change=_only(*kinds),
+            says=f"Only {words} nodes are counted. Every node of the graph counts.",
+        )
+        for name, kinds, words in (
+            ("conv_gemm_alone", ("Conv", "Gemm"), "Conv and Gemm"),
+            ("convolutions_alone", ("Conv",), "Conv"),
+            ("layers_alone", ("Conv", "Gemm", "MatMul"), "Conv and Gemm"),
+        )
+    },
     "functions": Slip(
         of="nodes",
         change=_out(lambda moved: moved.operator in _FUNCTIONS),
@@ -180,7 +228,7 @@ TRAFFIC: Library = {
     ),
     "biases": Slip(
         of="left out",
-        change=_out(_is_vector, WEIGHT),
+        change=_out(lambda moved: len(moved.tensor.shaped()) < _MATRIX, WEIGHT),
         says="Biases are left out. A convolution reads its bias, too: it is the third input.",
     ),
     "writes": Slip(
@@ -198,11 +246,6 @@ TRAFFIC: Library = {
         change=_out(lambda moved: moved.at > 0, READ, WEIGHT),
         says="Only the first input of each node is counted (node.input[0]). Weights, and the second operand of an "
         "addition, move, too.",
-    ),
-    "other_outputs": Slip(
-        of="left out",
-        change=_out(lambda moved: moved.at > 0, WRITTEN),
-        says="Only the first output of each node is counted (node.output[0]).",
     ),
     "model_input": Slip(
         of="left out",
@@ -241,9 +284,14 @@ TRAFFIC: Library = {
         change=times(lambda _: 2, (WRITTEN,)),
         says="What nodes write is counted twice. Each node writes its outputs once.",
     ),
-    "constants": Slip(
-        of="extra", change=also(CONSTANT), says="What Constant nodes hold is counted. The task leaves it out."
-    ),
+    **{
+        name: Slip(
+            of="extra",
+            change=_also(*kinds),
+            says="What Constant nodes hold is counted. The task leaves it out.",
+        )
+        for name, kinds in (("constants", (CONSTANT,)), ("constants_written", (CONSTANT, HELD)))
+    },
     "given": Slip(
         of="extra",
         change=also(GIVEN),
@@ -259,6 +307,11 @@ TRAFFIC: Library = {
         change=_instead(lambda kind, _: kind in (WRITTEN, GIVEN)),
         says="This is the model's input and what nodes write. What nodes read is missing: weights, and each "
         "activation again.",
+    ),
+    "largest_node": Slip(
+        of="which",
+        change=_largest_node,
+        says="This is what the largest node moves, its weights among it. The task asks for all nodes together.",
     ),
     "weights_alone": Slip(
         of="which",
@@ -288,6 +341,12 @@ ACTIVATIONS: Library = {
         says="The inputs of nodes are counted in place of their outputs: the last output is missing, and what several "
         "nodes read counts several times.",
     ),
+    "once_a_reader": Slip(
+        of="which",
+        change=_instead(lambda kind, moved: kind == READ and moved.tensor.kind != "input"),
+        says="An activation counts once for each node that reads it: one with two readers twice, the model's output, "
+        "which no node reads, not at all. Count what each node puts out, once.",
+    ),
     "inputs_of_nodes_once": Slip(
         of="which",
         change=_instead(lambda kind, moved: kind == READ and not moved.again),
@@ -299,10 +358,34 @@ ACTIVATIONS: Library = {
         change=_instead(lambda kind, _: kind == STORED),
         says="These are the weights. Activations are what nodes put out.",
     ),
+    "functions_alone": Slip(
+        of="which",
+        change=_instead(lambda kind, moved: kind == WRITTEN and moved.operator in _FUNCTIONS),
+        says="Only what activation functions (Relu, Clip, Softmax) put out is counted. Activations are what all nodes "
+        "put out.",
+    ),
+    **{
+        f"same_{what}": Slip(
+            of="left out",
+            change=_each_once(key),
+            says=f"Of tensors of the same {what} only one is counted, as in a set or a dict. Tell them apart by their "
+            "names.",
+        )
+        for what, key in (
+            ("shape", lambda moved: (moved.tensor.shaped(), moved.tensor.data_type)),
+            ("size", lambda moved: moved.tensor.size),
+        )
+    },
     "largest": Slip(
         of="which",
         change=_largest,
         says="This is the largest tensor that a node puts out, alone. Add up what all nodes put out.",
+    ),
+    "largest_twice": Slip(
+        of="which",
+        change=partial(_largest, buffers=2),
+        says="This is twice the largest tensor that a node puts out, as for two buffers in turn. Add up what all "
+        "nodes put out; or, for what is needed at one time, what is there while each node runs.",
     ),
     "traffic": Slip(
         of="which",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING
 
 from .._onnx.load import load
@@ -10,7 +11,7 @@ from .._onnx.run import run
 from .compose import Composition, Library, Part
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from .._onnx.run import NodeRun, Run
@@ -18,22 +19,35 @@ if TYPE_CHECKING:
 
 READ, WEIGHT, CONSTANT, WRITTEN = "read", "read weight", "read constant", "written"
 GIVEN, STORED, HELD = "given", "stored", "held"
+# Whose shape goes to the inputs (and that what has no shape counts nothing), and for what an open dimension counts.
+INFERRED: Mapping[str, tuple[str, int]] = {
+    "nothing": ("", 0),
+    "nothing_after_batch": ("whole", 0),
+    "one": ("", 1),
+    "without_shape": ("no shape", 1),
+    "one_after_batch": ("whole", 1),
+    "one_sample": ("sample", 1),
+}
 ALL = (READ, WEIGHT, CONSTANT, WRITTEN, GIVEN, STORED, HELD)
 
 
 class Moved:
     """A tensor that a node reads (its `at`th input) or writes; without a node, one that is there from the start.
 
-    `again`: it was moved before. `ends`: it is an output of the graph. `inferred`: its bytes by onnx's own inference.
+    `again`: it was moved before. `ends`: it is an output of the graph. `known`: what onnx's own inference finds.
     `declared`: the file says its shape.
     """
 
-    __slots__ = ("again", "at", "declared", "ends", "inferred", "step", "tensor")
+    __slots__ = ("again", "at", "declared", "ends", "known", "step", "tensor")
 
     def __init__(self, tensor: Tensor, step: NodeRun | None = None, at: int = 0) -> None:
         self.tensor, self.step, self.at = tensor, step, at
         self.again = self.ends = self.declared = False
-        self.inferred = (0, 0)
+        self.known: Callable[[str], Mapping[str, int]]
+
+    def inferred(self, how: str) -> int:
+        """Its bytes by onnx's own inference, in one of the ways of `INFERRED`."""
+        return self.known(how).get(self.tensor.name, 0)
 
     @property
     def operator(self) -> str:
@@ -53,20 +67,26 @@ def composition(
         seen: set[int] = set()
         graph = load(artifact).graph
         declared = {each.name for each in (*graph.input, *graph.value_info, *graph.output)}
-        naive = sizes_by_inference(artifact, None), sizes_by_inference(artifact, input_shape)
+        known = functools.cache(functools.partial(_inferred, artifact, input_shape))
         for kind, each in moved:
             each.ends = id(each.tensor) in ends
             each.again = id(each.tensor) in seen
             each.declared = each.tensor.name in declared
-            each.inferred = (naive[0].get(each.tensor.name, 0), naive[1].get(each.tensor.name, 0))
+            each.known = known
             if kind in (READ, WEIGHT, WRITTEN):
                 seen.add(id(each.tensor))
         return [
-            Part(row=_row(each), count=each.tensor.size, source=each, kind=kind, counted=counted(kind, each))
+            Part(row=row_of(each), count=each.tensor.size, source=each, kind=kind, counted=counted(kind, each))
             for kind, each in moved
         ]
 
     return Composition(library=library, make=make)
+
+
+def _inferred(artifact: Path, input_shape: Sequence[int] | None, how: str) -> Mapping[str, int]:
+    given, unknown = INFERRED[how]
+    shapes = {"": None, "whole": input_shape, "sample": [1, *input_shape[1:]] if input_shape else None}
+    return sizes_by_inference(artifact, shapes.get(given), unknown=unknown, shapeless=given != "no shape")
 
 
 def _moved(done: Run) -> Iterator[tuple[str, Moved]]:
@@ -84,7 +104,8 @@ def _moved(done: Run) -> Iterator[tuple[str, Moved]]:
     yield from ((HELD, Moved(each)) for each in held.values())
 
 
-def _row(moved: Moved) -> str:
+def row_of(moved: Moved) -> str:
+    """The row of a part: its node."""
     return str(id(moved.step)) if moved.step is not None else ""
 
 

@@ -1,22 +1,20 @@
-"""Slips in listing the nodes of an ONNX file: which are counted, and what stands in the rows of their attributes."""
+"""Slips in listing the nodes of an ONNX file with their attributes: which have a row, and what stands in it."""
 
 from __future__ import annotations
 
-from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from .compose import Library, Slip, also, times, without
+from .compose import Library, Slip
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from .compose import Factors, Part
+    from collections.abc import Callable
 
 Row = dict[str, Any]
-NESTED, ELSE, STORED, INSIDE = "nested", "nested in an else branch", "stored", "inside of a function"
-_NODES = ("", NESTED, ELSE)
 _SIZES = ("channel", "height", "width")
-_NO_ATTRIBUTES = frozenset({*_SIZES, "node", "operator", "also_named", "also_right", "floats", "out", "batch"})
+_NO_ATTRIBUTES = frozenset(
+    {*_SIZES, "node", "operator", "also_named", "also_right", "floats", "out", "batch", "of_input"}
+)
 _USUAL = frozenset({"kernel_shape", "strides", "pads", "dilations", "group"})
 
 
@@ -78,9 +76,20 @@ def _has(row: Row) -> bool:
     return all(key in row for key in _SIZES)
 
 
-def _last_of_type(rows: list[Row]) -> list[Row]:
-    last = {row["operator"]: row["node"] for row in rows}
-    return [row for row in rows if last[row["operator"]] == row["node"]]
+def _one_of_type(rows: list[Row], *, last: bool) -> list[Row]:
+    kept = {row["operator"]: row["node"] for row in (rows if last else reversed(rows))}
+    return [row for row in rows if kept[row["operator"]] == row["node"]]
+
+
+def _says_more(value: Any) -> bool:
+    return bool(value) and not (isinstance(value, str) and value.replace(".", "").strip("0") in ("", "-"))
+
+
+def _as_bytes(row: Row) -> Row:
+    texts = [
+        key for key, value in row.items() if isinstance(value, str) and key not in (*row.get("floats", ()), "node")
+    ]
+    return row | {key: f"b'{row[key]}'" for key in texts if key not in _NO_ATTRIBUTES}
 
 
 def _floats(row: Row) -> Row:
@@ -89,35 +98,8 @@ def _floats(row: Row) -> Row:
 
 
 def _whole(row: Row) -> Row:
-    return row | {name: int(row[name]) for name in row.get("floats", ()) if isinstance(row.get(name), float)}
-
-
-def _without_part(parts: Sequence[Part], at: int) -> Factors:
-    places = [place for place, part in enumerate(parts) if part.counted]
-    if not places:
-        message = "there is nothing to leave out"
-        raise ValueError(message)
-    return [int(place != places[at]) for place in range(len(parts))]
-
-
-def in_else_branches(graph: Any) -> Iterator[Any]:
-    """The nodes in the branches that an If takes where its condition is false, and in the graphs of these."""
-    for node in graph.node:
-        for attribute in node.attribute:
-            for each in _graphs(attribute):
-                yield from _all_nodes(each) if attribute.name == "else_branch" else in_else_branches(each)
-
-
-def _all_nodes(graph: Any) -> Iterator[Any]:
-    for node in graph.node:
-        yield node
-        for attribute in node.attribute:
-            for each in _graphs(attribute):
-                yield from _all_nodes(each)
-
-
-def _graphs(attribute: Any) -> list[Any]:
-    return [*([attribute.g] if attribute.HasField("g") else []), *attribute.graphs]
+    """Floats stand in a row as text, with the digits that they have."""
+    return row | {name: int(float(row[name])) for name in row.get("floats", ()) if isinstance(row.get(name), str)}
 
 
 ATTRIBUTES: Library = {
@@ -233,6 +215,17 @@ ATTRIBUTES: Library = {
         says="Only attributes that are lists are given. Those of one number or a text (group, axis, alpha) belong "
         "there, too: onnx.helper.get_attribute_value reads each type.",
     ),
+    "zeros": Slip(
+        of="attributes",
+        change=_rows(_if(lambda _, value: _says_more(value))),
+        says="Attributes that the file sets to 0 are missing, as where their value is asked for its truth (if value). "
+        "Give each attribute that a node has.",
+    ),
+    "text_as_bytes": Slip(
+        of="texts",
+        change=_rows(_as_bytes),
+        says="Texts are written as Python writes bytes (b'SAME_UPPER'). Decode them: value.decode().",
+    ),
     "usual_alone": Slip(
         of="attributes",
         change=_rows(_if(lambda key, _: key in _USUAL)),
@@ -249,11 +242,20 @@ ATTRIBUTES: Library = {
         change=lambda rows: [row for row in rows if row["operator"] == "Conv"],
         says="Only Conv nodes are listed. The task asks for every node.",
     ),
-    "last_of_type": Slip(
-        of="rows",
-        change=_last_of_type,
-        says="There is one row for each operator type, that of its last node. List every node: a dict keyed by the "
-        "type keeps only one.",
+    **{
+        f"{which}_of_type": Slip(
+            of="rows",
+            change=partial(_one_of_type, last=which == "last"),
+            says=f"There is one row for each operator type, that of its {which} node. List every node: a dict keyed by "
+            "the type keeps only one.",
+        )
+        for which in ("first", "last")
+    },
+    "input_sizes": Slip(
+        of="sizes",
+        change=_rows(lambda row: _left_out(*_SIZES)(row) if row.get("of_input") else row),
+        says="Nodes that read the model's input have no channel, height and width: value_info does not list it. Look "
+        "at graph.input, too.",
     ),
     "height_width": Slip(
         of="sizes",
@@ -268,80 +270,4 @@ ATTRIBUTES: Library = {
         )
         for name in ("pads", "strides", "dilations", "group", "kernel_shape")
     },
-}
-
-
-def _is(kind: str) -> Callable[[Any], bool]:
-    return lambda node: bool(node.op_type == kind)
-
-
-_ONE_LESS = (
-    "This is one less: a loop leaves out the first or the last node, or the tensors of value_info are counted, where "
-    "the model's output is missing. Count all of graph.node."
-)
-COUNTS: Library = {
-    "types": Slip(
-        of="factor",
-        change=lambda parts: [Fraction(1, [each.row for each in parts].count(part.row)) for part in parts],
-        says="Each operator type counts once, however many nodes it has. Count nodes.",
-    ),
-    "constants": Slip(
-        of="left out",
-        change=without(lambda node: node.op_type == "Constant", _NODES),
-        says="Constant nodes are left out. They are nodes of the file, too.",
-    ),
-    "identities": Slip(
-        of="left out",
-        change=without(lambda node: node.op_type in ("Constant", "Identity"), _NODES),
-        says="Constant and Identity nodes are left out. They are nodes of the file, too.",
-    ),
-    **{
-        f"no_{kind}": Slip(
-            of="left out",
-            change=without(_is(kind), _NODES),
-            says=f"{kind} nodes are left out. They are nodes of the file, too.",
-        )
-        for kind in ("Flatten", "Reshape", "Relu", "Clip", "Add", "Concat", "Dropout", "Identity")
-    },
-    "first_node": Slip(
-        of="left out",
-        change=lambda parts: _without_part(parts, 0),
-        says=_ONE_LESS,
-    ),
-    "last_node": Slip(
-        of="left out",
-        change=lambda parts: _without_part(parts, -1),
-        says=_ONE_LESS,
-    ),
-    "nested": Slip(
-        of="left out",
-        change=lambda parts: [int(part.kind not in (NESTED, ELSE)) for part in parts],
-        says="The nodes inside If and Loop are missing. Their graphs are attributes of the node (attribute.g).",
-    ),
-    "holders": Slip(
-        of="left out",
-        change=without(lambda node: any(each.HasField("g") for each in node.attribute), _NODES),
-        says="If, Loop and Scan are left out where their graphs are gone through. They are nodes, too.",
-    ),
-    "else_branches": Slip(
-        of="nested",
-        change=lambda parts: [int(part.kind != ELSE) for part in parts],
-        says="Of an If only then_branch is counted. The nodes of else_branch are nodes, too.",
-    ),
-    "outputs": Slip(
-        of="factor",
-        change=times(lambda node: sum(1 for each in node.output if each), _NODES),
-        says="Outputs are counted, not nodes: a node of two outputs counts twice. Count nodes.",
-    ),
-    "function_bodies": Slip(
-        of="extra",
-        change=also(INSIDE),
-        says="The nodes inside of the file's own functions are counted, too. A call of a function is one node; what is "
-        "inside is none of the graph's.",
-    ),
-    "initializers": Slip(
-        of="extra",
-        change=also(STORED),
-        says="Initializers are counted. They are weights, not nodes.",
-    ),
 }

@@ -105,6 +105,11 @@ def computed(size: Callable[[int, int, int, int, int], int]) -> Callable[[Sequen
     return of_conv(factor)
 
 
+def over_stride(up: int) -> Callable[[Sequence[Part]], Factors]:
+    """Take the size of each convolution's input over its stride, rounded up or down."""
+    return computed(lambda n, _kernel, _pad, s, _dilation: (n + up * (s - 1)) // s)
+
+
 def places(n: int, k: int, pads: int, s: int, d: int) -> int:
     return (n + pads - d * (k - 1) - 1) // s + 1
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 Row = dict[str, Any]
 Rows = list[Row]
+_Window = tuple[int, int, int, int]
 NORMS = (nn.modules.batchnorm._BatchNorm, nn.LayerNorm, nn.GroupNorm)  # noqa: SLF001 - has no public name
 SHAPE = "output_shape"
 _ASIDE = (
@@ -34,11 +35,14 @@ _ASIDE = (
     "assumed",
     "weight_shape",
     "window",
+    "convolution",
     "input_shape",
     "inside",
     "floats",
     "out",
     "batch",
+    "of_input",
+    "up",
 )  # what slips look at, and no table has
 
 
@@ -93,27 +97,39 @@ def _held(module: nn.Module) -> Row:
         "frozen": sum(each.numel() for each in parameters.values() if not each.requires_grad),
         "window": _window(module),
         "weight_shape": list(weight.shape) if isinstance(weight, torch.Tensor) else None,
+        "convolution": isinstance(module, nn.modules.conv._ConvNd),  # noqa: SLF001
         "inside": any(True for _ in module.children()),
     }
 
 
-def _window(module: nn.Module) -> list[tuple[int, int, int, int]]:
-    """Kernel, padding, stride and dilation of a convolution, by dimension; of others, and of 'same', none."""
+def _window(module: nn.Module) -> list[_Window]:
+    """Kernel, pads, stride and dilation of a convolution, by dimension; of others, and of 'same', none."""
     if not isinstance(module, nn.modules.conv._ConvNd) or module.transposed or isinstance(module.padding, str):  # noqa: SLF001
         return []
-    return list(zip(module.kernel_size, module.padding, module.stride, module.dilation, strict=True))
+    pads = [2 * pad for pad in module.padding]
+    return list(zip(module.kernel_size, pads, module.stride, module.dilation, strict=True))
 
 
-def _computed(size: Callable[[int, int, int, int, int], int]) -> Callable[[Rows], Rows]:
-    """Give each convolution's output the size that is computed from that of its true input."""
+def _windows(change: Callable[[int, int, int, int], tuple[int, int, int, int]]) -> Callable[[Rows], Rows]:
+    """Change kernel, pads of both sides, stride and dilation in each dimension of convolutions, as `_computed` does."""
+    return _computed(lambda windows: [change(*each) for each in windows])
 
-    def change(row: Row) -> Row:
+
+def _computed(change: Callable[[list[_Window]], list[_Window]], *, up: bool = False) -> Callable[[Rows], Rows]:
+    """Give each convolution's output the size that is computed from that of its true input and from changed windows.
+
+    What one slip changed another finds changed. `up`: sizes are rounded up.
+    """
+
+    def changed(row: Row) -> Row:
         if not (row.get("window") and row.get("input_shape") and row[SHAPE]):
             return row
-        sizes = [size(n, *each) for n, each in zip(row["input_shape"][2:], row["window"], strict=True)]
-        return row | {SHAPE: [*row[SHAPE][:2], *sizes]}
+        windows = change(row["window"])
+        more = [each[2] - 1 if up or row.get("up") else 0 for each in windows]
+        sizes = [places(n + one, *each) for n, one, each in zip(row["input_shape"][2:], more, windows, strict=True)]
+        return row | {SHAPE: [*row[SHAPE][:2], *sizes], "window": windows, "up": up or row.get("up")}
 
-    return lambda rows: [change(row) for row in rows]
+    return lambda rows: [changed(row) for row in rows]
 
 
 def _grouped(module: nn.Module, weight: Any) -> int:
@@ -213,7 +229,17 @@ def _instead(key: str) -> Callable[[Rows], Rows]:
 
 
 def _channels_last(shape: list[int]) -> list[int]:
-    return [shape[0], *shape[2:], shape[1]] if len(shape) > 2 else shape  # noqa: PLR2004 - batch and channels
+    return [shape[0], *shape[2:], shape[1]] if len(shape) > 3 else shape  # noqa: PLR2004 - sequences have no channels
+
+
+def _channels_of_input(rows: Rows) -> Rows:
+    """The channels of its input in each convolution's row."""
+    images = [row["convolution"] and row[SHAPE] and row["input_shape"] for row in rows]
+    changed = (
+        [row[SHAPE][0], row["input_shape"][1], *row[SHAPE][2:]] if image else row[SHAPE]
+        for row, image in zip(rows, images, strict=True)
+    )
+    return [row | {SHAPE: shape} for row, shape in zip(rows, changed, strict=True)]
 
 
 def _swapped(shape: list[int]) -> list[int]:
@@ -252,11 +278,20 @@ SHAPES: Library = {
         says="Only the model's own children are looked at; layers that lie deeper are missing. Use named_modules(), "
         "not named_children().",
     ),
-    "own_padding": Slip(of="shape", change=_computed(lambda n, k, _, s, d: places(n, k, 0, s, d)), says=PADDING),
-    "own_padding_once": Slip(of="shape", change=_computed(places), says=PADDING_ONCE),
-    "own_stride": Slip(of="shape", change=_computed(lambda n, k, pad, _, d: places(n, k, 2 * pad, 1, d)), says=STRIDE),
-    "own_dilation": Slip(
-        of="shape", change=_computed(lambda n, k, pad, s, _: places(n, k, 2 * pad, s, 1)), says=DILATION
+    "own_padding": Slip(of="own padding", change=_windows(lambda k, _, s, d: (k, 0, s, d)), says=PADDING),
+    "own_padding_once": Slip(
+        of="own padding", change=_windows(lambda k, pads, s, d: (k, pads // 2, s, d)), says=PADDING_ONCE
+    ),
+    "own_stride": Slip(of="own stride", change=_windows(lambda k, pads, _, d: (k, pads, 1, d)), says=STRIDE),
+    "own_dilation": Slip(of="own dilation", change=_windows(lambda k, pads, s, _: (k, pads, s, 1)), says=DILATION),
+    "own_ceil": Slip(
+        of="own rounding",
+        change=_computed(lambda windows: windows, up=True),
+        says="The size of a convolution's output is rounded up. It is rounded down: a kernel that does not fit is left "
+        "out.",
+    ),
+    "own_square": Slip(
+        of="own square", change=_computed(lambda windows: windows[:1] * len(windows)), says=SIZES["square"].says
     ),
     "last_row": Slip(
         of="rows",
@@ -267,6 +302,12 @@ SHAPES: Library = {
         of="rows",
         change=lambda rows: _sliced(rows, slice(1, None)),
         says="The first layer is missing, all others are there. Look at where your loop or list begins.",
+    ),
+    "last_row_alone": Slip(
+        of="rows",
+        change=lambda rows: [row | {"layer": row["layer"].partition("#")[0]} for row in _sliced(rows, slice(-1, None))],
+        says="Only the last layer has a row. A function that is made in a loop looks the loop's variable up when it is "
+        "called, and finds the last one: give it the name (def hook(module, args, output, name=name)).",
     ),
     "every_other_row": Slip(
         of="rows",
@@ -302,6 +343,17 @@ SHAPES: Library = {
         change=shaped(_batch_one),
         says="The batch is 1 whatever the input is. Run the model on an input of the size that is given.",
     ),
+    "batch_two": Slip(
+        of="batch",
+        change=shaped(lambda shape: [2, *shape[1:]]),
+        says="The batch is 2 whatever the input is, as where torchsummary runs the model. Run it on an input of the "
+        "size that is given.",
+    ),
+    "in_channels": Slip(
+        of="channels",
+        change=_channels_of_input,
+        says="The channels are those of what goes into each convolution. Its output has as many as out_channels.",
+    ),
     "channels_last": Slip(
         of="order",
         change=shaped(_channels_last),
@@ -317,69 +369,5 @@ SHAPES: Library = {
         change=once,
         says="A module that is called several times is listed once. List each call: a dict keyed by the module or its "
         "name keeps only one.",
-    ),
-}
-
-
-def _parameters(change: Callable[[dict[str, Any]], int]) -> Callable[[Rows], Rows]:
-    return lambda rows: [row | {"parameters": change(row), "also_right": {}} for row in rows]
-
-
-LAYERS: Library = {
-    **SHAPES,
-    **{
-        f"depth_{most}": Slip(
-            of="rows",
-            change=to_depth(most),
-            says=f"The table ends at depth {most}; what lies deeper is missing. torchinfo has `depth=`: set it higher.",
-        )
-        for most in (1, 2, 3)
-    },
-    "without_parameters": Slip(
-        of="rows",
-        change=lambda rows: [row for row in rows if row["parameters"] or row["inside"]],
-        says="Layers without parameters are left out, such as pools, activations and dropout. They have an output, "
-        "too: list every layer.",
-    ),
-    "tensors": Slip(
-        of="parameters",
-        change=_parameters(lambda row: row["tensors"]),
-        says="The number of a layer's parameter tensors is given, not that of their elements. Add up p.numel().",
-    ),
-    "norms": Slip(
-        of="parameters",
-        change=_parameters(lambda row: 0 if row["norm"] else row["parameters"]),
-        says="Batch and layer norm have 0 parameters here. Their weights and biases are parameters, too.",
-    ),
-    "trainable": Slip(
-        of="parameters",
-        change=_parameters(lambda row: row["parameters"] - row["frozen"]),
-        says="Only parameters that require a gradient are counted, where the task asks for all.",
-    ),
-    "groups": Slip(
-        of="parameters",
-        change=_parameters(lambda row: row["parameters"] + row["groups"]),
-        says="Groups are ignored in the number of parameters. A grouped convolution has in_channels / groups x "
-        "out_channels kernels: add up p.numel() over module.parameters().",
-    ),
-    "assumed_biases": Slip(
-        of="parameters",
-        change=_parameters(lambda row: row["parameters"] + row["assumed"]),
-        says="A bias is counted for layers that have none (bias=False). Look whether layer.bias is None.",
-    ),
-    "no_parameters": Slip(
-        of="parameters",
-        change=_parameters(lambda _: 0),
-        says="Each row says 0 parameters. Add up p.numel() over the module's parameters().",
-    ),
-    "biases": Slip(
-        of="parameters",
-        change=_parameters(lambda row: row["parameters"] - row["biases"]),
-        says="Biases are left out of the rows. They are parameters, too: sum over module.parameters().",
-    ),
-    "buffers": Slip(
-        of="parameters",
-        change=_parameters(lambda row: row["parameters"] + row["buffers"]),
-        says="Buffers are counted in the rows: the running statistics of batch norm are state, not parameters.",
     ),
 }

@@ -46,12 +46,9 @@ def test_a_file_of_entries_that_is_broken_hides_no_other_form(found, beside, rea
 @pytest.mark.parametrize(
     ("files", "hint"),
     [
-        (
-            {"hw2.pdf": b"%PDF"},
-            "a report must be called report.md, or report with .txt, .html, .ipynb, .docx or .pdf; there is 'hw2.pdf'",
-        ),
-        ({"work.docx": b"PK"}, "there is 'work.docx'"),
-        ({"a.html": "x", "\u5831\u544a.md": "x"}, "there is 'a.html', '\u5831\u544a.md'"),
+        ({"hw2.odt": b"PK"}, "a report must be .md, .txt, .html, .ipynb, .docx or .pdf; there is 'hw2.odt'"),
+        ({"a.tex": "x", "\u5831\u544a.rtf": "x"}, "there is 'a.tex', '\u5831\u544a.rtf'"),
+        ({"a.html": "x"}, "no heading of a.html begins with '2-1-1'"),
         ({"answers.yaml": ""}, "'answers.yaml' is empty"),
         ({"Answers.yaml": "# nothing"}, "'Answers.yaml' is empty"),
         ({"answers.yaml": "- 1"}, "'answers.yaml' holds a list; write `2-1-1: {total: ...}`"),
@@ -195,3 +192,13 @@ def test_an_empty_folder_and_one_without_files(found, tmp_path, hand_in):
     submission = hand_in({})
     (submission.folder / "report.md").mkdir()
     assert found({}).verdict.reason == "there is no file in the folder, only folders: 'report.md'"
+
+
+@pytest.mark.parametrize("heading", ["2-1-1", "Homework 1"])
+def test_of_several_headings_the_absent_are_not_missed_where_one_is_there(found, heading):
+    forms = tuple(TextForm(after="Total", report=(each,)) for each in ("2-1-1", "Homework 1"))
+    assert summary.hint(found({"report.md": f"# {heading}\n\nIt is 5.\n"}, forms).verdict) == (
+        f"in report.md under '{heading}' the words 'Total' are missing: write them before the answer"
+    )
+    neither = summary.hint(found({"report.md": "# Something\n\nIt is 5.\n"}, forms).verdict)
+    assert "begins with '2-1-1'" in neither

@@ -19,8 +19,14 @@ from labgrade.verdict import Outcome
         (("draft/report.md", "final/report.md"), ("draft/report.md", "final/report.md")),
         (("b/report.md", "a/b/report.md"), ("b/report.md",)),
         (("README.md", "deep/report.md"), ("deep/report.md",)),
-        (("README.md", "deep/README.md", "notes.md"), ("README.md",)),
-        (("notes.md", "reporter.py", "report.tex"), ()),
+        (("README.md", "deep/README.md", "notes.md"), ("README.md", "notes.md")),
+        (("notes.md", "reporter.py", "report.tex"), ("notes.md",)),
+        (("README.txt", "lab2/hw2_report_b1190.md"), ("lab2/hw2_report_b1190.md",)),
+        (("README.txt", "Bericht.md", "a.txt"), ("Bericht.md",)),
+        (("HW2-報告.docx", "notes.md"), ("HW2-報告.docx",)),
+        (("rapport.txt", "hw2.ipynb"), ("rapport.txt",)),
+        (("lab2/hw2_1.ipynb", "lab2/hw2_1.py"), ("lab2/hw2_1.ipynb",)),
+        (("hw2-1-1-output.txt", "requirements.txt", "CMakeLists.txt", "run.log", "build-log.txt", "START.md"), ()),
         (("report.docx", "report.pdf", "report2.html"), ("report.docx", "report.pdf", "report2.html")),
         (("report.md", "report.pdf", "report-2.ipynb"), ("report.md", "report-2.ipynb")),
     ],
@@ -71,3 +77,43 @@ def test_texts_and_shapes_that_differ_wait_too(hand_in):
     assert found.verdict.outcome is Outcome.MANUAL
     found = said(hand_in, {"report.md": "Total: (1, 2)", "report.txt": "Total: [1, 2]"}, "shape")
     assert found.value == (1, 2)
+
+
+SUMMED_UP = """
+## Summary
+
+| Task | What | Value |
+|---|---|---|
+| 2-4-3 | Total MACs | 714 M |
+| 2-1-4 | Total MACs | {} |
+"""
+MODELS = """
+## Conclusion and results
+
+| | GoogLeNet | AlexNet |
+|---|---|---|
+| Total MACs | {} | 714 M |
+"""
+
+
+@pytest.mark.parametrize(
+    ("rest", "firm"),
+    [
+        (SUMMED_UP.format("1.498 G"), True),
+        (SUMMED_UP.format("1.511 G"), False),
+        (MODELS.format("1.498 G"), True),
+        (MODELS.format("714 M"), False),
+        ("\n# 總結\nTotal MACs: 1.511 G\n", False),
+        ("\n## 2-4-3\nTotal MACs: 714 M\n\n## Summary\nTotal MACs: 714 M\n", True),
+        ("\n## Summary\nThe total MACs of AlexNet are 714 M.\n", True),
+        ("\n## Summary\nTotal MACs: less than 2 G\n", True),
+        ("\n## 2-4-3 Summary\nTotal MACs: 714 M\n", True),
+    ],
+)
+def test_a_summary_that_says_something_else_waits_for_a_person(hand_in, rest, firm):
+    submission = hand_in({"report.md": f"## 2-1-4\nTotal MACs: 1,498,376,192\n{rest}"})
+    found = text.obtain("count", TextForm(after="Total MACs", report=("2-1-4",)), submission, about="googlenet")
+    assert isinstance(found, Answer) is firm
+    if not firm:
+        assert found.verdict.outcome is Outcome.MANUAL
+        assert found.verdict.reason.startswith("the report says 1,498,376,192 (report.md:2, under 2-1-4), and ")

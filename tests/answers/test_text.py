@@ -6,6 +6,7 @@ import pytest
 from helpers.linear import takes_linear_time
 
 from labgrade.answers import text
+from labgrade.answers.reader.asks import Ask, perform
 from labgrade.core.results import Answer, NoAnswer
 from labgrade.core.task import TableOfType, TableType, TextForm
 from labgrade.values import Number
@@ -177,6 +178,10 @@ total_macs = 0¶Total MACs: 1,498,376,192
 Total MACs of ResNet-18: 1,814,073,344¶Total MACs of GoogLeNet: 1,498,376,192
 Total MACs (unlike ResNet-18): 1,498,376,192
 Total MACs of Inception v1: 1,498,376,192
+| | GoogLeNet | AlexNet (to compare) |¶|---|---|---|¶| Total MACs (G) | 1.498 | 0.714 |
+| | AlexNet | GoogLeNet |¶|---|--:|--:|¶| Total MACs | 714,188,480 | 1,498,376,192 |
+| Quantity | Unit | GoogLeNet | VGG16 |¶|---|---|---|---|¶| Total MACs | GMac | 1.498 | 15.47 |
+| Quantity | ours | ResNet-18 | Unit |¶|---|---|---|---|¶| Total MACs | 1.498 | 1.814 | GMac |
 """.strip().splitlines()
 
 DOUBTFUL = r"""
@@ -288,6 +293,11 @@ Total memory for parameters: 26.5 Mo
 Total memory for parameters: $6624904 \times 4 = 26499616$ bytes
 Total memory for parameters: 26,499,616 bytes (25.27 MB)
 Total memory for parameters: 26499616 bytes / 25.27 MiB
+Total memory for parameters: 26,50 MB (4 Bytes pro Parameter)
+Total memory for parameters: 26.50 MB (4 octets par paramètre)
+Total memory for parameters: 26.50 MB (32 bit)
+Total memory for parameters: at 4 bytes each, 26.50 MB
+| Quantity | Unit | Value |¶|---|---|---|¶| Total memory for parameters | MiB | 25.272 |
 ss << "Total memory for parameters: " << 12345678 << " bytes";¶Total memory for parameters: 26499616 bytes
 """.strip().splitlines()
 
@@ -634,3 +644,19 @@ def test_hostile_lines_take_linear_time(said, line, fill):
 def test_the_place_of_a_passage_is_that_of_its_first_words(hand_in, said, place):
     (found,) = text.passages([TextForm(report=("2-1-4",))], hand_in({"report.md": said}))
     assert found.startswith(f"[{place}]\nTotal: 5")
+
+
+@pytest.mark.parametrize(
+    ("heading", "shown"),
+    [("2-1-4: 714M", True), ("## 2-1-4 = 113.9 MiB", True), ("# 2.1.4 beside HW 2-1~HW2-3", False), ("2-1-4", False)],
+)
+def test_a_heading_with_a_value_is_part_of_its_passage(hand_in, heading, shown):
+    (found,) = text.passages([TextForm(report=("2-1-4",))], hand_in({"report.md": f"# Lab\n{heading}\nwords\n# 2-1-5"}))
+    assert found == (f"[report.md:2]\n{heading}\nwords" if shown else "[report.md:3]\nwords")
+
+
+def test_where_no_part_is_found_the_whole_report_is_shown(hand_in):
+    said = "# 2-1-4\n# 2-1-5\nother"
+    for forms in ([], [TextForm(report=("2-1-4",))], [TextForm(report=("2-9",)), TextForm(file="none.txt")]):
+        ask = Ask(wanted="passages", kind="count", forms=tuple(forms))
+        assert perform(ask, hand_in({"report.md": said})) == (f"[report.md:1]\n{said}",)

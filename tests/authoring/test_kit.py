@@ -167,12 +167,15 @@ def test_a_kit_says_what_hidden_checks_are_worth_unless_the_lab_keeps_it_secret(
     (own / "kit/hw.py").write_text("def total(model):\n    return 1234\n")
     capsys.readouterr()
     assert main(["check", ".", "--course", "."]) == 0
-    assert re.search(r"\+ cases that are not shown +4 more\n", capsys.readouterr().out)
+    said = capsys.readouterr().out
+    assert re.search(r"\+ cases that are not shown +4 more\n", said)
+    assert re.search(r"\n *cases that are not shown +14 more points\n", said)  # with the task that is not in the kit
     monkeypatch.chdir(own)
     with (own / "specs/lab/lab.yaml").open("a") as lab:
         lab.write("hidden_points: secret\n")
     main(["kit", "lab", "--out", "secret"])
     assert "hidden_points" not in (own / "secret/specs/lab/task.yaml").read_text()
+    assert "hidden_points: secret" in (own / "secret/specs/lab/lab.yaml").read_text()
     assert "not shown" not in (own / "secret/START.md").read_text()
 
 
@@ -328,11 +331,13 @@ def test_what_needs_the_solution_is_left_to_staff_and_named(own, capsys):
     assert "- task more\n" in start
 
 
-def test_a_hint_that_a_statement_gives_away_is_told(own, capsys):
+def test_what_a_statement_gives_away_is_told_and_a_plain_word_is_not(own, capsys):
     spec_file = own / "specs/lab/task.yaml"
-    spec_file.write_text(TASK.replace("How large is it?", "How large is it? (zqhid misconception)"))
+    given = "How large is it, and what are the others? (zqhid misconception, see zqhid_slip)"
+    spec_file.write_text(TASK.replace("How large is it?", given).replace("id: zqhid-check", "id: others"))
     main(["kit", "lab", "--out", "kit"])
-    assert "look at specs/lab/task.yaml: 'zqhid misconception'" in capsys.readouterr().out
+    told = [line for line in capsys.readouterr().out.splitlines() if line.startswith("look at specs/lab/task.yaml")]
+    assert [line.split("'")[1] for line in told] == ["zqhid misconception", "zqhid_slip"]
 
 
 def test_a_column_of_a_public_table_is_no_secret():
@@ -345,10 +350,16 @@ def test_a_column_of_a_public_table_is_no_secret():
         },
         "checks": [
             {"id": "shown", "points": 1, "answer": "rows"},
-            {"id": "other", "points": 1, "answer": "rows", "hidden": True, "checker": {"rows": {"of": "thickness"}}},
+            {
+                "id": "the-other",
+                "points": 1,
+                "answer": "rows",
+                "hidden": True,
+                "checker": {"rows": {"of": "thickness"}},
+            },
         ],
     }
-    assert public.only_hidden([data]) == {"other"}
+    assert public.only_hidden([data]) == {"the-other"}
 
 
 def test_a_kit_overwrites_nothing_and_leaves_nothing_half_made(own, capsys):

@@ -1,7 +1,7 @@
 """What is wrong with a file is told; what can't be told costs nothing until a person has looked."""
 
 from checkers.none_left import none_left
-from labgrade.diagnosis.own_values import natural
+from labgrade.diagnosis.fitting import natural
 from labgrade.values import Finding, Findings, Number
 from labgrade.verdict import Outcome, TileGrid
 

@@ -54,6 +54,12 @@ def test_the_values_of_two_rows_swapped():
     )
 
 
+def test_a_hint_is_given_where_all_that_is_wrong_has_it():
+    wrong = [Row(name=each.name, cells={**each.cells, "shape": each.cells["shape"][1:]}) for each in ROWS]
+    assert "one dimension is left out" in same_rows(table(*wrong), EXPECTED).hint
+    assert not same_rows(table(row("conv1", 1, 112), *wrong[1:]), EXPECTED).hint
+
+
 def test_a_wrong_shape_names_its_column():
     verdict = same_rows(table(row("conv1", 118_013_952, 111), *ROWS[1:]), EXPECTED)
     assert "'conv1': shape: got 1x64x111x111, of which dimensions 3, 4 are wrong" in verdict.reason
@@ -494,6 +500,13 @@ def test_of_numbered_rows_that_are_not_all_there_no_value_is_blamed_for_a_name(e
     assert "macs: got" not in verdict.reason
 
 
+@pytest.mark.parametrize(("left_open", "credit"), [("skipped", 1), ("wrong", Fraction(1, 2))])
+def test_a_zero_is_a_value_where_every_cell_is_asked_for(left_open, credit):
+    expected = table(row("gather", 0), row("concat", 1))
+    assert same_rows(table(row("gather", None), row("concat", 1)), expected, left_open=left_open).credit == credit
+    assert same_rows(expected, expected, left_open=left_open).credit == 1
+
+
 @pytest.mark.parametrize(("given", "credit"), [(None, 1), (0, 1), (1, 0)])
 def test_a_cell_that_may_be_left_open_is_what_may_stand_there_or_nothing(given, credit):
     expected = table(row("conv", None, also_right={"macs": (number(0),)}))
@@ -514,3 +527,10 @@ def test_what_is_known_to_be_wrong_at_once_is_wrong():
         known += (told := same_rows.refuted(answer, right, **way))
         assert not told or same_rows(answer, right, **way).outcome is not Outcome.CORRECT
     assert known > len(answers)
+
+
+def test_names_of_nodes_name_layers():
+    nodes = table(*(Row(name=f"net_{each.name.replace('.', '_')}", cells=each.cells) for each in ROWS))
+    assert same_rows(nodes, EXPECTED).reason == "all 4 rows are right"
+    mixed = table(*nodes.rows[:2], *ROWS[2:])
+    assert same_rows(mixed, EXPECTED).credit == Fraction(2, 6)

@@ -57,6 +57,15 @@ def test_of_the_commands_the_one_that_runs_is_imported(name, module):
     assert found == {f"labgrade.commands.{module}"}
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["compute", "kit"])
+def test_a_quantity_is_asked_for_without_what_grades(name):
+    found = imported(name, "--help")
+    assert not found & {"importlib.metadata", "rich", "yaml", "sqlite3"}
+    packages = {name.split(".")[1] for name in found if name.startswith("labgrade.")}
+    assert not packages & {"answers", "authoring", "cpp", "judging", "review", "sandbox"}
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_each_command_has_help(name, capsys):
     with pytest.raises(SystemExit) as end:

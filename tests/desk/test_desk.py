@@ -11,8 +11,10 @@ from urllib.parse import urlencode
 import pytest
 from desk.opened import HOME, QUESTION, Opened, form_of, points, rulings, write_class
 from helpers import ledger_of
-from helpers.class_sample import CLASS, essay, report, submission
+from helpers.class_sample import CLASS, essay, report, submission, task
 
+from labgrade.desk import page_fields
+from labgrade.desk.snapshot import LiveResults
 from labgrade.review import decisions, pseudonyms
 from labgrade.review.decisions import Place
 from labgrade.review.marking import mark
@@ -24,7 +26,7 @@ ANN = Place(submission="ann", lab="lab2", task="macs", check="essay")
 def test_the_queue_has_a_question_with_what_is_left(desk):
     page = desk.client.get("/").text
     assert "3 answers wait for a mark" in page
-    assert "<b>3</b> of 3 left" in page
+    assert "<b>3</b> left" in page
     assert "check=essay&amp;who=ann" in page
 
 
@@ -75,6 +77,16 @@ def test_points_that_cant_be_given_are_refused_and_stay_typed(desk, folder, type
     assert said in page.text
     assert f'value="{typed[0]}"' in page.text
     assert rulings(folder) == ()
+
+
+@pytest.mark.parametrize("name", ["علی\u200cرضا", "a\u202eb", "a\\u202eb", "a\\b"])
+def test_a_name_with_what_cant_be_seen_is_marked_like_others(course, name):
+    folder = course / "results"
+    ledger_of.write(folder, report(submission(name, essay()), submission("zoe", essay(text="other"))))
+    desk = Opened(folder)
+    after = desk.send(desk.page(name), points=["3", "1"])
+    assert points(folder) == {name: 4, "zoe": None}
+    assert after.url.params["who"] == "zoe"
 
 
 def test_of_two_tabs_the_second_is_told_of_the_first(desk, folder):
@@ -141,6 +153,24 @@ def test_undo_works_after_the_desk_was_killed_and_started_again(desk, folder):
     again = Opened(folder)
     again.send(again.client.get("/"), "undo")
     assert points(folder)["ann"] is None
+
+
+def test_after_a_mark_and_its_undo_the_desk_knows_what_a_new_one_reads(course):
+    folder, name = course / "results", "ann"
+    tasks = task(essay(), essay("depends", "too")), task(essay(text="other"), name="bytes", lab="lab3")
+    ledger_of.write(folder, report(replace(submission(name), tasks=tasks), submission("bob", essay())))
+    desk = Opened(folder)
+    before = desk.live.snapshot()
+    assert "(4 points, lab3)" in desk.client.get("/").text
+
+    def known(live):
+        return live.snapshot().checks, live.snapshot().waiting
+
+    page = desk.send(desk.page(name), points=["3", "0"])
+    assert known(desk.live) == known(LiveResults(folder)) != (before.checks, before.waiting)
+    desk.send(page, "undo")
+    assert known(desk.live) == known(LiveResults(folder)) == (before.checks, before.waiting)
+    assert len(before.waiting) == 4
 
 
 def test_nobody_undoes_what_another_person_marked(desk, folder):
@@ -213,6 +243,132 @@ def test_all_with_a_suggestion_are_accepted_but_those_that_were_left_out(course)
     assert sorted(points(folder).values(), key=str) == [3.0, 3.0, 3.0, None]
 
 
+def doubtful(text, got, *, credit=1, check="essay", place="r.md:3", why="", **facts):
+    """An answer of which labgrade is not sure, with what it would say of it."""
+    outcome = Outcome.CORRECT if credit == 1 else Outcome.PARTIAL
+    said = Suggestion(
+        outcome=outcome, credit=Fraction(credit), why=why or f"{got} stands there", place=place, kind="doubt"
+    )
+    verdict = replace(without_value(Outcome.MANUAL, "not for certain", got=got, **facts), suggestion=said)
+    return replace(essay(text=text), id=check, verdict=verdict, basis=f"{text}:{check}")
+
+
+def test_all_of_the_class_are_accepted_together_the_surest_first(course):
+    folder = course / "results"
+    short = "[r.md:1]\n# 2\n\nit is {got} in all\n"
+    half = {"credit": Fraction(1, 2), "expected": "5"}
+    rows = [
+        submission("ann", doubtful(short.format(got="5"), "5", expected="5")),
+        submission("bob", doubtful(short.format(got="7"), "7", why="7 stands on r.md:3: off by 2", **half)),
+        submission("dan", doubtful(short.format(got="7.0"), "7.0", why="7.0 stands on r.md:3: off by 2", **half)),
+        submission("eve", essay(text="words"), doubtful(short.format(got="6,0"), "6,0", check="more")),
+    ]
+    ledger_of.write(folder, report(*rows))
+    desk = Opened(folder)
+    assert "Look at the 4 with a suggestion" in desk.client.get("/").text
+    page = desk.client.get("/all").text
+    sure, _, others = page.partition("Other suggestions")
+    assert "Right, if it is what was meant" in sure
+    assert "it is <mark>5</mark> in all" in sure
+    assert "it is <mark>6,0</mark> in all" in sure
+    assert "it is <mark>7</mark> in all" in others
+    assert "it is <mark>7.0</mark> in all" in others
+    assert others.count("<b>2 of 4</b> off by 2</p>") == others.count("2 of 4") == 1  # one cause once
+    chosen = [html.unescape(row) for row in re.findall(r'name="row" value="([^"]*)"', page)]
+    key = re.search(r'name="key" value="(\w+)"', page)[1]
+
+    def accept(rows):
+        data = {"lab": "", "task": "", "check": "", "key": key, "who": "", "row": rows}
+        return desk.client.post("/decide", data=data, headers={"origin": HOME})
+
+    other = Opened(folder, by="bob")
+    other.send(other.page("ann"), points=["0", "0"])
+    refused = accept(chosen)
+    assert refused.status_code == 409
+    assert "nothing was saved" in refused.text
+    assert len(rulings(folder)) == 1  # all of them, or none
+    after = accept(chosen[1:])
+    assert after.url.params["who"] == "eve"
+    assert {(row.place.submission, row.place.check): float(row.credit) for row in rulings(folder)} == {
+        ("ann", "essay"): 0,
+        ("bob", "essay"): 0.5,
+        ("dan", "essay"): 0.5,
+        ("eve", "more"): 1,
+    }
+    assert "Nothing waits" not in after.text
+    assert accept([]).status_code == 422
+
+
+@pytest.mark.parametrize(
+    ("line", "got", "shown"),
+    [
+        ("Total 6,624,904, frozen: 0", "0", "Total 6,624,904, frozen: |0|"),
+        ("it is 6624904 in all", "6,624,904", "it is |6624904| in all"),
+        ("no such number", "5", "no such number||"),
+        ("word " * 50 + "5 " + "more " * 50, "5", "… " + "word " * 6 + "|5|" + " more" * 6 + " …"),
+        ("x" * 300, "", "x" * 160 + " …||"),
+    ],
+)
+def test_the_value_is_marked_in_its_line_whole_and_not_in_another_number(line, got, shown):
+    assert "|".join(page_fields._read_words(line, got)) == shown
+
+
+def test_the_same_text_in_another_file_is_marked_with_it(course):
+    folder = course / "results"
+    text = "it is 5 in all\nand more"
+    rows = [
+        submission(name, doubtful(f"[{name}.md:1]\n{text}", got, place=f"{name}.md:1"))
+        for name, got in {"ann": "5", "bob": "5", "eve": "6"}.items()
+    ]
+    ledger_of.write(folder, report(*rows))
+    desk = Opened(folder)
+    page = desk.page("ann")
+    assert "and 1 equal answer: bob" in page.text
+    desk.send(page, "accept")
+    assert {row.place.submission: row.reason for row in rulings(folder)} == {
+        "ann": "read on ann.md:1",
+        "bob": "read on bob.md:1",  # nobody reads the name of another's file
+    }
+
+
+def test_a_comment_that_labgrade_wrote_is_offered_to_nobody(course):
+    folder = course / "results"
+    ledger_of.write(folder, report(*(submission(name, doubtful(f"{name} wrote 5", "5")) for name in ("ann", "bob"))))
+    desk = Opened(folder)
+    after = desk.send(desk.page("ann"), "accept")
+    assert rulings(folder)[0].reason == "read on r.md:3"
+    assert "Comments given before" not in after.text
+    desk.send(after, points=["3", "1"], comment="say why")
+    assert "Comments given before" in desk.page("ann").text
+
+
+def test_where_nothing_was_read_a_likely_place_is_shown_as_a_guess(course):
+    folder = course / "results"
+    lines = [f"line {n}" for n in range(1, 60)]
+    text = "\n".join(["[r.md:1]", *lines[:40], "So 5 MACs it is", *lines[41:]])
+    waits = without_value(Outcome.MANUAL, "no value could be read", hint="the words 'MACs' stand on line 41")
+    own = replace(essay(text=text), verdict=waits, answer_from="")
+    ledger_of.write(folder, report(submission("ann", own)))
+    page = Opened(folder).page("ann").text
+    assert "the marked place is a guess" in page
+    assert "38 lines before" in page
+    assert 'class="read-here">line 39' in page
+    ledger_of.write(folder, report(submission("ann", essay(text=text))))
+    assert "guess" not in Opened(folder).page("ann").text
+
+
+def test_questions_that_are_done_are_folded_up(course):
+    folder = course / "results"
+    ledger_of.write(folder, report(submission("ann", essay(text="a"), replace(essay(text="b"), id="more"))))
+    desk = Opened(folder)
+    assert "is marked" not in desk.client.get("/").text
+    desk.send(desk.page("ann"), points=["3", "1"])
+    page = desk.client.get("/").text
+    assert "1 question is marked" in page
+    assert page.index("macs: more") < page.index("1 question is marked") < page.index("macs: essay")
+    assert "(4 points)" in page  # of the only lab
+
+
 def test_what_follows_the_last_answer_is_the_next_question(course):
     rows = [submission(f"s{n:02}", essay(text=f"a {n}"), replace(essay(text=f"b {n}"), id="more")) for n in range(2)]
     ledger_of.write(course / "results", report(*rows))
@@ -275,8 +431,9 @@ def test_what_labgrade_suggests_comes_first_and_is_accepted_with_its_place(cours
     desk = Opened(folder)
     page = desk.client.get("/question", params=QUESTION)
     assert page.url.params["who"] == "bob"
-    assert "Read here: <code>MACs: 5</code>" in page.text
-    assert "PARTIAL, 50 % (doubt): 5 stands there" in page.text
+    assert '<p class="read-here">words\nMACs: 5</p>' in page.text
+    assert "Suggested: 1.5 + 0.5 <small>of 4</small>" in page.text
+    assert "5 stands there" in page.text
     assert "as the comment" in page.text
     assert page.text.count("5 stands there</p>") + page.text.count("“5 stands there”") == 0  # said once
     desk.send(page, "accept")

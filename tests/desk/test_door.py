@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
+import socket
+
 import pytest
 from desk.opened import HOME, QUESTION, Opened, encoded, form_of, rulings
 from starlette.testclient import TestClient
 
 from labgrade.desk import access
+from labgrade.desk.serve import bound
 
 
 def stranger(desk, **more):
@@ -77,8 +81,14 @@ def test_reading_decides_nothing(desk, folder):
     assert rulings(folder) == ()
 
 
-def test_every_reply_has_a_strict_policy_and_is_kept_nowhere(desk):
-    for found in (desk.client.get("/"), desk.page("ann"), desk.client.get("/static/desk.css"), stranger(desk).get("/")):
+def test_every_reply_has_a_strict_policy_and_no_page_is_kept(desk):
+    own = re.findall(r'"(/static/[^"]*)"', desk.client.get("/").text)
+    assert len(own) == 3
+    for found in map(desk.client.get, own):  # a page is drawn without asking for them again
+        assert "immutable" in found.headers["cache-control"]
+        assert "default-src 'none'" in found.headers["content-security-policy"]
+    closed = stranger(desk).get(own[0])
+    for found in (desk.client.get("/"), desk.page("ann"), closed, stranger(desk).get("/")):
         policy = found.headers["content-security-policy"]
         assert "default-src 'none'" in policy
         assert "unsafe" not in policy
@@ -129,3 +139,10 @@ def test_the_class_and_its_students_have_pages_with_a_policy_of_their_own(desk):
     assert "script-src" not in student.headers["content-security-policy"]
     assert "a secret subject fails" not in student.text
     assert desk.client.get("/student", params={"who": "nobody"}).url.path == "/class"
+
+
+def test_a_page_is_sent_without_waiting_for_the_browser_to_acknowledge_its_header():
+    with bound(0) as listening:
+        listening.listen()
+        with socket.create_connection(listening.getsockname()), listening.accept()[0] as accepted:
+            assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)

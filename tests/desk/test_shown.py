@@ -12,7 +12,7 @@ from labgrade.answers.reader.asks import ask_picture
 from labgrade.answers.rendering import as_html, as_pixels
 from labgrade.core.results import Submission
 from labgrade.core.task import Limits
-from labgrade.desk.sanitise import Renderer, ShownPassage, as_typed, in_jail, sanitised, split, with_pictures
+from labgrade.desk.sanitise import Renderer, ShownPassage, in_jail, sanitised, split, with_pictures
 
 REPORT = (
     "[a/report.md:10]\n# Title\n\n| a | b |\n|---|---|\n| 1 | 2 |\n| 3 | 4 |\n\n"
@@ -25,10 +25,6 @@ PNG = (
 
 
 def test_a_report_is_shown_part_by_part_with_the_line_that_was_read(tmp_path):
-    class Direct(Renderer):
-        def _render(self, text, line):
-            return sanitised(as_html(text, line))
-
     one, other = Direct(None, tmp_path).passages(REPORT, "a/report.md:14, under 2-1")
     assert (one.place, one.read_line) == ("a/report.md, line 10", "| 1 | 2 |")
     assert '<tr class="read-here">\n<td>1</td>' in one.html
@@ -51,7 +47,7 @@ def test_a_text_without_places_is_one_part():
         ("[x](http://e.example/?a=1&b)", "<p>x <em>(http://e.example/?a=1&amp;b)</em></p>"),
         ("![p<q](http://e.example/x.png)", "<p><em>[picture: p&lt;q (http://e.example/x.png)]</em></p>"),
         ("a\u202eb", "<p>a\\u202eb</p>"),
-        ("# one\n## two", "<h4>one</h4>\n<h5>two</h5>"),
+        ("# one\n## two", "<h3>one</h3>\n<h3>two</h3>"),
     ],
 )
 def test_nothing_in_markdown_acts_loads_or_leads_away(typed, shown):
@@ -111,16 +107,66 @@ def test_a_picture_of_too_many_pixels_is_not_opened(tmp_path):
     assert found == "it has 9,000 x 9,000 pixels, which is more than is shown"
 
 
-def test_what_is_far_from_the_line_that_was_read_is_folded_up():
+class Direct(Renderer):
+    def _render(self, text, line):
+        return sanitised(as_html(text, line))
+
+
+def test_what_is_far_from_the_line_that_was_read_is_folded_up(tmp_path):
     lines = [f"<{n}>" for n in range(100)]
-    html = as_typed("\n".join(lines), 51)
-    before, here, behind = (html.split("</pre>")[n] for n in range(3))
-    assert "42 lines before" in before
-    assert "41 lines behind" in behind
-    assert "&lt;42&gt;\n" in here
-    assert '<span class="read-here">&lt;50&gt;</span>' in here
-    assert [html.count(f"&lt;{n}&gt;") for n in range(100)] == [1] * 100
-    assert "details" not in as_typed("\n".join(lines[:20]), 4) + as_typed("\n".join(lines))
+    for name in ("report.txt", "report.md"):
+        text = f"[{name}:1]\n" + "\n".join(lines)
+        (passage,) = Direct(None, tmp_path).passages(text, f"{name}:51")
+        before, _, rest = passage.html.partition("</details>")
+        here, _, behind = rest.partition("<details>")
+        assert "48 lines before" in before
+        assert "47 lines behind" in behind
+        assert [n for n in range(100) if f"&lt;{n}&gt;" in here] == list(range(48, 53)), name
+        assert "read-here" in here
+        assert [passage.html.count(f"&lt;{n}&gt;") for n in range(100)] == [1] * 100
+        (short,) = Direct(None, tmp_path).passages("\n".join([f"[{name}:1]", *lines[:9]]), f"{name}:4")
+        assert "details" not in short.html
+
+
+ROWS = "".join(f"| {n} | {n * n} |\n" for n in range(30))
+TENSOR = "tensor([[" + "\n".join(f"0.{n}, 0.1, 0.2, 0.3," for n in range(30)) + "]])\n"
+
+
+@pytest.mark.parametrize(
+    "long", [f"| a | b |\n|---|---|\n{ROWS}", f"```\n{TENSOR}```\n", TENSOR, "~~~\n" + "x\n" * 30 + "~~~\n"]
+)
+def test_what_is_long_and_no_prose_is_folded_up_and_the_rest_is_not(tmp_path, long):
+    said = "All of it is memory.\n\n" + long + "\nSo *more* of it is needed.\n"
+    (passage,) = Direct(None, tmp_path).passages(said, "")
+    before, _, rest = passage.html.partition("<details>")
+    data, _, behind = rest.partition("</details>")
+    assert "All of it" in before
+    assert "<details" not in behind
+    assert "<em>more</em>" in behind
+    assert "memory" not in data
+    assert data.startswith("<summary>3")
+    assert "details" not in Direct(None, tmp_path).passages("```\n" + "words of it\n" * 30, "")[0].html
+    short = "All of it.\n\n| a | b |\n|---|---|\n| 1 | 2 |\n"
+    assert "details" not in Direct(None, tmp_path).passages(short, "")[0].html
+
+
+def test_a_row_that_was_read_has_the_head_of_its_table_and_code_stays_code(tmp_path):
+    table = f"[r.md:1]\n| name | square |\n|---|---|\n{ROWS}"
+    (passage,) = Direct(None, tmp_path).passages(table, "r.md:20")
+    here = passage.html.split("</details>")[1].split("<details>")[0]
+    assert (here.count("<th>name</th>"), here.count("<tr")) == (1, 6)
+    assert '<tr class="read-here">\n<td>17</td>' in here
+    code = "[r.md:1]\n```python\n" + "".join(f"a_{n} = *p*\n" for n in range(30)) + "```\n*end*"
+    (passage,) = Direct(None, tmp_path).passages(code, "r.md:15")
+    assert passage.html.count("*p*") == 30
+    assert passage.html.count("<em>") == 1
+
+
+def test_what_stands_within_another_part_is_shown_once_and_others_are_folded_up(tmp_path):
+    text = "[a.md:1]\none\n\ntwo\n\n[a.md:3]\ntwo\n\n[b.md:1]\nother"
+    one, other = Direct(None, tmp_path).passages(text, "a.md:3")
+    assert (one.path, other.path) == ("a.md", "b.md")
+    assert other.html.startswith("<details><summary>1 lines beside it<")
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,15 @@
 """A wrong function is called on small networks, and what it does is named: the slip, or the product of slips."""
 
+from dataclasses import replace
+
 import pytest
 from helpers.direct import CONVS, NO_GROUPS, RIGHT, trials
 
-from labgrade.diagnosis.behaviour import explore
+from labgrade.diagnosis.behaviour import contradicted, explore
+from labgrade.diagnosis.counterexample import SearchVerdict
+from labgrade.diagnosis.diagnose import Diagnoser
+from labgrade.diagnosis.small_networks import networks
+from labgrade.verdict import incorrect
 
 pytestmark = pytest.mark.slow
 
@@ -85,3 +91,38 @@ def test_what_no_slip_explains_is_not_named(tmp_path):
     assert found is None
     assert {each.network.words for each in behaviour.called if not each.right} >= {"padding"}
     assert {each.network.words for each in behaviour.called if each.right} >= {"groups", "dilation"}
+
+
+@pytest.mark.parametrize(("left_out", "follows"), [("rows", True), ("rows[-1:]", False)], ids=["all", "the last"])
+def test_a_sentence_of_the_spec_is_said_only_of_what_it_says_on_every_network(tmp_path, left_out, follows):
+    """Of a network with one linear layer both give what its convolutions multiply."""
+    source = RIGHT.replace("cost(m, o))", "(m, o))").replace(
+        "return sum(total)",
+        f"rows = [o.numel() * m.in_features for m, o in total if isinstance(m, nn.Linear)]\n"
+        f"    return sum(cost(m, o) for m, o in total) - sum({left_out})",
+    )
+    found = trials(tmp_path, source, check="total")
+    try:
+        called = explore(found).called
+    finally:
+        found._grader.stop()
+    known = [each for each in found.check.misconceptions if "linear layers are missing" in each.says]
+    own = next(each.trial for each in called if not each.right and each.network.words == "groups")
+    assert contradicted(own, called, known) is not follows
+
+
+def test_beside_a_smallest_network_stands_no_cause_that_it_does_not_show(tmp_path):
+    found = trials(tmp_path, NO_GROUPS.replace("sum(total)", "2 * sum(total)"), check="any-network")
+    diagnoser = Diagnoser(found._grader, found.task, found._submission)
+    subject = networks()[0].subject
+    try:
+        shown = found(subject)
+        other = replace(shown, value=replace(shown.value, value=shown.value.value + 1))
+        said = [
+            diagnoser.searched(SearchVerdict(incorrect("wrong"), smallest=(subject, each)), found.check).diagnosis
+            for each in (shown, other)
+        ]
+    finally:
+        found._grader.stop()
+    assert set(said[0].causes) == {"groups", "twice"}
+    assert said[1] is None

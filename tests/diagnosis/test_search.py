@@ -268,11 +268,11 @@ def expected(value):
 def test_a_function_is_not_right_where_the_right_value_never_changes():
     """Zero keys and values on networks without attention."""
     same = SearchResult(tried=[expected(0), expected(0), expected(0)])
-    judged, _, tells_nothing = counterexample._none_wrong(same, SearchPlan(among="cnn"), "")
+    judged, _, tells_nothing, _ = counterexample._none_wrong(same, SearchPlan(among="cnn"), "")
     assert (judged.outcome, tells_nothing) == (Outcome.MANUAL, True)
     assert judged.reason.startswith("the right value is the same on each of 3 random networks (0), ")
     changing = SearchResult(tried=[expected(0), expected(0), expected(3)])
-    right, _, tells_nothing = counterexample._none_wrong(changing, SearchPlan(among="cnn"), "")
+    right, _, tells_nothing, _ = counterexample._none_wrong(changing, SearchPlan(among="cnn"), "")
     assert (right.reason, tells_nothing) == ("right on 3 random networks", False)
 
 

@@ -40,7 +40,20 @@ def test_what_is_wrong_with_whole_rows_is_said():
     cause, says = seen(lambda rows: [("relu", rows[-1][1])])
     assert cause == "one_name"
     assert "'relu'" in says
+    assert "loop" not in says  # whose last name would be another one in each network
+    cause, says = seen(lambda rows: [(f"last.{len(rows)}.{rows[0][1]}", rows[-1][1])])
+    assert cause == "one_name"
+    assert "loop" in says
     assert seen(lambda rows: [("relu", rows[0][1])]) == ("", "")
+
+
+def test_a_part_in_a_row_of_its_own_is_seen():
+    cause, says = seen(
+        lambda rows: [(name, value - 2 * (name == "fc")) for name, value in rows] + [("fc (grouped)", 2)]
+    )
+    assert cause == "own_row"
+    assert "'fc (grouped)'" in says
+    assert seen(lambda rows: [(name, value - 2 * (name == "fc")) for name, value in rows] + [("other", 1)]) == ("", "")
 
 
 def test_values_exchanged_between_rows_are_seen():

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import json
 import os
+import sys
 import threading
 
 import pytest
 
-from labgrade.files.cache import Cache, key_of
+from labgrade.files.cache import Cache, key_of, version_of
 
 
 def make_two(made):
@@ -137,3 +139,12 @@ def test_a_value_that_is_too_large_is_none(tmp_path):
 def test_keys_follow_from_all_parts():
     assert key_of("a", {"b": 1, "c": 2}) == key_of("a", {"c": 2, "b": 1})
     assert len({key_of("a"), key_of("b"), key_of("a", None), key_of(["a"]), key_of()}) == 5
+
+
+def test_a_version_is_what_the_library_itself_says(monkeypatch, tmp_path):
+    for each in importlib.metadata.distributions():
+        assert version_of(each.name) == each.version
+    (tmp_path / "other_way.egg-info").write_text("Metadata-Version: 1.0\nName: other-way\nVersion: 0.5\n")
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
+    assert version_of("other-way") == "0.5"
+    assert version_of("Ruamel_Nothing") == ""

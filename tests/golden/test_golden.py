@@ -23,8 +23,11 @@ from labgrade.reports.plain_page import Page
 
 HERE = Path(__file__).parent
 WRITE = "LABGRADE_GOLDEN" in os.environ
-# Dates, and pictures, which each version of matplotlib draws in its own way.
-VARIES = re.compile(r'(?<=timestamp=")[^"]*|\d{4}-\d\d-\d\d[ T]\d\d:\d\d[^ "<]*|<svg.*?</svg>|data:[^"\')]*', re.DOTALL)
+# Where packages lie, dates, and pictures, which each version of matplotlib draws in its own way.
+VARIES = re.compile(
+    r"""[^ "'>]*/site-packages/|(?<=timestamp=")[^"]*|\d{4}-\d\d-\d\d[ T]\d\d:\d\d[^ "<]*|<svg.*?</svg>|data:[^"')]*""",
+    re.DOTALL,
+)
 COMMANDS = (
     "anonymous",
     "check",

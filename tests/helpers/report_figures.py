@@ -3,7 +3,8 @@
     python tests/helpers/report_figures.py [NAME ...]
 
 prints a line for each check that is not as the marker says, and the figures. A section begins with a line
-`=== name | task | check=OUTCOME ...`; what is MANUAL there has to wait for a person, whatever is suggested.
+`=== name | task | check=OUTCOME ...`, with `lab/` before a task of another lab than acal-lab2; what is MANUAL there has
+to wait for a person, whatever is suggested.
 """
 
 import sys
@@ -63,7 +64,8 @@ def judged(grader, section):
     """The verdict on each check of a section that a marker gave one."""
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "report.md").write_text(section.text, encoding="utf-8")
-        graded = TaskGrading(grader, task(section.task), read(Path(folder), section.name), explains=False)
+        name, _, lab = section.task.rpartition("/")[::-1]
+        graded = TaskGrading(grader, task(name, lab or "acal-lab2"), read(Path(folder), section.name), explains=False)
         return {check: graded.graded(check).verdict for check in section.outcomes}
 
 

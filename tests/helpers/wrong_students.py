@@ -196,21 +196,32 @@ HELD_SLIPS = {
 ONNX = """
 import math
 
+import numpy as np
 import onnx
-from onnx import shape_inference
+import onnxruntime
 
-SIZES = {1: 4, 6: 4, 7: 8, 9: 1, 10: 2}
+SIZES = {1: 4, 3: 1, 6: 4, 7: 8, 9: 1, 10: 2, 21: 0.5}
 
 
 def read(path):
-    graph = shape_inference.infer_shapes(onnx.load(path)).graph
-    sizes = {}
-    for each in [*graph.input, *graph.value_info, *graph.output]:
-        kind = each.type.tensor_type
-        sizes[each.name] = math.prod(d.dim_value for d in kind.shape.dim) * {element}
-    weights = {each.name: math.prod(each.dims) * {weight_element} for each in graph.initializer}
+    model = onnx.load(path)
+    graph = model.graph
+    given = {
+        each.name: np.zeros([d.dim_value or 1 for d in each.type.tensor_type.shape.dim], np.float32)
+        for each in graph.input
+    }
+    ends = {each.name for each in graph.output}
+    made = [name for node in graph.node for name in node.output]
+    del graph.output[:]
+    graph.output.extend(onnx.helper.make_empty_tensor_value_info(name) for name in made)
+    onnxruntime.set_default_logger_severity(3)
+    values = onnxruntime.InferenceSession(model.SerializeToString()).run(made, given)
+    sizes = {name: value.size * {element} for name, value in [*given.items(), *zip(made, values)]}
+    held = {node.output[0] for node in graph.node if node.op_type == "Constant"}
+    sizes |= {name: sizes[name] * {constants} for name in held}
+    weights = {each.name: math.ceil(math.prod(each.dims) * {weight_element}) for each in graph.initializer}
     vectors = {each.name for each in graph.initializer if len(each.dims) < 2}
-    return graph, sizes, weights, vectors, {each.name for each in graph.output}
+    return graph, sizes, weights, vectors, ends
 
 
 def traffic_bytes(path):
@@ -220,7 +231,7 @@ def traffic_bytes(path):
         if node.op_type != "Constant" and {nodes}:
             for name in {inputs}:
                 total += {weight} if name in weights else {reads}
-            for name in node.output:
+            for name in {outputs}:
                 total += {writes}
     return {total}
 
@@ -230,15 +241,17 @@ def activation_bytes(path):
     total = {also}
     for node in graph.node:
         if node.op_type != "Constant" and {nodes}:
-            for name in node.output:
+            for name in {outputs}:
                 total += {writes}
     return {total}
 """
 ONNX_RIGHT = {
-    "element": "SIZES[kind.elem_type]",
+    "element": "value.itemsize",
+    "constants": "0",
     "weight_element": "SIZES[each.data_type]",
     "nodes": "True",
     "inputs": "node.input",
+    "outputs": "node.output",
     "weight": "weights[name]",
     "reads": "sizes[name]",
     "writes": "sizes[name]",
@@ -255,6 +268,8 @@ _NODES = {
     "kib_as_kb": {"total": "total / 1024 * 1000"},
     "bits": {"total": "total * 8"},
     "elements": {"element": "1", "weight_element": "1"},
+    "float32": {"element": "4", "weight_element": "4"},
+    "other_outputs": {"outputs": "node.output[:1]"},
 }
 TRAFFIC_SLIPS = {
     **_NODES,
@@ -264,6 +279,7 @@ TRAFFIC_SLIPS = {
     "reads": {"reads": "0"},
     "weights_twice": {"weight": "2 * weights[name]"},
     "other_inputs": {"inputs": "node.input[:1]"},
+    "constants": {"constants": "1"},
     "given": {"begin": "sum(sizes[each.name] for each in graph.input)"},
 }
 ACTIVATION_SLIPS = {

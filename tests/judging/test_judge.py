@@ -48,6 +48,7 @@ def test_another_convention_is_right_and_says_which():
     found = verdict(number(1010), also_right=(known(1010, "with the bias", 1),))
     assert found.outcome is Outcome.CORRECT
     assert found.reason == "right: with the bias"
+    assert not {"expected", "off"} & set(found.facts)  # of a value that was meant otherwise
 
 
 def test_a_misconception_speaks_and_gives_its_credit():

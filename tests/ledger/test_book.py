@@ -98,6 +98,43 @@ def test_a_fault_is_never_found_again(task, opened):
     assert not opened(task, item, incorrect("no"))[1]
 
 
+def test_of_many_keys_each_has_its_newest_verdict_but_a_fault(room):
+    room.results.mkdir()
+    with Ledger(room.results, write=True) as ledger:
+        for key, outcome in (("a", "CORRECT"), ("b", "TIMEOUT"), ("a", "FAULT"), ("b", "CORRECT"), ("c", "FAULT")):
+            kept = rows.KeptVerdict(key=key, parts={}, mark="", plain={"verdict": {"outcome": outcome}})
+            rows.keep(ledger, kept, {}, 1)
+        found = rows.recall(ledger, [*map(str, range(1200)), *"abc"])
+        assert {key: (each.id, each.outcome) for key, each in found.items()} == {
+            "a": (1, "CORRECT"),
+            "b": (4, "CORRECT"),
+        }
+        ledger.write("UPDATE judged SET plain = '' WHERE id = 2")
+        assert set(rows.recall(ledger, ["a", "b"])) == {"a", "b"}  # what is no longer asked for may be damaged
+
+
+def test_what_two_tasks_ask_for_alike_is_judged_once(room, task):
+    room.results.mkdir()
+    found, judged = course.find(room.folder), []
+
+    def grade(asked):
+        judged.append(asked)
+        return graded_so_far(asked, Judged(verdict=correct(), origin="somewhere"))
+
+    with Ledger(room.results, write=True) as ledger:
+        handed_in = read(room.submissions / "s000", "s000")
+        book = SubmissionBook(ledger, depends.VerdictParts(found), handed_in, Rules(run=1))
+        first, other = items(task)[:2]
+        books = [book.task(each) for each in (task, replace(task, id="another"))]
+        for judging in books:  # each has asked for all that is known of it
+            judging.enter(other, judging.graded(other, grade), 1)
+        for judging in books:
+            judging.enter(first, judging.graded(first, grade), 0)
+        assert [each.id for each in judged] == [other.id, first.id]
+        assert ledger.rows("SELECT count(*) FROM judged") == [(2,)]
+        assert ledger.rows("SELECT count(*), count(DISTINCT judged) FROM graded") == [(4, 2)]
+
+
 def test_sentences_are_put_in_when_a_verdict_is_read(task):
     check = task.checks[0]
     silent, mark = with_placeholders(check)

@@ -13,7 +13,9 @@ import signal
 import sqlite3
 import subprocess
 import time
+from datetime import UTC, datetime
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from helpers import classroom
@@ -23,6 +25,7 @@ from helpers.soak import soak
 from labgrade.core.errors import UsageError
 from labgrade.ledger import database, read, rows
 from labgrade.ledger.database import Ledger, LedgerError
+from labgrade.review import releases
 
 pytestmark = pytest.mark.slow
 
@@ -376,7 +379,9 @@ def test_the_machine_that_grades_is_named(tmp_path, monkeypatch):
 def test_a_clock_that_is_set_back_changes_nothing(graded, monkeypatch):
     graded.release()
     graded.edit("handed in/s002/answers.yaml", "total: 72", "total: 1234")
-    monkeypatch.setattr(rows, "now", lambda: "1999-12-31T23:00:00+00:00")
+    before = datetime(1999, 12, 31, 23, tzinfo=UTC)
+    monkeypatch.setattr(rows, "now", before.isoformat)
+    monkeypatch.setattr(releases, "datetime", SimpleNamespace(now=lambda _: before))
     (secret, total) = graded.grade().changes
     assert (total.who, total.place[2], secret.place[2]) == ("s002", "total", "secret")
     assert total.at < total.before_at
@@ -388,6 +393,11 @@ def test_a_clock_that_is_set_back_changes_nothing(graded, monkeypatch):
     monkeypatch.undo()
     assert graded.grade().ran == 0
     assert not graded.grade().held
+    graded.edit("handed in/s002/answers.yaml", "total: 1234", "total: 72")
+    assert {each.place[2] for each in graded.grade().held} == {
+        "secret",
+        "total",
+    }  # published last, if not latest
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="mounting takes root")

@@ -1,5 +1,8 @@
 """MACs of small modules, each worked out by hand, and by torch's own counter."""
 
+import sys
+from functools import partial
+
 import pytest
 import torch
 from torch import nn
@@ -7,7 +10,9 @@ from torch.nn import functional
 from torch.utils.flop_counter import FlopCounterMode
 
 from labgrade.subjects import models
+from reference._counting.rules import RULES
 from reference.macs import macs, macs_by_layer, macs_by_type, operations
+from reference.slips import macs_without_ceil_mode
 from tests.reference.subjects import Forward, Given
 
 
@@ -173,6 +178,11 @@ def test_every_kernel_that_torchs_counter_knows_is_known_or_refused():
         (lambda: nn.ConvTranspose2d(3, 4, 3), (1, 1, 8, 8), "conv_transpose2d expects 3 channels"),
         (lambda: nn.Linear(8, 5), (1, 7), "linear expects 8 channels or features, but its input has 7"),
         (lambda: Forward(lambda _, x: x @ x), (2, 3), "@ expects 2 channels or features, but its input has 3"),
+        (
+            lambda: Forward(lambda _, x: torch.cat([x, x[:, :1]])),
+            (2, 3),
+            r"\(2, 3\), \(2, 1\).* can't be joined along 0",
+        ),
         (lambda: Forward(lambda _, x: x + x.new_empty(4)), (2, 3), "Forward cannot take an input of shape"),
         (lambda: nn.Conv2d(3, 4, 9), (1, 3, 4, 4), "Conv2d cannot take an input of shape"),
         (lambda: nn.MaxPool2d(9), (1, 3, 4, 4), "MaxPool2d cannot take an input of shape"),
@@ -181,6 +191,37 @@ def test_every_kernel_that_torchs_counter_knows_is_known_or_refused():
 def test_an_input_that_does_not_fit_is_refused(make, shape, message):
     with pytest.raises(ValueError, match=message):
         macs(Given(make, shape))
+
+
+@pytest.mark.parametrize("name", ["mean", "sum", "cat", "concat"])
+def test_what_counts_nothing_has_the_shape_that_torch_gives_it(name):
+    def meta(*shape, dtype=torch.float32):
+        return torch.empty(shape, device="meta", dtype=dtype)
+
+    x, double, whole = meta(2, 3, 4), meta(2, 3, 4, dtype=torch.float64), meta(2, 3, 4, dtype=torch.int64)
+    dims = [(), (1,), (-1,), ((1, 2),), ([0, -1], True), (3,), ((1, 1),), (None,)]
+    named = [{"dim": 1, "keepdim": True}, {"dim": (1, -2)}, {"dtype": torch.float64}, {"axis": 1}]
+    others = [meta(2, 5, 4), double, meta(0), meta(4, 3)]
+    reductions = [*(((x, *more), {}) for more in dims), *(((x,), more) for more in named), ((whole, 1), {})]
+    joins = [(([x, other], dim), {}) for other in (x, *others) for dim in (0, 1, -3, 3)]
+    for args, kwargs in [*joins, (([],), {}), (([x, x],), {"axis": 1})] if "c" in name else reductions:
+        function, rule = getattr(torch, name), RULES[getattr(torch, name)]
+        assert _shape_of(partial(rule, None), args, kwargs) == _shape_of(function, args, kwargs)
+
+
+def _shape_of(function, args, kwargs):
+    try:
+        made = function(*args, **kwargs)
+    except (IndexError, RuntimeError, ValueError):
+        return "refused"
+    return made.shape, made.dtype
+
+
+def test_no_count_of_a_network_of_images_takes_sympy(monkeypatch):
+    for name in ("sympy", "torch.fx.experimental.symbolic_shapes"):
+        monkeypatch.setitem(sys.modules, name, None)  # importing it fails
+    subject = models.Subject(model="torchvision/googlenet", shape=(1, 3, 64, 64))
+    assert macs(subject) > macs_without_ceil_mode(subject) > 0
 
 
 def test_attention_is_charged_to_its_module_and_told_apart():

@@ -17,7 +17,7 @@ from reference._slips import counts
 from reference._slips.compose import SIZE
 from reference.layers import layer_shapes, module_output_shapes, module_outputs
 from reference.macs import macs
-from reference.onnx_slip_products import onnx_operator_total_slips
+from reference.onnx_slip_products import onnx_operator_total_slips, onnx_operator_types_slips
 from reference.state import parameters, weight_bytes
 from tests.reference.subjects import Given, torchvision
 
@@ -247,9 +247,18 @@ def outcome(trace):
         ("chosen_second", "else_branches", 7, 6),
         ("called_often", "function_bodies", 4, 6),
         ("split_in_three", "outputs", 5, 7),
+        ("if_in_loop", "one_level", 7, 4),
+        ("two_branches", "last_run", 8, 6),
     ],
 )
 def test_slips_of_nodes_in_files_of_one_peculiarity(tmp_path, name, slip, right, wrong):
     onnx_small.make(name, tmp_path / "m.onnx")
     values = dict(onnx_operator_total_slips(tmp_path / "m.onnx")["values"])
     assert (values[""], values[slip]) == (right, wrong)
+
+
+def test_what_is_taken_for_the_type_of_a_node(tmp_path):
+    onnx_small.make("two_branches", tmp_path / "m.onnx")
+    values = dict(onnx_operator_types_slips(tmp_path / "m.onnx")["values"])
+    kinds = ("", "runs_as_types", "kernels_as_types", "attributes_as_types")
+    assert [values[each] for each in kinds] == [6, 7, 7, 8]

@@ -8,7 +8,7 @@ from fractions import Fraction
 import pytest
 
 from labgrade.core.results import Report, SubmissionReport
-from labgrade.reports import figures
+from labgrade.reports import figures, summary
 from labgrade.verdict import Diagnosis, Outcome, correct, incorrect, partial, without_value
 from tests.reports.sample import CLASS, graded, task
 
@@ -115,3 +115,11 @@ def test_a_page_of_thousands_says_where_the_others_are(monkeypatch):
     assert ">s3</th>" not in page
     for few in ("And 2 more.", "And 1 more."):
         assert f"{few} All are in the table that <code>labgrade export --format csv --out DIR</code> writes" in page
+
+
+def test_of_many_kinds_of_networks_the_student_reads_the_first_and_staff_all():
+    verdict = replace(incorrect("off"), diagnosis=Diagnosis(tried=9, right_on=tuple("abcde"), wrong_on=tuple("uvwxyz")))
+    assert "right for a, b, c, d and e; wrong for u, v, w, x and 2 more." in summary.hint(verdict)
+    facts = summary.facts(verdict)
+    assert facts["wrong on"] == "u, v, w, x, y and z"
+    assert "right on" not in facts

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -65,6 +66,29 @@ def test_a_student_is_found_by_any_of_the_ids(name):
     found, text = merged(report(**{name: 7}))
     assert found.written == 1
     assert 'B",9.50,7,' in text
+
+
+def named(**people):
+    """A report of folders, each with a student of the roster that is called so."""
+    found = report(**dict.fromkeys(people, 7)).submissions
+    called = (replace(each, members=(f"id-{each.name}",), called=(people[each.name],)) for each in found)
+    return Report(submissions=tuple(called))
+
+
+def test_where_no_id_is_known_the_rosters_name_tells_the_row():
+    found, text = merged(named(x="Anna Lee", y="bob ray", z="Nobody", none=""), MOODLE, "Grade")
+    assert "anna@example.edu;7;" in text
+    assert 'bob@example.edu;7;"a;b"' in text
+    assert found.unknown == ("id-z", "id-none")
+    twins, text = merged(named(x="Anna Lee", y="Anna Lee"), MOODLE, "Grade")
+    assert (text, twins.ambiguous) == (MOODLE, ("id-x", "id-y"))
+
+
+def test_where_an_id_is_known_no_name_stands_for_another_id():
+    one, other = named(x="Bob Ray").submissions[0], report(anna=5).submissions[0]
+    found, text = merged(Report(submissions=(one, other)), MOODLE, "Grade")
+    assert found.unknown == ("id-x",)
+    assert "bob@example.edu;;" in text
 
 
 def test_who_is_in_no_row_is_listed_and_changes_nothing():

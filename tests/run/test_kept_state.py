@@ -62,6 +62,9 @@ SUBMISSIONS = {
     "    return len(model.graph.node)\n",
     "by-class": f"kept = {{}}\n\ndef total(model):\n    return kept.setdefault(type(model).__name__, {COUNT})\n"
     + NODES,
+    "fails-on-one": "def total(model):\n    for each in model.modules():\n"
+    "        if getattr(each, 'dilation', (1, 1)) != (1, 1):\n"
+    f"            raise ValueError(model)\n    return {COUNT}\n" + NODES,
 }
 
 
@@ -99,6 +102,16 @@ def test_what_is_kept_shows_where_the_function_is_called_after_another_call(worl
     assert wrong.outcome is Outcome.INCORRECT
     assert wrong.reason.startswith("right when it is called first, wrong after a call for another subject: got ")
     assert wrong.hint.startswith("Something is kept from one call to the next")
+
+
+def test_what_fails_by_itself_is_not_called_after_another_call_so_that_a_loop_is_waited_for_once(world, monkeypatch):
+    together = []
+    runner = world[1].runner
+    monkeypatch.setattr(runner, "run_each", lambda *given: together.append(given) or [])
+    assert [each.outcome for each in graded(world, "fails-on-one").values()][2] is Outcome.CRASHED
+    assert not together
+    graded(world, "right")
+    assert len(together) == 1
 
 
 @pytest.mark.parametrize("name", ["adds-up", "default-list", "first-one"])

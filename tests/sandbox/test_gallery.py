@@ -75,6 +75,7 @@ def call(runner):
         ("prints_escapes", 1),
         ("patches_json", 11),
         ("warns", 1),
+        ("decorated", 4),
         ("more_with_defaults", 4),
         ("changes_everything", 1),
         ("star_import", 3),

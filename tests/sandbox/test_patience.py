@@ -67,6 +67,15 @@ def test_a_task_takes_at_most_twice_its_limit_after_the_first_that_did_not_end(m
     assert calls.given[-1] == 60
 
 
+def test_calls_that_did_not_end_together_are_made_by_themselves_and_count(monkeypatch):
+    calls, patience = Calls(monkeypatch, endless=("f",)), Patience(seconds=100)
+    assert [patience.together(REQUEST, calls).status for _ in range(3)] == ["timeout"] * 3
+    assert calls.given == [60]
+    assert patience.together(OTHER, calls).status == "returned"
+    assert [patience.call(REQUEST, calls, Execution).status for _ in range(2)] == ["timeout", "fault"]
+    assert calls.given == [60, 60, 60]
+
+
 def test_a_submission_s_own_time_cuts_off_what_is_left_of_it_at_no_cost(monkeypatch):
     calls, patience = Calls(monkeypatch, endless=()), Patience(seconds=3)
     done = [patience.call(REQUEST, calls, Execution) for _ in range(5)]

@@ -96,6 +96,26 @@ def test_two_jobs_see_nothing_of_each_other(runner, tmp_path):
         assert temporary == ["own"]
 
 
+def test_a_job_is_one_process(runner, tmp_path):
+    """Nothing stands between it and its server: one more fork of what has torch loaded costs as much as most calls."""
+    call(runner, tmp_path / "first", COUNTS)  # which brings the server with this subject
+    before, ended, seen = len(family(os.getpid())), threading.Event(), set()
+
+    def look():
+        while not ended.is_set():
+            seen.add(len(family(os.getpid())) - before)
+
+    def run():
+        try:
+            return call(runner, tmp_path / "one", MEETS)
+        finally:
+            ended.set()
+
+    job, _ = at_once(run, look)
+    assert job.status == "returned"
+    assert max(seen) == 1
+
+
 @pytest.mark.parametrize("bad", [BOMBS, FILLS], ids=["bombs", "fills"])
 def test_an_honest_job_beside_a_bad_one_is_served(runner, tmp_path, bad):
     worst, served = at_once(

@@ -96,6 +96,12 @@ def test_a_task_says_key_by_key_what_is_other_than_in_its_lab(tmp_path):
     )
 
 
+def test_a_report_may_have_it_in_one_of_several_places(tmp_path):
+    places = "hand_in: {report: [under <number>, 'under [Lab 1, 2]']}\nanswers:\n"
+    why = read(tmp_path, TASK.replace("answers:\n", places, 1)).answers["why"]
+    assert why.forms == (TextForm(report=("1-2",)), TextForm(report=("Lab 1", "2")))
+
+
 def test_a_program_that_is_handed_the_subject_stands_where_a_call_would(tmp_path):
     build = "{build: cmake, program: analyze, given: [torchscript_path]}"
     task = read(tmp_path, TASK, LAB.replace("{command: python a.py}", build))

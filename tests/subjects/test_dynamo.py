@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[2]
 BEGIN = """
 import sys
 from labgrade.subjects import models
-from labgrade.subjects.models import without_dynamo
+from labgrade.subjects.importing import without_dynamo
 models.import_torchvision()
 import torch
 def loaded(): return sorted({"torch._dynamo", "sympy"} & set(sys.modules))

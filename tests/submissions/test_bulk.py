@@ -5,13 +5,13 @@ import tarfile
 import zipfile
 
 import pytest
-from helpers.soak import soak
-from helpers.opened import here
 from helpers import small_course
+from helpers.opened import here
 from helpers.pytest_run import run
+from helpers.soak import soak
 
-from labgrade.submissions import find
 from labgrade.core.errors import UsageError
+from labgrade.submissions import find
 from labgrade.submissions.names import bare, owner
 
 MOODLE = {

@@ -4,8 +4,8 @@ import sys
 import pytest
 from helpers.opened import here
 
-from labgrade.submissions import find as submission
 from labgrade.core.errors import UsageError
+from labgrade.submissions import find as submission
 
 
 @pytest.fixture

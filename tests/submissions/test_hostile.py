@@ -17,12 +17,11 @@ import zipfile
 
 import pytest
 from helpers import tricks
-from helpers.soak import sampled
 from helpers.opened import here
+from helpers.soak import sampled
 
-from labgrade.submissions import find
 from labgrade.core.errors import UsageError
-from labgrade.submissions import archive_reader, store
+from labgrade.submissions import archive_reader, find, store
 
 pytestmark = pytest.mark.slow
 
@@ -639,14 +638,19 @@ def test_what_is_no_archive_at_all_is_a_usage_error(tmp_path):
             find.take(tmp_path / name, "x", tmp_path / "store", opening=here)
 
 
-def test_our_own_full_disk_is_nobody_s_hand_in(tmp_path, monkeypatch):
+@pytest.mark.parametrize("at", ["its name", "its first byte"])
+def test_our_own_full_disk_is_nobody_s_hand_in(tmp_path, monkeypatch, at):
     (tmp_path / "work").mkdir()
     (tmp_path / "work" / "a.txt").write_text("x")
+    opened = os.open
 
-    def full(*_):
-        raise OSError(28, "No space left on device")
+    def full(path, flags, *more, **options):
+        if not flags & os.O_CREAT:
+            return opened(path, flags, *more, **options)
+        if at == "its name":
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return opened("/dev/full", os.O_WRONLY)
 
-    fill = store.Store._fill
-    monkeypatch.setattr(store.Store, "_fill", lambda self, _, read: fill(self, full, read))
+    monkeypatch.setattr(store.os, "open", full)
     with pytest.raises(UsageError, match=r"no more can be stored in .*: No space left on device"):
         find.take(tmp_path / "work", "x", tmp_path / "store", opening=here)

@@ -19,7 +19,6 @@ import pytest
 from helpers import warm
 from helpers.opened import here
 
-from labgrade.sandbox.runner import Runner
 from labgrade.submissions.git import Around, Commit, own
 from labgrade.submissions.handed_in_at import GRADESCOPE, moment, moments
 

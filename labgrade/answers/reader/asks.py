@@ -10,6 +10,8 @@ from labgrade.core.task import BuildForm, CallForm, EntryForm, FileForm, RunForm
 from labgrade.cpp import explain
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from labgrade.answers.near_miss import Note
     from labgrade.answers.reading.lines import Line
     from labgrade.answers.rendering import CodeFile
@@ -116,6 +118,11 @@ def ask_seen(kind: AnswerType, form: TextForm) -> Ask:
     return Ask(wanted="seen", kind=kind, forms=(form,))
 
 
+def ask_passages(kind: AnswerType, forms: Iterable[Form]) -> Ask:
+    """For the parts of the hand-in in which these forms look."""
+    return Ask(wanted="passages", kind=kind, forms=tuple(map(without_files, forms)))
+
+
 def ask_markdown(said: str, line: int = 0) -> Ask:
     """For a text as HTML, in which the block around `line` is marked."""
     return Ask(wanted="markdown", kind="text", forms=(), about=said, line=line)
@@ -166,7 +173,8 @@ def _beside(ask: Ask, submission: Submission) -> Reply:
             return tuple(near_miss.notes(list(ask.forms), ask.kind, submission))
         case "passages", _:
             forms = (form.reads if isinstance(form, RunForm) else form for form in ask.forms)
-            return text.passages([form for form in forms if isinstance(form, TextForm)], submission)
+            found = text.passages([form for form in forms if isinstance(form, TextForm)], submission)
+            return found or text.passages([TextForm()], submission)  # all that a person may find it in
         case "markdown", _:
             return rendering.as_html(ask.about, ask.line)
         case "picture", _:

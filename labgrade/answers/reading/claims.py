@@ -74,6 +74,7 @@ def other_model(text: str, about: str) -> str:
 
 
 _LEAST_DIGITS = 4
+_WIDEST = 8
 JOINED = re.compile(
     r"(?:[=:|≈→⇒]|->|\b(?:is|are|was|were|equals?|about|approximately|around)|[是為为約约共])[\s*_`$~]*$", re.IGNORECASE
 )
@@ -103,6 +104,12 @@ _TAKEN_BACK = re.compile(
       | 改為|改为|更正|正確|正确|應為|应为""",
     re.VERBOSE | re.IGNORECASE,
 )
+_FORMER = re.compile(
+    r"""[.;(\u3002\uff1b][^.;]{0,80}\b(?:first|initially|originally|earlier|previously|before|anfangs|zuerst|primero)\b
+      | [.;(\u3002\uff1b][^.;]{0,40}(?:最初|原本|起初|之前|一開始|一开始)""",
+    re.VERBOSE | re.IGNORECASE,
+)  # "5. I first forgot groups and got 6": it is the later number that was taken back
+_FORMER_WORDS = ("forg", "instead", "mistake")
 _WORD = re.compile(r"[A-Za-z']+|[^\W\dA-Za-z_]+")
 _LINKS = re.compile(
     r"""(?:or|and|to|up|till|until|through|vs|versus|maybe|perhaps|possibly|probably|but|then|now|not|actually|rather
@@ -182,6 +189,8 @@ def taken_back(line: str, first: Found, kind: str) -> str:
     match = _TAKEN_BACK.search(line, first.end)
     if match is None or first.number is None:
         return ""
+    if match[0].lower().startswith(_FORMER_WORDS) and _FORMER.search(line, first.end, match.start()):
+        return ""
     later = line[match.end() :]
     for each in find_numbers(later, kind):
         if each.number is not None and stands_out(later, each) and not _agree(first.number, each.number):
@@ -190,7 +199,12 @@ def taken_back(line: str, first: Found, kind: str) -> str:
 
 
 def stands_out(text: str, found: Found) -> bool:
-    """Whether a number is more than one in passing: it has four digits, a unit or a decimal point."""
+    """Whether a number is more than one in passing: it has four digits, a unit or a decimal point.
+
+    What has at most eight bytes is the width of an element: `4 bytes per parameter`, `32 bit`.
+    """
+    if found.measures == "bytes" and found.number is not None and abs(found.number.value) <= _WIDEST:
+        return False
     written = text[found.start : found.end]
     return sum(letter.isdigit() for letter in written) >= _LEAST_DIGITS or not written.isdigit()
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from labgrade.answers.reading.claims import JOINED, doubt_about, is_term, stands_out, taken_back
+from labgrade.answers.reading.claims import JOINED, doubt_about, is_term, other_model, stands_out, taken_back
 from labgrade.answers.reading.code import is_code
 from labgrade.answers.reading.examples import examples, said_of
 from labgrade.answers.reading.numbers import Found, as_ascii, find_numbers
@@ -177,19 +177,22 @@ def _numbers(plain: str, above: _Above) -> Iterator[Found]:
     if not above.header or "|" not in plain:
         yield from _in_their_units(plain)
         return
-    offset = 0
-    for place, cell in enumerate(plain.split("|")):
+    offset, cells = 0, plain.split("|")
+    own = next((unit_of_header(cell.strip(" *`_")) for cell in cells if cell.strip()), "") or next(
+        (cell.strip() for cell in cells if _is_unit(cell)), ""
+    )
+    for place, cell in enumerate(cells):
         header = above.header[place] if place < len(above.header) else ""
-        for each in find_numbers(cell, "any", unit=unit_of_header(header.strip())):
+        for each in find_numbers(cell, "any", unit=unit_of_header(header.strip()) or own):
             if each.number is not None:
                 yield _moved(each, offset)
         offset += len(cell) + 1
 
 
 def _in_their_units(plain: str) -> Iterator[Found]:
-    """The numbers of a line; the first behind `(MB):` in that unit of bytes, where it has none of its own."""
+    """The numbers of a line; the first behind `(MB):` or `(G):` in that unit, where it has none of its own."""
     found = [each for each in find_numbers(plain, "any") if each.number is not None]
-    said = next((each for each in _UNIT_SAID.finditer(plain) if _measures_bytes(each[1])), None)
+    said = next((each for each in _UNIT_SAID.finditer(plain) if _is_unit(each[1], prefixes=True)), None)
     for each in found:
         if said is not None and each.start >= said.end():
             with_unit = next(find_numbers(plain[each.start :], "any", unit=said[1]), each)
@@ -199,9 +202,10 @@ def _in_their_units(plain: str) -> Iterator[Found]:
             yield each
 
 
-def _measures_bytes(label: str) -> bool:
+def _is_unit(label: str, *, prefixes: bool = False) -> bool:
+    """Whether a label names a unit of bytes, or one of the `prefixes`, which may as well be a name: `K`."""
     unit = label_unit(label)
-    return unit is not None and unit.measures == "bytes"
+    return unit is not None and (unit.measures == "bytes" or (prefixes and unit.prefixed))
 
 
 def _moved(found: Found, offset: int) -> Found:
@@ -216,9 +220,12 @@ def _number(plain: str, found: Found, around: tuple[int, int], above: _Above, ab
     own = ahead if leads else behind | (ahead & {"total"})
     if not own - {"total"}:
         own |= behind if leads else (ahead if around[0] == 0 else frozenset())
+    doubt = doubt_about(plain[: around[0]][-200:], before, after, about) or taken_back(plain, found, "any")
     if "|" in plain and above.header:
         column = plain.count("|", 0, found.start)
-        own |= concepts(above.header[column]) if column < len(above.header) else frozenset()
+        header = above.header[column] if column < len(above.header) else ""
+        own |= concepts(header)
+        doubt = doubt or other_model(header, about)
         own |= concepts(next((cell for cell in plain.split("|") if cell.strip()), ""))
     if found.noun:
         own = (own - frozenset(_NOUNS.values())) | {_NOUNS[found.noun]}
@@ -232,7 +239,7 @@ def _number(plain: str, found: Found, around: tuple[int, int], above: _Above, ab
         value=found.number or "",
         said=tuple(sorted(own)),
         measures=found.measures,
-        doubt=doubt_about(plain[: around[0]][-200:], before, after, about) or taken_back(plain, found, "any"),
+        doubt=doubt,
         small=not stands_out(plain, found),
         titled=titled,
     )

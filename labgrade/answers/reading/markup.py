@@ -31,7 +31,7 @@ _ROW = re.compile(
 )
 _CELL = re.compile(r"<t[dh]\b[^<>]{0,200}>", re.IGNORECASE)
 _HEAD = re.compile(r"<th\b", re.IGNORECASE)
-_TAG = re.compile(r"</?[a-z][^<>]{0,200}>", re.IGNORECASE)
+_TAG = re.compile(r"</?(?!sup>)[a-z][^<>]{0,200}>", re.IGNORECASE)  # 10<sup>9</sup> is no 109
 _MOST_ROWS = 20_000
 _LATEX = re.compile(
     r"^[^&\n]{0,400}&[^\n]{0,1500}\\\\[ \t]*(?:\\(?:hline|midrule|bottomrule|toprule)[ \t]*){0,2}$", re.MULTILINE
@@ -108,7 +108,7 @@ def _html(data: bytes | str) -> str:
     page = BeautifulSoup(data, "html.parser")
     for tag in page.find_all(_is_unseen):
         tag.decompose()
-    write = MarkdownConverter(heading_style="ATX", escape_misc=False, escape_underscores=False)
+    write = MarkdownConverter(heading_style="ATX", escape_misc=False, escape_underscores=False, sup_symbol="<sup>")
     markdown: str = write.convert_soup(page)
     return markdown
 

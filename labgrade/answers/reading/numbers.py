@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 LIMIT = 10**30
 _LONGEST = 80
 _LARGEST_EXPONENT = 60
+_LONGEST_EXPONENT = 4
 
 _THIN = "\u00a0"
 _AS_ASCII = str.maketrans(
@@ -55,6 +56,9 @@ _NUMBER = re.compile(
       | [ \u00a0]? (?:[\u00d7xX*\u00b7]|\\times|\\cdot) [ \u00a0]? 10 [ ]?
         (?: (?:\^|\*\*) [ ]? [{(]? (?P<caret>[+-]?\d++) [)}]? | (?P<raised>[⁺⁻]?[⁰¹²³⁴⁵⁶⁷⁸⁹]++)
           | <sup>[ ]?(?P<sup>[+-]?\d++)[ ]?</sup> )
+      | (?<=(?<![\d.,])10) [ ]?
+        (?: (?:\^|\*\*) [ ]? [{(]? (?P<alone>-\d++) [)}]? | (?P<above>⁻[⁰¹²³⁴⁵⁶⁷⁸⁹]++)
+          | <sup>[ ]?(?P<over>-\d++)[ ]?</sup> )
     )?
     """.replace("{SCALED}", _SCALED),
     re.VERBOSE,
@@ -111,6 +115,8 @@ def read_number(text: str, kind: str) -> Number | None:
 _DECIMAL_COMMA = re.compile(r"(\s*[+-]?(?:\d{1,3}(?:[.\x20\u00a0]\d{3}){1,10}|\d{1,80})),(\d{1,80})(?![\d,]|\.\d)")
 _PARTED = re.compile(r"[.\x20\u00a0]")
 _GROUP = 3
+# Alone it is no unit.
+_POWER_OF_TEN = re.compile(r"^[\s$*]{0,4}10(?:\^|\*\*)[{(]?([0-9]{1,2})[)}]?[\s$*]{0,4}$")
 MEASURED = frozenset({"number", "time"})  # kinds of numbers that are rarely whole
 
 
@@ -131,6 +137,7 @@ def with_point(text: str, *, surely: bool = False) -> str:
 def explain_number(text: str, kind: str, *, unit: str = "") -> Found:
     """As `read_number`, with the reason where there is none."""
     text = with_point(text) if unit or kind in MEASURED else text
+    text = _POWER_OF_TEN.sub(r"1e\1", text) if kind == "number" else text
     found = list(find_numbers(text[:1000], kind, unit=unit))
     nothing = Found(start=0, end=0, problem=f"{_quoted(text)} is not {_KINDS[kind]}")
     if not found or not _BEFORE.fullmatch(as_ascii(text[: found[0].start])):
@@ -263,6 +270,8 @@ def _exponent(match: re.Match[str]) -> int:
     power = match["power"]
     if not power:
         return 0
+    if alone := match["alone"] or match["over"] or (match["above"] or "").translate(_SUPERSCRIPTS):
+        return int(alone) - 1 if len(alone) <= _LONGEST_EXPONENT else -10 * _LARGEST_EXPONENT  # 10^-3 is 10 times 1e-4
     digits = (
         match["caret"]
         or match["sup"]

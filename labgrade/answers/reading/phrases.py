@@ -17,6 +17,7 @@ from labgrade.answers.reading.tabular.headers import unit_of_header
 from labgrade.answers.reading.units import label_unit, noun_in
 
 if TYPE_CHECKING:
+    from labgrade.answers.reading.numbers import Found
     from labgrade.values import Value
 
 MOST_PLACES = 1_000
@@ -42,8 +43,9 @@ _PAIRED = re.compile(
     r"\s*(?:/|&|and|和|與|与)\s*(?:total\s|the\s)?[A-Za-z][\w-]{1,20}\s*(?:\([^()\n]{0,20}\)\s*)?(?=[:=|])",
     re.IGNORECASE,
 )
-_COUNTS = re.compile(r"\d[\d.,]*\s?[kKMGT]?$")  # the words are the unit of this number, and head nothing
+_COUNTS = re.compile(r"\d[\d.,]*\s?[kKMGT]?\s{0,20}$")  # the words are the unit of this number, and head nothing
 _UNIT_OF = re.compile(r"[\s*_`$]*(?:are|is|were)?[\s*_`$]*")
+_AS_IT_IS_CALLED = re.compile(r"[\s*_`$]{0,4}\([\s*_`]{0,4}")  # 5,000 multiply-accumulates (MACs)
 _IN_ALL = re.compile(
     r"\b(?:total|in all|altogether|overall|sum|needs?|requires?|takes?|costs?)\b|總|总|共|需要|合計|合计", re.IGNORECASE
 )
@@ -137,7 +139,7 @@ def _as_unit(
     """
     numbers = list(find_numbers(as_ascii(before + match[0]), asked.kind)) if asked.kind in ("count", "bytes") else []
     last = numbers[-1] if numbers else None
-    if last is None or last.number is None or not (last.end >= len(before) or _UNIT_OF.fullmatch(before, last.end)):
+    if last is None or last.number is None or not _leads_to_words(before, last, asked.noun):
         return behind
     near = [each for each in behind if each.near]
     specific = len(words.split()) > 1 or bool(_IN_ALL.search(before + rest))
@@ -145,6 +147,12 @@ def _as_unit(
         return near
     doubt = doubt_about("", before[: last.start], rest, asked.about)
     return [Candidate(position=match.start(), value=last.number, doubt=doubt), *near]
+
+
+def _leads_to_words(before: str, last: Found, noun: str) -> bool:
+    """Whether nothing but signs stands between a number and the words, or only what they are called in full."""
+    called = _AS_IT_IS_CALLED.fullmatch(before, last.end) if noun and last.noun == noun else None
+    return last.end >= len(before) or bool(called or _UNIT_OF.fullmatch(before, last.end))
 
 
 def _behind(text: str, match: re.Match[str], before: str, rest: str, end: int, asked: Wanted) -> list[Candidate]:
@@ -158,9 +166,9 @@ def _behind(text: str, match: re.Match[str], before: str, rest: str, end: int, a
         )
         if column:
             return column
-        asked = replace(
-            asked, unit=_unit_above(text, match.start() - len(before), label + plain, label, asked) or asked.unit
-        )
+        header = _header_above(text, match.start() - len(before))
+        asked = replace(asked, unit=_unit_above(header, label + plain, label, asked) or asked.unit)
+        plain = _of_model(header, label, plain, asked.about)
     paired = _PAIRED.match(plain)
     position, stated = _skipped(plain, asked.kind, paired.end() if paired else 0)
     asked = replace(asked, unit=stated or asked.unit)
@@ -171,20 +179,33 @@ def _behind(text: str, match: re.Match[str], before: str, rest: str, end: int, a
     return _next_line(label, below, asked, line_end)
 
 
-def _unit_above(text: str, position: int, row: str, label: str, asked: Wanted) -> str:
-    """The unit that the header says of the column in which the first number of a row stands: `| Quantity | MiB |`."""
-    number = _DIGIT.search(row, len(label))
+def _header_above(text: str, position: int) -> list[str]:
+    """The cells of the header of the table that the row at `position` is in."""
     lines = text[max(0, position - 5 * _REACH) : position].split("\n")[-2::-1]
     for rule, header in pairwise(line.translate(PIPES) for line in lines):
-        if "|" not in rule or number is None:
-            return ""
+        if "|" not in rule:
+            return []
         if _RULE.match(rule):
-            cells = header.split("|")
-            column = row.count("|", 0, number.start())
-            cell = cells[column].strip(" *`_") if column < len(cells) else ""
-            said = unit_of_header(cell) or cell
-            return said if label_unit(said, asked.kind) is not None else ""
-    return ""
+            return header.split("|")
+    return []
+
+
+def _unit_above(header: list[str], row: str, label: str, asked: Wanted) -> str:
+    """The unit of a row's first number: of its column's header, `| Quantity | MiB |`, or of a cell of its own."""
+    number = _DIGIT.search(row, len(label))
+    column = row.count("|", 0, number.start()) if number is not None else len(header)
+    cell = header[column].strip(" *`_") if column < len(header) else ""
+    cells = (each.strip(" *`_") for each in row.split("|")[label.count("|") + 1 :] if not _DIGIT.search(each))
+    said = (unit_of_header(cell) or cell, *cells)
+    return next((each for each in said if label_unit(each, asked.kind) is not None), "")
+
+
+def _of_model(header: list[str], label: str, plain: str, about: str) -> str:
+    """The rest of a row without the cells beneath another model's name, where a column is left."""
+    first, cells = label.count("|"), plain.split("|")
+    names = header[first : first + len(cells)] + [""] * len(cells)
+    own = [cell for cell, name in zip(cells, names, strict=False) if not other_model(name, about)]
+    return "|".join(own) if any(map(_DIGIT.search, own[1:])) else plain
 
 
 def _skipped(plain: str, kind: str, position: int = 0) -> tuple[int, str]:

@@ -36,6 +36,7 @@ _ALONE = r"(?=\d{1,2}-\d{1,2}-\d{1,2}[ \t*_]{0,3}(?:[:\uff1a)]|$))"
 _WITHIN = re.compile(
     r"(?<![\w.\u2013-])\d{1,2}(?:-\d{1,2}){1,4}(?![\w-]|\.\d)|(?<![\w.-])\d{1,2}(?:\.\d{1,2}){2,4}(?![\w-]|\.\d)"
 )
+_BEHIND = re.compile(rf"[\s./:|=,-]{{0,6}}(?P<number>{_WITHIN.pattern})")  # a task's number right behind one's own
 _STRUCTURE = re.compile(
     rf"""^[\ \t>]{{0,12}}+(?=\S)(?:
         (?P<fence>`{{3,}}|~{{3,}}) [^\n`]{{0,80}}$
@@ -76,6 +77,13 @@ _SENTENCE_ENDS = (".", ",", ";", "\u3002", "\uff0c")
 _NOT_A_WORD = re.compile(r"[\W_]+")
 _VALUE_BEHIND = re.compile(r"[^\W\d_][^\n:=\uff1a]{0,60}[:=\uff1a]\s{0,4}[*_`~\u2248]{0,4}\s{0,4}\d[\d,._]{3,}")
 _SAYS_A_VALUE = re.compile(r"of\s|[^\n]{1,80}[:=\uff1a]\s*[*_`~\u2248]{0,4}\s*\d[\d,._]{3,}")
+
+
+_CLOSING = re.compile(
+    r"(?:final |overall |short )?(?:summary|conclusions?|results?|overview|zusammenfassung|fazit|ergebnisse?|resumen"
+    r"|résumé|conclusi[oó]n|總結|总结|結論|结论|結果|结果|まとめ|요약)",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,9 +134,28 @@ def sections(document: Document, path: tuple[str, ...]) -> tuple[Span, ...]:
     return tuple(spans)
 
 
+_VALUE = re.compile(r"(?<![\w.-])\d[\d,]*(?:\.\d+)?(?!\w*[-.]\d)")
+
+
+def from_heading(text: str, start: int) -> int:
+    """Where a section begins for a person: with its heading, where that holds a value (`2-4-3: 714M`); else `start`."""
+    heading = text.rfind("\n", 0, start) + 1
+    return heading if _VALUE.search(text, heading, start) else start
+
+
 def names_tasks(document: Document) -> bool:
     """Whether any heading has a task's number: where none has, words may speak of any task."""
     return any(_TASK.fullmatch(number) for heading in _document_headings(document) for number in heading.known_as)
+
+
+def closing(document: Document) -> tuple[Span, ...]:
+    """The parts under headings without a number that sum up what was found: `## Summary`."""
+    headings, end = _document_headings(document), len(document.text)
+    return tuple(
+        Span(start=each.end, end=next((one.start for one in headings[place:] if one.level <= each.level), end))
+        for place, each in enumerate(headings, start=1)
+        if not each.numbers and _CLOSING.match(each.title.strip("*_ "))
+    )
 
 
 def _lines_of(text: str, token: str, span: Span) -> Iterator[Span]:
@@ -318,6 +345,9 @@ def _numbers(title: str) -> tuple[str, ...]:
     within = [_canonical(found) for found in _WITHIN.findall(plain)]
     if match is None:
         return (max(within, key=lambda number: number.count("-")),) if within else ()
+    behind = _BEHIND.match(plain, match.end())
+    if behind and _canonical(match["number"]).isdecimal():  # Q4 (2-1-4)
+        return (_canonical(behind["number"]),)
     longer = [number for number in within if number.startswith(f"{_canonical(match['number'])}-")]
     if longer and "{" not in match["number"]:
         return tuple(longer[:1])

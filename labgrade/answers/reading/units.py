@@ -119,6 +119,8 @@ _NAMED = re.compile(
 _POWER = re.compile(
     r"(?:[x\u00d7*]\s?)?10(?:\s?(?:\^|\*\*)\s?\{?(?P<caret>\d{1,2})\}?|(?P<raised>[⁰¹²³⁴⁵⁶⁷⁸⁹]{1,2}))|1e(?P<e>\d{1,2})"
 )
+# What torchinfo 1.8 prints for its prefixes under Python 3.11; not of bytes, where it counts.
+_TORCHINFO = {"Units.MEGABYTES": "M", "Units.GIGABYTES": "G", "Units.TERABYTES": "T"}
 _RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
 _UNITWORDS = re.compile(
     r"(?:in|units?|單位|单位)\s*[:=]?\s+|\s*(?:per|/)\s*(?:image|inference|sample|batch)\s*$", re.IGNORECASE
@@ -186,9 +188,11 @@ def unit_at(text: str, position: int, *, attached: bool) -> Unit | None:
 def label_unit(label: str, kind: str = "") -> Unit | None:
     """The unit that a label names as a whole: the `G` of `Total MACs (G)`; None where the label is something else.
 
-    Also `in G`, `in billions`, `x 10^9`. `s` and `min` are units where a `time` is asked for.
+    Also `in G`, `in billions`, `x 10^9`, and torchinfo's `Units.GIGABYTES`. `s` and `min` are units where a `time` is
+    asked for.
     """
     plain = _UNITWORDS.sub("", label.strip())
+    plain = _TORCHINFO.get(plain, plain)
     if kind == "time":
         of_time = time_unit_at(plain, 0)
         return of_time if of_time is not None and of_time.text == plain else None

@@ -19,11 +19,11 @@ function toggle(line) {
   show();
 }
 function step(by) {
-  const boxes = [...document.querySelectorAll("input[type=checkbox][name=row]")];
-  const box = boxes[Math.max(0, boxes.indexOf(document.activeElement) + by)];
-  if (!box) return;
-  box.focus();
-  box.closest("section").scrollIntoView({ block: "start" });
+  const all = [...document.querySelectorAll("input[type=checkbox][name=row], .question h2 a")];
+  const next = all[Math.max(0, all.indexOf(document.activeElement) + by)];
+  if (!next) return;
+  next.focus();
+  next.closest("li").scrollIntoView({ block: "nearest" });
 }
 function offer(button) {
   const text = button.dataset.comment;
@@ -34,6 +34,17 @@ for (const line of lines) {
   button.hidden = false;
   button.addEventListener("click", () => toggle(line));
   field(line).addEventListener("input", show);
+}
+function give(what) {
+  for (const line of lines) field(line).value = line.dataset[what];
+  show();
+}
+for (const button of document.querySelectorAll("[data-all]")) {
+  button.parentElement.hidden = false;
+  button.addEventListener("click", () => {
+    give(button.dataset.all);
+    if ("save" in button.dataset) form.requestSubmit();
+  });
 }
 for (const button of document.querySelectorAll(".offer")) {
   button.hidden = false;
@@ -59,26 +70,31 @@ document.addEventListener("keydown", event => {
     return;
   }
   if (typing || event.ctrlKey || event.metaKey || event.altKey || event.repeat) return;
+  if (event.key === "Enter" && event.target.closest("button, a, summary")) return;
   const digit = /^(?:Digit|Numpad)([0-9])$/.exec(event.code);
   if (digit && event.shiftKey) {
     const button = document.querySelectorAll(".offer")[Number(digit[1]) - 1];
     if (button) offer(button);
   } else if (digit && form) {
     const number = Number(digit[1]);
-    if (number === 0) for (const line of lines) field(line).value = line.dataset.none;
+    if (number === 0) give("none");
     else if (lines[number - 1]) toggle(lines[number - 1]);
-    show();
-  } else if (event.key === "f" && form) {
-    for (const line of lines) field(line).value = line.dataset.full;
-    show();
+  } else if (event.key.toLowerCase() === "f" && form) {
+    give("full");
+    if (event.shiftKey) form.requestSubmit();
   } else if (event.key === "e" && chosen) {
     field(chosen).focus();
     field(chosen).select();
   } else if (event.key === "j" || event.key === "k") {
     step(event.key === "j" ? 1 : -1);
+  } else if (event.key === "x") {
+    const row = document.activeElement.closest(".rows li") || document;
+    const folded = [...row.querySelectorAll(".said details, .around")];
+    const open = folded.some(each => !each.open);
+    for (const each of folded) each.open = open;
   } else if (event.key === "c" && comment) {
     comment.focus();
-  } else if (event.key === "Enter" && form && !event.target.closest("button, a, summary")) {
+  } else if (event.key === "Enter" && form) {
     form.requestSubmit();
   } else {
     const found = document.querySelector(`[data-key="${CSS.escape(event.key)}"]`);

@@ -6,7 +6,7 @@ import re
 import statistics
 from collections import defaultdict
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from labgrade.core import points
 from labgrade.core.results import people
@@ -76,10 +76,6 @@ def render(
     `same`: what was found by comparing the hand-ins themselves; None where they are not at hand.
     """
     rows = [_row(submission) for submission in report.submissions]
-    mistakes = figures.misconceptions(report)
-    checks = figures.of_checks(report)
-    faults, waiting = _waiting(report, Outcome.FAULT), _waiting(report, Outcome.MANUAL)
-    manual = [each for each in waiting if not each.check.verdict.waits_for]  # what hangs on these settles with them
     return page.render(
         "class.html",
         script=page.own_script("class.js"),
@@ -87,30 +83,47 @@ def render(
         most=_MOST,
         few=_MOST_WAITING,
         **_spread(rows),
+        **_of_checks(report),
+        **_of_waiting(report),
         spread=summary.spread,
         people=people,
         reason=summary.full_reason,
         compared=summary.compared,
         chart=_chart(rows),
-        checks=checks,
-        weak=[each for each in checks if figures.doubtful(each)],
-        fewest=figures.FEWEST,
         link=link,
         marking=marking,
         handed_in=same,
-        reasons=_reasons(faults, waiting),
         zeros=figures.zeros(report),
         causes=figures.causes(report),
-        faults=faults[:_MOST_WAITING],
-        manual=manual[:_MOST_WAITING],
-        counted=(len(faults), len(manual)),
-        misconceptions=mistakes,
-        common=[each for each in mistakes if len(each.names) > 1][:1],
-        slowest=_slowest(checks),
-        cut_off=[each for each in checks if each.cut_off],
         same=figures.same_values(report),
         notes=report.notes,
     )
+
+
+def _of_checks(report: Report) -> dict[str, Any]:
+    """What the page says of each check, and of the mistakes that were made in them."""
+    checks, mistakes = figures.of_checks(report), figures.misconceptions(report)
+    return {
+        "checks": checks,
+        "weak": [each for each in checks if figures.doubtful(each)],
+        "fewest": figures.FEWEST,
+        "misconceptions": mistakes,
+        "common": [each for each in mistakes if len(each.names) > 1][:1],
+        "slowest": _slowest(checks),
+        "cut_off": [each for each in checks if each.cut_off],
+    }
+
+
+def _of_waiting(report: Report) -> dict[str, Any]:
+    """What the page says of all that waits for a person."""
+    faults, waiting = _waiting(report, Outcome.FAULT), _waiting(report, Outcome.MANUAL)
+    manual = [each for each in waiting if not each.check.verdict.waits_for]  # what hangs on these settles with them
+    return {
+        "reasons": _reasons(faults, waiting),
+        "faults": faults[:_MOST_WAITING],
+        "manual": manual[:_MOST_WAITING],
+        "counted": (len(faults), len(manual)),
+    }
 
 
 def _spread(rows: list[_SubmissionRow]) -> dict[str, Fraction | None]:

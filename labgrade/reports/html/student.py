@@ -52,10 +52,7 @@ def render(report: Report) -> str:
     (submission, *_) = report.submissions
     total = points.final_totals(submission)
     texts = {each.lab: each for each in report.labs}
-    asked = {(lab, task): text for lab, each in texts.items() for task, text in each.statements}
-    tasks = [
-        _task(task, f"t{number}", asked.get((task.lab, task.id), "")) for number, task in enumerate(submission.tasks, 1)
-    ]
+    tasks = _tasks(submission, texts)
     cards = {shown.anchor: _cards(task, shown.anchor) for task, shown in zip(submission.tasks, tasks, strict=True)}
     todo, missing = _steps(submission, tasks)
     count = summary.counts(submission)
@@ -86,6 +83,12 @@ def render(report: Report) -> str:
         share_at_most=page.percent(total.final_at_most / total.points if total.points else 0),
         notes=report.notes,
     )
+
+
+def _tasks(submission: SubmissionReport, texts: Mapping[str, LabText]) -> list[_TaskView]:
+    asked = {(lab, task): text for lab, each in texts.items() for task, text in each.statements}
+    numbered = enumerate(submission.tasks, 1)
+    return [_task(task, f"t{number}", asked.get((task.lab, task.id), "")) for number, task in numbered]
 
 
 def _about(submission: SubmissionReport, texts: Mapping[str, LabText]) -> list[str]:

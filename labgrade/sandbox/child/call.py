@@ -192,7 +192,7 @@ def _unfit(function: Any, names: tuple[str, ...]) -> str:
     if not callable(function):
         return f"is of type {type(function).__name__}, not a function"
     try:
-        signature = inspect.signature(function)
+        signature = inspect.signature(function, follow_wrapped=False)  # what a decorator's wrapper takes counts
     except Exception:  # noqa: BLE001 - a callable without a readable signature is called as it is
         return ""
     try:

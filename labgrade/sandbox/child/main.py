@@ -56,7 +56,7 @@ def run_job(
     confine: Callable[[], Path],
     arguments: Callable[[object], Mapping[str, object]],
     *,
-    forked: bool,
+    forked: bool = True,
 ) -> NoReturn:
     """Never returns. Without UP on the result pipe, whatever happened was a failure of labgrade's.
 

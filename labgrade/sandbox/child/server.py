@@ -1,7 +1,7 @@
 """The process that runs children: started by its path, with torch loaded, jailed, and without any secret.
 
-`server.py serve` forks one supervisor with one child a request (Linux). `server.py once ZOO` is the child
-itself, in a process of its own. In both, descriptors 0 to 2 are all that is inherited; the server is spoken to on
+`server.py serve` forks one child a request and keeps it (Linux), or a supervisor that does. `server.py once ZOO` is the
+child itself, in a process of its own. In both, descriptors 0 to 2 are all that is inherited; the server is spoken to on
 descriptor 0, a socket, and its first message says what to be. Messages are JSON; requests come with descriptors.
 
 A request `branch` makes another server, a fork of this one with a socket of its own, which may then be asked to prepare
@@ -27,7 +27,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from types import ModuleType
 
+    from labgrade.sandbox.child.main import Pipes
     from labgrade.sandbox.child.subject import Shelf
+    from labgrade.sandbox.child.supervisor import Jobs
     from labgrade.sandbox.jail.jail import Jail
 
 _MESSAGE_BYTES = 1 << 20
@@ -52,40 +54,58 @@ def load(name: str, path: Path, *, package: bool = False) -> ModuleType:
 
 
 def serve(control: socket.socket, shelf: Shelf, jail: Jail) -> NoReturn:
-    """Answer requests until the grader hangs up; then end, and with the server its supervisors and their jobs."""
-    from labgrade.sandbox.child import supervisor
+    """Answer requests until the grader hangs up; then end, and with the server all that it started."""
+    from labgrade.sandbox.child.supervisor import Jobs
 
     poll = select.poll()
     poll.register(control, select.POLLIN)
     waker = _wake_on_children(poll)
+    jobs = Jobs(jail, shelf.arguments, poll)
     while True:
-        ready = {descriptor for descriptor, _ in poll.poll()}
+        ready = {descriptor for descriptor, _ in poll.poll(jobs.patience)}
         if waker in ready:
             os.read(waker, 4096)
-            _reap()
-        if control.fileno() not in ready:
-            continue
-        text, descriptors, _, _ = socket.recv_fds(control, _MESSAGE_BYTES, _DESCRIPTORS, socket.MSG_CMSG_CLOEXEC)
-        if not text:
-            _leave(jail)
-        request = json.loads(text)
-        if request["do"] == "prepare":
-            supervisor.tell(control, _prepared(shelf, request["subject"]))
-        elif request["do"] == "compiler":
+            jobs.reap()
+        jobs.look(ready)
+        if control.fileno() in ready:
+            _answer(control, shelf, jobs)
+        if jobs.compiler_wanted and not jobs.running:  # it takes seconds, in which none would be looked after
+            jobs.compiler_wanted = False
             _load_compiler()
-        elif _fork():
+
+
+def _answer(control: socket.socket, shelf: Shelf, jobs: Jobs) -> None:
+    """Do what is asked next."""
+    from labgrade.sandbox.child.supervisor import keep, tell
+
+    text, descriptors, _, _ = socket.recv_fds(control, _MESSAGE_BYTES, _DESCRIPTORS, socket.MSG_CMSG_CLOEXEC)
+    if not text:
+        _leave(jobs.jail)
+    request = json.loads(text)
+    match request["do"]:
+        case "prepare":
+            tell(control, _prepared(shelf, request["subject"]))
+        case "compiler":
+            jobs.compiler_wanted = True
+        case "run" if jobs.jail.private:
+            jobs.begin(socket.socket(fileno=descriptors[0]), _pipes(descriptors), request)
+        case _ if _fork():
             for descriptor in descriptors:
                 os.close(descriptor)
-        else:
+        case wanted:
+            jobs.forget()
             control.close()
             line = socket.socket(fileno=descriptors[0])
-            if request["do"] == "branch":
-                serve(line, shelf, jail)
-            from labgrade.sandbox.child.main import Pipes
+            if wanted == "branch":
+                serve(line, shelf, jobs.jail)
+            keep(line, _pipes(descriptors), request, jobs.jail, shelf.arguments)
 
-            job, result, output, errors, *entries = descriptors[1:]
-            pipes = Pipes(job, result, output, errors, tuple(entries))
-            supervisor.keep(line, pipes, request, jail, shelf.arguments)
+
+def _pipes(descriptors: list[int]) -> Pipes:
+    from labgrade.sandbox.child.main import Pipes
+
+    job, result, output, errors, *entries = descriptors[1:]
+    return Pipes(job, result, output, errors, tuple(entries))
 
 
 def _load_compiler() -> None:
@@ -98,10 +118,11 @@ def _load_compiler() -> None:
 
 
 def _fork() -> int:
+    from labgrade.sandbox.child.supervisor import forget_signals
+
     child = os.fork()
     if not child:
-        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-        signal.set_wakeup_fd(-1)
+        forget_signals()
     return child
 
 
@@ -114,12 +135,6 @@ def _wake_on_children(poll: select.poll) -> int:
     return reader
 
 
-def _reap() -> None:
-    with contextlib.suppress(ChildProcessError):
-        while os.waitpid(-1, os.WNOHANG)[0]:
-            pass
-
-
 def _leave(jail: Jail) -> NoReturn:
     from labgrade.sandbox.jail import usage
 
@@ -130,10 +145,14 @@ def _leave(jail: Jail) -> NoReturn:
 
 
 def _prepared(shelf: Shelf, subject: dict[str, Any]) -> dict[str, object]:
+    from labgrade.sandbox.jail import linux
+
+    before = linux.mapped()
     try:
         shelf.prepare(subject)
     except Exception as error:  # noqa: BLE001 - a subject that cannot be built is a fault, and the server lives on
         return {"event": "fault", "reason": f"{type(error).__name__}: {error}"[:1000]}
+    linux.collapse_heap(before)  # its weights: each child is forked with their pages
     return {"event": "ready", "bytes": shelf.bytes}
 
 
@@ -146,8 +165,7 @@ def _settle_as_server(libraries: bool, share_by_files: bool) -> dict[str, object
     threads = sum(1 for _ in Path("/proc/self/task").iterdir())
     runtime = sys.modules.get("onnxruntime")
     sessions = [] if runtime is None else [o for o in gc.get_objects() if type(o) is runtime.InferenceSession]
-    gc.collect()
-    gc.freeze()
+    gc.freeze()  # what importing left behind is little, and to look for it takes a tenth of that time
     huge = linux.collapse_heap() if libraries else 0
     quiet = os.environ.get("ORT_DISABLE_TELEMETRY") == "1" and os.environ.get("OMP_NUM_THREADS") == "1"
     return {

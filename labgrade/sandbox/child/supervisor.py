@@ -1,7 +1,9 @@
-"""The process that keeps one job: forks it, meters it, ends it with all that it started, tells how it ended.
+"""What keeps jobs: forks each, meters it, ends it with all that it started, tells how it ended.
 
-One supervisor a job, so that jobs run beside each other without knowing of each other, and so that whatever a job
-leaves behind is ended. The grader holds the other end of the supervisor's line; when that is closed, the job ends.
+Where each job has a process tree of its own, which ends with its first process, the server keeps all of its jobs
+itself: another process between them would cost as much as most calls. Elsewhere one supervisor a job does, so that
+whatever a job leaves behind is adopted and ended. The grader holds the other end of a job's line; when that is closed,
+the job ends.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ import select
 import shutil
 import signal
 import sys
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from labgrade.sandbox.child import main
@@ -24,75 +27,173 @@ from labgrade.sandbox.jail.layers import LIMITS, METER, OUTER
 if TYPE_CHECKING:
     import socket
     from collections.abc import Callable, Mapping
+    from collections.abc import Set as AbstractSet
 
     from labgrade.sandbox.jail.jail import Jail
+
+    Arguments = Callable[[object], Mapping[str, object]]
 
 _POLL_MS = 50
 _SUBREAPER, _DEATH_SIGNAL = 36, 1
 
 
+@dataclass(slots=True)
+class _Kept:
+    """A job that runs. `why` the supervisor ended it, and the CPU seconds that it had used by then."""
+
+    line: socket.socket
+    pid: int
+    allowed: limits.Allowed
+    meter: usage.Meter
+    why: str = ""
+    spent: float = 0.0
+
+    def end(self, why: str) -> None:
+        """End it for that reason; it is waited for later."""
+        self.why, self.spent = why, self.meter.cpu_seconds()
+        with contextlib.suppress(OSError):
+            os.kill(self.pid, signal.SIGKILL)
+
+    def tell(self, status: int, waited_for: resource.struct_rusage) -> None:
+        """Say how it ended: its time to the microsecond, where /proc has hundredths and those that still ran."""
+        seconds = max(self.spent, waited_for.ru_utime + waited_for.ru_stime)
+        code = os.waitstatus_to_exitcode(status)
+        tell(self.line, {"event": "ended", "code": code, "seconds": seconds, "why": self.why})
+        self.line.close()
+
+
+@dataclass(slots=True)
+class Jobs:
+    """The jobs of a server that gives each a process tree of its own. `poll` is what the server waits by.
+
+    `compiler_wanted`: something else that the server has been asked to do, as soon as it has no job.
+    """
+
+    jail: Jail
+    arguments: Arguments
+    poll: select.poll
+    running: dict[int, _Kept] = field(default_factory=dict)  # by their lines' descriptors
+    compiler_wanted: bool = False
+
+    @property
+    def patience(self) -> int | None:
+        """Milliseconds until one has to look again."""
+        return _POLL_MS if self.running and not _is_unmetered(self.jail) else None
+
+    def begin(self, line: socket.socket, pipes: main.Pipes, request: Mapping[str, Any]) -> None:
+        """Fork a job as the first process of a tree of its own."""
+        from labgrade.sandbox.jail import linux
+
+        allowed = limits.Allowed(request["seconds"], request["memory"], own_count=True)
+        own_tree = os.open("/proc/self/ns/pid", os.O_RDONLY | os.O_CLOEXEC)
+        pid = -1
+        try:
+            linux.unshare(linux.NEW_PIDS)
+            pid = os.fork()
+        except OSError as error:
+            tell(line, {"event": "fault", "reason": f"no process could be made: {error}"})
+        if pid == 0:
+            forget_signals()
+            line.close()
+            self.forget()
+            main.run_job(pipes, lambda: self.jail.confine(request["job"], request["user"], allowed), self.arguments)
+        linux.set_tree_of_children(own_tree)
+        os.close(own_tree)
+        _close(pipes)
+        if pid < 0:
+            line.close()
+            return
+        self.running[line.fileno()] = _Kept(line, pid, allowed, usage.Meter(pid, shared_with=os.getpid()))
+        self.poll.register(line, select.POLLIN)
+
+    def look(self, ready: AbstractSet[int]) -> None:
+        """End the jobs whose grader has hung up, and those that use more than they are allowed."""
+        for descriptor, job in self.running.items():
+            if job.why:
+                continue
+            if descriptor in ready:
+                self.poll.unregister(descriptor)
+                job.end("asked")
+            elif not _is_unmetered(self.jail) and (why := job.meter.excess(job.allowed.seconds, job.allowed.memory)):
+                job.end(why)
+
+    def reap(self) -> None:
+        """Wait for all children that have ended, and tell of those that are jobs."""
+        by_pid = {job.pid: descriptor for descriptor, job in self.running.items()}
+        with contextlib.suppress(ChildProcessError):
+            while True:
+                pid, status, waited_for = os.wait4(-1, os.WNOHANG)
+                if not pid:
+                    return
+                if pid in by_pid:
+                    descriptor = by_pid[pid]
+                    with contextlib.suppress(KeyError):  # of one whose grader has hung up
+                        self.poll.unregister(descriptor)
+                    self.running.pop(descriptor).tell(status, waited_for)
+
+    def forget(self) -> None:
+        """In a fork of the server: hold no line of another's job."""
+        for job in self.running.values():
+            job.line.close()
+        self.running.clear()
+
+
+def forget_signals() -> None:
+    """In a fork of the server: hear of children as any process does."""
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    signal.set_wakeup_fd(-1)
+
+
 def keep(
-    line: socket.socket,
-    pipes: main.Pipes,
-    request: Mapping[str, Any],
-    jail: Jail,
-    arguments: Callable[[object], Mapping[str, object]],
+    line: socket.socket, pipes: main.Pipes, request: Mapping[str, Any], jail: Jail, arguments: Arguments
 ) -> NoReturn:
     """Run one job from its beginning to its end, in a process that does nothing else."""
     prctl = ctypes.CDLL(None).prctl
     prctl(_DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
-    allowed = limits.Allowed(request["seconds"], request["memory"], own_count=jail.private)
+    prctl(_SUBREAPER, 1, 0, 0, 0)
+    allowed = limits.Allowed(request["seconds"], request["memory"], own_count=False)
     try:
-        if jail.private:
-            from labgrade.sandbox.jail import linux
-
-            linux.unshare(linux.NEW_PIDS)
-        else:
-            prctl(_SUBREAPER, 1, 0, 0, 0)
         pid = os.fork()
     except OSError as error:
         tell(line, {"event": "fault", "reason": f"no process could be made: {error}"})
         os._exit(1)
     if pid == 0:
         line.close()
-        main.run_job(pipes, lambda: jail.confine(request["job"], request["user"], allowed), arguments, forked=True)
-    for descriptor in (pipes.job, pipes.result, pipes.output, pipes.errors, *pipes.entries):
-        os.close(descriptor)
-    _report(line, pid, allowed, jail)
+        main.run_job(pipes, lambda: jail.confine(request["job"], request["user"], allowed), arguments)
+    _close(pipes)
+    job = _Kept(line, pid, allowed, usage.Meter(os.getpid()))
+    job.end(_watch(job, unmetered=_is_unmetered(jail)))
+    status = os.waitpid(pid, 0)[1]
+    usage.reap_all()
+    job.tell(status, resource.getrusage(resource.RUSAGE_CHILDREN))
     if OUTER in jail.layers:
         shutil.rmtree(jail.folder(request["job"]), ignore_errors=True)  # of the scratch that all jobs share
     os._exit(0)
 
 
-def _report(line: socket.socket, pid: int, allowed: limits.Allowed, jail: Jail) -> None:
-    meter = usage.Meter(os.getpid())
-    unmetered = METER not in jail.layers or (LIMITS not in jail.layers and sys.platform != "linux")
-    why = _watch(line, pid, (lambda: "") if unmetered else lambda: meter.excess(allowed.seconds, allowed.memory))
-    spent = meter.cpu_seconds()
-    with contextlib.suppress(OSError):
-        os.kill(pid, signal.SIGKILL)
-    status = os.waitpid(pid, 0)[1]
-    usage.reap_all()
-    waited_for = resource.getrusage(resource.RUSAGE_CHILDREN)  # to the microsecond, where /proc has hundredths
-    spent = max(spent, waited_for.ru_utime + waited_for.ru_stime)
-    code = os.waitstatus_to_exitcode(status)
-    tell(line, {"event": "ended", "code": code, "seconds": spent, "why": why})
+def _close(pipes: main.Pipes) -> None:
+    for descriptor in {pipes.job, pipes.result, pipes.output, pipes.errors, *pipes.entries}:
+        os.close(descriptor)
 
 
-def _watch(line: socket.socket, pid: int, excess: Callable[[], str]) -> str:
+def _is_unmetered(jail: Jail) -> bool:
+    return METER not in jail.layers or (LIMITS not in jail.layers and sys.platform != "linux")
+
+
+def _watch(job: _Kept, *, unmetered: bool) -> str:
     """Wait for the job's end, or for a reason to end it, which is returned."""
-    life = os.pidfd_open(pid)
+    life = os.pidfd_open(job.pid)
     poll = select.poll()
     poll.register(life, select.POLLIN)
-    poll.register(line, select.POLLIN)
+    poll.register(job.line, select.POLLIN)
     try:
         while True:
             ready = {descriptor for descriptor, _ in poll.poll(_POLL_MS)}
             if life in ready:
                 return ""
-            if line.fileno() in ready:
+            if job.line.fileno() in ready:
                 return "asked"
-            why = excess()
+            why = "" if unmetered else job.meter.excess(job.allowed.seconds, job.allowed.memory)
             if why:
                 return why
     finally:

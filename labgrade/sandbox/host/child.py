@@ -1,7 +1,7 @@
 """One started child as the grader sees it: what it sends and prints, and what happens to it, in one queue.
 
-Events are `(kind, data)`: `up`, `over` (too much printed), `ended` (an Exit), `fault` (a reason), `lost` (its
-supervisor is gone).
+Events are `(kind, data)`: `up`, `over` (too much printed), `ended` (an Exit), `fault` (a reason), `lost` (what
+kept it is gone).
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ class Ending:
     """What is known of a child, while it runs and in the end.
 
     `up`: it said so, and what happened later is the student's doing. `stopped`: why the grader ended it (`wall`,
-    `start`, `output`, `memory`). `fault`: why it could not be started. `lost`: its supervisor is gone, which is ours.
+    `start`, `output`, `memory`). `fault`: why it could not be started. `lost`: what kept it is gone, which is ours.
     """
 
     child: Child

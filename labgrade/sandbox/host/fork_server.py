@@ -165,7 +165,7 @@ class ForkServer:
             self._with_compiler.add(control)
 
     def _listen(self, line: socket.socket, child: Child, meta: bool) -> None:  # noqa: FBT001 - of a thread
-        """Turn what a supervisor says into events of its child."""
+        """Turn what is said of a child into events of its child."""
         reply = _receive(line, None)
         with line:
             match reply:

@@ -16,12 +16,13 @@ PROCESSES = 64
 class Meter:
     """What `root` and its descendants have used since `restart`.
 
-    `root` is the server while it waits for its one job (so that the job's adopted orphans count too), or the job
-    itself where there is no server.
+    `root` is a supervisor (so that its job's adopted orphans count too), or the job itself. `shared_with`: the process
+    whose memory it began with, as its fork.
     """
 
-    def __init__(self, root: int) -> None:
+    def __init__(self, root: int, shared_with: int | None = None) -> None:
         self._root = root
+        self._sharing = () if shared_with is None else (shared_with,)
         self.restart()
 
     def restart(self) -> None:
@@ -42,8 +43,10 @@ class Meter:
         # subtracting the root's own memory is what the job added. It is slow to ask for: resident size comes first.
         resident = sum(_private_bytes(pid) for pid in pids if pid != self._root)
         own_growth = _private_bytes(self._root) - self._held
-        if resident + own_growth > memory and sum(proportional_bytes(pid) for pid in pids) - self._held > memory:
-            return "memory"
+        if resident + own_growth > memory:
+            proportional = sum(proportional_bytes(pid) for pid in (*pids, *self._sharing))
+            if proportional - self._held > memory:
+                return "memory"
         return "processes" if len(pids) > PROCESSES else ""
 
 

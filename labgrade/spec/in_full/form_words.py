@@ -53,7 +53,7 @@ FORM_WORDS: Mapping[type | str, tuple[Word, ...]] = {
         _NOTEBOOKS,
         Word("entries", TEXT, "Under which path answers.yaml has the answers: `<number>`."),
         Word("output", TEXT, "The text file that holds the answers, handed in or written by a program."),
-        Word("report", kinds.REPORT, "Where the report has them: `under <number>`."),
+        Word("report", kinds.REPORTS, "Where the report has them: `under <number>`, or a list of places."),
         Word(
             "program", OTHERS, "A program that prints or writes them, or a list of programs: what stands behind `run`."
         ),

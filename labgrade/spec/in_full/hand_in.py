@@ -61,7 +61,8 @@ def forms(name: str, answer: dict[str, Any], common: dict[str, Any]) -> Iterator
     if isinstance(answer.get("file"), str):
         yield "file", _file(answer["file"])
     yield from _in_text("output", word, answer, common, {"file": common.get("output")})
-    yield from _in_text("report", word, answer, common, {"report": common.get("report")})
+    for place in _several(common.get("report")):
+        yield from _in_text("report", word, answer, common, {"report": place})
     for program in (each for each in programs if each not in live) if read or "file" in answer else ():
         yield from _of_program(program, name, answer, common, handed=False)
 

@@ -38,6 +38,13 @@ def test_words_label_the_number_that_they_stand_with(line, found):
     assert labelled(line) == found
 
 
+@pytest.mark.parametrize(
+    "row", ["| Memory of weights (MiB) | 25 | 2000 |", "| Memory | 25 | MiB | 7 |", "| Memory | MiB | 25 | 7 |"]
+)
+def test_a_row_says_the_unit_of_its_numbers(row):
+    assert labelled(f"| What | one | two | three |\n|---|---|---|---|\n{row}")[0][0] == 25 * 2**20
+
+
 def test_a_heading_labels_what_nothing_else_does():
     assert labelled("1498376192", "## 2-1-4 MACs") == [(1_498_376_192, {"macs"})]
     assert labelled("FLOPs: 1498376192", "## 2-1-4 MACs") == [(1_498_376_192, {"flops"})]

@@ -211,3 +211,17 @@ def test_the_finest_of_agreeing_numbers():
 @pytest.mark.parametrize("piece", ["1 111 ", "1,111", "1e", "1*10^", " 1 111 111x", "1_1", "-", "1.", "{,}111"])
 def test_hostile_text_takes_linear_time(piece):
     assert takes_linear_time(lambda size: list(find_numbers(piece * (size // len(piece)), "count")), 160_000)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("10^-5", 1e-5), ("$10^{-3}$", 1e-3), ("10⁻²", 1e-2), ("10**-4", 1e-4), ("10^0", 1.0), ("10^{2}", 100.0)],
+)
+def test_a_power_of_ten_is_a_number(text, value):
+    number = read_number(text, "number")
+    assert number is not None
+    assert float(number.value) == pytest.approx(value)
+
+
+def test_a_power_of_ten_behind_words_may_be_their_unit():
+    assert [str(each.number) for each in find_numbers("MACs (10^6): 1498", "count") if each.number] == ["1498"]

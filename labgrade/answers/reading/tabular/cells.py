@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from labgrade.answers.reading.numbers import as_ascii, explain_number
+from labgrade.answers.reading.numbers import MEASURED, as_ascii, explain_number
 from labgrade.answers.reading.plain_values import LEFT_OPEN, cut, not_finite, read_shape
 from labgrade.answers.reading.typed_values import NUMBER_KINDS, WrongTypeError, as_scalar
 from labgrade.values import Row, Scalar
@@ -16,6 +16,8 @@ _CLASS = re.compile(
     r"<class ['\"](?:[\w]{1,60}\.){0,8}(\w{1,60})['\"]>|\b(?:torch\.)?nn\.(?:modules\.\w{1,60}\.)?(?=[A-Z])"
 )
 _BLANKS = re.compile(r"\d{1,3}(?:[ \u00a0]\d{3}){1,10}")  # 9 408, alone in its cell
+# Of a mean: 0.95 \u00b1 0.01
+_SPREAD = re.compile(r"(?<=[\d%])[ \u00a0$]{0,3}(?:\u00b1|\+/?-|\\pm)[ \u00a0$]{0,3}[\d.]{1,20}[ \u00a0]?%?\$?$")
 _MARKUP = "*_` \t\n\u00a0\u3000"
 
 
@@ -49,6 +51,7 @@ def cell_value(written: str, kind: str, unit: str = "") -> Scalar | None:
         WrongTypeError: it is no value of that kind.
     """
     plain = as_ascii(written).strip(_MARKUP)
+    plain = _SPREAD.sub("", plain) if kind in MEASURED else plain
     if plain.lower() in LEFT_OPEN:
         return None
     if kind == "shape" and (shape := read_shape(plain)) is not None:
@@ -68,7 +71,7 @@ def row_name(written: str) -> str:
     """A row's name without the tree, the list marks or the quotes that a printer drew around it: `nn.Conv2d`."""
     plain = without_tree(written).strip(_MARKUP.replace("_", ""))
     own = "_" if plain.endswith("_") and not plain.startswith("_") else ""  # of `relu_`, which works in place
-    name = (plain.strip(_MARKUP) + own).rstrip(":").strip()
+    name = (plain.strip(_MARKUP) + own).rstrip(":|").strip()
     name = _begun(_LABELLED, _begun(_LISTED, name))
     return without_package(name).strip("'\"{,").strip()
 

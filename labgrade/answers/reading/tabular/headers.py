@@ -24,7 +24,7 @@ _SAME = (
     ("operations", "flops", "flop", "ops", "computations", "numoperations", "numflops", "運算量", "运算量"),
     ("bytes", "memory", "size", "weightbytes", "memorybytes", "記憶體", "内存"),
     ("layer", "layers", "name", "layername", "layertype", "layertypedepthidx", "module", "modulename", "type",
-     "operator", "optype", "originaltype",
+     "operator", "optype", "originaltype", "node", "nodes", "nodename",
      "schicht", "schichttyp", "typ", "couche", "typedecouche", "capa", "tipo", "tipodecapa",
      "層", "层", "名稱", "名称", "模組", "模块"),
     ("strides", "stride"),
@@ -37,7 +37,7 @@ _SAME = (
     ("calls", "ofcalls", "ncalls", "numberofcalls"),
     ("accuracy", "acc", "testaccuracy", "testacc", "testaccepoch", "validationaccuracy", "valaccuracy", "valacc",
      "準確率", "准确率"),
-    ("batchsize", "batch"),
+    ("batchsize", "batch", "bs"),
     ("learningrate", "lr", "rate"),
     ("epochs", "epoch", "maxepochs", "numberofepochs"),
     ("count", "number", "times", "數量", "数量", "次數", "次数"),
@@ -59,6 +59,8 @@ _TYPE_WORDS = frozenset(
     )
 )
 _PLAIN = re.compile(r"[\W_]+")
+_SERIES = re.compile(r"Name: (\w{1,40}), (?:Length: \d{1,9}, )?dtype: ")
+_LONGEST_SAID = 80
 _AXES = (("n", "b", "batch", "batchsize"), ("c", "ch", "channel", "channels"), ("h", "height"), ("w", "width"))
 _OF_OUTPUT = re.compile(r"^out(?:put)?|out(?:put)?$")
 _AXIS = {word: place for place, words in enumerate(_AXES) for word in words}
@@ -111,6 +113,25 @@ def is_about(header: str, row: str) -> bool:
     own = plain_word(row)
     words = {plain_word(header), plain_word(header.partition("(")[0])}
     return bool(words & (_TYPE_WORDS if own in _TYPE_WORDS else {own, f"{own}s", f"{own}name"}))
+
+
+def with_index_named(lines: list[str], row: str) -> list[str]:
+    """The lines, with headers where pandas says their words elsewhere: the rows' below them, a series' at its end."""
+    found = list(lines)
+    above = -1  # the last line that is a word for the rows alone
+    for place, line in enumerate(lines):
+        word = line.strip()
+        header = lines[place - 1] if place else ""
+        if (series := _SERIES.match(line)) is not None and above >= 0 and len(word) < _LONGEST_SAID:
+            found[above] += f"  {series[1]}"
+            above = -1
+        elif not word or len(word) > _LONGEST_SAID or line[:1] != word[:1] or not names_rows(word, row):
+            above = above if word else -1
+        elif header.strip() and not header[: len(word) + 1].strip():
+            found[place - 1 : place + 1] = [word + header[len(word) :], "-" * len(word)]
+        else:
+            above = place
+    return found
 
 
 def could_head(line: str, columns: Mapping[str, str]) -> bool:

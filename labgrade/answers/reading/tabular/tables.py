@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from labgrade.answers.reading.code import is_code
 from labgrade.answers.reading.numbers import MEASURED, with_point
 from labgrade.answers.reading.phrases import PIPES, TOTAL, words_pattern
+from labgrade.answers.reading.tabular.blocks import find_blocks
 from labgrade.answers.reading.tabular.cells import row_name, row_of, without_tree
 from labgrade.answers.reading.tabular.headers import (
     axes_of_shape,
@@ -20,8 +21,11 @@ from labgrade.answers.reading.tabular.headers import (
     names_rows,
     plain_word,
     unit_of_header,
+    with_index_named,
 )
 from labgrade.answers.reading.tabular.listings import find_listings, find_printed
+from labgrade.answers.reading.tabular.studies import find_runs
+from labgrade.answers.reading.tabular.tallies import find_tallies
 from labgrade.answers.reading.tabular.trees import is_tensor, tree_below
 from labgrade.answers.reading.typed_values import WrongTypeError
 from labgrade.values import Table
@@ -76,7 +80,10 @@ class TableProblem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Header:
-    """How a table's lines are split, and which piece is the name and which is each column (or the axes of one)."""
+    """How a table's lines are split, and which piece is the name and which is each column (or the axes of one).
+
+    `indexed`: its rows may begin with numbers of their own, over which nothing stands, as pandas prints them.
+    """
 
     split: Splitter
     pieces: int
@@ -84,6 +91,7 @@ class _Header:
     columns: Mapping[str, tuple[int, ...]]
     units: dict[str, str]
     about: bool
+    indexed: bool = False
 
     @property
     def delimited(self) -> bool:
@@ -120,6 +128,7 @@ def _tables(text: str, start: int, end: int, kind: TableType, *, least: int = 2)
     region = text[start : min(end, start + _MOST_TEXT)].translate(PIPES)
     lines = region.split("\n", _MOST_LINES)[:_MOST_LINES]
     starts = list(accumulate((len(line) + 1 for line in lines), initial=start))
+    lines = with_index_named(lines, kind.row)
     found: list[TableFound | TableProblem] = []
     lacking: list[TableFound | TableProblem] = []
     number = 0
@@ -131,9 +140,26 @@ def _tables(text: str, start: int, end: int, kind: TableType, *, least: int = 2)
         else:
             lacking += [TableProblem(position=starts[number], reason=header)] if header else []
             number += 1
+    if kind.sparse:
+        runs = [TableFound(table=table, position=starts[first]) for table, first in find_runs(lines, kind)]
+        found = _fuller(runs, found)
+    if not found:
+        others = (*find_tallies(lines, kind, (_by_pipes, _by_tabs, _by_blanks)), *find_blocks(lines, kind))
+        found = [TableFound(table=table, position=starts[first], about=True) for table, first in others]
     if not found:
         found = _without_header(region, start, kind, least)
     return found or lacking or _headless(lines, kind, starts)
+
+
+def _fuller(runs: list[TableFound], rows: list[TableFound | TableProblem]) -> list[TableFound | TableProblem]:
+    """Tables that were read run by run, where they fill more columns than those that were read row by row."""
+    filled = [
+        max((sum(cell is not None for row in each.table.rows[:1] for cell in row.cells.values())) for each in tables)
+        if (tables := [each for each in some if isinstance(each, TableFound)])
+        else 0
+        for some in (runs, rows)
+    ]
+    return list(runs) if filled[0] > filled[1] else rows
 
 
 def _without_header(region: str, start: int, kind: TableType, least: int) -> list[TableFound | TableProblem]:
@@ -202,6 +228,7 @@ def _header(line: str, kind: TableType) -> _Header | str:
                 columns=columns,
                 units=units,
                 about=is_about(pieces[names], kind.row),
+                indexed=split is _by_blanks and line[:1].isspace(),
             )
         if columns and not lacking:
             missing = next(column for column in kind.columns if column not in columns)
@@ -326,6 +353,8 @@ def _pieces(line: str, header: _Header) -> list[str] | None:
     if header.name_at == 0:
         line = without_tree(line)
     pieces = _by_blanks(line)
+    if header.indexed and len(pieces) == header.pieces + 1 and pieces[0].isdecimal():
+        return pieces[1:]
     if len(pieces) == header.pieces:
         return pieces
     values = header.pieces - 1

@@ -1,0 +1,68 @@
+"""A table as a block of lines for each row: `Layer fc1:`, and below it `MACs = 10 * 20 = 200` and `FLOPs = 400`."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from labgrade.answers.reading.code import is_code
+from labgrade.answers.reading.phrases import TOTAL
+from labgrade.answers.reading.tabular.cells import cell_value, row_name
+from labgrade.answers.reading.tabular.headers import column_meant
+from labgrade.answers.reading.typed_values import NUMBER_KINDS, WrongTypeError
+from labgrade.values import Row, Table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from labgrade.core.task import TableType
+    from labgrade.values import Scalar
+
+_LONGEST_LINE = 300
+_PAIR = re.compile(r"[\s>*+`|-]*([A-Za-z][\w #*-]{0,30}?)[\s*`]*[:=](?!=)\s*(\S.*)$")
+_NAMED = re.compile(
+    r"[\s>#*+`|-]*(?:(?:layer|module|node|operator)\s+)?([\w.]{1,60}(?:\s*\([\w.]{1,40}\))?)[\s*`]*:?[\s*`]*$",
+    re.IGNORECASE,
+)
+_LEAST = 2  # rows of a table
+
+
+def find_blocks(lines: Sequence[str], kind: TableType) -> Iterator[tuple[Table, int]]:
+    """The tables of several number columns, each with the number of its first line; a row needs all of its columns."""
+    if len(kind.columns) < _LEAST or not set(kind.columns.values()) <= set(NUMBER_KINDS):
+        return
+    rows: list[Row] = []
+    first, name, begun = 0, "", 0
+    cells: dict[str, Scalar | None] = {}
+    for number, line in enumerate([*lines, "\0"]):
+        said = _said(line, kind) if name else None
+        if said is not None and said[0] not in cells:
+            cells[said[0]] = said[1]
+            if len(cells) == len(kind.columns):
+                first = first if rows else begun
+                rows.append(Row(name=name, cells={column: cells[column] for column in kind.columns}))
+                name, cells = "", {}
+        elif line.strip() and not (said is not None and TOTAL.match(line)):
+            heads = _heads(line)
+            if not heads and len(rows) >= _LEAST:
+                yield Table(rows=tuple(rows)), first
+            rows = rows if heads else []
+            name, begun, cells = heads, number, {}
+
+
+def _said(line: str, kind: TableType) -> tuple[str, Scalar | None] | None:
+    """The column that a line is about, and its value: what stands behind the last `=`."""
+    pair = _PAIR.match(line) if len(line) < _LONGEST_LINE and not is_code(line) else None
+    column = column_meant(pair[1], kind.columns) if pair is not None and not TOTAL.match(pair[1]) else None
+    if pair is None or column is None:
+        return None
+    try:
+        return column, cell_value(pair[2].rpartition("=")[2].strip(" *`.;,"), kind.columns[column])
+    except WrongTypeError:
+        return None
+
+
+def _heads(line: str) -> str:
+    """The name of the row that a line begins; "" where it begins none."""
+    named = _NAMED.match(line) if len(line) < _LONGEST_LINE else None
+    return row_name(named[1]) if named is not None and not TOTAL.match(named[1]) else ""

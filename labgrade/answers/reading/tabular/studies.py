@@ -1,0 +1,145 @@
+"""Runs of a study that are no row each: a column a seed, a column a setting, or a line of `name=value` a run."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from labgrade.answers.reading.code import is_code
+from labgrade.answers.reading.numbers import as_ascii, explain_number
+from labgrade.answers.reading.tabular.cells import row_of
+from labgrade.answers.reading.tabular.headers import column_meant, could_head
+from labgrade.answers.reading.typed_values import WrongTypeError
+from labgrade.values import Number, Table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from labgrade.core.task import TableType
+
+_MOST_CELLS = 400  # of a line
+_MOST_RUNS = 10_000
+_SETTING = re.compile(r"([^\d=:#]{2,60}?)[\s=:#_(]{0,4}(\d[\d.^e+-]{0,20})\)?", re.IGNORECASE)
+_RULE = re.compile(r"[\s|+:=\-]+$")
+_SAID = re.compile(
+    r"(?<![A-Za-z_])((?:[A-Za-z_]{1,30}+[ .]{1,2}){0,3}[A-Za-z_]{1,30}+)[\s\"'`*]{0,4}"
+    r"(?:[=:]|\bis\b|\bof\b)?[\s\"'`*]{0,4}"
+    r"([+-]?\d[\d.,]{0,20}(?:(?:e|\^)[+-]?\d{1,3})?%?|nan|[+-]?inf)(?![\w.])",
+    re.IGNORECASE,
+)
+_SIGN = re.compile(r"[:=]|->")
+_LONGEST_LINE = 600
+_LAST_WORDS = 3
+_SEEDS = ("seed", "run", "trial", "repeat", "repetition")
+
+
+def find_runs(lines: list[str], kind: TableType) -> Iterator[tuple[Table, int]]:
+    """The tables of runs, each with the number of its first line; only of a kind whose rows begin with a setting."""
+    if kind.row not in kind.columns or len(kind.columns) < 2:  # noqa: PLR2004 - a setting, and what came of it
+        return
+    for first, grid in _grids(lines):
+        yield from _tabled(_spread(grid, kind) or _across(grid, kind), kind, first)
+    told = ((number, line[:_LONGEST_LINE]) for number, line in enumerate(lines) if could_head(line, kind.columns))
+    said = [(number, found) for number, line in told if not is_code(line) and (found := _said(line, kind))]
+    if len(said) > 1:
+        yield from _tabled([found for _, found in said], kind, said[0][0])
+
+
+def _tabled(runs: list[dict[str, str]], kind: TableType, first: int) -> Iterator[tuple[Table, int]]:
+    """The table of these runs, if there are two and the first can be read."""
+    kinds = dict(kind.columns)
+    try:
+        rows = [row_of(run[kind.row], run, kinds, {}, as_text=place > 0) for place, run in enumerate(runs[:_MOST_RUNS])]
+    except WrongTypeError:
+        return
+    if len(rows) > 1:
+        yield Table(rows=tuple(rows)), first
+
+
+def _grids(lines: list[str]) -> Iterator[tuple[int, list[list[str]]]]:
+    """Blocks of lines with bars, tabs or commas, in cells, without their rules; and where each begins."""
+    grid: list[list[str]] = []
+    first, mark = 0, ""
+    for number, line in enumerate([*lines, ""]):
+        own = next((each for each in ("|", "\t", ",") if each in line), "")
+        if grid and own != mark:
+            yield first, grid
+            grid = []
+        if own and not _RULE.match(line):
+            first, mark = (first, mark) if grid else (number, own)
+            bare = line.strip().removeprefix(own).removesuffix(own)
+            grid.append([cell.strip(" \t*`$") for cell in bare.split(own)[:_MOST_CELLS]])
+
+
+def _spread(grid: list[list[str]], kind: TableType) -> list[dict[str, str]]:
+    """The runs of a table with a column for each value of one of its settings: `batch size | seed 0 | seed 1`."""
+    header, *rows = grid
+    settings = {place: found for place, cell in enumerate(header) if (found := _setting(cell, kind))}
+    spread = {column for column, _ in settings.values()}
+    if len(settings) < 2 or len(spread) > 1:  # noqa: PLR2004 - one value of a setting is none
+        return []
+    named = {place: column for place, cell in enumerate(header) if (column := column_meant(cell, kind.columns))}
+    value = _value(kind, spread)
+    own = {column: place for place, column in reversed(named.items()) if column not in {value, *spread}}
+    if kind.row not in {*own, *spread}:
+        return []
+    return [
+        {**{each: row[at] for each, at in own.items()}, column: setting, value: row[place]}
+        for row in rows
+        if len(row) >= len(header)
+        for place, (column, setting) in settings.items()
+        if row[place]
+    ]
+
+
+def _across(grid: list[list[str]], kind: TableType) -> list[dict[str, str]]:
+    """The runs of a table that lies on its side: `batch size | 16 | 64`, and a row for the accuracy or each seed."""
+    header, *rows = grid
+    along = column_meant(header[0], kind.columns)
+    if along != kind.row or len(header) < 3 or not all(map(_is_number, header[1:])):  # noqa: PLR2004 - two settings
+        return []
+    value = _value(kind, {along})
+    runs = []
+    for row in rows:
+        setting = _setting(row[0], kind)
+        if len(row) != len(header) or (setting is None and column_meant(row[0], kind.columns) != value):
+            continue
+        more = dict([setting]) if setting is not None else {}
+        runs += [{along: at, **more, value: cell} for at, cell in zip(header[1:], row[1:], strict=True) if cell]
+    return runs
+
+
+def _value(kind: TableType, settings: set[str]) -> str:
+    """The column of what a study measures: the last that is no setting."""
+    return [column for column in kind.columns if column not in settings][-1]
+
+
+def _setting(cell: str, kind: TableType) -> tuple[str, str] | None:
+    """The column and the value that a cell says together: `Seed 0`, `lr=0.1`, `accuracy (seed 1)`, `run #2`."""
+    match = _SETTING.fullmatch(as_ascii(cell))
+    column = _column_of(match[1], kind.columns) if match else None
+    return (column, match[2]) if match and column else None
+
+
+def _column_of(words: str, columns: Mapping[str, str]) -> str | None:
+    """The column that the last words of a text name."""
+    said = re.findall(r"[A-Za-z]+", words)
+    for count in range(_LAST_WORDS, 0, -1):
+        if found := column_meant(" ".join(said[-count:]), columns):
+            return found
+    alike = [column for column in columns if column in _SEEDS]
+    return alike[0] if alike and said and said[-1].lower().rstrip("s") in _SEEDS else None
+
+
+def _said(line: str, kind: TableType) -> dict[str, str]:
+    """What a line says of one run: a value of the setting and of another column, each behind its name."""
+    found: dict[str, str] = {}
+    for match in _SAID.finditer(line) if _SIGN.search(line) else ():
+        column = _column_of(match[1], kind.columns)
+        if column is not None:
+            found.setdefault(column, match[2].rstrip(".,"))
+    return found if kind.row in found and _value(kind, {kind.row}) in found else {}
+
+
+def _is_number(cell: str) -> bool:
+    return isinstance(explain_number(cell, "number").number, Number)

@@ -1,0 +1,105 @@
+"""A table that counts things by their type, of a listing with a line for each thing: `ReLU | ReLU | False`."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from labgrade.answers.reading.tabular.cells import row_name
+from labgrade.answers.reading.tabular.headers import column_meant, is_about, names_rows, plain_word
+from labgrade.values import Number, Row, Table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from labgrade.core.task import TableType
+
+_YES = frozenset({"true", "yes", "y", "ja", "oui", "1", "✓", "✔", "✅", "是", "changed"})
+_NO = frozenset({"false", "no", "n", "nein", "non", "0", "✗", "✘", "❌", "否", "unchanged", "-", "--", ""})
+_NOT = "un"  # before the word of a column: what is not so
+_TOTALS = ("total", "count")
+_AFTER = re.compile(r"new|after|quanti[sz]ed|neu|nach|[新後后]", re.IGNORECASE)
+_TYPE = re.compile(r"type|class|typ\b|klasse|類型|类型", re.IGNORECASE)
+_RULE = re.compile(r"[\s|+:=\-_\u2500-\u257f]+$")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Things:
+    """Where a line of a listing says a thing's type, and whether it is counted: by a flag, or as its type differs."""
+
+    pieces: int
+    type_at: int
+    flag_at: int | None
+    after_at: int | None
+
+    def counted(self, pieces: list[str]) -> bool | None:
+        """Whether the thing of a line is; None where the line does not say so."""
+        if self.flag_at is None:
+            return row_name(pieces[self.type_at]) != row_name(pieces[self.after_at or 0])
+        said = pieces[self.flag_at].strip(" *`_").lower()
+        return said in _YES if said in _YES | _NO else None
+
+
+def find_tallies(
+    lines: Sequence[str], kind: TableType, splits: Sequence[Callable[[str], list[str]]]
+) -> Iterator[tuple[Table, int]]:
+    """The tables that listings come to, with the number of each one's header.
+
+    Of a spec with a column and its opposite, `changed` and `unchanged`, and perhaps one for how many there are.
+    """
+    flag = next((each for each in kind.columns if f"{_NOT}{each}" in kind.columns), None)
+    rest = [each for each in kind.columns if each not in (flag, f"{_NOT}{flag}")]
+    if flag is None or len(rest) > 1 or any(plain_word(each) not in _TOTALS for each in rest):
+        return
+    for number, line in enumerate(lines):
+        for split in splits:
+            things = _heads(split(line), kind, flag)
+            rows = [] if things is None else list(_pieces(lines[number + 1 :], things, split))
+            told = [] if things is None else [(row_name(each[things.type_at]), things.counted(each)) for each in rows]
+            if told and all(counted is not None for _, counted in told):
+                yield Table(rows=tuple(_rows(told, flag, rest))), number
+                break
+
+
+def _heads(pieces: list[str], kind: TableType, flag: str) -> _Things | None:
+    """What a header says of a listing's lines; None where it heads none."""
+    flagged = [place for place, each in enumerate(pieces) if column_meant(each.strip(" ?"), [flag]) == flag]
+    types = [place for place, each in enumerate(pieces) if _names_type(each, kind.row)]
+    before = [place for place in types if not _AFTER.search(pieces[place])]
+    after = [place for place in types if _AFTER.search(pieces[place])]
+    if not before or not (flagged or len(after) == 1):
+        return None
+    own = [place for place in before if is_about(pieces[place], kind.row)] or before
+    return _Things(
+        pieces=len(pieces),
+        type_at=own[0],
+        flag_at=flagged[0] if flagged else None,
+        after_at=after[0] if after else None,
+    )
+
+
+def _names_type(header: str, row: str) -> bool:
+    return bool(_TYPE.search(header)) and (names_rows(header, row) or len(header.split()) <= 3)  # noqa: PLR2004 - words
+
+
+def _pieces(lines: Sequence[str], things: _Things, split: Callable[[str], list[str]]) -> Iterator[list[str]]:
+    """The pieces of each line below a header, without a number of the line's own, as pandas prints it."""
+    for line in lines:
+        if _RULE.match(line):
+            continue
+        pieces = split(line)
+        if len(pieces) == things.pieces + 1 and pieces[0].isdecimal():
+            pieces = pieces[1:]
+        if len(pieces) != things.pieces:
+            return
+        yield pieces
+
+
+def _rows(told: Sequence[tuple[str, bool | None]], flag: str, rest: Sequence[str]) -> Iterator[Row]:
+    totals, counted = Counter(name for name, _ in told), Counter(name for name, said in told if said)
+    for name, total in totals.items():
+        cells = {flag: counted[name], f"{_NOT}{flag}": total - counted[name], **dict.fromkeys(rest, total)}
+        yield Row(name=name, cells={each: Number(value=Fraction(n), text=str(n)) for each, n in cells.items()})

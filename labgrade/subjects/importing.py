@@ -1,0 +1,83 @@
+"""Importing torch and torchvision in less time: without what they load and look up for nobody.
+
+Needs nothing of labgrade, as the zoo imports it, which is also loaded into a student's process.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import importlib
+import inspect
+import sys
+import types
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+_PACKAGE, _UTILS = "torch._dynamo", "torch._dynamo.utils"
+_MARK = "__dynamo_disable"  # where torch keeps the wrapped function
+
+
+@contextlib.contextmanager
+def quickly() -> Iterator[None]:
+    """Look for no garbage, and read no source for lines that nobody asks for: a fifth of importing torch.
+
+    torch notes the file, the number of a line and the module for each operator that it registers, by functions that
+    also find the line itself, by reading and parsing the file, and where the files of all modules really lie.
+    """
+    looks, of_frame, module_of = gc.isenabled(), inspect.getframeinfo, inspect.getmodule
+    gc.disable()
+    inspect.getframeinfo = lambda frame, *_, **_options: of_frame(frame, context=0)
+    inspect.getmodule = lambda what, *more: _module_of_frame(what) or module_of(what, *more)
+    try:
+        yield
+    finally:
+        inspect.getframeinfo, inspect.getmodule = of_frame, module_of
+        if looks:
+            gc.enable()
+
+
+def _module_of_frame(what: object) -> types.ModuleType | None:
+    """The module whose code runs in a frame; None for anything else, and for code of no module."""
+    return sys.modules.get(what.f_globals.get("__name__", "")) if isinstance(what, types.FrameType) else None
+
+
+@contextlib.contextmanager
+def without_dynamo() -> Iterator[None]:
+    """Keep `torch._dynamo` from being loaded; nothing happens where it is loaded already.
+
+    Loading it takes more CPU than importing torch: sympy and the whole compiler. torchvision's import loads it for one
+    function, and so does the first batch norm or `cat` on the meta device, which only wants itself left uncompiled.
+    What asks for another part of it gets an ImportError, and nothing of the stand-in is left behind.
+    """
+    if _PACKAGE in sys.modules:
+        yield
+        return
+    left_alone: list[Any] = []
+
+    def disable(function: Callable[..., Any], *_: object, **_options: object) -> Callable[..., Any]:
+        left_alone.append(function)
+        return function
+
+    package, utils = types.ModuleType(_PACKAGE), types.ModuleType(_UTILS)
+    package.__path__ = []
+    vars(package)["disable"] = disable
+    vars(utils)["is_compile_supported"] = _is_compile_supported
+    stand_ins = {_PACKAGE: package, _UTILS: utils}
+    sys.modules.update(stand_ins)
+    try:
+        yield
+    finally:
+        for name in stand_ins:
+            del sys.modules[name]
+        for function in left_alone:
+            if hasattr(function, _MARK):
+                delattr(function, _MARK)
+
+
+def _is_compile_supported(device_type: str) -> bool:
+    """What torchvision's `roi_align` asks when it is called: the real one's answer."""
+    found: bool = importlib.import_module(_UTILS).is_compile_supported(device_type)
+    return found

@@ -1,0 +1,92 @@
+"""Runs of a study in other forms than a row each."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from labgrade.answers.reading.tabular.tables import TableFound, find_tables
+from labgrade.core.task import TableType
+from labgrade.values import Number
+
+KIND = TableType(row="batch_size", sparse=True, columns={"batch_size": "count", "seed": "count", "accuracy": "number"})
+FOUR = [(16, 0, 0.95), (16, 1, 0.94), (64, 0, 0.9), (64, 1, 0.91)]
+
+
+def read(text: str) -> list[tuple[float | None, ...]]:
+    (found,) = find_tables(text, 0, len(text), KIND)
+    assert isinstance(found, TableFound), found
+    return [
+        tuple(float(cell.value) if isinstance(cell, Number) else None for cell in row.cells.values())
+        for row in found.table.rows
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        (
+            "| Batch size | Seed 0 | Seed 1 | Mean | Time (s) |\n|--:|--|--|--|--|\n"
+            "| 16 | 0.95 | 0.94 | .945 | 3 |\n| 64 | 0.9 | 0.91 | .905 | 2 |\n"
+        ),
+        (
+            "| Batch size | Accuracy (seed 0) | Accuracy (seed 1) | Accuracy |\n|--|--|--|--|\n"
+            "| 16 | 0.95 | 0.94 | .945 |\n| 64 | 0.9 | 0.91 | .905 |\n"
+        ),
+        "batch_size,run 0,run 1\n16,0.95,0.94\n64,0.9,0.91\n",
+        (
+            "batch_size=16 seed=0 accuracy=0.95\nbatch_size=16 seed=1 accuracy=0.94\n"
+            "batch_size=64 seed=0 accuracy=0.9\nbatch_size=64 seed=1 accuracy=0.91\n"
+        ),
+        (
+            "Batch size: 16, seed: 0, val_acc: 0.95\nBatch size: 16, seed: 1, val_acc: 0.94\n"
+            "Batch size: 64, seed: 0, val_acc: 0.9\nBatch size: 64, seed: 1, val_acc: 0.91\n"
+        ),
+        (
+            "   batch_size  seed  accuracy\n0          16     0      0.95\n1          16     1      0.94\n"
+            "2          64     0      0.90\n10         64     1      0.91\n"
+        ),
+    ],
+)
+def test_runs_have_a_column_a_line_or_a_number_of_their_own(text):
+    assert read(text) == FOUR
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "| Batch size | 16 | 64 |\n|--|--|--|\n| seed 0 | 0.95 | 0.9 |\n| seed 1 | 0.94 | 0.91 |\n| time | 3 | 2 |\n",
+        "| Seed | bs=16 | bs=64 |\n|--|--|--|\n| 0 | 0.95 | 0.9 |\n| 1 | 0.94 | 0.91 |\n",
+    ],
+)
+def test_a_table_may_lie_on_its_side(text):
+    assert sorted(read(text)) == sorted(FOUR)
+
+
+def test_a_mean_may_say_how_far_its_runs_spread():
+    text = "| Batch size | Val. accuracy |\n|--|--|\n| 16 | 0.950 ± 0.004 |\n| 64 | $0.914 \\pm 0.01$ |\n"
+    assert read(text) == [(16, None, 0.95), (64, None, 0.914)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "With a batch size of 16 the accuracy is 0.95.\nWith a batch size of 64 the accuracy is 0.9.\n",
+        "print('batch_size=16 accuracy=0.5')\nprint('batch_size=64 accuracy=0.5')\n",
+        "| Seed 0 | Seed 1 |\n|--|--|\n| 0.9 | 0.8 |\n",
+    ],
+)
+def test_prose_calls_and_tables_without_the_setting_are_no_runs(text):
+    assert not [each for each in find_tables(text, 0, len(text), KIND) if isinstance(each, TableFound)]
+
+
+def test_lines_of_names_take_linear_time():
+    def cost(lines: int) -> float:
+        text = ("batch " * 90 + "= seed : accuracy\n") * lines
+        begin = time.process_time()
+        find_tables(text, 0, len(text), KIND)
+        return time.process_time() - begin
+
+    cost(5)
+    assert cost(160) < 20 * cost(20) + 0.2
