@@ -23,7 +23,9 @@ from labgrade.reports.plain_page import Page
 
 HERE = Path(__file__).parent
 WRITE = "LABGRADE_GOLDEN" in os.environ
-# Where packages lie, dates, and pictures, which each version of matplotlib draws in its own way.
+# Where packages lie: taken out before lines are broken, which depends on their length.
+PLACES = re.compile(r"""[^ "'>]*/site-packages/""")
+# Dates, and pictures, which each version of matplotlib draws in its own way.
 VARIES = re.compile(
     r"""[^ "'>]*/site-packages/|(?<=timestamp=")[^"]*|\d{4}-\d\d-\d\d[ T]\d\d:\d\d[^ "<]*|<svg.*?</svg>|data:[^"')]*""",
     re.DOTALL,
@@ -69,7 +71,10 @@ def timeless(check):
     """A search tries as many networks as it has time for."""
     facts = {name: fact for name, fact in check.verdict.facts.items() if name not in {"seconds", "tried"}}
     reason = re.sub(r"(right on )\d+( random networks)(, as many as .* allowed)?", r"\1some\2", check.verdict.reason)
-    return replace(check, seconds=0.0, basis="", verdict=replace(check.verdict, facts=facts, reason=reason))
+    printed = PLACES.sub("", check.printed)
+    return replace(
+        check, seconds=0.0, basis="", printed=printed, verdict=replace(check.verdict, facts=facts, reason=reason)
+    )
 
 
 def in_80_columns():
