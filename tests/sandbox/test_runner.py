@@ -178,8 +178,8 @@ def test_nothing_is_started_before_the_first_call_and_nothing_is_left():
     with Runner(zoo=HERE / "zoo_light.py", fresh=False) as runner:
         assert set(family(os.getpid())) == before
         runner.run(request(GALLERY / "more_with_defaults"))
-        server = _wait_for(lambda: found if len(found := set(family(os.getpid())) - before) == 3 else None)
-        assert server, "the launcher, the server, its branch with the subject, and no more"
+        server = _wait_for(lambda: found if len(found := set(family(os.getpid())) - before) == 4 else None)
+        assert server, "the loader, the launcher, the server, its branch with the subject, and no more"
         runner.run(request(GALLERY / "divides_by_zero"))
         assert _wait_for(lambda: set(family(os.getpid())) - before == server), "the same server, and no child"
         folder = runner._servers._folder("")

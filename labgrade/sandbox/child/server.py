@@ -1,8 +1,9 @@
 """The process that runs children: started by its path, with torch loaded, jailed, and without any secret.
 
-`server.py serve` forks one child a request and keeps it (Linux), or a supervisor that does. `server.py once ZOO` is the
-child itself, in a process of its own. In both, descriptors 0 to 2 are all that is inherited; the server is spoken to on
-descriptor 0, a socket, and its first message says what to be. Messages are JSON; requests come with descriptors.
+`server.py serve` forks one child a request and keeps it (Linux), or a supervisor that does. `server.py load` has torch
+loaded and no jail, knows nothing else, and only forks such servers. `server.py once ZOO` is the child itself, in a
+process of its own. In all, descriptors 0 to 2 are all that is inherited; a server is spoken to on descriptor 0, a
+socket, and its first message says what to be. Messages are JSON; requests come with descriptors.
 
 A request `branch` makes another server, a fork of this one with a socket of its own, which may then be asked to prepare
 a subject: the server that it came from never learns of it. A request `compiler` has it load what torch compiles with.
@@ -20,11 +21,12 @@ import select
 import signal
 import socket
 import sys
+import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
     from types import ModuleType
 
     from labgrade.sandbox.child.main import Pipes
@@ -177,35 +179,107 @@ def _settle_as_server(libraries: bool, share_by_files: bool) -> dict[str, object
     }
 
 
-def _main_serve() -> NoReturn:
+def _main_load() -> NoReturn:
+    """Load libraries, then fork a server for each request, which brings its socket and its log."""
+    from labgrade.sandbox.child.supervisor import tell
+    from labgrade.sandbox.jail import linux, root
+
+    linux.keep_arenas_few()
+    control = _line()
+    setup = json.loads(control.recv(_MESSAGE_BYTES))
+    zoo = load("labgrade_zoo", Path(setup["zoo"]))
+    _forget_project()
+    os.environ["HOME"] = root.SCRATCH  # as in a jail: torchvision remembers it
+    _load_libraries(zoo, setup)
+    tell(control, _settle_as_server(libraries=True, share_by_files=False))
+    poll = select.poll()
+    poll.register(control, select.POLLIN)
+    forked: dict[int, int] = {}
+    while True:
+        for descriptor, _ in poll.poll():
+            if descriptor in forked:
+                os.waitpid(forked.pop(descriptor), 0)
+                poll.unregister(descriptor)
+                os.close(descriptor)
+                continue
+            text, given, _, _ = socket.recv_fds(control, _MESSAGE_BYTES, 2, socket.MSG_CMSG_CLOEXEC)
+            if not text:
+                _wait_for_all(forked.values())
+            pid = os.fork()
+            if not pid:
+                control.close()
+                _serve_as_fork(given, zoo)
+            for each in given:
+                os.close(each)
+            life = os.pidfd_open(pid)
+            forked[life] = pid
+            poll.register(life, select.POLLIN)
+            with contextlib.suppress(OSError):
+                socket.send_fds(control, [json.dumps({"pid": pid}).encode()], [life])
+
+
+def _wait_for_all(children: Iterable[int]) -> NoReturn:
+    """They end by themselves: who hangs up here has hung up on them."""
+    for pid in children:
+        os.waitpid(pid, 0)
+    os._exit(0)
+
+
+def _serve_as_fork(given: list[int], zoo: ModuleType) -> NoReturn:
+    try:
+        line, log = given
+        os.setsid()
+        os.dup2(log, 1)
+        os.dup2(log, 2)
+        os.close(log)
+        _main_serve(socket.socket(fileno=line), zoo)
+    except BaseException:  # noqa: BLE001 - the grader reads it in the log, and what is forked never returns
+        traceback.print_exc()
+        sys.stderr.flush()
+    finally:
+        os._exit(1)
+
+
+def _line() -> socket.socket:
+    """The socket that this process is spoken to on, away from descriptor 0."""
+    control = socket.socket(fileno=os.dup(0))
+    null = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(null, 0)
+    os.close(null)
+    return control
+
+
+def _load_libraries(zoo: ModuleType, setup: Mapping[str, Any]) -> None:
+    if setup["libraries"]:
+        zoo.import_torchvision()
+    if setup["readers"]:
+        _import(("onnx", "onnxruntime"))
+
+
+def _main_serve(control: socket.socket, zoo: ModuleType | None = None) -> NoReturn:
+    """Be what the first message says. `zoo`: it is loaded, and all libraries with it."""
     from labgrade.sandbox.child.subject import Shelf
     from labgrade.sandbox.child.supervisor import tell
     from labgrade.sandbox.jail import places
     from labgrade.sandbox.jail.jail import Jail
 
-    control = socket.socket(fileno=os.dup(0))
     setup = json.loads(control.recv(_MESSAGE_BYTES))
-    null = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(null, 0)
-    os.close(null)
     os.environ.update(setup["variables"])
-    zoo = load("labgrade_zoo", Path(setup["zoo"]))
+    own = zoo or load("labgrade_zoo", Path(setup["zoo"]))
     for name in setup["imports"]:
         importlib.import_module(name)
     shown = places.find(tuple(setup["secret"]), tuple(setup["trusted"]), tuple(setup["offered"]))
     _forget_project()
     jail = Jail(shown, setup["jobs"], setup["user"], set(setup["layers"]), reads=setup["reads"])
     jail.enter()
-    if setup["libraries"]:
-        zoo.import_torchvision()
-    if setup["readers"]:
-        _import(("onnx", "onnxruntime"))
+    if zoo is None:
+        _load_libraries(own, setup)
     _import(setup["preload"])
     ready = _ready_to_fork(jail, libraries=setup["libraries"])
     tell(control, ready)
     if ready["event"] != "ready":
         _leave(jail)
-    serve(control, Shelf(lambda: _zoo_ready(zoo, jail)), jail)
+    serve(control, Shelf(lambda: _zoo_ready(own, jail)), jail)
 
 
 def _ready_to_fork(jail: Jail, *, libraries: bool) -> dict[str, object]:
@@ -282,8 +356,10 @@ def main() -> None:
     load("labgrade", package / "__init__.py", package=True)
     for part in (*_PARTS, *(_LINUX_PARTS if sys.platform == "linux" else ())):
         importlib.import_module(f"labgrade.sandbox.{part}")
+    if sys.argv[1] == "load":
+        _main_load()
     if sys.argv[1] == "serve":
-        _main_serve()
+        _main_serve(_line())
     _main_once(sys.argv[2], sys.argv[3:])
 
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from labgrade.sandbox.host.child import Take
+    from labgrade.sandbox.host.loader import Forked, Loader
 
 _MESSAGE_BYTES = 1 << 16
 _BRANCHES = 2
@@ -59,18 +60,21 @@ class Settings:
 class ForkServer:
     """A server that has loaded what children need, and forks one child a request.
 
-    `private`: it shows its children a root of their own. `state` is what it said of itself.
+    `private`: it shows its children a root of their own. `state` is what it said of itself. `loader` has forked it;
+    without one it is started through `prefix`.
 
     Raises:
         FaultError: it did not come up, with what it printed.
     """
 
-    _process: subprocess.Popen[bytes] | None = None
+    _process: subprocess.Popen[bytes] | Forked | None = None
     _ask: Callable[[object], socket.socket] | None = None
     _lends = False
     _log: IO[bytes] | None = None
 
-    def __init__(self, settings: Settings, home: str, prefix: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self, settings: Settings, home: str, prefix: tuple[str, ...] = (), loader: Loader | None = None
+    ) -> None:
         user = settings.user if prefix and os.getuid() == 0 else None
         log_file = tempfile.TemporaryFile()  # noqa: SIM115 - open as long as the server
         control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -78,7 +82,10 @@ class ForkServer:
         self._log = log_file
         log = log_file.fileno()
         with theirs:
-            self._process = start(["serve"], home, (theirs.fileno(), log, log), prefix, user)
+            if loader is not None:
+                self._process = loader.fork(theirs.fileno(), log)
+            else:
+                self._process = start(["serve"], home, (theirs.fileno(), log, log), prefix, user)
         with contextlib.suppress(OSError):
             self._control.send(json.dumps(asdict(settings)).encode())
         self.state = _receive(self._control, START_SECONDS)

@@ -16,6 +16,7 @@ from labgrade.core.task import Environment
 from labgrade.sandbox.host import start_server, working_copy
 from labgrade.sandbox.host.cgroups import Group, Groups
 from labgrade.sandbox.host.fork_server import ForkServer, Settings
+from labgrade.sandbox.host.loader import Loader
 from labgrade.sandbox.host.protection import WITH_CGROUP, Protection, ProtectionNote, found, polled
 from labgrade.sandbox.host.sharing import Lender, borrow
 from labgrade.sandbox.host.side_by_side import Gate
@@ -78,6 +79,8 @@ class Servers:
         self._home: tempfile.TemporaryDirectory[str] | None = None
         self._running: dict[str, ForkServer | SpawnedServer] = {}
         self._broken: dict[str, str] = {}
+        self._loader: Loader | None = None
+        self._may_load = True
 
     def get(self, kind: str) -> ForkServer | SpawnedServer:
         """The server of that kind, started if need be.
@@ -169,6 +172,9 @@ class Servers:
             self._lender = None
         for kind in list(self._running):
             self.drop(kind)
+        if self._loader is not None:
+            self._loader.close()
+            self._loader = None
         if self._home is not None:
             working_copy.discard(Path(self._home.name))
             self._home.cleanup()
@@ -258,11 +264,28 @@ class Servers:
                 readers=libraries and self._readers,
             )
 
-        server = ForkServer(settings(libraries=kind not in {LIGHT, READER}), str(home), prefix)
+        libraries = kind not in {LIGHT, READER}
+        loader = self._loaded(home) if libraries and not prefix and _APART not in kind else None
+        server = ForkServer(settings(libraries=libraries), str(home), prefix, loader)
         if not server.forks_safely:  # a library starts threads, so each child has to load it for itself
             server.close()
             server = ForkServer(settings(libraries=False), str(home), prefix)
         return server
+
+    def _loaded(self, home: Path) -> Loader | None:
+        """What has torch loaded, for servers without an environment of their own; None where they start themselves.
+
+        Those of an environment run native code of students' (ExecuTorch), and are to share no addresses.
+        """
+        if self._loader is not None and self._loader.is_lost:
+            self._loader.close()
+            self._loader = None
+        if self._loader is None and self._may_load:
+            try:
+                self._loader = Loader(str(self._zoo), str(home), readers=self._readers)
+            except FaultError:
+                self._may_load = False  # the server says what is wrong, or has each child load for itself
+        return self._loader
 
     def _folder(self, name: str) -> Path:
         if self._shared is not None:

@@ -1,0 +1,97 @@
+"""The grader's end of the process that has torch loaded, of which servers are forks: it is loaded once a run."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import select
+import signal
+import socket
+import subprocess
+import tempfile
+from dataclasses import dataclass
+
+from labgrade.core.errors import FaultError
+from labgrade.sandbox.host.child import END_SECONDS
+from labgrade.sandbox.host.start_server import START_SECONDS, start
+
+_MESSAGE_BYTES = 1 << 16
+
+
+@dataclass(slots=True)
+class Forked:
+    """A process that another one of ours forked. `life` is the descriptor that tells of its end."""
+
+    pid: int
+    life: int
+
+    def kill(self) -> None:
+        """End it, if it has not ended."""
+        with contextlib.suppress(ProcessLookupError):
+            signal.pidfd_send_signal(self.life, signal.SIGKILL)
+
+    def wait(self, timeout: float | None = None) -> None:
+        """Until it has ended.
+
+        Raises:
+            subprocess.TimeoutExpired: it has not after so many seconds.
+        """
+        poll = select.poll()
+        poll.register(self.life, select.POLLIN)
+        if timeout is not None and not poll.poll(1000 * timeout):
+            raise subprocess.TimeoutExpired([], timeout)
+        poll.poll()
+
+    def __del__(self) -> None:
+        os.close(self.life)
+
+
+class Loader:
+    """A process that loads what servers need and forks them, each before its jail. It sees nothing of any class.
+
+    Raises:
+        FaultError: it does not come up, or what it has loaded can't be forked.
+    """
+
+    def __init__(self, zoo: str, home: str, *, readers: bool) -> None:
+        self._line, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with theirs, tempfile.TemporaryFile() as log:
+            self._process = start(["load"], home, (theirs.fileno(), log.fileno(), log.fileno()))
+        state: dict[str, object] = {}
+        with contextlib.suppress(OSError):
+            self._line.send(json.dumps({"zoo": zoo, "libraries": True, "readers": readers}).encode())
+            self._line.settimeout(START_SECONDS)
+            state = json.loads(self._line.recv(_MESSAGE_BYTES) or b"{}")
+        if state.get("threads") != 1:
+            self.close()
+            message = "what servers are forked of did not come up"
+            raise FaultError(message)
+
+    def fork(self, line: int, log: int) -> Forked:
+        """A server that is spoken to on `line` and prints to `log`, both descriptors.
+
+        Raises:
+            FaultError: the loader is gone.
+        """
+        try:
+            socket.send_fds(self._line, [b"{}"], [line, log])
+            text, (life, *_), _, _ = socket.recv_fds(self._line, _MESSAGE_BYTES, 1)
+        except (OSError, ValueError) as error:
+            message = f"what servers are forked of is gone: {error}"
+            raise FaultError(message) from error
+        return Forked(json.loads(text)["pid"], life)
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether it has ended. The servers that it forked go on."""
+        return self._process.poll() is not None
+
+    def close(self) -> None:
+        """Hang up, once all servers have ended."""
+        self._line.close()
+        try:
+            self._process.wait(END_SECONDS)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
