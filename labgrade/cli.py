@@ -8,6 +8,7 @@ Exit codes: 0 all right, 1 something is not, 2 usage or a broken spec, 3 a fault
 from __future__ import annotations
 
 import errno
+import gc
 import importlib
 import os
 import sys
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
 USAGE, FAULT = 2, 3
+_YOUNG = 20_000  # objects made since the last look for garbage: Python's 700 let that take a fifth of a check
 _NOT_WRITTEN = {errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG}
 # By who needs them: each command, the module of `labgrade.commands` whose `add_<command>` gives its arguments, and
 # what it is for.
@@ -69,6 +71,7 @@ _WIDTH = max(len(name) for name, _, _ in _COMMANDS)
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one command and return its exit code."""
+    gc.set_threshold(_YOUNG)
     try:
         options = parsed(sys.argv[1:] if arguments is None else arguments)
     except BrokenPipeError:  # `labgrade | head`

@@ -147,8 +147,8 @@ def layer_shapes_to_depth(subject: CountedSubject, *, depth: int = 3) -> list[di
 # ---- tensors -----------------------------------------------------------------------------------------------------
 
 
-def module_outputs_after_norm(subject: CountedSubject, *, layers: list[str]) -> dict[str, torch.Tensor]:
-    """Each layer's name with the output of the normalisation that follows it.
+def module_outputs_after_norm(subject: CountedSubject, *, layers: list[str]) -> dict[str, torch.Tensor] | None:
+    """Each layer's name with the output of the normalisation that follows it; None where none does.
 
     Comes of hooks on the block around a convolution, or of folding its BatchNorm.
 
@@ -160,8 +160,8 @@ def module_outputs_after_norm(subject: CountedSubject, *, layers: list[str]) -> 
     return _outputs_behind(subject, layers, activated=False)
 
 
-def module_outputs_after_activation(subject: CountedSubject, *, layers: list[str]) -> dict[str, torch.Tensor]:
-    """Each layer's name with the output of the normalisation and activation that follow it.
+def module_outputs_after_activation(subject: CountedSubject, *, layers: list[str]) -> dict[str, torch.Tensor] | None:
+    """Each layer's name with the output of the normalisation and activation that follow it; None where none do.
 
     Comes of hooks that keep a tensor without `clone()`: an in-place ReLU overwrites what the normalisation put out.
 
@@ -334,7 +334,7 @@ class _Given:
         return self.on_meta()
 
 
-def _outputs_behind(subject: CountedSubject, layers: list[str], *, activated: bool) -> dict[str, torch.Tensor]:
+def _outputs_behind(subject: CountedSubject, layers: list[str], *, activated: bool) -> dict[str, torch.Tensor] | None:
     module, _ = subject.with_weights()
     wanted = chosen(module, layers)
     outputs: dict[str, torch.Tensor] = {}
@@ -356,7 +356,4 @@ def _outputs_behind(subject: CountedSubject, layers: list[str], *, activated: bo
         before = name if wanted(module) else ""
 
     run(subject, keep)
-    if not outputs:
-        message = f"no normalisation follows a layer of the types {', '.join(layers)}"
-        raise ValueError(message)
-    return {name: output.clone() for name, output in outputs.items()}
+    return {name: output.clone() for name, output in outputs.items()} or None

@@ -52,6 +52,7 @@ class Oracle:
         self._known: dict[str, Any] = {}
         self._worker: subprocess.Popen[bytes] | None = None
         self._errors: IO[bytes]
+        self._arrays: tempfile.TemporaryDirectory[str]  # where the worker leaves tensors, as long as it lives
         self._one_at_a_time = threading.RLock()  # the worker answers in the order in which it was asked
         self.computed = 0
         self.recalled = False
@@ -74,6 +75,7 @@ class Oracle:
                         stream.close()
             self._worker.wait()
             self._errors.close()
+            self._arrays.cleanup()
             self._worker = None
 
     def begin(self) -> None:
@@ -183,30 +185,31 @@ class Oracle:
     def _compute(self, call: QuantityCall, subject: SubjectSpec, key: str) -> object:
         entry = self._quantities.get(call.quantity)
         self.computed += 1
-        with tempfile.TemporaryDirectory(prefix="labgrade-") as folder:
-            arrays = Path(folder) / "arrays.npz"
-            of = {"artifact": str(self.file(subject))} if subject.is_onnx else {"subject": plain_subject(subject)}
-            reply = self._ask(
-                {
-                    "file": str(entry.file),
-                    "name": entry.name,
-                    "parameters": parameters_of(call, entry, subject),
-                    "arrays": str(arrays),
-                    **of,
-                }
-            )
-            if "error" in reply:
-                where = subject.model or subject.short_name
-                message = f"the quantity '{call.quantity}' failed on '{where}': {reply['error']}"
-                raise FaultError(message)
-            if not reply.get("arrays"):
-                if not subject.passing:
-                    self.memory.write(key, reply["value"])
-                return reply["value"]
-            data = arrays.read_bytes()
+        of = {"artifact": str(self.file(subject))} if subject.is_onnx else {"subject": plain_subject(subject)}
+        self._start()
+        arrays = Path(self._arrays.name) / "arrays.npz"
+        reply = self._ask(
+            {
+                "file": str(entry.file),
+                "name": entry.name,
+                "parameters": parameters_of(call, entry, subject),
+                "arrays": str(arrays),
+                **of,
+            }
+        )
+        if "error" in reply:
+            where = subject.model or subject.short_name
+            message = f"the quantity '{call.quantity}' failed on '{where}': {reply['error']}"
+            raise FaultError(message)
+        if not reply.get("arrays"):
             if not subject.passing:
-                self.memory.write_arrays(key, data)
-            return PackedArrays(data)
+                self.memory.write(key, reply["value"])
+            return reply["value"]
+        data = arrays.read_bytes()
+        arrays.unlink()
+        if not subject.passing:
+            self.memory.write_arrays(key, data)
+        return PackedArrays(data)
 
     def _ask(self, request: dict[str, Any]) -> dict[str, Any]:
         worker = self._start()
@@ -234,6 +237,7 @@ class Oracle:
         if self._worker is not None and self._worker.poll() is not None:  # killed while nothing was asked of it
             self.close()
         if self._worker is None:
+            self._arrays = tempfile.TemporaryDirectory(prefix="labgrade-", ignore_cleanup_errors=True)
             self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the worker, closed with it
             self._worker = subprocess.Popen(  # noqa: S603 - our own
                 process.command("labgrade.truth.worker"),

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import atexit
 import functools
+import gc
 import json
 import os
 import sys
@@ -24,7 +25,8 @@ if TYPE_CHECKING:
 
     from labgrade.spec.registry import Registry
 
-_REMEMBERED = 8  # subjects with their weights, those that were asked for last
+_YOUNG = 10_000  # objects made since the last look for garbage; Python's 700 are made by a trace of one small network
+_REMEMBERED = 8  # subjects with their weights, and as many without: those that were asked for last
 
 
 def main() -> None:
@@ -32,6 +34,7 @@ def main() -> None:
     replies = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     subjects: dict[str, models.Subject] = {}
+    gc.set_threshold(_YOUNG)
     for line in sys.stdin:
         _answer(json.loads(line), subjects, replies)
     _end()
@@ -47,7 +50,7 @@ def _end() -> NoReturn:
 
 def _answer(request: dict[str, Any], subjects: dict[str, models.Subject], replies: IO[str]) -> None:
     try:
-        reply = json.dumps(_compute(request, subjects))
+        reply = json.dumps(_compute(request, subjects), default=_plain)
     except Exception as error:  # noqa: BLE001 - whatever a quantity raises is a fault to report, not to die of
         frame = traceback.extract_tb(error.__traceback__)[-1]
         reply = json.dumps({"error": f"{type(error).__name__}: {error} ({frame.filename}:{frame.lineno})"})
@@ -61,6 +64,7 @@ def _compute(request: dict[str, Any], subjects: dict[str, models.Subject]) -> di
         return {}
     function = _function(Path(request["file"]).parent, request["name"])
     of = Path(request["artifact"]) if "artifact" in request else _subject(request["subject"], subjects)
+    _settle(len(sys.modules))
     try:
         value = _value(function, of, request["parameters"])
     finally:
@@ -69,16 +73,19 @@ def _compute(request: dict[str, Any], subjects: dict[str, models.Subject]) -> di
     if isinstance(value, dict) and value and all(hasattr(item, "dtype") for item in value.values()):
         _save(value, request["arrays"])
         return {"arrays": True}
-    return {"value": _plain(value)}
+    return {"value": value}
 
 
 def _plain(value: Any) -> Any:
-    """The value with lists in place of arrays and tensors, and Python's numbers in place of theirs."""
+    """Lists in place of an array or a tensor, and Python's number in place of one of theirs.
+
+    Raises:
+        TypeError: it is something else.
+    """
     if hasattr(value, "dtype") and hasattr(value, "tolist"):
         return value.tolist()
-    if isinstance(value, dict):
-        return {key: _plain(each) for key, each in value.items()}
-    return [_plain(each) for each in value] if isinstance(value, list | tuple) else value
+    message = f"a {type(value).__name__} is not JSON: a quantity gives numbers, texts, lists, mappings or tensors"
+    raise TypeError(message)
 
 
 def _value(function: Callable[..., Any], of: object, parameters: dict[str, Any]) -> Any:
@@ -87,6 +94,12 @@ def _value(function: Callable[..., Any], of: object, parameters: dict[str, Any])
             return function(of, **parameters)
     except ImportError:  # a quantity that does need it, such as an export
         return function(of, **parameters)
+
+
+@functools.cache
+def _settle(_: int) -> None:
+    """Look for no garbage among what importing left, which is a million objects, once for each number of modules."""
+    gc.freeze()
 
 
 @functools.cache
@@ -106,14 +119,13 @@ def _subject(plain: dict[str, Any], subjects: dict[str, models.Subject]) -> mode
     if plain["model"] == CONFIG:
         return dict(plain["options"])
     key = json.dumps(plain, sort_keys=True)
-    for other in [each for each, known in subjects.items() if not known.has_weights]:
-        del subjects[other]  # to build it anew costs nothing, and a search has hundreds
     made = subjects.pop(key, None) or models.Subject(**plain)
     for known in subjects.values():
         made.with_weights_of(known)
     subjects[key] = made
-    if len(subjects) > _REMEMBERED:
-        del subjects[next(iter(subjects))]
+    for heavy in (True, False):  # a search has hundreds without, which push out none with weights
+        for other in [each for each, known in subjects.items() if known.has_weights is heavy][:-_REMEMBERED]:
+            del subjects[other]
     return made
 
 

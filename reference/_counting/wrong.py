@@ -79,12 +79,14 @@ class _Traces:
         self._batch = batch
         self._known: dict[tuple[Change, ...], Trace | Exception] = {}
         self._acts: dict[Change, bool] = {}
+        self._subject = subject
         self._copies = _Copies(subject)
+        self._untouched: tuple[nn.Module, list[Any]] | None = None
 
     def of(self, changes: Sequence[Change]) -> Trace:
         acting = tuple(filter(self._changes, changes))
         if acting not in self._known:
-            changed: Any = self._copies
+            changed: Any = self._copies if acting else self._subject
             for change in acting:
                 changed = AsIf(changed, change)
             try:
@@ -99,11 +101,15 @@ class _Traces:
     def _changes(self, change: Change) -> bool:
         """Whether a change by itself changes any module: what it finds no occasion for, it finds none behind others."""
         if change not in self._acts:
-            root = self._copies.on_meta()[0]
-            before = _settings(root)
+            if self._untouched is None:
+                copy = self._copies.on_meta()[0]
+                self._untouched = copy, _settings(copy)
+            root, before = self._untouched
             for module in root.modules():
                 change(module)
             self._acts[change] = _settings(root) != before
+            if self._acts[change]:
+                self._untouched = None
         return self._acts[change]
 
 

@@ -177,6 +177,8 @@ class _SlippedParts:
     library: Library
     problem: str = ""
     _said: dict[str, Factors | None] = field(default_factory=dict)
+    _effects: dict[tuple[bool, tuple[int | Fraction, ...]], int] = field(default_factory=dict)
+    _sums: dict[tuple[int, ...], dict[str, int | Fraction]] = field(default_factory=dict)
     _renamed: dict[str, _SlippedParts] = field(default_factory=dict)
 
     def said(self, name: str) -> Factors | None:
@@ -197,18 +199,35 @@ class _SlippedParts:
         return self._renamed[name]
 
     def rows(self, names: Sequence[str]) -> dict[str, int | Fraction]:
-        """The sum of each row.
+        """The sum of each row. Of thousands of products most come to what another one did.
 
         Raises:
             ValueError: there is no occasion for a slip.
         """
+        effects = tuple(sorted(filter(None, map(self._effect, names))))
+        if effects not in self._sums:
+            self._sums[effects] = self._summed(effects)
+        return self._sums[effects]
+
+    def _effect(self, name: str) -> int:
+        """What a slip does, as a number: the same for slips that do the same, 0 for nothing.
+
+        Raises:
+            ValueError: there is no occasion for it.
+        """
+        said = self.said(name)
+        if said is None:
+            message = f"there is no occasion for the slip '{name}'"
+            raise ValueError(message)
+        adds = self.library[name].of in ADDING
+        if all(each == (not adds) for each in said):
+            return 0
+        return self._effects.setdefault((adds, tuple(said)), len(self._effects) + 1)
+
+    def _summed(self, effects: Sequence[int]) -> dict[str, int | Fraction]:
+        done = [list(self._effects)[effect - 1] for effect in effects]
         weights: list[int | Fraction] = [int(part.counted) for part in self.parts]
-        for name in sorted(names, key=lambda each: self.library[each].of not in ADDING):
-            said = self.said(name)
-            if said is None:
-                message = f"there is no occasion for the slip '{name}'"
-                raise ValueError(message)
-            adds = self.library[name].of in ADDING
+        for adds, said in sorted(done, key=lambda each: not each[0]):
             weights = [one + other if adds else one * other for one, other in zip(weights, said, strict=True)]
         rows: dict[str, int | Fraction] = {}
         for part, weight in zip(self.parts, weights, strict=True):

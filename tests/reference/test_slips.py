@@ -14,7 +14,7 @@ from reference import layer_slips, slips
 from reference._counting.engine import analyse
 from reference._counting.wrong import AsIf, traced
 from reference._slips import counts
-from reference._slips.compose import SIZE
+from reference._slips.compose import SIZE, Composition, Part, Slip, WantedProducts
 from reference.layers import layer_shapes, module_output_shapes, module_outputs
 from reference.macs import macs
 from reference.onnx_slip_products import onnx_operator_total_slips, onnx_operator_types_slips
@@ -214,8 +214,23 @@ def test_outputs_of_what_follows_as_a_module_that_copies():
 
 
 def test_nothing_follows():
-    with pytest.raises(ValueError, match="no normalisation follows a layer of the types Conv2d"):
-        layer_slips.module_outputs_after_norm(Given(lambda: nn.Conv2d(1, 1, 1), (1, 1, 4, 4)), layers=["Conv2d"])
+    alone = Given(lambda: nn.Conv2d(1, 1, 1), (1, 1, 4, 4))
+    assert layer_slips.module_outputs_after_norm(alone, layers=["Conv2d"]) is None
+
+
+def test_products_of_slips_that_do_the_same_are_added_up_once():
+    parts = [Part(row=name, count=count, source=None) for name, count in (("a", 3), ("b", 5))]
+    slips = {
+        f"{of}{name}": Slip(of=of, says="", change=lambda _, said=said: said)
+        for of in ("kernel", "channels")
+        for name, said in (("1", [2, 1]), ("2", [2, 1]), ("3", [1, 1]))
+    }
+    found = Composition(library=slips, make=lambda _: parts)
+    tables = dict(found.tables(WantedProducts(most=2)))
+    assert len(tables) == 1 + 6 + 9
+    assert tables["kernel1", "channels2"] == {"a": 12, "b": 5}
+    assert tables["kernel1", "channels3"] == tables["channels2",] == {"a": 6, "b": 5}
+    assert len(found.found(())._sums) == 3  # nothing, one of them, two of them
 
 
 @pytest.mark.parametrize("place", sampled(range(12), 3))

@@ -11,6 +11,7 @@ import pytest
 from labgrade.core.errors import FaultError
 from labgrade.core.task import CONFIG, InputSpec, QuantityCall, SubjectSpec
 from labgrade.spec import registry
+from labgrade.truth import worker
 from labgrade.truth.oracle import Oracle
 
 pytestmark = pytest.mark.slow
@@ -338,7 +339,7 @@ def test_arrays_are_data_and_what_is_none_is_named(tmp_path):
         value = oracle.value(QuantityCall(quantity="drawn"), subject)
         assert value == {"of numpy": [[1.0, 0.0], [0.0, 1.0]], "of torch": [[0, 1, 2], 0.5], "plain": [1, "two"]}
         assert oracle.value(QuantityCall(quantity="grid"), subject) == [[1, 2], [3, 4]]
-        with pytest.raises(FaultError, match=r"'no_data' failed on 'config': TypeError: .* set is not JSON"):
+        with pytest.raises(FaultError, match=r"'no_data' failed on 'config': TypeError: a set is not JSON"):
             oracle.value(QuantityCall(quantity="no_data"), subject)
 
 
@@ -374,3 +375,18 @@ def test_a_quantity_that_changes_a_network_spoils_no_other_value(folder):
     with Oracle(quantities, folder / "other") as oracle:
         assert told(oracle, "told", 3) == after
     assert before[1:] == after[1:] == [False, before[2]]
+
+
+def test_a_network_is_asked_about_again_and_again_and_kept_meanwhile():
+    """Or it would be built and traced anew for each of a dozen quantities."""
+    subjects = {}
+    plain = [{"model": "micro/tied", "shape": [2, 3, 32, 40], "weight_seed": seed} for seed in range(40)]
+    heavy = worker._subject(plain[0], subjects)
+    heavy.with_weights()
+    light = worker._subject(plain[1], subjects)
+    assert worker._subject(plain[1], subjects) is light
+    for each in plain[2:]:
+        worker._subject(each, subjects)
+    assert len(subjects) < 20
+    assert worker._subject(plain[0], subjects) is heavy
+    assert worker._subject(plain[1], subjects) is not light
