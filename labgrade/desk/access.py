@@ -21,8 +21,8 @@ KEY = "key"
 _LARGEST_FORM = 4 << 20
 _MOST_FIELDS = 20_000
 POLICY = (
-    "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; "
-    "frame-ancestors 'none'"
+    "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; "
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
 _HEADERS = {
     "x-content-type-options": "nosniff",
@@ -122,7 +122,7 @@ async def fields(request: Request, token: str) -> dict[str, list[str]]:
         raise RefusedFormError(message) from error
     found: dict[str, list[str]] = {}
     for name, value in pairs:
-        found.setdefault(name, []).append(value)
+        found.setdefault(name, []).append(value.replace("\r\n", "\n"))  # a script sends a text's lines as they are
     if not _same(found.get(KEY, [""])[0], form_key(token)):
         message = "This page is of a desk that was closed since; nothing was saved: open it by its new link."
         raise RefusedFormError(message)

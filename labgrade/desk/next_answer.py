@@ -1,21 +1,25 @@
-"""Where to go from an answer: the next one without another marker, the one before, one to be marked a second time."""
+"""The questions as one person goes through them: what is left of each, the next answer without another marker."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import threading
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
+from labgrade.desk import queue
+from labgrade.desk.form_decisions import place_of
 from labgrade.desk.queue import QuestionId
-from labgrade.review.markers import sampled
+from labgrade.review import markers
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
-    from labgrade.desk.queue import AnswerGroup, QuestionAnswers
-    from labgrade.desk.snapshot import Snapshot
-    from labgrade.review.decisions import Place, Ruling
-    from labgrade.review.markers import SecondMark
+    from labgrade.desk.queue import AnswerGroup, QuestionAnswers, SuggestedShares
+    from labgrade.desk.snapshot import LiveResults, Snapshot
+    from labgrade.review.decisions import Place
+    from labgrade.review.markers import SecondMark, SecondMarking
+    from labgrade.review.marking import ToDecide
 
 TOP = "/"
 
@@ -49,20 +53,12 @@ class Walk:
     by: str
     held: frozenset[Place]
 
-    def first(self) -> str:
-        """The first answer that waits; the top where there is none."""
-        group = next(filter(self._is_free, self.question.groups), None)
-        return self.to(group) if group is not None else TOP
-
-    def after(self, place: Place) -> str:
-        """The next answer that waits: near ones first, then in order, round to the first; "" where there is none."""
+    def coming(self, place: Place) -> list[AnswerGroup]:
+        """What waits after an answer, in the order in which it is shown where nobody decides anything."""
         groups = self.question.groups
         at = self._position(place)
-        later = [group for group in (*groups[at + 1 :], *groups[: max(at, 0)]) if self._is_free(group)]
-        if not later:
-            return ""
-        near = [group for group in later if at >= 0 and group.cluster == groups[at].cluster]
-        return self.to((near or later)[0])
+        later = [group for group in (*groups[at + 1 :], *groups[: max(at, 0)]) if self.is_free(group)]
+        return sorted(later, key=lambda group: at < 0 or group.cluster != groups[at].cluster)
 
     def before(self, place: Place) -> str:
         """The answer that this person marked last before this one, or else the answer that stands before it."""
@@ -92,45 +88,151 @@ class Walk:
         groups = enumerate(self.question.groups)
         return next((n for n, group in groups if any(each.place == place for each in group.answers)), -1)
 
-    def _is_free(self, group: AnswerGroup) -> bool:
+    def is_free(self, group: AnswerGroup) -> bool:
+        """Whether one of these waits, and nobody else looks at any."""
         return waits(group, self.now) and not any(each.place in self.held for each in group.answers)
 
 
-# ---- the tenth that another person marks once more --------------------------------------------------------------
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuestionRow:
+    """A question in the queue. `minutes`: how long what is left takes at the pace so far; None before it is known."""
+
+    question: QuestionAnswers
+    left: int
+    of: int
+    suggested: int
+    minutes: float | None
+    href: str
+    twice: SecondMarking
+    second_href: str
+
+    @property
+    def to_think_about(self) -> int:
+        """How many of those left have no suggestion."""
+        return self.left - self.suggested
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SecondMarking:
-    """How far a question's sample is. `open`: what this person can mark a second time; `differ`: with both marks."""
+class OpenQuestions:
+    """All questions at one moment, for one person. `held` is what others look at, `seconds` what was marked twice."""
 
-    open: tuple[Place, ...]
-    done: int
-    differ: tuple[tuple[Ruling, SecondMark], ...]
+    now: Snapshot
+    questions: Mapping[QuestionId, QuestionAnswers]
+    by: str
+    held: frozenset[Place]
+    seconds: tuple[SecondMark, ...]
 
-    @property
-    def rate(self) -> float:
-        """The share of those marked twice in which the two gave other points."""
-        return len(self.differ) / self.done if self.done else 0.0
+    def found(self, query: Mapping[str, str]) -> tuple[QuestionAnswers, AnswerGroup, Place]:
+        """The question, the answers and the place that a link names; the answers that are marked at once with it.
+
+        Raises:
+            NotHereError: it is not to be marked here.
+        """
+        name = question_of(query)
+        question = self.questions.get(name)
+        if question is None:
+            raise NotHereError(TOP)
+        place = place_of(self.now, name, query.get("who", ""))
+        group = question.group_of(place)
+        if group is None:
+            raise NotHereError(link("/question", name))
+        open_ones = tuple(each for each in group.answers if each.place in self.now.waiting)
+        own = tuple(each for each in group.answers if each.place == place)
+        chosen = open_ones if place in self.now.waiting else own  # what was marked is marked anew alone
+        return question, replace(group, answers=(*own, *(e for e in chosen if e not in own))), place
+
+    def walk(self, question: QuestionAnswers) -> Walk:
+        """The ways through a question."""
+        return Walk(question=question, now=self.now, by=self.by, held=self.held)
+
+    def twice(self, question: QuestionAnswers) -> SecondMarking:
+        """What of a question is marked a second time."""
+        answers = (each for group in question.groups for each in group.answers)
+        rulings = (ruling for each in answers if (ruling := self.now.in_force(each.place)) is not None)
+        return markers.second_marking(rulings, self.seconds, self.by)
+
+    def rows(self) -> list[QuestionRow]:
+        """All questions, those with the most suggestions first, those that are done last."""
+        found = [self.row(each) for each in self.questions.values()]
+        return sorted(found, key=lambda row: (row.left == 0, -row.suggested, -row.left, row.question.id))
+
+    def row(self, question: QuestionAnswers) -> QuestionRow:
+        """One of them."""
+        now, walk = self.now, self.walk(question)
+        places = [each.place for group in question.groups for each in group.answers]
+        left = sum(place in now.waiting for place in places)
+        marked = [ruling for place in places if (ruling := now.in_force(place)) is not None]
+        pace = queue.seconds_each(marked)
+        waiting = sum(waits(group, now) for group in question.groups)
+        return QuestionRow(
+            question=question,
+            left=left,
+            of=len(places),
+            suggested=sum(len(group.answers) for group, _ in self.suggested(question)),
+            twice=(twice := self.twice(question)),
+            second_href=walk.to_place(twice.open[0], second="1") if twice.open else "",
+            minutes=pace * waiting / 60 if pace is not None else None,
+            href=link("/question", question.id) if left else walk.to(question.groups[0]),
+        )
+
+    def suggested(self, question: QuestionAnswers) -> list[tuple[AnswerGroup, SuggestedShares]]:
+        """The answers that wait and have a suggestion, each with it."""
+        found = []
+        for group in question.groups:
+            open_answers = tuple(each for each in group.answers if each.place in self.now.waiting)
+            made = queue.suggestion(question, group, self.now) if open_answers else None
+            if made is not None:
+                found.append((replace(group, answers=open_answers), made))
+        return found
+
+    def near(self, question: QuestionAnswers, group: AnswerGroup) -> int:
+        """How many answers that wait say nearly the same."""
+        return sum(
+            len(other.answers)
+            for other in question.clusters[group.cluster]
+            if other.first.place != group.first.place and waits(other, self.now)
+        )
+
+    def following_second(self, question: QuestionId) -> str:
+        """Where to go when an answer was marked a second time."""
+        found = self.questions.get(question)
+        left = self.twice(found).open if found is not None else ()
+        return self.walk(found).to_place(left[0], second="1") if found is not None and left else TOP
+
+    def coming(self, question: QuestionAnswers | None, place: Place | None) -> Iterator[tuple[Walk, AnswerGroup]]:
+        """What comes after an answer: the rest of its question, and then the first answers of each other question."""
+        if question is not None and place is not None:
+            yield from ((self.walk(question), group) for group in self.walk(question).coming(place))
+        for row in self.rows():
+            walk = self.walk(row.question)
+            first = next(filter(walk.is_free, row.question.groups), None)
+            if row.question is not question and first is not None:
+                yield walk, first
 
 
-def second_marking(question: QuestionAnswers, now: Snapshot, marks: Sequence[SecondMark], by: str) -> SecondMarking:
-    """The state of a question's sample. A decision that was taken back, or decided anew, counts no more."""
-    rulings = {
-        ruling.number: ruling
-        for group in question.groups
-        for each in group.answers
-        if (ruling := now.in_force(each.place)) is not None and ruling.kind == "mark"
-    }
-    counted = [each for each in marks if each.decision in rulings]
-    twice = {each.decision for each in counted}
-    return SecondMarking(
-        open=tuple(
-            ruling.place
-            for number, ruling in rulings.items()
-            if sampled(ruling.place) and ruling.by != by and number not in twice
-        ),
-        done=len(twice),
-        differ=tuple(
-            (rulings[each.decision], each) for each in counted if rulings[each.decision].credit != each.credit
-        ),
-    )
+class MarkerQueue:
+    """The questions for one person, at any moment."""
+
+    def __init__(self, live: LiveResults, by: str) -> None:
+        self._live, self._by = live, by
+        self._lock = threading.Lock()
+        self._known: tuple[dict[Place, ToDecide], dict[QuestionId, QuestionAnswers]] | None = None
+
+    def now(self) -> OpenQuestions:
+        """The questions as they are now.
+
+        Raises:
+            UsageError: they can't be read.
+        """
+        now = self._live.snapshot()
+        with self._lock:  # sorted once for the answers that there are: deciding changes neither order nor what is equal
+            if self._known is None or self._known[0] != now.checks:
+                self._known = (now.checks, queue.questions(now))
+            questions = self._known[1]
+        return OpenQuestions(
+            now=now,
+            questions=questions,
+            by=self._by,
+            held=markers.held_by_others(self._live.folder, self._by),
+            seconds=markers.seconds(self._live.folder),
+        )

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import itertools
-import threading
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from labgrade.desk import page_fields, queue
 from labgrade.desk.form_decisions import FormMarks, place_of, version
-from labgrade.desk.next_answer import TOP, NotHereError, SecondMarking, Walk, link, question_of, second_marking, waits
+from labgrade.desk.next_answer import TOP, MarkerQueue, NotHereError, link, question_of
 from labgrade.desk.sanitise import with_pictures
 from labgrade.desk.wording import PICTURE
 from labgrade.review import markers
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from fractions import Fraction
 
     from labgrade.desk.form_decisions import Decider
+    from labgrade.desk.next_answer import OpenQuestions, Walk
     from labgrade.desk.pictures import Pictures
     from labgrade.desk.queue import AnswerGroup, QuestionAnswers, QuestionId, SuggestedShares
     from labgrade.desk.sanitise import Renderer, ShownPassage
@@ -26,29 +25,10 @@ if TYPE_CHECKING:
     from labgrade.review.decisions import Place, Ruling
     from labgrade.review.marking import ToDecide
 
-_AHEAD = 3  # answers that are rendered before somebody asks for them
+_AHEAD = 6  # answers that are rendered before somebody asks for them
 _NOTHING: dict[str, Any] = dict.fromkeys(("given", "suggestion", "accept", "ruling"))
 _SECOND = _NOTHING | {"beside": "", "earlier": "", "offered": (), "near": 0, "following": "", "before": "", "held": ()}
 _SECOND |= {"second": True}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QuestionRow:
-    """A question in the queue. `minutes`: how long what is left takes at the pace so far; None before it is known."""
-
-    question: QuestionAnswers
-    left: int
-    of: int
-    suggested: int
-    minutes: float | None
-    href: str
-    twice: SecondMarking
-    second_href: str
-
-    @property
-    def to_think_about(self) -> int:
-        """How many of those left have no suggestion."""
-        return self.left - self.suggested
 
 
 class Pages:
@@ -58,29 +38,34 @@ class Pages:
         self, live: LiveResults, renderer: Renderer, decider: Decider, pictures: Pictures, *, key: str
     ) -> None:
         self._live, self._renderer, self.decider, self._pictures = live, renderer, decider, pictures
+        self._questions = MarkerQueue(live, decider.by)
         self._key = key
-        self._lock = threading.Lock()
-        self._known: tuple[dict[Place, ToDecide], dict[QuestionId, QuestionAnswers]] | None = None
 
     # ---- pages -------------------------------------------------------------------------------------------------
 
     def queue(self, _: Mapping[str, str], problem: str = "") -> str:
         """The questions with how many answers are left, those with the most suggestions first."""
-        now = self._live.snapshot()
-        found = self._rows(now)
+        here = self._questions.now()
+        found = here.rows()
         left, suggested = sum(row.left for row in found), sum(row.suggested for row in found)
         markers.lease(self._live.folder, (), self.decider.by)  # lets go of the answer that was open
-        return self._render("queue.html", now, rows=found, left=left, suggested=suggested, problem=problem)
+        page = self._render("queue.html", here.now, rows=found, left=left, suggested=suggested, problem=problem)
+        self._render_ahead(here.coming(None, None))
+        return page
 
     def question(self, query: Mapping[str, str]) -> str:
-        """The first answer to a question that waits.
+        """The first answer to a question that waits, or the next one `after` an answer.
 
         Raises:
             NotHereError: always; the page is the answer's.
         """
-        now = self._live.snapshot()
-        question = self._questions(now).get(question_of(query))
-        raise NotHereError(self._walk(question, now).first() if question is not None else TOP)
+        here, name = self._questions.now(), question_of(query)
+        question = here.questions.get(name)
+        if question is None:
+            raise NotHereError(TOP)
+        walk, after = here.walk(question), query.get("after", "")
+        found = walk.coming(place_of(here.now, name, after)) if after else filter(walk.is_free, question.groups)
+        raise NotHereError(self._leased(here, ((walk, group) for group in found)))
 
     def answer(self, query: Mapping[str, str], problem: str = "", typed: FormMarks | None = None) -> str:
         """One answer, or equal ones, with all that it takes to mark it.
@@ -88,16 +73,15 @@ class Pages:
         Raises:
             NotHereError: it is not to be marked here.
         """
-        now = self._live.snapshot()
-        question, group, place = self._found(query, now)
+        here = self._questions.now()
+        question, group, place = here.found(query)
         if query.get("second"):
-            return self._second(question, place, now, problem, typed)
+            return self._second(here, question, place, problem, typed)
         held = markers.lease(self._live.folder, [each.place for each in group.answers], self.decider.by)
-        walk, ruling = self._walk(question, now), now.in_force(place)
+        now, walk, ruling = here.now, here.walk(question), here.now.in_force(place)
         suggested = queue.suggestion(question, group, now)
-        self._render_ahead(question, group, now)
-        return self._answer_page(
-            now,
+        page = self._answer_page(
+            here,
             question,
             group.answers,
             typed,
@@ -109,24 +93,28 @@ class Pages:
             ruling=ruling,
             earlier=group.first.earlier if place in now.waiting else "",
             offered=queue.offered(question.id, place.submission, now),
-            near=self._near(question, group, now),
-            following=walk.after(place),
+            near=here.near(question, group),
+            following=link("/question", question.id, after=now.names.of(place.submission))
+            if walk.coming(place)
+            else "",
             before=walk.before(place),
             held=sorted(set(held.values())),
             second=False,
         )
+        self._render_ahead(here.coming(question, place))
+        return page
 
     def _second(
-        self, question: QuestionAnswers, place: Place, now: Snapshot, problem: str, typed: FormMarks | None
+        self, here: OpenQuestions, question: QuestionAnswers, place: Place, problem: str, typed: FormMarks | None
     ) -> str:
         """An answer that another person marked, without what they gave."""
-        if place not in self._twice(question, now).open:
-            raise NotHereError(self.following_second(question.id))
-        return self._answer_page(now, question, (now.checks[place],), typed, problem=problem, **_SECOND)
+        if place not in here.twice(question).open:
+            raise NotHereError(here.following_second(question.id))
+        return self._answer_page(here, question, (here.now.checks[place],), typed, problem=problem, **_SECOND)
 
     def _answer_page(
         self,
-        now: Snapshot,
+        here: OpenQuestions,
         question: QuestionAnswers,
         answers: Sequence[ToDecide],
         typed: FormMarks | None,
@@ -136,12 +124,13 @@ class Pages:
         **values: Any,
     ) -> str:
         """The page of an answer, or of equal ones. `given`: what the rubric's lines have got."""
+        now = here.now
         names = [now.names.of(each.place.submission) for each in answers]
         return self._render(
             "answer.html",
             now,
             question=question,
-            row=self._row(question, now, self._walk(question, now)),
+            row=here.row(question),
             names=names,
             who=names[0],
             seen=[version(each, now.decisions.last(each.place)) for each in answers],
@@ -161,12 +150,12 @@ class Pages:
         Raises:
             NotHereError: there is no such question.
         """
-        now = self._live.snapshot()
-        question = self._questions(now).get(question_of(query))
+        here = self._questions.now()
+        question = here.questions.get(question_of(query))
         if question is None:
             raise NotHereError(TOP)
-        twice, walk = self._twice(question, now), self._walk(question, now)
-        return self._render("differ.html", now, problem="", question=question, twice=twice, walk=walk)
+        twice, walk = here.twice(question), here.walk(question)
+        return self._render("differ.html", here.now, problem="", question=question, twice=twice, walk=walk)
 
     def comments(self, query: Mapping[str, str], problem: str = "") -> str:
         """The comments of a question with all that they stand at, to be worded anew."""
@@ -187,11 +176,11 @@ class Pages:
         Raises:
             NotHereError: it is not to be marked here.
         """
-        now = self._live.snapshot()
-        question, group, place = self._found(query, now)
+        here = self._questions.now()
+        question, group, place = here.found(query)
         found = self._pictures.of(place.submission, group.first.graded.basis)
-        who, back = now.names.of(place.submission), self._walk(question, now).to_place(place)
-        return self._render("pictures.html", now, problem="", question=question, who=who, found=found, back=back)
+        who, back = here.now.names.of(place.submission), here.walk(question).to_place(place)
+        return self._render("pictures.html", here.now, problem="", question=question, who=who, found=found, back=back)
 
     def picture(self, query: Mapping[str, str]) -> bytes | str:
         """One of them as a PNG; or why not.
@@ -199,7 +188,7 @@ class Pages:
         Raises:
             NotHereError: it is not to be marked here.
         """
-        _, _, place = self._found(query, self._live.snapshot())
+        _, _, place = self._questions.now().found(query)
         number = query.get("number", "")
         return self._pictures.png(place.submission, int(number) if number.isdecimal() else -1)
 
@@ -209,9 +198,10 @@ class Pages:
         Raises:
             NotHereError: there is none.
         """
-        now, named = self._live.snapshot(), question_of(query)
-        chosen = [each for name, each in self._questions(now).items() if name == named or not named.task]
-        found = [(question, *row) for question in chosen for row in self._suggested(question, now)]
+        here, named = self._questions.now(), question_of(query)
+        now = here.now
+        chosen = [each for name, each in here.questions.items() if name == named or not named.task]
+        found = [(question, *row) for question in chosen for row in here.suggested(question)]
         if not found:
             raise NotHereError(link("/question", named) if named.task else TOP)
         sections = [
@@ -238,93 +228,20 @@ class Pages:
             "mark": self._accepted(group, made, now).as_json(),
         }
 
-    # ---- where to go -------------------------------------------------------------------------------------------
+    # ---- where to go, and what pages are made of ------------------------------------------------------------------
 
     def following(self, question: QuestionId, who: str) -> str:
         """Where to go when this answer is decided: the next of its question, or of the next question; else the top."""
-        now = self._live.snapshot()
-        known = self._questions(now)
-        found = known.get(question)
-        after = self._walk(found, now).after(place_of(now, question, who)) if found is not None else ""
-        if after:
-            return after
-        return next((row.href for row in self._rows(now) if row.left and row.href != TOP), TOP)
+        here = self._questions.now()
+        return self._leased(here, here.coming(here.questions.get(question), place_of(here.now, question, who)))
 
     def following_second(self, question: QuestionId) -> str:
         """Where to go when an answer was marked a second time."""
-        now = self._live.snapshot()
-        found = self._questions(now).get(question)
-        left = self._twice(found, now).open if found is not None else ()
-        return self._walk(found, now).to_place(left[0], second="1") if found is not None and left else TOP
+        return self._questions.now().following_second(question)
 
     def called(self, place: Place) -> str:
         """How staff call who handed in an answer."""
         return self._live.snapshot().names.of(place.submission)
-
-    def _walk(self, question: QuestionAnswers, now: Snapshot) -> Walk:
-        held = markers.held_by_others(self._live.folder, self.decider.by)
-        return Walk(question=question, now=now, by=self.decider.by, held=held)
-
-    def _twice(self, question: QuestionAnswers, now: Snapshot) -> SecondMarking:
-        return second_marking(question, now, markers.seconds(self._live.folder), self.decider.by)
-
-    # ---- what is found -----------------------------------------------------------------------------------------
-
-    def _questions(self, now: Snapshot) -> dict[QuestionId, QuestionAnswers]:
-        """Sorted once for the answers that there are: deciding changes neither their order nor which are equal."""
-        with self._lock:
-            if self._known is None or self._known[0] != now.checks:
-                self._known = (now.checks, queue.questions(now))
-            return self._known[1]
-
-    def _found(self, query: Mapping[str, str], now: Snapshot) -> tuple[QuestionAnswers, AnswerGroup, Place]:
-        name = question_of(query)
-        question = self._questions(now).get(name)
-        if question is None:
-            raise NotHereError(TOP)
-        place = place_of(now, name, query.get("who", ""))
-        group = question.group_of(place)
-        if group is None:
-            raise NotHereError(self._walk(question, now).first())
-        waits = tuple(each for each in group.answers if each.place in now.waiting)
-        own = tuple(each for each in group.answers if each.place == place)
-        chosen = waits if place in now.waiting else own  # what was marked is marked anew alone
-        return (
-            question,
-            replace(group, answers=(*own, *(e for e in chosen if e not in own))),
-            place,
-        )
-
-    def _rows(self, now: Snapshot) -> list[QuestionRow]:
-        """All questions, those with the most suggestions first, those that are done last."""
-        found = [self._row(each, now, self._walk(each, now)) for each in self._questions(now).values()]
-        return sorted(found, key=lambda row: (row.left == 0, -row.suggested, -row.left, row.question.id))
-
-    def _row(self, question: QuestionAnswers, now: Snapshot, walk: Walk) -> QuestionRow:
-        places = [each.place for group in question.groups for each in group.answers]
-        left = sum(place in now.waiting for place in places)
-        marked = [ruling for place in places if (ruling := now.in_force(place)) is not None]
-        pace = queue.seconds_each(marked)
-        waiting = sum(waits(group, now) for group in question.groups)
-        return QuestionRow(
-            question=question,
-            left=left,
-            of=len(places),
-            suggested=sum(len(group.answers) for group, _ in self._suggested(question, now)),
-            twice=(twice := self._twice(question, now)),
-            second_href=walk.to_place(twice.open[0], second="1") if twice.open else "",
-            minutes=pace * waiting / 60 if pace is not None else None,
-            href=walk.first() if left else walk.to(question.groups[0]),
-        )
-
-    def _suggested(self, question: QuestionAnswers, now: Snapshot) -> list[tuple[AnswerGroup, SuggestedShares]]:
-        found = []
-        for group in question.groups:
-            open_answers = tuple(each for each in group.answers if each.place in now.waiting)
-            made = queue.suggestion(question, group, now) if open_answers else None
-            if made is not None:
-                found.append((replace(group, answers=open_answers), made))
-        return found
 
     def _passages(self, each: ToDecide, now: Snapshot, *, typed: bool = False) -> Sequence[ShownPassage]:
         text = each.graded.to_mark.text if each.graded.to_mark is not None else ""
@@ -342,13 +259,6 @@ class Pages:
 
         return [with_pictures(passage, names, address) for passage in found]
 
-    def _near(self, question: QuestionAnswers, group: AnswerGroup, now: Snapshot) -> int:
-        return sum(
-            len(other.answers)
-            for other in question.groups
-            if other.cluster == group.cluster and other.first.place != group.first.place and waits(other, now)
-        )
-
     def _accepted(self, group: AnswerGroup, made: SuggestedShares, now: Snapshot) -> FormMarks:
         place = group.first.place
         return FormMarks(
@@ -361,13 +271,19 @@ class Pages:
             comment=made.comment,
         )
 
-    def _render_ahead(self, question: QuestionAnswers, group: AnswerGroup, now: Snapshot) -> None:
+    def _leased(self, here: OpenQuestions, coming: Iterable[tuple[Walk, AnswerGroup]]) -> str:
+        """The page of the first of these that nobody else has begun to look at since; the top where there is none."""
+        for walk, group in coming:
+            places = [each.place for each in group.answers if each.place in here.now.waiting]
+            if not markers.lease(self._live.folder, places, self.decider.by):
+                return walk.to(group)
+        return TOP
+
+    def _render_ahead(self, coming: Iterable[tuple[Walk, AnswerGroup]]) -> None:
         """Have the next answers ready when they are asked for."""
-        places = [each.place for each in group.answers]
-        at = next((n for n, own in enumerate(question.groups) if own.answers[0].place in places), 0)
-        coming = [own.first for own in question.groups[at + 1 :] if waits(own, now)][:_AHEAD]
-        texts = [(e.graded.to_mark.text, page_fields.read_at(e)[0]) for e in coming if e.graded.to_mark is not None]
-        self._renderer.ahead(texts)
+        own = (group.first for _, group in coming)
+        texts = ((e.graded.to_mark.text, page_fields.read_at(e)[0]) for e in own if e.graded.to_mark is not None)
+        self._renderer.ahead(itertools.islice(texts, _AHEAD))
 
     def _render(self, template: str, now: Snapshot, **values: Any) -> str:
         last = self.decider.last()

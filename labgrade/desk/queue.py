@@ -77,6 +77,7 @@ class QuestionAnswers:
     id: QuestionId
     title: str
     groups: tuple[AnswerGroup, ...]
+    clusters: Mapping[int, tuple[AnswerGroup, ...]]
 
     def group_of(self, place: Place) -> AnswerGroup | None:
         """The group that an answer is in."""
@@ -107,7 +108,10 @@ def _question(name: QuestionId, rows: Sequence[ToDecide], snapshot: Snapshot) ->
     made.sort(
         key=lambda group: (group.cluster not in likely, -sizes[group.cluster], group.cluster, -len(group.answers))
     )
-    return QuestionAnswers(id=name, title=rows[0].title, groups=tuple(made))
+    near_ones: defaultdict[int, tuple[AnswerGroup, ...]] = defaultdict(tuple)
+    for group in made:
+        near_ones[group.cluster] += (group,)
+    return QuestionAnswers(id=name, title=rows[0].title, groups=tuple(made), clusters=near_ones)
 
 
 def _same(each: ToDecide) -> str:
@@ -194,9 +198,8 @@ def _marked_near(question: QuestionAnswers, group: AnswerGroup, snapshot: Snapsh
         return []
     found = [
         (other, ruling)
-        for other in question.groups
-        if other.cluster == group.cluster
-        and other.first.place not in own
+        for other in question.clusters[group.cluster]
+        if other.first.place not in own
         and other.said is not group.said
         and (ruling := snapshot.in_force(other.first.place)) is not None
     ]

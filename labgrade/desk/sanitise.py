@@ -7,7 +7,7 @@ import re
 import secrets
 import threading
 from collections import OrderedDict
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from html import unescape
 from pathlib import PurePosixPath
@@ -26,7 +26,7 @@ from labgrade.desk.wording import parts
 from labgrade.sandbox.requests import ReadRequest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
     from labgrade.answers.reader.asks import Ask
@@ -64,7 +64,8 @@ class Renderer:
         self._runner = runner
         self._empty = scratch
         self._lock = threading.Lock()
-        self._known: OrderedDict[tuple[str, int], Markup] = OrderedDict()
+        self._known: OrderedDict[tuple[str, int], Future[Markup]] = OrderedDict()
+        self._turn = object()
         self._later = ThreadPoolExecutor(max_workers=1)
         self._between = f"apart-{secrets.token_hex(8)}"  # what no student writes
 
@@ -104,27 +105,41 @@ class Renderer:
             made = [as_typed("\n".join(each.lines), each.line) for each in cut]
         return Markup("").join(folded(each.fold, html) for each, html in zip(cut, map(Markup, made), strict=True))
 
-    def ahead(self, texts: Sequence[tuple[str, str]]) -> None:
-        """Render these, and where they come from, while nobody waits for it."""
-        for text, answer_from in texts:
-            self._later.submit(self.passages, text, answer_from)
+    def ahead(self, texts: Iterable[tuple[str, str]]) -> None:
+        """Render these, and where they come from, while nobody waits for it, instead of those of the call before."""
+        self._turn = turn = object()
+
+        def render() -> None:
+            for text, answer_from in texts:
+                if self._turn is not turn:
+                    return
+                self.passages(text, answer_from)
+
+        self._later.submit(render)
 
     def close(self) -> None:
         """Wait for what is being rendered, and render no more ahead."""
         self._later.shutdown(cancel_futures=True)
 
     def html(self, text: str, line: int = 0) -> Markup:
-        """A text as HTML, safe to stand on a page."""
+        """A text as HTML, safe to stand on a page. Who asks for what is being rendered waits for that."""
         with self._lock:
-            if (known := self._known.get((text, line))) is not None:
-                self._known.move_to_end((text, line))
-                return known
-        made = self._render(text, line)
-        with self._lock:
-            self._known[text, line] = made
+            known = self._known.get((text, line))
+            mine = known is None
+            if known is None:
+                known = self._known[text, line] = Future()
+            self._known.move_to_end((text, line))
             while len(self._known) > _REMEMBERED:
                 self._known.popitem(last=False)
-        return made
+        if mine:
+            try:
+                known.set_result(self._render(text, line))
+            except BaseException as error:
+                with self._lock:
+                    self._known.pop((text, line), None)
+                known.set_exception(error)
+                raise
+        return known.result()
 
     def _render(self, text: str, line: int) -> Markup:
         reply = in_jail(self._runner, self._empty, (), ask_markdown(text, line)) if self._runner is not None else None

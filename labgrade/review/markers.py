@@ -18,7 +18,7 @@ from labgrade.ledger.database import Ledger
 from labgrade.review.decisions import Place
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterable, Sequence
     from pathlib import Path
 
     from labgrade.review.decisions import Ruling
@@ -112,6 +112,38 @@ def seconds(results: Path) -> tuple[SecondMark, ...]:
             at=at,
         )
         for a, b, c, d, decision, credit, worth, reason, by, at in rows
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SecondMarking:
+    """How far a question's sample is. `open`: what this person can mark a second time; `differ`: with both marks."""
+
+    open: tuple[Place, ...]
+    done: int
+    differ: tuple[tuple[Ruling, SecondMark], ...]
+
+    @property
+    def rate(self) -> float:
+        """The share of those marked twice in which the two gave other points."""
+        return len(self.differ) / self.done if self.done else 0.0
+
+
+def second_marking(in_force: Iterable[Ruling], marks: Sequence[SecondMark], by: str) -> SecondMarking:
+    """The state of a question's sample. A decision that was taken back, or decided anew, counts no more."""
+    rulings = {ruling.number: ruling for ruling in in_force if ruling.kind == "mark"}
+    counted = [each for each in marks if each.decision in rulings]
+    twice = {each.decision for each in counted}
+    return SecondMarking(
+        open=tuple(
+            ruling.place
+            for number, ruling in rulings.items()
+            if sampled(ruling.place) and ruling.by != by and number not in twice
+        ),
+        done=len(twice),
+        differ=tuple(
+            (rulings[each.decision], each) for each in counted if rulings[each.decision].credit != each.credit
+        ),
     )
 
 

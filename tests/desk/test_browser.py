@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 import threading
 import time
@@ -10,7 +11,7 @@ from fractions import Fraction
 
 import pytest
 import uvicorn
-from desk.opened import NO_PICTURES, NOT_LOOKING, Direct, Opened, points, write_class
+from desk.opened import NO_PICTURES, NOT_LOOKING, Direct, points, rulings, write_class
 from helpers import ledger_of
 from helpers.class_sample import essay, report, submission
 
@@ -27,6 +28,7 @@ from labgrade.verdict import ComparedNumber, Outcome, Suggestion, without_value
 from tests.reports.gallery import PAYLOADS
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright drives the browser; it is not installed")
+UNSEEN_MS = 120  # what is pressed sooner is no decision about a page
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 pytestmark = [
     pytest.mark.slow,
@@ -59,6 +61,8 @@ class Served:
         self.link = f"http://127.0.0.1:{port}/?token={token}"
 
     def close(self):
+        if self.server.should_exit:
+            return
         self.server.should_exit = True
         self.thread.join()
         self.listening.close()
@@ -72,6 +76,7 @@ def serve():
         opened.append(Served(folder, by, looks))
         return opened[-1].link
 
+    served.opened = opened
     yield served
     for each in opened:
         each.close()
@@ -91,10 +96,25 @@ def watched(browser, link, **more):
 
 def press(page, *keys):
     """Press keys of which the last one leads to another page."""
+    page.wait_for_timeout(UNSEEN_MS)
     for key in keys[:-1]:
         page.keyboard.press(key)
-    with page.expect_navigation():
+    with another(page):
         page.keyboard.press(keys[-1])
+
+
+@contextlib.contextmanager
+def another(page):
+    """Wait until another page is there; the script puts it in the place of the first."""
+    before = page.locator("#main").element_handle()
+    yield
+    with contextlib.suppress(playwright.Error):  # where the browser loads it, nothing is left to ask
+        for _ in range(500):
+            if not before.evaluate("main => main.isConnected"):
+                return
+            page.wait_for_timeout(10)
+        pytest.fail("no other page came")
+    page.wait_for_selector("#main")
 
 
 SAID = "the first layer is bound by memory because its weights are read once for each row of the output"
@@ -191,12 +211,105 @@ def test_a_page_is_as_wide_as_the_window_and_keys_do_nothing_twice(browser, serv
         press(page, "1")
         assert page.evaluate("document.documentElement.scrollWidth") <= width
         assert seen == []
-    page.evaluate("document.querySelector('#mark').addEventListener('submit', e => e.preventDefault())")
-    press_count = "() => { for (let n = 0; n < 5; n++) document.querySelector('#mark').requestSubmit(); }"
+    sent = []
+    page.on("request", lambda asked: sent.append(asked.url) if asked.method == "POST" else None)
     page.keyboard.press("f")
-    page.evaluate(press_count)
-    assert set(points(folder).values()) == {None}
-    assert Opened(folder).page("s00").status_code == 200
+    page.wait_for_timeout(UNSEEN_MS)
+    with another(page):
+        page.evaluate("() => { for (let n = 0; n < 5; n++) document.querySelector('#mark').requestSubmit(); }")
+    assert len(sent) == 1
+    assert sorted(points(folder).values(), key=str) == [4.0, None]
+
+
+def who(page):
+    return page.url.partition("who=")[2]
+
+
+def test_two_people_never_see_the_same_and_mark_everything_once(browser, serve, course):
+    folder = course / "results"
+    write_class(folder, [f"answer {n}" + f" {n}" * n for n in range(5)])
+    desks = [watched(browser, serve(folder, by=by)) for by in ("ann", "bob")]
+    for page, _ in desks:
+        press(page, "1")
+    for turn in range(5):
+        assert who(desks[0][0]) != who(desks[1][0])
+        press(desks[turn % 2][0], "Shift+F")
+    assert set(points(folder).values()) == {4.0}
+    assert sorted(row.by for row in rulings(folder)) == ["ann"] * 3 + ["bob"] * 2
+    assert [seen for _, seen in desks] == [[], []]
+
+
+def test_back_and_forth_show_what_holds_and_nothing_counts_twice(browser, serve, course):
+    folder = course / "results"
+    write_class(folder, ["one text", "two texts", "three of them"])
+    page, seen = watched(browser, serve(folder))
+    press(page, "1")
+    shown = [who(page)]
+    press(page, "Shift+F")
+    shown.append(who(page))
+    with another(page):
+        page.go_back()
+    assert who(page) == shown[0]
+    assert "Marked: 4 of 4 by ann" in page.locator("main").inner_text()
+    with another(page):
+        page.go_forward()
+    assert who(page) == shown[1] != shown[0]
+    with another(page):
+        page.go_back()
+    press(page, "2", "Enter")  # takes the one point back that it had
+    assert points(folder)[shown[0]] == 3
+    assert len(rulings(folder)) == 2
+    press(page, "u")
+    assert points(folder)[shown[0]] == 4  # the mark before
+    assert seen == []
+
+
+def test_an_old_tab_after_a_regrade_saves_nothing_and_shows_what_there_is(browser, serve, course):
+    folder = course / "results"
+    write_class(folder, ["one text", "two texts"])
+    page, _ = watched(browser, serve(folder))
+    press(page, "1")
+    page.locator("#comment").fill("of the old text")
+    page.keyboard.press("Escape")
+    address, rows = page.url, [submission(name, essay(text="another", basis="text:2")) for name in ("s00", "s01")]
+    ledger_of.write(folder, report(*rows))
+    press(page, "Shift+F")
+    said = page.locator("[role=alert]").inner_text()
+    assert "changed since this page was made; nothing was saved" in said
+    assert "Your comment was: of the old text" in said
+    assert page.url == address
+    assert rulings(folder) == ()
+
+
+def test_a_desk_that_ends_before_it_confirms_is_said_and_the_page_stays(browser, serve, course):
+    folder = course / "results"
+    write_class(folder, ["one text", "two texts"])
+    page, _ = watched(browser, serve(folder))
+    press(page, "1")
+    shown = who(page)
+    page.locator("#comment").fill("typed")
+    page.keyboard.press("Escape")
+
+    def reply_is_lost(route):
+        route.fetch(max_redirects=0)  # it is on the disk, and the power goes
+        route.abort()
+
+    page.wait_for_timeout(UNSEEN_MS)
+    page.route("**/decide", reply_is_lost)
+    page.keyboard.press("Shift+F")
+    said = page.locator("[role=alert]")
+    said.wait_for()
+    assert "Whether this was saved is not known" in said.inner_text()
+    assert (who(page), page.locator("#comment").input_value()) == (shown, "typed")
+    page.unroute("**/decide")
+    press(page, "Shift+F")
+    assert f"{shown} was decided meanwhile: 4 of 4 by ann" in said.inner_text()
+    assert len(rulings(folder)) == 1
+    serve.opened[-1].close()
+    page.wait_for_timeout(UNSEEN_MS)
+    page.keyboard.press("n")
+    said.get_by_text("The desk does not answer. Start it again").wait_for()
+    assert who(page) == shown
 
 
 def test_save_is_in_sight_and_no_number_is_cut_at_any_width(browser, serve, course):

@@ -27,7 +27,7 @@ def test_the_queue_has_a_question_with_what_is_left(desk):
     page = desk.client.get("/").text
     assert "3 answers wait for a mark" in page
     assert "<b>3</b> left" in page
-    assert "check=essay&amp;who=ann" in page
+    assert "/question?lab=lab2&amp;task=macs&amp;check=essay" in page
 
 
 def test_a_page_has_all_that_it_takes_to_mark(desk):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+import re
 import sqlite3
 import time
 
@@ -33,6 +35,24 @@ def test_what_somebody_looks_at_is_not_given_to_another(two):
     assert after.url.params["who"] not in {one.url.params["who"], other.url.params["who"]}
 
 
+def test_a_link_that_was_there_before_another_began_leads_past_what_they_look_at(two):
+    ann, bob = two
+    queue = bob.client.get("/").text
+    one = first(ann)
+    page = bob.client.get(html.unescape(re.search(r'<h2><a href="([^"]*)"', queue)[1]))
+    skip = html.unescape(re.search(r'<a href="([^"]*)" data-key="n"', page.text)[1])
+    other = ann.send(one, points=["3", "1"])
+    shown = {each.url.params["who"] for each in (one, page, other)}
+    assert len(shown) == 3
+    assert bob.client.get(skip).url.params["who"] not in shown
+
+
+def test_an_answer_that_another_opens_between_two_looks_is_not_given_to_both(two, monkeypatch):
+    ann, bob = two
+    monkeypatch.setattr(markers, "held_by_others", lambda *_: frozenset())  # as it was a moment before
+    assert first(ann).url.params["who"] != first(bob).url.params["who"]
+
+
 def test_two_people_mark_everything_once(two):
     pages = [first(desk) for desk in two]
     for turn in range(5):
@@ -60,7 +80,7 @@ def test_a_lease_ends_by_itself(two, monkeypatch):
 @pytest.fixture
 def decided(two, monkeypatch):
     """All five are marked by ann, and each belongs to the sample."""
-    monkeypatch.setattr("labgrade.desk.next_answer.sampled", lambda _: True)
+    monkeypatch.setattr("labgrade.review.markers.sampled", lambda _: True)
     page = first(two[0])
     for _ in range(5):
         page = two[0].send(page, points=["3", "0"], comment="ann's word")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -190,3 +192,25 @@ def test_a_picture_that_was_handed_in_stands_in_its_place(typed, number):
     shown = [] if number is None else [f"/picture?number={number}"]
     assert re.findall(r'<img src="([^"]*)" alt="[^"<>]*" loading="lazy">', html) == shown
     assert html.count("<img") == len(shown)
+
+
+def test_what_is_rendered_ahead_is_rendered_once_and_what_nobody_waits_for_any_more_is_left(tmp_path):
+    begun, go_on, made = threading.Event(), threading.Event(), []
+
+    class Slow(Renderer):
+        def _render(self, text, line):
+            made.append(text.strip())
+            begun.set()
+            assert go_on.wait(10)
+            return sanitised(text)
+
+    renderer = Slow(None, tmp_path)
+    renderer.ahead((text, "") for text in ("one", "two", "three"))
+    assert begun.wait(10)
+    with ThreadPoolExecutor() as pool:
+        shown = pool.submit(renderer.passages, "one", "")
+        renderer.ahead((text, "") for text in ("four",))
+        go_on.set()
+        assert "one" in shown.result()[0].html
+    renderer._later.shutdown()
+    assert [text.splitlines()[0] for text in made] == ["one", "four"]

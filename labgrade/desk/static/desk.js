@@ -1,13 +1,18 @@
 "use strict";
-// Keys of the desk. Everything works without: a key presses a button or follows a link that is on the page.
-document.body.classList.add("live");
-const form = document.getElementById("mark");
-const lines = form ? [...form.querySelectorAll(".line")] : [];
-const comment = document.getElementById("comment");
-const field = line => line.querySelector("input");
-let sent = false;
-let chosen = lines[0];
+// Keys of the desk. Everything works without: a key presses a button or follows a link that is on the page. With it, the
+// next page takes the place of this one without a load. A page stays as it is until the desk's reply: that comes after
+// the decision is on the disk.
+const UNSEEN_MS = 100; // a key that leads on so soon after the page came was meant for the page before
+const LONGEST_MS = 40_000;
+const SWAPPED = /^\/(?:question|answer|all|comments|pictures|differ)?$/; // the class has a policy and a script of its own
+const GONE = "The desk does not answer.";
+const UNKNOWN = `${GONE} Whether this was saved is not known; what you typed is still here.`;
+const AGAIN = "Start it again: its new link shows what holds.";
+let form, lines, comment, chosen, at;
+let busy = false;
+let since = 0;
 
+const field = line => line.querySelector("input");
 function show() {
   for (const line of lines) {
     line.querySelector(".toggle").setAttribute("aria-pressed", String(field(line).value.trim() === line.dataset.full));
@@ -29,37 +34,99 @@ function offer(button) {
   const text = button.dataset.comment;
   if (!comment.value.split("\n").includes(text)) comment.value = comment.value ? `${comment.value}\n${text}` : text;
 }
-for (const line of lines) {
-  const button = line.querySelector(".toggle");
-  button.hidden = false;
-  button.addEventListener("click", () => toggle(line));
-  field(line).addEventListener("input", show);
+function begin() {
+  form = document.getElementById("mark");
+  lines = form ? [...form.querySelectorAll(".line")] : [];
+  comment = document.getElementById("comment");
+  chosen = lines[0];
+  at = location.pathname + location.search;
+  since = performance.now();
+  document.body.classList.add("live");
+  for (const line of lines) {
+    const button = line.querySelector(".toggle");
+    button.hidden = false;
+    button.addEventListener("click", () => toggle(line));
+    field(line).addEventListener("input", show);
+  }
+  for (const button of document.querySelectorAll("[data-all]")) {
+    button.parentElement.hidden = false;
+    button.addEventListener("click", () => {
+      give(button.dataset.all);
+      if ("save" in button.dataset) form.requestSubmit();
+    });
+  }
+  for (const button of document.querySelectorAll(".offer")) {
+    button.hidden = false;
+    button.addEventListener("click", () => offer(button));
+  }
+  show();
+  const read = document.querySelector(".read-here");
+  if (read && read.getBoundingClientRect().top > innerHeight - 100) read.scrollIntoView({ block: "center" });
 }
 function give(what) {
   for (const line of lines) field(line).value = line.dataset[what];
   show();
 }
-for (const button of document.querySelectorAll("[data-all]")) {
-  button.parentElement.hidden = false;
-  button.addEventListener("click", () => {
-    give(button.dataset.all);
-    if ("save" in button.dataset) form.requestSubmit();
-  });
+
+// ---- from page to page
+function say(problem) {
+  const main = document.getElementById("main");
+  const shown = main.querySelector(".problem[role=alert]") || document.createElement("p");
+  shown.className = "problem";
+  shown.setAttribute("role", "alert");
+  shown.textContent = problem;
+  main.prepend(shown);
+  shown.scrollIntoView({ block: "nearest" });
 }
-for (const button of document.querySelectorAll(".offer")) {
-  button.hidden = false;
-  button.addEventListener("click", () => offer(button));
+async function go(address, sent, push = true) {
+  if (busy || (push && performance.now() - since < UNSEEN_MS)) return;
+  busy = true;
+  document.body.setAttribute("aria-busy", "true");
+  try {
+    const asked = { signal: AbortSignal.timeout(LONGEST_MS), ...(sent && { method: "POST", body: sent }) };
+    const reply = await fetch(address, asked);
+    const text = await reply.text();
+    if (reply.headers.get("content-type").startsWith("text/html")) put(text, reply, push);
+    else if (reply.redirected) location.assign(reply.url); // it is saved, and what comes next failed
+    else say(text);
+  } catch {
+    say(`${sent ? UNKNOWN : GONE} ${AGAIN}`);
+  }
+  document.body.removeAttribute("aria-busy");
+  busy = false;
 }
-show();
-const read = document.querySelector(".read-here");
-if (read && read.getBoundingClientRect().top > innerHeight - 100) read.scrollIntoView({ block: "center" });
-for (const each of document.forms) {
-  each.addEventListener("submit", event => {
-    if (sent) event.preventDefault(); // a second press while the first is on its way
-    sent = true;
-  });
+function put(text, reply, push) {
+  const page = new DOMParser().parseFromString(text, "text/html");
+  const script = each => each.querySelector("script").getAttribute("src");
+  if (!page.body.matches(".desk") || script(page) !== script(document)) { // another page than the desk's, or its next version
+    location.assign(reply.url);
+    return;
+  }
+  if (push && reply.url !== location.href && reply.ok) history.pushState(null, "", reply.url);
+  document.title = page.title;
+  document.body.replaceChildren(...page.body.childNodes);
+  scrollTo(0, 0);
+  document.getElementById("main").focus({ preventScroll: true }); // a screen reader goes on from there
+  begin();
 }
+document.addEventListener("submit", event => {
+  event.preventDefault();
+  go(event.target.action, new URLSearchParams(new FormData(event.target)));
+});
+document.addEventListener("click", event => {
+  const link = event.target.closest("a[href]");
+  if (!link || event.defaultPrevented || event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+  if (link.origin !== location.origin || !SWAPPED.test(link.pathname) || link.hash) return;
+  event.preventDefault();
+  go(link.href);
+});
+window.addEventListener("popstate", () => {
+  if (location.pathname + location.search === at) return; // to another place of the same page
+  if (busy) location.reload();
+  else go(location.href, null, false);
+});
 window.addEventListener("pageshow", event => { if (event.persisted) location.reload(); });
+begin();
 
 document.addEventListener("keydown", event => {
   const typing = event.target.matches("textarea, input:not([type=checkbox])");
@@ -69,7 +136,7 @@ document.addEventListener("keydown", event => {
     form.requestSubmit();
     return;
   }
-  if (typing || event.ctrlKey || event.metaKey || event.altKey || event.repeat) return;
+  if (busy || typing || event.ctrlKey || event.metaKey || event.altKey || event.repeat) return;
   if (event.key === "Enter" && event.target.closest("button, a, summary")) return;
   const digit = /^(?:Digit|Numpad)([0-9])$/.exec(event.code);
   if (digit && event.shiftKey) {
