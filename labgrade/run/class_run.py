@@ -146,9 +146,11 @@ class _ClassRun:
                 self._cut.add(name)
             case Recorded(ran=ran):
                 self.ran += ran
-            case SubmissionDone(written=written):
+            case SubmissionDone(written=written, values=values):
                 self._done += 1
                 self._written |= written
+                if self._grader is not None:
+                    self._grader.oracle.hear(values)
 
     def _prepare(self) -> Iterator[Event]:
         """Before the first student's code runs: compute expected values, find out what protects the grader."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from labgrade.ledger.verdict_memory import Recorded
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from labgrade.core.errors import SpecFinding
     from labgrade.ledger.read import Change, HeldCheck
 
@@ -37,10 +39,14 @@ class CutOff:
 
 @dataclass(frozen=True, slots=True)
 class SubmissionDone:
-    """A submission is graded. `written`: what the worker wrote among the remembered expected values."""
+    """A submission is graded. `written`: what the worker wrote among the remembered expected values.
+
+    `values`: what else it computed, for the next run.
+    """
 
     who: str
     written: dict[str, str]
+    values: Mapping[str, object] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -94,6 +94,7 @@ class Grader:
         `written`: what the other processes of the run wrote (`oracle.memory.written`).
         """
         self.stop()
+        self.oracle.keep()
         self.oracle.memory.discard_changes({**self.oracle.memory.written, **(written or {})})
 
     def stop(self) -> None:

@@ -147,7 +147,8 @@ class Worker:
         self._grader.forget()
         if opened.patience.cut:
             yield CutOff(who)
-        yield SubmissionDone(name, self._grader.oracle.memory.written)
+        oracle = self._grader.oracle
+        yield SubmissionDone(name, oracle.memory.written, oracle.new())
 
     def _graded(self, grading: TaskGrading, names: Iterable[str]) -> Iterator[Event]:
         for name in names:

@@ -13,6 +13,7 @@ import json
 import subprocess
 import tempfile
 import threading
+from itertools import accumulate
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Self
 
@@ -31,6 +32,10 @@ if TYPE_CHECKING:
 
 _LIBRARIES = ("torch", "torchvision", "onnx", "numpy")
 _EXPORTERS = (*_LIBRARIES, "onnxscript")
+# What was computed once students' code ran, mostly of small networks: a function is tried on hundreds, which are the
+# same in a class, and wrong ones are wrong in the same ways. One file is read sooner than hundreds.
+_LATER = "later"
+_LARGEST, _MOST = 1_000_000, 5_000_000  # characters of one value, and of all together
 
 
 class Oracle:
@@ -56,6 +61,8 @@ class Oracle:
         self._one_at_a_time = threading.RLock()  # the worker answers in the order in which it was asked
         self.computed = 0
         self.recalled = False
+        self._later: dict[str, object] = {}
+        self._new: dict[str, object] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -146,7 +153,14 @@ class Oracle:
             raise FaultError(message)
 
     def recall(self, wanted: Iterable[tuple[QuantityCall, SubjectSpec]]) -> None:
-        """Take in what is remembered of these values. From now on nothing is read from disk: students' code may run."""
+        """Take in what is remembered of these values, and what was computed late in runs before.
+
+        From now on nothing is read from disk: students' code may run.
+        """
+        match self.memory.read(_LATER):
+            case (dict(later),):
+                self._later = later
+                self._known |= later
         for call, subject in wanted:
             with contextlib.suppress(OSError):  # of the quantity's source, which is a fault of the check that needs it
                 key = self._key(call, subject)
@@ -154,6 +168,22 @@ class Oracle:
                 if remembered is not None:
                     self._known[key] = remembered[0]
         self.recalled = True
+
+    def new(self) -> Mapping[str, object]:
+        """What was computed since `recall`, or since this was asked for, by key: for `hear` in another process."""
+        new, self._new = self._new, {}
+        return new
+
+    def hear(self, values: Mapping[str, object]) -> None:
+        """Take over what another process of the same run computed."""
+        self._new |= values
+
+    def keep(self) -> None:
+        """Remember for the next run what was computed since `recall`; what is older only as far as there is room."""
+        if self.recalled and self._new.keys() - self._later.keys():
+            both = {**self._new, **self._later}
+            kept = zip(both, accumulate(map(_characters, both.values())), strict=True)
+            self.memory.write(_LATER, {key: both[key] for key, size in kept if size <= _MOST})
 
     @property
     def values(self) -> Mapping[str, object]:
@@ -204,6 +234,8 @@ class Oracle:
         if not reply.get("arrays"):
             if not subject.passing:
                 self.memory.write(key, reply["value"])
+            if self.recalled and _characters(reply["value"]) <= _LARGEST:
+                self._new[key] = reply["value"]
             return reply["value"]
         data = arrays.read_bytes()
         arrays.unlink()
@@ -247,6 +279,10 @@ class Oracle:
                 env=process.environment(PYTHONHASHSEED="0"),
             )
         return self._worker
+
+
+def _characters(value: object) -> int:
+    return len(json.dumps(value))
 
 
 def _answer(worker: subprocess.Popen[bytes], request: Mapping[str, Any]) -> bytes:

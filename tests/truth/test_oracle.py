@@ -206,6 +206,43 @@ def test_an_entry_that_was_not_there_in_the_beginning_is_not_believed_later(fold
     assert ask(folder, "size") == (3, 0)
 
 
+def test_what_is_computed_while_students_code_runs_is_remembered_for_the_next_run(folder):
+    calls = [QuantityCall(quantity="size", parameters={"times": times}) for times in range(40)]
+    small = SubjectSpec(model=SUBJECT.model, input=SUBJECT.input, passing=True)
+    with oracle(folder) as one, oracle(folder) as other:
+        one.memory.watch()
+        one.recall([])
+        other.recall([])
+        assert [other.value(call, small) for call in calls] == [3 * times for times in range(40)]
+        one.hear(other.new())
+        assert not other.new()
+        one.keep()
+        assert one.memory.discard_changes(one.memory.written) == []
+    (file,) = (folder / "cache").glob("**/*.json")
+    with oracle(folder) as own:
+        own.memory.watch()
+        own.recall([])
+        file.write_text('{"value": {}, "digest": "forged while students ran"}')
+        assert [own.value(call, small) for call in calls] == [3 * times for times in range(40)]
+        assert own.computed == 0
+        assert own.value(QuantityCall(quantity="size", parameters={"times": 41}), small) == 123
+        own.keep()
+        assert len(json.loads(file.read_text())["value"]) == 41
+
+
+def test_of_what_becomes_too_much_the_newest_is_kept(folder, monkeypatch):
+    monkeypatch.setattr("labgrade.truth.oracle._MOST", 30)
+    kept = []
+    for first in (100, 200):
+        with oracle(folder) as own:
+            own.recall([])
+            own.hear({str(first + number): 1234567 for number in range(3)})
+            own.keep()
+        (file,) = (folder / "cache").glob("**/*.json")
+        kept.append(list(json.loads(file.read_text())["value"]))
+    assert kept == [["100", "101", "102"], ["200", "201", "202", "100"]]
+
+
 def test_in_the_end_only_what_others_changed_is_deleted(folder):
     ask(folder, "size")
     ask(folder, "arrays")
