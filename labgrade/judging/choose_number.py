@@ -99,7 +99,9 @@ def choose_number(wanted: WantedNumber, lines: Sequence[Line]) -> Choice | None:
             known = [each for each in known if each.number.value not in parts]
         verdict = wanted.judged(chosen.number)
         sure = len(known) == 1 and _is_known(wanted, chosen.number) and not _flooded(wanted, found)
-        sure = sure or (not known and kind == _LABELLED and _is_mistake(chosen.number, verdict))
+        sure = sure or (
+            not known and kind == _LABELLED and not chosen.piece.small and _is_mistake(chosen.number, verdict)
+        )
         return _answered(verdict, chosen) if sure else suggested(wanted, verdict, chosen, kind, found)
     if not clean and _is_anothers(wanted, lines, found):
         return None
@@ -281,7 +283,10 @@ def _is_known(wanted: WantedNumber, number: Number) -> bool:
 
 
 def _is_mistake(number: Number, verdict: Verdict) -> bool:
-    """Whether it is a known wrong value, as a tool rounds it, and the verdict has a hint for it."""
+    """Whether it is a known wrong value, as a tool rounds it, and the verdict has a hint for it.
+
+    A small number may be a known mistake by accident: 17 modules, where calls are asked for.
+    """
     precise = number.digits is None or number.digits >= _CLAIMABLE_DIGITS
     return precise and verdict.credit < 1 and bool(verdict.hint)
 

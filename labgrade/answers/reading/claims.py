@@ -40,7 +40,8 @@ _LABEL = re.compile(
 _BEHIND = re.compile(
     r"""[\s*_`$)(,]*(?:\? | ± | \+/-\s*\d | \\pm\b
         | (?:which\ |that\ |this\ |it\ )?(?:is|was|looks|seems)\ (?:wrong|incorrect|not|too|false)\b
-        | (?:wrong|incorrect|times|plus|minus|divided\ by|multiplied\ by|or\ (?:more|less|higher|lower)|at\ most
+        | times(?![ ]*(?:[.,;:)(|]|$|(?:in|per|during|for|by|when|while|over|at)\b))
+        | (?:wrong|incorrect|plus|minus|divided\ by|multiplied\ by|or\ (?:more|less|higher|lower)|at\ most
             |at\ least|per\ (?:layer|module|block|channel|pixel|weight|second))\b
         | 以上|以下|不對|不对|錯|错)""",
     re.VERBOSE | re.IGNORECASE,

@@ -27,6 +27,11 @@ _CODE = re.compile(
     """,
     re.VERBOSE,
 )
+# A sentence names a layer: `There are 17 nn.ReLU(inplace=True)`.
+_PROSE = re.compile(
+    r"\s*(?:[-*+>#]\s+|\d{1,3}[.)]\s+)?[A-Za-z][a-z']{0,20},?\s+(?:[\w-]{1,20},?\s+){1,30}[*_`]{0,3}(?:torch\.)?nn\.[A-Z]"
+)
+_LAYER = re.compile(r"(?:torch\.)?nn\.[A-Z]\w{0,40}\([\w\s=,.]{0,80}\)")
 _STARTS_A_VARIABLE = re.compile(r"\s*(?:[a-z]\w*_\w+|[a-z]+[A-Z]\w*)\s*=\s*[01](?:\.0*)?\s*(?:#.*)?$")
 
 _COMMENT = re.compile(r"[ \t]*(?:#|//)")
@@ -36,7 +41,10 @@ _FURTHEST = 20_000
 
 def is_code(line: str) -> bool:
     """Whether a line (its first 400 characters) is source code: a statement, a call, a format string."""
-    return bool(_CODE.search(line[:400])) or starts_a_variable(line)
+    read = line[:400]
+    if _PROSE.match(read):
+        read = _LAYER.sub("", read)
+    return bool(_CODE.search(read)) or starts_a_variable(line)
 
 
 def starts_a_variable(line: str) -> bool:

@@ -38,7 +38,7 @@ _LEFT_OUT = re.compile(r"[\s|*`]*(?:\.\.\.|\u2026|\u22ee|\(omitted|\(\u7565)[^\n
 _RULE = re.compile(r"[\s|+:=\-_*`~\u2500-\u257f]+$")
 _CLAUSE_END = re.compile(r"[;|,\uff0c\u3002\uff1b\u3001]|[.!?](?=\s|$)")
 _CLAUSE_START = re.compile(r"[;|\u3002\uff1b]|[.!?](?=\s)|,(?=\s)")
-_NOUNS = {"MACs": "macs", "FLOPs": "flops", "parameters": "parameters"}
+_NOUNS = {"MACs": "macs", "FLOPs": "flops", "parameters": "parameters", "modules": "modules", "calls": "calls"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -229,6 +229,8 @@ def _number(plain: str, found: Found, around: tuple[int, int], above: _Above, ab
         own |= concepts(next((cell for cell in plain.split("|") if cell.strip()), ""))
     if found.noun:
         own = (own - frozenset(_NOUNS.values())) | {_NOUNS[found.noun]}
+    elif "calls" in own:
+        own -= {"modules"}  # the calls of modules
     if found.measures == "bytes":
         own |= {"memory"}
     titled = not own

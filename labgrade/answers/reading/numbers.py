@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from labgrade.answers.reading.units import WORDS, Unit, label_unit, spelled, time_unit_at, unit_at
+from labgrade.answers.reading.units import WORDS, Unit, label_unit, spelled, thing_at, time_unit_at, unit_at
 from labgrade.values import Number
 
 if TYPE_CHECKING:
@@ -195,7 +195,8 @@ def _found(text: str, plain: str, match: re.Match[str], kind: str, stated: Unit 
     number = _number(match, unit if kind != "number" else Unit(), written)
     if abs(number.value) > LIMIT:
         return Found(start=match.start(), end=end, problem=f"{_quoted(written)} is too large to be {_KINDS[kind]}")
-    return Found(start=match.start(), end=end, number=number, noun=unit.noun, measures=unit.measures)
+    noun = unit.noun or ("" if unit.measures not in ("", "count") or unit.prefixed else thing_at(plain, match.end()))
+    return Found(start=match.start(), end=end, number=number, noun=noun, measures=unit.measures)
 
 
 # As East Asian texts print large numbers: 14億9837萬6192, 14억 9,837만 6,192.

@@ -90,6 +90,13 @@ _NOUNS = {
     "": r"operations?|ops?|elements?|multiplications?|次|個|个|回|개|회|번",
 }
 _COUNTED = "|".join(_NOUNS.values())
+# What a number without a unit may count; other words may stand between: `17 ReLU modules`.
+_THINGS = {
+    "modules": r"modules?|layers?|modulen?|schichten|m[oó]dul[oi]s?|capas?|(?:nn\.)?relus?|模組|模块|層|层",
+    "calls": r"calls?|invocations?|executions?|aufrufe?n?|llamadas?|mal|veces"
+    r"|times(?!\s+(?:\d|as|more|less|fewer|the|larger|smaller|bigger))",
+}
+_JOINING = "of|in|on|per|for|by|are|is|was|were|and|or|with|to|from|at"  # what stands behind is said of something else
 
 
 def spelled(word: str) -> str:
@@ -112,7 +119,13 @@ _UNIT = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
-_KNOWN = {noun: written for noun, written in _NOUNS.items() if noun}
+_KNOWN = {noun: written for noun, written in _NOUNS.items() if noun} | _THINGS
+_WORD_BETWEEN = rf"(?!(?:{_JOINING})(?![\w-]))[A-Za-z][\w.=/-]{{0,30}}(?:\([\w=]{{0,30}}\))?[ \t*`]{{1,4}}"
+_THING = re.compile(
+    rf"[ \t*_`~]{{0,6}}(?:{_WORD_BETWEEN}){{0,3}}?(?:{'|'.join(f'({written})' for written in _THINGS.values())})"
+    r"(?![A-Za-z])(?![ \t]+(?:modul|layer|call|invoc|exec)[a-z]{0,6}\b)",  # of `ReLU calls` it is the calls
+    re.IGNORECASE,
+)
 _NAMED = re.compile(
     rf"(?<![A-Za-z])[kmgt]?(?:{'|'.join(f'({written})' for written in _KNOWN.values())})(?![a-z])", re.IGNORECASE
 )
@@ -208,6 +221,12 @@ def noun_in(words: str) -> str:
     """What words count: `MACs` of `Total mult-adds`; "" where they say nothing of it."""
     match = _NAMED.search(words)
     return list(_KNOWN)[match.lastindex - 1] if match and match.lastindex else ""
+
+
+def thing_at(text: str, position: int) -> str:
+    """What the number that ends at `position` counts: `modules` or `calls`; "" where it does not say."""
+    match = _THING.match(text, position)
+    return list(_THINGS)[match.lastindex - 1] if match and match.lastindex else ""
 
 
 def _prefix(match: re.Match[str]) -> Fraction:

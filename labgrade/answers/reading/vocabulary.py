@@ -41,6 +41,8 @@ _WORDS = {
     "memory": r"memory|storage|stored?|size|footprint|bytes?|speicher\w*|gr[oö](?:ß|ss)e|memoria|tama[nñ]o"
     r"|almacen\w*|m[eé]moire|taille|記憶體|内存|內存|儲存|存储|記憶容量|空間|空间|大小|메모리|크기"
     r"|용량|メモリ|サイズ",
+    "modules": r"modules?|modulen?|m[oó]dul[oi]s?|re ?lus?|模組|模块",
+    "calls": r"calls?|called|invo(?:ked|cations?)|executions?|executed|aufrufe?n?|aufgerufen|llamadas?|呼叫|调用",
     "total": r"total\w*|final|answer|ergebnis|antwort|respuesta|答案|結果|答え|overall|sum|in all|altogether"
     r"|gesamt\w*|insgesamt|summe|zusammen|suma|en tout|au total|soma|總|总|合計|合计|共計?|전체|총"
     r"|합계|全部|全体",
@@ -68,7 +70,7 @@ def concepts(words: str) -> frozenset[str]:
 
 
 # What a number of one answer is not labelled with, unless the answer's own words say it.
-_OTHER = frozenset(CONCEPTS) - {"total", "memory"}
+_OTHER = frozenset(CONCEPTS) - {"total", "memory", "modules", "calls"}
 
 
 def labels(wanted: frozenset[str], said: frozenset[str]) -> bool:

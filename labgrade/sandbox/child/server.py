@@ -253,7 +253,7 @@ def _load_libraries(zoo: ModuleType, setup: Mapping[str, Any]) -> None:
     if setup["libraries"]:
         zoo.import_torchvision()
     if setup["readers"]:
-        _import(("onnx", "onnxruntime"))
+        _import(zoo, ("onnx", "onnxruntime"))
 
 
 def _main_serve(control: socket.socket, zoo: ModuleType | None = None) -> NoReturn:
@@ -274,7 +274,7 @@ def _main_serve(control: socket.socket, zoo: ModuleType | None = None) -> NoRetu
     jail.enter()
     if zoo is None:
         _load_libraries(own, setup)
-    _import(setup["preload"])
+    _import(own, setup["preload"])
     ready = _ready_to_fork(jail, libraries=setup["libraries"])
     tell(control, ready)
     if ready["event"] != "ready":
@@ -304,10 +304,11 @@ def _ready_to_fork(jail: Jail, *, libraries: bool) -> dict[str, object]:
     }
 
 
-def _import(names: Iterable[str]) -> None:
+def _import(zoo: ModuleType, names: Iterable[str]) -> None:
     """Load what is slow to import, such as what reads artifacts: no session of it is made before a fork."""
+    quickly = getattr(zoo, "quickly", contextlib.nullcontext)  # a stand-in of the tests has nothing slow
     for name in names:
-        with contextlib.suppress(ImportError):
+        with contextlib.suppress(ImportError), quickly():
             importlib.import_module(name)
 
 

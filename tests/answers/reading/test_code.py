@@ -24,6 +24,8 @@ from labgrade.answers.reading.code import is_code
         "int64_t total_macs = 5;",
         "#include <torch/script.h>",
         "return 5",
+        "self.relu = nn.ReLU(inplace=True)",
+        "for m in nn.Sequential(a, b).modules()",
         "$ python hw.py",
         ">>> total_macs",
     ],
@@ -50,6 +52,7 @@ def test_code(line):
         "Total sum (MACs): 5",
         "| Total MACs | 5 |",
         "non-trainable parameters: 0",
+        "There are 17 `nn.ReLU(inplace=True)` in it, which are called 49 times",
     ],
 )
 def test_results(line):

@@ -32,6 +32,10 @@ def labelled(text, title=""):
         ("6,624,904 * 4 = 26,499,616 bytes", [(26_499_616, {"memory"})]),
         ("Total data moved = 1 x 119445696 Bytes", [(119_445_696, {"total", "traffic", "memory"})]),
         ("ResNet needs 1,000,000 MACs", [(1_000_000, {"macs"})]),
+        ("17 in-place ReLU modules are called 49 times", [(17, {"modules"}), (49, {"calls"})]),
+        ("Of the ReLUs 17 are in place and called 49 times.", [(17, {"modules"}), (49, {"calls"})]),
+        ("There are 17 `nn.ReLU(inplace=True)`, run 49 times.", [(17, {"modules"}), (49, {"calls"})]),
+        ("49 calls of 17 modules", [(49, {"calls"}), (17, {"modules"})]),
     ],
 )
 def test_words_label_the_number_that_they_stand_with(line, found):
