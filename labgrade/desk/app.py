@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qsl
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
@@ -14,7 +16,7 @@ from starlette.routing import Route
 from labgrade.core.errors import UsageError
 from labgrade.desk import access
 from labgrade.desk.form_decisions import FormMarks, OutdatedError
-from labgrade.desk.next_answer import NotHereError, link, question_of
+from labgrade.desk.next_answer import TOP, NotHereError, link, question_of
 from labgrade.desk.page_fields import static_files
 from labgrade.desk.queue import QuestionId
 from labgrade.reports.html.render import own_script, policy
@@ -132,9 +134,18 @@ class _Forms:
         except (OutdatedError, NoPointsError, UsageError) as error:
             return self._again(question, who, error, marks, second=second)
         pages = self._pages
-        return RedirectResponse(
-            pages.following_second(question) if second else pages.following(question, who), status_code=303
-        )
+        return self._next(pages.following_second(question) if second else pages.following(question, who), sent)
+
+    def _next(self, address: str, sent: Mapping[str, list[str]]) -> Response:
+        """What comes after a form: the page itself for the script, which puts it in its place, else where it is."""
+        path, _, query = address.partition("?")
+        pages: dict[str, Callable[[Mapping[str, str]], str]]
+        pages = {"/answer": self._pages.answer, TOP: self._pages.queue}
+        made = pages.get(path)
+        if "in_place" in sent and made is not None:
+            with contextlib.suppress(NotHereError, UsageError):  # the form is kept already: the page says the rest
+                return HTMLResponse(made(dict(parse_qsl(query))), headers={"content-location": address})
+        return RedirectResponse(address, status_code=303)
 
     def _again(
         self, question: QuestionId, who: str, error: Exception, marks: list[FormMarks], *, second: bool
@@ -178,7 +189,7 @@ class _Forms:
             return HTMLResponse(self._pages.queue({}, problem=str(error)), status_code=_CONFLICT)
         place = taken[0].place
         question = QuestionId(place.lab, place.task, place.check)
-        return RedirectResponse(link("/answer", question, who=self._pages.called(place)), status_code=303)
+        return self._next(link("/answer", question, who=self._pages.called(place)), sent)
 
 
 def _mark(sent: Mapping[str, list[str]]) -> FormMarks:

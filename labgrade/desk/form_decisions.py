@@ -158,9 +158,8 @@ class Decider:
             at = at or ruling.at
             yield replace(ruling, at=at), last
 
-    def last(self) -> tuple[Ruling, ...]:
+    def last(self, now: Snapshot) -> tuple[Ruling, ...]:
         """The rows of this person's last form that are all in force still; after a restart, of the last moment."""
-        now = self._live.snapshot()
         own = {
             ruling.number: ruling
             for place in now.checks
@@ -184,7 +183,7 @@ class Decider:
             OutdatedError: it is no longer what holds.
             UsageError: nothing could be written.
         """
-        rows = self.last()
+        rows = self.last(self._live.snapshot())
         if tuple(row.number for row in rows) != tuple(numbers):
             message = "your last mark is another one by now; nothing was taken back"
             raise OutdatedError(message)

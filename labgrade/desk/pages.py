@@ -286,7 +286,7 @@ class Pages:
         self._renderer.ahead(itertools.islice(texts, _AHEAD))
 
     def _render(self, template: str, now: Snapshot, **values: Any) -> str:
-        last = self.decider.last()
+        last = self.decider.last(now)
         return (
             page_fields.environment()
             .get_template(template)

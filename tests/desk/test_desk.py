@@ -9,7 +9,7 @@ from fractions import Fraction
 from urllib.parse import urlencode
 
 import pytest
-from desk.opened import HOME, QUESTION, Opened, form_of, points, rulings, write_class
+from desk.opened import HOME, QUESTION, Opened, encoded, form_of, points, rulings, write_class
 from helpers import ledger_of
 from helpers.class_sample import CLASS, essay, report, submission, task
 
@@ -51,6 +51,21 @@ def test_a_mark_is_the_row_that_the_terminal_would_write(desk, folder):
     assert row.machine == "MANUAL 0"
     assert points(folder) == {"ann": 2.5, "bob": None, "王小明": None}
     assert "2.5 of 4" in after.text
+
+
+def test_the_script_gets_the_next_page_with_the_word_that_the_mark_is_kept(desk, folder):
+    pairs = [*form_of(desk.page("ann").text, "mark"), ("in_place", "1")]
+    found = desk.client.post(
+        "/decide",
+        content=encoded(pairs, {"points": ["3", "1"]}),
+        headers={"origin": HOME, "content-type": "application/x-www-form-urlencoded"},
+        follow_redirects=False,
+    )
+    assert found.status_code == 200
+    assert points(folder)["ann"] == 4
+    address = found.headers["content-location"]
+    assert address.endswith("who=bob")
+    assert form_of(found.text, "mark") == form_of(desk.client.get(address).text, "mark")
 
 
 def test_all_are_marked_and_the_queue_is_empty(desk, folder):

@@ -102,7 +102,8 @@ function put(text, reply, push) {
     location.assign(reply.url);
     return;
   }
-  if (push && reply.url !== location.href && reply.ok) history.pushState(null, "", reply.url);
+  const { href } = new URL(reply.headers.get("content-location") || reply.url, location); // a reply to a form names its page
+  if (push && href !== location.href && reply.ok) history.pushState(null, "", href);
   document.title = page.title;
   document.body.replaceChildren(...page.body.childNodes);
   scrollTo(0, 0);
@@ -111,7 +112,9 @@ function put(text, reply, push) {
 }
 document.addEventListener("submit", event => {
   event.preventDefault();
-  go(event.target.action, new URLSearchParams(new FormData(event.target)));
+  const sent = new URLSearchParams(new FormData(event.target));
+  sent.append("in_place", "1");
+  go(event.target.action, sent);
 });
 document.addEventListener("click", event => {
   const link = event.target.closest("a[href]");
