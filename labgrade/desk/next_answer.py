@@ -101,6 +101,7 @@ class QuestionRow:
     left: int
     of: int
     suggested: int
+    wordless: int
     minutes: float | None
     href: str
     twice: SecondMarking
@@ -169,20 +170,25 @@ class OpenQuestions:
             left=left,
             of=len(places),
             suggested=sum(len(group.answers) for group, _ in self.suggested(question)),
+            wordless=sum(len(group.answers) for group, _ in self.suggested(question, wordless=True)),
             twice=(twice := self.twice(question)),
             second_href=walk.to_place(twice.open[0], second="1") if twice.open else "",
             minutes=pace * waiting / 60 if pace is not None else None,
             href=link("/question", question.id) if left else walk.to(question.groups[0]),
         )
 
-    def suggested(self, question: QuestionAnswers) -> list[tuple[AnswerGroup, SuggestedShares]]:
-        """The answers that wait and have a suggestion, each with it."""
+    def suggested(
+        self, question: QuestionAnswers, *, wordless: bool = False
+    ) -> list[tuple[AnswerGroup, SuggestedShares]]:
+        """The answers that wait and have a suggestion, each with it; or those in which nothing is written."""
         found = []
         for group in question.groups:
-            open_answers = tuple(each for each in group.answers if each.place in self.now.waiting)
-            made = queue.suggestion(question, group, self.now) if open_answers else None
+            own = replace(group, answers=tuple(each for each in group.answers if each.place in self.now.waiting))
+            if not own.answers:
+                continue
+            made = queue.nothing_written(own, self.now) if wordless else queue.suggestion(question, group, self.now)
             if made is not None:
-                found.append((replace(group, answers=open_answers), made))
+                found.append((own, made))
         return found
 
     def near(self, question: QuestionAnswers, group: AnswerGroup) -> int:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _AHEAD = 6  # answers that are rendered before somebody asks for them
 _NOTHING: dict[str, Any] = dict.fromkeys(("given", "suggestion", "accept", "ruling"))
 _SECOND = _NOTHING | {"beside": "", "earlier": "", "offered": (), "near": 0, "following": "", "before": "", "held": ()}
-_SECOND |= {"second": True}
+_SECOND |= {"second": True, "wordless": False}
 
 
 class Pages:
@@ -88,6 +88,7 @@ class Pages:
             problem=problem,
             given=_given(ruling, group.first),
             suggestion=suggested,
+            wordless=queue.nothing_written(group, now) is not None,
             beside=queue.beside(question, group, now) if suggested is None else "",
             accept=self._accepted(group, suggested, now) if suggested is not None else None,
             ruling=ruling,
@@ -195,13 +196,16 @@ class Pages:
     def all_suggested(self, query: Mapping[str, str]) -> str:
         """Every answer to a question, or to all, that labgrade suggests a mark for, to be accepted at once.
 
+        With `nothing`, every answer in which nothing is written.
+
         Raises:
             NotHereError: there is none.
         """
         here, named = self._questions.now(), question_of(query)
         now = here.now
         chosen = [each for name, each in here.questions.items() if name == named or not named.task]
-        found = [(question, *row) for question in chosen for row in here.suggested(question)]
+        nothing = "nothing" in query
+        found = [(question, *row) for question in chosen for row in here.suggested(question, wordless=nothing)]
         if not found:
             raise NotHereError(link("/question", named) if named.task else TOP)
         sections = [
@@ -216,7 +220,8 @@ class Pages:
         ]
         count = sum(len(group.answers) for _, group, _ in found)
         title = chosen[0] if named.task else None
-        return self._render("all.html", now, problem="", named=named, question=title, sections=sections, count=count)
+        shown = {"named": named, "question": title, "sections": sections, "count": count, "nothing": nothing}
+        return self._render("all.html", now, problem="", **shown)
 
     def _row_of_all(self, group: AnswerGroup, made: SuggestedShares, now: Snapshot) -> dict[str, Any]:
         return {

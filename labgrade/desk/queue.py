@@ -8,6 +8,7 @@ import statistics
 from collections import Counter, defaultdict
 from dataclasses import dataclass, replace
 from datetime import datetime
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from labgrade.desk.sanitise import split
@@ -16,7 +17,6 @@ from labgrade.review.marking import accepted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
-    from fractions import Fraction
 
     from labgrade.desk.snapshot import Snapshot
     from labgrade.review.decisions import Place, Ruling
@@ -179,6 +179,17 @@ def suggestion(question: QuestionAnswers, group: AnswerGroup, snapshot: Snapshot
             who = snapshot.names.of(other.first.place.submission)
             return _as_before(ruling, group.first, f"nearly the same words ({who}) were marked so; {found.shown}")
     return None
+
+
+def nothing_written(group: AnswerGroup, snapshot: Snapshot) -> SuggestedShares | None:
+    """No points for an answer in words that has none; None where it has, or where labgrade read a value in it."""
+    each, shown = group.first, group.first.graded.to_mark
+    waits = each.place in snapshot.waiting and each.graded.verdict.suggestion is None
+    if not waits or shown is None or not shown.rubric or not shown.text.strip() or not group.said.is_wordless:
+        return None
+    said = "nothing is written here"
+    said += " beside tables, code and numbers" if group.said.data else ""
+    return SuggestedShares(shares=(Fraction(0),) * len(each.rubric), comment=said, why="no words")
 
 
 def beside(question: QuestionAnswers, group: AnswerGroup, snapshot: Snapshot) -> str:

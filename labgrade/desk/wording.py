@@ -38,6 +38,8 @@ _SAME = 0.1  # of the words may differ where one mark does for both
 _MOST_OTHER = 12  # words that may differ there
 _FEWEST = 10  # words that say enough where tables or code beside them differ
 _MOST_SHOWN = 60  # words
+_UNFILLED = {"todo", "tbd", "tba", "fixme"}
+_SENTENCE = 4  # words in a row, or signs where a language sets no spaces
 _MOST_WORK = 40_000  # pairs of equal words; more take a person's time
 
 
@@ -50,6 +52,14 @@ class Wording:
     pairs: frozenset[tuple[str, str]]
     data: tuple[str, ...]
     pictures: bool
+
+    @property
+    def is_wordless(self) -> bool:
+        """Whether nothing is said: no prose, no picture, and no sentence within the tables and the code."""
+        runs = itertools.groupby(self.data, key=lambda word: len(word) > 1 and word.isalpha())
+        lengths = (len(list(run)) for is_words, run in runs if is_words)
+        long = any(len(word) >= _SENTENCE and word.isalpha() and not word.isascii() for word in self.data)
+        return not (self.pictures or long or set(self.keys) - _UNFILLED or any(n >= _SENTENCE for n in lengths))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

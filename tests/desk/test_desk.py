@@ -477,3 +477,30 @@ def test_a_comment_is_worded_anew_wherever_it_stands(desk, folder):
     assert late.status_code == 409
     assert "nothing was changed" in late.text
     assert desk.client.post("/reword", content=urlencode([*fields, ("row", "x")][1:]), **post).status_code == 403
+
+
+def test_where_nothing_is_written_all_are_decided_at_once_after_a_look(course):
+    folder = course / "results"
+    table = "| epochs | seed |\n|---|---|\n| 1 | {n} |"
+    texts = {f"s{n}": table.format(n=n) for n in range(3)} | {"todo": "TODO", "ann": "flat from ten on", "bob": ""}
+    rows = [submission(name, essay(text=text)) for name, text in texts.items()]
+    rows.append(submission("eve", replace(doubtful(table.format(n=7), "7"), id="more", basis="x")))
+    ledger_of.write(folder, report(*rows))
+    desk = Opened(folder)
+    assert "4 in which nothing is written" in desk.client.get("/").text
+    assert "All 4 of these" in desk.page("s0").text
+    assert "All 4 of these" not in desk.page("ann").text
+    assert "with a suggestion" not in desk.client.get("/all", params=QUESTION).text  # it is no suggestion
+    page = desk.client.get("/all", params={**QUESTION, "nothing": "1"}).text
+    assert "leave it out" in page
+    chosen = [html.unescape(row) for row in re.findall(r'name="row" value="([^"]*)"', page)]
+    assert len(chosen) == 4
+    key = re.search(r'name="key" value="(\w+)"', page)[1]
+    data = {**QUESTION, "key": key, "who": "", "row": chosen[1:]}
+    desk.client.post("/decide", data=data, headers={"origin": HOME})
+    assert sorted(row.place.submission for row in rulings(folder)) == ["s1", "s2", "todo"]
+    assert {row.reason for row in rulings(folder)} == {
+        "nothing is written here",
+        "nothing is written here beside tables, code and numbers",
+    }
+    assert {row.credit for row in rulings(folder)} == {0}

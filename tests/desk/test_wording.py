@@ -98,3 +98,36 @@ def test_what_is_marked_gets_no_suggestion_and_no_time(course):
     assert " min" not in page
     assert "nearly the same words" not in page
     assert 'id="accept"' not in page
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "-",
+        "TODO",
+        "*tbd*",
+        "...",
+        "| a | b |\n|---|---|\n| 1 | 2 |",
+        "```\nfor x in y: z()\n```",
+        "1 2 3 4 5",
+        "| n | TODO |",
+    ],
+)
+def test_where_no_word_is_written_there_is_none(text):
+    assert wording(text).is_wordless
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "yes",
+        "N/A",
+        "![plot](a.png)",
+        "| why |\n|---|\n| it rises until about ten |",
+        "```\n# it is bound by memory\n```",
+        "| 原因 | 記憶體頻寬不足 |\n|---|---|",
+        "| 1 | 2 |\nflat",
+    ],
+)
+def test_where_a_word_is_written_or_a_sentence_in_a_table_there_is_something(text):
+    assert not wording(text).is_wordless
