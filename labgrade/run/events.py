@@ -41,12 +41,12 @@ class CutOff:
 class SubmissionDone:
     """A submission is graded. `written`: what the worker wrote among the remembered expected values.
 
-    `values`: what else it computed, for the next run.
+    `values`: what else it computed, as JSON, for the next run.
     """
 
     who: str
     written: dict[str, str]
-    values: Mapping[str, object] = field(default_factory=dict)
+    values: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

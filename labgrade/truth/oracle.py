@@ -34,7 +34,7 @@ _LIBRARIES = ("torch", "torchvision", "onnx", "numpy")
 _EXPORTERS = (*_LIBRARIES, "onnxscript")
 # What was computed once students' code ran, mostly of small networks: a function is tried on hundreds, which are the
 # same in a class, and wrong ones are wrong in the same ways. One file is read sooner than hundreds.
-_LATER = "later"
+_LATER = "computed-late"
 _LARGEST, _MOST = 1_000_000, 5_000_000  # characters of one value, and of all together
 
 
@@ -61,8 +61,8 @@ class Oracle:
         self._one_at_a_time = threading.RLock()  # the worker answers in the order in which it was asked
         self.computed = 0
         self.recalled = False
-        self._later: dict[str, object] = {}
-        self._new: dict[str, object] = {}
+        self._later: dict[str, str] = {}  # as JSON: few of them are asked for
+        self._new: dict[str, str] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -117,6 +117,9 @@ class Oracle:
     def _learnt(self, call: QuantityCall, subject: SubjectSpec) -> tuple[str, object]:
         """The key of a value, and the value as it is known or passed on."""
         key = self._key(call, subject)
+        if key not in self._known and key in self._later:
+            with contextlib.suppress(ValueError):  # damaged, and so that its digest does not show it
+                self._known[key] = json.loads(self._later[key])
         if key not in self._known:
             remembered = None if self.recalled or subject.passing else self.memory.read_packed(key)
             value = self._compute(call, subject, key) if remembered is None else remembered[0]
@@ -159,8 +162,7 @@ class Oracle:
         """
         match self.memory.read(_LATER):
             case (dict(later),):
-                self._later = later
-                self._known |= later
+                self._later = {key: text for key, text in later.items() if isinstance(text, str)}
         for call, subject in wanted:
             with contextlib.suppress(OSError):  # of the quantity's source, which is a fault of the check that needs it
                 key = self._key(call, subject)
@@ -169,12 +171,12 @@ class Oracle:
                     self._known[key] = remembered[0]
         self.recalled = True
 
-    def new(self) -> Mapping[str, object]:
-        """What was computed since `recall`, or since this was asked for, by key: for `hear` in another process."""
+    def new(self) -> Mapping[str, str]:
+        """What was computed since `recall`, or since this was asked for, as JSON by key: for another one's `hear`."""
         new, self._new = self._new, {}
         return new
 
-    def hear(self, values: Mapping[str, object]) -> None:
+    def hear(self, values: Mapping[str, str]) -> None:
         """Take over what another process of the same run computed."""
         self._new |= values
 
@@ -182,7 +184,7 @@ class Oracle:
         """Remember for the next run what was computed since `recall`; what is older only as far as there is room."""
         if self.recalled and self._new.keys() - self._later.keys():
             both = {**self._new, **self._later}
-            kept = zip(both, accumulate(map(_characters, both.values())), strict=True)
+            kept = zip(both, accumulate(map(len, both.values())), strict=True)
             self.memory.write(_LATER, {key: both[key] for key, size in kept if size <= _MOST})
 
     @property
@@ -234,8 +236,8 @@ class Oracle:
         if not reply.get("arrays"):
             if not subject.passing:
                 self.memory.write(key, reply["value"])
-            if self.recalled and _characters(reply["value"]) <= _LARGEST:
-                self._new[key] = reply["value"]
+            if self.recalled and len(text := json.dumps(reply["value"])) <= _LARGEST:
+                self._new[key] = text
             return reply["value"]
         data = arrays.read_bytes()
         arrays.unlink()
@@ -279,10 +281,6 @@ class Oracle:
                 env=process.environment(PYTHONHASHSEED="0"),
             )
         return self._worker
-
-
-def _characters(value: object) -> int:
-    return len(json.dumps(value))
 
 
 def _answer(worker: subprocess.Popen[bytes], request: Mapping[str, Any]) -> bytes:

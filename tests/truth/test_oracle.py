@@ -230,13 +230,23 @@ def test_what_is_computed_while_students_code_runs_is_remembered_for_the_next_ru
         assert len(json.loads(file.read_text())["value"]) == 41
 
 
+@pytest.mark.parametrize("text", ["no JSON", None, 3])
+def test_what_is_damaged_among_what_is_remembered_together_is_computed_again(folder, text):
+    small = SubjectSpec(model=SUBJECT.model, input=SUBJECT.input, passing=True)
+    with oracle(folder) as own:
+        own.memory.write("computed-late", {own._key(SIZE, small): text})
+        own.recall([])
+        assert (own.value(SIZE, small), own.computed) == (3, 1)
+        own.keep()
+
+
 def test_of_what_becomes_too_much_the_newest_is_kept(folder, monkeypatch):
     monkeypatch.setattr("labgrade.truth.oracle._MOST", 30)
     kept = []
     for first in (100, 200):
         with oracle(folder) as own:
             own.recall([])
-            own.hear({str(first + number): 1234567 for number in range(3)})
+            own.hear({str(first + number): "1234567" for number in range(3)})
             own.keep()
         (file,) = (folder / "cache").glob("**/*.json")
         kept.append(list(json.loads(file.read_text())["value"]))
