@@ -140,6 +140,33 @@ def right_beside(wanted: WantedNumber, lines: Sequence[Line], read: Number, plac
     return suggested(wanted, wanted.judged(chosen.number), chosen, "another value", everything) if chosen else None
 
 
+def said_otherwise(wanted: WantedNumber, lines: Sequence[Line], read: Number) -> Choice | None:
+    """MANUAL where the text plainly says another total than was `read`, and one of the two is right; else None.
+
+    What is right in another convention is no contradiction, and neither is a number that the text takes back.
+    """
+    found = [each for each in _sightings(wanted.kind, lines) if not (each.line.code or each.line.quoted)]
+    total = [each for each in _labelled(wanted, found) if _is_total(each.piece)]
+    others = [each for each in total if not (each.piece.doubt or each.piece.small or _agree(each.number, read))]
+    is_right = any(isinstance(each, Number) and _agree(each, read) for each in wanted.right)
+    right = replace(wanted, known=())
+    others = [each for each in _distinct(others) if _is_known(right, each.number) != is_right]
+    if len(others) != 1:
+        return None
+    other = others[0]
+    reason = f"the report says {read} behind these words, and {other.number} on {other.line.place}"
+    return Choice(verdict=without_value(Outcome.MANUAL, reason, hint="say one value"), place=other.line.place)
+
+
+def _is_total(piece: LinePiece) -> bool:
+    """Whether its own words call a number a total, and say of what: not `Estimated Total Size`."""
+    return "total" in piece.said and bool(set(piece.said) - {"total", "memory"}) and not piece.titled
+
+
+def _agree(one: Number, other: Number) -> bool:
+    return abs(one.value - other.value) <= one.half_unit + other.half_unit
+
+
 def _same_digits(one: Number, other: Number) -> bool:
     """Whether one is the other but for a power of ten, as far as it was printed."""
     if one.value <= 0 or other.value <= 0:

@@ -33,6 +33,7 @@ Expect: TypeAlias = "Callable[[Source], Value]"
 _ONE_COMMA = re.compile(r"-?\d{1,3},\d{3}(?![\d,.])")
 _FLOAT_NOISE = Fraction(1, 10**6)  # between two ways of computing the same in floating point
 _MOST_ALIKE = 3
+_MILLIONS = "in millions of bytes"
 _QUICK = "refuted"  # what a checker has that knows some wrong answers sooner than it can say what is wrong with them
 _CLAIMABLE_DIGITS = 3  # a number printed with fewer agrees with too much to say which mistake it came from
 
@@ -60,7 +61,8 @@ def judge(check: Check, answer: Value, judging: Judging, expect: Expect, *, comp
         how, kind, meant, hint = other
         waits = without_value(Outcome.MANUAL, f"{verdict.reason}; {how}, as {meant}, it would be right", hint=hint)
         said = Suggestion(outcome=Outcome.CORRECT, credit=Fraction(1), why=f"{meant} is right", kind=kind)
-        return replace(waits, facts=verdict.facts, suggestion=said)
+        # A unit of French and a number of German: who wrote it knows, and a person may.
+        return replace(waits, facts=verdict.facts, suggestion=said if kind != _MILLIONS else None)
     known = _that_hold(check.misconceptions, computed=computed)
     fitting = [each for each in known if _is_made(each, answer, expected, judging, expect)]
     if fitting and len({each.says for each in fitting}) == 1:
@@ -83,17 +85,17 @@ def _with_own(verdict: Verdict, source: Source | None, expected: Value | None) -
 def _read_otherwise(check: Check, answer: Value, judging: Judging, expect: Expect) -> tuple[str, str, str, str] | None:
     """How a number is read so that it is right, the kind of that, the number so, and what to write; else None.
 
-    `1,498 GMac` reads as 1498 GMac, and may be 1.498 GMac; `25,27 Mio` reads as millions, and may be French for MiB.
+    `1,498 GMac` reads as 1498 GMac, and may be 1.498 GMac; `26,50 Mio` reads as French for MiB, and may be millions.
     """
     if not isinstance(answer, Number):
         return None
     kind, hint, text, factor = "decimal comma", "write decimals with a point", "", Fraction(1, 1000)
     how = f"with a {kind}"
     if answer.text.endswith("Mio"):
-        how = kind = "in units of 1,048,576"
-        hint = "write MiB"
+        how = kind = _MILLIONS
+        hint = "write MB or MiB"
         point = "." if _ONE_COMMA.match(answer.text) else ","
-        text, factor = answer.text.replace("Mio", "MiB").replace(",", point), Fraction(2**20, 10**6)
+        text, factor = answer.text.replace("Mio", "MB").replace(",", point), Fraction(10**6, 2**20)
     elif _ONE_COMMA.match(answer.text):
         text = answer.text.replace(",", ".", 1)
     meant = replace(answer, value=answer.value * factor, half_unit=answer.half_unit * factor, text=text)

@@ -20,6 +20,7 @@ from labgrade.judging.choose_number import (
     choose_fitting,
     choose_number,
     right_beside,
+    said_otherwise,
 )
 from labgrade.judging.choose_rows import rows_by_name
 from labgrade.values import Number, Table, show
@@ -66,9 +67,11 @@ class FreeText:
     def verdict(self, answer: Answered, verdict: Verdict) -> Choice:
         """The verdict, and where the answer stands; `verdict` itself where the text says nothing better."""
         as_it_is = Choice(verdict=verdict, place=answer.origin)
-        if not answer.free or verdict.credit == 1:
+        if not answer.free or (verdict.credit == 1 and not self._is_number(answer)):
             return as_it_is
         lines = self._lines()
+        if verdict.credit == 1:
+            return self._contradicted(answer, as_it_is, lines) or as_it_is
         if not any(line.pieces for line in lines):
             return self._beside_right(as_it_is)
         if self._check.expected is None:
@@ -80,6 +83,19 @@ class FreeText:
         if isinstance(self._wanted.type, TableOfType) and verdict.outcome is Outcome.MISSING:
             return _printed_tensors(lines, _NO_FUNCTION) or as_it_is
         return as_it_is
+
+    def _is_number(self, answer: Answered) -> bool:
+        kind = self._wanted.type
+        return isinstance(answer, Answer) and isinstance(answer.value, Number) and kind in ("count", "bytes")
+
+    def _contradicted(self, answer: Answered, as_it_is: Choice, lines: tuple[Line, ...]) -> Choice | None:
+        """MANUAL where the same text says another total; which of them holds is a person's to say."""
+        if not self._is_number(answer) or self._check.expected is None or not isinstance(answer, Answer):
+            return None
+        sources = [self._check.expected, *(each.source for each in self._check.also_right)]
+        wanted = self._number_wanted([self._expect(each) for each in sources if each is not None], ())
+        found = said_otherwise(wanted, lines, answer.value) if isinstance(answer.value, Number) else None
+        return replace(found, place=as_it_is.place) if found is not None else None
 
     def _beside_right(self, waits: Choice) -> Choice:
         """What waits with nothing read, and the number that is right for a person to look for."""
@@ -121,8 +137,10 @@ class FreeText:
         return tuple(found.values())
 
     def _number(self, answer: Answered, as_it_is: Choice, lines: tuple[Line, ...]) -> Choice:
+        if isinstance(answer, Answer) and as_it_is.verdict.outcome is Outcome.MANUAL:
+            return as_it_is  # what was read has two readings, which the verdict says
         if isinstance(answer, Answer) and (as_it_is.verdict.credit or not _says_more(answer.value, lines)):
-            return as_it_is
+            return self._contradicted(answer, as_it_is, lines) or as_it_is
         known = [value for each in self._check.misconceptions for value in self._made(each)]
         sources = [self._check.expected, *(each.source for each in self._check.also_right)]
         wanted = self._number_wanted([self._expect(each) for each in sources if each is not None], known)
@@ -141,7 +159,9 @@ class FreeText:
         if not better and isinstance(answer.value, Number):
             found = right_beside(wanted, lines, answer.value, answer.origin.split(",")[0])
             better = found is not None
-        return _doubted(as_it_is, found) if better and found is not None else as_it_is
+        if better and found is not None:
+            return _doubted(as_it_is, found)
+        return self._contradicted(answer, as_it_is, lines) or as_it_is
 
     def _number_wanted(self, right: Sequence[Value], known: Sequence[Value]) -> WantedNumber:
         return WantedNumber(

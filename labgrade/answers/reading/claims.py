@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from labgrade.answers.reading.numbers import MEASURED, Found, find_numbers, with_point
-from labgrade.answers.reading.units import label_unit
+from labgrade.answers.reading.units import in_words, label_unit
 from labgrade.values import Number
 
 if TYPE_CHECKING:
@@ -38,7 +38,8 @@ _LABEL = re.compile(
     re.IGNORECASE,
 )
 _BEHIND = re.compile(
-    r"""[\s*_`$)(,]*(?:\? | ± | \+/-\s*\d | \\pm\b
+    r"""\.\s+(?:that|this|it|which)(?:\ (?:is|was)|['\u2019]s)\ (?:wrong|incorrect|false)\b
+      | [\s*_`$)(,]*(?:\? | ± | \+/-\s*\d | \\pm\b
         | (?:which\ |that\ |this\ |it\ )?(?:is|was|looks|seems)\ (?:wrong|incorrect|not|too|false)\b
         | times(?![ ]*(?:[.,;:)(|]|$|(?:in|per|during|for|by|when|while|over|at)\b))
         | (?:wrong|incorrect|plus|minus|divided\ by|multiplied\ by|or\ (?:more|less|higher|lower)|at\ most
@@ -52,6 +53,11 @@ _MODEL = re.compile(
     re.IGNORECASE,
 )
 _PLAIN = re.compile(r"[\W_]+")
+_OF_MODEL = re.compile(
+    r"[\s*_`]*(?:(?:for|of|in|on|für|bei|von|pour|para|per)\s+(?:the\s+)?|\(\s*(?=[\w -]{0,30}\)))"
+    rf"({_MODEL.pattern})(?!\s+(?:has|needs|is|was)\b)",
+    re.IGNORECASE,
+)
 
 
 def doubt_about(label: str, before: str, after: str, about: str = "") -> str:
@@ -63,7 +69,7 @@ def doubt_about(label: str, before: str, after: str, about: str = "") -> str:
     leads = _TAG.sub(" ", REMARK.sub(" ", before))
     clause = _CLAUSE.split(leads)[-1]
     found = _SIGN.search(leads) or _WORDS.search(clause) or _LABEL.search(label) or _BEHIND.match(after)
-    return found[0].strip() if found else other_model(label + leads, about)
+    return found[0].strip() if found else other_model(label + leads, about) or said_of_other(after, about)
 
 
 def other_model(text: str, about: str) -> str:
@@ -74,12 +80,20 @@ def other_model(text: str, about: str) -> str:
     return others[0] if others and len(others) == len(names) else ""
 
 
+def said_of_other(after: str, about: str) -> str:
+    """The name of another model of which a number is said right behind it: `5 for ResNet-18`; else ""."""
+    found = _OF_MODEL.match(after)
+    return other_model(found[1], about) if found else ""
+
+
 _LEAST_DIGITS = 4
 _WIDEST = 8
 JOINED = re.compile(
     r"(?:[=:|≈→⇒]|->|\b(?:is|are|was|were|equals?|about|approximately|around)|[是為为約约共])[\s*_`$~]*$", re.IGNORECASE
 )
-_SENTENCE_END = re.compile(r"(?<!approx)(?<!\bca)(?<!\bno)(?<!\be\.g)(?<!\bi\.e)[.!?]\s+(?=[A-Z0-9])|[\u3002\uff1b;]")
+_SENTENCE_END = re.compile(
+    r"(?<!approx)(?<!\bca)(?<!\bno)(?<!\be\.g)(?<!\bi\.e)(?<!\bM(?:io|rd))(?<!\bTsd)[.!?]\s+(?=[A-Z0-9])|[\u3002\uff1b;]"
+)
 _SAID_AGAIN = re.compile(
     r"\s*(?:\(|or\s|more\s)?\s*(?:precisely|exactly|exact|namely|to\sbe\s(?:exact|precise)|that\sis|i\.e\."
     r"|genau(?:er)?|精確|精确|準確|准确)",
@@ -101,7 +115,9 @@ _BUT = re.compile(r"(?:\bbut|\bsondern|\bsino|而是)[\s*_`~]*$", re.IGNORECASE)
 _TAKEN_BACK = re.compile(
     r"""\b(?:(?:must|should|ought\ to|has\ to)\ be|would\ (?:get|be|give)|hand(?:ed)?\ in|was\ my\ (?:first|old)
         |my\ (?:program|code|answer|final|result)|correct(?:ed|ion)|final(?:ly)?|forg[eo]t(?:ten)?|mistake
-        |instead(?!\ of)|in\ fact|muss|sollte|richtig|korrigiert|debe\ ser|corregido)\b
+        |instead(?!\ of)|in\ fact|oops|ups|or\ is\ it|no,?\ wait
+        |I(?:['\u2019]ll|\ will)?\ (?:take|took|choose|chose|go\ with|stick\ (?:to|with))
+        |ich\ nehme|muss|sollte|richtig|korrigiert|debe\ ser|corregido)\b
       | 改為|改为|更正|正確|正确|應為|应为""",
     re.VERBOSE | re.IGNORECASE,
 )
@@ -159,6 +175,7 @@ def claims(label: str, line: str, position: int, asked: Wanted, *, paired: bool 
     )
     good = [each for each in found if each.number is not None]
     fitting = [each for each in good if not _counts_other(each, asked)]
+    fitting = [each for each in fitting if not said_of_other(rest[each.end :], asked.about)] or fitting
     joined = [each for each in fitting if each.start == 0 or JOINED.search(rest[: each.start])]
     first = next((each for each in joined if each.start == 0 or stands_out(rest, each)), next(iter(joined), None))
     near = first is not None
@@ -215,6 +232,10 @@ def _not_counted(rest: str, kind: str) -> Found | None:
     none = _NONE.match(rest)
     if none is not None and kind in ("count", "bytes"):
         return Found(start=0, end=none.end(), number=Number(value=Fraction(0), text=none[0]))
+    words = in_words(rest, 0) if kind in ("count", "bytes") else None
+    if words is not None:
+        end, value = words
+        return Found(start=0, end=end, number=Number(value=Fraction(value), text=rest[:end].strip()))
     no_number = _NOT_FINITE.match(rest)
     if no_number is None:
         return None

@@ -34,7 +34,7 @@ _ZERO = re.compile(r"(?<![\w.])(?:none|zero|keine|keiner|ningun[oa]|aucune?|ness
 _QUOTE = re.compile(r"[ \t]*>")
 _JOINED = "\0"  # where a line goes on
 _UNIT_SAID = re.compile(r"[(\[]([^()\[\]\n]{1,24})[)\]][ \t*_`]{0,4}[:=]")
-_LEFT_OUT = re.compile(r"[\s|*`]*(?:\.\.\.|\u2026|\u22ee|\(omitted|\(\u7565)[^\n]{0,40}$")
+_LEFT_OUT = re.compile(r"[\s|*`]*(?:\.\.(?:\.|(?=\s))|\u2026|\u22ee|\(omitted|\(\u7565)[^\n]{0,40}$")
 _RULE = re.compile(r"[\s|+:=\-_*`~\u2500-\u257f]+$")
 _CLAUSE_END = re.compile(r"[;|,\uff0c\u3002\uff1b\u3001]|[.!?](?=\s|$)")
 _CLAUSE_START = re.compile(r"[;|\u3002\uff1b]|[.!?](?=\s)|,(?=\s)")

@@ -11,7 +11,17 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from labgrade.answers.reading.units import WORDS, Unit, label_unit, spelled, thing_at, time_unit_at, unit_at
+from labgrade.answers.reading.units import (
+    WORDS,
+    Unit,
+    as_mebibytes,
+    in_words,
+    label_unit,
+    spelled,
+    thing_at,
+    time_unit_at,
+    unit_at,
+)
 from labgrade.values import Number
 
 if TYPE_CHECKING:
@@ -140,6 +150,8 @@ def explain_number(text: str, kind: str, *, unit: str = "") -> Found:
     text = _POWER_OF_TEN.sub(r"1e\1", text) if kind == "number" else text
     found = list(find_numbers(text[:1000], kind, unit=unit))
     nothing = Found(start=0, end=0, problem=f"{_quoted(text)} is not {_KINDS[kind]}")
+    if not found and (words := in_words(text, 0)) and kind in ("count", "bytes"):
+        return Found(start=0, end=words[0], number=Number(value=Fraction(words[1]), text=text[: words[0]]))
     if not found or not _BEFORE.fullmatch(as_ascii(text[: found[0].start])):
         return nothing
     if found[0].number is None:
@@ -186,6 +198,7 @@ def _found(text: str, plain: str, match: re.Match[str], kind: str, stated: Unit 
     written = text[match.start() : match.end()].strip()
     if unit is not None:
         written += (" " if start > match.end() else "") + unit.text
+        unit = as_mebibytes(unit) if kind == "bytes" else unit
     if unit is None or (not unit.prefixed and unit.measures == "count" and stated is not None):
         unit = stated or Unit()
         written = f"{written} {stated.text}" if stated else written
@@ -288,6 +301,7 @@ _COMMA_LANGUAGES = (  # where 1,498 is less than two
     *("тыс", "млн", "млрд", "миллион", "миллиард", "milyon", "milyar", "juta", "miliar", "triệu", "tỷ", "tỉ"),
 )
 _ONE_COMMA = re.compile(r"\d{1,3},\d{3}")
+_PRECISE = 4
 
 
 def _number(match: re.Match[str], unit: Unit, written: str) -> Number:
@@ -305,10 +319,14 @@ def _number(match: re.Match[str], unit: Unit, written: str) -> Number:
     last_place = scale / 10 ** len(places)
     value = int(whole + places or "0") * last_place
     exact = not point and match["power"] is None and not unit.prefixed
+    # Of 120 MB the zero may say nothing; 244,400 kB has four digits that do.
+    certain = whole + places if point or exact else whole.rstrip("0")
+    if not exact and len(certain.lstrip("0")) >= _PRECISE:
+        last_place = scale * Fraction(10) ** (len(whole) - len(certain)) if not point else last_place
     return Number(
         value=-value if match["sign"] == "-" else value,
         half_unit=Fraction(0) if exact else last_place / 2,
-        digits=None if exact else max(1, len((whole + places).lstrip("0"))),
+        digits=None if exact else max(1, len(certain.lstrip("0"))),
         text=written,
     )
 

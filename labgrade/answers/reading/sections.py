@@ -249,7 +249,9 @@ def _ends(own: Heading, later: Heading, token: str) -> bool:
     """
     if _begins_with(later, token):
         return False
-    mine, others = own.known_as, later.known_as
+    mine, others = own.known_as if _NUMBER.fullmatch(token.strip()) else (), later.known_as
+    if not mine and _is_numbering(own.known_as) and _is_numbering(others):  # `2-2-own-model`, and then `2-2-2`
+        return not (own.level < later.level < _UNMARKED)
     if _is_numbering(mine) and _is_numbering(others):
         if own.level < later.level < _UNMARKED and mine[0].count("-") != others[0].count("-"):
             return False
