@@ -68,8 +68,8 @@ def _compute(request: dict[str, Any], subjects: dict[str, models.Subject]) -> di
     try:
         value = _value(function, of, request["parameters"])
     finally:
-        for key in [key for key, each in subjects.items() if not each.is_as_built]:
-            del subjects[key]  # or all that is computed later would be of another network
+        if isinstance(of, models.Subject) and not of.is_as_built:
+            subjects.clear()  # or all that is computed later of what shares its module would be of another network
     if isinstance(value, dict) and value and all(hasattr(item, "dtype") for item in value.values()):
         _save(value, request["arrays"])
         return {"arrays": True}
