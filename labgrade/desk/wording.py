@@ -45,21 +45,17 @@ _MOST_WORK = 40_000  # pairs of equal words; more take a person's time
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Wording:
-    """What an answer says. `words`: its prose in order, numbers whole; `data`: all the rest; equal only to itself."""
+    """What an answer says. `words`: its prose in order, numbers whole; `data`: all the rest; equal only to itself.
+
+    `is_wordless`: nothing is said; there is no prose, no picture, and no sentence within the tables and the code.
+    """
 
     words: tuple[str, ...]
     keys: tuple[str, ...]
     pairs: frozenset[tuple[str, str]]
     data: tuple[str, ...]
     pictures: bool
-
-    @property
-    def is_wordless(self) -> bool:
-        """Whether nothing is said: no prose, no picture, and no sentence within the tables and the code."""
-        runs = itertools.groupby(self.data, key=lambda word: len(word) > 1 and word.isalpha())
-        lengths = (len(list(run)) for is_words, run in runs if is_words)
-        long = any(len(word) >= _SENTENCE and word.isalpha() and not word.isascii() for word in self.data)
-        return not (self.pictures or long or set(self.keys) - _UNFILLED or any(n >= _SENTENCE for n in lengths))
+    is_wordless: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +81,21 @@ def wording(text: str) -> Wording:
     keys = tuple(word.casefold() for word in words)
     pairs = frozenset(itertools.pairwise(keys))
     pictures = PICTURE.search(text) is not None
-    return Wording(words=tuple(words), keys=keys, pairs=pairs, data=tuple(data), pictures=pictures)
+    return Wording(
+        words=tuple(words),
+        keys=keys,
+        pairs=pairs,
+        data=tuple(data),
+        pictures=pictures,
+        is_wordless=not (pictures or set(keys) - _UNFILLED or _has_sentence(data)),
+    )
+
+
+def _has_sentence(data: Sequence[str]) -> bool:
+    """Whether some words stand in a row, or a long one of a language that sets no spaces."""
+    runs = itertools.groupby(data, key=lambda word: len(word) > 1 and word.isalpha())
+    long = any(len(word) >= _SENTENCE and word.isalpha() and not word.isascii() for word in data)
+    return long or any(len(list(run)) >= _SENTENCE for is_words, run in runs if is_words)
 
 
 def _lines(lines: Sequence[str]) -> Iterator[tuple[int, str, bool]]:

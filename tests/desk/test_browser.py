@@ -312,6 +312,26 @@ def test_a_desk_that_ends_before_it_confirms_is_said_and_the_page_stays(browser,
     assert who(page) == shown
 
 
+def test_where_the_script_fails_or_there_is_none_the_browser_loads_the_next_page(browser, serve, course):
+    folder = course / "results"
+    write_class(folder, ["one text", "two texts", "three of them"])
+    link = serve(folder)
+    page, _ = watched(browser, link)
+    press(page, "1")
+    first = who(page)
+    page.evaluate("() => { window.DOMParser = undefined; }")
+    press(page, "Shift+F")
+    second = who(page)
+    assert second != first
+    plain, _ = watched(browser, link, java_script_enabled=False)
+    plain.goto(page.url)
+    plain.locator("[name=points]").first.fill("2")
+    with plain.expect_navigation():
+        plain.get_by_role("button", name="Save").click()
+    assert (points(folder)[first], points(folder)[second]) == (4, 2)
+    assert who(plain) not in {first, second, ""}
+
+
 def test_save_is_in_sight_and_no_number_is_cut_at_any_width(browser, serve, course):
     got = "26,499,600 (from hand/in/report.md:120, under 2-6)"
     rows = tuple(ComparedNumber(name=f"MACs of features.{n}.conv", got=got, expected="26,499,600") for n in range(12))

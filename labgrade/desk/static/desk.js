@@ -82,28 +82,36 @@ async function go(address, sent, push = true) {
   if (busy || (push && performance.now() - since < UNSEEN_MS)) return;
   busy = true;
   document.body.setAttribute("aria-busy", "true");
+  let reply, text;
   try {
     const asked = { signal: AbortSignal.timeout(LONGEST_MS), ...(sent && { method: "POST", body: sent }) };
-    const reply = await fetch(address, asked);
-    const text = await reply.text();
-    if (reply.headers.get("content-type").startsWith("text/html")) put(text, reply, push);
-    else if (reply.redirected) location.assign(reply.url); // it is saved, and what comes next failed
-    else say(text);
+    reply = await fetch(address, asked);
+    text = await reply.text();
   } catch {
     say(`${sent ? UNKNOWN : GONE} ${AGAIN}`);
   }
   document.body.removeAttribute("aria-busy");
   busy = false;
+  if (text === undefined) return;
+  // What is refused has the address of the page that it is about.
+  const named = reply.headers.get("content-location") || (sent && !reply.redirected ? location.href : reply.url);
+  const { href } = new URL(named, location);
+  try {
+    if ((reply.headers.get("content-type") || "").startsWith("text/html")) put(text, href, push);
+    else if (sent && reply.redirected) location.assign(href); // it is saved, and what comes next failed
+    else say(text);
+  } catch {
+    location.assign(href);
+  }
 }
-function put(text, reply, push) {
+function put(text, href, push) {
   const page = new DOMParser().parseFromString(text, "text/html");
   const script = each => each.querySelector("script").getAttribute("src");
   if (!page.body.matches(".desk") || script(page) !== script(document)) { // another page than the desk's, or its next version
-    location.assign(reply.url);
+    location.assign(href);
     return;
   }
-  const { href } = new URL(reply.headers.get("content-location") || reply.url, location); // a reply to a form names its page
-  if (push && href !== location.href && reply.ok) history.pushState(null, "", href);
+  if (href !== location.href) history[push ? "pushState" : "replaceState"](null, "", href);
   document.title = page.title;
   document.body.replaceChildren(...page.body.childNodes);
   scrollTo(0, 0);
