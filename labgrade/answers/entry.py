@@ -49,6 +49,9 @@ def obtain(kind: AnswerType, form: EntryForm, submission: Submission) -> Answere
     if found.cut:
         verdict = without_value(Outcome.MANUAL, f"{origin}: got '{found.cut}'", hint=yaml.CUT)
         return NoAnswer(verdict=verdict, origin=origin)
+    if found.twice:
+        verdict = without_value(Outcome.MANUAL, f"{origin}: {found.twice}", hint="give each entry once")
+        return NoAnswer(verdict=verdict, origin=origin)
     try:
         return Answer(value=as_value(found.plain, kind), origin=origin)
     except WrongTypeError as error:
@@ -83,11 +86,15 @@ def _text(submission: Submission, file: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _EntryFound:
-    """The data under a dotted name; `place`: the line, where it is known; `cut`: a number that commas cut up, or ""."""
+    """The data under a dotted name; `place`: the line, where it is known; `cut`: a number that commas cut up, or "".
+
+    `twice`: what of it is given a second time, or "".
+    """
 
     plain: object
     place: str = ""
     cut: str = ""
+    twice: str = ""
 
 
 def _in_json(text: str, wanted: str, kind: AnswerType) -> _EntryFound | None:
@@ -158,18 +165,26 @@ def _in_yaml(text: str, file: str, wanted: str, kind: AnswerType) -> _EntryFound
     """The data under a dotted name, and where it stands. Numbers keep the digits that were written (`1.5e9`).
 
     Raises:
-        SpecError: it is no YAML, or a key stands twice.
+        SpecError: it is no YAML.
     """
     loaded = _yaml(text, file)
     path = _locate(loaded.data, wanted)
+    twice = next((place for place in loaded.twice if _touches(place, path or tuple(wanted.split(".")))), None)
+    said = f"'{cut(str(twice[-1]))}' stands there again on line {loaded.twice[twice].line}" if twice else ""
     if path is None:
-        return None
+        return _EntryFound(plain=None, twice=said) if said else None
     data: Any = functools.reduce(lambda inner, key: inner[key], path, cast("Any", loaded.data))
     return _EntryFound(
         plain=_keep_digits(data, loaded, path, kind),
         place=f":{loaded.mark(path).line}",
+        twice=said,
         cut=next((written for place, written in loaded.cut.items() if place[: len(path)] == path), ""),
     )
+
+
+def _touches(one: Path, other: Path) -> bool:
+    """Whether one path leads to the other, or to something in it."""
+    return one[: len(other)] == other or other[: len(one)] == one
 
 
 def _locate(data: Any, dotted: str) -> Path | None:

@@ -45,7 +45,8 @@ CUT = "a comma ends a value inside { }: quote the number or write it without com
 class Loaded:
     """Plain data with, for each path into it, where its key and its value stand and how a scalar was written.
 
-    `cut` has the numbers that their thousands separators cut up (`{total: 6,624,904}`), as they were written.
+    `cut` has the numbers that their thousands separators cut up (`{total: 6,624,904}`), as they were written;
+    `twice` where a student gave a key a second time, of which the first is kept.
     """
 
     data: Plain
@@ -54,6 +55,7 @@ class Loaded:
     keys: dict[Path, Mark] = field(default_factory=dict)
     sources: dict[Path, str] = field(default_factory=dict)
     cut: dict[Path, str] = field(default_factory=dict)
+    twice: dict[Path, Mark] = field(default_factory=dict)
 
     def mark(self, path: Path) -> Mark:
         """Where the value at `path` stands, or the nearest thing around it that has a place."""
@@ -243,6 +245,10 @@ class _Builder:
                 continue
             first = start.flow_style and isinstance(value, yaml.ScalarEvent) and _FIRST_GROUP.fullmatch(value.value)
             number = here if first else ()
+            if name in data and self._lenient:
+                self.out.twice[here] = self._place(key)
+                self._value(value, (*path, ""), depth + 1)
+                continue
             if name in data:
                 self._find(key, f"'{name}' is already given on line {self.out.keys[here].line}")
                 self._value(value, (*path, ""), depth + 1)

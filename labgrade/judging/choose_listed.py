@@ -1,4 +1,4 @@
-"""How many different names a text lists, where it is asked how many there are; no text is parsed here."""
+"""What the lines of a text list: names to be counted, the values and names that are wanted; no text is parsed here."""
 
 from __future__ import annotations
 
@@ -13,10 +13,13 @@ from labgrade.judging.choose_number import Sighting, suggested
 from labgrade.values import Number
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from labgrade.answers.reading.lines import Line
     from labgrade.judging.choose_number import Choice, WantedNumber
+    from labgrade.values import Row
+
+_LEAST_SAID = 3  # values that say more than chance
 
 
 def count_listed(wanted: WantedNumber, lines: Sequence[Line]) -> Choice | None:
@@ -62,3 +65,47 @@ def _is_names(line: Line) -> bool:
 
 def _is_name(word: str) -> bool:
     return word[:1].isupper() or "::" in word
+
+
+def saying(lines: tuple[Line, ...], wanted: Collection[Fraction | str]) -> list[Line]:
+    """The lines that together say all that is wanted; none where that is little."""
+    found = [(line, _values(line) & set(wanted)) for line in lines]
+    all_said = len(wanted) >= _LEAST_SAID and set().union(*(said for _, said in found)) == wanted
+    return [line for line, said in found if said] if all_said else []
+
+
+def _values(line: Line) -> set[Fraction | str | tuple[int, ...]]:
+    """The numbers and words of a line of prose."""
+    if line.code or line.quoted:
+        return set()
+    found = {piece.value.value if isinstance(piece.value, Number) else piece.value for piece in line.pieces}
+    return found | {each.removesuffix("s") for each in found if isinstance(each, str)}
+
+
+def says_something(row: Row) -> bool:
+    """Whether a row holds more than zeros."""
+    return any(not isinstance(cell, Number) or cell.value for cell in row.cells.values())
+
+
+def holds_values(line: Line, taken: frozenset[Fraction], *, shapes: bool, decimals: bool, least: int = 1) -> bool:
+    """Whether a line holds `least` values that no other answer took; with `shapes`, printed arrays hold some."""
+    if line.code or line.quoted:
+        return False
+    return least <= sum(
+        (shapes and isinstance(piece.value, tuple) and len(piece.value) > 1)
+        or (
+            isinstance(piece.value, Number)
+            and not piece.small
+            and not piece.measures
+            and (decimals or not ("memory" in piece.said or 0 < piece.value.half_unit < 1))  # no count of anything
+            and piece.value.value not in taken
+        )
+        for piece in line.pieces
+    )
+
+
+def names_layer(line: Line) -> bool:
+    """Whether a line has a layer's whole name and several numbers, as where sizes have a column each."""
+    dotted = any(isinstance(piece.value, str) and "." in piece.value for piece in line.pieces)
+    sizes = sum(isinstance(piece.value, Number) for piece in line.pieces)
+    return dotted and sizes > 1 and not (line.code or line.quoted)

@@ -98,7 +98,7 @@ def choose_number(wanted: WantedNumber, lines: Sequence[Line]) -> Choice | None:
             parts = {each.number.value for each in clean} - {chosen.number.value}
             known = [each for each in known if each.number.value not in parts]
         verdict = wanted.judged(chosen.number)
-        sure = len(known) == 1 and _is_known(wanted, chosen.number) and not _flooded(wanted, found)
+        sure = _is_sure(wanted, chosen, known, found)
         sure = sure or (
             not known and kind == _LABELLED and not chosen.piece.small and _is_mistake(chosen.number, verdict)
         )
@@ -117,6 +117,13 @@ def choose_number(wanted: WantedNumber, lines: Sequence[Line]) -> Choice | None:
     if len(left) == len(_distinct(left)) == 1 and _is_known(right, left[0].number) and not left[0].piece.doubt:
         return suggested(wanted, wanted.judged(left[0].number), left[0], "value beside code", everything)
     return _unread(wanted, left) if left else None
+
+
+def _is_sure(wanted: WantedNumber, chosen: Sighting, known: list[Sighting], found: list[Sighting]) -> bool:
+    """Whether a number is the only known one of a text, and its line does not say it again with another prefix."""
+    beside = [each for each in found if each.line.place == chosen.line.place and not each.piece.doubt]
+    alone = len(known) == 1 and _is_known(wanted, chosen.number) and not _flooded(wanted, found)
+    return alone and not any(_misplaced(chosen.number, each.number) for each in beside)
 
 
 def choose_fitting(wanted: WantedNumber, lines: Sequence[Line]) -> Choice | None:
@@ -158,6 +165,18 @@ def said_otherwise(wanted: WantedNumber, lines: Sequence[Line], read: Number) ->
     return Choice(verdict=without_value(Outcome.MANUAL, reason, hint="say one value"), place=other.line.place)
 
 
+def right_elsewhere(wanted: WantedNumber, lines: Sequence[Line]) -> Choice | None:
+    """MANUAL with the right value that a report says plainly, though not under the heading of its task; else None."""
+    everything = [each for each in _sightings(wanted.kind, lines) if not (each.line.code or each.line.quoted)]
+    labelled = [each for each in _labelled(wanted, everything) if not (each.piece.doubt or each.piece.small)]
+    judged = [(wanted.judged(each.number), each) for each in _distinct(labelled)[:_MOST_ALIKE]]
+    right = [(verdict, each) for verdict, each in judged if verdict.credit == 1]
+    if len(right) != 1:
+        return None
+    verdict, chosen = right[0]
+    return suggested(wanted, verdict, chosen, "under another heading", everything)
+
+
 def _is_total(piece: LinePiece) -> bool:
     """Whether its own words call a number a total, and say of what: not `Estimated Total Size`."""
     return "total" in piece.said and bool(set(piece.said) - {"total", "memory"}) and not piece.titled
@@ -165,6 +184,11 @@ def _is_total(piece: LinePiece) -> bool:
 
 def _agree(one: Number, other: Number) -> bool:
     return abs(one.value - other.value) <= one.half_unit + other.half_unit
+
+
+def _misplaced(one: Number, other: Number) -> bool:
+    """Whether one is the other with another prefix: `119,445,696 bytes = 119.4 KB`."""
+    return not _agree(one, other) and _same_digits(one, other)
 
 
 def _same_digits(one: Number, other: Number) -> bool:

@@ -12,7 +12,7 @@ from labgrade.answers.reader.asks import ask_lines, ask_value
 from labgrade.core.errors import FaultError, NoSuchSlipError
 from labgrade.core.results import Answer, NoAnswer
 from labgrade.core.task import EntryForm, FileForm, TableOfType, TableType, TextForm
-from labgrade.judging.choose_listed import count_listed
+from labgrade.judging.choose_listed import count_listed, holds_values, names_layer, saying, says_something
 from labgrade.judging.choose_number import (
     NUMBERS,
     Choice,
@@ -20,6 +20,7 @@ from labgrade.judging.choose_number import (
     choose_fitting,
     choose_number,
     right_beside,
+    right_elsewhere,
     said_otherwise,
 )
 from labgrade.judging.choose_rows import rows_by_name
@@ -27,16 +28,16 @@ from labgrade.values import Number, Table, show
 from labgrade.verdict import Outcome, Suggestion, Verdict, without_value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from labgrade.answers.reader.reader import Reader
     from labgrade.answers.reading.lines import Line
     from labgrade.core.results import Answered, Submission
     from labgrade.core.task import Alternative, AnswerSpec, Check, Source, Task
-    from labgrade.values import Row, Value
+    from labgrade.values import Value
 
 _MOSTLY = Fraction(1, 2)  # of the rows that are found by their names: with fewer of them right, these may be others
-_TOLD_APART, _LEAST_SAID = 10, 3  # numbers that stand in any text, and how many values say more than chance
+_TOLD_APART = 10  # a smaller number stands in any text
 _DENSE = 4  # values of one line that may be a table by themselves
 _BEYOND_DOUBT = ("total among parts", "labelled value")
 _TEXTS = (".txt", ".md", ".log")
@@ -77,7 +78,8 @@ class FreeText:
         if self._check.expected is None:
             return self._unexpected(answer, as_it_is, lines)
         if isinstance(self._wanted.type, str) and self._wanted.type in NUMBERS:
-            return self._number(answer, as_it_is, lines)
+            found = self._number(answer, as_it_is, lines)
+            return self._elsewhere(found) if _is_unlabelled(found.verdict) else found
         if isinstance(self._wanted.type, TableType) or self._wanted.type == "histogram":
             return self._rows(answer, as_it_is, lines)
         if isinstance(self._wanted.type, TableOfType) and verdict.outcome is Outcome.MISSING:
@@ -92,9 +94,7 @@ class FreeText:
         """MANUAL where the same text says another total; which of them holds is a person's to say."""
         if not self._is_number(answer) or self._check.expected is None or not isinstance(answer, Answer):
             return None
-        sources = [self._check.expected, *(each.source for each in self._check.also_right)]
-        wanted = self._number_wanted([self._expect(each) for each in sources if each is not None], ())
-        found = said_otherwise(wanted, lines, answer.value) if isinstance(answer.value, Number) else None
+        found = said_otherwise(self._wanted_right(), lines, answer.value) if isinstance(answer.value, Number) else None
         return replace(found, place=as_it_is.place) if found is not None else None
 
     def _beside_right(self, waits: Choice) -> Choice:
@@ -163,6 +163,18 @@ class FreeText:
             return _doubted(as_it_is, found)
         return self._contradicted(answer, as_it_is, lines) or as_it_is
 
+    def _elsewhere(self, missing: Choice) -> Choice:
+        """MANUAL where the section says no value, and the report says the right one under another heading."""
+        if self._check.bonus or not any(form.report for form in self._forms(self._wanted)):
+            return missing
+        lines = self._reader.ask(self._submission, ask_lines(TextForm(report=()), self._about))
+        found = right_elsewhere(self._wanted_right(), lines)
+        return _merged(missing, found) if found is not None else missing
+
+    def _wanted_right(self) -> WantedNumber:
+        sources = [self._check.expected, *(each.source for each in self._check.also_right)]
+        return self._number_wanted([self._expect(each) for each in sources if each is not None], ())
+
     def _number_wanted(self, right: Sequence[Value], known: Sequence[Value]) -> WantedNumber:
         return WantedNumber(
             kind=str(self._wanted.type),
@@ -216,10 +228,10 @@ class FreeText:
         kind = self._wanted.type if isinstance(self._wanted.type, TableType) else _HISTOGRAM
         shapes, taken = "shape" in kind.columns.values(), self._taken()
         decimals = shapes or "number" in kind.columns.values()
-        left = [line for line in lines if _holds(line, taken, shapes=shapes, decimals=decimals)]
-        left = left or [line for line in lines if shapes and _names_layer(line)]
+        left = [line for line in lines if holds_values(line, taken, shapes=shapes, decimals=decimals)]
+        left = left or [line for line in lines if shapes and names_layer(line)]
         by_numbers, by_names = self._expected_among(lines)
-        dense = any(_holds(line, taken, shapes=shapes, decimals=decimals, least=_DENSE) for line in left)
+        dense = any(holds_values(line, taken, shapes=shapes, decimals=decimals, least=_DENSE) for line in left)
         if len(left) < 2 and not dense:  # noqa: PLR2004 - two lines may be a table
             left = by_numbers or by_names
         if not left:
@@ -244,8 +256,8 @@ class FreeText:
         if expected is None:
             return [], []
         numbers = {cell.value for row in expected.rows for cell in row.cells.values() if isinstance(cell, Number)}
-        names = {row.name for row in expected.rows if not row.optional and _says_something(row)}
-        return _saying(lines, {each for each in numbers if each >= _TOLD_APART}), _saying(lines, names)
+        names = {row.name for row in expected.rows if not row.optional and says_something(row)}
+        return saying(lines, {each for each in numbers if each >= _TOLD_APART}), saying(lines, names)
 
     def _words_beside(self) -> tuple[str, ...]:
         """The words behind which other answers of the task, numbers of the same kind, are looked for."""
@@ -267,6 +279,13 @@ class FreeText:
 
 _NO_FUNCTION = "the task asks for a function, which is called with labgrade's own weights and input"
 _TABLE_HINT = "print one line a row: its name, then its values, under a header that names the columns"
+
+
+def _is_unlabelled(verdict: Verdict) -> bool:
+    """Whether nothing was read, or a wrong number that no words lead to."""
+    said = verdict.suggestion
+    alone = said is not None and said.kind in ("value without a label", "only number") and said.credit < 1
+    return verdict.outcome is Outcome.MISSING or (alone and verdict.outcome is Outcome.MANUAL)
 
 
 def _is_open(verdict: Verdict) -> bool:
@@ -296,54 +315,11 @@ def _and_others(count: int) -> str:
     return f" and {count:,} other line{'s' * (count > 1)}" if count else ""
 
 
-def _saying(lines: tuple[Line, ...], wanted: Collection[Fraction | str]) -> list[Line]:
-    """The lines that together say all that is wanted; none where that is little."""
-    found = [(line, _values(line) & set(wanted)) for line in lines]
-    all_said = len(wanted) >= _LEAST_SAID and set().union(*(said for _, said in found)) == wanted
-    return [line for line, said in found if said] if all_said else []
-
-
-def _values(line: Line) -> set[Fraction | str | tuple[int, ...]]:
-    """The numbers and words of a line of prose."""
-    if line.code or line.quoted:
-        return set()
-    found = {piece.value.value if isinstance(piece.value, Number) else piece.value for piece in line.pieces}
-    return found | {each.removesuffix("s") for each in found if isinstance(each, str)}
-
-
-def _says_something(row: Row) -> bool:
-    return any(not isinstance(cell, Number) or cell.value for cell in row.cells.values())
-
-
-def _holds(line: Line, taken: frozenset[Fraction], *, shapes: bool, decimals: bool, least: int = 1) -> bool:
-    """Whether a line holds `least` values that no other answer took; with `shapes`, printed arrays hold some."""
-    if line.code or line.quoted:
-        return False
-    return least <= sum(
-        (shapes and isinstance(piece.value, tuple) and len(piece.value) > 1)
-        or (
-            isinstance(piece.value, Number)
-            and not piece.small
-            and not piece.measures
-            and (decimals or not ("memory" in piece.said or 0 < piece.value.half_unit < 1))  # no count of anything
-            and piece.value.value not in taken
-        )
-        for piece in line.pieces
-    )
-
-
 def _says_more(read: Value, lines: tuple[Line, ...]) -> bool:
     """Whether a text holds another number than the answer: what the answer comes to is known."""
     values = (piece.value for line in lines for piece in line.pieces)
     numbers = {replace(each, text="") for each in values if isinstance(each, Number)}
     return not isinstance(read, Number) or numbers != {replace(read, text="")}
-
-
-def _names_layer(line: Line) -> bool:
-    """Whether a line has a layer's whole name and several numbers, as where sizes have a column each."""
-    dotted = any(isinstance(piece.value, str) and "." in piece.value for piece in line.pieces)
-    sizes = sum(isinstance(piece.value, Number) for piece in line.pieces)
-    return dotted and sizes > 1 and not (line.code or line.quoted)
 
 
 def _numbers(answer: Answered | None) -> Iterator[Fraction]:

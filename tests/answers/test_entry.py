@@ -62,6 +62,39 @@ def test_what_is_wrong_is_said(handed, content, reason):
     assert answer.verdict.reason.startswith(reason)
 
 
+TWICE = "2-1-4:\n  total: 5\n  total: 6\n  other: 7\n2-1-5:\n  total: 8\n2-1-5:\n  more: 9\n"
+
+
+@pytest.mark.parametrize("entry", ["2-1-4.total", "2-1-5.total", "2-1-5.more"])
+def test_an_entry_that_is_given_twice_waits_alone(handed, entry):
+    answer = handed(TWICE, "count", entry, name="answers.yaml")
+    assert answer.verdict.outcome is Outcome.MANUAL
+    assert "stands there again on line" in answer.verdict.reason
+    assert handed(TWICE, "count", "2-1-4.other", name="answers.yaml").value.value == 7
+
+
+@pytest.mark.parametrize(
+    ("content", "kind", "value"),
+    [
+        ("a: {value: 26.5, unit: MB}", "bytes", 26_500_000),
+        ("a: {Value: 6624904, Unit: parameters}", "count", 6_624_904),
+        ("a: [26499616, bytes]", "bytes", 26_499_616),
+        ("a: 1,498,376,192 (Conv 1,497,352,192 + FC 1,024,000)", "count", 1_498_376_192),
+        ("a: 52+35+10+3 = 100", "count", 100),
+        ("a: one hundred and five", "count", 105),
+    ],
+)
+def test_a_number_with_what_says_more_of_it(handed, content, kind, value):
+    assert handed(content, kind, "a", name="answers.yaml").value.value == value
+
+
+@pytest.mark.parametrize(
+    "content", ["a: [26499616, 25272]", "a: {value: 5}", "a: 5 (2 + 4)", "a: 2 + 4 = 5", "a: 52 B + 0"]
+)
+def test_numbers_of_which_none_is_meant(handed, content):
+    assert handed(content, "bytes", "a", name="answers.yaml").verdict.outcome is Outcome.INCORRECT
+
+
 def test_what_is_not_there_is_none(handed):
     assert handed('{"2-1-4": {}}') is None
     assert handed('{"2-1-4": {"total": null}}') is None

@@ -58,7 +58,7 @@ _NUMBER = re.compile(
                     | (?:\.\d{3}){2,10}(?!\.\d) | [ ]\d{3}(?=\.\d{1,6}[ ]?[kKMGT]i?B) ) (?!\d)
       | (?<![\[(]) \d{1,2} (?:,\d{2}){1,8} ,\d{3} (?![\d,])
         | \d++ (?> (?:_\d++)* ) )
-      (?:\.\d++ | (?P<comma>,(?=(?:\d{1,2}|\d{4,20}|(?<=(?<!\d)0,)\d{3})
+      (?:\.\d{3}(?:\u00a0\d{3}){1,6}(?!\d) | \.\d++ | (?P<comma>,(?=(?:\d{1,2}|\d{4,20}|(?<=(?<!\d)0,)\d{3})
           (?: [\x20\u00a0]?(?:[\u00d7xX*\u00b7]|\\times|\\cdot)[\x20\u00a0]?1[0e] | {SCALED} )) \d++))?
     | \.\d++ )
     (?P<power> [eE][+-]?\d++
@@ -156,10 +156,22 @@ def explain_number(text: str, kind: str, *, unit: str = "") -> Found:
         return nothing
     if found[0].number is None:
         return found[0]
-    finest = finest_of(each.number for each in found if each.number is not None)
+    numbers = [each.number for each in found if each.number is not None]
+    finest = finest_of(numbers) or _sum_of_others(text, found, numbers)
     if finest is None:
         return Found(start=0, end=0, problem=f"{_quoted(text)} holds several numbers; give one")
     return Found(start=found[0].start, end=found[0].end, number=finest)
+
+
+def _sum_of_others(text: str, found: list[Found], numbers: list[Number]) -> Number | None:
+    """The first number where the others are its parts, `5 (2 + 3)`, or the last that they come to: `2 + 3 = 5`."""
+    if len(found) != len(numbers) or len(numbers) < 3:  # noqa: PLR2004 - a sum of two
+        return None
+    first, last = numbers[0], numbers[-1]
+    if first.value == sum(each.value for each in numbers[1:]) and "+" in text:
+        return first
+    results = text[found[-2].end : found[-1].start].strip() == "="
+    return last if results and last.value == sum(each.value for each in numbers[:-1]) else None
 
 
 def finest_of(numbers: Iterable[Number]) -> Number | None:

@@ -32,7 +32,7 @@ _FULL_WIDTH = re.compile("[\uff10-\uff5a]")
 _NEGATED = re.compile(r"(?:non|not|un)[\s_*-]{0,3}$|[不非無无未]$", re.IGNORECASE)
 
 _FILLER = re.compile(
-    r"""[\s*_`~$"'>\\]+ | </?\w[^<>\n]{0,80}> | (?P<joint>[-=:|,≈→⇒]+>?|<=>|\\approx|\\sim) | \.{3,}|…+|·{3,}
+    r"""[\s*_`~$"'>\\]+ | </?\w[^<>\n]{0,80}> | (?P<joint>[-=:|,≈→⇒]+>?|<=>|\\approx|\\sim) | \.{2,}|…+|·{3,}
       | (?:is|are|was|were|be|equals?|equal\ to|to|about|approx(?:\.|imately)?|roughly|around|exactly|only|in\ total
           |total|count|number|value|result|comes?)(?![A-Za-z0-9])
       | 總共|總計|總和|总共|总计|总和|大約|大约|等於|等于|數量|数量|次數|次数|[是為为約约共數数量]""",

@@ -33,6 +33,7 @@ _FILLER = re.compile(
     re.IGNORECASE,
 )
 _TYPE = re.compile(r"[(\[]?[A-Z][a-z]\w*[)\]]?:?")
+_SEVERAL = re.compile(r"[A-Za-z]\w{1,40}(?:,\s?(?:and\s)?[A-Za-z]\w{1,40}){1,8}")  # a name each, of one value
 _OUTPUT = re.compile(
     r"(?<![A-Za-z])(?:output|out)(?:[ _]?(?:shape|size))?[\s:=]*(?:(?:torch\.)?Size\()?$", re.IGNORECASE
 )
@@ -128,6 +129,8 @@ def _name(before: str, column: str, row: str) -> str:
     if bracketed is not None:
         return row_name(bracketed[1])
     name = row_name(re.sub(r"[\s:=|>,\u2192~\u2248-]+$", "", as_ascii(before).rstrip("*` ")))
+    if _SEVERAL.fullmatch(name):
+        return name
     words = [word for word in _FILLER.sub(" ", name).split() if column_meant(word.strip(":(),"), [column]) is None]
     short = 0 < len(words) <= _MOST_WORDS and len(name) <= _LONGEST_NAME
     return " ".join(_named(words, row)).strip(" :*`,'\"") if short else ""

@@ -49,7 +49,7 @@ _LONGEST_LINE = 2_000
 _DOTTED = re.compile(r"\d{1,3}(?:\.\d{3}){1,10}")
 _GROUPS = re.compile(r"\s*[+-]?\d{1,3}(?:,\d{3}){2}")
 _RULE = re.compile(r"[\s|+:=\-_\u2500-\u257f]+$")
-_LEFT_OUT = re.compile(r"[\s|*`]*(?:\.\.(?:\.|(?=\s))|\u2026|\u22ee|\(omitted|\(\u7565)[^\n]{0,40}$")
+_LEFT_OUT = re.compile(r"[\s|*`]*(?:\.\.(?=[\s.]*$)[\s.]*$|\.\.\.|\u2026|\u22ee|\(omitted|\(\u7565)[^\n]{0,40}$")
 _PRINTED = re.compile(
     r"layer \(type(?::depth-idx)?(?: \(var_name\))?\)|input (?:shape|size)|output (?:shape|size)|kernel (?:shape|size)"
     r"|params? #|# ?params?|param %|mult-adds|total mult-adds|groups|trainable|\S+",
