@@ -91,11 +91,13 @@ def writes(form: CallForm) -> bool:
     return artifacts.writes(form)
 
 
-def obtain_each(questions: Sequence[Question], form: CallForm, running: Running) -> tuple[str, list[Value]]:
+def obtain_each(
+    questions: Sequence[Question], form: CallForm, running: Running, *, attempt: bool = False
+) -> tuple[str, list[Value]]:
     """Where the answers come from, and what the function returns for each subject, as far as that can be read.
 
     One process makes all calls, within the limits of the first: see `Runner.run_each`. Nothing where the answer is more
-    than what is returned.
+    than what is returned. `attempt`: no further than all is as plain as values can be.
     """
     first = questions[0]
     submission = first.submission
@@ -103,14 +105,23 @@ def obtain_each(questions: Sequence[Question], form: CallForm, running: Running)
     if not returns(form) or not isinstance(file, str) or not present(form, submission, running.reader):
         return "", []
     request = CallRequest(
-        folder=submission.folder, file=file, function=form.function, given=form.given, subject=None, limits=first.limits
+        folder=submission.folder,
+        file=file,
+        function=form.function,
+        given=form.given,
+        subject=None,
+        limits=first.limits,
+        attempt=attempt,
     )
     values: list[Value] = []
     for said in running.runner.run_each(request, _subjects(questions)):
         try:
-            values.append(_value(said, first.wanted.type, form, running.reader)[0])
+            value, note = _value(said, first.wanted.type, form, running.reader)
         except WrongTypeError:
             break
+        if attempt and note:
+            break
+        values.append(value)
     return f"{file}:{form.function}", values
 
 

@@ -127,6 +127,21 @@ def call_before(items: Iterable[Item], item: Item) -> SubjectSpec | None:
     return next((subject for subject in same if subject != item.subject), item.subject)
 
 
+def called_together(items: Iterable[Item], item: Item) -> list[Item]:
+    """The small cases of an item's check: a function may be called for all of them in one process, in this order.
+
+    Where some are: first is the one whose call comes before (`call_before`), right behind it the one it comes before.
+    """
+    same = [each for each in items if each.check.cases and each.check.answer == item.check.answer]
+    cases = [each for each in same if each.check.measured is None and not each.check.by_hand]
+    small = [each for each in cases if each.check.id == item.check.id and _is_small(each.subject)]
+    subject = call_before(cases, small[0]) if small else None
+    before = next((each for each in cases if each.subject == subject), None)
+    if before is None or subject == small[0].subject:
+        return []
+    return [before, small[0], *(each for each in small[1:] if each.subject != subject)]
+
+
 def _is_small(subject: SubjectSpec | None) -> bool:
     return subject is not None and subject.model.startswith("micro/")
 

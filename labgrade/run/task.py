@@ -9,13 +9,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Protocol, cast
 
 from labgrade.answers import obtain
-from labgrade.answers.call import obtain_each
 from labgrade.answers.question import Question, about
 from labgrade.answers.reader.asks import ask_passages
 from labgrade.core.errors import FaultError
 from labgrade.core.points import hidden_points
 from labgrade.core.results import Answer, NoAnswer, TaskReport
-from labgrade.core.task import AnswerValue, CallForm, QuantityCall, TextForm
+from labgrade.core.task import AnswerValue, QuantityCall, TextForm
 from labgrade.core.text import encodable
 from labgrade.diagnosis.bases import bases_of
 from labgrade.diagnosis.counterexample import judged, memory, plan_of
@@ -27,12 +26,13 @@ from labgrade.diagnosis.stated import Means, with_slip
 from labgrade.files.cache import missing
 from labgrade.judging import by_hand
 from labgrade.judging.graded_items import Judged, fault, graded_so_far, waiting, with_points
-from labgrade.judging.items import call_before, fresh_subject, items, with_fresh, with_later
+from labgrade.judging.items import call_before, fresh_subject, items, with_fresh
 from labgrade.judging.judge import follows, judge, speak, with_measured
 from labgrade.judging.needs import resolve
 from labgrade.judging.other_answer import compared_with
 from labgrade.judging.variants import own_variant, with_variant
 from labgrade.run.free_text import FreeText
+from labgrade.run.together import Together
 from labgrade.spec import course
 from labgrade.truth.measure import UnfitError, files_given, kept_case
 from labgrade.values import Artifact, Number
@@ -98,6 +98,7 @@ class TaskGrading:
         grader.reader.expect(self.submission, asks)
         self._graded: dict[str, Graded] = {}
         self._answers: dict[tuple[str, str], Answered] = {}
+        self._together = Together(grader, partial(self._question, live_only=True), self._fresh, self._judged)
         self._verdicts: dict[str, Verdict] = {}  # labgrade's own, whatever a check needs
         self._credits: dict[str, Fraction] = {}  # what people gave
 
@@ -171,6 +172,8 @@ class TaskGrading:
         if check.counterexample:
             verdict, origin = self._searched(check)
             return Judged(verdict=self._uncontradicted(verdict, item), origin=origin)
+        if check.cases:
+            self._call_together(item)
         answer = self._answer(check.answer, item.subject if check.cases else None)
         verdict, shown, basis = self._verdict(item, answer), None, ""
         origin = answer.origin
@@ -206,7 +209,8 @@ class TaskGrading:
         judging, expect = self._judging(check, item.subject)
         call = check.measured
         value = judged_value(grader, self.task, call, item.subject, answer) if call else answer.value
-        verdict = with_case(judge(check, value, judging, expect, computed=answer.computed), answer)
+        seen = self._together.verdict(check, answer)
+        verdict = seen or with_case(judge(check, value, judging, expect, computed=answer.computed), answer)
         if call and isinstance(value, Number | str | tuple):
             entry = grader.course.quantities.get(call.quantity)
             verdict = with_measured(verdict, call, entry.description or entry.name)
@@ -282,8 +286,8 @@ class TaskGrading:
 
     def _on_fresh_input(self, verdict: Verdict, item: Item, answer: Answer) -> Verdict:
         """The verdict, with the function that earned it called on another input where its tensors depend on one."""
-        grader, check = self._grader, item.check
-        subject = fresh_subject(self.task, item, self.submission.name, grader.course.key) if verdict.credit else None
+        check = item.check
+        subject = self._fresh(item) if verdict.credit else None
         if subject is None:
             return verdict
         other = self._answer(check.answer, subject)
@@ -292,22 +296,30 @@ class TaskGrading:
             return verdict if other.verdict.outcome is Outcome.MISSING else with_fresh(verdict, other.verdict)
         if other.origin != answer.origin:
             return verdict
-        judging, expect = self._judging(check, subject)
-        return with_fresh(verdict, judge(check, other.value, judging, expect, computed=True))
+        seen = self._together.verdict(check, other)
+        return with_fresh(verdict, seen or self._judged(item, subject, other.value))
 
     def _after_another(self, verdict: Verdict, item: Item, answer: Answer) -> Verdict:
         """The verdict, with the function that earned it called after another call, of which it may keep something."""
-        check, grader = item.check, self._grader
         before = call_before(self.items.values(), item) if verdict.credit else None
-        form = next((each for each in self.task.answers[check.answer].forms if isinstance(each, CallForm)), None)
-        if before is None or form is None or isinstance(self._answer(check.answer, before), NoAnswer):
+        if before is None or isinstance(self._answer(item.check.answer, before), NoAnswer):
             return verdict  # by itself the other call gave nothing: one endless call is waited for once
-        questions = [self._question(check.answer, subject, live_only=True) for subject in (before, item.subject)]
-        origin, values = obtain_each(questions, form, grader)
-        if len(values) < len(questions) or origin != answer.origin:
-            return verdict
-        judging, expect = self._judging(check, item.subject)
-        return with_later(verdict, judge(check, values[-1], judging, expect, computed=True))
+        return self._together.after(before, item, answer, verdict)
+
+    def _call_together(self, item: Item) -> None:
+        """Have the small cases of a check answered in one process, as far as that comes out right."""
+        name, all_items = item.check.answer, self.items.values()
+        own = self._answers.get(_key(name, None))
+        for subject, answer in self._together.right_ones(item, all_items, own, self._verdicts):
+            self._answers.setdefault(_key(name, subject), answer)
+
+    def _fresh(self, item: Item) -> SubjectSpec | None:
+        return fresh_subject(self.task, item, self.submission.name, self._grader.course.key)
+
+    def _judged(self, item: Item, subject: SubjectSpec | None, value: Value) -> Verdict:
+        """What a computed value is worth on a subject."""
+        judging, expect = self._judging(item.check, subject)
+        return judge(item.check, value, judging, expect, computed=True)
 
     def _searched(self, check: Check) -> tuple[Verdict, str]:
         """What came of looking for the smallest network on which a function is wrong."""

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 _OF_FUNCTIONS = frozenset({"call", "calls", "write"})
 _META = re.compile(rb"""["']meta\\?["']""")  # in a notebook with a backslash
 _MOST_SOURCE = 2 << 20
+_QUICKLY_BUILT = (GENERATED, "micro/")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,7 +30,8 @@ class CallRequest:
     """One call of a student's function: `function` of `file`, a POSIX path within `folder`, with the `given` values.
 
     `model` are the files of an ONNX subject by name, itself first, then its external data. The child gets copies.
-    Where it writes a file, that is called `saved_as`; `module`: it is the network that the function returns.
+    Where it writes a file, that is called `saved_as`; `module`: it is the network that the function returns. `attempt`:
+    it may save other calls, and has less time than one of these: what does not end in it may be sound.
     """
 
     folder: Path
@@ -41,6 +43,7 @@ class CallRequest:
     model: Mapping[str, Path] = field(default_factory=dict)
     saved_as: str = ""
     module: bool = False
+    attempt: bool = False
 
     @property
     def built(self) -> list[str]:
@@ -191,9 +194,12 @@ class Job:
     def worth_preparing(self) -> Any:
         """The subject, if a branch of the server should have it ready; a random network is used only once.
 
-        Whatever its input is drawn from: each student may have one of their own, and the same weights.
+        Whatever its input is drawn from: each student may have one of their own, and the same weights. Of several it is
+        the only one that takes long to build: two that shared a module would see what the first call left in it.
         """
-        subject = self.wanted["subject"] if self.wanted and needs_values(tuple(self.wanted["given"])) else None
+        wanted = self.wanted if self.wanted and needs_values(tuple(self.wanted["given"])) else {}
+        several = [each for each in wanted.get("each", ()) if not each["model"].startswith(_QUICKLY_BUILT)]
+        subject = several[0] if len(several) == 1 else wanted.get("subject")
         if subject is None or subject["model"] == GENERATED:
             return None
         further = [{**each, "seed": 0} for each in subject.get("further", ())]

@@ -111,14 +111,16 @@ class Runner:
         """What a function returns for each of several subjects with their files, as far as it returns.
 
         All are called in one process, so that one call may spoil the next: what comes out wrong is to be tried by
-        itself. `request` is read without its subject; its limits are for all together.
+        itself. `request` is read without its subject; its limits are for all together. Of an attempt there is nothing
+        where more is to be told than what was returned: something printed, weights that stood in.
         """
         each = [plain_subject(subject) for subject, _ in subjects]
         wanted = {"given": list(request.given), "subject": None, "each": each}
         files = {f"{GIVEN_FOLDER}/{place}": model for place, (_, model) in enumerate(subjects)}
         models = [f"{folder}/{next(iter(model), '')}" for folder, model in files.items()]
         done = self._call(request, "calls", {"models": models}, wanted, files)
-        return done.value if done.status == "returned" and isinstance(done.value, list) else []
+        fit = done.status == "returned" and not (request.attempt and (done.printed or done.seeded))
+        return done.value if fit and isinstance(done.value, list) else []
 
     def _call(
         self,

@@ -66,7 +66,8 @@ class Patience:
         done = run(replace(request, limits=self._limits(request, hurried=False)))
         self._count(self._clock() - begun)
         if done.status in _LATE:
-            self._used = self._used or 0.0
+            if not request.attempt:
+                self._used = self._used or 0.0
             self._slow_together.add(request.called)
         return done
 

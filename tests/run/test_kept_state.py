@@ -62,6 +62,11 @@ SUBMISSIONS = {
     "    return len(model.graph.node)\n",
     "by-class": f"kept = {{}}\n\ndef total(model):\n    return kept.setdefault(type(model).__name__, {COUNT})\n"
     + NODES,
+    "prints-on-one": f"def total(model):\n    found = {COUNT}\n    if found < 3000:\n        print('small')\n"
+    "    return found\n" + NODES,
+    "wrong-on-one": f"def total(model):\n    found = {COUNT}\n    return found + (found < 3000)\n" + NODES,
+    "warms-up": f"calls = []\n\ndef total(model):\n    found = {COUNT}\n    calls.append(model)\n"
+    "    return found if found > 9999 or len(calls) > 1 else 0\n" + NODES,
     "fails-on-one": "def total(model):\n    for each in model.modules():\n"
     "        if getattr(each, 'dilation', (1, 1)) != (1, 1):\n"
     f"            raise ValueError(model)\n    return {COUNT}\n" + NODES,
@@ -107,7 +112,8 @@ def test_what_is_kept_shows_where_the_function_is_called_after_another_call(worl
 def test_what_fails_by_itself_is_not_called_after_another_call_so_that_a_loop_is_waited_for_once(world, monkeypatch):
     together = []
     runner = world[1].runner
-    monkeypatch.setattr(runner, "run_each", lambda *given: together.append(given) or [])
+    behind = lambda request, given: (request.attempt or together.append(given)) and []  # noqa: E731
+    monkeypatch.setattr(runner, "run_each", behind)
     assert [each.outcome for each in graded(world, "fails-on-one").values()][2] is Outcome.CRASHED
     assert not together
     graded(world, "right")
@@ -133,3 +139,27 @@ def test_only_a_wrong_value_of_the_later_call_counts():
     assert with_later(right, right) is right
     assert with_later(partial(1 / 2, "got 5"), wrong).reason.startswith("better when it is called first")
     assert replace(with_later(right, wrong), reason="", hint="") == replace(wrong, reason="")
+
+
+def test_small_cases_that_are_right_take_one_process_and_others_one_each(world, monkeypatch):
+    runner, alone, together = world[1].runner, [], []
+    run, run_each = runner.run, runner.run_each
+    monkeypatch.setattr(runner, "run", lambda request: alone.append(request.subject.short_name) or run(request))
+    monkeypatch.setattr(
+        runner, "run_each", lambda request, each: together.append(request.attempt) or run_each(request, each)
+    )
+    assert {each.outcome for each in graded(world, "right").values()} == {Outcome.CORRECT}
+    assert (alone, together) == (["squeezenet1_1"], [True])
+    alone.clear()
+    found = graded(world, "wrong-on-one")
+    assert [each.outcome for each in found.values()] == [Outcome.CORRECT, Outcome.CORRECT, Outcome.INCORRECT]
+    assert sorted(alone) == ["dilated", "squeezenet1_1", "tied"]
+    found = graded(world, "warms-up")
+    assert [each.outcome for each in found.values()] == [Outcome.CORRECT, Outcome.INCORRECT, Outcome.INCORRECT]
+
+
+def test_what_is_printed_for_a_case_is_told_of_that_case(world):
+    folder, grader, tasks = world
+    graded(world, "prints-on-one")
+    (report,) = grader.grade([tasks[0]], read(folder / "prints-on-one-0", "prints-on-one")).tasks
+    assert [bool(each.printed) for each in report.checks] == [False, False, True]

@@ -76,6 +76,14 @@ def test_calls_that_did_not_end_together_are_made_by_themselves_and_count(monkey
     assert calls.given == [60, 60, 60]
 
 
+def test_an_attempt_that_did_not_end_takes_no_time_from_the_calls_that_count(monkeypatch):
+    calls, patience = Calls(monkeypatch, endless=("f",)), Patience()
+    assert patience.together(replace(REQUEST, attempt=True), calls).status == "timeout"
+    for _ in range(70):
+        patience.call(OTHER, calls, Execution)
+    assert calls.given == [60] * 71
+
+
 def test_a_submission_s_own_time_cuts_off_what_is_left_of_it_at_no_cost(monkeypatch):
     calls, patience = Calls(monkeypatch, endless=()), Patience(seconds=3)
     done = [patience.call(REQUEST, calls, Execution) for _ in range(5)]

@@ -14,9 +14,10 @@ from helpers.soak import soak
 
 from labgrade.core.task import InputSpec, Limits, SubjectSpec
 from labgrade.sandbox.host import fork_server
+from labgrade.sandbox.host.servers import STUDENTS
 from labgrade.sandbox.jail.layers import NAMESPACES
 from labgrade.sandbox.jail.usage import family
-from labgrade.sandbox.requests import CallRequest
+from labgrade.sandbox.requests import CallRequest, Job
 from labgrade.sandbox.runner import Runner
 
 HERE = Path(__file__).parent
@@ -205,3 +206,19 @@ def test_what_is_ready_for_others_is_bounded_by_its_weights(runner, tmp_path, mo
         assert ask(other, 7) == 4
         assert len(lent._branches) == 2
         assert ask(other, 0) == 4
+
+
+@pytest.mark.parametrize(
+    ("models", "ready"),
+    [
+        (["torchvision/alexnet", "micro/tied"], "torchvision/alexnet"),
+        (["micro/tied", "torchvision/alexnet", "generated/network"], "torchvision/alexnet"),
+        (["torchvision/alexnet", "torchvision/alexnet"], None),  # they would share a module
+        (["micro/tied", "micro/dilated"], None),
+    ],
+)
+def test_of_several_subjects_the_only_one_that_takes_long_to_build_is_ready_before(models, ready):
+    wanted = {"given": ["model"], "subject": None, "each": [{"model": name, "input_seed": 7} for name in models]}
+    job = Job(kind="calls", server=STUDENTS, lay=lambda _: None, limits=Limits(), arguments={}, wanted=wanted)
+    assert job.worth_preparing == (ready and {"model": ready, "input_seed": 0})
+    assert replace(job, wanted={**wanted, "given": ["input_size"]}).worth_preparing is None
