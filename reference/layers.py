@@ -62,14 +62,22 @@ def module_outputs(subject: CountedSubject, *, layers: list[str]) -> dict[str, t
 def module_output_shapes(subject: CountedSubject, *, layers: list[str]) -> list[dict[str, Any]]:
     """The shape of what each layer of the given types puts out, a row a call, in the order of execution.
 
-    `layers` are types such as Conv2d. Names as in `layer_shapes`.
+    `layers` are types such as Conv2d. Names as in `layer_shapes`. Whoever gives a mapping of names has one row for a
+    layer that is called again: those of its later calls are `optional`, and its first may say what they put out
+    (`also_right`).
     """
     trace = analyse(subject)
     names, wanted = call_names(trace), chosen(trace.root, layers)
+    calls = [call for call in trace.calls if call.outputs and wanted(call.module)]
+    later: dict[str, list[list[int]]] = {}
+    for call in calls:
+        if names[id(call)] != trace.layer(call):
+            later.setdefault(trace.layer(call), []).append(list(call.outputs[0]))
     return [
         {"layer": names[id(call)], "type": call.type, "output_shape": list(call.outputs[0])}
-        for call in trace.calls
-        if call.outputs and wanted(call.module)
+        | ({"optional": True} if names[id(call)] != trace.layer(call) else {})
+        | ({"also_right": {"output_shape": shapes}} if (shapes := later.get(names[id(call)])) else {})
+        for call in calls
     ]
 
 

@@ -53,7 +53,7 @@ class Diagnoser:
 
     def __init__(self, grader: ProbeGrader, task: Task, submission: Submission) -> None:
         self._grader, self._task, self._submission = grader, task, submission
-        self._known: dict[str, Behaviour | None] = {}
+        self._known: dict[str, tuple[Check, Behaviour | None]] = {}
 
     def explained(self, verdict: Verdict, value: Value, item: Item) -> Verdict | None:
         """The verdict on a function's value with its cause; None where none is found. It changes no credit."""
@@ -72,7 +72,8 @@ class Diagnoser:
             return replace(verdict, hint="") if chance else None
         # What was seen on many networks tells more than what one value happens to equal.
         lines = _smallest(trials, behaviour.called) if found.wrong_on else ()
-        return replace(verdict, hint="", lines=(*verdict.lines, *lines), diagnosis=found)
+        said = self._in_words_of(trials.check, found)
+        return replace(verdict, hint="", lines=(*verdict.lines, *lines), diagnosis=said)
 
     def refutes(self, item: Item) -> bool:
         """Whether calling the function was tried: what one value happens to equal then says nothing."""
@@ -95,20 +96,39 @@ class Diagnoser:
             subject, trial = found.smallest
             if not gives(trials, behaviour.holds, trial, subject):
                 return verdict
-        return replace(verdict, diagnosis=_holding(behaviour, behaviour.holds, behaviour.holds.slips))
+        holds = _holding(behaviour, behaviour.holds, behaviour.holds.slips)
+        return replace(verdict, diagnosis=self._in_words_of(check, holds))
 
     def _behaviour(self, trials: Trials) -> Behaviour | None:
         """What was found out about the function; None where there is nothing to find out, or it can't be."""
         if not applies(trials):
             return None
         check = trials.check
-        key = f"{check.answer} {check.expected!r} {check.also_right!r}"
+        key = _asked(check)
         if key not in self._known:
             try:
-                self._known[key] = explore(trials)
+                self._known[key] = check, explore(trials)
             except FaultError:  # then there is one explanation less, and the verdict is what it was
-                self._known[key] = None
-        return self._known[key]
+                self._known[key] = check, None
+        return self._known[key][1]
+
+    def _in_words_of(self, check: Check, found: Diagnosis) -> Diagnosis:
+        """With the sentences that this check has in place of those of the check that the function was called for."""
+        first, _ = self._known[_asked(check)]
+        words = {
+            old.says: new.says
+            for olds, news in ((first.also_right, check.also_right), (first.misconceptions, check.misconceptions))
+            for old, new in zip(olds, news, strict=True)
+        }
+        says, elsewhere = (tuple(words.get(each, each) for each in some) for some in (found.says, found.elsewhere))
+        convention = words.get(found.convention, found.convention)
+        return replace(found, says=says, elsewhere=elsewhere, convention=convention)
+
+
+def _asked(check: Check) -> str:
+    """What a check asks, without the sentences that it says: cases of one check ask the same."""
+    others = [[each.source for each in some] for some in (check.also_right, check.misconceptions)]
+    return f"{check.answer} {check.expected!r} {others!r}"
 
 
 def _drawn(trials: Trials, verdict: Verdict) -> Verdict | None:

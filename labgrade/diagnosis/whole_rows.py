@@ -45,7 +45,7 @@ def of_rows(wrong: Sequence[Trial]) -> tuple[str, str]:
         )
     if len(tables) < len(wrong):
         return "", ""
-    return _of_names(tables) or _of_own_row(tables) or _of_order(tables) or ("", "")
+    return _of_names(tables) or _of_own_row(tables) or _of_order(tables) or _of_sum(tables) or ("", "")
 
 
 def _of_names(tables: _Tables) -> tuple[str, str] | None:
@@ -114,6 +114,38 @@ def _of_order(tables: _Tables) -> tuple[str, str] | None:
             "difference."
         )
     return None
+
+
+def _of_sum(tables: _Tables) -> tuple[str, str] | None:
+    """That rows have the sum of all, or a share in it."""
+    several = [each for each in map(_columns, _several(tables)) if each is not None]
+    if len(several) < _FEWEST or len(several) < len(_several(tables)):
+        return None
+    if all(set(given) == {sum(right)} for given, right in several):
+        return "sum_everywhere", (
+            "Each row has the sum of all rows. Rows that share one list or counter (dict.fromkeys(names, [0])) all "
+            "change at once: make one for each."
+        )
+    for whole, words in ((100, "percent"), (1, "parts of 1")):
+        if all(_shares(*each, whole) for each in several):
+            return "shares", f"These are shares of the sum in {words}. Give the numbers themselves."
+    return None
+
+
+def _shares(given: Sequence[Fraction], right: Sequence[Fraction], whole: int) -> bool:
+    off = Fraction(whole, 200)  # to a hundredth, or to whole percent
+    return all(abs(one - whole * other / sum(right)) <= off for one, other in zip(given, right, strict=True))
+
+
+def _columns(table: _Rows) -> tuple[list[Fraction], list[Fraction]] | None:
+    """The numbers of each row, given and right, where rows have one and are named as they should be."""
+    given, right = ({row.name: _cells(row, table[1][0]) for row in rows} for rows in table)
+    if given.keys() != right.keys() or len(table[1][0].cells) != 1:
+        return None
+    found = [[cells[0] for cells in (rows[name] for name in right)] for rows in (given, right)]
+    if not all(isinstance(each, Fraction) for each in (*found[0], *found[1])):
+        return None
+    return (found[0], found[1]) if sum(found[1]) else None
 
 
 def _several(tables: _Tables) -> _Tables:

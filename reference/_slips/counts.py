@@ -20,7 +20,6 @@ from .operations import (
     POOL_OUT,
     WINDOWS,
     batch_of,
-    computed,
     depth,
     dilated,
     equal_once,
@@ -30,13 +29,11 @@ from .operations import (
     kernel,
     of_conv,
     of_linear,
-    over_stride,
     parts,
-    places,
     squared,
     weights_alone,
 )
-from .sizes import DILATION, PADDING, PADDING_ONCE, READ, SIZES, STRIDE
+from .sizes import OWN_SIZES, SIZES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -201,23 +198,7 @@ LIBRARY: Library = {
         change=of_conv(lambda o: ratio(o.input_shape[2:], o.output_shape[2:])),
         says="The height and width of a convolution's input are taken. It works at each position of its output.",
     ),
-    "own_padding": Slip(of="positions", change=computed(lambda n, k, _, s, d: places(n, k, 0, s, d)), says=PADDING),
-    "own_padding_once": Slip(of="positions", change=computed(places), says=PADDING_ONCE),
-    "own_stride": Slip(
-        of="positions", change=computed(lambda n, k, pad, _, d: places(n, k, 2 * pad, 1, d)), says=STRIDE
-    ),
-    "own_dilation": Slip(
-        of="positions", change=computed(lambda n, k, pad, s, _: places(n, k, 2 * pad, s, 1)), says=DILATION
-    ),
-    **{
-        name: Slip(
-            of="positions",
-            change=over_stride(up),
-            says=f"The output's size is taken for that of the input over the stride. Kernel, padding and dilation "
-            f"change it, too: compute it from all of them, or {READ}.",
-        )
-        for name, up in (("input_over_stride", 0), ("input_over_stride_up", 1))
-    },
+    **OWN_SIZES,
     "batch": Slip(
         of="batch",
         change=times(lambda o: Fraction(1, batch_of(o)), BOTH),
@@ -282,6 +263,12 @@ LIBRARY: Library = {
         of="rows of a linear layer",
         change=of_linear(lambda o: Fraction(1, o.weight_shape[1])),
         says="The in_features of linear layers are left out. Each output takes in_features products.",
+    ),
+    "linear_inputs_twice": Slip(
+        of="rows of a linear layer",
+        change=of_linear(lambda o: o.weight_shape[1]),
+        says="The in_features of linear layers count twice: the weight has them already. Multiply it by the number of "
+        "rows, or each output by in_features.",
     ),
     "containers": Slip(of="walk", change=times(depth, BOTH), says=_CONTAINERS),
     "containers_by_name": Slip(

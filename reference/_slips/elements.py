@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from .._onnx.tensors import type_name
-from .compose import Library, Slip, ratio, times
+from .compose import Library, Slip, ratio, times, without
 from .moved import ALL
 
 if TYPE_CHECKING:
@@ -52,6 +52,16 @@ ELEMENTS: Library = {
         change=times(_channels, ALL),
         says="The channels of images are left out. Multiply all dimensions: batch, channels, height and width.",
     ),
+    "scalars": Slip(
+        of="left out",
+        change=without(lambda moved: not moved.tensor.shaped(), ALL),
+        says="A tensor without dimensions counts nothing. It has one element.",
+    ),
+    "images_alone": Slip(
+        of="left out",
+        change=without(lambda moved: len(moved.tensor.shaped()) != _IMAGE, ALL),
+        says="Only tensors of four dimensions are counted. Those of others, behind Flatten or Gemm, take bytes, too.",
+    ),
     **{
         name: Slip(of=_HALVES if name == "whole_bytes" else "size of an element", change=times(factor, ALL), says=says)
         for name, factor, says in (
@@ -61,6 +71,7 @@ ELEMENTS: Library = {
                 _as_bytes(4),
                 f"Every element counts four bytes. float16 has two, int8 one, int64 eight; {_TYPE}.",
             ),
+            ("float16", _as_bytes(2), f"Every element counts two bytes, as in float16. A float32 has four; {_TYPE}."),
             ("double", _as_bytes(8), f"Every element counts eight bytes. A float32 has four; {_TYPE}."),
             (
                 "whole_bytes",

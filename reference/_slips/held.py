@@ -124,15 +124,16 @@ def _without_tensor(parts: Sequence[Part], at: int) -> Factors:
     return [int(place != places[at]) for place in range(len(parts))]
 
 
-def _each_shape_once(parts: Sequence[Part]) -> Factors:
-    shapes: set[Any] = set()
-    found = []
-    for part in parts:
-        shape = part.source.tensor.shape
-        found.append(int(not (part.counted and part.kind == "" and shape in shapes)))
-        if part.counted and part.kind == "":
-            shapes.add(shape)
-    return found
+def _one_each(key: Callable[[HeldTensor], object], step: int) -> Callable[[Sequence[Part]], Factors]:
+    """Of parameters of one key leave the last, or with a `step` of -1 the first."""
+
+    def factors(parts: Sequence[Part]) -> Factors:
+        there = [at for at, part in enumerate(parts) if part.counted and part.kind == ""]
+        kept = {key(parts[at].source): at for at in there[::step]}
+        gone = set(there) - set(kept.values())
+        return [int(at not in gone) for at in range(len(parts))]
+
+    return factors
 
 
 def _buffers_alone(parts: Sequence[Part]) -> Factors:
@@ -209,9 +210,15 @@ LIBRARY: Library = {
     ),
     "same_shape": Slip(
         of="left out",
-        change=_each_shape_once,
+        change=_one_each(lambda held: held.tensor.shape, -1),
         says="Of parameters of the same shape only the first is counted. They are different ones all the same: "
         "model.parameters() gives each once.",
+    ),
+    "last_of_name": Slip(
+        of="left out",
+        change=_one_each(lambda held: held.name, 1),
+        says="Of parameters whose names end alike (weight, bias) only the last is counted, as in a dict by that part. "
+        "Take the whole name, or add up.",
     ),
     "frozen": Slip(
         of="which",
@@ -349,17 +356,18 @@ _LIBRARIES = {
 }
 
 
+_EIGHT = (
+    "This is twice the bytes: eight an element, as for 64-bit floating point or with a gradient beside each weight. A "
+    "weight of 32 bits takes four."
+)
+
+
 def _per_element(size: int) -> Any:
     return times(lambda held: Fraction(size, held.tensor.element_size()), ("", _SHARED, _BUFFER, _COUNTER, _NO_BIAS))
 
 
 BYTES: Library = {
     **_but(_OF_ALL, "tensors", "float32", *UNITS),
-    "elements": Slip(
-        of="size of an element",
-        change=_per_element(1),
-        says="This is the number of parameters. Each takes four bytes in 32-bit floating point (element_size()).",
-    ),
     "objects": Slip(
         of="size of an element",
         change=lambda parts: [Fraction(sys.getsizeof(part.source.tensor), part.count or 1) for part in parts],
@@ -371,26 +379,15 @@ BYTES: Library = {
         change=times(lambda held: Fraction(sys.getsizeof(held.tensor.untyped_storage()), held.tensor.nbytes or 1)),
         says="sys.getsizeof() of a storage adds a Python object to its bytes. Multiply numel() by element_size().",
     ),
-    "four": Slip(
-        of="size of an element",
-        change=_per_element(4),
-        says="Every element counts four bytes, those of the counters of batch norm, too, which are 64-bit: take "
-        "element_size().",
-    ),
-    "thirty_two": Slip(
-        of="size of an element",
-        change=_per_element(32),
-        says="Every element counts 32: this is the size in bits. A byte has eight.",
-    ),
-    "eight": Slip(
-        of="size of an element",
-        change=_per_element(8),
-        says="This is eight bytes an element, as for 64-bit floating point; these weights are 32-bit.",
-    ),
-    "two": Slip(
-        of="size of an element",
-        change=_per_element(2),
-        says="This is two bytes an element, as for 16-bit floating point; these weights are 32-bit.",
-    ),
+    **{
+        name: Slip(of="size of an element", change=_per_element(size), says=says)
+        for name, size, says in (
+            ("elements", 1, "This is the number of parameters. Each takes four bytes in 32-bit floating point."),
+            ("four", 4, "Every element counts four bytes, batch norm's 64-bit counters, too: take element_size()."),
+            ("thirty_two", 32, "Every element counts 32: this is the size in bits. A byte has eight."),
+            ("eight", 8, _EIGHT),
+            ("two", 2, "This is two bytes an element, as for 16-bit floating point; these weights are 32-bit."),
+        )
+    },
     **{name: unit for name, unit in BYTE_UNITS.items() if name not in ("twice", "half")},
 }

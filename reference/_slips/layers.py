@@ -20,8 +20,32 @@ def _counted(of: str, change: Callable[[dict[str, Any]], int], says: str) -> Sli
     return Slip(of=of, change=changed, says=says)
 
 
+def _last_of_type(rows: Rows) -> Rows:
+    last = {row["module"]: row["layer"] for row in rows if not row["inside"]}
+    return [row for row in rows if row["inside"] or last[row["module"]] == row["layer"]]
+
+
+def _from_one(rows: Rows) -> Rows:
+    names = (row["layer"].partition("#") for row in rows)
+    return [
+        row | {"layer": f"{name}#{int(run) - 1}", "also_named": []} if run else row
+        for row, (name, _, run) in zip(rows, names, strict=True)
+    ]
+
+
 LAYERS: Library = {
     **SHAPES,
+    "last_of_type": Slip(
+        of="types",
+        change=_last_of_type,
+        says="There is one row for each type of layer, that of its last one. List every layer: a dict keyed by the "
+        "type keeps only one.",
+    ),
+    "runs_from_one": Slip(
+        of="names",
+        change=_from_one,
+        says="The second run of a module is called name#1. The first is called name, the second name#2.",
+    ),
     **{
         f"depth_{most}": Slip(
             of="rows",

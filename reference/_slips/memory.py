@@ -110,11 +110,6 @@ def _is_float(moved: Moved) -> bool:
 
 _SIZES: Library = {
     **ELEMENTS,
-    "scalars": Slip(
-        of="left out",
-        change=_out(lambda moved: not moved.tensor.shaped()),
-        says="A tensor without dimensions counts nothing. It has one element.",
-    ),
     "unknown": Slip(
         of="inference",
         change=_inferred("nothing"),
@@ -202,12 +197,12 @@ _SIZES: Library = {
         change=_out(lambda moved: moved.operator in _VIEWS),
         says="Reshape and Flatten are left out. They are nodes, and nothing is done in place here.",
     ),
-    "first_node": Slip(
-        of="left out", change=first_left_out, says="The first node is left out. Look at where your loop begins."
-    ),
-    "last_node": Slip(
-        of="left out", change=last_left_out, says="The last node is left out. Look at where your loop ends."
-    ),
+    **{
+        f"{which}_node": Slip(
+            of="left out", change=change, says=f"The {which} node is left out. Look at where your loop {verb}."
+        )
+        for which, change, verb in (("first", first_left_out, "begins"), ("last", last_left_out, "ends"))
+    },
     "sums": Slip(
         of="nodes",
         change=_out(lambda moved: moved.operator in ("Add", "Sum")),
@@ -278,6 +273,12 @@ TRAFFIC: Library = {
         of="weights",
         change=times(lambda _: 2, (WEIGHT,)),
         says="Weights are counted twice: as inputs of their nodes, and as initializers. Count them once.",
+    ),
+    "weights_once": Slip(
+        of="weights",
+        change=without(lambda moved: moved.again, (WEIGHT,)),
+        says="A weight that several nodes read counts once, an activation each time that it is read. Count both each "
+        "time, or both once.",
     ),
     "writes_twice": Slip(
         of="writes",

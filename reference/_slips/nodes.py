@@ -102,7 +102,25 @@ def _whole(row: Row) -> Row:
     return row | {name: int(float(row[name])) for name in row.get("floats", ()) if isinstance(row.get(name), str)}
 
 
+def _inherited(rows: list[Row]) -> list[Row]:
+    """Rows of one dict that is never emptied: what an earlier node has and a later one has not stays."""
+    known: Row = {}
+    found = []
+    for row in rows:
+        floats = [*known.get("floats", ()), *row.get("floats", ())]
+        known |= {key: value for key, value in row.items() if key in _SIZES or key not in _NO_ATTRIBUTES}
+        known["floats"] = floats
+        found.append(row | known)
+    return found
+
+
 ATTRIBUTES: Library = {
+    "inherited": Slip(
+        of="rows",
+        change=_inherited,
+        says="Rows have attributes of nodes before them: one dict is used for all nodes and never emptied. Make a new "
+        "one for each node.",
+    ),
     "floats": Slip(
         of="floats",
         change=_rows(_floats),
@@ -159,6 +177,12 @@ ATTRIBUTES: Library = {
         change=_rows(_only("group", lambda _: 1)),
         says="group is 1 in each row. Read the attribute: a depthwise convolution has as many groups as channels.",
     ),
+    "group_channels": Slip(
+        of="group",
+        change=_rows(lambda row: row | {"group": row["channel"]} if row["operator"] == "Conv" and _has(row) else row),
+        says="group is the number of input channels in each Conv. Read the attribute: it is so of depthwise "
+        "convolutions alone.",
+    ),
     "sizes": Slip(
         of="sizes",
         change=_rows(_left_out(*_SIZES)),
@@ -199,7 +223,7 @@ ATTRIBUTES: Library = {
         "tensor that comes in: node.input[0].",
     ),
     "sizes_of_convolutions_alone": Slip(
-        of="sizes",
+        of="which have sizes",
         change=_rows(lambda row: row if row["operator"] == "Conv" else _left_out(*_SIZES)(row)),
         says="Only convolutions have channel, height and width. Every node that reads an image has them.",
     ),

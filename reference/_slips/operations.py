@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from torch.nn.modules.conv import _ConvNd
 
@@ -108,6 +108,19 @@ def computed(size: Callable[[int, int, int, int, int], int]) -> Callable[[Sequen
 def over_stride(up: int) -> Callable[[Sequence[Part]], Factors]:
     """Take the size of each convolution's input over its stride, rounded up or down."""
     return computed(lambda n, _kernel, _pad, s, _dilation: (n + up * (s - 1)) // s)
+
+
+def inside(o: CountedOperation) -> list[int]:
+    """By dimension, how often a number of a convolution's kernel meets one of the image, and not of the padding."""
+    module: Any = o.call.module
+    if not isinstance(module, _ConvNd) or module.transposed or module.padding_mode != "zeros":
+        return [*o.weight_shape[2:], *o.output_shape[2:]]
+    pads = module._reversed_padding_repeated_twice[::-2]  # noqa: SLF001 - of 'same', too
+    each = zip(o.input_shape[2:], module.kernel_size, pads, module.stride, module.dilation, strict=True)
+    return [
+        sum(0 <= at * s + tap * d - pad < n for at in range(out) for tap in range(k))
+        for out, (n, k, pad, s, d) in zip(o.output_shape[2:], each, strict=True)
+    ]
 
 
 def places(n: int, k: int, pads: int, s: int, d: int) -> int:

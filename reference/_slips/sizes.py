@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from .._counting import wrong
-from .compose import SIZE, Library, Slip
+from .compose import SIZE, Library, Slip, ratio
+from .operations import computed, inside, of_conv, over_stride, places
 
 READ = "read the size from a forward hook"
 PADDING = f"Padding is ignored. It adds 2 * padding to the size before the kernel is subtracted; or {READ}."
@@ -56,5 +57,36 @@ SIZES: Library = {
         of=SIZE,
         change=wrong.square,
         says="Kernel, stride and padding are taken to be square. Each has a height and a width, and they may differ.",
+    ),
+}
+# Of the true input of each convolution: what is wrong there does not go on.
+OWN_SIZES: Library = {
+    "own_padding": Slip(of="positions", change=computed(lambda n, k, _, s, d: places(n, k, 0, s, d)), says=PADDING),
+    "own_padding_once": Slip(of="positions", change=computed(places), says=PADDING_ONCE),
+    "own_stride": Slip(
+        of="positions", change=computed(lambda n, k, pad, _, d: places(n, k, 2 * pad, 1, d)), says=STRIDE
+    ),
+    "own_dilation": Slip(
+        of="positions", change=computed(lambda n, k, pad, s, _: places(n, k, 2 * pad, s, 1)), says=DILATION
+    ),
+    **{
+        name: Slip(
+            of="positions",
+            change=over_stride(up),
+            says=f"The output's size is taken for that of the input over the stride. Kernel, padding and dilation "
+            f"change it, too: compute it from all of them, or {READ}.",
+        )
+        for name, up in (("input_over_stride", 0), ("input_over_stride_up", 1))
+    },
+    "stride_twice": Slip(
+        of="positions",
+        change=computed(lambda n, k, pad, s, d: places(n, k, 2 * pad, s, d) // s),
+        says="The output's height and width are divided by the stride once more. The output is smaller by it already.",
+    ),
+    "padding_free": Slip(
+        of="kernel",
+        change=of_conv(lambda o: ratio(inside(o), [*o.weight_shape[2:], *o.output_shape[2:]])),
+        says="Products with the zeros of the padding are left out. A convolution multiplies these zeros, too: each "
+        "output takes the whole kernel.",
     ),
 }

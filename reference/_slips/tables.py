@@ -43,6 +43,7 @@ _ASIDE = (
     "batch",
     "of_input",
     "up",
+    "module",
 )  # what slips look at, and no table has
 
 
@@ -95,6 +96,7 @@ def _held(module: nn.Module) -> Row:
         "groups": _grouped(module, weight),
         "assumed": weight.shape[0] if weight is not None and getattr(module, "bias", 0) is None else 0,
         "frozen": sum(each.numel() for each in parameters.values() if not each.requires_grad),
+        "module": type(module).__name__,
         "window": _window(module),
         "weight_shape": list(weight.shape) if isinstance(weight, torch.Tensor) else None,
         "convolution": isinstance(module, nn.modules.conv._ConvNd),  # noqa: SLF001

@@ -4,6 +4,8 @@ from dataclasses import replace
 
 import pytest
 from helpers.direct import CONVS, NO_GROUPS, RIGHT, trials
+from helpers.soak import sampled, soak
+from helpers.wrong_students import KINDS
 
 from labgrade.diagnosis.behaviour import contradicted, explore
 from labgrade.diagnosis.counterexample import SearchVerdict
@@ -76,6 +78,126 @@ def test_slips_in_what_a_model_holds_are_named(tmp_path, expression, task, check
     assert named(tmp_path, held(expression), f"2-1-{task}", check)[0] == slips
 
 
+PADDING = NO_GROUPS.replace("append(cost(m, o)", "append(cost(m, i[0], o)").replace(
+    "def cost(m, o)", "def cost(m, x, o)"
+)
+PADDING = PADDING.replace(
+    "    return o.numel() * m.in_channels * m.kernel_size[0] * m.kernel_size[1] ",
+    "    ones = [torch.ones(1, 1, *size) for size in (x.shape[2:], m.kernel_size)]\n"
+    "    taps = nn.functional.conv2d(*ones, None, m.stride, m.padding, m.dilation).sum().item()\n"
+    "    return taps * o.shape[0] * o.shape[1] * m.in_channels // m.groups",
+)
+ROWS = """
+import torch
+
+def layer_table(model, input_size):
+    rows, runs = {{}}, {{}}
+    def hook(name, m, o):
+        runs[name] = runs.get(name, 0) + 1
+        named = name if runs[name] == 1 else f"{{name}}#{{runs[name]{less}}}"
+        row = {{"layer": named, "parameters": sum(p.numel() for p in m.parameters()), "output_shape": list(o.shape)}}
+        rows[{key}] = row
+    for name, m in model.named_modules():
+        if not any(m.children()):
+            m.register_forward_hook(lambda m, i, o, name=name: hook(name, m, o))
+    with torch.no_grad():
+        model(torch.zeros(input_size))
+    return list(rows.values())
+"""
+NODES = """
+import onnx
+
+def node_attributes(path):
+    graph = onnx.shape_inference.infer_shapes(onnx.load(path)).graph
+    given = [*graph.input, *graph.value_info, *graph.output]
+    shapes = {{each.name: [d.dim_value or 1 for d in each.type.tensor_type.shape.dim] for each in given}}
+    rows, row = [], {{}}
+    for node in graph.node:
+        {begin}
+        row |= {{"node": node.name}}
+        for each in node.attribute:
+            if each.type not in (each.TENSOR, each.GRAPH):
+                value = onnx.helper.get_attribute_value(each)
+                row[each.name] = value.decode() if isinstance(value, bytes) else value
+        if node.op_type in ("Conv", "MaxPool", "AveragePool", "GlobalAveragePool"):
+            row |= dict(zip(("channel", "height", "width"), shapes[node.input[0]][1:]))
+        {end}
+        rows.append(dict(row))
+    return rows
+"""
+IMAGES = (
+    KINDS["activations"]
+    .program(())
+    .replace("sizes = {name: value.size *", "sizes = {name: value.size * (value.ndim == 4) *")
+)
+
+
+SHOWN = [
+    (PADDING, "2-1-4-macs", {"padding_free"}),
+    (
+        held("sum({n.rpartition('.')[2]: p.nbytes for n, p in model.named_parameters()}.values())"),
+        "2-1-2-weight-bytes",
+        {"last_of_name"},
+    ),
+    (ROWS.format(key="named", less=" - 1"), "2-1-3-layer-table", {"runs_from_one"}),
+    (ROWS.format(key="type(m)", less=""), "2-1-3-layer-table", {"last_of_type"}),
+    (NODES.format(begin="pass", end="pass"), "2-2-1-attributes", {"inherited"}),
+    (
+        NODES.format(begin="row = {}", end="if node.op_type == 'Conv': row['group'] = row['channel']"),
+        "2-2-1-attributes",
+        {"group_channels"},
+    ),
+    (IMAGES, "2-2-3-activation-memory", {"images_alone"}),
+]
+
+
+@pytest.mark.parametrize("shown", sampled(SHOWN, 3))
+def test_slips_that_hand_ins_showed_are_named(tmp_path, shown):
+    source, task, slips = shown
+    file = "hw2_2.py" if task.startswith("2-2") else "hw2_1.py"
+    check = {"2-1-3-layer-table": "layers", "2-2-1-attributes": "other-models"}.get(task, "total")
+    found = trials(tmp_path, source, task, check, file)
+    try:
+        behaviour = explore(found)
+    finally:
+        found._grader.stop()
+    assert set(behaviour.holds.slips) == slips
+
+
+@soak
+def test_two_slips_with_an_exception_are_surer_than_a_third_one(tmp_path):
+    """Nodes inside of others are not looked into, which by chance is what comes of shapes that are unknown."""
+    about = KINDS["activations"]
+    source = about.program(("float16",)).replace('!= "Constant"', 'in ("Conv", "Gemm", "MatMul")')
+    found = trials(tmp_path, source, about.task, about.check, about.file)
+    try:
+        behaviour = explore(found)
+    finally:
+        found._grader.stop()
+    assert set(behaviour.holds.slips) == {"float16", "layers_alone"}
+    assert "a Loop" in behaviour.but
+
+
+def test_a_layer_that_is_called_again_has_one_row_in_a_mapping(tmp_path):
+    """The task asks for a mapping of names, which has no room for a second run."""
+    source = """
+import torch
+from torch import nn
+
+def conv_output_shapes(model, input_size):
+    shapes = {}
+    for name, m in model.named_modules():
+        if isinstance(m, nn.Conv2d):
+            m.register_forward_hook(lambda m, i, o, name=name: shapes.update({name: CHANGED(o.shape)}))
+    model(torch.zeros(input_size))
+    return shapes
+"""
+    for at, (changed, slips) in enumerate({"tuple": None, "(lambda s: (1, *s[1:]))": {"batch_one"}}.items()):
+        (tmp_path / str(at)).mkdir()
+        found, _ = named(tmp_path / str(at), source.replace("CHANGED", changed), "2-1-5-conv-activations", "shapes")
+        assert found == slips
+
+
 def test_what_goes_wrong_otherwise_on_rare_networks_alone_is_named_without_them(tmp_path):
     weights = held("sum(p.numel() for name, p in model.named_parameters() if name.endswith('weight'))")
     found, behaviour = named(tmp_path, weights, "2-1-1-parameters")
@@ -126,3 +248,23 @@ def test_beside_a_smallest_network_stands_no_cause_that_it_does_not_show(tmp_pat
         found._grader.stop()
     assert set(said[0].causes) == {"groups", "twice"}
     assert said[1] is None
+
+
+def test_each_case_says_the_sentence_of_its_own_check_and_calls_the_function_once(tmp_path):
+    """While a class is graded, each case has signs of its own in place of the sentences of the spec."""
+    found = trials(tmp_path, NO_GROUPS, check="any-network")
+    diagnoser = Diagnoser(found._grader, found.task, found._submission)
+
+    def signed(sign):
+        fields = ("also_right", "misconceptions")
+        says = {name: tuple(replace(each, says=sign) for each in getattr(found.check, name)) for name in fields}
+        return replace(found.check, **says)
+
+    try:
+        one = diagnoser.searched(SearchVerdict(incorrect("wrong")), signed("one")).diagnosis
+        calls = found._grader.runner.calls
+        other = diagnoser.searched(SearchVerdict(incorrect("wrong")), signed("other")).diagnosis
+        again = found._grader.runner.calls - calls
+    finally:
+        found._grader.stop()
+    assert (one.says, other.says, again) == (("one",), ("other",), 0)

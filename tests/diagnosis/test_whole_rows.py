@@ -62,6 +62,17 @@ def test_values_exchanged_between_rows_are_seen():
     assert "stands under" in says
 
 
+def test_what_all_rows_have_to_do_with_their_sum_is_seen():
+    cause, says = seen(lambda rows: [(name, sum(v for _, v in rows)) for name, _ in rows])
+    assert cause == "sum_everywhere"
+    assert "fromkeys" in says
+    percent = seen(lambda rows: [(name, round(100 * value / sum(v for _, v in rows))) for name, value in rows])
+    parts = seen(lambda rows: [(name, round(value / sum(v for _, v in rows), 3)) for name, value in rows])
+    assert (percent[0], parts[0]) == ("shares", "shares")
+    assert "percent" in percent[1]
+    assert seen(lambda rows: [(name, 12) for name, _ in rows]) == ("", "")  # the sum of one of the two tables
+
+
 def test_of_wrong_cells_nothing_is_said():
     assert seen(lambda rows: [(name, value + 1) for name, value in rows]) == ("", "")
     assert seen(lambda rows: rows[1:]) == ("", "")

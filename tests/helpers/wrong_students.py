@@ -69,6 +69,8 @@ MACS_SLIPS = {
     "conv_batch": {"batch": "1"},
     "linear_once": {"linear": "m.in_features * m.out_features"},
     "linear": {"kinds": "nn.Conv2d,"},
+    "stride_twice": {"height": "(h // m.stride[0])", "width": "(w // m.stride[1])"},
+    "linear_inputs_twice": {"linear": "y.numel() * m.in_features ** 2"},
     "last_layer": {"rows": "rows = [row for row in rows if row[0] != rows[-1][0]]"},
     "first_layer": {"rows": "rows = [row for row in rows if row[0] != rows[0][0]]"},
     "repeats": {"rows": "rows = list({row[0]: row for row in rows}.values())"},
@@ -269,6 +271,7 @@ _NODES = {
     "bits": {"total": "total * 8"},
     "elements": {"element": "1", "weight_element": "1"},
     "float32": {"element": "4", "weight_element": "4"},
+    "float16": {"element": "2", "weight_element": "2"},
     "other_outputs": {"outputs": "node.output[:1]"},
 }
 TRAFFIC_SLIPS = {
@@ -278,6 +281,7 @@ TRAFFIC_SLIPS = {
     "writes": {"writes": "0"},
     "reads": {"reads": "0"},
     "weights_twice": {"weight": "2 * weights[name]"},
+    "weights_once": {"weight": "[weights[name], weights.update({name: 0})][0]"},
     "other_inputs": {"inputs": "node.input[:1]"},
     "constants": {"constants": "1"},
     "given": {"begin": "sum(sizes[each.name] for each in graph.input)"},
