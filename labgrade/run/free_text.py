@@ -270,7 +270,7 @@ class FreeText:
         return frozenset(
             number
             for name, other in self._task.answers.items()
-            if name != self._check.answer
+            if name != self._check.answer and (isinstance(other.type, TableType) or str(other.type) in NUMBERS)
             for form in other.forms
             if isinstance(form, EntryForm | FileForm | TextForm)
             for number in _numbers(self._reader.ask(self._submission, ask_value(other.type, form, self._about)))
