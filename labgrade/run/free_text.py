@@ -24,6 +24,7 @@ from labgrade.judging.choose_number import (
     said_otherwise,
 )
 from labgrade.judging.choose_rows import rows_by_name
+from labgrade.judging.choose_shape import choose_shape
 from labgrade.values import Number, Table, show
 from labgrade.verdict import Outcome, Suggestion, Verdict, without_value
 
@@ -82,6 +83,8 @@ class FreeText:
             return self._elsewhere(found) if _is_unlabelled(found.verdict) else found
         if isinstance(self._wanted.type, TableType) or self._wanted.type == "histogram":
             return self._rows(answer, as_it_is, lines)
+        if self._wanted.type == "shape" and isinstance(answer, NoAnswer):
+            return self._shape(as_it_is, lines)
         if isinstance(self._wanted.type, TableOfType) and verdict.outcome is Outcome.MISSING:
             return _printed_tensors(lines, _NO_FUNCTION) or as_it_is
         return as_it_is
@@ -141,9 +144,7 @@ class FreeText:
             return as_it_is  # what was read has two readings, which the verdict says
         if isinstance(answer, Answer) and (as_it_is.verdict.credit or not _says_more(answer.value, lines)):
             return self._contradicted(answer, as_it_is, lines) or as_it_is
-        known = [value for each in self._check.misconceptions for value in self._made(each)]
-        sources = [self._check.expected, *(each.source for each in self._check.also_right)]
-        wanted = self._number_wanted([self._expect(each) for each in sources if each is not None], known)
+        wanted = self._number_wanted(self._right(), self._known())
         found = choose_number(wanted, lines)
         if isinstance(answer, NoAnswer) and (found is None or _is_open(found.verdict)):
             found = count_listed(wanted, lines) or found
@@ -172,8 +173,18 @@ class FreeText:
         return _merged(missing, found) if found is not None else missing
 
     def _wanted_right(self) -> WantedNumber:
+        return self._number_wanted(self._right(), ())
+
+    def _right(self) -> list[Value]:
         sources = [self._check.expected, *(each.source for each in self._check.also_right)]
-        return self._number_wanted([self._expect(each) for each in sources if each is not None], ())
+        return [self._expect(each) for each in sources if each is not None]
+
+    def _known(self) -> list[Value]:
+        return [value for each in self._check.misconceptions for value in self._made(each)]
+
+    def _shape(self, as_it_is: Choice, lines: tuple[Line, ...]) -> Choice:
+        found = None if self._check.bonus else choose_shape(self._right(), self._known(), self._judged, lines)
+        return as_it_is if found is None else _merged(as_it_is, found)
 
     def _number_wanted(self, right: Sequence[Value], known: Sequence[Value]) -> WantedNumber:
         return WantedNumber(

@@ -61,6 +61,14 @@ _ALSO = re.compile(
     rf"\s?(?:,|/|&|\+|\s(?:and|und|y|et|e)\s|\u548c|\u8207|\u4e0e|\u3001)\s?(?P<other>{_NUMBERING})(?![A-Za-z0-9])",
     re.IGNORECASE,
 )
+# `Lab 1, 2` and `Lab 1, Task 2` are 1-2; `Lab 1, 2 and 3` are labs.
+_OF_LAB = r"(?:q|question|task|part|exercise|problem|aufgabe)[ .#]{0,2}"
+_OF_A_LAB = re.compile(
+    rf"(?:lab|hw|homework|hausaufgabe|實驗|实验|作業|作业)[ .#:_-]{{0,3}}(\d{{1,2}})"
+    rf"(?:\s?[,/\u3001\uff0c]\s?(?:{_OF_LAB})?|\s{_OF_LAB})(\d{{1,2}})"
+    r"(?![A-Za-z0-9]|[-./]\d|\s?(?:,|/|&|and|und|to|-)\s?\d)",
+    re.IGNORECASE,
+)
 _TASK = re.compile(r"\d{1,2}-\d{1,2}-\d{1,2}")
 _NUMBERED_LINE = re.compile(
     rf"^[^\w\n]{{0,12}}+{_PREFIX}\d{{1,2}}(?:{_JOINT}\d{{1,2}}){{2}}(?![A-Za-z0-9])(?![-.]\d)",
@@ -343,6 +351,9 @@ def _numbers(title: str) -> tuple[str, ...]:
     """`2-1-4` of `2-1-4. Computation`; both numbers of `2-2-{2,3}`."""
     plain = _MARKUP.sub(" ", _TAG.sub(" ", as_ascii(title).replace("\\", "")))
     begin = _NOT_A_WORD.match(plain)
+    of_a_lab = _OF_A_LAB.match(plain, begin.end() if begin else 0)
+    if of_a_lab:
+        return (f"{of_a_lab[1]}-{of_a_lab[2]}",)
     match = _NUMBER.match(plain, begin.end() if begin else 0)
     within = [_canonical(found) for found in _WITHIN.findall(plain)]
     if match is None:

@@ -170,6 +170,21 @@ def test_a_path_of_headings():
     assert under(text, "Lab 1", "1") == ["a"]
 
 
+@pytest.mark.parametrize(
+    "heading", ["Lab 1, {}: Rates", "Lab 1, Question {}", "Lab 1 Task {} - Rates", "HW1, {}", "實驗 1，{}"]
+)
+def test_a_question_of_a_lab(heading):
+    text = "".join(f"## {heading.format(number)}\n{number}\n" for number in (1, 2, 3))
+    assert under(f"# My Lab 1 report\n{text}# Lab 2\n## 2. More\n4\n", "1-2") == ["2"]
+
+
+@pytest.mark.parametrize(
+    "heading", ["Lab 1, 2 and 3", "Lab 1, 2024", "Lab 1, 2-3-1", "Lab 1, 2.5 epochs", "Lab 1, 2, 3"]
+)
+def test_other_numbers_behind_a_lab_are_no_question_of_it(heading):
+    assert under(f"## {heading}\na\n", "1-2") == []
+
+
 def test_headings_of_words():
     text = "# Results\na\n# Resultant\nb\nResults:\nc\n"
     assert under(text, "results") == ["a", "c"]
