@@ -172,8 +172,8 @@ def said_otherwise(wanted: WantedNumber, lines: Sequence[Line], read: Number) ->
 
 def right_elsewhere(wanted: WantedNumber, lines: Sequence[Line]) -> Choice | None:
     """MANUAL with the right value that a report says plainly, though not under the heading of its task; else None."""
-    everything = [each for each in _sightings(wanted.kind, lines) if not (each.line.code or each.line.quoted)]
-    labelled = [each for each in _labelled(wanted, everything) if not (each.piece.doubt or each.piece.small)]
+    everything = [each for each in _sightings(wanted.kind, lines) if not each.line.quoted]
+    labelled = [each for each in _labelled(wanted, everything) if not each.piece.doubt]
     judged = [(wanted.judged(each.number), each) for each in _distinct(labelled)[:_MOST_ALIKE]]
     right = [(verdict, each) for verdict, each in judged if verdict.credit == 1]
     if len(right) != 1:

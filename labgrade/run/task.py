@@ -34,8 +34,8 @@ from labgrade.judging.variants import own_variant, with_variant
 from labgrade.run.free_text import FreeText
 from labgrade.run.together import Together
 from labgrade.spec import course
-from labgrade.truth.measure import UnfitError, files_given, kept_case
-from labgrade.values import Artifact, Number
+from labgrade.truth.measure import UnfitError, files_given, with_case
+from labgrade.values import Number
 from labgrade.verdict import Outcome, Verdict, without_value
 
 if TYPE_CHECKING:
@@ -175,11 +175,16 @@ class TaskGrading:
         if check.cases:
             self._call_together(item)
         answer = self._answer(check.answer, item.subject if check.cases else None)
-        verdict, shown, basis = self._verdict(item, answer), None, ""
-        origin = answer.origin
-        if answer.free and not (check.by_hand or check.cases or check.measured):
-            chosen = self._in_free_text(item, answer, verdict)
-            verdict, origin = chosen.verdict, chosen.place
+        shown, basis, origin = None, "", answer.origin
+        try:
+            verdict = self._verdict(item, answer)
+            if answer.free and not (check.by_hand or check.cases or check.measured):
+                chosen = self._in_free_text(item, answer, verdict)
+                verdict, origin = chosen.verdict, chosen.place
+        except UnfitError as error:
+            if not answer.lossy:
+                raise
+            verdict = error.verdict
         if answer.lossy:
             verdict = by_hand.of_lossy(verdict, origin)
         if answer.remarks or answer.notes:
@@ -378,13 +383,6 @@ def ungraded(lacking: tuple[str, ...]) -> Verdict:
     names = ", ".join(f"'{name}'" for name in lacking)
     reason = f"not graded on this machine, which lacks {names}"
     return without_value(Outcome.MANUAL, reason, hint=f"install it, and grade again: pip install {' '.join(lacking)}")
-
-
-def with_case(verdict: Verdict, answer: Answer) -> Verdict:
-    """The verdict; where it is labgrade's failure about a file, with where that file is kept for us."""
-    if verdict.outcome is not Outcome.FAULT or not isinstance(answer.value, Artifact):
-        return verdict
-    return replace(verdict, facts={**verdict.facts, "fault": verdict.facts.get("fault", "") + kept_case(answer.value)})
 
 
 def _same_source(one: Source | None, other: Source | None) -> bool:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
-    from labgrade.core.results import Execution, Submission
+    from labgrade.core.results import Answer, Execution, Submission
     from labgrade.core.task import AnswerSpec, Limits, QuantityCall, SubjectSpec
     from labgrade.sandbox.runner import Runner
     from labgrade.spec.registry import Entry, Registry
@@ -219,7 +219,14 @@ def _measured(done: Execution, artifact: Artifact) -> object:
     return done.value
 
 
-def kept_case(artifact: Artifact) -> str:
+def with_case(verdict: Verdict, answer: Answer) -> Verdict:
+    """The verdict; where it is labgrade's failure about a file, with where that file is kept for us."""
+    if verdict.outcome is not Outcome.FAULT or not isinstance(answer.value, Artifact):
+        return verdict
+    return replace(verdict, facts={**verdict.facts, "fault": verdict.facts.get("fault", "") + _kept_case(answer.value)})
+
+
+def _kept_case(artifact: Artifact) -> str:
     """Copy a file on which labgrade failed, with what lies beside it, into its cache; words that say where.
 
     Nothing where it is too large, where many are kept already, or where it can't be written.

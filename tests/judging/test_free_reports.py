@@ -4,7 +4,14 @@ from collections import Counter
 
 import pytest
 from helpers import report_figures
+from helpers.direct import ROOT
+from helpers.handed_in import read
+from helpers.other_formats import pdf
 from helpers.report_figures import AGREED, MISLED, OPEN, OTHER, PASSED, SILENT, SUGGESTED
+
+from labgrade.run.grader import Grader
+from labgrade.run.task import TaskGrading
+from labgrade.spec import course, load
 
 pytestmark = pytest.mark.slow
 
@@ -37,3 +44,15 @@ def test_as_a_marker_says(found):
 
 def test_the_gallery_is_large():
     assert len(report_figures.sections()) >= 60
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "outcome"), [("report.pdf", pdf(), "MANUAL"), ("report.md", b"# 2-6\nx\n", "INCORRECT")]
+)
+def test_tensors_that_are_not_found_wait_where_a_part_may_be_lost(tmp_path, name, content, outcome):
+    (tmp_path / name).write_bytes(content)
+    found = course.find(ROOT)
+    (path,) = (each for each in load.lab_files(found, "mase-lab2") if each.stem == "2-6-printed-weights")
+    with Grader(found) as grader:
+        graded = TaskGrading(grader, load.read(path, found), read(tmp_path, "s"), explains=False)
+        assert graded.graded("printed").verdict.outcome == outcome

@@ -3,8 +3,8 @@
 import pytest
 
 from labgrade.core.results import Answer
-from labgrade.run.task import with_case
 from labgrade.truth import measure
+from labgrade.truth.measure import with_case
 from labgrade.values import Artifact
 from labgrade.verdict import Outcome, incorrect, without_value
 

@@ -109,6 +109,14 @@ def test_a_node_of_a_listing_may_say_its_name_and_what_it_puts_out(key):
     assert (row.name, row.also_named, str(row.cells["group"])) == ("Conv", ("conv9_out", "conv9"), "2")
 
 
+@pytest.mark.parametrize("said", ["/conv1/Conv_output_0 : [1, 8, 4, 4]", "/conv1/Conv_output_0: (1, 8, 4, 4)"])
+def test_a_node_is_named_by_the_tensor_whose_size_stands_under_output(said):
+    text = f"Conv\ninput\n channel : 3\noutput\n {said}\n shape : (1, 8, 4, 4)\nattribute\n group : 2\n"
+    (row,) = find_records(text, KIND).rows
+    assert "/conv1/Conv_output_0" in row.also_named
+    assert not {"shape", "(1, 8, 4, 4)"} >= set(row.also_named)
+
+
 def test_prose_and_tables_are_no_listing():
     assert find_records("Conv layers take most time.\nInput\nis an image", KIND) is None
     assert find_records("| node | group |\n| Conv_0 | 1 |", KIND) is None

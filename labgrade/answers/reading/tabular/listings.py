@@ -223,11 +223,13 @@ def _from_python(written: str) -> object:
 _OPERATOR = re.compile(r"[\s>*#`-]*([A-Z][A-Za-z0-9]*)[\s:*`]*$")
 _HEADING = re.compile(r"[\s>*#`-]*(inputs?|outputs?|attributes?|attrs?)[\s:*`]*$", re.IGNORECASE)
 _PAIR = re.compile(r"[\s>*`-]*([A-Za-z_][\w ]{0,40}?)\s*[:=]\s*(\S.*?)[\s,]*$")
+_TENSOR = re.compile(r"[\s>*`-]*([^\s:=*`]+)\s*[:=]\s*[\[(]")
 _NODES_LEFT_OUT = re.compile(r"[\s|*`]*(?:\.\.\.|\u2026|\u22ee)\s*$")
 _NODE = re.compile(r'^\s*op_type\s*:\s*"([^"]+)"', re.MULTILINE)
 _BLOCK = re.compile(r"attribute\s*\{(.*?)^\s*\}", re.MULTILINE | re.DOTALL)
 _FIELD = re.compile(r'^\s*(name|ints|i|f|s|floats)\s*:\s*(?:"([^"]*)"|(\S+))', re.MULTILINE)
 _NAME = re.compile(r'^\s*(output|name)\s*:\s*"([^"]*)"', re.MULTILINE)
+_SIZES = ("shape", "dims")
 _AXES = ("channel", "height", "width")
 _IMAGE = 4
 _MOST_CHARS = 4_000_000
@@ -295,6 +297,9 @@ def _take(record: _Record, line: str, kind: TableType) -> None:
         record.indent, record.empty = heading.start(1), True
         return
     record.empty = record.empty and not line.strip()
+    if record.heading == "output" and (tensor := _TENSOR.match(line)) and tensor[1].lower() not in _SIZES:
+        record.names = [*record.names, tensor[1]][:_MOST_NAMES]  # `/conv/Conv_output_0 : [1, 8, 4, 4]`
+        return
     pair = _PAIR.match(line)
     if pair is None:
         return
@@ -311,7 +316,7 @@ def _take_size(record: _Record, line: str, pair: re.Match[str], kind: TableType)
     if pair[1].strip().lower() in _AXES:
         if record.cells.get(pair[1].strip().lower()) is None:  # the node's first tensor, not a weight behind it
             _cell(record.cells, pair[1], pair[2], kind)
-    elif not record.shaped and pair[1].strip().lower() in ("shape", "dims"):
+    elif not record.shaped and pair[1].strip().lower() in _SIZES:
         record.shaped = True
         shape = find_shape(line)
         if shape is not None and len(shape[0]) == _IMAGE:
