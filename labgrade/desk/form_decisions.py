@@ -110,7 +110,7 @@ class Decider:
         """Keep a second mark of what another person decided; the points stay as they are.
 
         Raises:
-            OutdatedError: it is decided otherwise by now.
+            OutdatedError: it is decided otherwise by now, or marked a second time.
             NoPointsError: points that can't be given.
             UsageError: nothing could be written.
         """
@@ -119,7 +119,10 @@ class Decider:
             before = now.in_force(ruling.place)
             if before is None:
                 raise OutdatedError(_meanwhile(now, ruling.place))
-            markers.add_second(self._live.folder, ruling, before.number)
+            if not markers.add_second(self._live.folder, ruling, before.number):
+                who = now.names.of(ruling.place.submission)
+                message = f"another person marked {who} a second time meanwhile; nothing was saved"
+                raise OutdatedError(message)
 
     def reword(self, question: QuestionId, old: str, new: str, numbers: Sequence[int]) -> int:
         """Give another comment wherever this one stands; points stay as they are. How many decisions that made.

@@ -80,9 +80,9 @@ class Walk:
         each = next((each for each in group.answers if each.place in self.now.waiting), group.first)
         return self.to_place(each.place)
 
-    def to_place(self, place: Place, **more: str) -> str:
+    def to_place(self, place: Place) -> str:
         """The page of an answer."""
-        return link("/answer", self.question.id, who=self.now.names.of(place.submission), **more)
+        return link("/answer", self.question.id, who=self.now.names.of(place.submission))
 
     def _position(self, place: Place) -> int:
         groups = enumerate(self.question.groups)
@@ -171,8 +171,8 @@ class OpenQuestions:
             of=len(places),
             suggested=sum(len(group.answers) for group, _ in self.suggested(question)),
             wordless=sum(len(group.answers) for group, _ in self.suggested(question, wordless=True)),
-            twice=(twice := self.twice(question)),
-            second_href=walk.to_place(twice.open[0], second="1") if twice.open else "",
+            twice=self.twice(question),
+            second_href=link("/question", question.id, second="1") if self.open_second(question) else "",
             minutes=pace * waiting / 60 if pace is not None else None,
             href=link("/question", question.id) if left else walk.to(question.groups[0]),
         )
@@ -199,11 +199,9 @@ class OpenQuestions:
             if other.first.place != group.first.place and waits(other, self.now)
         )
 
-    def following_second(self, question: QuestionId) -> str:
-        """Where to go when an answer was marked a second time."""
-        found = self.questions.get(question)
-        left = self.twice(found).open if found is not None else ()
-        return self.walk(found).to_place(left[0], second="1") if found is not None and left else TOP
+    def open_second(self, question: QuestionAnswers) -> list[Place]:
+        """What this person can mark a second time and nobody else looks at."""
+        return [place for place in self.twice(question).open if place not in self.held]
 
     def coming(self, question: QuestionAnswers | None, place: Place | None) -> Iterator[tuple[Walk, AnswerGroup]]:
         """What comes after an answer: the rest of its question, and then the first answers of each other question."""

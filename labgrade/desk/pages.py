@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 _AHEAD = 6  # answers that are rendered before somebody asks for them
 _NOTHING: dict[str, Any] = dict.fromkeys(("given", "suggestion", "accept", "ruling"))
-_SECOND = _NOTHING | {"beside": "", "earlier": "", "offered": (), "near": 0, "following": "", "before": "", "held": ()}
+_SECOND = _NOTHING | {"beside": "", "earlier": "", "offered": (), "near": 0, "following": "", "before": ""}
 _SECOND |= {"second": True, "wordless": False}
 
 
@@ -54,7 +54,7 @@ class Pages:
         return page
 
     def question(self, query: Mapping[str, str]) -> str:
-        """The first answer to a question that waits, or the next one `after` an answer.
+        """The first answer to a question that waits, or the next one `after` an answer, or to mark a `second` time.
 
         Raises:
             NotHereError: always; the page is the answer's.
@@ -63,6 +63,8 @@ class Pages:
         question = here.questions.get(name)
         if question is None:
             raise NotHereError(TOP)
+        if query.get("second"):
+            raise NotHereError(self.following_second(name))
         walk, after = here.walk(question), query.get("after", "")
         found = walk.coming(place_of(here.now, name, after)) if after else filter(walk.is_free, question.groups)
         raise NotHereError(self._leased(here, ((walk, group) for group in found)))
@@ -110,8 +112,10 @@ class Pages:
     ) -> str:
         """An answer that another person marked, without what they gave."""
         if place not in here.twice(question).open:
-            raise NotHereError(here.following_second(question.id))
-        return self._answer_page(here, question, (here.now.checks[place],), typed, problem=problem, **_SECOND)
+            raise NotHereError(self.following_second(question.id))
+        held = sorted(markers.lease(self._live.folder, [place], self.decider.by).values())
+        answers = (here.now.checks[place],)
+        return self._answer_page(here, question, answers, typed, problem=problem, held=held, **_SECOND)
 
     def _answer_page(
         self,
@@ -241,8 +245,13 @@ class Pages:
         return self._leased(here, here.coming(here.questions.get(question), place_of(here.now, question, who)))
 
     def following_second(self, question: QuestionId) -> str:
-        """Where to go when an answer was marked a second time."""
-        return self._questions.now().following_second(question)
+        """Where to go to mark an answer a second time that nobody else has begun; the top where there is none."""
+        here = self._questions.now()
+        found = here.questions.get(question)
+        for place in here.open_second(found) if found is not None else ():
+            if not markers.lease(self._live.folder, [place], self.decider.by):
+                return link("/answer", question, who=here.now.names.of(place.submission), second="1")
+        return TOP
 
     def called(self, place: Place) -> str:
         """How staff call who handed in an answer."""

@@ -77,19 +77,22 @@ def sampled(place: Place) -> bool:
     return int.from_bytes(hashlib.sha256("\0".join(_values(place)).encode()).digest()[:8]) % _ONE_IN == 0
 
 
-def add_second(results: Path, ruling: Ruling, decision: int) -> None:
-    """Keep a second mark of what a decision gave.
+def add_second(results: Path, ruling: Ruling, decision: int) -> bool:
+    """Keep a second mark of what a decision gave; whether it is the first such one, as others are not kept.
 
     Raises:
         UsageError: nothing could be written.
     """
     with database.deciding(results) as ledger:
+        if ledger.rows("SELECT 1 FROM second WHERE decision = ?", decision):
+            return False
         ledger.write(
             'INSERT INTO second (submission, lab, task, "check", decision, credit, worth, reason, by, at) '
             "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             *(*_values(ruling.place), decision, str(ruling.credit), str(ruling.worth)),
             *(encodable(ruling.reason), encodable(ruling.by), ruling.at),
         )
+    return True
 
 
 def seconds(results: Path) -> tuple[SecondMark, ...]:

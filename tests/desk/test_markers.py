@@ -116,6 +116,38 @@ def test_who_agrees_is_counted_and_nothing_is_marked_a_third_time(decided):
     assert "a second time" not in page.text
 
 
+def second(desk):
+    """Where the queue leads to mark one a second time."""
+    queue = desk.client.get("/")
+    found = re.search(r'<a href="([^"]*)">Mark \d+ a second time', queue.text)
+    return desk.client.get(html.unescape(found[1])) if found else queue
+
+
+def test_what_somebody_marks_a_second_time_is_not_given_to_another(decided):
+    bob, carol = decided[1], Opened(decided[1].folder, by="carol")
+    pages = [second(bob), second(carol)]
+    assert "bob is looking at this" in carol.page(pages[0].url.params["who"], second="1").text
+    pages[1] = second(carol)
+    for turn in range(5):
+        assert pages[0].url.params.get("who") != pages[1].url.params.get("who")
+        pages[turn % 2] = (bob, carol)[turn % 2].send(pages[turn % 2], points=["3", "0"])
+    assert sorted(each.by for each in markers.seconds(bob.folder)) == ["bob"] * 3 + ["carol"] * 2
+    assert "second time" not in second(carol).text
+
+
+def test_a_second_mark_that_another_began_between_two_looks_is_given_to_one_and_kept_once(decided, monkeypatch):
+    bob, carol = decided[1], Opened(decided[1].folder, by="carol")
+    monkeypatch.setattr(markers, "held_by_others", lambda *_: frozenset())  # as it was a moment before
+    page = second(bob)
+    assert second(carol).url.params["who"] != page.url.params["who"]
+    same = carol.page(page.url.params["who"], second="1")
+    bob.send(page, points=["3", "0"])
+    late = carol.send(same, points=["0", "1"])
+    assert late.status_code == 409
+    assert f"another person marked {page.url.params['who']} a second time" in late.text
+    assert [each.by for each in markers.seconds(bob.folder)] == ["bob"]
+
+
 def test_a_second_mark_of_what_was_decided_anew_is_refused(decided):
     ann, bob = decided
     page = bob.page("s00", second="1")
