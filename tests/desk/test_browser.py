@@ -9,6 +9,7 @@ import time
 from dataclasses import replace
 from fractions import Fraction
 
+import numpy as np
 import pytest
 import uvicorn
 from desk.opened import NO_PICTURES, NOT_LOOKING, Direct, points, rulings, write_class
@@ -22,6 +23,7 @@ from labgrade.desk.app import application
 from labgrade.desk.class_pages import ClassPages
 from labgrade.desk.form_decisions import Decider
 from labgrade.desk.pages import Pages
+from labgrade.desk.pictures import HandInPictures, Pictures, encoded
 from labgrade.desk.serve import bound
 from labgrade.desk.snapshot import LiveResults
 from labgrade.verdict import ComparedNumber, Outcome, Suggestion, without_value
@@ -47,11 +49,11 @@ def browser():
 class Served:
     """A desk that a browser reaches: its link, and what the browser complained of."""
 
-    def __init__(self, folder, by, looks):
+    def __init__(self, folder, by, looks, pictures):
         self.listening, token = bound(0), access.new_token()
         port = self.listening.getsockname()[1]
         live = LiveResults(folder)
-        pages = Pages(live, Direct(None, folder), Decider(live, by), NO_PICTURES, key=access.form_key(token))
+        pages = Pages(live, Direct(None, folder), Decider(live, by), pictures, key=access.form_key(token))
         app = application(pages, ClassPages(live, by, looks), port=port, token=token)
         self.server = uvicorn.Server(uvicorn.Config(app, log_level="error", lifespan="off"))
         self.thread = threading.Thread(target=self.server.run, kwargs={"sockets": [self.listening]}, daemon=True)
@@ -72,8 +74,8 @@ class Served:
 def serve():
     opened = []
 
-    def served(folder, by="ann", looks=NOT_LOOKING):
-        opened.append(Served(folder, by, looks))
+    def served(folder, by="ann", looks=NOT_LOOKING, pictures=NO_PICTURES):
+        opened.append(Served(folder, by, looks, pictures))
         return opened[-1].link
 
     served.opened = opened
@@ -350,24 +352,45 @@ def test_save_is_in_sight_and_no_number_is_cut_at_any_width(browser, serve, cour
         assert seen == []
 
 
+class OnePicture(Pictures):
+    """Everybody handed in the same one."""
+
+    def of(self, name, basis):
+        return HandInPictures(names=("plot.png",))
+
+    def png(self, name, number):
+        return encoded(np.full((20, 30, 4), 200, np.uint8))
+
+
 def test_axe_finds_nothing_on_any_page_in_light_and_dark(browser, serve, course):
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe is not installed").Axe()
     folder = course / "results"
     said = f"{SAID}\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n    code"
-    write_class(folder, [said, f"{SAID} one", f"{SAID} two", "other"])
-    link = serve(folder)
+    write_class(folder, [said, f"{SAID} one", f"{SAID} two", "other\n\n![a plot](plot.png)", "| a |\n|---|\n| 1 |"])
+    link = serve(folder, pictures=OnePicture(folder, None, folder))
     page, _ = watched(browser, link)
     press(page, "1")
     page.locator("#comment").fill("a comment")
     page.keyboard.press("Escape")
     press(page, "f", "Enter")
     query = page.url.partition("?")[2]
-    paths = ("/", f"/answer?{query}", f"/all?{query}", f"/comments?{query}", f"/pictures?{query}", "/class")
+    shows = {
+        "/": "a[href*='nothing']",
+        f"/answer?{query}": "#mark",
+        f"/answer?{query.partition('who=')[0]}who=s03": "main img",
+        f"/all?{query}": "ul.rows li",
+        f"/all?{query}&nothing=1": "ul.rows li",
+        f"/comments?{query}": "main",
+        f"/pictures?{query}": "main img",
+        "/class": "table",
+    }
     home = link.partition("/?")[0]
     for scheme, width in (("light", 1200), ("dark", 420)):
         page, _ = watched(browser, link, color_scheme=scheme, viewport={"width": width, "height": 900})
-        for path in paths:
+        for path, shown in shows.items():
             page.goto(home + path)
+            assert page.url == home + path
+            assert page.locator(shown).count(), path
             assert violations(axe, page) == [], (scheme, path)
 
 
