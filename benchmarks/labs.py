@@ -36,7 +36,8 @@ def graded(lab: str, left_out: tuple[str, ...], *folders: Path) -> float:
 
     begin = spent()
     found = course.find(ROOT)
-    tasks = [load.read(path, found) for path in load.lab_files(found, lab) if path.stem not in left_out]
+    read = load.read_all([path for path in load.lab_files(found, lab) if path.stem not in left_out], found)
+    tasks = [each.task for each in read if each.task is not None]
     with Grader(found) as grader:
         for folder in folders:
             grader.grade(tasks, submission_of(folder))

@@ -1,5 +1,7 @@
 """Quantities of Lab 2's tutorial, each beside a count that shares nothing with it."""
 
+import contextlib
+import gc
 import gzip
 import json
 import subprocess
@@ -178,6 +180,17 @@ def test_what_is_no_trace_is_said(tmp_path, content):
     (tmp_path / "trace.json").write_bytes(content)
     with pytest.raises(ValueError, match="no trace that PyTorch's profiler wrote"):
         profiles.trace_calls(tmp_path / "trace.json", operators=OPERATORS)
+
+
+@pytest.mark.parametrize("content", ['{"traceEvents": []}', "broken"])
+def test_nobody_looks_for_garbage_while_a_trace_is_read_and_then_again(tmp_path, monkeypatch, content):
+    read, looked = json.loads, []
+    monkeypatch.setattr(profiles.json, "loads", lambda data: looked.append(gc.isenabled()) or read(data))
+    (tmp_path / "trace.json").write_text(content)
+    with contextlib.suppress(ValueError):
+        profiles.trace_calls(tmp_path / "trace.json", operators=OPERATORS)
+    assert looked == [False]
+    assert gc.isenabled()
 
 
 def test_a_trace_without_shapes_or_calls_is_said(tmp_path):
