@@ -18,7 +18,7 @@ from labgrade.files import output
 from labgrade.reports.plain_page import Page
 from labgrade.review import decisions, interview, marking, pseudonyms, releases, sheet
 from labgrade.review.decisions import Place, points, say
-from labgrade.review.results import read
+from labgrade.review.results import marker, read
 
 if TYPE_CHECKING:
     import argparse
@@ -49,13 +49,14 @@ def who(options: argparse.Namespace) -> str:
     """Who decides.
 
     Raises:
-        UsageError: nobody knows.
+        UsageError: nobody knows, or the roster has staff and nobody of that id.
     """
     try:
-        return str(options.by or os.environ.get("LABGRADE_BY", "") or getpass.getuser())
+        said = str(options.by or os.environ.get("LABGRADE_BY", "") or getpass.getuser())
     except (OSError, KeyError):
         message = "nobody knows who you are; say --by NAME"
         raise UsageError(message) from None
+    return marker(said, options.roster)
 
 
 def submission(found: Whole, said: str) -> SubmissionReport:

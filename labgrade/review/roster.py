@@ -1,4 +1,4 @@
-"""Who takes the course: `roster.yaml` or `roster.csv` beside `specs/`, with groups and extensions."""
+"""Who takes the course, and who marks it: `roster.yaml` or `roster.csv` beside `specs/`, with groups and extensions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from labgrade.core.did_you_mean import did_you_mean
+from labgrade.core.did_you_mean import did_you_mean, look_up
 from labgrade.core.errors import Mark, SpecError, SpecFinding
 from labgrade.files import validate, yaml
 from labgrade.spec import lab as late_rules
@@ -32,7 +32,9 @@ _SAYS = {
     "submission": "The folder or archive that is this student's, where no name tells.",
     "handed_in": "When it was handed in, where that is known better: `2026-11-20T23:59+08:00`.",
     "extension": "More time, of all labs or by lab: `3 days`, or a moment until which nothing is late.",
+    "role": "`staff` of who marks and hands in nothing; else `student`.",
 }
+_STUDENT, _STAFF = "student", "staff"
 _WORDS = tuple(_SAYS)
 _OF_LAB = re.compile(r"extension[ :](?P<lab>.+)")
 _TEXT: Schema = {"type": "string", "minLength": 1}
@@ -87,9 +89,21 @@ class Student:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Roster:
-    """All students."""
+    """All students, and staff by id."""
 
     students: tuple[Student, ...] = ()
+    staff: Mapping[str, Student] = field(default_factory=dict)
+
+    def marker(self, said: str) -> str:
+        """How who marks is called, by an id: `Ann Lee (ann)`; as they said, where the roster has no staff.
+
+        Raises:
+            UsageError: it has staff, and nobody of that id.
+        """
+        if not self.staff:
+            return said
+        found = look_up(folded(said), self.staff, "person", "the roster's staff")
+        return f"{found.name} ({found.id})" if found.name else found.id
 
     def members(self, student: Student) -> tuple[Student, ...]:
         """The student's group; the student alone without one."""
@@ -160,7 +174,8 @@ def read(path: Path, labs: Iterable[str] | None = None) -> Roster:
     found = list(_findings(rows, None if labs is None else list(labs)))
     if found:
         raise SpecError(found)
-    return Roster(students=tuple(map(_student, rows)))
+    staff = {folded(row.said["id"]): _student(row) for row in rows if row.said.get("role") == _STAFF}
+    return Roster(students=tuple(_student(row) for row in rows if row.said.get("role") != _STAFF), staff=staff)
 
 
 def _from_yaml(text: str, file: str) -> Iterator[_StudentRow]:
@@ -223,6 +238,8 @@ def _findings(rows: list[_StudentRow], labs: list[str] | None) -> Iterator[SpecF
         earlier = ids.setdefault(folded(who), row)
         if earlier is not row:
             yield SpecFinding(row.place("id"), _twice(who, earlier, row))
+        if (role := row.said.get("role", _STUDENT)) not in {_STUDENT, _STAFF}:
+            yield SpecFinding(row.place("role"), f"'{role}' is no role; there is {_STUDENT} and {_STAFF}")
         yield from _times(row, labs)
     yield from _shared(rows)
     groups = {folded(row.said.get("group", "")): row for row in rows}
@@ -281,7 +298,7 @@ def _extension(text: str) -> Extension:
 
 def _student(row: _StudentRow) -> Student:
     said = dict(row.said)
-    moment = said.pop("handed_in", "")
+    moment, _ = said.pop("handed_in", ""), said.pop("role", "")
     return Student(
         **said,
         handed_in=late_rules.moment(moment) if moment else None,

@@ -7,7 +7,7 @@ import io
 import json
 
 import pytest
-from desk.opened import Opened, write_class
+from desk.opened import Opened, rulings, write_class
 
 from labgrade.cli import main
 from labgrade.review import pseudonyms
@@ -63,6 +63,18 @@ def test_every_other_export_has_them_too(marked, capsys):
         found = exported(course, capsys, form)
         assert any("say why" in text and "3.5" in text for text in found.values()), form
     assert "Anna Lee (b1), 王小明 (b2)" in exported(course, capsys, "html")["students/s00.html"]
+
+
+def test_whoever_decides_is_called_as_the_rosters_staff_and_nobody_else(marked, capsys):
+    course, _ = marked
+    (course / "roster.csv").write_text("id,name,submission,role\nb1,Anna Lee,s00,\nta,Ann Wu,,staff\n")
+    override = ["override", "results", "s01", "macs", "essay", "--points", "2", "--reason", "x", "--by"]
+    assert main([*override, "tb"]) == 2
+    assert "no person 'tb' in the roster's staff; there is ta" in " ".join(capsys.readouterr().err.split())
+    assert main([*override, "TA"]) == 0
+    assert {row.by for row in rulings(course / "results")} == {"ann", "Ann Wu (ta)"}
+    (text,) = exported(course, capsys, "csv").values()
+    assert "Ann Wu" not in text
 
 
 @pytest.mark.parametrize("form", ["csv", "json", "class", "html", "markdown", "gradescope"])

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from labgrade.core.errors import SpecError
+from labgrade.core.errors import SpecError, UsageError
 from labgrade.review import roster
 from labgrade.review.groups import Owners
 from labgrade.review.roster import Student
@@ -116,6 +116,16 @@ def test_mistakes_in_csv_are_placed(read, text, says):
 def test_all_mistakes_are_said_at_once(read):
     said = mistakes(read, "students: [{id: b1, extension: soon}, {id: b1, handed_in: now}]")
     assert len(said.splitlines()) == 3
+
+
+def test_staff_are_no_students_and_are_called_by_their_names(read):
+    found = read("id,name,role\nb1,Anna Lee,student\nAnn,Ann Wu,staff\nbob,,staff\nb2,Max Pool,\n", "roster.csv")
+    assert [each.id for each in found.students] == ["b1", "b2"]
+    assert [found.marker(said) for said in ("ann", "ANN ", "bob")] == ["Ann Wu (Ann)", "Ann Wu (Ann)", "bob"]
+    assert roster.Roster().marker("anybody") == "anybody"
+    with pytest.raises(UsageError, match="no person 'anne' in the roster's staff; did you mean 'ann'"):
+        found.marker("anne")
+    assert "roster.yaml:2:21: 'stuff' is no role" in mistakes(read, "students:\n  - {id: ann, role: stuff}\n")
 
 
 def test_a_course_has_one_roster(tmp_path):
