@@ -258,12 +258,14 @@ Source: TypeAlias = LiteralValue | QuantityCall | AnswerValue
 class Alternative:
     """Another value that has something to say: a convention (credit 1) or a misconception.
 
-    `known`: it comes of a library of slips, so that a subject may give no occasion for it.
+    `known`: it comes of a library of slips, so that a subject may give no occasion for it. `of`: the files, other than
+    the task's own, that it is right of.
     """
 
     source: Source
     says: str
     credit: Fraction
+    of: tuple[str, ...] = ()
     known: bool = field(default=False, compare=False)
     mark: Mark | None = None
 

@@ -96,6 +96,13 @@ def fault(reason: str) -> Verdict:
     )
 
 
+def ungraded(lacking: tuple[str, ...]) -> Verdict:
+    """The verdict where packages that a task needs are not there: a person's to install, at no cost to the student."""
+    names = ", ".join(f"'{name}'" for name in lacking)
+    reason = f"not graded on this machine, which lacks {names}"
+    return without_value(Outcome.MANUAL, reason, hint=f"install it, and grade again: pip install {' '.join(lacking)}")
+
+
 _SAYING = (*OTHER_VALUES, "partly")  # where a check says sentences to people, of which a change changes no verdict
 
 

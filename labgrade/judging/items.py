@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from fractions import Fraction
 
-    from labgrade.core.task import Check, SubjectSpec, Task
+    from labgrade.core.task import Check, Source, SubjectSpec, Task
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,3 +153,10 @@ def with_later(verdict: Verdict, later: Verdict) -> Verdict:
     own = "right" if verdict.credit == 1 else "better"
     reason = f"{own} when it is called first, wrong after a call for another subject: {later.reason}"
     return replace(later, reason=reason, hint=_KEPT)
+
+
+def same_source(one: Source | None, other: Source | None) -> bool:
+    """Whether two checks ask for the same; a published figure is that of one subject."""
+    if isinstance(one, QuantityCall) and isinstance(other, QuantityCall):
+        return (one.quantity, one.parameters) == (other.quantity, other.parameters)
+    return False

@@ -25,8 +25,9 @@ from labgrade.diagnosis.probe import ProbeGrader, Trials, judged_value
 from labgrade.diagnosis.stated import Means, with_slip
 from labgrade.files.cache import missing
 from labgrade.judging import by_hand
-from labgrade.judging.graded_items import Judged, fault, graded_so_far, waiting, with_points
-from labgrade.judging.items import call_before, fresh_subject, items, with_fresh
+from labgrade.judging.coherent import of_one_file, tells_files
+from labgrade.judging.graded_items import Judged, fault, graded_so_far, ungraded, waiting, with_points
+from labgrade.judging.items import call_before, fresh_subject, items, same_source, with_fresh
 from labgrade.judging.judge import follows, judge, speak, with_measured
 from labgrade.judging.needs import resolve
 from labgrade.judging.other_answer import compared_with
@@ -36,7 +37,7 @@ from labgrade.run.together import Together
 from labgrade.spec import course
 from labgrade.truth.measure import UnfitError, files_given, with_case
 from labgrade.values import Number
-from labgrade.verdict import Outcome, Verdict, without_value
+from labgrade.verdict import Outcome, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -136,7 +137,7 @@ class TaskGrading:
     def _own(self, item: Item) -> Graded:
         """What the submission's answer to an item comes to, whatever it needs."""
         start = time.perf_counter()
-        found = self._guarded(item)
+        found = self._of_one_file(item, self._guarded(item))
         answer = self._answers.get(_key(item.check.answer, item.subject if item.check.cases else None))
         return replace(
             graded_so_far(item, replace(found, basis=found.basis or self._grader.digest(self.submission))),
@@ -156,6 +157,22 @@ class TaskGrading:
         except Exception as error:  # noqa: BLE001 - what fails in labgrade must not cost a student a point
             frame = traceback.extract_tb(error.__traceback__)[-1]
             return Judged(verdict=fault(f"{type(error).__name__}: {error} ({frame.filename}:{frame.lineno})"))
+
+    def _of_one_file(self, item: Item, found: Judged) -> Judged:
+        """What was found of an item, which waits where another answer that was handed in is of another file."""
+        others = (each for each in self.items.values() if not each.check.cases and tells_files(each.check))
+        judged = ((each, self._guarded(each).verdict) for each in others)
+        beside = ((each.check, verdict) for each, verdict in judged if not self._is_computed(each))
+        verdict = of_one_file(item.check, found.verdict, beside)
+        if verdict is found.verdict or item.check.cases or self._is_computed(item):
+            return found
+        shown = by_hand.to_mark(NoAnswer(verdict=verdict), partial(self._passages, item.check.answer))
+        return replace(found, verdict=verdict, to_mark=shown)
+
+    def _is_computed(self, item: Item) -> bool:
+        """Whether labgrade called for the answer, which then is of labgrade's own subject."""
+        answer = self._answers.get(_key(item.check.answer, None))
+        return isinstance(answer, Answer) and answer.computed
 
     def _first(self, item: Item) -> Verdict | None:
         """The verdict where another check has to be right first, and is not."""
@@ -271,7 +288,7 @@ class TaskGrading:
         """The items that ask the same of other subjects, and need nothing that this one does not."""
         for other in self.items.values():
             check = other.check
-            same = check.answer == item.check.answer and _same_source(check.expected, item.check.expected)
+            same = check.answer == item.check.answer and same_source(check.expected, item.check.expected)
             asks_more = set(check.needs) - set(item.check.needs) or check.bonus > item.check.bonus
             if same and other is not item and not (asks_more or check.counterexample or check.measured):
                 yield other
@@ -376,20 +393,6 @@ class TaskGrading:
             live_only=live_only,
             limits=self.task.limits,
         )
-
-
-def ungraded(lacking: tuple[str, ...]) -> Verdict:
-    """The verdict where packages that a task needs are not there: a person's to install, at no cost to the student."""
-    names = ", ".join(f"'{name}'" for name in lacking)
-    reason = f"not graded on this machine, which lacks {names}"
-    return without_value(Outcome.MANUAL, reason, hint=f"install it, and grade again: pip install {' '.join(lacking)}")
-
-
-def _same_source(one: Source | None, other: Source | None) -> bool:
-    """Whether two checks ask for the same; a published figure is that of one subject."""
-    if isinstance(one, QuantityCall) and isinstance(other, QuantityCall):
-        return (one.quantity, one.parameters) == (other.quantity, other.parameters)
-    return False
 
 
 def _key(name: str, case: SubjectSpec | None, *, live_only: bool = True) -> tuple[str, str]:

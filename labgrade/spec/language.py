@@ -82,7 +82,8 @@ _CHECK = (
         "also_right",
         OTHERS,
         "Other conventions that are right, too: a list of `{value, says}`, or of `{with: {bias: true}, says}`, which "
-        "is the expected quantity with these changed.",
+        "is the expected quantity with these changed. `of: [opset-11]` names the other file that a value is right of: "
+        "answers of one task that are right of different files wait for a person.",
     ),
     Word(
         "misconceptions",
@@ -305,6 +306,7 @@ WORDS: Mapping[type | str, tuple[Word, ...]] = {
         Word("with", kinds.CONVENTIONS, "The expected quantity, or the named slip, with these conventions changed."),
         Word("says", TEXT, "What the student reads; a slip has a sentence of its own.", for_people=True),
         Word("credit", SHARE, "The share of the points that it earns, from 0 to 1."),
+        Word("of", IDS, "In `also_right`: names of the other files that it is right of; all answers must be of one."),
     ),
     RangeCredit: (
         Word("when", OTHERS, "The range; all bounds that are given hold.", required=True),

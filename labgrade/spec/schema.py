@@ -255,10 +255,14 @@ def _check(quantities: Registry) -> Schema:
     """One graded point of a task."""
     when: Schema = {**_object("when", "when"), "minProperties": 1}
     other = _object("another value", Alternative)
+    wrong: Schema = {
+        **other,
+        "properties": {word: said for word, said in properties(Alternative).items() if word != "of"},
+    }
     slips = {name: each.slip.hint for name, each in quantities.entries.items() if each.slip}
     told: list[Any] = ["All slips of the expected quantity.", *slips.values()]
     one: Schema = {"title": "slip", "enum": [KNOWN, *slips], "markdownEnumDescriptions": told}
-    several: Schema = {"type": "array", "items": {"if": {"type": "string"}, "then": one, "else": other}}
+    several: Schema = {"type": "array", "items": {"if": {"type": "string"}, "then": one, "else": wrong}}
     known: Schema = {"title": "misconceptions", "enum": [KNOWN]}
     made: dict[str, Schema] = {
         "also_right": {"type": "array", "items": other},

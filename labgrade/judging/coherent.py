@@ -1,0 +1,50 @@
+"""Answers of one task that are right of different files: each by itself may be right, and not all of them are."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from labgrade.verdict import Outcome, Suggestion, Verdict, without_value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from labgrade.core.task import Check
+
+_GIVEN = ""  # the task's own subject, among the names that `of` gives other files
+
+
+def tells_files(check: Check) -> bool:
+    """Whether what is right of a check says of which file it is."""
+    return any(each.of for each in check.also_right)
+
+
+def of_one_file(check: Check, verdict: Verdict, beside: Iterable[tuple[Check, Verdict]]) -> Verdict:
+    """MANUAL where an answer is right of another file than one `beside` it; else the verdict.
+
+    What is right of the task's own subject stays: it is the other answer that has to be looked at.
+    """
+    own = _files(check, verdict)
+    if not own or _GIVEN in own:
+        return verdict
+    for other, found in beside:
+        files = _files(other, found)
+        if files and not own & files:
+            of = "of the task's own file" if _GIVEN in files else found.reason.removeprefix("right: ")
+            return _waiting(verdict, f"{verdict.reason}; but '{other.answer}' is right {of}")
+    return verdict
+
+
+def _waiting(verdict: Verdict, why: str) -> Verdict:
+    said = Suggestion(outcome=verdict.outcome, credit=verdict.credit, why=why, kind="another file")
+    waits = without_value(Outcome.MANUAL, why, hint="hand in numbers of one file")
+    return replace(waits, suggestion=said, facts=verdict.facts, notes=verdict.notes)
+
+
+def _files(check: Check, verdict: Verdict) -> frozenset[str] | None:
+    """The files that a right answer may be of; None where it may be of any, or is not right."""
+    if verdict.outcome is not Outcome.CORRECT or not tells_files(check):
+        return None
+    said = next((each for each in check.also_right if verdict.reason == f"right: {each.says}"), None)
+    return frozenset(said.of if said is not None else (_GIVEN,)) or None
