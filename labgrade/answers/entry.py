@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, cast
 
+from labgrade.answers.reading.claims import not_counted
 from labgrade.answers.reading.documents import Unreadable, locate
-from labgrade.answers.reading.numbers import read_number
+from labgrade.answers.reading.numbers import read_number, worked_out
 from labgrade.answers.reading.plain_values import cut
 from labgrade.answers.reading.typed_values import WrongTypeError, as_value
 from labgrade.core.errors import SpecError
@@ -55,7 +56,17 @@ def obtain(kind: AnswerType, form: EntryForm, submission: Submission) -> Answere
     try:
         return Answer(value=as_value(found.plain, kind), origin=origin)
     except WrongTypeError as error:
+        if (meant := _meant(found.plain, kind)) is not None:
+            return Answer(value=meant, origin=origin, unsure=f"{origin}: {error}")
         return NoAnswer(verdict=without_value(Outcome.INCORRECT, f"{origin}: {error}"), origin=origin)
+
+
+def _meant(plain: object, kind: AnswerType) -> Number | None:
+    """The number that a text stands for which is none itself: `none` for 0, a product without its result."""
+    if not isinstance(plain, str) or kind not in ("count", "bytes"):
+        return None
+    said = not_counted(plain, kind)
+    return said.number if said is not None and said.end == len(plain) else worked_out(plain, kind)
 
 
 def read(submission: Submission, file: str) -> object:

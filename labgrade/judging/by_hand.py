@@ -104,6 +104,22 @@ def of_lossy(verdict: Verdict, place: str) -> Verdict:
     return replace(waits, suggestion=said, facts=verdict.facts, rows=verdict.rows)
 
 
+def unless_sure(verdict: Verdict, answer: Answered, place: str) -> Verdict:
+    """The verdict on an answer of which a part may be lost, or that only may be meant; of any other, as it is."""
+    if isinstance(answer, Answer) and answer.unsure:
+        return _of_meant(verdict, answer)
+    return of_lossy(verdict, place) if answer.lossy else verdict
+
+
+def _of_meant(verdict: Verdict, answer: Answer) -> Verdict:
+    """What is right as it may be meant waits; anything else is wrong as it was handed in."""
+    if verdict.outcome is not Outcome.CORRECT:
+        return without_value(Outcome.INCORRECT, answer.unsure)
+    why = f"{_shown(answer.value)} may be meant, which is right"
+    said = Suggestion(outcome=verdict.outcome, credit=verdict.credit, why=why, place=answer.origin, kind="value meant")
+    return replace(without_value(Outcome.MANUAL, answer.unsure, hint="hand in the number"), suggestion=said)
+
+
 _TEXT_CHARS, _LONGEST_SHOWN = 4000, 400
 _TEXT = "handed in"
 

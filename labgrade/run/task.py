@@ -202,8 +202,7 @@ class TaskGrading:
             if not answer.lossy:
                 raise
             verdict = error.verdict
-        if answer.lossy:
-            verdict = by_hand.of_lossy(verdict, origin)
+        verdict = by_hand.unless_sure(verdict, answer, origin)
         if answer.remarks or answer.notes:
             verdict = replace(verdict, remarks=answer.remarks, notes=(*verdict.notes, *answer.notes))
         if check.by_hand or isinstance(answer, NoAnswer) or verdict.outcome is Outcome.MANUAL:

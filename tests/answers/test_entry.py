@@ -89,7 +89,7 @@ def test_a_number_with_what_says_more_of_it(handed, content, kind, value):
 
 
 @pytest.mark.parametrize(
-    "content", ["a: [26499616, 25272]", "a: {value: 5}", "a: 5 (2 + 4)", "a: 2 + 4 = 5", "a: 52 B + 0"]
+    "content", ["a: [26499616, 25272]", "a: {value: 5}", "a: 5 (2 + 4)", "a: 2 + 4 = 5", "a: 52 B - 0", "a: 2.5 k * 4"]
 )
 def test_numbers_of_which_none_is_meant(handed, content):
     assert handed(content, "bytes", "a", name="answers.yaml").verdict.outcome is Outcome.INCORRECT
@@ -114,3 +114,19 @@ def test_a_file_is_parsed_once_for_all_its_entries(hand_in, monkeypatch, name, c
     for path in ("a", "b", "c"):
         entry.obtain("count", EntryForm(path=path), submission)
     assert len(parsed) == 1
+
+
+@pytest.mark.parametrize(
+    ("content", "meant"),
+    [
+        ("a: none", 0),
+        ("a: keine", 0),
+        ("a: 4 * 6624904", 26_499_616),
+        ("a: 6,624,904 x 4 bytes", 26_499_616),
+        ("a: 2 * 3 + 4 * 5", 26),
+    ],
+)
+def test_what_may_be_meant_is_said_not_to_be_sure(handed, content, meant):
+    answer = handed(content, "bytes", "a", name="answers.yaml")
+    assert (answer.value.value, answer.unsure[:17]) == (meant, "answers.yaml:1 a:")
+    assert handed("a: 26499616", "bytes", "a", name="answers.yaml").unsure == ""

@@ -39,6 +39,10 @@ _LABEL = re.compile(
 )
 _BEHIND = re.compile(
     r"""\.\s+(?:that|this|it|which)(?:\ (?:is|was)|['\u2019]s)\ (?:wrong|incorrect|false)\b
+      | [^.;|\n]{0,40}?(?:[(]|[-,(\u2013]\s*(?:but\ )?(?:which|that|this|it)(?:\ is|\ was|['\u2019]s)\ )
+        not\ (?:what|the\ one)\b
+      | (?:[ (]{1,2}without\ [\w\ ]{1,30})?[-\s*_`$)(,;.\u2013]*(?:(?:which|that|this|it)\ )?
+        (?:(?:is\ |was\ )?not\ (?:asked|wanted|what)\b|(?:does\ not|doesn['\u2019]t)\ count(?=\W*$|\s*[.,;)]))
       | [\s*_`$)(,]*(?:\? | ± | \+/-\s*\d | \\pm\b
         | (?:which\ |that\ |this\ |it\ )?(?:is|was|looks|seems)\ (?:wrong|incorrect|not|too|false)\b
         | times(?![ ]*(?:[.,;:)(|]|$|(?:in|per|during|for|by|when|while|over|at)\b))
@@ -167,7 +171,7 @@ def claims(label: str, line: str, position: int, asked: Wanted, *, paired: bool 
     rest = with_point(line[position:]) if asked.kind in MEASURED else line[position:]
     stop = next((end for end in _SENTENCE_END.finditer(rest) if not _SAID_AGAIN.match(rest, end.end())), None)
     rest = rest[: stop.start()] if stop else rest
-    said = _not_counted(rest, asked.kind)
+    said = not_counted(rest, asked.kind)
     if said is not None:
         return [Claim(found=said)]
     found = _without_terms(
@@ -227,7 +231,7 @@ def stands_out(text: str, found: Found) -> bool:
     return sum(letter.isdigit() for letter in written) >= _LEAST_DIGITS or not written.isdigit()
 
 
-def _not_counted(rest: str, kind: str) -> Found | None:
+def not_counted(rest: str, kind: str) -> Found | None:
     """What stands for a number without digits: `none` and `zero`, `nan`."""
     none = _NONE.match(rest)
     if none is not None and kind in ("count", "bytes"):

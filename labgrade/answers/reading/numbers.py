@@ -6,6 +6,7 @@ heading, a layer's name) is left alone. Hostile text costs time linear in its le
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 from fractions import Fraction
@@ -42,7 +43,7 @@ _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻", "0123456789+-
 
 # A decimal comma has one reading only where a scale follows (`1,4984 Milliarden`, `26,5 MB`) and no group of three.
 _SCALED = (
-    r"[\x20\u00a0]?(?:[kKMGT]i?\x20?(?:MACs?|Macs?|FLOPs?|B(?:ytes?)?|bytes?|iB|o)(?![A-Za-z])|[kMGT](?![A-Za-z])|(?i:"
+    r"[\x20\u00a0]?(?:[\u041a\u043a\u041c\u0413\u0422]\u0438?(?:\u0411|\u0431)(?:\u0430\u0439\u0442|\u0438\u0442)?|[kKMGT]i?\x20?(?:MACs?|Macs?|FLOPs?|B(?:ytes?)?|bytes?|iB|o)(?![A-Za-z])|[kMGT](?![A-Za-z])|(?i:"
     + "|".join(spelled(word) for word, scale in WORDS.items() if scale >= 1000)  # noqa: PLR2004 - a thousand
     + "))"
 )
@@ -172,6 +173,19 @@ def _sum_of_others(text: str, found: list[Found], numbers: list[Number]) -> Numb
         return first
     results = text[found[-2].end : found[-1].start].strip() == "="
     return last if results and last.value == sum(each.value for each in numbers[:-1]) else None
+
+
+_TIMES = re.compile(r"\s*(?:\*|\bx\b|(?<=\d)x(?=\d)|\u00d7|\u00b7|\\times|\\cdot)\s*", re.IGNORECASE)
+
+
+def worked_out(text: str, kind: str) -> Number | None:
+    """What sums and products without their result come to, `4 * 6,624,904 bytes`; None of any other text."""
+    terms = [[read_number(each, kind) for each in _TIMES.split(term)] for term in text[:200].split("+")]
+    factors = [each for term in terms for each in term]
+    if len(factors) < 2 or any(each is None or each.half_unit for each in factors):  # noqa: PLR2004 - an operation
+        return None
+    value = sum(math.prod(each.value for each in term if each is not None) for term in terms)
+    return Number(value=Fraction(value), text=text.strip())
 
 
 def finest_of(numbers: Iterable[Number]) -> Number | None:

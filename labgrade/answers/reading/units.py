@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 _LETTERS = {"k": 1, "m": 2, "g": 3, "t": 4, "p": 5}
+_LETTERS |= {"\u043a": 1, "\u043c": 2, "\u0433": 3, "\u0442": 4}  # Cyrillic, as in the Russian for MB and MiB
 WORDS = {
     "thousand": 10**3,
     "million": 10**6,
@@ -107,12 +108,13 @@ def spelled(word: str) -> str:
 _UNIT = re.compile(
     rf"""
     (?: (?P<word>{"|".join(map(spelled, sorted(WORDS, key=len, reverse=True)))}) s? [-\ ]?
-      | (?P<letter>[kmgtp]) (?P<binary>i?) [\ ]?
+      | (?P<letter>[kmgtp]|[\u043a\u043c\u0433\u0442](?=\u0438?[\ ]?\u0431)) (?P<binary>[i\u0438]?) [\ ]?
       | (?P<short_billion>B) [\ ]? (?={_COUNTED})
     )?
     (?: (?P<count>{_COUNTED})
-      | (?P<bits>bits?|位元(?!組)|比特)
-      | (?P<bytes>bytes?|b|(?<=[kmgti])bs|octets?|(?-i:(?<=[kMG])o|(?<=[KMG]i)o)|位元組|字節|字节|바이트|バイト)
+      | (?P<bits>bits?|位元(?!組)|比特|\u0431\u0438\u0442(?:\u0430|\u043e\u0432)?(?![\u0430-\u044f\u0451]))
+      | (?P<bytes>bytes?|b|(?<=[kmgti])bs|octets?|(?-i:(?<=[kMG])o|(?<=[KMG]i)o)|位元組|字節|字节|바이트|バイト
+        |\u0431\u0430\u0439\u0442(?:\u0430|\u043e\u0432)?(?![\u0430-\u044f\u0451])|(?<=[\u043a\u043c\u0433\u0442\u0438])\u0431(?![\u0430-\u044f\u0451]))
       | (?P<percent>%)
     )?
     (?![A-Za-z0-9])

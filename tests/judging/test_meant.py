@@ -1,0 +1,32 @@
+"""An entry that is no number, and may stand for one: the right one waits, any other is as wrong as it is written."""
+
+import pytest
+from helpers.direct import COURSE, DirectRunner, task
+from helpers.handed_in import read
+
+from labgrade.answers.reader.reader import Reader
+from labgrade.run.grader import Grader
+from labgrade.run.task import TaskGrading
+
+
+@pytest.mark.parametrize(
+    ("name", "check", "entry", "outcome"),
+    [
+        ("2-1-1-parameters", "non-trainable", "2-1-1: {non_trainable: none}", "MANUAL"),
+        ("2-1-1-parameters", "non-trainable", "2-1-1: {non_trainable: None}", "MANUAL"),
+        ("2-1-1-parameters", "total", "2-1-1: {total: none}", "INCORRECT"),
+        ("2-1-2-weight-bytes", "total", "2-1-2: {total: 4 * 6624904}", "MANUAL"),
+        ("2-1-2-weight-bytes", "total", "2-1-2: {total: 6624904 x 4 bytes}", "MANUAL"),
+        ("2-1-2-weight-bytes", "total", "2-1-2: {total: 2 * 6624904}", "INCORRECT"),
+        ("2-1-2-weight-bytes", "total", "2-1-2: {total: 26499616 / 4}", "INCORRECT"),
+    ],
+)
+def test_a_right_value_that_may_be_meant_waits(tmp_path, name, check, entry, outcome):
+    (tmp_path / "answers.yaml").write_text(entry, encoding="utf-8")
+    with Grader(COURSE, runner=DirectRunner(), reader=Reader(None)) as grader:
+        found = TaskGrading(grader, task(name), read(tmp_path, "s"), explains=False).graded(check)
+    assert found.verdict.outcome == outcome
+    assert found.verdict.reason.startswith("answers.yaml:1 ")
+    if outcome == "MANUAL":
+        assert found.verdict.suggestion.outcome == "CORRECT"
+        assert found.to_mark is not None
