@@ -171,8 +171,8 @@ class OpenQuestions:
             of=len(places),
             suggested=sum(len(group.answers) for group, _ in self.suggested(question)),
             wordless=sum(len(group.answers) for group, _ in self.suggested(question, wordless=True)),
-            twice=self.twice(question),
-            second_href=link("/question", question.id, second="1") if self.open_second(question) else "",
+            twice=(twice := self.twice(question)),
+            second_href="" if self.held.issuperset(twice.open) else link("/question", question.id, second="1"),
             minutes=pace * waiting / 60 if pace is not None else None,
             href=link("/question", question.id) if left else walk.to(question.groups[0]),
         )
