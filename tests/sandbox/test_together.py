@@ -184,28 +184,45 @@ def test_a_subject_is_built_once_for_all_graders(runner, tmp_path):
     assert _wait_for(lambda: len(family(os.getpid())) <= before), "the job and its keeper are gone"
 
 
+def ask(runner, folder, number):
+    """Call a function for a subject of that number."""
+    folder.mkdir(exist_ok=True)
+    (folder / "hw.py").write_text(COUNTS)
+    subject = replace(SUBJECT, seed=number)
+    request = CallRequest(folder=folder, file="hw.py", function="f", given=("model",), subject=subject, limits=Limits())
+    return runner.run(request).value
+
+
 def test_what_is_ready_for_others_is_bounded_by_its_weights(runner, tmp_path, monkeypatch):
-    def subject(number):
-        return replace(SUBJECT, seed=number)
-
-    def ask(other, number):
-        folder = tmp_path / str(number)
-        folder.mkdir(exist_ok=True)
-        (folder / "hw.py").write_text(COUNTS)
-        request = CallRequest(
-            folder=folder, file="hw.py", function="f", given=("model",), subject=subject(number), limits=Limits()
-        )
-        return other.run(request).value
-
     with Runner(zoo=LIGHT, fresh=False, shared=runner.share()) as other:
         for number in range(5):
-            assert ask(other, number) == 4
+            assert ask(other, tmp_path, number) == 4
         lent = runner._servers.get("students")
         assert len(lent._branches) >= 5
+        assert len(other._servers.get("students")._branches) == 2, "who borrows a branch keeps it from ending"
         monkeypatch.setattr(fork_server, "_LENT_BYTES", -1)
-        assert ask(other, 7) == 4
+        assert ask(other, tmp_path, 7) == 4
         assert len(lent._branches) == 2
-        assert ask(other, 0) == 4
+        assert ask(other, tmp_path, 0) == 4
+
+
+def test_small_subjects_stay_ready_in_a_run_of_its_own(tmp_path, monkeypatch):
+    """Checks of a lab ask for the same few networks in turns."""
+    monkeypatch.setattr(fork_server, "_MOST_BRANCHES", 4)
+    with Runner(zoo=LIGHT, fresh=False) as own:
+        for number in range(3):
+            assert ask(own, tmp_path, number) == 4
+        server = own._servers.get("students")
+        (first, *_) = lines = list(server._branches.values())
+        assert ask(own, tmp_path, 0) == 4
+        assert set(server._branches.values()) == set(lines), "the first one is still there"
+        assert list(server._branches.values())[-1] is first
+        for number in range(3, 6):
+            assert ask(own, tmp_path, number) == 4
+        assert len(server._branches) == 4
+        monkeypatch.setattr(fork_server, "_KEPT_BYTES", -1)
+        assert ask(own, tmp_path, 6) == 4
+        assert len(server._branches) == 2
 
 
 @pytest.mark.parametrize(

@@ -27,9 +27,10 @@ if TYPE_CHECKING:
     from labgrade.sandbox.host.loader import Forked, Loader
 
 _MESSAGE_BYTES = 1 << 16
-_BRANCHES = 2
+_BRANCHES = 2  # with weights of any size
+_MOST_BRANCHES = 16  # of a server that nobody else uses
 _COMPILER_SECONDS = 0.5  # of CPU; loading torch's compiler takes about twice that, in each job that does
-_LENT_BYTES = 2 << 30  # of weights in branches that several graders share
+_KEPT_BYTES, _LENT_BYTES = 128 << 20, 2 << 30  # of weights in branches; in those that several graders share
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -239,14 +240,21 @@ class ForkServer:
         if compiler and self._ask is None:
             self._load_compiler(self._control)  # then its branches have it for nothing
         self._branches[key] = self._ask(subject) if self._ask is not None else self._new_branch(key, subject)
-        while len(self._branches) > _BRANCHES and not (self._lends and self._room()):
+        while len(self._branches) > _BRANCHES and not self._room():
             gone, line = self._branches.popitem(last=False)
             self._sizes.pop(gone, None)
             line.close()
         return self._branches[key]
 
     def _room(self) -> bool:
-        return sum(self._sizes.values()) <= _LENT_BYTES
+        """Whether all branches may stay: to make a small network ready again costs as much as calling a function.
+
+        Those of a borrowed server stay with who lends it, who knows their sizes.
+        """
+        held = sum(self._sizes.values())
+        if self._lends:
+            return held <= _LENT_BYTES
+        return self._ask is None and len(self._branches) <= _MOST_BRANCHES and held <= _KEPT_BYTES
 
     def _new_branch(self, key: str, subject: object) -> socket.socket:
         ours = self.branch()
