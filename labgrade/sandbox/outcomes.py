@@ -94,6 +94,7 @@ def failed(result: Execution | ProgramRun) -> bool:
     return bad or (isinstance(result, ProgramRun) and bool(result.code))
 
 
+_NEARLY = 0.75  # of the time allowed
 # What native code dies of, such as a runtime that opens a broken file.
 _NATIVE = tuple(
     getattr(signal, name) for name in ("SIGABRT", "SIGSEGV", "SIGBUS", "SIGFPE", "SIGILL") if hasattr(signal, name)
@@ -256,7 +257,7 @@ def _broken(limit: str, name: str, limits: Limits) -> tuple[ExecutionStatus, str
 
 def _silent(end: Exit, name: str, limits: Limits) -> tuple[ExecutionStatus, str]:
     """The process is gone and left no result."""
-    if end.code == -getattr(signal, "SIGXCPU", 0) or (end.code == -9 and end.seconds >= limits.seconds):  # noqa: PLR2004
+    if end.code == -getattr(signal, "SIGXCPU", 0) or (end.code == -9 and _is_used_up(end, limits)):  # noqa: PLR2004
         return _broken("cpu", name, limits)
     if _killed(end, limits):
         why = "as it may do itself, and as a system does that has no memory left"
@@ -271,9 +272,14 @@ def _killed(end: Exit | None, limits: Limits) -> bool:
 
     That is why it costs points, once it was tried again; only where no student's code runs it is ours.
     """
-    if end is None or end.why or end.seconds >= limits.seconds:
+    if end is None or end.why or _is_used_up(end, limits):
         return False
     return end.code == -getattr(signal, "SIGKILL", 0)
+
+
+def _is_used_up(end: Exit, limits: Limits) -> bool:
+    """Whether its time was over, or nearly: the kernel's limit counts ticks, which run ahead on a busy machine."""
+    return end.seconds >= _NEARLY * limits.seconds
 
 
 def signal_name(number: int) -> str:

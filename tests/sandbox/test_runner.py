@@ -9,12 +9,16 @@ import threading
 import time
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from labgrade.core.task import InputSpec, Limits, SubjectSpec
+from labgrade.sandbox.child.main import UP
 from labgrade.sandbox.host import working_copy
+from labgrade.sandbox.host.child import Ending, Exit
 from labgrade.sandbox.jail.usage import family
+from labgrade.sandbox.outcomes import what_happened
 from labgrade.sandbox.requests import CallRequest
 from labgrade.sandbox.runner import Runner
 
@@ -308,3 +312,12 @@ def test_the_grader_imports_no_torch_and_no_student():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
+
+
+@pytest.mark.parametrize(("seconds", "status"), [(60.5, "timeout"), (50.0, "timeout"), (30.0, "memory")])
+def test_what_the_kernel_kills_near_its_time_limit_has_used_up_its_time(seconds, status):
+    """Its count of ticks runs ahead of the seconds that are told in the end, where others use the machine."""
+    collected = SimpleNamespace(data=UP)
+    child = SimpleNamespace(printed_too_much=False, result=collected)
+    ending = Ending(child, up=True, exit=Exit(code=-9, seconds=seconds, why=""))
+    assert what_happened(ending, "total_macs", Limits(seconds=60.0), "")[0] == status
