@@ -309,7 +309,7 @@ def broken_course(course, *changes):
     path.write_text(text)
 
 
-@pytest.mark.parametrize("literal", ["eleven million", "[1, 2]", "{literal: {a: 1}}", "{literal: null}", "1.5 MB"])
+@pytest.mark.parametrize("literal", ["some eleven million", "[1, 2]", "{literal: {a: 1}}", "{literal: null}", "1.5 MB"])
 def test_a_literal_of_another_type_is_a_finding_at_its_place(course, capsys, literal):
     broken_course(course, ("expected: 1234", f"expected: {literal}"))
     assert main(["validate"]) == 2

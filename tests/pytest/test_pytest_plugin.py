@@ -315,7 +315,7 @@ def meddles(answer, expected):
 def test_remembered_values_that_change_during_a_run_are_forgotten(course, more):
     run(course, "--submission=right", *more)
     run(course, "--submission=right", *more)
-    assert len(list((course / "cache").glob("**/*.json"))) == 1
+    assert len([each for each in (course / "cache").glob("**/*.json") if each.stem != "computed-late"]) == 1
     (course / "checkers").mkdir()
     (course / "checkers/meddles.py").write_text(MEDDLER)
     last = "  - {id: secret, points: 1, answer: total, checker: equal, expected: 1234, hidden: true, needs: [total]}\n"
