@@ -272,9 +272,7 @@ def _killed(end: Exit | None, limits: Limits) -> bool:
 
     That is why it costs points, once it was tried again; only where no student's code runs it is ours.
     """
-    if end is None or end.why or _is_used_up(end, limits):
-        return False
-    return end.code == -getattr(signal, "SIGKILL", 0)
+    return end is not None and not (end.why or _is_used_up(end, limits)) and end.code == -getattr(signal, "SIGKILL", 0)
 
 
 def _is_used_up(end: Exit, limits: Limits) -> bool:
