@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import gc
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,10 +9,9 @@ from typing import TYPE_CHECKING
 from labgrade.core.errors import UsageError
 from labgrade.spec import registry
 from labgrade.subjects import onnx_export
+from labgrade.subjects.importing import uncollected
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from labgrade.core.results import Submission
 
 KIT = "labgrade-kit.yaml"  # lies at the top of what `labgrade kit` made
@@ -136,21 +133,6 @@ def find(root: Path | None = None) -> Course:
             specs=root / "specs",
             **_registries(roots),
         )
-
-
-@contextlib.contextmanager
-def uncollected() -> Iterator[None]:
-    """Have Python look for no garbage meanwhile: reading a course makes much, and none that goes in circles.
-
-    Looking for it takes a seventh of the time of reading all specs.
-    """
-    looks = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if looks:
-            gc.enable()
 
 
 def _registries(roots: tuple[Path, ...]) -> dict[str, registry.Registry]:

@@ -17,10 +17,10 @@ from labgrade.core.task import Limits, Task
 from labgrade.files import validate, yaml
 from labgrade.spec import lab as late_rules
 from labgrade.spec import parse, rules, schema
-from labgrade.spec.course import uncollected
 from labgrade.spec.in_full import expand, variants
 from labgrade.spec.kinds import HIDDEN_POINTS, UNTOLD
 from labgrade.spec.language import RESERVED
+from labgrade.subjects.importing import uncollected
 from labgrade.verdict import as_credit
 
 if TYPE_CHECKING:
