@@ -99,6 +99,35 @@ def obtain_each(
     One process makes all calls, within the limits of the first: see `Runner.run_each`. Nothing where the answer is more
     than what is returned. `attempt`: no further than all is as plain as values can be.
     """
+    origin, said = _said_of_each(questions, form, running, attempt=attempt)
+    values: list[Value] = []
+    for each in said:
+        try:
+            value, note = _value(each, questions[0].wanted.type, form, running.reader)
+        except WrongTypeError:
+            break
+        if attempt and note:
+            break
+        values.append(value)
+    return origin, values
+
+
+def obtain_some(questions: Sequence[Question], form: CallForm, running: Running) -> tuple[str, list[Value | None]]:
+    """As `obtain_each`, with None for what is no value of the type, or a text."""
+    origin, said = _said_of_each(questions, form, running)
+    values: list[Value | None] = []
+    for each in said:
+        try:
+            wrong = each is None or isinstance(each, str)
+            values.append(None if wrong else _value(each, questions[0].wanted.type, form, running.reader)[0])
+        except WrongTypeError:
+            values.append(None)
+    return origin, values
+
+
+def _said_of_each(
+    questions: Sequence[Question], form: CallForm, running: Running, *, attempt: bool = False
+) -> tuple[str, list[Any]]:
     first = questions[0]
     submission = first.submission
     file = code_file(form, submission)
@@ -113,16 +142,7 @@ def obtain_each(
         limits=first.limits,
         attempt=attempt,
     )
-    values: list[Value] = []
-    for said in running.runner.run_each(request, _subjects(questions)):
-        try:
-            value, note = _value(said, first.wanted.type, form, running.reader)
-        except WrongTypeError:
-            break
-        if attempt and note:
-            break
-        values.append(value)
-    return f"{file}:{form.function}", values
+    return f"{file}:{form.function}", running.runner.run_each(request, _subjects(questions))
 
 
 def write_each(questions: Sequence[Question], form: CallForm, running: Running) -> tuple[str, list[Artifact]]:

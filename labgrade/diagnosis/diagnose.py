@@ -20,7 +20,8 @@ from labgrade.diagnosis.behaviour import (
     same_as,
 )
 from labgrade.diagnosis.probe import Trial, Trials
-from labgrade.diagnosis.small_networks import networks
+from labgrade.diagnosis.repair.repairs import Repairs
+from labgrade.diagnosis.small_networks import called_on, networks
 from labgrade.diagnosis.whole_rows import of_rows
 from labgrade.subjects.networks import GENERATED
 from labgrade.values import show
@@ -54,6 +55,7 @@ class Diagnoser:
     def __init__(self, grader: ProbeGrader, task: Task, submission: Submission) -> None:
         self._grader, self._task, self._submission = grader, task, submission
         self._known: dict[str, tuple[Check, Behaviour | None]] = {}
+        self._repairs: dict[str, Repairs] = {}
 
     def explained(self, verdict: Verdict, value: Value, item: Item) -> Verdict | None:
         """The verdict on a function's value with its cause; None where none is found. It changes no credit."""
@@ -61,19 +63,40 @@ class Diagnoser:
             return None
         trials = Trials(self._grader, self._task, item.check, self._submission)
         behaviour = self._behaviour(trials)
-        if behaviour is None or item.subject is None:
-            return _drawn(trials, verdict) if isinstance(value, dict) and not verdict.hint else None
+        if item.subject is None or (behaviour is None and (verdict.hint or not isinstance(value, dict))):
+            return None
         judging, expect = self._grader.judging_of(self._task, item.check, item.subject, self._submission)
         trial = Trial(verdict=verdict, value=value, judging=judging, expect=expect)
+        if behaviour is None:
+            return _drawn(trials, verdict) or self._repaired(trials, item, trial)
         found = _diagnosis(trials, behaviour, trial, item)
         known = [each for each in item.check.misconceptions if each.says == verdict.hint]
         chance = bool(known) and contradicted(trial, behaviour.called, known)
+        if (chance or not verdict.hint) and (found is None or not found.causes):
+            repaired = self._repaired(trials, item, trial)
+            if repaired is not None:
+                return repaired
         if found is None or not (found.causes or chance or not verdict.hint):
             return replace(verdict, hint="") if chance else None
         # What was seen on many networks tells more than what one value happens to equal.
         lines = _smallest(trials, behaviour.called) if found.wrong_on else ()
         said = self._in_words_of(trials.check, found)
         return replace(verdict, hint="", lines=(*verdict.lines, *lines), diagnosis=said)
+
+    def _repaired(self, trials: Trials, item: Item, own: Trial) -> Verdict | None:
+        """The verdict with the change of the function's source that makes it right; None where none is found."""
+        if trials.source() is None or item.subject is None:
+            return None
+        key = _asked(trials.check)
+        try:
+            if key not in self._repairs:
+                behaviour = self._behaviour(trials)
+                called = [*behaviour.called, *behaviour.others] if behaviour is not None else called_on(trials)
+                self._repairs[key] = Repairs(trials, called)
+            says = self._repairs[key].says(item.subject, own)
+        except FaultError:  # then there is one explanation less
+            return None
+        return replace(own.verdict, hint=says) if says else None
 
     def refutes(self, item: Item) -> bool:
         """Whether calling the function was tried: what one value happens to equal then says nothing."""
@@ -91,7 +114,8 @@ class Diagnoser:
         trials = Trials(self._grader, self._task, check, self._submission)
         behaviour = self._behaviour(trials)
         if behaviour is None or behaviour.holds is None:
-            return verdict
+            says = self._repairs[_asked(check)].of_all() if _asked(check) in self._repairs else ""
+            return replace(verdict, hint=says) if says else verdict
         if found.smallest is not None:
             subject, trial = found.smallest
             if not gives(trials, behaviour.holds, trial, subject):

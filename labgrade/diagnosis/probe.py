@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
 from labgrade.answers import obtain
-from labgrade.answers.call import obtain_each, present, write_each, writes
+from labgrade.answers.call import obtain_each, obtain_some, present, returns, write_each, writes
 from labgrade.answers.python_source import code_file
 from labgrade.answers.question import Question, Running
 from labgrade.answers.reading.documents import read_bytes
@@ -20,6 +20,7 @@ from labgrade.values import Artifact
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from labgrade.core.results import Answer, Answered, Submission
     from labgrade.core.task import AnswerSpec, AnswerType, Check, QuantityCall, SubjectSpec, Task
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
 _LARGEST_SOURCE = 2 << 20
 _MOST_SECONDS = 10.0  # of one call: a random network is tiny
+_LARGEST_EDITED, _MOST_FILES, _MOST_SECONDS_EDITED = 1 << 16, 30, 3.0
 
 
 class ProbeGrader(Running, Protocol):
@@ -64,6 +66,15 @@ class Trial:
     expected: Value | None = None
     judging: Judging | None = None
     expect: Expect | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """A function with the Python file that it stands in, and the text of that."""
+
+    function: str
+    file: str
+    text: str
 
 
 class Trials:
@@ -104,6 +115,48 @@ class Trials:
         origin, values = values_of_each(self._grader, form, self.check, questions)
         means = [self._grader.judging_of(self.task, self.check, each, self._submission) for each in subjects]
         return [self._judged(value, origin, *one) for value, one in zip(values, means, strict=False)]
+
+    def again(self, subject: SubjectSpec, count: int) -> list[Trial | None]:
+        """So many calls for one subject in one process; None for what gives no value.
+
+        Raises:
+            FaultError: a failure of labgrade's.
+        """
+        wanted = _called(self.task.answers[self.check.answer])
+        (form, *_) = [each for each in wanted.forms if isinstance(each, CallForm)]
+        means = self._grader.judging_of(self.task, self.check, subject, self._submission)
+        origin, values = obtain_some([self._question(wanted, subject)] * count, form, self._grader)
+        return [None if value is None else self._judged(value, origin, *means) for value in values]
+
+    def source(self) -> Source | None:
+        """The only function that the answer comes from, with its file; None where it is not one of a Python file."""
+        forms = [each for each in self.task.answers[self.check.answer].forms if isinstance(each, CallForm)]
+        file = code_file(forms[0], self._submission) if len(forms) == 1 else None
+        if not isinstance(file, str) or not file.endswith(".py") or not returns(forms[0]):
+            return None
+        text = read_bytes(self._submission, file, _LARGEST_EDITED)
+        try:
+            return (
+                Source(function=forms[0].function, file=file, text=text.decode()) if isinstance(text, bytes) else None
+            )
+        except UnicodeDecodeError:
+            return None
+
+    def rewritten(self, folder: Path, source: Source) -> Trials:
+        """Trials of the same submission's Python files in a folder, one of them with another text."""
+        texts = {name: read_bytes(self._submission, name, _LARGEST_EDITED) for name in self._python_files()}
+        texts[source.file] = source.text.encode()
+        for name, text in texts.items():
+            if isinstance(text, bytes):
+                (folder / name).parent.mkdir(parents=True, exist_ok=True)
+                (folder / name).write_bytes(text)
+        limits = replace(self._limits, seconds=min(self._limits.seconds, _MOST_SECONDS_EDITED))
+        done = Trials(self._grader, self.task, self.check, replace(self._submission, folder=folder, files=tuple(texts)))
+        done._limits = limits
+        return done
+
+    def _python_files(self) -> list[str]:
+        return [name for name in self._submission.files if name.endswith(".py")][:_MOST_FILES]
 
     def _judged(self, value: Value, origin: str, judging: Judging, expect: Expect) -> Trial:
         return Trial(

@@ -1,0 +1,91 @@
+"""A text in place of another one in a Python source, and where the nodes of its syntax tree stand."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from typing import Any
+
+Node = ast.expr | ast.stmt | ast.keyword | ast.arg
+_MOST_CHARS = 70
+_FURTHER = 8  # what a function calls is changed after what stands in it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Edit:
+    """A text in place of what stands from `start` to `end` of a source. `was` is that as one reads it, in `line`."""
+
+    start: int
+    end: int
+    text: str
+    line: int
+    was: str
+    becomes: str
+    rank: int
+
+    def says(self) -> str:
+        """What to change, in words for the student."""
+        if not self.becomes:
+            return f"without `{self.was}` in line {self.line}"
+        if not self.was:
+            return f"with `{self.becomes}` at the beginning of line {self.line}"
+        return f"with `{self.becomes}` in place of `{self.was}` in line {self.line}"
+
+    def applied(self, source: str) -> str:
+        """The source with it."""
+        return source[: self.start] + self.text + source[self.end :]
+
+
+class Places:
+    """A source with the edits that were found in it."""
+
+    def __init__(self, source: str) -> None:
+        self.found: list[Edit] = []
+        self._source = source
+        self._lines = source.split("\n")
+        self._starts = [0]
+        for line in self._lines:
+            self._starts.append(self._starts[-1] + len(line) + 1)
+        self._far = 0
+
+    def _at(self, line: int, column: int) -> int:
+        return self._starts[line - 1] + len(self._lines[line - 1].encode()[:column].decode())
+
+    def _span(self, node: Node) -> tuple[int, int]:
+        return self._at(node.lineno, node.col_offset), self._at(node.end_lineno or 1, node.end_col_offset or 0)
+
+    def _text(self, node: Node) -> str:
+        start, end = self._span(node)
+        return self._source[start:end]
+
+    def _put(self, node: Node, text: str, rank: int, said: str | None = None) -> None:
+        """Put a text in place of a node; `said` is what a student reads of it."""
+        start, end = self._span(node)
+        self._add((start, end), text, rank, (short(self._source[start:end]), short(text) if said is None else said))
+
+    def _add(self, span: tuple[int, int], text: str, rank: int, said: tuple[str, str]) -> None:
+        line = self._source.count("\n", 0, span[0]) + 1
+        was, becomes = said
+        self.found.append(
+            Edit(
+                start=span[0],
+                end=span[1],
+                text=text,
+                line=line,
+                was=was,
+                becomes=becomes,
+                rank=rank + _FURTHER * self._far,
+            )
+        )
+
+
+def closed(node: ast.expr, text: str) -> str:
+    """An operand as it can stand anywhere."""
+    simple: Any = (ast.Name, ast.Attribute, ast.Call, ast.Subscript, ast.Constant)
+    return text if isinstance(node, simple) else f"({text})"
+
+
+def short(text: str) -> str:
+    """A text on one line, as much of it as one reads."""
+    line = " ".join(text.split())
+    return line if len(line) <= _MOST_CHARS else f"{line[: _MOST_CHARS - 4]} ..."

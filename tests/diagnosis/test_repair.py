@@ -1,0 +1,152 @@
+"""One small change of a wrong function's source that makes it right is among those that are tried, and found."""
+
+import ast
+
+import pytest
+
+from labgrade.core.task import InputSpec, SubjectSpec
+from labgrade.diagnosis.probe import Source, Trial
+from labgrade.diagnosis.repair.edits import edits
+from labgrade.diagnosis.repair.repairs import Repairs
+from labgrade.diagnosis.small_networks import Called, SmallNetwork
+from labgrade.verdict import correct, incorrect
+
+COUNT = """
+def count(model, input_size):
+    total = 0
+    for name, m in model.named_modules():
+        if isinstance(m, nn.Conv2d):
+            total += m.weight.numel()
+    return total
+"""
+HOOKS = """
+def outputs(model, x):
+    kept = {}
+    for name, m in model.named_modules():
+        m.register_forward_hook(lambda m, i, o, name=name: kept.update({name: o.clone()}))
+    model(x)
+    return kept
+"""
+TYPES = """
+def types(path):
+    graph = onnx.load(path).graph
+    rows = {}
+    for node in graph.node:
+        rows[node.op_type] = rows.get(node.op_type, 0) + 1
+    return sum(size(each) for each in [*graph.input, *graph.value_info, *graph.output])
+
+def size(each):
+    return math.prod((d.dim_value or 1) for d in each.dims) * 4
+"""
+# What was right, what was made of it, and the function's name
+MISTAKES = [
+    (COUNT, "total += m", "total = m"),
+    (COUNT, "named_modules()", "named_children()"),
+    (COUNT, "named_modules()", "named_modules(remove_duplicate=False)"),
+    (COUNT, "    return total", "        return total"),
+    (COUNT, ".numel()", ".numel() * 2"),
+    (COUNT, "m.weight.numel()", "np.int16(m.weight.numel())"),
+    (COUNT, "nn.Conv2d)", "nn.Conv2d) and m.groups == 1"),
+    (COUNT, "m.weight.numel()", "align(m.weight.numel())"),
+    (COUNT, "+= m.weight", "+= 0 if m.bias is None else m.weight"),
+    (HOOKS, ", name=name", ""),
+    (HOOKS, "m, i, o, name=name", "m, o, i, name=name"),
+    (HOOKS, ".clone()", ".clone().relu()"),
+    (HOOKS, "o.clone()", "torch.round(o.clone(), decimals=2)"),
+    (HOOKS, "    model(x)", "    x = x.round()\n    model(x)"),
+    (HOOKS, "    model(x)", "    model.train()\n    model(x)"),
+    (TYPES, "(d.dim_value or 1)", "d.dim_value"),
+    (TYPES, "[*graph.input, *graph.value_info, *graph.output]", "graph.value_info"),
+    (TYPES, " * 4", " * 2"),
+    (TYPES, "sum(size(each) for each in", "max(size(each) for each in"),
+    (TYPES, "rows.get(node.op_type, 0) + 1", "rows.get(node.op_type, 1) + 1"),
+]
+
+
+class WithoutPass(ast.NodeTransformer):
+    def visit_Pass(self, _):
+        return None
+
+
+def tree(source):
+    try:
+        return ast.dump(WithoutPass().visit(ast.parse(source)))
+    except SyntaxError:
+        return ""
+
+
+@pytest.mark.parametrize(("right", "was", "becomes"), MISTAKES, ids=[each[2].strip() for each in MISTAKES])
+def test_what_takes_a_mistake_back_is_tried(right, was, becomes):
+    wrong = right.replace(was, becomes)
+    assert wrong != right
+    name = right.partition("def ")[2].partition("(")[0]
+    assert tree(right) in [tree(each.applied(wrong)) for each in edits(wrong, name)]
+
+
+def test_of_what_is_no_python_nothing_is_tried():
+    assert edits("def count(:", "count") == []
+    assert edits("def other(): return 1", "count") == []
+
+
+def test_a_change_is_said_with_its_line():
+    wrong = COUNT.replace("named_modules", "named_children")
+    said = [each.says() for each in edits(wrong, "count")]
+    assert "with `model.named_modules` in place of `model.named_children` in line 4" in said
+    loop = [each.says() for each in edits(COUNT.replace("    return", "        return"), "count")]
+    assert "with `return total` behind it, `return total` within the loop" not in loop
+
+
+class FakeTrials:
+    """Calls a function on numbers in the test's own process: right is three times the number, and one."""
+
+    def __init__(self, text):
+        self.text = text
+
+    def source(self):
+        return Source(function="f", file="f.py", text=self.text)
+
+    def rewritten(self, _, source):
+        return FakeTrials(source.text)
+
+    def again(self, subject, count):
+        there = {"__name__": "f", "__file__": "f.py"}
+        exec(self.text, there)  # noqa: S102 - what the student's process does
+        return [trial(there["f"](subject.input.shape[0]), subject) for _ in range(count)]
+
+    def ahead(self, subjects):
+        return [self.again(each, 1)[0] for each in subjects]
+
+
+def trial(value, subject):
+    if value is None:
+        return None
+    right = value == 3 * subject.input.shape[0] + 1
+    return Trial(verdict=correct() if right else incorrect("wrong"), value=value)
+
+
+def told(text, rare=lambda _: 0):
+    found = FakeTrials(text)
+    subjects = [SubjectSpec(model="a", input=InputSpec(shape=(each,))) for each in range(2, 9)]
+    networks = [
+        SmallNetwork(subject=each, words=str(each.input.shape[0]), rank=0, rare=rare(each)) for each in subjects
+    ]
+    called = [Called(network=each, trial=found.ahead([each.subject])[0]) for each in networks]
+    return Repairs(found, called).of_all()
+
+
+def test_a_change_is_told_only_if_it_makes_the_function_right_everywhere():
+    assert told("def f(n):\n    return 3 * n + 1") == ""
+    assert told("def f(n):\n    return 3 * abs(n + 1) + 1") == (
+        "With `n` in place of `n + 1` in line 2 your function is right on all 7 small networks on which it was called."
+    )
+    assert told("def f(n):\n    return n ** n") == ""
+
+
+def test_two_changes_are_found_together():
+    says = told("def f(n):\n    n = round(n / 10)\n    return 3 * n * 9 + 1")
+    assert says.startswith("Without `n = round(n / 10)` in line 2, and with `3 * n` in place of `3 * n * 9` in line 3")
+
+
+def test_what_is_wrong_on_rarer_networks_besides_is_another_matter():
+    text = "def f(n):\n    return (4 if n > 7 else 3) * n + 1 + 5 * 1"
+    assert "what it does with 8 is another matter" in told(text, rare=lambda each: each.input.shape[0] > 7)
