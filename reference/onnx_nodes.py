@@ -10,6 +10,7 @@ from ._onnx.load import load, nodes_of
 from ._onnx.run import Run, run
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     import onnx
@@ -130,3 +131,48 @@ def onnx_attributes(
             rows.append({**row, **attributes(node), **found.get(id(node), {})})
         count[kind] += 1
     return rows
+
+
+# What stands between the layers of LeNet, and has no part in what makes it one.
+_UNWEIGHTED = frozenset(
+    (
+        "Relu", "Tanh", "Sigmoid", "LeakyRelu", "Clip", "Softmax", "LogSoftmax", "Dropout", "Identity", "Cast",
+        "Flatten", "Reshape", "Squeeze", "Unsqueeze", "Transpose", "Pad", "Add", "Mul", "Div", "Constant",
+        "Shape", "Gather", "Concat",
+    )
+)  # fmt: skip
+_CHANNELS = {(6, 16): "LeNet-5", (20, 50): "Caffe's LeNet"}  # of its two convolutions
+
+
+def onnx_lenet(artifact: Path) -> list[dict[str, Any]]:
+    """What shows that an ONNX file is LeNet: a row with `says` and `certain`; none where it is another network.
+
+    LeNet is a convolution of 5x5, a pool, a second of both, and two or three layers that are dense or convolutions of
+    what is left; nothing else with weights. It is certain of LeNet-5 and Caffe's for grey images, by their channels,
+    and of the one that tutorials on ONNX use, by its convolutions of 7x7 and 1x1.
+    """
+    layers = list(_layers(load(artifact)))
+    kinds = [kind for kind, _, _ in layers]
+    rest = kinds[4:]
+    alike = kinds[:4] == ["5x5", "pool", "5x5", "pool"] and len(rest) in (2, 3) and not {"pool", "other"} & set(rest)
+    if not alike:
+        return []
+    (_, inputs, first), (_, _, second) = layers[0], layers[2]
+    name = "the LeNet of the tutorials" if rest[:2] == ["7x7", "1x1"] else _CHANNELS.get((first, second), "")
+    says = f"{', '.join(kinds)}: these are the layers of {name or 'LeNet, in other sizes'}"
+    return [{"says": says, "certain": bool(name) and inputs == 1}]
+
+
+def _layers(model: onnx.ModelProto) -> Iterator[tuple[str, int, int]]:
+    """Each layer: `5x5` (a convolution's kernel), `dense`, `pool` or `other`; its channels in and out, or 0."""
+    weights = {tensor.name: list(tensor.dims) for tensor in model.graph.initializer}
+    for node in model.graph.node:
+        sizes = next((weights[name] for name in node.input[1:] if len(weights.get(name, ())) > 1), [0, 0])
+        if node.op_type == "Conv":
+            yield "x".join(map(str, sizes[2:])), sizes[1], sizes[0]
+        elif node.op_type in ("Gemm", "MatMul"):
+            yield "dense", 0, 0
+        elif node.op_type in ("MaxPool", "AveragePool"):
+            yield "pool", 0, 0
+        elif node.op_type not in _UNWEIGHTED:
+            yield "other", 0, 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import json
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, cast
 
@@ -17,13 +18,15 @@ from labgrade.core.errors import SpecError
 from labgrade.core.results import Answer, NoAnswer, Submission
 from labgrade.core.text import without_invisible
 from labgrade.files import yaml
+from labgrade.values import Number
 from labgrade.verdict import Outcome, without_value
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     from labgrade.core.results import Answered
     from labgrade.core.task import AnswerType, EntryForm
     from labgrade.files.yaml import Loaded, Path
-    from labgrade.values import Number
 
 FILES = ("answers.yaml", "answers.yml", "answers.json")
 _LARGEST = 4 << 20
@@ -62,11 +65,35 @@ def obtain(kind: AnswerType, form: EntryForm, submission: Submission) -> Answere
 
 
 def _meant(plain: object, kind: AnswerType) -> Number | None:
-    """The number that a text stands for which is none itself: `none` for 0, a product without its result."""
-    if not isinstance(plain, str) or kind not in ("count", "bytes"):
+    """The number that something stands for which is none itself: `none` for 0, a product without its result, parts."""
+    if kind not in ("count", "bytes"):
+        return None
+    if isinstance(plain, dict):
+        return _of_parts(plain, kind)
+    if not isinstance(plain, str):
         return None
     said = not_counted(plain, kind)
     return said.number if said is not None and said.end == len(plain) else worked_out(plain, kind)
+
+
+_TOTALS = frozenset(
+    {"total", "sum", "all", "overall", "gesamt", "summe", "somme", "suma", "總計", "总计", "合計", "合计"}
+)
+
+
+def _of_parts(plain: dict[str, object], kind: str) -> Number | None:
+    """The total of numbers by name, `{Conv2d: 1497352192, Linear: 1024000}`: what is called so, or their sum."""
+    try:
+        parts = {str(name).strip().lower(): as_value(each, kind) for name, each in plain.items()}
+    except WrongTypeError:
+        return None
+    numbers = [each for each in parts.values() if isinstance(each, Number)]
+    total = next((each for name, each in parts.items() if name in _TOTALS and isinstance(each, Number)), None)
+    value = sum(each.value for each in numbers)
+    half_unit = sum(each.half_unit for each in numbers)
+    if total is not None or len(numbers) < 2:  # noqa: PLR2004 - parts are several
+        return total
+    return Number(value=Fraction(value), half_unit=Fraction(half_unit), text=" + ".join(map(str, numbers)))
 
 
 def read(submission: Submission, file: str) -> object:
@@ -76,7 +103,7 @@ def read(submission: Submission, file: str) -> object:
         SpecError, OSError, ValueError: it can't be read; the message is for the student.
     """
     text = _text(submission, file)
-    return _json(text, in_digits=True) if _is_json(file) else _yaml(text, file).data
+    return _json(text, in_digits=True)[0] if _is_json(file) else _yaml(text, file).data
 
 
 def _is_json(file: str) -> bool:
@@ -112,14 +139,19 @@ def _in_json(text: str, wanted: str, kind: AnswerType) -> _EntryFound | None:
     """The data under a dotted name. Numbers keep the digits that were written.
 
     Raises:
-        ValueError: it is no JSON, or a key stands twice.
+        ValueError: it is no JSON.
     """
-    data = _json(text, in_digits=kind != "tensor")
+    data, doubles = _json(text, in_digits=kind != "tensor")
     path = _locate(data, wanted)
-    return None if path is None else _EntryFound(plain=functools.reduce(lambda inner, key: inner[key], path, data))
+    twice = _contradicted(doubles, path, wanted)
+    said = f"'{cut(str(twice[-1]))}' is given twice, with different values" if twice else ""
+    if path is None:
+        return _EntryFound(plain=None, twice=said) if said else None
+    return _EntryFound(plain=functools.reduce(lambda inner, key: inner[key], path, data), twice=said)
 
 
-def _json(text: str, *, in_digits: bool) -> Any:
+def _json(text: str, *, in_digits: bool) -> tuple[Any, list[Path]]:
+    """The data, and the paths of the keys that are given twice."""
     found = _parsed_json(text, in_digits)
     if isinstance(found, ValueError):
         raise found
@@ -127,11 +159,12 @@ def _json(text: str, *, in_digits: bool) -> Any:
 
 
 @lru_cache(maxsize=_REMEMBERED)
-def _parsed_json(text: str, in_digits: bool) -> Any:  # noqa: FBT001 - a part of the key
-    """The data, or what is wrong with it: many entries of one file are read in turn."""
+def _parsed_json(text: str, in_digits: bool) -> tuple[Any, list[Path]] | ValueError:  # noqa: FBT001 - a part of the key
+    """As `_json`, or what is wrong with the text: many entries of one file are read in turn."""
     broken = _broken_number if in_digits else float
     try:
-        return json.loads(text, parse_int=_whole_number, parse_float=broken, object_pairs_hook=_without_doubles)
+        data = json.loads(text, parse_int=_whole_number, parse_float=broken, object_pairs_hook=_JsonObject)
+        return data, list(_doubles(data))
     except RecursionError:
         return ValueError("it is nested too deeply")
     except ValueError as error:
@@ -162,14 +195,26 @@ def _broken_number(written: str) -> float | Number:
     return float(written) if number is None else number
 
 
-def _without_doubles(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    found: dict[str, object] = {}
-    for key, value in pairs:
-        if key in found:
-            message = f"'{cut(key)}' is given twice"
-            raise ValueError(message)
-        found[key] = value
-    return found
+class _JsonObject(dict[str, object]):
+    """An object of JSON, with the first value of each key; `twice`: the keys that have another one, too."""
+
+    def __init__(self, pairs: list[tuple[str, object]]) -> None:
+        super().__init__()
+        for key, value in pairs:
+            self.setdefault(key, value)
+        self.twice = [key for key, value in pairs if self[key] != value] if len(self) < len(pairs) else []
+
+
+def _doubles(data: object) -> Iterator[Path]:
+    """The path of each key that is given twice."""
+    waiting: list[tuple[Path, object]] = [((), data)]
+    while waiting:
+        path, value = waiting.pop()
+        if isinstance(value, _JsonObject):
+            yield from ((*path, key) for key in value.twice)
+            waiting += (((*path, key), inner) for key, inner in value.items())
+        elif isinstance(value, list):
+            waiting += (((*path, place), inner) for place, inner in enumerate(value))
 
 
 def _in_yaml(text: str, file: str, wanted: str, kind: AnswerType) -> _EntryFound | None:
@@ -180,7 +225,7 @@ def _in_yaml(text: str, file: str, wanted: str, kind: AnswerType) -> _EntryFound
     """
     loaded = _yaml(text, file)
     path = _locate(loaded.data, wanted)
-    twice = next((place for place in loaded.twice if _touches(place, path or tuple(wanted.split(".")))), None)
+    twice = _contradicted(loaded.twice, path, wanted)
     said = f"'{cut(str(twice[-1]))}' stands there again on line {loaded.twice[twice].line}" if twice else ""
     if path is None:
         return _EntryFound(plain=None, twice=said) if said else None
@@ -191,6 +236,11 @@ def _in_yaml(text: str, file: str, wanted: str, kind: AnswerType) -> _EntryFound
         twice=said,
         cut=next((written for place, written in loaded.cut.items() if place[: len(path)] == path), ""),
     )
+
+
+def _contradicted(doubles: Iterable[Path], path: Path | None, wanted: str) -> Path | None:
+    """The path that is given twice of what is wanted, leads to it, or is in it; None where there is none."""
+    return next((double for double in doubles if _touches(double, path or tuple(wanted.split(".")))), None)
 
 
 def _touches(one: Path, other: Path) -> bool:

@@ -46,7 +46,7 @@ class Loaded:
     """Plain data with, for each path into it, where its key and its value stand and how a scalar was written.
 
     `cut` has the numbers that their thousands separators cut up (`{total: 6,624,904}`), as they were written;
-    `twice` where a student gave a key a second time, of which the first is kept.
+    `twice` where a student gave a key a second time, with another value, of which the first is kept.
     """
 
     data: Plain
@@ -246,8 +246,9 @@ class _Builder:
             first = start.flow_style and isinstance(value, yaml.ScalarEvent) and _FIRST_GROUP.fullmatch(value.value)
             number = here if first else ()
             if name in data and self._lenient:
-                self.out.twice[here] = self._place(key)
-                self._value(value, (*path, ""), depth + 1)
+                again = self._place(key)
+                if self._value(value, (*path, ""), depth + 1) != data[name]:
+                    self.out.twice[here] = again
                 continue
             if name in data:
                 self._find(key, f"'{name}' is already given on line {self.out.keys[here].line}")

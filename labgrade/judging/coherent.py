@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from labgrade.verdict import Outcome, Suggestion, Verdict, without_value
+from labgrade.verdict import Outcome, Verdict, without_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -37,9 +37,9 @@ def of_one_file(check: Check, verdict: Verdict, beside: Iterable[tuple[Check, Ve
 
 
 def _waiting(verdict: Verdict, why: str) -> Verdict:
-    said = Suggestion(outcome=verdict.outcome, credit=verdict.credit, why=why, kind="another file")
+    """MANUAL without a suggestion: of which file the student's numbers are, a person finds out, or none is."""
     waits = without_value(Outcome.MANUAL, why, hint="hand in numbers of one file")
-    return replace(waits, suggestion=said, facts=verdict.facts, notes=verdict.notes)
+    return replace(waits, facts=verdict.facts, notes=verdict.notes)
 
 
 def _files(check: Check, verdict: Verdict) -> frozenset[str] | None:

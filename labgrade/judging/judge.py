@@ -31,6 +31,7 @@ Judging: TypeAlias = "Callable[[Value, Value | None], Verdict]"
 Expect: TypeAlias = "Callable[[Source], Value]"
 
 _ONE_COMMA = re.compile(r"-?\d{1,3},\d{3}(?![\d,.])")
+_BOTH_MARKS = re.compile(r"(\d{1,3}(?:[.,]\d{3}){2,10})(?: ?(?:[bB]ytes?|B))?")  # 4,392.864
 _FLOAT_NOISE = Fraction(1, 10**6)  # between two ways of computing the same in floating point
 _MOST_ALIKE = 3
 _MILLIONS = "in millions of bytes"
@@ -85,7 +86,8 @@ def _with_own(verdict: Verdict, source: Source | None, expected: Value | None) -
 def _read_otherwise(check: Check, answer: Value, judging: Judging, expect: Expect) -> tuple[str, str, str, str] | None:
     """How a number is read so that it is right, the kind of that, the number so, and what to write; else None.
 
-    `1,498 GMac` reads as 1498 GMac, and may be 1.498 GMac; `26,50 Mio` reads as French for MiB, and may be millions.
+    `1,498 GMac` reads as 1498 GMac, and may be 1.498 GMac; `26,50 Mio` reads as French for MiB, and may be millions;
+    `4,392.864` reads as a decimal point, and may be a separator.
     """
     if not isinstance(answer, Number):
         return None
@@ -96,6 +98,10 @@ def _read_otherwise(check: Check, answer: Value, judging: Judging, expect: Expec
         hint = "write MB or MiB"
         point = "." if _ONE_COMMA.match(answer.text) else ","
         text, factor = answer.text.replace("Mio", "MB").replace(",", point), Fraction(10**6, 2**20)
+    elif marks := _BOTH_MARKS.fullmatch(answer.text):
+        how, kind, hint = "with both marks between groups of three", "separators", "write no separators"
+        text = f"{int(re.sub('[.,]', '', marks[1])):,}"
+        factor = Fraction(text.replace(",", "")) / (answer.value or 1)
     elif _ONE_COMMA.match(answer.text):
         text = answer.text.replace(",", ".", 1)
     meant = replace(answer, value=answer.value * factor, half_unit=answer.half_unit * factor, text=text)

@@ -95,7 +95,7 @@ def test_numbers_of_different_files_wait_and_lose_nothing(graded, values, waitin
         name: "MANUAL" if name in waiting else "INCORRECT" if name in wrong else "CORRECT" for name in values
     }
     for name in waiting:
-        assert str(found[name].verdict.suggestion.outcome) == "CORRECT"
+        assert found[name].verdict.suggestion is None  # of what contradicts itself nothing is known to be right
         assert found[name].to_mark is not None
 
 

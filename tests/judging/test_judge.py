@@ -186,6 +186,24 @@ def test_a_decimal_comma_that_would_make_it_right_waits_for_a_person(text, value
         assert found.hint == "write decimals with a point"
 
 
+@pytest.mark.parametrize(
+    ("text", "value", "outcome"),
+    [
+        ("4,392.864", Fraction(4392864, 1000), Outcome.MANUAL),
+        ("4.392,864 bytes", Fraction(4392864, 1000), Outcome.MANUAL),
+        ("4,392.864 kB", Fraction(4392864, 1000), Outcome.INCORRECT),
+        ("4,392.865", Fraction(4392865, 1000), Outcome.INCORRECT),
+        ("4392.864", Fraction(4392864, 1000), Outcome.INCORRECT),
+    ],
+)
+def test_groups_of_three_with_both_marks_wait_where_they_make_it_right(text, value, outcome):
+    answer = Number(value=value, half_unit=Fraction(1, 2000), digits=7, text=text)
+    found = verdict(answer, also_right=(known(4_392_864),))
+    assert found.outcome is outcome
+    if outcome is Outcome.MANUAL:
+        assert found.suggestion.why == "'4,392,864' is right"
+
+
 def test_what_a_checker_raises_is_not_swallowed():
     def broken(answer, expected):
         raise ZeroDivisionError

@@ -19,6 +19,11 @@ from labgrade.run.task import TaskGrading
         ("2-1-2-weight-bytes", "total", "2-1-2: {total: 6624904 x 4 bytes}", "MANUAL"),
         ("2-1-2-weight-bytes", "total", "2-1-2: {total: 2 * 6624904}", "INCORRECT"),
         ("2-1-2-weight-bytes", "total", "2-1-2: {total: 26499616 / 4}", "INCORRECT"),
+        ("2-1-1-parameters", "non-trainable", "2-1-1: {non_trainable: 0 %}", "MANUAL"),
+        ("2-1-1-parameters", "total", "2-1-1: {total: 0 %}", "INCORRECT"),
+        ("2-1-4-macs", "total", "2-1-4: {total: {Conv2d: 1497352192, Linear: 1024000}}", "MANUAL"),
+        ("2-1-4-macs", "total", "2-1-4: {total: {conv: 1.497 G, fc: 1.024 M, total: 1498376192}}", "MANUAL"),
+        ("2-1-4-macs", "total", "2-1-4: {total: {Conv2d: 1497352192, Linear: 1025000000}}", "INCORRECT"),
     ],
 )
 def test_a_right_value_that_may_be_meant_waits(tmp_path, name, check, entry, outcome):

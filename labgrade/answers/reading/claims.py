@@ -8,8 +8,9 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from labgrade.answers.reading.number_words import in_words
 from labgrade.answers.reading.numbers import MEASURED, Found, find_numbers, with_point
-from labgrade.answers.reading.units import in_words, label_unit
+from labgrade.answers.reading.units import label_unit
 from labgrade.values import Number
 
 if TYPE_CHECKING:
@@ -110,7 +111,9 @@ _ONE_TIMES = re.compile(r"(?<![\w.,])1\s*[*x\u00d7·]\s*$")
 _EITHER = re.compile(r"\s*[/-]\s*")
 _NOT_FINITE = re.compile(r"[-+]?(?:nan|inf|infinity)\b", re.IGNORECASE)
 _NONE = re.compile(
-    r"(?:none|zero|nil|keine[rs]?|null|ningun[oa]s?|ninguém|nenhum|aucune?s?|nessun[oa]?|geen|нет|零|無|无|沒有|没有|なし|없음)(?=[\s*_`|]*(?:[.,;)\u3002\uff0c\uff1b]|\((?:0|[^()\d]{0,60})\)|$))",
+    r"(?:0(?:[.,]0{1,6})?[ \u00a0]?%(?:\s(?:of|von|der|de|des|del)\b[^\n.;|]{0,60})?|none|zero|nil|keine[rs]?|null"
+    r"|ningun[oa]s?|ninguém|nenhum|aucune?s?|nessun[oa]?|geen|нет|零|無|无|沒有|没有|なし|없음)"
+    r"(?=[\s*_`|]*(?:[.,;)\u3002\uff0c\uff1b]|\((?:0|[^()\d]{0,60})\)|$))",
     re.IGNORECASE,
 )
 _UNIT_BESIDE = re.compile(r"[\s*_`$]{0,9}(?:\|\s*([^|\s][^|\n]{0,15}?)\s*\||[(\[]\s*([^()\[\]\n]{1,20}?)\s*[)\]])")

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from labgrade.answers.reading.number_words import in_words
 from labgrade.answers.reading.units import (
     WORDS,
     Unit,
     as_mebibytes,
-    in_words,
     label_unit,
     spelled,
     thing_at,

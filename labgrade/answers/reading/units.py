@@ -205,51 +205,6 @@ def as_mebibytes(unit: Unit) -> Unit:
     return replace(unit, scale=Fraction(2**20), measures="bytes") if unit.text == "Mio" else unit
 
 
-_ONES = (
-    *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"),
-    *("thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"),
-)
-_TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
-_SPELLED = {word: value for value, word in enumerate(_ONES)} | {word: 10 * at for at, word in enumerate(_TENS, 2)}
-_SCALES = {"hundred": 100, "thousand": 10**3, "million": 10**6, "billion": 10**9}
-# Numbers of one word in other languages, as far as they count kinds of things.
-_FOREIGN = {
-    **dict.fromkeys(("sechs", "seis", "sei", "六", "여섯"), 6),
-    **dict.fromkeys(("sieben", "sept", "siete", "sette", "七", "일곱"), 7),
-    **dict.fromkeys(("fünf", "cinq", "cinco", "cinque", "五"), 5),
-    **dict.fromkeys(("acht", "huit", "ocho", "otto", "八"), 8),
-    **dict.fromkeys(("elf", "onze", "undici", "十一"), 11),
-    **dict.fromkeys(("hundert", "einhundert", "cent", "cien", "cento", "一百"), 100),
-}
-_NUMBER_WORD = "|".join((*_SPELLED, *_SCALES))
-_IN_WORDS = re.compile(
-    rf"""(?:(?P<words>(?:{_NUMBER_WORD})(?:(?:[ ]?-[ ]?|,[ ]|[ ](?:and[ ])?)(?:{_NUMBER_WORD})){{0,40}})
-           |(?P<one>{"|".join(_FOREIGN)}))
-        (?=[\s*_`]*(?:$|[.,;:|()=\n\u3002\uff0c]
-          |(?:{_COUNTED}|bytes?|octets?|operators?|nodes?|types?|different|in[ ](?:total|all))\b))""",
-    re.VERBOSE | re.IGNORECASE,
-)
-
-
-def in_words(text: str, position: int) -> tuple[int, int] | None:
-    """A whole number in words that begins at `position`, as `one hundred and five`: its end and its value."""
-    match = _IN_WORDS.match(text, position)
-    if match is None:
-        return None
-    if match["one"]:
-        return match.end(), _FOREIGN[match["one"].lower()]
-    total = group = 0
-    for word in re.findall("[a-z]+", match["words"].lower()):
-        scale = _SCALES.get(word, 0)
-        if scale > _SCALES["hundred"]:
-            total, group = total + (group or 1) * scale, 0
-        elif scale:
-            group = (group or 1) * scale
-        else:
-            group += _SPELLED.get(word, 0)
-    return match.end(), total + group
-
-
 def label_unit(label: str, kind: str = "") -> Unit | None:
     """The unit that a label names as a whole: the `G` of `Total MACs (G)`; None where the label is something else.
 

@@ -133,6 +133,10 @@ def test_a_heading_may_stand_above_several_tasks():
     assert [under(text, number) for number in ("2-2-1", "2-2-2", "2-2-3")] == [["all of it"]] * 3
 
 
+def test_a_section_with_a_word_for_its_number_ends_at_the_next_task():
+    assert under("## 2-2-own-model\nas in Netron\n\n## 2-2-2\nb\n", "2-2-own-model") == ["as in Netron"]
+
+
 def test_the_same_heading_twice_gives_both_parts():
     assert under("## 2-1-4\na\n## 2-1-5\nb\n[2-1-4] output\nc\n", "2-1-4") == ["a", "c"]
     assert under("## 2-1-4\na\n[2-1-4] output\nc\n", "2-1-4") == ["a\n[2-1-4] output\nc"]

@@ -1,0 +1,150 @@
+"""Whole numbers in words: `one hundred and five`, `sechshundertvierundzwanzig`, `six cent mille`, `六百六十二萬`."""
+
+from __future__ import annotations
+
+import re
+
+# By language: words of what is added, from zero on and by tens from twenty on, and of what multiplies it. `|` parts
+# words for the same, and a language may write its words together.
+_ENGLISH = (
+    """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen
+    eighteen nineteen""",
+    "twenty thirty forty fifty sixty seventy eighty ninety",
+    {"hundred": 100, "thousand": 10**3, "million": 10**6, "billion": 10**9},
+    "and",
+)
+_GERMAN = (
+    """null ein|eins|eine zwei|zwo drei vier fünf|fuenf sechs sieben acht neun zehn elf zwölf|zwoelf dreizehn vierzehn
+    fünfzehn|fuenfzehn sechzehn siebzehn achtzehn neunzehn""",
+    "zwanzig dreißig|dreissig vierzig fünfzig|fuenfzig sechzig siebzig achtzig neunzig",
+    {"hundert": 100, "tausend": 10**3, "million": 10**6, "millionen": 10**6, "milliarde": 10**9, "milliarden": 10**9},
+    "und",
+)
+_FRENCH = (
+    "zéro un|une deux trois quatre cinq six sept huit neuf dix onze douze treize quatorze quinze seize",
+    "vingt trente quarante cinquante soixante septante quatre-vingts|quatre-vingt|huitante nonante",
+    {"cents": 100, "cent": 100, "mille": 10**3}
+    | {"millions": 10**6, "million": 10**6, "milliards": 10**9, "milliard": 10**9},
+    "et",
+)
+_SPANISH = (
+    """cero un|uno|una dos|dós tres|trés cuatro cinco seis|séis siete ocho nueve diez|dieci once doce trece catorce
+    quince""",
+    "veinte|veinti treinta cuarenta cincuenta sesenta setenta ochenta noventa",
+    {"cientos": 100, "ciento": 100, "cien": 100, "mil": 10**3, "millones": 10**6, "millón": 10**6},
+    "y",
+)
+_ITALIAN = (
+    """zero un|uno|una due tre|tré quattro cinque sei sette otto nove dieci undici dodici tredici quattordici quindici
+    sedici diciassette diciotto diciannove""",
+    """venti|vent trenta|trent quaranta|quarant cinquanta|cinquant sessanta|sessant settanta|settant ottanta|ottant
+    novanta|novant""",
+    {"cento": 100, "mila": 10**3, "mille": 10**3}
+    | {"milioni": 10**6, "milione": 10**6, "miliardi": 10**9, "miliardo": 10**9},
+    "e",
+)
+_CHINESE = (
+    "零|\u3007 一 二|兩|两 三 四 五 六 七 八 九",
+    "",
+    {"十": 10, "百": 100, "千": 10**3, "萬": 10**4, "万": 10**4, "億": 10**8, "亿": 10**8},
+    "又",
+)
+_KOREAN = (
+    "영|공 일 이 삼 사 오|다섯 육|여섯 칠|일곱 팔|여덟 구|아홉",
+    "",
+    {"십": 10, "백": 100, "천": 10**3, "만": 10**4, "억": 10**8},
+    "와",
+)
+_IRREGULAR = {"quinientos": 500, "setecientos": 700, "novecientos": 900}
+_TEN = 10
+_LONGEST = 400  # characters
+_OTHER_WORDS = frozenset(  # what alone is an article, a scale, or a word of another language
+    (
+        "a",
+        "un",
+        "une",
+        "uno",
+        "una",
+        "ein",
+        "eine",
+        "once",
+        "due",
+        "seize",
+        "million",
+        "billion",
+        "mille",
+        "mil",
+        "thousand",
+    )
+)
+
+
+class _Language:
+    """A language's words: what each adds or multiplies by, and a pattern of a number."""
+
+    def __init__(self, ones: str, tens: str, scales: dict[str, int], joint: str) -> None:
+        self.added = {word: value for value, words in enumerate(ones.split()) for word in words.split("|")}
+        self.added |= {word: 10 * at for at, words in enumerate(tens.split(), 2) for word in words.split("|")}
+        self.added |= _IRREGULAR if "cientos" in scales else {}
+        self.scales = scales
+        self.digits = _TEN in scales.values()  # 一〇五
+        every = "|".join(map(re.escape, sorted((*self.added, *scales), key=len, reverse=True)))
+        self.word = re.compile(every, re.IGNORECASE)
+        between = rf"(?:[ ]?-[ ]?|,[ ]|[ ]?{joint}[ ]?|[ ])?"
+        self.number = re.compile(rf"(?:{every})(?:{between}(?:{every})){{0,60}}", re.IGNORECASE)
+
+    def value(self, written: str) -> int | None:
+        """What a number in words comes to; None where the words are none, as in `six, eleven`, or two: `一百五`."""
+        words = [match[0].lower() for match in self.word.finditer(written)]
+        digits = [self.added[word] for word in words if word in self.added]
+        if self.digits and len(digits) == len(words) > 1:
+            return int("".join(map(str, digits)))
+        short = len(words) > 1 and words[-1] in self.added and self.scales.get(words[-2], 0) > _TEN
+        if short and "萬" in self.scales:
+            return None  # 一百五 may be 150
+        groups: list[tuple[int, int]] = []
+        for word in words:
+            scale = self.scales.get(word, 0)
+            if scale:
+                least = next((at for at, each in enumerate(groups) if each[0] < scale), len(groups))
+                groups, taken = groups[:least], groups[least:]
+                if any(one >= scale for one, _ in taken) or not _descends(taken):
+                    return None
+                groups.append((scale, (sum(value for _, value in taken) or 1) * scale))
+            elif self.added[word] or len(words) == 1:
+                groups.append((1, self.added[word]))
+        return sum(value for _, value in groups) if _descends(groups) else None
+
+
+def _descends(groups: list[tuple[int, int]]) -> bool:
+    """Whether each scale stands once, in order, and what is added at the end is tens and ones."""
+    scales = [scale for scale, _ in groups if scale > 1]
+    added = sorted((value for scale, value in groups if scale == 1), reverse=True)
+    if added and added[0] >= 2 * _TEN:
+        added = added[1:]
+    ones = len(added) <= 1 or (len(added) == 2 and added[0] == _TEN)  # noqa: PLR2004 - dix-sept
+    return ones and scales == sorted(set(scales), reverse=True)
+
+
+_LANGUAGES = [_Language(*each) for each in (_ENGLISH, _GERMAN, _FRENCH, _SPANISH, _ITALIAN, _CHINESE, _KOREAN)]
+_ENDS = re.compile(
+    r"""[\s*_`]*(?:$|[.,;:|()=\n\u3002\uff0c\uff1b\uff08]
+      |(?:macs?|madds?|flops?|param(?:[eè]t)?(?:er|tr)[a-z]{0,2}|par[áâ]metros?|weights?|operat[a-z]{2,8}|opérat[a-z]{2,8}
+         |elements?|bytes?|octets?|nodes?|knoten|types?|typen|tipos?|different|verschiedene|in[ ](?:total|all))\b
+      |[個个次種种位開개회])""",
+    re.VERBOSE | re.IGNORECASE,
+)
+
+
+def in_words(text: str, position: int) -> tuple[int, int] | None:
+    """A whole number in words that begins at `position`, with nothing behind it but what it counts: its end, its value.
+
+    Of several languages the one that reads most of it.
+    """
+    part = text[position : position + _LONGEST]
+    matches = [(match, each) for each in _LANGUAGES if (match := each.number.match(part))]
+    match, language = max(matches, key=lambda found: found[0].end(), default=(None, None))
+    if match is None or language is None or match[0].lower() in _OTHER_WORDS or not _ENDS.match(part, match.end()):
+        return None
+    value = language.value(match[0])
+    return (position + match.end(), value) if value is not None else None
