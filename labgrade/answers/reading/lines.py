@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 
 from labgrade.answers.reading.claims import JOINED, doubt_about, is_term, other_model, stands_out, taken_back
 from labgrade.answers.reading.code import is_code
-from labgrade.answers.reading.examples import examples, said_of
 from labgrade.answers.reading.numbers import Found, as_ascii, find_numbers
-from labgrade.answers.reading.phrases import GOES_ON, PIPES
+from labgrade.answers.reading.phrases import GOES_ON, PIPES, examples, said_of
 from labgrade.answers.reading.plain_values import find_shape
 from labgrade.answers.reading.tabular.headers import unit_of_header
 from labgrade.answers.reading.units import label_unit
