@@ -40,20 +40,19 @@ FIVE = ((6, 1, 5), RELU, "AveragePool", (16, 6, 5), RELU, "AveragePool")
 
 
 @pytest.mark.parametrize(
-    ("layers", "certain"),
+    ("layers", "name"),
     [
-        ((*FIVE, FLAT, (120, 400), RELU, (84, 120), RELU, (10, 84)), True),
-        ((*FIVE, (120, 16, 5), RELU, FLAT, (84, 120), (10, 84), "Softmax"), True),
-        (((20, 1, 5), POOL, (50, 20, 5), POOL, FLAT, (500, 800), "Relu", (10, 500)), True),
-        (((4, 1, 5), POOL, (6, 4, 5), POOL, (8, 6, 7), "Relu", (10, 8, 1)), True),
-        (((6, 3, 5), "Relu", POOL, (16, 6, 5), "Relu", POOL, FLAT, (120, 400), (84, 120), (10, 84)), False),
-        (((32, 1, 5), POOL, (64, 32, 5), POOL, FLAT, (100, 1024), (10, 100)), False),
+        ((*FIVE, FLAT, (120, 400), RELU, (84, 120), RELU, (10, 84)), "LeNet-5"),
+        ((*FIVE, (120, 16, 5), RELU, FLAT, (84, 120), (10, 84), "Softmax"), "LeNet-5"),
+        (((20, 1, 5), POOL, (50, 20, 5), POOL, FLAT, (500, 800), "Relu", (10, 500)), "Caffe's LeNet"),
+        (((4, 1, 5), POOL, (6, 4, 5), POOL, (8, 6, 7), "Relu", (10, 8, 1)), "the LeNet of the tutorials"),
+        (((32, 1, 5), POOL, (64, 32, 5), POOL, FLAT, (100, 1024), (10, 100)), "LeNet, in other sizes"),
     ],
 )
-def test_versions_of_lenet(tmp_path, layers, certain):
+def test_versions_of_lenet_are_for_a_person(tmp_path, layers, name):
     (found,) = onnx_lenet(written(tmp_path / "m.onnx", *layers))
-    assert found["certain"] is certain
-    assert "LeNet" in found["says"]
+    assert found["says"].endswith(f"these are the layers of {name}")
+    assert not found["certain"]
 
 
 @pytest.mark.parametrize(
@@ -73,6 +72,6 @@ def test_other_networks_are_none(tmp_path, layers):
 
 def test_labgrades_own_lenet_is_one(tmp_path):
     onnx_small.make("lenet", tmp_path / "m.onnx")
-    assert [found["certain"] for found in onnx_lenet(tmp_path / "m.onnx")] == [True]
+    assert len(onnx_lenet(tmp_path / "m.onnx")) == 1
     onnx_small.make("pools", tmp_path / "m.onnx")
     assert onnx_lenet(tmp_path / "m.onnx") == []

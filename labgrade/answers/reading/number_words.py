@@ -139,7 +139,7 @@ _ENDS = re.compile(
 def in_words(text: str, position: int) -> tuple[int, int] | None:
     """A whole number in words that begins at `position`, with nothing behind it but what it counts: its end, its value.
 
-    Of several languages the one that reads most of it.
+    The language that reads most of the text counts.
     """
     part = text[position : position + _LONGEST]
     matches = [(match, each) for each in _LANGUAGES if (match := each.number.match(part))]
