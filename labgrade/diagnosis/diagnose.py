@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from labgrade.core.errors import FaultError
-from labgrade.core.task import CallForm
+from labgrade.core.task import CallForm, QuantityCall
 from labgrade.diagnosis import as_code
 from labgrade.diagnosis.behaviour import (
     ENOUGH_WRONG,
@@ -21,7 +21,7 @@ from labgrade.diagnosis.behaviour import (
 )
 from labgrade.diagnosis.probe import Trial, Trials
 from labgrade.diagnosis.repair.repairs import Repairs
-from labgrade.diagnosis.small_networks import called_on, networks
+from labgrade.diagnosis.small_networks import Called, called_on, networks, networks_for
 from labgrade.diagnosis.whole_rows import of_rows
 from labgrade.subjects.networks import GENERATED
 from labgrade.values import show
@@ -30,17 +30,17 @@ from labgrade.verdict import Diagnosis, Outcome
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from labgrade.core.results import Submission
+    from labgrade.core.results import NoAnswer, Submission
     from labgrade.core.task import Check, Task
     from labgrade.diagnosis.behaviour import Hypothesis
     from labgrade.diagnosis.counterexample import SearchVerdict
     from labgrade.diagnosis.probe import ProbeGrader
-    from labgrade.diagnosis.small_networks import Called
     from labgrade.judging.items import Item
     from labgrade.values import Value
     from labgrade.verdict import Verdict
 
 _WRONG = frozenset({Outcome.INCORRECT, Outcome.PARTIAL})
+_FAILED = frozenset({Outcome.INCORRECT, Outcome.CRASHED})
 _CONSTANT = "constant"
 _TWICE = 2
 _RANDOM = (
@@ -82,6 +82,28 @@ class Diagnoser:
         lines = _smallest(trials, behaviour.called) if found.wrong_on else ()
         said = self._in_words_of(trials.check, found)
         return replace(verdict, hint="", lines=(*verdict.lines, *lines), diagnosis=said)
+
+    def unanswered(self, answer: NoAnswer, item: Item) -> Verdict:
+        """The verdict on a function that fails, or returns something else, with the change that makes it right."""
+        verdict, trials = answer.verdict, Trials(self._grader, self._task, item.check, self._submission)
+        source = (
+            trials.source() if verdict.outcome in _FAILED and isinstance(item.check.expected, QuantityCall) else None
+        )
+        if source is None or item.subject is None or answer.origin != f"{source.file}:{source.function}":
+            return verdict
+        key = f"{_asked(item.check)} {verdict.outcome}"
+        failed = Trial(verdict=verdict)
+        try:
+            if key not in self._repairs:
+                called = called_on(trials)
+                there = [each.network for each in called]
+                others = [each for each in networks_for(trials) if each not in there]
+                called += [Called(network=each, trial=failed) for each in others]
+                self._repairs[key] = Repairs(trials, called)
+            says = self._repairs[key].says(item.subject, failed)
+        except FaultError:
+            return verdict
+        return replace(verdict, hint=f"{verdict.hint}; {says}" if verdict.hint else says) if says else verdict
 
     def _repaired(self, trials: Trials, item: Item, own: Trial) -> Verdict | None:
         """The verdict with the change of the function's source that makes it right; None where none is found."""

@@ -292,8 +292,8 @@ class Called:
         return reason if reason.startswith("right: ") else ""
 
 
-def called_on(trials: Trials) -> list[Called]:
-    """The function's values, in as few processes as it lets."""
+def networks_for(trials: Trials) -> list[SmallNetwork]:
+    """The networks on which a check's function is called: those of which what is expected can be computed."""
     expected = trials.check.expected
     assert isinstance(expected, QuantityCall)  # noqa: S101 - `applies`
     subject = trials.task.subject
@@ -308,6 +308,12 @@ def called_on(trials: Trials) -> list[Called]:
     waiting = [each for each in waiting if _computable(trials, expected, each.subject)]
     if isinstance(trials.kind, TableOfType):  # by name, which has no room for a second run
         waiting = [each for each in waiting if each.words != _AGAIN and "twice" not in str(each.subject.options)]
+    return waiting
+
+
+def called_on(trials: Trials) -> list[Called]:
+    """The function's values, in as few processes as it lets."""
+    waiting = networks_for(trials)
     found: list[Called] = []
     most = len(waiting)
     for _ in range(_MOST_STARTS):

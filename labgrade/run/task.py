@@ -226,7 +226,7 @@ class TaskGrading:
         if check.by_hand and waits:
             return by_hand.waiting(item, answer, partial(self._answer, live_only=False), self._right)
         if isinstance(answer, NoAnswer):
-            return answer.verdict
+            return self._diagnoser.unanswered(answer, item) if self._explains else answer.verdict
         judging, expect = self._judging(check, item.subject)
         call = check.measured
         value = judged_value(grader, self.task, call, item.subject, answer) if call else answer.value

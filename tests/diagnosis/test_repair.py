@@ -1,11 +1,13 @@
 """One small change of a wrong function's source that makes it right is among those that are tried, and found."""
 
 import ast
+from types import SimpleNamespace
 
 import pytest
 
 from labgrade.core.task import InputSpec, SubjectSpec
 from labgrade.diagnosis.probe import Source, Trial
+from labgrade.diagnosis.repair import repairs
 from labgrade.diagnosis.repair.edits import edits
 from labgrade.diagnosis.repair.repairs import Repairs
 from labgrade.diagnosis.small_networks import Called, SmallNetwork
@@ -99,6 +101,9 @@ def test_a_change_is_said_with_its_line():
 class FakeTrials:
     """Calls a function on numbers in the test's own process: right is three times the number, and one."""
 
+    check = SimpleNamespace(expected=None, also_right=())
+    quantities = kind = value_of = None
+
     def __init__(self, text):
         self.text = text
 
@@ -150,3 +155,16 @@ def test_two_changes_are_found_together():
 def test_what_is_wrong_on_rarer_networks_besides_is_another_matter():
     text = "def f(n):\n    return (4 if n > 7 else 3) * n + 1 + 5 * 1"
     assert "what it does with 8 is another matter" in told(text, rare=lambda each: each.input.shape[0] > 7)
+
+
+def test_a_slip_that_the_change_makes_itself_is_none(monkeypatch):
+    """Without what it adds for even numbers the function gives nothing, which a slip says, too."""
+    monkeypatch.setattr(repairs, "bases_of", lambda *_: ["base"])
+    monkeypatch.setattr(
+        repairs, "slipped", lambda *_: {"values": [["nothing", 0]], "says": {"nothing": "Nothing counts."}}
+    )
+    monkeypatch.setattr(repairs, "Hypothesis", lambda **_: "nothing counts")
+    monkeypatch.setattr(repairs, "fits", lambda _, trial, plain: trial.value == plain)
+    monkeypatch.setattr(repairs, "gives", lambda *each, where_absent: each[2].value == 0)
+    powers = "n ** 5 * (n % 2 == 0), n ** 6 * (n % 2 == 0)"
+    assert told(f"def f(n):\n    return max((3 * n + 1) * (n % 2), {powers})") == ""

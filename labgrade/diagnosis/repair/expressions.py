@@ -11,7 +11,7 @@ from labgrade.diagnosis.repair.places import Places, closed, short
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-_WIDE = ("int64", "float64")
+WIDE = ("int64", "float64")
 _NAMES: Mapping[str, Sequence[str]] = {
     "children": ("modules",),
     "named_children": ("named_modules",),
@@ -50,7 +50,7 @@ _NAMES: Mapping[str, Sequence[str]] = {
     "float16": ("float32",),
     "half": ("float",),
     "double": ("float",),
-    **dict.fromkeys(("int8", "uint8", "int16", "uint16", "int32", "uint32", "short"), _WIDE),
+    **dict.fromkeys(("int8", "uint8", "int16", "uint16", "int32", "uint32", "short"), WIDE),
 }
 _OPERATORS: Mapping[type[ast.operator], tuple[str, Sequence[str]]] = {
     ast.Add: (r"\+", ("-", "*")),
@@ -156,6 +156,10 @@ class Expressions(Places):
         if name == "value_info":
             graph = self._text(node).removesuffix(".value_info")
             self._put(node, f"[*{graph}.input, *{graph}.value_info, *{graph}.output]", 1)
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Attribute) and node.value.attr == "bias":
+            bias = self._text(node.value)
+            said = f"(0 if {bias} is None else {bias}.{name})"
+            self._put(node, f"getattr({bias}, {name!r}, lambda: 0)", 2, said)
         if isinstance(node, ast.Attribute) and name in ("ints", "i", "f", "s", "floats"):
             self._put(node, f"onnx.helper.get_attribute_value({self._text(node.value)})", 3)
         if name in _LAYERS and self._text(node).endswith(f"nn.{name}"):
@@ -235,6 +239,8 @@ class Expressions(Places):
             case _:
                 pass
         self._keywords(node)
+        if arguments and isinstance(arguments[0], ast.Attribute) and arguments[0].attr in ("ints", "floats"):
+            self._put(node, f"onnx.helper.get_attribute_value({self._text(arguments[0].value)})", 2)
         for each in node.keywords:
             start, end = self._span(each)
             before = self._source.rfind(",", self._span(function)[1], start)
@@ -265,7 +271,10 @@ class Expressions(Places):
     def _subscript(self, node: ast.Subscript) -> None:
         if isinstance(node.slice, ast.Slice):
             self._put(node, self._text(node.value), 1)
-        elif isinstance(node.slice, ast.UnaryOp) and isinstance(node.slice.operand, ast.Constant):
+        elif isinstance(node.ctx, ast.Load):
+            self._put(node, f"{self._text(node.value)}.get({self._text(node.slice)}, 0)", 4)
+            self._put(node, self._text(node.value), 3)
+        if isinstance(node.slice, ast.UnaryOp) and isinstance(node.slice.operand, ast.Constant):
             self._put(node.slice, "0", 2)
 
     def _brackets(self, node: ast.SetComp) -> None:

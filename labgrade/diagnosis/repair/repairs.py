@@ -13,8 +13,12 @@ from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
+from labgrade.diagnosis.bases import bases_of, slipped
+from labgrade.diagnosis.behaviour import ENOUGH_WRONG, Hypothesis, gives
 from labgrade.diagnosis.counterexample import wrong
+from labgrade.diagnosis.fitting import fits
 from labgrade.diagnosis.repair.edits import edits
+from labgrade.diagnosis.repair.expressions import WIDE
 from labgrade.diagnosis.small_networks import Called, SmallNetwork
 from labgrade.subjects.networks import GENERATED
 
@@ -79,7 +83,7 @@ class Repair:
         besides = f"; what it does with {', '.join(self.but)} is another matter" if self.but else ""
         on = f"on all {self.tried} small networks on which it was called{besides}."
         if self.slip:
-            return f"Two things at once: (1) {self.slip} (2) {said[:1].upper()}{said[1:]} nothing else is wrong {on}"
+            return f"Two things at once: (1) {self.slip} (2) {said[:1].upper()}{said[1:]} that alone is wrong {on}"
         return f"{said[:1].upper()}{said[1:]} your function is right {on}"
 
 
@@ -102,44 +106,74 @@ class Repairs:
     def says(self, subject: SubjectSpec, own: Trial) -> str:
         """What makes it right on the small networks, or else on a subject, and changes nothing that is right.
 
+        Of a large subject only types that hold too little are looked at.
+
         Raises:
             FaultError: a failure of labgrade's.
         """
         if says := self.of_all():
             return says
-        if self._source is None or not subject.model.startswith(_SMALL) or self._searches == _MOST_SEARCHES:
+        if self._source is None or self._searches == _MOST_SEARCHES:
             return ""
         self._searches += 1
-        network = SmallNetwork(subject=subject, words="", rank=0)
-        called = [*self._called, Called(network=network, trial=own)]
-        repair = _Search(self._trials, self._source, called, called[-1:]).found()
+        called = [*self._called, Called(network=SmallNetwork(subject=subject, words="", rank=0), trial=own)]
+        texts = () if subject.model.startswith(_SMALL) else WIDE
+        repair = _Search(self._trials, self._source, called, called[-1:], texts).alone()
         return repair.says() if repair is not None else ""
 
 
 class _Search:
-    """Which changes of a source make it right."""
+    """Which changes of a source make it right, those to one of the `texts` where there are some."""
 
-    def __init__(self, trials: Trials, source: Source, called: Sequence[Called], bad: Sequence[Called]) -> None:
-        self._trials, self._source, self._called, self._bad = trials, source, called, bad
-        self._rare = min(each.network.rare for each in bad)
-        usual = sorted((each for each in bad if each.network.rare == self._rare), key=lambda each: each.network.rank)
-        self._usual = usual
+    def __init__(
+        self,
+        trials: Trials,
+        source: Source,
+        called: Sequence[Called],
+        bad: Sequence[Called],
+        texts: Sequence[str] = (),
+    ) -> None:
+        self._trials, self._source, self._called, self._texts = trials, source, called, texts
+        rare = min(each.network.rare for each in bad)
+        self._usual = sorted((each for each in bad if each.network.rare == rare), key=lambda each: each.network.rank)
+        self._values: dict[str, tuple[Edits, Trial]] = {}
 
     def found(self) -> Repair | None:
         """One change; two of those that change something; or one beside a slip."""
-        telling = self._usual[-1]
-        single = [(each,) for each in edits(self._source.text, self._source.function)[:_MOST_EDITS]]
-        tried = self._tried(single, telling)
-        repair = self._confirmed([some for some, trial in tried if not wrong(trial)])
-        if repair is not None:
-            return repair
-        values: dict[str, Edits] = {repr(telling.trial.value): ()}
+        return self.alone() or self._in_pairs() or self._beside_a_slip()
+
+    def alone(self) -> Repair | None:
+        """One change."""
+        wanted = edits(self._source.text, self._source.function)
+        single = [(each,) for each in wanted if not self._texts or each.text in self._texts][:_MOST_EDITS]
+        tried = self._tried(single, self._usual[-1])
+        known = repr(self._usual[-1].trial.value)
         for some, trial in tried:
-            values.setdefault(repr(trial.value), some)
-        left = [some for some in values.values() if some][:_MOST_PAIRED]
+            if repr(trial.value) != known:
+                self._values.setdefault(repr(trial.value), (some, trial))
+        return self._confirmed([some for some, trial in tried if not wrong(trial)])
+
+    def _in_pairs(self) -> Repair | None:
+        left = [some for some, _ in self._values.values()][:_MOST_PAIRED]
         likely = sorted(combinations(range(len(left)), 2), key=sum)
         pairs = [(*left[one], *left[other]) for one, other in likely if _apart(*left[one], *left[other])]
-        return self._confirmed([some for some, trial in self._tried(pairs, telling) if not wrong(trial)])
+        return self._confirmed([some for some, trial in self._tried(pairs, self._usual[-1]) if not wrong(trial)])
+
+    def _beside_a_slip(self) -> Repair | None:
+        """A change behind which nothing but a slip is left."""
+        bases = bases_of(self._trials.check, self._trials.quantities)[:1]
+        subject, left = self._usual[-1].network.subject, _MOST_CONFIRMED
+        for base in bases:
+            answer = slipped(base, subject, {"most": 1}, self._trials.value_of)
+            for some, trial in list(self._values.values())[:_MOST_PAIRED]:
+                names = [name for name, plain in answer["values"] if name and fits(self._trials.kind, trial, plain)]
+                if len(names) == 1 and left:
+                    left -= 1
+                    holds = Hypothesis(base=base, slips=(names[0],))
+                    repair = self._confirmed([some], holds, answer["says"][names[0]])
+                    if repair is not None:
+                        return repair
+        return None
 
     def _tried(self, several: Sequence[Edits], on: Called) -> list[tuple[Edits, Trial]]:
         """What each changed function gives on one network, where it gives something."""
@@ -155,8 +189,11 @@ class _Search:
             done = changed.again(on.network.subject, len(several))
         return [(some, trial) for some, trial in zip(several, done, strict=False) if trial is not None]
 
-    def _confirmed(self, several: Sequence[Edits]) -> Repair | None:
-        """The first change that is right wherever the function was called, but for rarer networks than are wrong."""
+    def _confirmed(self, several: Sequence[Edits], slip: Hypothesis | None = None, says: str = "") -> Repair | None:
+        """The first change that is right wherever the function was called, but for rarer networks than are wrong.
+
+        With a `slip` it is what that makes, and the slip makes the difference on some.
+        """
         for some in several[:_MOST_CONFIRMED]:
             text = self._source.text
             for each in sorted(some, key=lambda each: -each.start):
@@ -165,11 +202,22 @@ class _Search:
                 done = changed.ahead([each.network.subject for each in self._called])
             if len(done) < len(self._called):
                 continue
-            still = [each for each, trial in zip(self._called, done, strict=True) if wrong(trial)]
-            if not any(each.right or each in self._usual for each in still):
-                but = dict.fromkeys(each.network.words for each in still)
-                return Repair(edits=some, tried=len(done) - len(still), but=tuple(but))
+            pairs = list(zip(self._called, done, strict=True))
+            still = [each for each, trial in pairs if not self._accounted(each, trial, slip)]
+            # A change may make the very slip; it has to make right what was wrong, and nothing wrong.
+            worse = any(each.right and wrong(trial) for each, trial in pairs)
+            better = sum(not each.right and not wrong(trial) for each, trial in pairs)
+            if worse or (slip is not None and better < ENOUGH_WRONG):
+                continue
+            if not any(each in self._usual for each in still):
+                but = dict.fromkeys(each.network.words for each in still if each.network.words)
+                return Repair(edits=some, tried=len(done) - len(still), but=tuple(but), slip=says)
         return None
+
+    def _accounted(self, called: Called, trial: Trial, slip: Hypothesis | None) -> bool:
+        if slip is None:
+            return not wrong(trial)
+        return gives(self._trials, slip, trial, called.network.subject, where_absent=not wrong(trial))
 
     @contextmanager
     def _written(self, text: str) -> Iterator[Trials]:
