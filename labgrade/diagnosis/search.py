@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from labgrade.core.task import SubjectSpec
 
 T = TypeVar("T")
-_AT_FIRST, _AT_ONCE = 2, 16  # subjects that are looked at ahead together: much that is wrong shows itself at once
+_AT_FIRST = (2, 16)  # subjects that are looked at ahead together: much that is wrong shows itself at once
+_AT_ONCE = 41  # afterwards: what was right on those is mostly right on all
 _PLANS = 64  # whose subjects are kept; a lab has a few
 _drawn: dict[str, list[SubjectSpec]] = {}
 _SHRINKING = 1.0  # times as long as the search itself, that shrinking may take beyond it
@@ -71,9 +72,8 @@ def _shown(plan: SearchPlan, look: Callable[[Sequence[SubjectSpec]], bool]) -> b
     """
     key = repr(plan)
     if key in _drawn:
-        first, others = _drawn[key][:_AT_FIRST], _drawn[key][_AT_FIRST:]
-        portions = [first, *(others[at : at + _AT_ONCE] for at in range(0, len(others), _AT_ONCE))]
-        return all(look(some) for some in portions if some)
+        ends = [0, *(end for end in range(len(_drawn[key])) if _ends(end)), len(_drawn[key])]
+        return all(look(_drawn[key][start:end]) for start, end in itertools.pairwise(ends) if start < end)
     found: dict[str, SubjectSpec] = {}
     waiting: list[SubjectSpec] = []
 
@@ -81,7 +81,7 @@ def _shown(plan: SearchPlan, look: Callable[[Sequence[SubjectSpec]], bool]) -> b
         if _key(subject) not in found:
             found[_key(subject)] = subject
             waiting.append(subject)
-            if len(found) >= _AT_FIRST and (len(found) - _AT_FIRST) % _AT_ONCE == 0:
+            if _ends(len(found)):
                 if not look(tuple(waiting)):
                     raise _StopError
                 waiting.clear()
@@ -95,6 +95,12 @@ def _shown(plan: SearchPlan, look: Callable[[Sequence[SubjectSpec]], bool]) -> b
         _drawn.clear()
     _drawn[key] = list(found.values())
     return not waiting or look(waiting)
+
+
+def _ends(count: int) -> bool:
+    """Whether a portion ends after so many subjects."""
+    first, second = itertools.accumulate(_AT_FIRST)
+    return count in (first, second) or (count > second and (count - second) % _AT_ONCE == 0)
 
 
 def search(

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 from labgrade.core.arguments import GIVEN
 from labgrade.core.task import Limits
-from labgrade.sandbox.child.subject import needs_values
+from labgrade.sandbox.child.subject import needs_values, without_input
 from labgrade.subjects.networks import GENERATED
+from labgrade.subjects.options import FROZEN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -194,13 +195,13 @@ class Job:
     def worth_preparing(self) -> Any:
         """The subject, if a branch of the server should have it ready; a random network is used only once.
 
-        Whatever its input is drawn from: each student may have one of their own, and the same weights. Of several it is
-        the only one that takes long to build: two that shared a module would see what the first call left in it.
+        Whatever its input, and what of it is frozen: each job sees to that, on the same weights. Of several it is the
+        only one that takes long to build: two that shared a module would see what the first call left in it.
         """
         wanted = self.wanted if self.wanted and needs_values(tuple(self.wanted["given"])) else {}
         several = [each for each in wanted.get("each", ()) if not each["model"].startswith(_QUICKLY_BUILT)]
         subject = several[0] if len(several) == 1 else wanted.get("subject")
         if subject is None or subject["model"] == GENERATED:
             return None
-        further = [{**each, "seed": 0} for each in subject.get("further", ())]
-        return {**subject, "input_seed": 0} | ({"further": further} if further else {})
+        options = {name: value for name, value in subject.get("options", {}).items() if name != FROZEN}
+        return without_input(subject) | ({"options": options} if "options" in subject else {})

@@ -355,27 +355,29 @@ class Runner:
             FaultError: the sandbox cannot be used.
         """
         try:
-            folder = self._servers.job_folder()
-            try:
-                (folder / "tmp").mkdir()
-                job.lay(folder / "handin")
-                for _ in range(2):
-                    ending = self._attempt(job, folder)
-                    if ending is not None:
-                        return ending
-            finally:
-                working_copy.discard(folder)
+            for _ in range(2):  # where what kept it is gone it begins anew
+                if (ending := self._attempt(job)) and not (ending.lost and (job.take is None or not ending.up)):
+                    break
         except OSError as error:
             message = f"the sandbox could not be used: {error}"
             raise FaultError(message) from error
-        message = "the sandbox's server went away twice before the job began"
-        raise FaultError(message)
+        if ending is None or (ending.lost and not ending.up):
+            message = "the sandbox's server went away twice before the job began"
+            raise FaultError(message)
+        return ending
 
-    def _attempt(self, job: Job, folder: Path) -> Ending | None:
-        """None where the server was lost before any code of this student ran: another's did it."""
-        server = self._servers.get(job.server)
+    def _attempt(self, job: Job) -> Ending | None:
+        folder = self._servers.job_folder()
+        try:
+            (folder / "tmp").mkdir()
+            job.lay(folder / "handin")
+            return self._begun(job, folder)
+        finally:
+            working_copy.discard(folder)
+
+    def _begun(self, job: Job, folder: Path) -> Ending | None:
+        limits, server = job.limits, self._servers.get(job.server)
         self._servers.open_up(folder, server)
-        limits = job.limits
         allowed = {"seconds": limits.seconds, "memory": limits.memory}
         wall = job.wall or max(_WALL_FACTOR * limits.seconds, limits.seconds + self._spare_seconds)
         with self._servers.group(limits.memory) as group, server.user() as user:
@@ -390,11 +392,9 @@ class Runner:
                     child = server.start({"folder": str(folder), **allowed}, limits.output, job.take)
             except LostError:
                 self._servers.drop(job.server)
-                return None
+                return None  # it was gone before it was asked
             child.give(job.wanted or {"given": [], "subject": None})
             ending = follow(child, {"kind": job.kind, **job.arguments}, wall, group.starved)
-        if ending.lost:
+        if ending.lost and (ending.stopped or not (isinstance(server, ForkServer) and server.is_there)):
             self._servers.drop(job.server)
-            if not ending.up:
-                return None
         return ending

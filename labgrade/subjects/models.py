@@ -15,7 +15,7 @@ import math
 import re
 import typing
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -133,10 +133,20 @@ class Subject:
         """
         return self._real
 
-    def with_weights_of(self, other: Subject) -> Subject:
-        """Itself, with the module of another subject that has the same weights ready: building one takes longest."""
-        if other.has_weights and not self.has_weights and self._module_of == other._module_of:
+    def with_weights_of(self, other: Subject, *, for_good: bool = False) -> Subject:
+        """Itself, with the module of another subject that has the same weights ready: building one takes longest.
+
+        `for_good`: nobody uses the other any more, so that its module may be frozen where this one is.
+
+        Raises:
+            ValueError: for what is to be frozen and is not there.
+        """
+        frozen = self.options.get(own_options.FROZEN) if for_good else None
+        like: Subject = self if not frozen else replace(self, options=_thawed(self.options))
+        if other.has_weights and not self.has_weights and like._module_of == other._module_of:
             self._check_inputs()
+            if frozen:
+                own_options.change(other._real[0], {own_options.FROZEN: frozen}, self.model)
             vars(self)["_real"] = other._real[0], self._inputs(_drawn)
             vars(self)["_built"] = _state(*self._real)
         return self
@@ -229,6 +239,10 @@ class Subject:
             raise ValueError(message)
         builder = getattr(import_torchvision().models, self.model.removeprefix(COLLECTION))
         return builder, _options_of(builder), {"weights": None, "progress": False}
+
+
+def _thawed(options: Mapping[str, object]) -> dict[str, object]:
+    return {name: value for name, value in options.items() if name != own_options.FROZEN}
 
 
 def _drawn(*, shape: tuple[int, ...], fill: str, seed: int, dtype: torch.dtype, below: int) -> torch.Tensor:

@@ -51,18 +51,20 @@ def runner(request):
 
 
 @linux
-@pytest.mark.parametrize("which", ["server", "keeper", "job"])
-def test_who_kills_a_process_of_ours_costs_no_student_a_point(tmp_path, which):
-    folder = student(tmp_path / "a", "def total_macs(*_):\n    while True: pass\n")
+@pytest.mark.parametrize(("which", "times"), [("server", 1), ("keeper", 1), ("keeper", 2), ("job", 1)])
+def test_who_kills_a_process_of_ours_costs_no_student_a_point(tmp_path, which, times):
+    busy = "import time\ndef total_macs(*_):\n    while time.process_time() < 1.5: pass\n    return 4\n"
+    folder = student(tmp_path / "a", busy)
     with Runner(zoo=HERE / "zoo_light.py", spare_seconds=1.0) as runner:
         runner.run(request(GALLERY / "more_with_defaults"))
-        server = runner._servers.get("students")._process.pid
-        killing = threading.Thread(target=kill_soon, args=(server, which))
+        killing = threading.Thread(target=kill_soon, args=(runner._servers.get("students")._process.pid, which, times))
         killing.start()
         done = runner.run(request(folder, limits=PATIENT))
         killing.join()
         if which == "job":  # as the system does where memory runs out; this is tried once more, alone
             assert (done.status, "killed by signal 9 (SIGKILL)" in done.reason) == ("memory", True)
+        elif times == 1:
+            assert (done.status, done.value) == ("returned", 4), "it began anew"
         else:
             assert (done.status, done.reason) == ("fault", "the process that total_macs was run by is gone")
         assert runner.run(request(GALLERY / "more_with_defaults")).status == "returned"
@@ -85,14 +87,14 @@ def test_who_kills_their_own_process_is_no_fault_and_is_told_so(tmp_path, ends):
         assert runner.run(request(GALLERY / "more_with_defaults")).status == "returned"
 
 
-def kill_soon(server, which):
-    """Kill one of those that run a job, once it computes."""
-    deadline = time.monotonic() + 30
-    while time.monotonic() < deadline:
-        job = max(family(server)[1:], key=spent, default=0)
-        if job and spent(job) > 1:
+def kill_soon(server, which, times):
+    """Kill one of those that run a job, as often, once it computes."""
+    deadline, killed = time.monotonic() + 30, set()
+    while time.monotonic() < deadline and len(killed) < times:
+        job = max(set(family(server)[1:]) - killed, key=spent, default=0)
+        if job and spent(job) > 0.5:
             os.kill({"server": server, "keeper": told(job)[1], "job": job}[which], signal.SIGKILL)
-            return
+            killed.add(job)
         time.sleep(0.05)
 
 

@@ -225,6 +225,25 @@ def test_small_subjects_stay_ready_in_a_run_of_its_own(tmp_path, monkeypatch):
         assert len(server._branches) == 2
 
 
+def test_a_subject_that_a_job_runs_on_stays_ready_until_it_has_ended(tmp_path, monkeypatch):
+    """To hang up on its branch would end the job."""
+    monkeypatch.setattr(fork_server, "_KEPT_BYTES", -1)
+    with Runner(zoo=LIGHT, fresh=False) as own:
+        assert ask(own, tmp_path, 0) == 4
+        server = own._servers.get("students")
+        (line,) = server._branches.values()
+
+        def others():
+            time.sleep(0.3)
+            return [ask(own, tmp_path / "other", number) for number in range(1, 5)], line in server._branches.values()
+
+        met, (found, kept) = at_once(lambda: call(own, tmp_path / "slow", MEETS), others)
+        assert (met.status, found, kept) == ("returned", [4, 4, 4, 4], True)
+        assert _wait_for(lambda: not server._busy[line])
+        assert ask(own, tmp_path, 5) == 4
+        assert len(server._branches) == 2
+
+
 @pytest.mark.parametrize(
     ("models", "ready"),
     [
@@ -238,4 +257,9 @@ def test_of_several_subjects_the_only_one_that_takes_long_to_build_is_ready_befo
     wanted = {"given": ["model"], "subject": None, "each": [{"model": name, "input_seed": 7} for name in models]}
     job = Job(kind="calls", server=STUDENTS, lay=lambda _: None, limits=Limits(), arguments={}, wanted=wanted)
     assert job.worth_preparing == (ready and {"model": ready, "input_seed": 0})
+    many = {"shape": [9, 3, 99, 99], "options": {"frozen": ["features"], "num_classes": 3}, "input_seed": 7}
+    one = replace(job, wanted={**wanted, "each": [{"model": name, **many} for name in models]})
+    assert one.worth_preparing == (
+        ready and {"model": ready, "shape": [1], "options": {"num_classes": 3}, "input_seed": 0}
+    ), "whatever its input, and what of it is frozen"
     assert replace(job, wanted={**wanted, "given": ["input_size"]}).worth_preparing is None

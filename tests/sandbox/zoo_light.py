@@ -12,3 +12,7 @@ class Subject:
 
     def with_weights(self):
         return self.real
+
+    def with_weights_of(self, other, *, for_good=False):
+        assert for_good
+        return self

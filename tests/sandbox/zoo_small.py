@@ -21,3 +21,7 @@ class Subject:
         torch.manual_seed(self.seeds[0])
         module = torch.nn.Sequential(torch.nn.Conv2d(3, 4, 3), torch.nn.Linear(6, 2))
         return module.eval(), torch.ones(self.shape)
+
+    def with_weights_of(self, other, *, for_good=False):
+        assert for_good
+        return self

@@ -115,6 +115,20 @@ def test_inputs_of_the_same_weights_share_a_module_and_are_what_they_are_alone()
         assert subject(**changed).with_weights_of(one).with_weights()[0] is not one.with_weights()[0]
 
 
+def test_what_is_frozen_may_be_so_on_ready_weights():
+    """As a job does on those that its server has ready, and only there: others would find them frozen."""
+    frozen = {"options": {"frozen": ["conv1"]}}
+    ready, alone = subject("torchvision/resnet18"), subject("torchvision/resnet18", **frozen).with_weights()[0]
+    ready.with_weights()
+    own = subject("torchvision/resnet18", **frozen)
+    assert not own.with_weights_of(ready).has_weights
+    model = own.with_weights_of(ready, for_good=True).with_weights()[0]
+    assert model is ready.with_weights()[0]
+    for (name, mine), other in zip(model.named_parameters(), alone.parameters(), strict=True):
+        assert torch.equal(mine, other), name
+        assert mine.requires_grad == other.requires_grad == (name != "conv1.weight")
+
+
 def test_on_meta_and_with_weights_are_the_same_model():
     meta, _ = subject("torchvision/mobilenet_v3_small").on_meta()
     real, _ = subject("torchvision/mobilenet_v3_small").with_weights()

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 _WITH_VALUES = frozenset({"model", "input"})
+_NO_INPUT = {"shape": [1], "input_seed": 0, "further": []}
 
 
 class Shelf:
@@ -21,6 +22,7 @@ class Shelf:
         self._zoo = zoo
         self._wanted: object = None
         self._subject: Any = None
+        self.before: list[tuple[int, int]] | None = None  # what was mapped before it was built
 
     def prepare(self, wanted: Mapping[str, Any]) -> None:
         """Build a subject, so that the children of this process need not.
@@ -53,15 +55,16 @@ class Shelf:
             "model_path": "",  # see jobs
         }
         if needs_values(given):
-            subject = self._subject if wanted == self._wanted else self._build(wanted, self._subject)
+            used = wanted if "input" in given else without_input(wanted)
+            subject = self._subject if used == self._wanted else self._build(used, self._subject)
             values["model"], values["input"] = subject.with_weights()
         return {name: values[name] for name in given}
 
     def _build(self, wanted: Mapping[str, Any], beside: Any = None) -> Any:
-        """A subject; one whose input alone differs from that of the ready one has the module of that."""
+        """A subject; one with the weights of the ready one has the module of that, which nobody else uses here."""
         subject = self._zoo().Subject(**{**wanted, "shape": tuple(wanted["shape"])})
         if beside is not None:
-            subject.with_weights_of(beside)
+            subject.with_weights_of(beside, for_good=True)
         subject.with_weights()
         return subject
 
@@ -71,6 +74,11 @@ def _sizes(wanted: Mapping[str, Any]) -> tuple[object, ...]:
     first = tuple(wanted["shape"])
     further = wanted.get("further", ())
     return (first, *(tuple(each["shape"]) for each in further)) if further else first
+
+
+def without_input(wanted: Mapping[str, Any]) -> dict[str, Any]:
+    """The subject, with the least of an input: to draw one takes longer than many a call that is not given it."""
+    return {**wanted, **{name: value for name, value in _NO_INPUT.items() if name in wanted}}
 
 
 def needs_values(given: tuple[str, ...]) -> bool:

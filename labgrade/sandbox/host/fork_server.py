@@ -10,7 +10,7 @@ import socket
 import subprocess
 import tempfile
 import threading
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from dataclasses import asdict, dataclass, field
 from typing import IO, TYPE_CHECKING, Any
 from weakref import WeakSet
@@ -114,11 +114,17 @@ class ForkServer:
         self._branches: OrderedDict[str, socket.socket] = OrderedDict()
         self._sizes: dict[str, int] = {}
         self._making_branches = threading.Lock()
+        self._busy: Counter[socket.socket] = Counter()  # how many children run that each branch keeps
         self._compiles = False
         self._with_compiler: WeakSet[socket.socket] = WeakSet()
         self.state = state
         self.forks_safely = state.get("event") == "ready"
         self.private = NAMESPACES in state.get("layers", ())
+
+    @property
+    def is_there(self) -> bool:
+        """Whether the server has not ended; a branch of it may have."""
+        return _is_there(self._control)
 
     def start(
         self,
@@ -142,6 +148,7 @@ class ForkServer:
         meta = bool(setup.get("meta"))
         with self._making_branches:
             control = self._chosen(subject, compiler=meta and self._compiles)
+            self._busy[control] += 1
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         pipes = [os.pipe() for _ in range(4 if errors else 3)]
         (job_read, job_write), *readers = pipes
@@ -156,7 +163,7 @@ class ForkServer:
             os.close(descriptor)
         result, output, *rest = (reader for reader, _ in readers)
         child = Child((job_write, result, output, rest[0] if rest else -1), most, lambda: _hang_up(ours), take)
-        threading.Thread(target=self._listen, args=(ours, child, meta), daemon=True).start()
+        threading.Thread(target=self._listen, args=(ours, child, meta, control), daemon=True).start()
         return child
 
     def _chosen(self, subject: object, *, compiler: bool) -> socket.socket:
@@ -172,7 +179,7 @@ class ForkServer:
                 control.send(b'{"do": "compiler"}')
             self._with_compiler.add(control)
 
-    def _listen(self, line: socket.socket, child: Child, meta: bool) -> None:  # noqa: FBT001 - of a thread
+    def _listen(self, line: socket.socket, child: Child, meta: bool, control: socket.socket) -> None:  # noqa: FBT001 - of a thread
         """Turn what is said of a child into events of its child."""
         reply = _receive(line, None)
         with line:
@@ -184,6 +191,8 @@ class ForkServer:
                     child.events.put(("fault", reason))
                 case _:
                     child.events.put(("lost", None))
+        with self._making_branches:  # which may take a while, but nobody waits for this
+            self._busy[control] -= 1
 
     @contextlib.contextmanager
     def user(self) -> Iterator[int]:
@@ -241,8 +250,12 @@ class ForkServer:
             self._load_compiler(self._control)  # then its branches have it for nothing
         self._branches[key] = self._ask(subject) if self._ask is not None else self._new_branch(key, subject)
         while len(self._branches) > _BRANCHES and not self._room():
-            gone, line = self._branches.popitem(last=False)
+            idle = (each for each, line in self._branches.items() if each != key and not self._busy[line])
+            gone = next(idle, None)
+            if gone is None:
+                break  # to hang up would end children that run
             self._sizes.pop(gone, None)
+            self._busy.pop(line := self._branches.pop(gone), None)
             line.close()
         return self._branches[key]
 
