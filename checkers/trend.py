@@ -35,8 +35,8 @@ def trend(  # noqa: PLR0913 - each is one thing that a spec may set
     """The mean of `column` over the runs of each value of `along` falls, rises, or has its peak between the ends.
 
     `least` runs are needed of each value, with different values in the column `seed` where one is named. `slack` is
-    how far a step may go the other way. Runs that went astray (nan, inf) wait for a person: it may be what the study
-    shows.
+    how far a step may go the other way, as a share of the largest mean: shares and percents are judged alike. Runs
+    that went astray (nan, inf) wait for a person: it may be what the study shows.
     """
     del expected  # what it should do is said by `goes`
     if not isinstance(answer, Table):
@@ -52,7 +52,8 @@ def trend(  # noqa: PLR0913 - each is one thing that a spec may set
         return incorrect(reason)
     means = {value: sum((number(row, column) for row in rows), Fraction(0)) / len(rows) for value, rows in runs.items()}
     said = ", ".join(f"{show(mean)} at {show(value)}" for value, mean in means.items())
-    wrong = _against(list(means.items()), goes, Fraction(repr(slack)))
+    allowed = Fraction(repr(slack)) * max(map(abs, means.values()))
+    wrong = _against(list(means.items()), goes, allowed)
     facts = {"got": said, "allowed": f"{column} {goes.replace('_', ' ')} along {along}"}
     return incorrect(f"the mean of {column} {wrong}: {said}", **facts) if wrong else correct(**facts)
 

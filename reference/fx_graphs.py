@@ -65,7 +65,7 @@ def changed_nodes(subject: CountedSubject, *, types: list[str]) -> list[dict[str
 
     `types` are classes such as Linear. A row's `type` is the module's class, or what a function or method is called;
     `op` the kind of its nodes, `total` how many there are, `changed` how many have a target of another class
-    afterwards, `unchanged` the others. The rows of the input and the output are optional.
+    afterwards, `unchanged` the others. The rows of the input, the output and of parameters read are optional.
     """
     return _rows(subject, types)
 
@@ -110,6 +110,8 @@ def _rows(subject: CountedSubject, types: list[str]) -> list[dict[str, Any]]:
         row = {"type": name, "op": node.op, "total": 0}
         if node.op in ("placeholder", "output"):
             row |= {"optional": True, "also_named": [str(node.target), node.op, "x", "input"]}
+        elif node.op == "get_attr":
+            row |= {"optional": True, "also_named": [str(node.target), node.op]}
         found.setdefault(name, row)["total"] += 1
         changed[name] += called is not None and replaced(called)
     return [_row(row, changed[name]) for name, row in found.items()]

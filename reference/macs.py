@@ -110,10 +110,21 @@ def operations_by_layer(
     """How many operations each layer takes, a row a layer: those of `macs_by_layer` with norms and activations.
 
     A multiply-accumulate is one operation, a batch norm four for each input element, an activation one for each output
-    element, as MASE's FLOPs pass counts for one sample.
+    element, as MASE's FLOPs pass counts for one sample. Rows of other activations than ReLU are optional.
     """
     rows = macs_by_layer(subject, bias=bias, norm=norm, pooling=pooling, activation=activation, per=per)
-    return [{"operations" if key == "macs" else key: value for key, value in row.items()} for row in rows]
+    others = {type(one).__name__ for one in subject.on_meta()[0].modules() if _is_other_activation(one)}
+    return [
+        {"operations" if key == "macs" else key: value for key, value in row.items()}
+        | ({"optional": True} if row["type"] in others else {})
+        for row in rows
+    ]
+
+
+def _is_other_activation(module: Any) -> bool:
+    from torch import nn
+
+    return type(module).__module__ == nn.ReLU.__module__ and type(module) not in (nn.ReLU, nn.MultiheadAttention)
 
 
 def flops(

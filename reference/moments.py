@@ -74,6 +74,17 @@ def activation_quantiles_largest(subject: CountedSubject, *, layers: list[str], 
     return _outputs(subject, layers, lambda values: values.max())
 
 
+def activation_quantiles_scaled(subject: CountedSubject, *, layers: list[str], quantile: float = 0.97) -> list[Row]:
+    """The largest value times the quantile.
+
+    Slip of: activation_quantiles
+    Hint: This is 0.97 times the largest value. A quantile is the value below which 97 % of all values lie: sort them,
+    or use torch.quantile.
+    Credit: 0.2
+    """
+    return _outputs(subject, layers, lambda values: values.max() * quantile)
+
+
 def activation_quantiles_of_positive(
     subject: CountedSubject, *, layers: list[str], quantile: float = 0.97
 ) -> list[Row]:

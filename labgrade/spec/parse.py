@@ -61,12 +61,18 @@ def form(data: Any, spec_path: Path) -> Form:
     return _read_form(data)
 
 
-def _saving(found: Form, answer: Mapping[str, Any]) -> Form:
-    """The form; a call's with the name of the file that is its answer, which ends as a file to hand in ends."""
+def _saving(found: Form, answer: Mapping[str, Any], answers: Mapping[str, Any]) -> Form:
+    """The form; a call's with the name of the file that is its answer, which ends as a file to hand in ends.
+
+    Where the answer has no such file, as the first group of files that another of the `answers` asks for: some writers
+    refuse a path without the ending of their format.
+    """
     kind = answer["type"]
     if not isinstance(found, CallForm) or kind not in ARTIFACT_KINDS:
         return found
-    named = (str(each.get("file", "")) for each in answer["from"])
+    groups = (each.get("files") for other in answers.values() for each in other["from"])
+    others = (next(iter(group.values())) for group in groups if isinstance(group, dict) and group)
+    named = [*(str(each.get("file", "")) for each in answer["from"]), *map(str, others)]
     ending = next((suffix for name in named if (suffix := PurePosixPath(name).suffix)), "")
     suffix = {"onnx": ".onnx", "module": ".pt"}.get(kind, ending)
     return replace(found, saved_as=f"answer{suffix}", module=kind == "module")
@@ -171,7 +177,7 @@ class _Parser:
                 name: AnswerSpec(
                     name=name,
                     type=_type(answer["type"]),
-                    forms=tuple(_saving(form(f, self.path), answer) for f in answer["from"]),
+                    forms=tuple(_saving(form(f, self.path), answer, data["answers"]) for f in answer["from"]),
                     mark=self.loaded.key_mark(("answers", name)),
                     **language.fields(AnswerSpec, answer),
                 )

@@ -48,6 +48,8 @@ STUDY = {"column": "accuracy", "along": "batch", "seed": "seed", "least": 3}
         ((0.5, 0.5), "rises", 0.01, True),
         ((0.9, 0.905, 0.5), "falls", 0.01, True),
         ((0.9, 0.92, 0.5), "falls", 0.01, False),
+        ((90, 90.5, 50), "falls", 0.01, True),
+        ((90, 92, 50), "falls", 0.01, False),
         ((0.5, 0.9, 0.6), "peaks_inside", 0, True),
         ((0.5, 0.6, 0.9), "peaks_inside", 0, False),
         ((0.9, 0.6, 0.5), "peaks_inside", 0, False),

@@ -98,6 +98,11 @@ def test_the_changed_nodes_are_those_of_another_class():
     assert rows["ReLU6"]["total"] == 35
 
 
+def test_a_parameter_that_the_graph_reads_is_no_row_that_is_asked_for():
+    rows = quantity("changed_nodes")(network("jsc/shared"), types=["Linear"])
+    assert {row["type"] for row in rows if row.get("optional")} == {"x", "scale", "output"}
+
+
 def test_moments_are_those_of_the_statistics_module():
     subject = network("jsc/wide")
     module, _ = subject.with_weights()
@@ -124,6 +129,17 @@ def test_quantiles_lie_between_their_neighbours():
 def test_operations_are_counted_by_hand():
     rows = {row["layer"]: row["operations"] for row in quantity("operations_by_layer")(network("jsc/tiny"))}
     assert rows == {"0": 8 * 16 * 4, "1": 8 * 16, "2": 8 * 16 * 5}
+    rows = quantity("operations_by_layer")(network("torchvision/mobilenet_v2", (1, 3, 32, 32)))
+    assert {row["type"] for row in rows if row.get("optional")} == {"ReLU6"}
+
+
+def test_the_weights_of_the_task_lie_between_values_of_the_grid_and_beyond_it():
+    """A function that rounds ties elsewhere, or does not clamp, is not right by chance."""
+    (task,) = (COURSE.root / "specs/mase-lab2").glob("2-5-*.yaml")
+    assert "subject: {model: jsc/marked" in task.read_text(encoding="utf-8")
+    slips = ["fixed_point_half_away", "fixed_point_unclamped", "fixed_point_symmetric", "fixed_point_one_bit_more"]
+    right = quantity("fixed_point_weights")(network("jsc/marked"))["2"]
+    assert all(not torch.equal(quantity(slip)(network("jsc/marked"))["2"], right) for slip in slips)
 
 
 @pytest.mark.filterwarnings("ignore:`torch.jit:DeprecationWarning")

@@ -12,7 +12,7 @@ import pytest
 
 from labgrade.core.errors import SpecError, UsageError
 from labgrade.core.task import CallForm, EntryForm, FileForm, LiteralValue, QuantityCall, TableType, TextForm
-from labgrade.spec import course, load
+from labgrade.spec import course, load, parse
 
 ROOT = Path(__file__).parents[2]
 BAD = sorted((Path(__file__).parents[1] / "galleries/specs_bad").glob("*.yaml"))
@@ -260,3 +260,14 @@ def test_a_value_of_another_kind_is_a_finding_and_stops_no_other_rule(tmp_path, 
         read(tmp_path, own, GOOD.replace(was, becomes).replace("points: 3.5", "points: 7"))
     assert message in str(caught.value)
     assert "the checks add up to 3.5 points, not 7" in str(caught.value)
+
+
+def test_a_path_to_save_to_ends_as_files_of_the_task_do():
+    """ExecuTorch's `save` refuses a path without its ending."""
+    call = {"type": "file", "from": [{"call": "hw.py:export"}]}
+    several = {"type": "files", "from": [{"files": {"made": "out/*.pte", "weight": "*.pth"}}]}
+    form = CallForm(file="hw.py", function="export", given=("model", "save_to"))
+    assert parse._saving(form, call, {"made": call}).saved_as == "answer"
+    assert parse._saving(form, call, {"made": call, "all": several}).saved_as == "answer.pte"
+    own = {"type": "file", "from": [*call["from"], {"file": "net.pt"}]}
+    assert parse._saving(form, own, {"made": own, "all": several}).saved_as == "answer.pt"

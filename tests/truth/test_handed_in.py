@@ -216,3 +216,20 @@ def test_a_file_that_a_function_writes_takes_in_what_lies_beside_it(tmp_path):
     path.write_bytes(b"<html>")
     file_functions._in_one_file(path)
     assert path.read_bytes() == b"<html>"
+
+
+def test_a_network_that_a_function_changes_and_does_not_return_is_taken(tmp_path):
+    torch = pytest.importorskip("torch")
+    job = {"name": "answer.pt", "given": ["model"], "module": True, "most": 1 << 20}
+
+    def made(function):
+        network = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.ReLU(inplace=True))
+        values = {"model": network, "input": torch.ones(2, 4)}
+        return file_functions._content(job, tmp_path, values, "", function)
+
+    def change(model):
+        model[1] = torch.nn.ReLU()
+
+    assert made(change).shape[0] > 0
+    with pytest.raises(file_functions.call.UnfitValueError, match="returned NoneType, not a network"):
+        made(lambda model: None)

@@ -128,7 +128,25 @@ def _pdf(data: bytes) -> str:
 
     logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # of a damaged file it says more than a job may print
     pages = PdfReader(io.BytesIO(data)).pages
-    return "\n\n".join(page.extract_text(extraction_mode="layout") for page in pages[:_MOST_PAGES])
+    text = "\n\n".join(page.extract_text(extraction_mode="layout") for page in pages[:_MOST_PAGES])
+    return with_headings(text)
+
+
+def with_headings(text: str) -> str:
+    """A text whose headings lost their size, with Markdown's: lines `Lab 1`, and below it `1. Batch size` by itself.
+
+    Below a lab the numbers rise: a list within a section, which begins at 1 again, is none of them.
+    """
+    last = None
+    lines = text.split("\n")
+    for place, line in enumerate(lines):
+        if _LAB_ALONE.match(line):
+            lines[place], last = f"# {line.strip()}", 0
+        elif last is not None and (found := _NUMBERED.match(line)) and last < int(found[1]):
+            around = lines[max(0, place - 1) : place] + lines[place + 1 : place + 2]
+            if not any(each.strip() and not each.startswith("# ") for each in around):
+                lines[place], last = f"## {line.strip()}", int(found[1])
+    return "\n".join(lines)
 
 
 def _notebook(data: bytes) -> str:
@@ -148,6 +166,8 @@ def _cell(cell: Any) -> Iterator[str]:
             yield f"```\n{said.rstrip()}\n```" if said.strip() else ""
 
 
+_LAB_ALONE = re.compile(r"[ \t]{0,60}(?:lab|hw|homework)[ \t]{1,3}\d{1,2}[ \t]{0,60}:?$", re.IGNORECASE)
+_NUMBERED = re.compile(r"[ \t]{0,60}(\d{1,2})[.)]?[ \t]{1,3}[^\W\d_][^|\n]{0,100}(?<![.,;])$")
 _MOST_CHARS = 64_000_000
 _MOST_PAGES = 500
 _MOST_SAID = 150

@@ -43,9 +43,12 @@ def _content(
     target = Path(tempfile.mkdtemp(), job["name"])
     path = str(folder / GIVEN_FOLDER / model) if model else None
     known = {**values, SAVE_TO: str(target), MODEL: path}
+    network, before = known.get("model"), repr(known.get("model")) if job["module"] else ""
     returned = function(*[known[name] for name in job["given"]])
     if job["module"]:
-        _save(returned, values.get("input"), target)
+        # A pass that changes the network that it is given need not return it.
+        in_place = returned is None and repr(network) != before
+        _save(network if in_place else returned, values.get("input"), target)
     if not target.is_file():
         others = [each for each in target.parent.iterdir() if each.is_file() and each.name.startswith(target.name)]
         if len(others) != 1:  # numpy.save puts an ending behind a name without one

@@ -7,6 +7,7 @@ from helpers import other_formats
 from helpers.other_formats import html, pdf
 
 from labgrade.answers import near_miss, text
+from labgrade.answers.reading import markup
 from labgrade.answers.reading.documents import read_document
 from labgrade.core.results import Answer
 from labgrade.core.task import TableType, TextForm
@@ -31,6 +32,26 @@ def test_a_number_in_its_section(hand_in, name):
 def test_a_table(hand_in, name):
     found = text.obtain(TABLE, TextForm(report=("2-1-4",)), hand_in({name: MADE[name]()}))
     assert {row.name: row.cells["macs"].value for row in found.value.rows} == {"conv1": 1200, "fc": 340}
+
+
+def test_headings_that_lost_their_size_are_headings():
+    lines = [
+        "Lab 1: a report",
+        "Lab 1",
+        "1. Batch size",
+        "",
+        "1 0.5 x",
+        "",
+        "1. a list",
+        "2. of two",
+        "",
+        "3 Rates",
+        "",
+    ]
+    marked = ["# Lab 1", "## 1. Batch size", "## 3 Rates"]
+    found = markup.with_headings("\n".join(lines)).split("\n")
+    assert [line for line in found if line not in lines] == marked
+    assert markup.with_headings("1. Batch size\n\n2. Epochs") == "1. Batch size\n\n2. Epochs"  # of no lab
 
 
 def test_what_a_page_hides_is_no_answer(hand_in):
