@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from labgrade.values import Scalar, Table
     from labgrade.verdict import ComparedRow
 
+_CUT_AFTER = (10, 20, 30, 50, 100)  # rows, as profilers are asked to print
 _NO_VALUE = frozenset(("", "-", "--", "nan", "n/a", "none", "null"))
 
 
@@ -58,6 +59,8 @@ def same_rows(  # noqa: PLR0913 - what a spec may set, each by its name
     hint = ""
     if judged.missing and not forgiven and answer.abridged:
         hint = f"the table leaves rows out: hand in {f'at least {enough} of them' if abridged else 'all of them'}"
+    elif others == "allowed" and judged.missing and len(answer.rows) in _CUT_AFTER:
+        hint = f"the table has {len(answer.rows)} rows, as one that is cut there: print all of them (row_limit=-1)"
     verdict = _sum_up(judged, forgiven=forgiven, hint=hint)
     return verdict if verdict.credit == 1 else replace(verdict, rows=_beside(judged, answer, expected, forgiven))
 

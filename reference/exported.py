@@ -23,10 +23,10 @@ _OPEN = -1  # a size that a file leaves open
 # ---- ONNX ------------------------------------------------------------------------------------------------------------
 
 
-def onnx_input_names(artifact: Path) -> str:
-    """The names of the inputs of an ONNX file, weights aside, joined by commas."""
+def onnx_input_names(artifact: Path, *, weights: bool = False) -> str:
+    """The names of the inputs of an ONNX file, joined by commas; with `weights`, also those that have a value in it."""
     model = _model(artifact)
-    return ", ".join(each.name for each in _inputs(model))
+    return ", ".join(each.name for each in (model.graph.input if weights else _inputs(model)))
 
 
 def onnx_output_names(artifact: Path) -> str:

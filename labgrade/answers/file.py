@@ -140,7 +140,11 @@ def notebook_instead(submission: Submission, relative: str) -> str | None:
     if same:
         return f"'{same[0]}' was handed in; name it '{relative}'"
     numbers = re.findall(r"\d", path.name)  # `hw.py` is not `hw2_1.py` misspelt
-    alike = [file for file in submission.files if re.findall(r"\d", PurePosixPath(file).name) == numbers]
+    alike = [
+        file
+        for file in submission.files
+        if re.findall(r"\d", PurePosixPath(file).name) == numbers and _same_words(path.name, PurePosixPath(file).name)
+    ]
     lower = {PurePosixPath(file).name.lower(): file for file in reversed(alike)}
     close = difflib.get_close_matches(path.name.lower(), lower, n=1, cutoff=0.75)
     if close:
@@ -148,6 +152,13 @@ def notebook_instead(submission: Submission, relative: str) -> str | None:
     if path.suffix == ".py" and len(notebooks) == 1 and not any(file.endswith(".py") for file in submission.files):
         return _converted(notebooks[0], relative)
     return None
+
+
+def _same_words(wanted: str, name: str) -> bool:
+    """Whether each word of one name is a word of the other, if misspelt: `linear-output` is not `alexnet-output`."""
+    words = [re.findall(r"[a-z]+", each.lower()) for each in (wanted, name)]
+    pairs = ((each, others) for each, others in ((words[0], words[1]), (words[1], words[0])))
+    return all(difflib.get_close_matches(word, others, cutoff=0.6) for own, others in pairs for word in own)
 
 
 def _converted(notebook: str, relative: str) -> str:

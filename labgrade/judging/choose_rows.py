@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import TYPE_CHECKING, TypeAlias
 
+from labgrade.answers.reading.number_words import in_words
 from labgrade.values import Number, Row, Table
 
 if TYPE_CHECKING:
@@ -81,6 +83,7 @@ def rows_by_name(kind: TableType, expected: Table, lines: Sequence[Line]) -> Row
     if len(columns) != len(kind.columns) or sum(of in _NUMBERS for of in columns.values()) > 1:
         return None
     names = _names(expected)
+    lines = [_with_each(line, names) for line in lines]
     records = list(_records(lines, names, columns))
     if not records:
         return None
@@ -101,6 +104,19 @@ def rows_by_name(kind: TableType, expected: Table, lines: Sequence[Line]) -> Row
     alone = all(len(_of_kind(each.values, of)) == 1 for each in used for of in columns.values())
     sure = alone and not others and len(once) == len({(row.name, *row.cells.values()) for row in rows})
     return RowsFound(table=Table(rows=rows if sure else once, abridged=dots), place=ordered[0].line.place, sure=sure)
+
+
+def _with_each(line: Line, names: Mapping[str, str]) -> Line:
+    """The line, with the number of `one each of A, B and C` before each of these names."""
+    each = next((at for at, piece in enumerate(line.pieces) if at and piece.value == "each"), 0)
+    said = line.pieces[each - 1] if each else None
+    if said is not None and isinstance(said.value, str) and (read := in_words(said.value, 0)) is not None:
+        said = replace(said, value=Number(value=Fraction(read[1])))
+    behind = line.pieces[each + 1 :]
+    if said is None or not isinstance(said.value, Number) or any(not isinstance(one.value, str) for one in behind):
+        return line
+    spread = [piece for one in behind for piece in ((said, one) if _plain(str(one.value)) in names else (one,))]
+    return replace(line, pieces=(*line.pieces[: each - 1], *spread))
 
 
 def _each_once(rows: Sequence[Row], expected: Table) -> tuple[Row, ...]:

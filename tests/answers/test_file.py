@@ -196,6 +196,12 @@ def test_what_was_handed_in_instead(tmp_path, files, says):
     assert notebook_instead(Submission(name="x", folder=tmp_path, files=files), "hw2_1.py") == says
 
 
+@pytest.mark.parametrize(("there", "offered"), [("alexnet-output.txt", False), ("linaer-output.txt", True)])
+def test_a_file_of_another_answer_is_no_misspelling(tmp_path, there, offered):
+    submission = Submission(name="x", folder=tmp_path, files=(there,))
+    assert ("rename it" in (notebook_instead(submission, "linear-output.txt") or "")) is offered
+
+
 def test_an_answer_is_never_raised(handed):
     for name, data in (("a.npy", b"\x93NUMPY"), ("a.npz", b"\0"), ("a.csv", b"\0"), ("a.txt", b"\xff\xfe\0")):
         for kind in ("count", "tensor", MACS, TENSORS):

@@ -332,6 +332,9 @@ def test_other_rows_may_be_allowed():
     assert same_rows(got, EXPECTED, others="allowed").reason == "all 4 rows are right"
     assert same_rows(table(*got.rows[:4]), EXPECTED, others="allowed").credit == Fraction(3, 4)
     assert same_rows(table(row("aux", 5)), EXPECTED, others="allowed").credit == 0
+    cut = table(*got.rows[:3], *(row(f"other{place}", 5) for place in range(7)))
+    assert "row_limit=-1" in same_rows(cut, EXPECTED, others="allowed").hint
+    assert not same_rows(table(*cut.rows[:9]), EXPECTED, others="allowed").hint
 
 
 @pytest.mark.parametrize("others", ["wrong", "allowed"])

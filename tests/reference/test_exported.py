@@ -65,6 +65,15 @@ def test_the_signature_is_what_onnxruntime_says(folder):
     assert exported.onnx_opset(folder / "right.onnx") == 17
 
 
+def test_weights_that_a_file_takes_as_inputs_are_named_where_they_are_asked_for(folder, tmp_path):
+    model = onnx.load(folder / "right.onnx")
+    first = model.graph.initializer[0]
+    model.graph.input.append(onnx.helper.make_tensor_value_info(first.name, first.data_type, first.dims))
+    onnx.save(model, tmp_path / "kept.onnx")
+    assert exported.onnx_input_names(tmp_path / "kept.onnx") == "image"
+    assert exported.onnx_input_names(tmp_path / "kept.onnx", weights=True) == f"image, {first.name}"
+
+
 def test_a_right_file_differs_by_rounding_and_another_network_by_all_of_it(folder):
     assert of_onnx(folder / "right.onnx") < 1e-5
     assert of_onnx(folder / "open.onnx") < 1e-5

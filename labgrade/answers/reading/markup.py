@@ -135,17 +135,20 @@ def _pdf(data: bytes) -> str:
 def with_headings(text: str) -> str:
     """A text whose headings lost their size, with Markdown's: lines `Lab 1`, and below it `1. Batch size` by itself.
 
-    Below a lab the numbers rise: a list within a section, which begins at 1 again, is none of them.
+    Below a lab the numbers rise: a list within a section, which begins at 1 again, is none of them. A few words by
+    themselves, `Fully Connected`, are a heading there, too.
     """
-    last = None
+    last, lab = 99, False
     lines = text.split("\n")
     for place, line in enumerate(lines):
+        alone = not any(map(str.strip, lines[max(0, place - 1) : place + 2 : 2])) or lines[place - 1].startswith("# ")
         if _LAB_ALONE.match(line):
             lines[place], last = f"# {line.strip()}", 0
-        elif last is not None and (found := _NUMBERED.match(line)) and last < int(found[1]):
-            around = lines[max(0, place - 1) : place] + lines[place + 1 : place + 2]
-            if not any(each.strip() and not each.startswith("# ") for each in around):
-                lines[place], last = f"## {line.strip()}", int(found[1])
+        elif alone and (found := _NUMBERED.match(line)) and last < int(found[1]):
+            lines[place], last = f"## {line.strip()}", int(found[1])
+        elif lab and alone and _FEW_WORDS.match(line):
+            lines[place] = f"### {line.strip()}"
+        lab = lab or bool(_OF_LAB.match(line))
     return "\n".join(lines)
 
 
@@ -168,6 +171,8 @@ def _cell(cell: Any) -> Iterator[str]:
 
 _LAB_ALONE = re.compile(r"[ \t]{0,60}(?:lab|hw|homework)[ \t]{1,3}\d{1,2}[ \t]{0,60}:?$", re.IGNORECASE)
 _NUMBERED = re.compile(r"[ \t]{0,60}(\d{1,2})[.)]?[ \t]{1,3}[^\W\d_][^|\n]{0,100}(?<![.,;])$")
+_OF_LAB = re.compile(r"[ \t]{0,60}lab[ \t]{1,3}\d", re.IGNORECASE)
+_FEW_WORDS = re.compile(r"[ \t]{0,60}[^\W\d_a-z]\w{2,20}(?: [^\W\d_]\w{2,20}){0,3}[ \t]*$")
 _MOST_CHARS = 64_000_000
 _MOST_PAGES = 500
 _MOST_SAID = 150

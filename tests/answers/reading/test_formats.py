@@ -47,11 +47,14 @@ def test_headings_that_lost_their_size_are_headings():
         "",
         "3 Rates",
         "",
+        "Fully Connected",
+        "",
+        "a remark",
     ]
-    marked = ["# Lab 1", "## 1. Batch size", "## 3 Rates"]
+    marked = ["# Lab 1", "## 1. Batch size", "## 3 Rates", "### Fully Connected"]
     found = markup.with_headings("\n".join(lines)).split("\n")
     assert [line for line in found if line not in lines] == marked
-    assert markup.with_headings("1. Batch size\n\n2. Epochs") == "1. Batch size\n\n2. Epochs"  # of no lab
+    assert markup.with_headings("1. Batch size\n\nEpochs") == "1. Batch size\n\nEpochs"  # of no lab
 
 
 def test_what_a_page_hides_is_no_answer(hand_in):
