@@ -6,6 +6,7 @@ import contextlib
 import os
 import sys
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from labgrade.core.errors import FaultError
@@ -21,6 +22,7 @@ from labgrade.run.plan import end, opened
 from labgrade.run.pool import WorkerPool, WorkerQuestion
 from labgrade.run.worker import work
 from labgrade.spec import course, load
+from labgrade.truth.lent import Lender
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -92,7 +94,8 @@ class _ClassRun:
         self._plan = plan
         self._elsewhere = elsewhere
         self._grader: Grader | None = None
-        self._answers: dict[str, object] = {}
+        self._answers: dict[str, Callable[[], object]] = {}
+        self._lender = Lender()
         self._protection: tuple[str, ...] | None = None
         self._written: dict[str, str] = {}
         self._done = 0
@@ -112,12 +115,17 @@ class _ClassRun:
                 yield f"{len(repeated)} once more, alone: time or memory ran out"
                 yield from self._pass(replace(self._plan, again=True), repeated, 1)
         finally:
+            self._lender.close()
             if self._grader is not None:
                 self._grader.close(self._written)
         end(self._plan, self._elsewhere.protection if self._elsewhere is not None else self._protection, self.lost)
 
     def _workers(self, plan: Plan, size: int) -> Workers:
-        return self._elsewhere.workers(plan) if self._elsewhere is not None else WorkerPool(size, work, plan)
+        return (
+            self._elsewhere.workers(plan)
+            if self._elsewhere is not None
+            else WorkerPool(size, work, (plan, self._lender.line))
+        )
 
     def _pass(self, plan: Plan, names: Sequence[str], jobs: int) -> Iterator[Event]:
         with self._workers(plan, min(jobs, len(names))) as pool:
@@ -125,7 +133,7 @@ class _ClassRun:
                 if isinstance(message, WorkerQuestion):
                     if self._grader is None:
                         yield from self._prepare()
-                    message.answer(self._answers.get(message.text, ""))
+                    message.answer(self._answers.get(message.text, str)())
                 else:
                     self._hear(message)
                     yield message
@@ -160,11 +168,12 @@ class _ClassRun:
         yield "computing expected values"
         self._compute(self._grader)
         if self._elsewhere is not None:
-            self._answers["values"] = self._grader.oracle.values
+            self._answers["values"] = partial(getattr, self._grader.oracle, "values")
         else:
             self._protection = self._grader.protected_by(unsafe=request.unsafe)
+            self._answers["oracle"] = self._lender.start
             if sys.platform == "linux":
-                self._answers["servers"] = str(self._grader.runner.share())
+                self._answers["servers"] = partial(str, self._grader.runner.share())
         yield "grading"
 
     def _compute(self, grader: Grader) -> None:

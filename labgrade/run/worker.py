@@ -20,6 +20,7 @@ from labgrade.run.task import TaskGrading
 from labgrade.sandbox.time_limits import Patience
 
 if TYPE_CHECKING:
+    import socket
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from typing import IO
 
@@ -182,9 +183,14 @@ class Worker:
         return self._grader.runner.open(kind, source, take, arguments)
 
 
-def work(conversation: Conversation, plan: Plan) -> None:
-    """Grade submissions until there are no more. The servers of students' code are the parent process's."""
+def work(conversation: Conversation, given: tuple[Plan, socket.socket | None]) -> None:
+    """Grade submissions until there are no more. The servers of students' code are the parent process's.
+
+    So is what computes values; `given` has the line to ask for it.
+    """
+    plan, line = given
     grader = Grader(plan.course, torch_home=plan.request.torch_home, secret=(plan.request.results,))
+    grader.oracle.lender = lambda: line if conversation.ask("oracle") else None
     joined = False
 
     def before(judging: Judging | None) -> None:

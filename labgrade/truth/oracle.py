@@ -23,9 +23,11 @@ from labgrade.files import process
 from labgrade.files.cache import Cache, PackedArrays, cache_folder, unpacked, version_of
 from labgrade.subjects import models
 from labgrade.subjects.onnx_files import OnnxFiles
+from labgrade.truth.lent import Borrowed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    import socket
+    from collections.abc import Callable, Iterable, Mapping
 
     from labgrade.core.task import QuantityCall, SubjectSpec
     from labgrade.spec.registry import Entry, Registry
@@ -41,8 +43,11 @@ _LARGEST, _MOST = 1_000_000, 5_000_000  # characters of one value, and of all to
 class Oracle:
     """Answers what a quantity is for a subject. Starts its worker when the first value is not remembered.
 
-    Use as a context manager, so that the worker is stopped. Several threads may use one.
+    Use as a context manager, so that the worker is stopped. Several threads may use one. `lender` gives the line to ask
+    for a worker that has torch loaded already, or None; it is called when the first value is to be computed.
     """
+
+    lender: Callable[[], socket.socket | None] | None = None
 
     def __init__(self, quantities: Registry, folder: Path | None = None) -> None:
         self._quantities = quantities
@@ -55,7 +60,7 @@ class Oracle:
         self._digests: dict[Path, str] = {}  # of quantities, by their files
         self._imports: dict[Path, list[Path]] = {}
         self._known: dict[str, Any] = {}
-        self._worker: subprocess.Popen[bytes] | None = None
+        self._worker: subprocess.Popen[bytes] | Borrowed | None = None
         self._errors: IO[bytes]
         self._arrays: tempfile.TemporaryDirectory[str]  # where the worker leaves tensors, as long as it lives
         self._one_at_a_time = threading.RLock()  # the worker answers in the order in which it was asked
@@ -258,22 +263,23 @@ class Oracle:
         reply: dict[str, Any] = json.loads(line)
         return reply
 
-    def _epitaph(self, worker: subprocess.Popen[bytes], name: str) -> str:
+    def _epitaph(self, worker: subprocess.Popen[bytes] | Borrowed, name: str) -> str:
         """What a worker that died leaves to say: its exit code and the last line that it wrote to stderr."""
         code = worker.wait()
         self._errors.seek(0)
         said = self._errors.read().decode("utf-8", "replace").strip().splitlines()[-1:]
         self.close()
         reason = f": {said[0]}" if said else ""
-        return f"the process that computes ground truth ended with code {code} while computing '{name}'{reason}"
+        how = "" if code is None else f" with code {code}"
+        return f"the process that computes ground truth ended{how} while computing '{name}'{reason}"
 
-    def _start(self) -> subprocess.Popen[bytes]:
+    def _start(self) -> subprocess.Popen[bytes] | Borrowed:
         if self._worker is not None and self._worker.poll() is not None:  # killed while nothing was asked of it
             self.close()
         if self._worker is None:
             self._arrays = tempfile.TemporaryDirectory(prefix="labgrade-", ignore_cleanup_errors=True)
             self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the worker, closed with it
-            self._worker = subprocess.Popen(  # noqa: S603 - our own
+            self._worker = self._borrowed() or subprocess.Popen(  # noqa: S603 - our own
                 process.command("labgrade.truth.worker"),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
@@ -282,8 +288,15 @@ class Oracle:
             )
         return self._worker
 
+    def _borrowed(self) -> Borrowed | None:
+        line = self.lender() if self.lender is not None else None
+        with contextlib.suppress(OSError):
+            return None if line is None else Borrowed(line, self._errors.fileno())
+        self.lender = None  # it is gone
+        return None
 
-def _answer(worker: subprocess.Popen[bytes], request: Mapping[str, Any]) -> bytes:
+
+def _answer(worker: subprocess.Popen[bytes] | Borrowed, request: Mapping[str, Any]) -> bytes:
     """The line that a worker says; one without an end where it is gone."""
     if worker.stdin is None or worker.stdout is None:  # pragma: no cover - Popen was asked for both
         message = "the worker has no pipes"
@@ -291,9 +304,9 @@ def _answer(worker: subprocess.Popen[bytes], request: Mapping[str, Any]) -> byte
     try:
         worker.stdin.write(json.dumps(request).encode() + b"\n")
         worker.stdin.flush()
-    except BrokenPipeError:
+        return worker.stdout.readline()
+    except (BrokenPipeError, ConnectionResetError):
         return b""
-    return worker.stdout.readline()
 
 
 def parameters_of(call: QuantityCall, entry: Entry, subject: SubjectSpec | None) -> dict[str, Any]:

@@ -1,7 +1,9 @@
 """The oracle on small quantities of its own, which need no torch."""
 
+import contextlib
 import hashlib
 import json
+import os
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
@@ -12,12 +14,13 @@ from labgrade.core.errors import FaultError
 from labgrade.core.task import CONFIG, InputSpec, QuantityCall, SubjectSpec
 from labgrade.spec import registry
 from labgrade.truth import worker
+from labgrade.truth.lent import Lender
 from labgrade.truth.oracle import Oracle
 
 pytestmark = pytest.mark.slow
 
 SOURCE = """
-import os
+import os, sys
 import numpy as np
 
 def size(subject, *, times: int = 1) -> int:
@@ -36,6 +39,9 @@ def arrays(subject):
 
 def nothing(subject):
     return 0
+
+def parent(subject, *, again: int = 0):
+    return [os.getppid(), "torch" in sys.modules]
 
 def trained(subject):
     model, given = subject.with_weights()
@@ -317,6 +323,24 @@ def test_a_worker_that_ends_before_it_has_read_is_a_fault_and_the_next_value_is_
             with pytest.raises(FaultError, match="ended with code -9 while computing 'size'"):
                 own.value(QuantityCall(quantity="size"), SUBJECT)
         assert own.value(QuantityCall(quantity="size"), SUBJECT) == 3
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="nothing is forked")
+def test_workers_may_be_forks_of_one_that_has_torch_loaded(folder):
+    with contextlib.closing(Lender()) as lender, oracle(folder) as one, oracle(folder) as two:
+        parents = []
+        for number, own in enumerate((one, two)):
+            own.lender = lambda: lender.line if lender.start() else None
+            parents.append(own.value(QuantityCall(quantity="parent", parameters={"again": number}), SUBJECT))
+        assert parents == [[lender._process.pid, True]] * 2
+        with pytest.raises(FaultError, match="ended while computing 'dies': last words"):
+            one.value(QuantityCall(quantity="dies"), SUBJECT)
+        assert one.value(QuantityCall(quantity="size"), SUBJECT) == 3
+        lender._process.kill()
+        lender._process.wait()
+        one.close()
+        assert one.value(QuantityCall(quantity="parent", parameters={"again": 2}), SUBJECT)[0] == os.getpid()
+        assert two.value(QuantityCall(quantity="size", parameters={"times": 2}), SUBJECT) == 6
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the quantity finds its pipe in /proc")
