@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 PLACES = 2  # points are given to hundredths
 NOT_SHOWN = "cases that are not shown"  # what hidden checks are called where students read of their points
 NOT_GRADED = "not graded: "  # begins a note on a submission that labgrade could not grade
+CUT_OFF = "the time of this submission was used up"  # begins the reason of what waits for more of it
 LEFT_OUT = "left out: "  # begins a note on what belongs to no student in a folder of submissions
 
 

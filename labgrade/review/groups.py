@@ -194,5 +194,5 @@ def _notes(report: Report, roster: Roster, owners: Mapping[str, tuple[Student, .
     if strangers:
         notes.append(f"the roster does not say whose these are; name them under 'submission': {named(strangers)}")
     if absent:
-        notes.append(f"of the roster, {len(absent):,} handed in nothing: {named(absent)}")
+        notes.append(f"of the roster, {len(absent):,} handed in nothing, or were not graded: {named(absent)}")
     return notes

@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from labgrade.core.points import CUT_OFF
 from labgrade.reports import figures
 from labgrade.review import releases
 from labgrade.review.apply import EARLIER, NEXT, RUN
@@ -72,14 +73,17 @@ def _faults(whole: Whole, names: Pseudonyms) -> Iterator[Open]:
     found: dict[tuple[str, str, str], list[str]] = {}
     for submission, task, check in _checks(whole):
         if check.verdict.outcome is Outcome.FAULT:
-            why = check.verdict.facts.get("fault", "")
+            why = check.verdict.facts.get("fault") or check.verdict.reason
             found.setdefault((task.id, check.id.partition("[")[0], why), []).append(names.of(submission.name))
     for (task_id, name, why), who in sorted(found.items(), key=lambda row: -len(row[1])):
+        happened, mend = f"labgrade failed in {task_id} {name}", "mend it and grade again"
+        if why.startswith(CUT_OFF):
+            happened, mend = f"cut off before {task_id} {name} was judged", "grade again with more --submission-time"
         yield Open(
-            what=f"labgrade failed in {task_id} {name}: {why}",
+            what=f"{happened}: {why}",
             count=len(who),
             where=(named(list(dict.fromkeys(who))),),
-            remedy="mend it and grade again, or settle it: labgrade override",
+            remedy=f"{mend}, or settle it: labgrade override",
         )
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from labgrade.core import points
 from labgrade.core.errors import UsageError
+from labgrade.core.text import encodable
 from labgrade.ledger import database, read, rows
 from labgrade.ledger.database import Ledger
 from labgrade.ledger.depends import VerdictParts
@@ -136,7 +137,10 @@ def end(plan: Plan, protection: tuple[str, ...] | None, lost: Iterable[str] = ()
         before = (each for each in read.notes(ledger) if not each.startswith(points.NOT_GRADED))
         notes = before if protection is None else protection
         left_out = (f"{points.LEFT_OUT}{each}" for each in plan.offered.left_out)
-        not_graded = (f"{points.NOT_GRADED}{each}" for each in lost)
+        skipped = (
+            f"'{encodable(name)}', as --skip asks; what was graded before stands" for name in plan.offered.skipped
+        )
+        not_graded = (f"{points.NOT_GRADED}{each}" for each in (*lost, *skipped))
         rows.end(ledger, plan.run, tuple(dict.fromkeys((*notes, *left_out, *not_graded))))
     deadlines = load.deadlines(plan.course.specs)
     with Runner(secret=(request.results,)) as runner:

@@ -12,6 +12,7 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
+from labgrade.core.points import CUT_OFF
 from labgrade.core.results import Execution
 from labgrade.sandbox.requests import ProgramRun
 
@@ -27,7 +28,6 @@ Result = TypeVar("Result", Execution, ProgramRun)
 
 _LEAST = 2.0  # seconds of a call after an endless one
 _PART = 12  # of the limit, where that is more: a limit is meant to be far over what a sound solution takes
-CUT_OFF = "the time of this submission was used up"
 _LATE = {"timeout", "waited"}
 _MOST = 2  # times the task's limit, for all of its calls after the first that did not end
 

@@ -65,6 +65,7 @@ class Offered:
 
     names: tuple[str, ...]
     left_out: tuple[str, ...] = ()
+    skipped: tuple[str, ...] = ()
     folders: Mapping[str, _Sources] = field(default_factory=dict)
     unpacked: Mapping[str, Submission] = field(default_factory=dict)
 
@@ -84,7 +85,8 @@ class Offered:
             UsageError: there is no such submission.
         """
         gone = {_match(source, each, list(self.names)) for each in names}
-        return replace(self, names=tuple(each for each in self.names if each not in gone))
+        left = tuple(each for each in self.names if each not in gone)
+        return replace(self, names=left, skipped=tuple(each for each in self.names if each in gone))
 
 
 def offer(source: Path, asked: Sequence[str], store: Path, *, opening: Opening, grader: Path | None = None) -> Offered:

@@ -147,6 +147,18 @@ def test_a_late_hand_in_runs_that_student_alone(graded):
     assert came.changes[-1].why == "'answers.yaml' of the submission changed"
 
 
+def test_who_is_skipped_is_named_and_keeps_what_was_graded(graded):
+    before = graded.outcomes()
+    graded.write("handed in/s002/answers.yaml", "task: {total: 1234}\n")
+    assert not graded.grade(skip=("s002",)).ran
+    assert graded.outcomes() == before
+    with Ledger(graded.results) as ledger:
+        assert "not graded: 's002', as --skip asks; what was graded before stands" in read.notes(ledger)
+    assert graded.grade().ran
+    with Ledger(graded.results) as ledger:
+        assert not any("--skip" in note for note in read.notes(ledger))
+
+
 def test_the_same_work_handed_in_twice_is_judged_once(graded):
     same = (graded.folder / "handed in/s000/answers.yaml").read_text()
     graded.write("handed in/copy/answers.yaml", same)

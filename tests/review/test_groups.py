@@ -117,7 +117,7 @@ def test_strangers_stay_and_the_absent_are_named():
     assert [each.members for each in found.submissions] == [(), (), ("b1", "b2")]
     assert found.notes == (
         "the roster does not say whose these are; name them under 'submission': 'eve', 'mallory'",
-        "of the roster, 1 handed in nothing: 'b3'",
+        "of the roster, 1 handed in nothing, or were not graded: 'b3'",
     )
 
 

@@ -81,15 +81,19 @@ def test_standing_tells_zeros_with_their_cause_and_what_was_left_out(run, tmp_pa
     blank = incorrect("answers.yaml can't be read: line 3 begins with a blank")
     slow = without_value(Outcome.TIMEOUT, "total_macs used more than 60 s of computing time")
     rows = graded("a", 20, blank), graded("b", 24, blank), graded("c", 1, slow)
+    late = without_value(Outcome.FAULT, "the time of this submission was used up: all of it may take 3 s")
+    cut = submission("gil", graded("c", 1, correct()), graded("d", 1, late))
     zero = submission("dan", *rows, remarks=("'a.rar', because why",))
     full = replace(student("eve"), handed_in="2026-11-20T20:00:00+08:00")
     stub = submission("finn", graded("a", 1, correct()), handed_in="2026-11-20T22:00:00+08:00")
-    ledger_of.write(tmp_path / "results", Report(submissions=(zero, full, stub)))
-    roster = "students: [{id: eve, group: G}, {id: finn, group: G}, {id: dan}]\n"
+    ledger_of.write(tmp_path / "results", Report(submissions=(zero, full, stub, cut)))
+    roster = "students: [{id: eve, group: G}, {id: finn, group: G}, {id: dan}, {id: gil}]\n"
     (tmp_path / "roster.yaml").write_text(roster)
     code, said = run("standing")
     assert code == 1
     assert "1 without a point: INCORRECT: answers.yaml can't be read: line 3 begins with a blank (44 points)\n" in said
+    said_of_time = r"1 cut off before \S+ d was judged: the time of this submission was used up: all of it may take 3 s"
+    assert re.search(said_of_time + r"\n    'gil'\n  -> grade again with more --submission-time", said)
     assert re.search(r"1 cut off by a limit\n    \S+ c: TIMEOUT: 'dan'\n", said)
     assert "1 left out of hand-ins\n    dan: 'a.rar', because why\n" in said
 
@@ -330,8 +334,8 @@ def test_the_roster_and_the_rules_of_the_course_are_applied(run, course):
     staff = results.read(course / "results").staff
     assert [(each.name, each.members) for each in staff.submissions] == [("ann", ("b1", "b2")), ("王小明", ("b3",))]
     assert [len(each.deductions) for each in staff.submissions] == [1, 0]
-    assert any("handed in nothing: 'b4'" in note for note in staff.notes)
-    assert "handed in nothing: 'b4'" in run("standing")[1]
+    assert any("handed in nothing, or were not graded: 'b4'" in note for note in staff.notes)
+    assert "handed in nothing, or were not graded: 'b4'" in run("standing")[1]
     assert run("override", "b2", "macs", "total", "--points", "7", "--reason", "x")[1].startswith("ann macs total")
     (course / "roster.csv").write_text("id,group\nb1,A\nb1,B\n")
     code, said = run("standing")
