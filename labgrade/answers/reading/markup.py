@@ -128,8 +128,20 @@ def _pdf(data: bytes) -> str:
 
     logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # of a damaged file it says more than a job may print
     pages = PdfReader(io.BytesIO(data)).pages
-    text = "\n\n".join(page.extract_text(extraction_mode="layout") for page in pages[:_MOST_PAGES])
-    return with_headings(text)
+    return with_headings(joined([page.extract_text(extraction_mode="layout") for page in pages[:_MOST_PAGES]]))
+
+
+def joined(pages: list[str]) -> str:
+    """The pages of a document; a table that goes on over the next page's first lines is not broken there."""
+    text = ""
+    for page in pages:
+        ends = [
+            _COLUMN.split(line.strip())
+            for line in (text.rstrip().rpartition("\n")[2], page.lstrip().partition("\n")[0])
+        ]
+        goes_on = len(ends[0]) == len(ends[1]) > 1
+        text = f"{text.rstrip()}\n{page.lstrip()}" if goes_on else f"{text}\n\n{page}" if text else page
+    return text
 
 
 def with_headings(text: str) -> str:
@@ -171,6 +183,7 @@ def _cell(cell: Any) -> Iterator[str]:
 
 _LAB_ALONE = re.compile(r"[ \t]{0,60}(?:lab|hw|homework)[ \t]{1,3}\d{1,2}[ \t]{0,60}:?$", re.IGNORECASE)
 _NUMBERED = re.compile(r"[ \t]{0,60}(\d{1,2})[.)]?[ \t]{1,3}[^\W\d_][^|\n]{0,100}(?<![.,;])$")
+_COLUMN = re.compile(r"[ \t]{2,}")
 _OF_LAB = re.compile(r"[ \t]{0,60}lab[ \t]{1,3}\d", re.IGNORECASE)
 _FEW_WORDS = re.compile(r"[ \t]{0,60}[^\W\d_a-z]\w{2,20}(?: [^\W\d_]\w{2,20}){0,3}[ \t]*$")
 _MOST_CHARS = 64_000_000

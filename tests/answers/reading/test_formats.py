@@ -57,6 +57,12 @@ def test_headings_that_lost_their_size_are_headings():
     assert markup.with_headings("1. Batch size\n\nEpochs") == "1. Batch size\n\nEpochs"  # of no lab
 
 
+def test_a_table_goes_on_over_the_end_of_a_page():
+    first, second = "rate  seed  accuracy\n0.1  0  0.9\n", "  0.1    1    0.8\n\n4. More"
+    assert markup.joined([first, second]) == "rate  seed  accuracy\n0.1  0  0.9\n0.1    1    0.8\n\n4. More"
+    assert markup.joined(["a text", "4. More"]) == "a text\n\n4. More"
+
+
 def test_what_a_page_hides_is_no_answer(hand_in):
     hidden = '<div style="color: red; Display : NONE">Total MACs: 7</div><p hidden>Total MACs: 8</p>'
     page = hand_in({"report.html": html(hidden)})
