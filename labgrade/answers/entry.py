@@ -73,7 +73,7 @@ def _meant(plain: object, kind: AnswerType) -> Number | None:
     if not isinstance(plain, str):
         return None
     said = not_counted(plain, kind)
-    return said.number if said is not None and said.end == len(plain) else worked_out(plain, kind)
+    return said.number if said is not None and said.end == len(plain) else worked_out(plain)
 
 
 _TOTALS = frozenset(

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from labgrade.core.task import AnswerType, Form, Plain
 
 _LARGEST_SOURCE = 2 << 20
-_OTHER_REPORTS = (".doc", ".odt", ".rtf", ".tex")
+_OTHER_REPORTS = (".doc", ".odt", ".rtf")
 _LISTED = 6
 _REACH = 200
 _LONG_NUMBER = re.compile(r"\d[\d.,' ]{2,}\d")

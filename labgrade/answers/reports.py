@@ -28,6 +28,7 @@ _MOST_NAMED = 4
 _LONGEST_LINE = 600
 _TASK_NUMBER = re.compile(r"(?<![\w.-])\d{1,2}-\d{1,2}-\d{1,2}(?![\w-])")
 _PLAIN = (".md", ".markdown", ".txt")
+_SOURCES = (".rst", ".tex", ".org", ".adoc", ".rmd", ".qmd")
 _REPORT = re.compile(
     r"report(?!er|ing)|bericht|r[ae]pp?orte?|informe|relat[oó]rio|relazione|verslag|отч[её]т|報告|报告|レポート|보고서",
     re.IGNORECASE,
@@ -143,7 +144,7 @@ def _is_report(file: str) -> bool:
 
 
 def _is_written(file: str) -> bool:
-    return PurePosixPath(file.lower()).suffix in (*_PLAIN, *FORMATS)
+    return PurePosixPath(file.lower()).suffix in (*_PLAIN, *_SOURCES, *FORMATS)
 
 
 def _name(file: str) -> str:

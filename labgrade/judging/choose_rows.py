@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 _PREFIXES = ("model.", "module.", "net.", "self.", "nn.", "torch.nn.")
 _LAYERS = re.compile(r"(?<=\w)[-_ ]?(?:layers?|schicht(?:en)?|ebenen?|lagen?|層|层)$")
 _SLOTS = (0, -1, 1, -2, 2)
+_NEAR = 2  # lines from row to row of a table
 _MOST_BELOW = 4  # lines between a name and its value
 _NUMBERS = frozenset({"count", "bytes", "number"})
 _SYNONYMS = {  # what people call a type of layers
@@ -84,7 +85,7 @@ def rows_by_name(kind: TableType, expected: Table, lines: Sequence[Line]) -> Row
         return None
     names = _names(expected)
     lines = [_with_each(line, names) for line in lines]
-    records = list(_records(lines, names, columns))
+    records = _beside_others(list(_records(lines, names, columns)))
     if not records:
         return None
     usual = Counter(each.form for each in records).most_common(1)[0][0]
@@ -98,6 +99,7 @@ def rows_by_name(kind: TableType, expected: Table, lines: Sequence[Line]) -> Row
         return None
     slots = {column: _slot(column, of, used, expected) for column, of in columns.items()}
     extra = list(_strangers(lines, names, usual, in_form)) if usual[0] or len(in_form) > 1 else []
+    extra = _of_the_table(extra, used)
     ordered = sorted([*used, *extra], key=lambda each: each.line.number)
     rows = tuple(_row(each, columns, slots) for each in ordered)
     once = _each_once(rows, expected)
@@ -117,6 +119,35 @@ def _with_each(line: Line, names: Mapping[str, str]) -> Line:
         return line
     spread = [piece for one in behind for piece in ((said, one) if _plain(str(one.value)) in names else (one,))]
     return replace(line, pieces=(*line.pieces[: each - 1], *spread))
+
+
+def _beside_others(records: list[_NamedValues]) -> list[_NamedValues]:
+    """The records; a line that calls a row by another name than its own only beside another record, or below its name.
+
+    `fc` is Linear under `conv`, and a layer in a table of layers.
+    """
+    places = [each.line.number for each in records]
+    return [
+        each
+        for place, each in enumerate(records)
+        if any(isinstance(piece.value, str) and _plain(piece.value) == _plain(each.name) for piece in each.line.pieces)
+        or each.form[2] < 0
+        or any(
+            records[other].name != each.name and abs(places[other] - each.line.number) <= _NEAR
+            for other in (place - 1, place + 1)
+            if 0 <= other < len(records)
+        )
+    ]
+
+
+def _of_the_table(extra: list[_NamedValues], used: Sequence[_NamedValues]) -> list[_NamedValues]:
+    """Those of further lines that stand among the rows of a table, or that go on with it above or below."""
+    first, last = min(each.line.number for each in used), max(each.line.number for each in used)
+    for each in extra:
+        last = each.line.number if last < each.line.number <= last + _NEAR else last
+    for each in reversed(extra):
+        first = each.line.number if first > each.line.number >= first - _NEAR else first
+    return [each for each in extra if first <= each.line.number <= last]
 
 
 def _each_once(rows: Sequence[Row], expected: Table) -> tuple[Row, ...]:

@@ -283,7 +283,22 @@ def _match(source: Path, name: str, there: list[str]) -> str:
 
 _DEEPEST = 3  # archives within archives
 # What lies beside an archive in a hand-in without being the work itself.
-_PAPERS = (".pdf", ".md", ".txt", ".html", ".htm", ".doc", ".docx", ".odt", ".rtf", ".png", ".jpg", ".jpeg")
+_PAPERS = (
+    ".pdf",
+    ".md",
+    ".txt",
+    ".rst",
+    ".tex",
+    ".html",
+    ".htm",
+    ".doc",
+    ".docx",
+    ".odt",
+    ".rtf",
+    ".png",
+    ".jpg",
+    ".jpeg",
+)
 
 
 def unpack(source: Path, store: Store, opening: Opening) -> None:

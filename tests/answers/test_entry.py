@@ -100,6 +100,9 @@ def test_an_entry_that_says_the_same_twice_is_read(handed):
         ("a: 1,498,376,192 (Conv 1,497,352,192 + FC 1,024,000)", "count", 1_498_376_192),
         ("a: 52+35+10+3 = 100", "count", 100),
         ("a: one hundred and five", "count", 105),
+        ("a: 6624904 * 4 = 26499616 bytes", "bytes", 26_499_616),
+        ("a: 6,624,904 params x 4 B = 26,499,616 B = 26.50 MB", "bytes", 26_499_616),
+        ("a: 1498376192 (2.997 GFLOPs)", "count", 1_498_376_192),
     ],
 )
 def test_a_number_with_what_says_more_of_it(handed, content, kind, value):
@@ -107,7 +110,17 @@ def test_a_number_with_what_says_more_of_it(handed, content, kind, value):
 
 
 @pytest.mark.parametrize(
-    "content", ["a: [26499616, 25272]", "a: {value: 5}", "a: 5 (2 + 4)", "a: 2 + 4 = 5", "a: 52 B - 0", "a: 2.5 k * 4"]
+    "content",
+    [
+        "a: [26499616, 25272]",
+        "a: {value: 5}",
+        "a: 5 (2 + 4)",
+        "a: 2 + 4 = 5",
+        "a: 52 B - 0",
+        "a: 2.5 k * 4",
+        "a: 2 * 3 = 7",
+        "a: 5 (6)",
+    ],
 )
 def test_numbers_of_which_none_is_meant(handed, content):
     assert handed(content, "bytes", "a", name="answers.yaml").verdict.outcome is Outcome.INCORRECT

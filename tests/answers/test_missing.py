@@ -47,7 +47,7 @@ def test_a_file_of_entries_that_is_broken_hides_no_other_form(found, beside, rea
     ("files", "hint"),
     [
         ({"hw2.odt": b"PK"}, "a report must be .md, .txt, .html, .ipynb, .docx or .pdf; there is 'hw2.odt'"),
-        ({"a.tex": "x", "\u5831\u544a.rtf": "x"}, "there is 'a.tex', '\u5831\u544a.rtf'"),
+        ({"a.odt": "x", "\u5831\u544a.rtf": "x"}, "there is 'a.odt', '\u5831\u544a.rtf'"),
         ({"a.html": "x"}, "no heading of a.html begins with '2-1-1'"),
         ({"answers.yaml": ""}, "'answers.yaml' is empty"),
         ({"Answers.yaml": "# nothing"}, "'Answers.yaml' is empty"),

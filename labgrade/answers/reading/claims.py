@@ -105,15 +105,20 @@ _SAID_AGAIN = re.compile(
     re.IGNORECASE,
 )
 _SIGNS = r"(?:[*/x\u00d7·÷+-]|\\times|\\cdot|\\div|\\ast)"
-_ADDED_NEXT = re.compile(rf"\s*{_SIGNS}\s*[\d(]|\s*(?:\([^()\n]{{0,60}}\)|\w{{1,20}})?\s*\+\s*\S")
-_ADDED_BEFORE = re.compile(r"(?:[\d)]\s*(?:[*/x\u00d7·÷-]|\\times|\\cdot|\\div|\\ast)|\+)\s*$")
+_ADDED_NEXT = re.compile(
+    rf"\s*{_SIGNS}\s*[\d(]|\s*(?:\([^()\n]{{0,60}}\)|\w{{1,20}})?\s*\+\s*\S"
+    r"|(?:[ ][A-Za-z]\w{0,19}){1,3}\s*(?:[*\u00d7·]|\\times|\\cdot)\s*\d"  # 5 float32 values * 4
+)
+_ADDED_BEFORE = re.compile(
+    r"(?:[\d)]\s*(?:[*/x\u00d7·÷-]|\\times|\\cdot|\\div|\\ast)|\+(?:\s?[A-Za-z]\w{0,19}){0,2})\s*$"  # + written 6
+)
 _ONE_TIMES = re.compile(r"(?<![\w.,])1\s*[*x\u00d7·]\s*$")
 _EITHER = re.compile(r"\s*[/-]\s*")
 _NOT_FINITE = re.compile(r"[-+]?(?:nan|inf|infinity)\b", re.IGNORECASE)
 _NONE = re.compile(
     r"(?:0(?:[.,]0{1,6})?[ \u00a0]?%(?:\s(?:of|von|der|de|des|del)\b[^\n.;|]{0,60})?|none|zero|nil|keine[rs]?|null"
     r"|ningun[oa]s?|ninguém|nenhum|aucune?s?|nessun[oa]?|geen|нет|零|無|无|沒有|没有|なし|없음)"
-    r"(?=[\s*_`|]*(?:[.,;)\u3002\uff0c\uff1b]|\((?:0|[^()\d]{0,60})\)|$))",
+    r"(?=[\s*_`|]*(?:[.,;)\u3002\uff0c\uff1b]|\((?:0(?:\s[^()]{0,60})?|[^()\d]{0,60})\)|$))",
     re.IGNORECASE,
 )
 _UNIT_BESIDE = re.compile(r"[\s*_`$]{0,9}(?:\|\s*([^|\s][^|\n]{0,15}?)\s*\||[(\[]\s*([^()\[\]\n]{1,20}?)\s*[)\]])")

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from labgrade.answers.reading.markup import LOSSY, converted, plain_markup
+from labgrade.answers.reading.markup import LOSSY, converted, plain_latex, plain_markup
 from labgrade.core.text import ZERO_WIDTH, without_colours, without_invisible
 
 if TYPE_CHECKING:
@@ -165,6 +165,7 @@ def _document(data: bytes, path: str) -> Document | Unreadable:
         return Unreadable(path=path, reason=f"'{path}' holds binary data; hand in plain text (UTF-8)")
     text, encoding = decoded
     text = without_invisible(without_colours(text)).replace("\r\n", "\n").replace("\r", "\n")
+    text = plain_latex(text) if path.lower().endswith(".tex") else text
     remarks = (f"'{path}' is not UTF-8: read as {encoding}",) if encoding else ()
     text = text if path.lower().endswith(_AS_THEY_ARE) else plain_markup(visible(text))
     return Document(path=path, text=text, remarks=remarks)

@@ -50,6 +50,38 @@ def plain_markup(text: str) -> str:
     return text
 
 
+_TEX_NUMBER = re.compile(r"\\num\s?(?:\[[^\[\]\n]{0,80}\])?\{([^{}\n]{0,80})\}")
+_TEX_QUANTITY = re.compile(r"\\(?:SI|qty)\s?(?:\[[^\[\]\n]{0,80}\])?\{([^{}\n]{0,80})\}\{([^{}\n]{0,80})\}")
+_TEX_UNITS = {
+    "kilo": "k", "mega": "M", "giga": "G", "tera": "T", "kibi": "Ki", "mebi": "Mi", "gibi": "Gi",
+    "byte": "B", "bit": "bit", "second": "s", "percent": "%", "milli": "m", "micro": "u",
+}  # fmt: skip
+_TEX_UNIT = re.compile(r"\\([a-z]{3,8})")
+_TEX_COMMENT = re.compile(r"(?<!\\)%[^\n]*")
+_TEX_ITEM = re.compile(r"^([ \t]*)\\item\b[ \t]*(?:\[([^\[\]\n]{0,80})\])?", re.MULTILINE)
+_TEX_BREAK = re.compile(
+    r"\\(?:\\(?:\*|\[[^\[\]\n]{0,20}\])?|newline|par|noindent|hfill)(?![A-Za-z])(?=[ \t]*$|[ \t])", re.MULTILINE
+)
+_TEX_DRESSING = re.compile(r"\\(?:textbf|texttt|textit|emph|underline|text|mathrm|mathbf|textsf)\{([^{}\n]{0,200})\}")
+
+
+def plain_latex(text: str) -> str:
+    """LaTeX with what its commands print in their place, as far as it says values; as many lines as before.
+
+    Numbers and units of siunitx, comments, items, line breaks, dressed words. Rows of tables and headings stay.
+    """
+    text = _TEX_COMMENT.sub("", text)
+    text = _TEX_NUMBER.sub(r"\1", text)
+    text = _TEX_QUANTITY.sub(lambda found: f"{found[1]} {_TEX_UNIT.sub(_tex_unit, found[2])}", text)
+    text = _TEX_ITEM.sub(lambda found: f"{found[1]}- {found[2] or ''}", text)
+    text = _TEX_DRESSING.sub(r"\1", text).replace("\\%", "%").replace("\\_", "_")
+    return "\n".join(line if "&" in line else _TEX_BREAK.sub("", line) for line in text.split("\n"))
+
+
+def _tex_unit(found: re.Match[str]) -> str:
+    return _TEX_UNITS.get(found[1], found[1])
+
+
 def _row_of_html(found: re.Match[str]) -> str:
     """A row of pipes, a rule below it where it heads a table; as many lines as before, and one at least."""
     cells = [" ".join(_TAG.sub(" ", cell).split()) for cell in _CELL.split(found[1])[1:]]

@@ -157,30 +157,49 @@ def explain_number(text: str, kind: str, *, unit: str = "") -> Found:
         return nothing
     if found[0].number is None:
         return found[0]
+    found = _without_remarks(text, found)
     numbers = [each.number for each in found if each.number is not None]
-    finest = finest_of(numbers) or _sum_of_others(text, found, numbers)
+    finest = finest_of(numbers) or _sum_of_others(text, found, numbers) or _result(text, kind)
     if finest is None:
         return Found(start=0, end=0, problem=f"{_quoted(text)} holds several numbers; give one")
     return Found(start=found[0].start, end=found[0].end, number=finest)
 
 
+def _without_remarks(text: str, found: list[Found]) -> list[Found]:
+    """The numbers; what a bracket says of something else is left out: `1498376192 (2.997 GFLOPs)`."""
+    own = found[0].noun
+    return [each for each in found if not (each.noun and each.noun != own and _in_brackets(text, each))]
+
+
+def _in_brackets(text: str, found: Found) -> bool:
+    return text.count("(", 0, found.start) > text.count(")", 0, found.start)
+
+
 def _sum_of_others(text: str, found: list[Found], numbers: list[Number]) -> Number | None:
-    """The first number where the others are its parts, `5 (2 + 3)`, or the last that they come to: `2 + 3 = 5`."""
+    """The first number where the others are its parts, `5 (2 + 3)`; else None."""
     if len(found) != len(numbers) or len(numbers) < 3:  # noqa: PLR2004 - a sum of two
         return None
-    first, last = numbers[0], numbers[-1]
-    if first.value == sum(each.value for each in numbers[1:]) and "+" in text:
-        return first
-    results = text[found[-2].end : found[-1].start].strip() == "="
-    return last if results and last.value == sum(each.value for each in numbers[:-1]) else None
+    return numbers[0] if numbers[0].value == sum(each.value for each in numbers[1:]) and "+" in text else None
 
 
+def _result(text: str, kind: str) -> Number | None:
+    """What a formula comes to, where what stands behind each sign of equality is that: `2 * 3 bytes = 6 bytes`."""
+    if "=" not in text:
+        return None
+    formula, *others = (_BRACKET.sub("", each) for each in text[:400].split("="))
+    value, results = worked_out(formula), [read_number(each, kind) for each in others]
+    said = [each for each in (value, *results) if each is not None]
+    finest = finest_of(said[1:]) if value is not None and len(said) == len(results) + 1 else None
+    return finest if finest is not None and finest_of(said) is not None else None
+
+
+_BRACKET = re.compile(r"\([^()\d]{0,60}\)")
 _TIMES = re.compile(r"\s*(?:\*|\bx\b|(?<=\d)x(?=\d)|\u00d7|\u00b7|\\times|\\cdot)\s*", re.IGNORECASE)
 
 
-def worked_out(text: str, kind: str) -> Number | None:
+def worked_out(text: str) -> Number | None:
     """What sums and products without their result come to, `4 * 6,624,904 bytes`; None of any other text."""
-    terms = [[read_number(each, kind) for each in _TIMES.split(term)] for term in text[:200].split("+")]
+    terms = [[read_number(each, "any") for each in _TIMES.split(term)] for term in text[:200].split("+")]
     factors = [each for term in terms for each in term]
     if len(factors) < 2 or any(each is None or each.half_unit for each in factors):  # noqa: PLR2004 - an operation
         return None

@@ -23,6 +23,11 @@ if TYPE_CHECKING:
 MOST_PLACES = 1_000
 _REACH = 400
 _DIGIT = re.compile(r"\d")
+_OUR_ANSWER = re.compile(
+    r"\b(?:our|my|final|handed in|submitted|correct(?:ed)?|unsere?|mein|finale?|nuestr[oa]|notre)\b(?! (?:old|first))"
+    r"|\banswers?\b|\bAntwort|最終|最终|答案",
+    re.IGNORECASE,
+)
 _MOST_ROWS = 200
 
 _BETWEEN_WORDS = (
@@ -201,10 +206,16 @@ def _unit_above(header: list[str], row: str, label: str, asked: Wanted) -> str:
 
 
 def _of_model(header: list[str], label: str, plain: str, about: str) -> str:
-    """The rest of a row without the cells beneath another model's name, where a column is left."""
+    """The rest of a row without the cells beneath another model's name, where a column is left.
+
+    Of several columns with numbers that whose header says that it is the answer: `first run | our answer`.
+    """
     first, cells = label.count("|"), plain.split("|")
     names = header[first : first + len(cells)] + [""] * len(cells)
     own = [cell for cell, name in zip(cells, names, strict=False) if not other_model(name, about)]
+    meant = [bool(_OUR_ANSWER.search(name)) for name in names[: len(cells)]]
+    if meant.count(True) == 1:
+        own = [cell for cell, is_meant in zip(cells, meant, strict=False) if is_meant or not _DIGIT.search(cell)]
     return "|".join(own) if any(map(_DIGIT.search, own[1:])) else plain
 
 
