@@ -24,12 +24,13 @@ if TYPE_CHECKING:
     from labgrade.values import Value
 
 _LEAST_DIGITS = 5  # of a value that is recognised wherever it stands
-_MOST_ALIKE = 20  # numbers of the right magnitude; a text with more of them is a list, in which one of them is right
+MOST_ALIKE = 20  # numbers of the right magnitude; a text with more of them is a list, in which one of them is right
 _MAGNITUDE = 10
 _TOLD_APART = 100  # a smaller number is often one of a line, of a layer, of units
 _LARGE = 10_000  # a number that is no count of items, of layers, of a table's rows
 _MOST_LISTED = 4
 _ROUNDED = Fraction(1, 1000)  # by which `1,498` is off
+_NEAR = Fraction(1, 100)
 _LABELLED = "labelled value"
 _CLAIMABLE_DIGITS = 3  # of a known mistake that is the only number with the label
 NUMBERS = frozenset({"count", "bytes", "number"})
@@ -86,13 +87,13 @@ class Sighting:
 
 def choose_number(wanted: WantedNumber, lines: Sequence[Line]) -> Choice | None:
     """What the lines say of a number; None where they hold none of its kind."""
-    everything = _sightings(wanted.kind, lines)
+    everything = sightings(wanted.kind, lines)
     found = [each for each in everything if not (each.line.code or each.line.quoted)]
-    labelled = _labelled(wanted, found)
+    labelled = labelled_sightings(wanted, found)
     clean = [each for each in labelled if not each.piece.doubt]
     clean = [each for each in clean if not any(_is_rounder(each.number, other.number) for other in clean)]
     chosen, kind = _meant(clean)
-    known = _distinct([each for each in found if _is_known(wanted, each.number)])
+    known = distinct_sightings([each for each in found if is_known(wanted, each.number)])
     if chosen is not None:
         if _is_sum(chosen, clean):  # its parts may be known mistakes, and are none here
             parts = {each.number.value for each in clean} - {chosen.number.value}
@@ -109,12 +110,12 @@ def choose_number(wanted: WantedNumber, lines: Sequence[Line]) -> Choice | None:
     if chosen is not None:
         return suggested(wanted, wanted.judged(chosen.number), chosen, kind, found)
     left = clean or [each for each in found if _may_be_meant(wanted, each)]
-    alone = _distinct(left)
+    alone = distinct_sightings(left)
     if len(alone) == 1 and not (wanted.small or alone[0].piece.doubt):
         return suggested(wanted, wanted.judged(alone[0].number), alone[0], "only number", found)
-    left = left or [each for each in everything if each.line.code and _is_known(wanted, each.number)]
+    left = left or [each for each in everything if each.line.code and is_known(wanted, each.number)]
     right = replace(wanted, known=())
-    if len(left) == len(_distinct(left)) == 1 and _is_known(right, left[0].number) and not left[0].piece.doubt:
+    if len(left) == len(distinct_sightings(left)) == 1 and is_known(right, left[0].number) and not left[0].piece.doubt:
         return suggested(wanted, wanted.judged(left[0].number), left[0], "value beside code", everything)
     return _unread(wanted, left) if left else None
 
@@ -122,19 +123,19 @@ def choose_number(wanted: WantedNumber, lines: Sequence[Line]) -> Choice | None:
 def _is_sure(wanted: WantedNumber, chosen: Sighting, known: list[Sighting], found: list[Sighting]) -> bool:
     """Whether a number is the only known one of a text, and its line does not say it again with another prefix."""
     beside = [each for each in found if each.line.place == chosen.line.place and not each.piece.doubt]
-    alone = len(known) == 1 and _is_known(wanted, chosen.number) and not _flooded(wanted, found)
+    alone = len(known) == 1 and is_known(wanted, chosen.number) and not _flooded(wanted, found)
     return alone and not any(_misplaced(chosen.number, each.number) for each in beside)
 
 
 def choose_fitting(wanted: WantedNumber, lines: Sequence[Line]) -> Choice | None:
     """MANUAL where nothing is expected and a labelled number of some size gets credit, with the first of the best."""
-    found = [each for each in _sightings(wanted.kind, lines) if not (each.line.code or each.line.quoted)]
+    found = [each for each in sightings(wanted.kind, lines) if not (each.line.code or each.line.quoted)]
     # `Parameters: toy 117, ours 1,253`
     said = {
         each.line.place for each in found if any(labels(one, frozenset(each.piece.said)) for one in wanted.label_sets)
     }
     labelled = [each for each in found if each.line.place in said and abs(each.number.value) >= _TOLD_APART]
-    labelled = _distinct(labelled)
+    labelled = distinct_sightings(labelled)
     judged = [(wanted.judged(each.number), each) for each in labelled]
     verdict, chosen = max(judged, key=lambda one: one[0].credit, default=(None, None))
     if verdict is None or chosen is None or not verdict.credit:
@@ -142,61 +143,22 @@ def choose_fitting(wanted: WantedNumber, lines: Sequence[Line]) -> Choice | None
     return suggested(wanted, verdict, chosen, "a value that fits", found)
 
 
-def right_beside(wanted: WantedNumber, lines: Sequence[Line], read: Number, place: str) -> Choice | None:
-    """A right value on the line from which another was `read` that has the same digits: a word for millions, say."""
-    everything = _sightings(wanted.kind, lines)
-    right = replace(wanted, known=())
-    same = [each for each in everything if each.line.place == place and _same_digits(read, each.number)]
-    found = [each for each in same if _is_known(right, each.number)]
-    chosen = next((each for each in found if not each.piece.doubt), None)
-    return suggested(wanted, wanted.judged(chosen.number), chosen, "another value", everything) if chosen else None
-
-
-def said_otherwise(wanted: WantedNumber, lines: Sequence[Line], read: Number) -> Choice | None:
-    """MANUAL where the text plainly says another total than was `read`, and one of the two is right; else None.
-
-    What is right in another convention is no contradiction, and neither is a number that the text takes back.
-    """
-    found = [each for each in _sightings(wanted.kind, lines) if not (each.line.code or each.line.quoted)]
-    total = [each for each in _labelled(wanted, found) if _is_total(each.piece)]
-    others = [each for each in total if not (each.piece.doubt or each.piece.small or _agree(each.number, read))]
-    is_right = any(isinstance(each, Number) and _agree(each, read) for each in wanted.right)
-    right = replace(wanted, known=())
-    others = [each for each in _distinct(others) if _is_known(right, each.number) != is_right]
-    if len(others) != 1:
-        return None
-    other = others[0]
-    reason = f"the report says {read} behind these words, and {other.number} on {other.line.place}"
-    return Choice(verdict=without_value(Outcome.MANUAL, reason, hint="say one value"), place=other.line.place)
-
-
-def right_elsewhere(wanted: WantedNumber, lines: Sequence[Line]) -> Choice | None:
-    """MANUAL with the right value that a report says plainly, though not under the heading of its task; else None."""
-    everything = [each for each in _sightings(wanted.kind, lines) if not each.line.quoted]
-    labelled = [each for each in _labelled(wanted, everything) if not each.piece.doubt]
-    judged = [(wanted.judged(each.number), each) for each in _distinct(labelled)[:_MOST_ALIKE]]
-    right = [(verdict, each) for verdict, each in judged if verdict.credit == 1]
-    if len(right) != 1:
-        return None
-    verdict, chosen = right[0]
-    return suggested(wanted, verdict, chosen, "under another heading", everything)
-
-
-def _is_total(piece: LinePiece) -> bool:
-    """Whether its own words call a number a total, and say of what: not `Estimated Total Size`."""
-    return "total" in piece.said and bool(set(piece.said) - {"total", "memory"}) and not piece.titled
-
-
-def _agree(one: Number, other: Number) -> bool:
+def agree(one: Number, other: Number) -> bool:
+    """Whether two numbers may be the same, as far as they were printed."""
     return abs(one.value - other.value) <= one.half_unit + other.half_unit
 
 
 def _misplaced(one: Number, other: Number) -> bool:
     """Whether one is the other with another prefix: `119,445,696 bytes = 119.4 KB`."""
-    return not _agree(one, other) and _same_digits(one, other)
+    return not agree(one, other) and same_digits(one, other)
 
 
-def _same_digits(one: Number, other: Number) -> bool:
+def nearly_same(one: Number, other: Number) -> bool:
+    """Whether two numbers differ, and so little that both are said of the same: digits were swapped."""
+    return not agree(one, other) and abs(one.value - other.value) <= _NEAR * abs(one.value)
+
+
+def same_digits(one: Number, other: Number) -> bool:
     """Whether one is the other but for a power of ten, as far as it was printed."""
     if one.value <= 0 or other.value <= 0:
         return False
@@ -204,7 +166,8 @@ def _same_digits(one: Number, other: Number) -> bool:
     return abs(ratio / Fraction(10) ** round(math.log10(ratio)) - 1) < _ROUNDED
 
 
-def _sightings(kind: str, lines: Iterable[Line]) -> list[Sighting]:
+def sightings(kind: str, lines: Iterable[Line]) -> list[Sighting]:
+    """The numbers of the lines that may be of a kind, in order."""
     return [
         Sighting(line=line, piece=piece, number=piece.value)
         for line in lines
@@ -215,7 +178,7 @@ def _sightings(kind: str, lines: Iterable[Line]) -> list[Sighting]:
     ]
 
 
-def _labelled(wanted: WantedNumber, found: Iterable[Sighting]) -> list[Sighting]:
+def labelled_sightings(wanted: WantedNumber, found: Iterable[Sighting]) -> list[Sighting]:
     """The numbers beside words of the spec; those that only a heading labels count where there is no other."""
     sets = wanted.label_sets
     labelled = [
@@ -261,7 +224,9 @@ def _likely(
     known: list[Sighting],
 ) -> tuple[Sighting | None, str]:
     """The value that a person should look at first where no single one is labelled as it should be, and why."""
-    right_kind = [each for each in _distinct(clean) if _is_known(wanted, each.number)]
+    right_kind = [each for each in distinct_sightings(clean) if is_known(wanted, each.number)]
+    if any(nearly_same(each.number, other.number) for each in right_kind for other in clean):
+        return None, ""
     if len(right_kind) == 1:
         return right_kind[0], "one known value among others"
     large = [each for each in found if not each.piece.small]
@@ -269,7 +234,7 @@ def _likely(
     whole = next(iter(sums), known[0] if len(known) == 1 else None)
     if whole is not None and not clean:
         return _instead(whole, large) if whole.piece.doubt else (whole, "value without a label")
-    if len(_distinct(labelled)) == 1:
+    if len(distinct_sightings(labelled)) == 1:
         return _instead(labelled[0], large)
     return None, ""
 
@@ -281,7 +246,7 @@ def _instead(doubtful: Sighting, large: list[Sighting]) -> tuple[Sighting | None
     """
     plain = [each for each in large if not each.piece.doubt]
     beside = [each for each in plain if each.line.place == doubtful.line.place]
-    others = _distinct(beside or plain)
+    others = distinct_sightings(beside or plain)
     if len(others) > 1 and beside:
         return None, ""
     return (others[0] if len(others) == 1 else doubtful), "doubtful value"
@@ -289,11 +254,11 @@ def _instead(doubtful: Sighting, large: list[Sighting]) -> tuple[Sighting | None
 
 def _meant(clean: list[Sighting]) -> tuple[Sighting | None, str]:
     """The only value that is labelled as it should be, or the total among its parts."""
-    distinct = _distinct(clean)
+    distinct = distinct_sightings(clean)
     if len(distinct) <= 1:
         return (distinct[0], _LABELLED) if distinct else (None, "")
     sums = [each for each in distinct if _is_sum(each, distinct)]
-    totals = _distinct([each for each in clean if "total" in each.piece.said])
+    totals = distinct_sightings([each for each in clean if "total" in each.piece.said])
     for found in (sums, totals):
         if len(found) == 1:
             return found[0], "total among parts"
@@ -307,7 +272,7 @@ def _is_sum(one: Sighting, all_of_them: Iterable[Sighting]) -> bool:
     return len(others) > 1 and off <= one.number.half_unit + sum(others.values())
 
 
-def _distinct(found: Iterable[Sighting]) -> list[Sighting]:
+def distinct_sightings(found: Iterable[Sighting]) -> list[Sighting]:
     """Those that differ; of those that agree the finest."""
     ordered = sorted(found, key=lambda each: (each.number.half_unit, each.line.number))
     kept: dict[Fraction, Sighting] = {}
@@ -329,7 +294,7 @@ def _is_rounder(one: Number, other: Number) -> bool:
     return rounded and in_full and one.value + one.half_unit < other.value < _MAGNITUDE * one.value
 
 
-def _is_known(wanted: WantedNumber, number: Number) -> bool:
+def is_known(wanted: WantedNumber, number: Number) -> bool:
     """Whether it is a value that means something, written precisely enough to be no accident."""
     digits = number.digits if number.digits is not None else len(str(abs(int(number.value))))
     return digits >= _LEAST_DIGITS and any(
@@ -353,7 +318,7 @@ def _flooded(wanted: WantedNumber, found: Iterable[Sighting]) -> bool:
     alike = {
         each.number.value for each in found if like and like / _MAGNITUDE < abs(each.number.value) < like * _MAGNITUDE
     }
-    return len(alike) > _MOST_ALIKE
+    return len(alike) > MOST_ALIKE
 
 
 def _answered(verdict: Verdict, chosen: Sighting) -> Choice:
@@ -381,7 +346,7 @@ def suggested(wanted: WantedNumber, verdict: Verdict, chosen: Sighting, kind: st
 
 def _unread(wanted: WantedNumber, left: list[Sighting]) -> Choice:
     """MANUAL where there are numbers, and none that is known to be meant."""
-    first = _distinct(left)[:_MOST_LISTED]
+    first = distinct_sightings(left)[:_MOST_LISTED]
     listed = ", ".join(f"{each.number.text or show(each.number.value)} ({each.line.place})" for each in first)
     value = wanted.right[0] if wanted.right else None
     right = {"expected": show(value.value)} if isinstance(value, Number) else {}

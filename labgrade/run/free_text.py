@@ -19,12 +19,10 @@ from labgrade.judging.choose_number import (
     WantedNumber,
     choose_fitting,
     choose_number,
-    right_beside,
-    right_elsewhere,
-    said_otherwise,
 )
 from labgrade.judging.choose_rows import rows_by_name
 from labgrade.judging.choose_shape import choose_shape
+from labgrade.judging.second_look import contradicted, exactly_beside, right_beside, right_elsewhere, said_otherwise
 from labgrade.values import Number, Table, show
 from labgrade.verdict import Outcome, Suggestion, Verdict, without_value
 
@@ -95,9 +93,13 @@ class FreeText:
 
     def _contradicted(self, answer: Answered, as_it_is: Choice, lines: tuple[Line, ...]) -> Choice | None:
         """MANUAL where the same text says another total; which of them holds is a person's to say."""
-        if not self._is_number(answer) or self._check.expected is None or not isinstance(answer, Answer):
+        read = answer.value if isinstance(answer, Answer) else None
+        if not self._is_number(answer) or self._check.expected is None or not isinstance(read, Number):
             return None
-        found = said_otherwise(self._wanted_right(), lines, answer.value) if isinstance(answer.value, Number) else None
+        found = said_otherwise(self._wanted_right(), lines, read)
+        if found is None and not self._check.bonus and any(form.report for form in self._forms(self._wanted)):
+            known = self._number_wanted(self._right(), self._known())
+            found = contradicted(known, self._report(), read, as_it_is.place)
         return replace(found, place=as_it_is.place) if found is not None else None
 
     def _beside_right(self, waits: Choice) -> Choice:
@@ -142,9 +144,10 @@ class FreeText:
     def _number(self, answer: Answered, as_it_is: Choice, lines: tuple[Line, ...]) -> Choice:
         if isinstance(answer, Answer) and as_it_is.verdict.outcome is Outcome.MANUAL:
             return as_it_is  # what was read has two readings, which the verdict says
-        if isinstance(answer, Answer) and (as_it_is.verdict.credit or not _says_more(answer.value, lines)):
-            return self._contradicted(answer, as_it_is, lines) or as_it_is
         wanted = self._number_wanted(self._right(), self._known())
+        if isinstance(answer, Answer) and (as_it_is.verdict.credit or not _says_more(answer.value, lines)):
+            exact = exactly_beside(wanted, lines, answer.value) if isinstance(answer.value, Number) else None
+            return _doubted(as_it_is, exact) if exact else self._contradicted(answer, as_it_is, lines) or as_it_is
         found = choose_number(wanted, lines)
         if isinstance(answer, NoAnswer) and (found is None or _is_open(found.verdict)):
             found = count_listed(wanted, lines) or found
@@ -168,9 +171,13 @@ class FreeText:
         """MANUAL where the section says no value, and the report says the right one under another heading."""
         if self._check.bonus or not any(form.report for form in self._forms(self._wanted)):
             return missing
-        lines = self._reader.ask(self._submission, ask_lines(TextForm(report=()), self._about))
-        found = right_elsewhere(self._wanted_right(), lines)
+        found = right_elsewhere(self._wanted_right(), self._report())
         return _merged(missing, found) if found is not None else missing
+
+    def _report(self) -> tuple[Line, ...]:
+        """The lines of the whole report."""
+        lines: tuple[Line, ...] = self._reader.ask(self._submission, ask_lines(TextForm(report=()), self._about))
+        return lines
 
     def _wanted_right(self) -> WantedNumber:
         return self._number_wanted(self._right(), ())

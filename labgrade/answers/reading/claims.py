@@ -286,7 +286,7 @@ def _beside(rest: str, first: Found, fitting: list[Found], kind: str) -> Iterato
         if not all(_LINKS.match(word) for word in _WORD.findall(between)):
             break
         own = next(find_numbers(rest[each.start : each.end], kind), each)
-        if own.number is None or first.number is None or (kind == "bytes" and _misprinted(first.number, own.number)):
+        if own.number is None or first.number is None or (kind == "bytes" and misprinted(first.number, own.number)):
             continue
         again = next((number for number in (each, own) if number.number and _agree(first.number, number.number)), own)
         yield Found(start=each.start, end=each.end, number=again.number)
@@ -297,7 +297,7 @@ def _agree(one: Number, other: Number) -> bool:
     return abs(one.value - other.value) <= one.half_unit + other.half_unit
 
 
-def _misprinted(exact: Number, other: Number) -> bool:
+def misprinted(exact: Number, other: Number) -> bool:
     """Whether an exact number of bytes is only said again with MB for MiB: `26,499,616 bytes (25.27 MB)`."""
     if exact.digits is not None or other.digits is None:
         return False

@@ -155,11 +155,13 @@ def explain_number(text: str, kind: str, *, unit: str = "") -> Found:
         return Found(start=0, end=words[0], number=Number(value=Fraction(words[1]), text=text[: words[0]]))
     if not found or not _BEFORE.fullmatch(as_ascii(text[: found[0].start])):
         return nothing
+    if (result := _result(text, kind)) is not None:
+        return Found(start=found[0].start, end=found[-1].end, number=result)
     if found[0].number is None:
         return found[0]
     found = _without_remarks(text, found)
     numbers = [each.number for each in found if each.number is not None]
-    finest = finest_of(numbers) or _sum_of_others(text, found, numbers) or _result(text, kind)
+    finest = finest_of(numbers) or _sum_of_others(text, found, numbers)
     if finest is None:
         return Found(start=0, end=0, problem=f"{_quoted(text)} holds several numbers; give one")
     return Found(start=found[0].start, end=found[0].end, number=finest)

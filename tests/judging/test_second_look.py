@@ -1,0 +1,69 @@
+"""Reports that say two values of the same: a person looks, with both places; what is said again or besides passes."""
+
+import pytest
+from helpers import report_figures
+from helpers.report_figures import Section
+
+from labgrade.verdict import Outcome
+
+COUNT, BYTES, MACS = ("2-1-1-parameters", "2-1-2-weight-bytes", "2-1-4-macs")
+RIGHT, SWAPPED = "6,624,904", "6,624,940"
+
+
+@pytest.fixture(scope="module")
+def judged():
+    grader = report_figures.grader()
+
+    def verdict(task, text):
+        return report_figures.judged(grader, Section("s", task, {"total": None}, text))["total"]
+
+    yield verdict
+    grader.stop()
+
+
+@pytest.mark.parametrize(
+    ("task", "text", "places"),
+    [
+        (COUNT, f"## 2-1-1\nTotal params: {SWAPPED}\n\n## 2-1-3\nTotal params: {RIGHT}\n", ("md:2", "md:5")),
+        (
+            COUNT,
+            f"## 2-1-1\nTotal params: {RIGHT}\n\n## Discussion\nTotal parameters: {SWAPPED}\n",
+            ("md:2", "md:5"),
+        ),
+        (
+            COUNT,
+            f"## 2-1-1\nTotal parameters: {RIGHT}\n\nTotal of parameters: {SWAPPED}.\n",
+            ("2)", "4)"),
+        ),
+        (
+            MACS,
+            "# Overview\n| | |\n|--|--|\n| Total MACs | 1,498,376,192 |\n## 2-1-4\nTotal MACs: 1,489,376,192\n",
+            ("md:6", "md:4"),
+        ),
+    ],
+)
+def test_what_contradicts_itself_waits_with_both_places_and_no_suggestion(judged, task, text, places):
+    found = judged(task, text)
+    assert (found.outcome, found.suggestion) == (Outcome.MANUAL, None)
+    assert all(place in found.reason for place in places)
+
+
+def test_right_bytes_in_full_above_mib_called_mb_are_suggested(judged):
+    found = judged(BYTES, "## 2-1-2\n4 * 6,624,904 = 26,499,616 bytes\n\nWeight memory: 25.27 MB\n")
+    assert (found.outcome, found.suggestion.outcome) == (Outcome.MANUAL, Outcome.CORRECT)
+    assert judged(BYTES, "## 2-1-2\n4 * 6,624,904 bytes\n\nWeight memory: 25.27 MB\n").outcome is Outcome.PARTIAL
+
+
+@pytest.mark.parametrize(
+    ("task", "text"),
+    [
+        (COUNT, f"## 2-1-1\nTotal parameters: {RIGHT}\n\n## 2-1-3\nTotal params: {RIGHT} = 6.62 M\n"),
+        (COUNT, f"## 2-1-1\nTotal parameters: {RIGHT}\n\n## 2-1-3\nTotal params of AlexNet: 61,100,840\n"),
+        # another convention is no contradiction
+        (MACS, "## 2-1-4\nTotal MACs: 1,498,376,192\n\n## Tools\nthop says Total MACs: 1511332032\n"),
+        (BYTES, "## 2-1-2\nWeight memory: 26,499,616 bytes\n\nThat is 26.50 MiB.\n"),
+        (BYTES, "## 2-1-2\nWeight memory: 26,499,616 bytes = 25.27 MB\n"),
+    ],
+)
+def test_what_says_it_again_or_something_else_is_right(judged, task, text):
+    assert judged(task, text).outcome is Outcome.CORRECT
