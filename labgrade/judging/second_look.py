@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from labgrade.answers.reading.lines import Line, LinePiece
 
-_LEAST_DIGITS = 5
+_LEAST_DIGITS = 6
 
 
 def right_beside(wanted: WantedNumber, lines: Sequence[Line], read: Number, place: str) -> Choice | None:
