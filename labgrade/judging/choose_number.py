@@ -7,6 +7,7 @@ check waits for a person, with what labgrade would say of it. Time is linear in 
 from __future__ import annotations
 
 import math
+import re
 from bisect import bisect_left, insort
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -106,7 +107,7 @@ def choose_number(wanted: WantedNumber, lines: Sequence[Line]) -> Choice | None:
         return _answered(verdict, chosen) if sure else suggested(wanted, verdict, chosen, kind, found)
     if not clean and _is_anothers(wanted, lines, found):
         return None
-    chosen, kind = _likely(wanted, found, labelled, clean, known)
+    chosen, kind = _later(clean, lines) or _likely(wanted, found, labelled, clean, known)
     if chosen is not None:
         return suggested(wanted, wanted.judged(chosen.number), chosen, kind, found)
     left = clean or [each for each in found if _may_be_meant(wanted, each)]
@@ -237,6 +238,23 @@ def _likely(
     if len(distinct_sightings(labelled)) == 1:
         return _instead(labelled[0], large)
     return None, ""
+
+
+_TAKES_BACK = re.compile(
+    r"(?:oops|ups|forg[eo]t(?:ten)?|wrong|mistake|correct(?:ed|ion)|again|actually|nochmals?|vergessen|falsch|korrigiert"
+    r"|oublié|erreur|error|olvidé|更正|修正|錯了)$",
+    re.IGNORECASE,
+)
+
+
+def _later(clean: list[Sighting], lines: Sequence[Line]) -> tuple[Sighting, str] | None:
+    """The second of two values where a line between them takes the first one back: `Oops, again without ...`."""
+    values = sorted(distinct_sightings(clean), key=lambda each: each.line.number)
+    if len(values) != 2:  # noqa: PLR2004 - a first one, and what came after it
+        return None
+    between = (line for line in lines if values[0].line.number < line.number < values[1].line.number)
+    words = (piece.value for line in between for piece in line.pieces if isinstance(piece.value, str))
+    return (values[1], "value taken back") if any(map(_TAKES_BACK.match, words)) else None
 
 
 def _instead(doubtful: Sighting, large: list[Sighting]) -> tuple[Sighting | None, str]:

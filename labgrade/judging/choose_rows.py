@@ -244,7 +244,11 @@ def _on_line(line: Line, at: Sequence[tuple[int, str]]) -> Iterator[_NamedValues
         values = tuple(piece for piece in line.pieces if not isinstance(piece.value, str))
         yield _NamedValues(name=at[0][1], line=line, values=values, form=_form(line, at[0][0]))
         return
-    leads = next((place for place, piece in enumerate(line.pieces) if not isinstance(piece.value, str)), 0) < at[0][0]
+    are_values = [not isinstance(piece.value, str) for piece in line.pieces]
+    first = at[0][0]
+    # In `and Linear 5; besides BatchNorm2d 6, MaxPool2d 7` each name leads to its value.
+    behind = first > 0 and not are_values[first - 1] and any(are_values[first + 1 : first + 2])
+    leads = any(are_values[:first]) and not behind
     places = [place for place, _ in at]
     bounds = [-1, *places] if leads else [*places, len(line.pieces)]
     for number, (_, name) in enumerate(at):

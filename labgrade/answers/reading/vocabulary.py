@@ -30,7 +30,7 @@ _WORDS = {
     "activations": r"activations?|aktivierung\w*|activaci[oó]n\w*|activacione?s|ativaç|feature ?maps?|活化|激活|激勵"
     r"|활성화|활성값|活性化|中間(?:出力|層)\w*",
     "types": r"different|kinds? of|distinct|unique|unterschiedlich\w*|verschieden\w*|distint[oa]s?|diferentes"
-    r"|diff[eé]rents?|不同|種類|种类|종류|types?|typen|tipos?|arten",
+    r"|diff[eé]rents?|不同|種類|种类|종류|types?|(?:operator|knoten)?(?:typen|arten)|tipos?",
     "operators": r"operators?|nodes?|operatoren|knoten|operador(?:es)?|nodos?|op[eé]rateurs?|n(?:œ|oe)uds?|運算子"
     r"|算子|節點|节点|연산자|노드|オペレータ|ノード",
     "parameters": r"n?params?|parameters?|parametern?|parameterzahl|par[aá]metros?|par[aâ]metros?|param[eè]tres?"

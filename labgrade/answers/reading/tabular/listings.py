@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from labgrade.answers.reading import code
@@ -260,6 +262,8 @@ def find_records(text: str, kind: TableType) -> Table | None:
     Of the first input with four dimensions, the sizes are channel, height and width.
     """
     text = text[:_MOST_CHARS]
+    if (printed := _from_dicts(text, kind)) is not None:
+        return printed
     rows = list(_from_protobuf(text, kind)) if _NODE.search(text) else []
     if rows:
         return Table(rows=tuple(rows[:_MOST_ROWS]))
@@ -280,6 +284,21 @@ def find_records(text: str, kind: TableType) -> Table | None:
         Row(name=record.operator, cells=_all(record.cells, kind), also_named=tuple(record.names)) for record in whole
     )
     return Table(rows=found, abridged=abridged) if found else None
+
+
+_DICT = re.compile(r"^[ \t>]*(\{[^\n]{2,2000}\}),?[ \t]*$", re.MULTILINE)
+
+
+def _from_dicts(text: str, kind: TableType) -> Table | None:
+    """The rows of lines that are a dict each, as `print(row)` or JSON writes them; None where there are no two."""
+    printed = [each[1] for each in islice(_DICT.finditer(text), _MOST_ROWS)]
+    try:
+        rows = [ast.literal_eval(each) if "'" in each else json.loads(each) for each in printed]
+        named = [row for row in rows if any(names_rows(str(key), kind.row) for key in row)]
+        table = as_value(named, kind) if len(named) > 1 else None
+    except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError, WrongTypeError):
+        return None
+    return table if isinstance(table, Table) else None
 
 
 def _begins(lines: list[str], number: int) -> bool:
