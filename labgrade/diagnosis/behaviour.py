@@ -150,8 +150,15 @@ class _Search:
             self._found.rivals = [each for each in (*known, *simplest) if each.slips]
 
     def _says_more(self, hypothesis: Hypothesis, known: Hypothesis) -> bool:
-        """Whether a product of slips has what a misconception says as one of them: there is another mistake, too."""
-        return len(hypothesis.slips) > 1 and known.says[0] in map(self._found.says.get, hypothesis.slips)
+        """Whether a product of slips has what a misconception does as one of them: there is another mistake, too.
+
+        Its sentence tells nothing: while a class is graded, a sign stands in its place.
+        """
+        alone = [replace(hypothesis, slips=(slip,)) for slip in hypothesis.slips]
+        source = known.base.call
+        return len(alone) > 1 and any(
+            all(_comes_to(self._trials, slip, each, source) for each in self._order) for slip in alone
+        )
 
     def _in_other_words(self, rivals: Sequence[Hypothesis]) -> list[Hypothesis]:
         """The hypotheses that tell a student different things: what says the same need not be told apart."""

@@ -24,7 +24,7 @@ from labgrade.diagnosis.repair.repairs import Repairs
 from labgrade.diagnosis.small_networks import Called, called_on, networks, networks_for
 from labgrade.diagnosis.whole_rows import of_rows
 from labgrade.subjects.networks import GENERATED
-from labgrade.values import show
+from labgrade.values import Number, show
 from labgrade.verdict import Diagnosis, Outcome
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class Diagnoser:
         found = _diagnosis(trials, behaviour, trial, item)
         known = [each for each in item.check.misconceptions if each.says == verdict.hint]
         chance = bool(known) and contradicted(trial, behaviour.called, known)
-        if (chance or not verdict.hint) and (found is None or not found.causes):
+        if (chance or not known) and (found is None or not found.causes):
             repaired = self._repaired(trials, item, trial)
             if repaired is not None:
                 return repaired
@@ -114,7 +114,8 @@ class Diagnoser:
             if key not in self._repairs:
                 behaviour = self._behaviour(trials)
                 called = [*behaviour.called, *behaviour.others] if behaviour is not None else called_on(trials)
-                self._repairs[key] = Repairs(trials, called)
+                known = behaviour is not None and behaviour.holds is not None
+                self._repairs[key] = Repairs(trials, called, known=known)
             says = self._repairs[key].says(item.subject, own)
         except FaultError:  # then there is one explanation less
             return None
@@ -135,7 +136,7 @@ class Diagnoser:
             return verdict
         trials = Trials(self._grader, self._task, check, self._submission)
         behaviour = self._behaviour(trials)
-        if behaviour is None or behaviour.holds is None:
+        if behaviour is None or behaviour.holds is None or _rounded(behaviour.called):
             says = self._repairs[_asked(check)].of_all() if _asked(check) in self._repairs else ""
             return replace(verdict, hint=says) if says else verdict
         if found.smallest is not None:
@@ -169,6 +170,11 @@ class Diagnoser:
         says, elsewhere = (tuple(words.get(each, each) for each in some) for some in (found.says, found.elsewhere))
         convention = words.get(found.convention, found.convention)
         return replace(found, says=says, elsewhere=elsewhere, convention=convention)
+
+
+def _rounded(called: Sequence[Called]) -> bool:
+    """Whether a function gives 0 for each small network: it may round, and much that is left out gives 0, too."""
+    return all(isinstance(each.trial.value, Number) and each.trial.value.value == 0 for each in called)
 
 
 def _asked(check: Check) -> str:

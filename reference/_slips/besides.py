@@ -61,6 +61,20 @@ BESIDES: Library = {
         says="The addition of a bias is counted for layers that have none (bias=False), too. Look whether layer.bias "
         "is None; best count the products only.",
     ),
+    "bias_always": Slip(
+        of="extra",
+        change=lambda parts: [int(part.kind in (BIAS, NO_BIAS) and not part.counted) for part in parts],
+        says="The addition of a bias is counted for each output of each layer, also where there is none (bias=False). "
+        "Count the products only.",
+    ),
+    "max_pool_windows": Slip(
+        of="extra",
+        change=lambda parts: [
+            int(part.kind == WINDOWS and part.source.call.type.startswith("MaxPool")) for part in parts
+        ],
+        says="Max pools are counted, a window for each output element. They multiply nothing: count convolutions and "
+        "linear layers only.",
+    ),
     "conv_bias": Slip(
         of="extra",
         change=lambda parts: [int(part.kind == BIAS and not part.counted and is_conv(part.source)) for part in parts],

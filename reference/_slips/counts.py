@@ -109,6 +109,12 @@ LIBRARY: Library = {
         says="Groups are ignored but for depthwise convolutions. Of any grouped convolution, each output channel reads "
         "in_channels / groups inputs: divide by groups.",
     ),
+    "depthwise": Slip(
+        of="channels",
+        change=of_conv(lambda o: Fraction(1, o.weight_shape[1]) if o.groups > 1 else 1),
+        says="Each grouped convolution is taken for a depthwise one. An output channel reads in_channels / groups "
+        "inputs, which is one only where groups is in_channels.",
+    ),
     "groups_twice": Slip(
         of="channels",
         change=of_conv(lambda o: Fraction(1, o.groups)),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from .compose import Library, Slip
-from .tables import SHAPES, Rows, to_depth
+from .tables import SHAPE, SHAPES, Rows, to_depth
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,6 +25,11 @@ def _last_of_type(rows: Rows) -> Rows:
     return [row for row in rows if row["inside"] or last[row["module"]] == row["layer"]]
 
 
+def _shapes_by_type(rows: Rows) -> Rows:
+    last = {row["module"]: row[SHAPE] for row in rows}
+    return [row | {SHAPE: last[row["module"]]} if row[SHAPE] else row for row in rows]
+
+
 def _from_one(rows: Rows) -> Rows:
     names = (row["layer"].partition("#") for row in rows)
     return [
@@ -40,6 +45,17 @@ LAYERS: Library = {
         change=_last_of_type,
         says="There is one row for each type of layer, that of its last one. List every layer: a dict keyed by the "
         "type keeps only one.",
+    ),
+    "shapes_by_type": Slip(
+        of="shape",
+        change=_shapes_by_type,
+        says="All layers of one type show the shape of the last of them: a dict keyed by the type keeps only one. Key "
+        "it by the layer's whole name.",
+    ),
+    "runs_alike": Slip(
+        of="names",
+        change=lambda rows: [row | {"layer": row["layer"].partition("#")[0]} for row in rows],
+        says="Each run of a module bears the same name. The first is called name, the second name#2, the third name#3.",
     ),
     "runs_from_one": Slip(
         of="names",

@@ -281,6 +281,23 @@ ATTRIBUTES: Library = {
         says="Nodes that read the model's input have no channel, height and width: value_info does not list it. Look "
         "at graph.input, too.",
     ),
+    "by_type": Slip(
+        of="rows",
+        change=lambda rows: [row | {"node": row["operator"]} for row in _one_of_type(rows, last=True)],
+        says="Rows bear the operator's type, so that there is one for each type, that of its last node. List every "
+        "node, by its own name (node.name).",
+    ),
+    "usual_left_out": Slip(
+        of="attributes",
+        change=_rows(_left_out(*sorted(_USUAL))),
+        says="kernel_shape, strides, pads, dilations and group are missing. Give them under these names, ONNX's own, "
+        "not under PyTorch's (kernel_size, stride, padding).",
+    ),
+    "no_channel": Slip(
+        of="sizes",
+        change=_rows(_left_out("channel")),
+        says="The channel is missing. Give channel, height and width of the tensor that comes in.",
+    ),
     "height_width": Slip(
         of="sizes",
         change=_rows(_swapped("height", "width")),

@@ -280,6 +280,12 @@ SHAPES: Library = {
         says="Only the model's own children are looked at; layers that lie deeper are missing. Use named_modules(), "
         "not named_children().",
     ),
+    "two_levels": Slip(
+        of="rows",
+        change=lambda rows: [row for row in rows if row["layer"].count(".") < 2],  # noqa: PLR2004
+        says="Only the model's children and theirs are looked at; layers that lie deeper are missing. Use "
+        "named_modules(), which goes through all levels.",
+    ),
     "own_padding": Slip(of="own padding", change=_windows(lambda k, _, s, d: (k, 0, s, d)), says=PADDING),
     "own_padding_once": Slip(
         of="own padding", change=_windows(lambda k, pads, s, d: (k, pads // 2, s, d)), says=PADDING_ONCE

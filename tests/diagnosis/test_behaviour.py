@@ -7,10 +7,11 @@ from helpers.direct import CONVS, NO_GROUPS, RIGHT, trials
 from helpers.soak import sampled, soak
 from helpers.wrong_students import KINDS
 
-from labgrade.diagnosis.behaviour import contradicted, explore
+from labgrade.diagnosis.bases import Base, bases_of
+from labgrade.diagnosis.behaviour import Behaviour, Hypothesis, _Search, contradicted, explore
 from labgrade.diagnosis.counterexample import SearchVerdict
 from labgrade.diagnosis.diagnose import Diagnoser
-from labgrade.diagnosis.small_networks import networks
+from labgrade.diagnosis.small_networks import Called, networks
 from labgrade.verdict import incorrect
 
 pytestmark = pytest.mark.slow
@@ -148,6 +149,29 @@ SHOWN = [
         {"group_channels"},
     ),
     (IMAGES, "2-2-3-activation-memory", {"images_alone"}),
+    (
+        CONVS.replace("m.in_channels *", "(1 if m.groups > 1 else m.in_channels) *").replace("{groups}", ""),
+        "2-1-4-macs",
+        {"depthwise"},
+    ),
+    (
+        RIGHT.replace("nn.Linear)):", "nn.Linear, nn.MaxPool2d)):")
+        .replace(
+            "    if isinstance(m, nn.Linear):\n        return o.numel() * m.in_features",
+            "    if isinstance(m, nn.MaxPool2d):\n        return o.numel() * m.kernel_size**2\n"
+            "    if isinstance(m, nn.Linear):\n        return o.numel() * (m.in_features + 1)",
+        )
+        .replace("// m.groups", "// m.groups + o.numel()"),
+        "2-1-4-macs",
+        {"bias_always", "max_pool_windows"},
+    ),
+    (
+        ROWS.format(key="len(rows)", less="")
+        .replace("if not any(m.children())", "if any(m.parameters(False))")
+        .replace("named = name if runs[name] == 1 else", "named = name if runs else"),
+        "2-1-3-layer-table",
+        {"without_parameters", "runs_alike"},
+    ),
 ]
 
 
@@ -268,3 +292,22 @@ def test_each_case_says_the_sentence_of_its_own_check_and_calls_the_function_onc
     finally:
         found._grader.stop()
     assert (one.says, other.says, again) == (("one",), ("other",), 0)
+
+
+def test_a_product_says_more_than_a_misconception_whatever_stands_for_its_sentence(tmp_path):
+    """While a class is graded, a sign stands for it."""
+    found = trials(tmp_path, NO_GROUPS.replace("sum(total)", "2 * sum(total)"), check="total")
+    (meant,) = [each.source for each in found.check.misconceptions if each.source.quantity == "macs_ignoring_groups"]
+    base = bases_of(found.check, found.quantities)[0]
+    some = [each for each in networks() if each.words in ("groups", "a stride")]
+    try:
+        called = [Called(network=each, trial=found(each.subject)) for each in some]
+        search = _Search(found, Behaviour(called=called), called)
+        known = Hypothesis(base=Base(call=meant), slips=(meant.quantity,), says=("a sign",))
+        says = [
+            search._says_more(Hypothesis(base=base, slips=slips), known)
+            for slips in (("groups", "twice"), ("kernel", "twice"), ("groups",))
+        ]
+    finally:
+        found._grader.stop()
+    assert says == [True, False, False]

@@ -227,6 +227,13 @@ class Expressions(Places):
                 else f"[{self._text(arguments[0])}]",
                 2,
             )
+        for at, each in enumerate(arguments) if len(arguments) > 1 else ():
+            span = (
+                (self._span(each)[0], self._span(arguments[at + 1])[0])
+                if at + 1 < len(arguments)
+                else (self._span(arguments[at - 1])[1], self._span(each)[1])
+            )
+            self._add(span, "", 4, (short(self._text(each)), ""))
         match function:
             case ast.Name(id="round"):
                 self._put(function, "int", 1)
@@ -241,11 +248,11 @@ class Expressions(Places):
         self._keywords(node)
         if arguments and isinstance(arguments[0], ast.Attribute) and arguments[0].attr in ("ints", "floats"):
             self._put(node, f"onnx.helper.get_attribute_value({self._text(arguments[0].value)})", 2)
-        for each in node.keywords:
-            start, end = self._span(each)
+        for word in node.keywords:
+            start, end = self._span(word)
             before = self._source.rfind(",", self._span(function)[1], start)
             start = before if before >= 0 else start
-            self._add((start, end), "", 1, (short(self._text(each)), ""))
+            self._add((start, end), "", 1, (short(self._text(word)), ""))
 
     def _keywords(self, node: ast.Call) -> None:
         """Add what a convolution written by oneself leaves at its default."""

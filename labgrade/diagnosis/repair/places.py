@@ -8,12 +8,14 @@ from typing import Any
 
 Node = ast.expr | ast.stmt | ast.keyword | ast.arg
 _MOST_CHARS = 70
-_FURTHER = 8  # what a function calls is changed after what stands in it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Edit:
-    """A text in place of what stands from `start` to `end` of a source. `was` is that as one reads it, in `line`."""
+    """A text in place of what stands from `start` to `end` of a source. `was` is that as one reads it, in `line`.
+
+    `rank`: the less, the likelier a remedy; `far`: how many calls lie between the function and what is changed.
+    """
 
     start: int
     end: int
@@ -22,6 +24,7 @@ class Edit:
     was: str
     becomes: str
     rank: int
+    far: int = 0
 
     def says(self) -> str:
         """What to change, in words for the student."""
@@ -74,7 +77,8 @@ class Places:
                 line=line,
                 was=was,
                 becomes=becomes,
-                rank=rank + _FURTHER * self._far,
+                rank=rank,
+                far=self._far,
             )
         )
 

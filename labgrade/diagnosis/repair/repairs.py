@@ -9,7 +9,7 @@ from __future__ import annotations
 import tempfile
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from itertools import combinations
+from itertools import combinations, product
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -21,6 +21,7 @@ from labgrade.diagnosis.repair.edits import edits
 from labgrade.diagnosis.repair.expressions import WIDE
 from labgrade.diagnosis.small_networks import Called, SmallNetwork
 from labgrade.subjects.networks import GENERATED
+from labgrade.values import Number, Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
     Edits: TypeAlias = tuple[Edit, ...]
 
-_MOST_EDITS, _MOST_CONFIRMED, _MOST_PAIRED = 400, 4, 36
+_MOST_EDITS, _MOST_CONFIRMED, _MOST_PAIRED, _MOST_BETTER, _MOST_PLACES = 400, 4, 36, 2, 4
 _SECONDS = 0.3  # of CPU, for all changes of one kind
 _SMALL, _MOST_SEARCHES = (GENERATED, "micro/", "jsc/"), 2
 # Calls each changed function once, in the order in which it is called itself.
@@ -88,10 +89,13 @@ class Repair:
 
 
 class Repairs:
-    """What makes one function right: found once for the small networks, and for a few subjects of the task's own."""
+    """What makes one function right: found once for the small networks, and for a few subjects of the task's own.
 
-    def __init__(self, trials: Trials, called: Sequence[Called]) -> None:
-        self._trials, self._called, self._source = trials, called, trials.source()
+    With `known` there is a slip that accounts for most of them: what is left is little, and two changes fit by chance.
+    """
+
+    def __init__(self, trials: Trials, called: Sequence[Called], *, known: bool = False) -> None:
+        self._trials, self._called, self._source, self._known = trials, called, trials.source(), known
         self._found: list[Repair | None] = []
         self._searches = 0
 
@@ -99,7 +103,11 @@ class Repairs:
         """What makes it right on the small networks; nothing where there is no such thing, or it is right there."""
         bad = [each for each in self._called if not each.right]
         if not self._found:
-            search = _Search(self._trials, self._source, self._called, bad) if self._source and bad else None
+            search = (
+                _Search(self._trials, self._source, self._called, bad, known=self._known)
+                if self._source and bad
+                else None
+            )
             self._found = [search.found() if search else None]
         return self._found[0].says() if self._found[0] is not None else ""
 
@@ -132,41 +140,58 @@ class _Search:
         called: Sequence[Called],
         bad: Sequence[Called],
         texts: Sequence[str] = (),
+        *,
+        known: bool = False,
     ) -> None:
         self._trials, self._source, self._called, self._texts = trials, source, called, texts
         rare = min(each.network.rare for each in bad)
         self._usual = sorted((each for each in bad if each.network.rare == rare), key=lambda each: each.network.rank)
+        self._known = known
         self._values: dict[str, tuple[Edits, Trial]] = {}
+        self._single: Sequence[Edits] = ()
+        self._better: Sequence[Edits] = ()
 
     def found(self) -> Repair | None:
         """One change; two of those that change something; or one beside a slip."""
-        return self.alone() or self._in_pairs() or self._beside_a_slip()
+        return self.alone() or (None if self._known else self._in_pairs() or self._beside_a_slip())
 
     def alone(self) -> Repair | None:
         """One change."""
         wanted = edits(self._source.text, self._source.function)
-        single = [(each,) for each in wanted if not self._texts or each.text in self._texts][:_MOST_EDITS]
+        single: list[Edits] = [tuple(each for each in wanted if each.text == text) for text in WIDE]
+        single = [some for some in single if some]
+        if not self._texts:
+            single += [*((each,) for each in wanted[:_MOST_EDITS]), *_everywhere(wanted)]
         tried = self._tried(single, self._usual[-1])
-        known = repr(self._usual[-1].trial.value)
-        for some, trial in tried:
-            if repr(trial.value) != known:
+        self._single, before = single, self._usual[-1].trial
+        wrong_ones = [(some, trial) for some, trial in tried if wrong(trial)]
+        for some, trial in wrong_ones:
+            if repr(trial.value) != repr(before.value):
                 self._values.setdefault(repr(trial.value), (some, trial))
-        return self._confirmed([some for some, trial in tried if not wrong(trial)])
+        better = [each for each in wrong_ones if before.value is None or each[1].verdict.credit > before.verdict.credit]
+        self._better = [some for some, _ in sorted(better, key=lambda each: -each[1].verdict.credit)[:_MOST_BETTER]]
+        right = [some for some, trial in tried if not wrong(trial)]
+        return self._confirmed(sorted(right, key=lambda some: some[0].rank))
 
     def _in_pairs(self) -> Repair | None:
+        """Two changes: one that makes more of a table right with any other, or those that change something."""
         left = [some for some, _ in self._values.values()][:_MOST_PAIRED]
-        likely = sorted(combinations(range(len(left)), 2), key=sum)
-        pairs = [(*left[one], *left[other]) for one, other in likely if _apart(*left[one], *left[other])]
+        likely = [(left[one], left[other]) for one, other in sorted(combinations(range(len(left)), 2), key=sum)]
+        both = [*product(self._better, self._single), *likely]
+        pairs = [(*one, *other) for one, other in both if _apart(one, other)]
         return self._confirmed([some for some, trial in self._tried(pairs, self._usual[-1]) if not wrong(trial)])
 
     def _beside_a_slip(self) -> Repair | None:
         """A change behind which nothing but a slip is left."""
+        if self._usual[-1].trial.value is None:  # what is left of a function that fails may be nothing at all
+            return None
         bases = bases_of(self._trials.check, self._trials.quantities)[:1]
         subject, left = self._usual[-1].network.subject, _MOST_CONFIRMED
         for base in bases:
             answer = slipped(base, subject, {"most": 1}, self._trials.value_of)
             for some, trial in list(self._values.values())[:_MOST_PAIRED]:
-                names = [name for name, plain in answer["values"] if name and fits(self._trials.kind, trial, plain)]
+                values = answer["values"] if _is_something(trial.value) else ()
+                names = [name for name, plain in values if name and fits(self._trials.kind, trial, plain)]
                 if len(names) == 1 and left:
                     left -= 1
                     holds = Hypothesis(base=base, slips=(names[0],))
@@ -225,5 +250,18 @@ class _Search:
             yield self._trials.rewritten(Path(folder), replace(self._source, text=text))
 
 
-def _apart(one: Edit, other: Edit) -> bool:
-    return one.end <= other.start or other.end <= one.start
+def _everywhere(some: Sequence[Edit]) -> list[Edits]:
+    """The changes that can be made in several places, made in all of them."""
+    alike: dict[tuple[str, str], list[Edit]] = {}
+    for each in some:
+        alike.setdefault((each.was, each.text), []).append(each)
+    return [tuple(each) for each in alike.values() if 1 < len(each) <= _MOST_PLACES]
+
+
+def _is_something(value: object) -> bool:
+    """Whether it is neither 0 nor an empty table: these are what many a change and many a slip make."""
+    return bool(value.value if isinstance(value, Number) else value.rows if isinstance(value, Table) else value)
+
+
+def _apart(some: Edits, others: Edits) -> bool:
+    return all(one.end <= other.start or other.end <= one.start for one in some for other in others)
