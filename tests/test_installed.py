@@ -105,9 +105,11 @@ def test_every_command_of_a_kits_start_and_of_its_workflow_runs_where_labgrade_i
     assert [line.partition("/labgrade-")[0] for line in (make, *others)] == [
         "python3 -m venv .venv",
         ". .venv/bin/activate",
+        "pip install torch torchvision --index-url https://download.pytorch.org/whl/cpu",
         'pip install ".',
         "labgrade check",
     ]
+    torch = others.pop(1)  # from where no test goes
     assert shell([make], kit).returncode == 0
     with_our_packages(kit / ".venv")
     done = shell(others, kit)
@@ -115,7 +117,8 @@ def test_every_command_of_a_kits_start_and_of_its_workflow_runs_where_labgrade_i
     where = shell([others[0], "python -c 'import labgrade; print(labgrade.__file__)'"], kit)
     assert where.stdout.startswith(str(kit / ".venv"))
     steps = yaml.safe_load((kit / ".github/workflows/check.yml").read_text())["jobs"]["check"]["steps"]
-    assert steps[-2]["run"].strip() == others[1]
+    assert [step["run"].strip() for step in steps[-3:-1]] == [torch, others[1]]
+    assert "html" in others[1]
     summary = tmp_path / "summary.md"
     done = shell([others[0], steps[-1]["run"]], kit, GITHUB_STEP_SUMMARY=str(summary))
     assert done.returncode == 1, done.stderr

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from labgrade.spec.course import Course
     from labgrade.spec.registry import Entry
 
-_INSTALL = f'pip install "./{wheel.NAME}[watch,counterexample]"'  # in quotes that every shell knows
+_INSTALL = f'pip install "./{wheel.NAME}[watch,counterexample,html]"'  # in quotes that every shell knows
 _SCHEMA = "task.schema.json"
 _FIRST_LINE = f"# yaml-language-server: $schema=../{_SCHEMA}\n"
 

@@ -169,7 +169,7 @@ def test_a_kit_says_what_hidden_checks_are_worth_unless_the_lab_keeps_it_secret(
     assert main(["check", ".", "--course", "."]) == 0
     said = capsys.readouterr().out
     assert re.search(r"\+ cases that are not shown +4 more\n", said)
-    assert re.search(r"\n *cases that are not shown +14 more points\n", said)  # with the task that is not in the kit
+    assert re.search(r"\n\+ cases that are not shown +14 more points\n", said)  # with the task that is not in the kit
     monkeypatch.chdir(own)
     with (own / "specs/lab/lab.yaml").open("a") as lab:
         lab.write("hidden_points: secret\n")

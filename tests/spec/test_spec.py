@@ -1,6 +1,7 @@
 """Each bad spec in galleries/specs_bad/ ends with the exact findings that its author must see, as `#!` lines."""
 
 import json
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -271,3 +272,15 @@ def test_a_path_to_save_to_ends_as_files_of_the_task_do():
     assert parse._saving(form, call, {"made": call, "all": several}).saved_as == "answer.pte"
     own = {"type": "file", "from": [*call["from"], {"file": "net.pt"}]}
     assert parse._saving(form, own, {"made": own, "all": several}).saved_as == "answer.pt"
+
+
+def test_a_statement_names_the_arguments_as_templates_do():
+    """What START.md says above a function, and what stands in the file to fill in, are the same."""
+    found = course.find(Path(__file__))
+    read = [each.task for each in load.read_all(load.files(found.specs), found)]
+    forms = [(task, form) for task in read for answer in task.answers.values() for form in answer.forms]
+    called = [(task, form) for task, form in forms if isinstance(form, CallForm)]
+    assert called
+    for task, form in called:
+        named = re.findall(rf"\b{form.function}\(([^)]*)\)", task.statement)
+        assert {re.sub(r"\s+", " ", each) for each in named} <= {", ".join(form.given)}, (task.id, form.function)
