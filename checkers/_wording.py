@@ -21,7 +21,7 @@ WHOLE = 1000  # a factor from here on is given without decimals
 def shown(value: object) -> str:
     """A value for a sentence, never longer than a line: `1.498 GMac` as written, `1x3x224x224`, `'some text'`."""
     match value:
-        case Number(text=text) if text and not text.isdecimal():  # bare digits are easier to read with separators
+        case Number(text=text) if text and not text.removeprefix("-").isdecimal():  # bare digits are easier to read with separators
             return clip(text)
         case Number(value=number) | (Fraction() as number):
             if abs(number) < TOO_LONG_TO_READ:
@@ -47,7 +47,7 @@ def off_by(got: Number, expected: Number) -> str:
     'got 1,356,857,600, which is 9.4 % less than expected'
     """
     if not expected.value:
-        return f"got {shown(got)}, expected {'none' if got.value.denominator == 1 else '0'}"
+        return f"got {shown(got)}, expected 0"
     return f"got {shown(got)}, which {_distance(got.value, expected.value)}"
 
 

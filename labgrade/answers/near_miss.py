@@ -128,6 +128,7 @@ def _function(form: CallForm, submission: Submission) -> Note | None:
     offer = f"; did you mean '{same}'?" if same else did_you_mean(form.function, alike)
     if offer:
         return Note(text=f"{path} has no '{form.function}'{offer} rename it to '{form.function}'")
+    names = [name for name in names if not name.startswith("_")] or names  # private help is not what was meant
     listed = ", ".join(f"'{name}'" for name in names[:_LISTED]) + (", ..." if len(names) > _LISTED else "")
     return Note(text=f"{path} has no function '{form.function}'; it has {listed or 'none'}")
 

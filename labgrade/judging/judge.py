@@ -190,7 +190,10 @@ def speak(known: Alternative, verdict: Verdict, *, right: bool) -> Verdict:
         facts = {name: said for name, said in verdict.facts.items() if name not in _OF_ANOTHER}
         return replace(correct(f"right: {known.says}", **facts), rows=verdict.rows)
     made = partial(max(known.credit, verdict.credit), verdict.reason)
-    return replace(verdict, outcome=made.outcome, credit=made.credit, agrees=made.agrees, hint=known.says)
+    notes = verdict.notes
+    if verdict.rows and verdict.credit < known.credit / 2:  # few rows are right, and yet most points are earned
+        notes = (*notes, f"for this mistake alone {float(100 * known.credit):g} % are given, whatever rows it is in")
+    return replace(verdict, outcome=made.outcome, credit=made.credit, agrees=made.agrees, hint=known.says, notes=notes)
 
 
 def with_measured(verdict: Verdict, call: QuantityCall, what: str) -> Verdict:

@@ -14,7 +14,7 @@ from labgrade.sandbox.child.call import MODULE, MOST_NAMES
 from labgrade.sandbox.child.main import UP
 from labgrade.sandbox.child.wire import NotPlainError, unpack_each
 from labgrade.sandbox.jail.usage import PROCESSES
-from labgrade.sandbox.requests import ProgramRun
+from labgrade.sandbox.requests import CallRequest, ProgramRun
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,8 +22,9 @@ if TYPE_CHECKING:
     from labgrade.core.results import ExecutionStatus
     from labgrade.core.task import Limits
     from labgrade.sandbox.host.child import Ending, Exit
-    from labgrade.sandbox.requests import CallRequest, InspectRequest, ProgramRequest, ReadRequest, ScriptRequest
+    from labgrade.sandbox.requests import InspectRequest, ProgramRequest, ReadRequest, ScriptRequest
 
+_NOT_IMPORTED = "; so none of the file's functions can be called"
 PRINTED_CHARS = 4000
 REASON_CHARS = 800
 _NAME_CHARS = 60
@@ -329,15 +330,15 @@ def in_words(
 
 
 def _raised(found: dict[str, str], call: CallRequest | ScriptRequest) -> str:
-    place = found["where"]
-    if place and found["inside"]:
-        place += f" in {found['inside']}"
+    place = found["where"] + (f" in {found['inside']}" if found["where"] and found["inside"] else "")
     line = f"{place}: `{found['code']}` " if place else f"{call.function} "
     message = f": {found['message']}" if found["message"] else ""
     if found["kind"] == "SystemExit":
         when = "while the file was imported" if found["phase"] == "import" else f"before {call.function} returned"
         return f"{line}ended the program (SystemExit{message}) {when}"
-    return f"{line}raised {found['kind']}{message}"
+    # What a notebook defined before the cell that failed is there all the same.
+    whole = found["phase"] == "import" and call.file.endswith(".py") and isinstance(call, CallRequest)
+    return f"{line}raised {found['kind']}{message}{_NOT_IMPORTED * whole}"
 
 
 _SAID_CHARS = 200

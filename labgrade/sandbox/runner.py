@@ -394,7 +394,7 @@ class Runner:
                 self._servers.drop(job.server)
                 return None  # it was gone before it was asked
             child.give(job.wanted or {"given": [], "subject": None})
-            ending = follow(child, {"kind": job.kind, **job.arguments}, wall, group.starved)
+            ending = follow(child, {"kind": job.kind, **job.arguments}, wall, group.starved, self.patience)
         if ending.lost and (ending.stopped or not (isinstance(server, ForkServer) and server.is_there)):
             self._servers.drop(job.server)
         return ending

@@ -3,44 +3,58 @@
 One loop is enough to know: after a function ran out of time its later calls get less, and from then on a task's calls
 together get twice its limit, and those that are left no more than that little each. What was cut short so says so. A
 student who checks their own work waits for it, and in a class everybody behind it does. A submission as a whole may
-have a limit, too: what would run beyond it is no failure of the student's, and waits.
+have a limit, too: what would run beyond it is no failure of the student's, and waits. Where a student looks on, a call
+may be broken off after a first look, so that what ends soon is seen first; it is made again later.
 """
 
 from __future__ import annotations
 
+import threading
 import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 from labgrade.core.points import CUT_OFF
 from labgrade.core.results import Execution
-from labgrade.sandbox.requests import ProgramRun
+from labgrade.sandbox.requests import CallRequest, ProgramRun
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
+    from collections.abc import Set as AbstractSet
     from pathlib import Path
 
     from labgrade.core.task import Limits
-    from labgrade.sandbox.requests import CallRequest, ProgramRequest, ScriptRequest
+    from labgrade.sandbox.requests import ProgramRequest, ScriptRequest
 
 Request = TypeVar("Request", "CallRequest", "ProgramRequest", "ScriptRequest")
 Result = TypeVar("Result", Execution, ProgramRun)
 
 _LEAST = 2.0  # seconds of a call after an endless one
 _PART = 12  # of the limit, where that is more: a limit is meant to be far over what a sound solution takes
+FIRST_LOOK = 5.0  # seconds of a call: most take less than one
+_NEWER = "the work was saved anew"
 _LATE = {"timeout", "waited"}
 _MOST = 2  # times the task's limit, for all of its calls after the first that did not end
+
+
+class NotYetError(BaseException):
+    """A call was broken off after a first look: it is to be made again when all else is done. Names the function.
+
+    It is no failure, which graders turn into a verdict wherever it occurs.
+    """
 
 
 class Patience:
     """What functions of one hand-in are still given. `task` begins the account of another task.
 
-    Of folders in `gone` nothing is called any more: something newer is there. All together get `seconds` by the clock;
-    0 is no limit. `cut`: that was too little.
+    Of folders in `gone` nothing is called any more, and what runs is broken off: something newer is there. All together
+    get `seconds` by the clock; 0 is no limit. `cut`: that was too little. `first_look`: the seconds after which a call
+    that might take longer is broken off; 0 is none.
     """
 
-    def __init__(self, gone: Iterable[Path] = (), seconds: float = 0.0) -> None:
-        self.gone = set(gone)
+    def __init__(self, gone: AbstractSet[Path] = frozenset(), seconds: float = 0.0, first_look: float = 0.0) -> None:
+        self.gone = gone
+        self.first_look = first_look
         self.cut = False
         self._seconds, self._spent = seconds, 0.0
         self._slow: set[tuple[str, ...]] = set()
@@ -48,11 +62,16 @@ class Patience:
         self._task = ""
         self._used: float | None = None
         self._clock: Callable[[], float] = time.monotonic
+        self._here = threading.local()  # a session's rounds and searches are threads
 
     def task(self, name: str) -> None:
         """Something of a task is next: each has its own account."""
         if name != self._task:
             self._task, self._used = name, None
+
+    def is_gone(self) -> bool:
+        """Whether nobody waits any more for what this thread calls."""
+        return getattr(self._here, "folder", None) in self.gone
 
     def known(self, request: CallRequest | ProgramRequest | ScriptRequest) -> bool:
         """Whether the function or program ran out of time before, or nobody waits for it any more."""
@@ -62,9 +81,7 @@ class Patience:
         """Make several calls in one process, which is to save time: nobody waits a second time for what did not end."""
         if self.known(request) or request.called in self._slow_together:
             return Execution(status="timeout", reason="")
-        begun = self._clock()
-        done = run(replace(request, limits=self._limits(request, hurried=False)))
-        self._count(self._clock() - begun)
+        done = self._looked(request, self._limits(request, hurried=False), run)
         if done.status in _LATE:
             if not request.attempt:
                 self._used = self._used or 0.0
@@ -72,19 +89,23 @@ class Patience:
         return done
 
     def call(self, request: Request, run: Callable[[Request], Result], kind: type[Result]) -> Result:
-        """Run it with what it is still given."""
+        """Run it with what it is still given.
+
+        Raises:
+            NotYetError: it did not end in a first look.
+        """
         if request.folder in self.gone:
-            return kind(status="fault", reason="the work was saved anew")
+            return kind(status="fault", reason=_NEWER)
         if self._seconds and self._spent >= self._seconds:
             self.cut = True
             return kind(status="fault", reason=f"{CUT_OFF}: all of it may take {self._seconds:g} s")
         hurried = self.known(request)
         limits = self._limits(request, hurried=hurried)
-        begun = self._clock()
-        done = run(replace(request, limits=limits))
-        self._count(self._clock() - begun)
+        done = self._looked(request, limits, run)
         if done.status not in _LATE:
             return done
+        if request.folder in self.gone:
+            return kind(status="fault", reason=_NEWER)
         self._used = self._used or 0.0
         if limits == request.limits:
             self._slow.add(request.called)
@@ -93,10 +114,22 @@ class Patience:
         reason = f"{request.called[-1]} did not end in the little time that it was given here, because {why}"
         return replace(done, reason=reason)
 
-    def _count(self, took: float) -> None:
+    def _looked(self, request: Request, limits: Limits, run: Callable[[Request], Result]) -> Result:
+        """What comes of a call with these limits; of a first look where there is one, and it is shorter."""
+        short = 0 < self.first_look < limits.seconds and not (isinstance(request, CallRequest) and request.attempt)
+        begun = self._clock()
+        self._here.folder = request.folder
+        try:
+            done = run(replace(request, limits=replace(limits, seconds=self.first_look) if short else limits))
+        finally:
+            self._here.folder = None
+        took = self._clock() - begun
+        if short and done.status in _LATE and request.folder not in self.gone:
+            raise NotYetError(request.called[-1])
         self._spent += took
         if self._used is not None:
             self._used += took
+        return done
 
     def _limits(self, request: CallRequest | ProgramRequest | ScriptRequest, *, hurried: bool) -> Limits:
         seconds = request.limits.seconds

@@ -63,6 +63,7 @@ def test_a_file_of_entries_that_is_broken_hides_no_other_form(found, beside, rea
             {"hw.py": "def f(m): ...\nclass A: ...\ndef g(): ..."},
             "hw.py has no function 'total_params'; it has 'f', 'g'",
         ),
+        ({"hw.py": "def _run(): ...\ndef f(m): ..."}, "hw.py has no function 'total_params'; it has 'f'"),
         ({"hw.py": "def trainable_params(m): ..."}, "hw.py has no function 'total_params'; it has 'trainable_params'"),
         ({"hw.py": "x = 1"}, "hw.py has no function 'total_params'; it has none"),
         (

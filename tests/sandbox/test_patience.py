@@ -1,5 +1,6 @@
 """One loop is enough for whoever waits for it; a class is graded with whole limits."""
 
+import threading
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,7 +10,7 @@ from helpers import warm
 from labgrade.core.results import Execution
 from labgrade.core.task import Limits
 from labgrade.sandbox.requests import CallRequest, ProgramRequest, ProgramRun
-from labgrade.sandbox.time_limits import Patience
+from labgrade.sandbox.time_limits import NotYetError, Patience
 
 REQUEST = CallRequest(folder=Path(), file="hw.py", function="f", given=(), subject=None, limits=Limits(seconds=60))
 OTHER = replace(REQUEST, function="g")
@@ -105,6 +106,42 @@ def test_a_program_that_did_not_end_is_known_by_its_name(monkeypatch):
     second = patience.call(replace(request, command=("./hw", "2")), run, ProgramRun)
     assert calls.given == [60, 5]
     assert second.reason.startswith("hw did not end in the little time")
+
+
+def test_a_first_look_is_short_and_takes_no_time_from_the_call_that_counts(monkeypatch):
+    calls, patience = Calls(monkeypatch, endless=("f",)), Patience(first_look=5)
+    assert patience.call(OTHER, calls, Execution).status == "returned"
+    for _ in range(2):
+        with pytest.raises(NotYetError, match="f"):
+            patience.call(REQUEST, calls, Execution)
+    patience.first_look = 0
+    assert patience.call(REQUEST, calls, Execution).reason == "f used more than 60 s"
+    assert calls.given == [5, 5, 5, 60]
+
+
+def test_what_runs_of_a_folder_that_is_gone_is_told_to_end(monkeypatch):
+    gone = set()
+    patience, calls = Patience(gone, first_look=5), Calls(monkeypatch)
+
+    def saved_meanwhile(request):
+        before = patience.is_gone()
+        gone.add(request.folder)
+        assert (before, patience.is_gone()) == (False, True)
+        return calls(request)
+
+    assert patience.call(REQUEST, saved_meanwhile, Execution).reason == "the work was saved anew"
+    assert not patience.is_gone()
+
+
+@pytest.mark.slow
+def test_a_real_call_of_a_folder_that_is_gone_ends_at_once(tmp_path):
+    (tmp_path / "hw.py").write_text("def f():\n    while True:\n        pass\n")
+    gone = set()
+    with warm.runner() as runner:
+        runner.patience = Patience(gone)
+        threading.Timer(1, gone.add, [tmp_path]).start()
+        done = runner.run(replace(REQUEST, folder=tmp_path))
+    assert done.reason == "the work was saved anew"
 
 
 @pytest.mark.slow

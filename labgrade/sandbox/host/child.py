@@ -12,14 +12,14 @@ import threading
 import time
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
-from typing import IO, TYPE_CHECKING, Any, TypeAlias
+from typing import IO, TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from labgrade.sandbox.child import wire
 from labgrade.sandbox.child.main import UP, message
 from labgrade.sandbox.host.start_server import START_SECONDS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     Take: TypeAlias = Callable[[IO[bytes]], None]
 
@@ -132,12 +132,20 @@ _KILL_SECONDS = 10.0
 _LOOK_SECONDS = 0.05
 
 
+class Waiting(Protocol):
+    """Whoever waits for jobs: `time_limits.Patience`."""
+
+    def is_gone(self) -> bool:
+        """Whether nobody waits any more for what this thread calls."""
+
+
 @dataclass(slots=True)
 class Ending:
     """What is known of a child, while it runs and in the end.
 
     `up`: it said so, and what happened later is the student's doing. `stopped`: why the grader ended it (`wall`,
-    `start`, `output`, `memory`). `fault`: why it could not be started. `lost`: what kept it is gone, which is ours.
+    `start`, `output`, `memory`, `gone`). `fault`: why it could not be started. `lost`: what kept it is gone, which is
+    labgrade's fault.
     """
 
     child: Child
@@ -148,16 +156,24 @@ class Ending:
     lost: bool = False
 
 
-def follow(child: Child, job: object, wall: float, starved: Callable[[], bool] = lambda: False) -> Ending:
+def follow(
+    child: Child,
+    job: object,
+    wall: float,
+    starved: Callable[[], bool] = lambda: False,
+    patience: Waiting | None = None,
+) -> Ending:
     """Give the child its job once it is up, and wait for its end. `wall`: the seconds it may take from then on.
 
-    `starved`: whether the kernel held its memory at the limit, asked now and then and in the end.
+    Asked now and then, and in the end: `starved`, whether the kernel held its memory at the limit; `patience`, whether
+    nobody waits for it any more.
     """
     ending = Ending(child)
+    reasons = {"memory": starved} | ({"gone": patience.is_gone} if patience is not None else {})
     killed = False
     deadline = time.monotonic() + START_SECONDS
     while ending.exit is None and not ending.fault and not ending.lost:
-        match _next(ending, deadline, starved):
+        match _next(ending, deadline, reasons):
             case None if ending.stopped:
                 ending.lost = True
             case None:
@@ -182,12 +198,13 @@ def follow(child: Child, job: object, wall: float, starved: Callable[[], bool] =
     return ending
 
 
-def _next(ending: Ending, deadline: float, starved: Callable[[], bool]) -> tuple[str, Any] | None:
-    """The next event, or None at the deadline. Looks at memory meanwhile, from when the child is the student's."""
+def _next(ending: Ending, deadline: float, reasons: Mapping[str, Callable[[], bool]]) -> tuple[str, Any] | None:
+    """The next event, or None at the deadline. Looks for a reason to stop, from when the child is the student's."""
     while True:
         event = ending.child.next_event(min(deadline - time.monotonic(), _LOOK_SECONDS))
-        if ending.up and not ending.stopped and starved():
-            ending.stopped = "memory"
-            return event or ("over", None)
+        if ending.up and not ending.stopped:
+            ending.stopped = next((why for why, holds in reasons.items() if holds()), "")
+            if ending.stopped:
+                return event or ("over", None)
         if event is not None or time.monotonic() >= deadline:
             return event
