@@ -132,11 +132,25 @@ def parsed(arguments: list[str]) -> argparse.Namespace:
     module = next((module for each, module, _ in _COMMANDS if each == name), None)
     if module is None:
         _refuse(name)
-    import argparse
-
-    parser = argparse.ArgumentParser(prog=f"labgrade {name}")
+    parser = _parser(f"labgrade {name}")
     getattr(importlib.import_module(f"labgrade.commands.{module}"), f"add_{name}")(parser)
     return parser.parse_args(others)
+
+
+def _parser(program: str) -> argparse.ArgumentParser:
+    """A parser that offers the option that was meant in place of one that there is not."""
+    import argparse
+
+    class Parser(argparse.ArgumentParser):
+        def error(self, message: str) -> NoReturn:
+            mistyped = next((word for word in message.split() if word.startswith("--")), "")
+            if mistyped and message.startswith("unrecognized"):
+                from labgrade.core.did_you_mean import did_you_mean
+
+                message += did_you_mean(mistyped.partition("=")[0], self._option_string_actions)
+            super().error(message)
+
+    return Parser(prog=program)
 
 
 def _refuse(name: str) -> NoReturn:

@@ -109,7 +109,9 @@ def add_compute(parser: argparse.ArgumentParser) -> None:
     """The arguments of `compute`."""
     parser.add_argument("quantity")
     what = parser.add_mutually_exclusive_group(required=True)
-    what.add_argument("--model", metavar="NAME", help="such as torchvision/resnet18, or torchvision/resnet18.onnx")
+    said = "such as torchvision/resnet18, or torchvision/resnet18.onnx"
+    what.add_argument("--model", metavar="NAME", help=said)
+    what.add_argument("by_name", nargs="?", metavar="NAME", help="the same as --model NAME")
     what.add_argument(
         "--file", type=Path, metavar="FILE", help="a file that a quantity is computed of: an ONNX file, weights as .pth"
     )
@@ -140,6 +142,7 @@ def add_compute(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print one value, a table, JSON or CSV."""
+    options.model = options.model or options.by_name
     found = course.find(Path.cwd())
     entries = found.quantities.entries
     entry = look_up(options.quantity, entries, "quantity")

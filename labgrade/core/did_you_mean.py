@@ -35,12 +35,18 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
 
 
 def offer(word: str, known: Iterable[str], most: int = 8) -> str:
-    """The tail of a message that offers the closest known word, or else the first `most` of them.
+    """The tail of a message that offers the closest known word, or else `most` of them, that begin like it if any do.
 
     >>> offer("hw9", ["lab1", "lab2"])
     '; there is lab1, lab2'
+    >>> offer("2-3-9", ["2-1-1-parameters", "2-3-1-linear", "2-3-2-tiled"])
+    '; there is 2-3-1-linear, 2-3-2-tiled'
     """
     names = list(known)
+    for length in range(len(word), _PART - 1, -1):
+        if alike := [name for name in names if name.startswith(word[:length])]:
+            names = alike  # they say more than the first ones
+            break
     there = f"; there is {', '.join(names[:most])}{', ...' if len(names) > most else ''}" if names else ""
     return did_you_mean(word, names) or there
 

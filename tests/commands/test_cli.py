@@ -94,6 +94,7 @@ def test_a_broken_spec_ends_with_2_and_the_others_are_graded(course, capsys):
         (["check", "conftest.py"], "labgrade: 'conftest.py' is no folder, and no archive that can be unpacked"),
         (["check", "submissions", "--lab", "lap"], "labgrade: there is no lab 'lap'; did you mean 'lab'?"),
         (["check", "submissions", "--task", "nope"], "labgrade: there is no task 'nope'; there is task"),
+        (["check", "submissions", "--task", "task-7"], "labgrade: there is no task 'task-7'; did you mean 'task'?"),
         (["check", "submissions", "--task", "tsak"], "labgrade: there is no task 'tsak'; did you mean 'task'?"),
         (["compute", "sice", "--model", "torchvision/alexnet"], "there is no quantity 'sice'; did you mean 'size'?"),
         (["compute", "size", "--model", "torchvision/alexnt"], "did you mean 'torchvision/alexnet'?"),
@@ -110,6 +111,18 @@ def test_a_broken_spec_ends_with_2_and_the_others_are_graded(course, capsys):
 def test_what_cannot_be_done_ends_with_2_and_an_offer(course, capsys, arguments, message):
     assert main(arguments) == 2
     assert message in capsys.readouterr().err
+
+
+def test_a_mistyped_option_gets_an_offer(capsys):
+    with pytest.raises(SystemExit):
+        main(["check", "--taks", "2-1"])
+    assert "unrecognized arguments: --taks; did you mean '--task'?" in capsys.readouterr().err.replace("\n", " ")
+
+
+def test_a_model_needs_no_option(course, capsys):
+    assert main([*SIZE[:2], *SIZE[3:]]) == main(SIZE) == 0
+    first, second = capsys.readouterr().out.splitlines()
+    assert first == second
 
 
 def test_the_json_report_goes_to_stdout_alone(course, capsys):
