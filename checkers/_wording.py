@@ -21,7 +21,8 @@ WHOLE = 1000  # a factor from here on is given without decimals
 def shown(value: object) -> str:
     """A value for a sentence, never longer than a line: `1.498 GMac` as written, `1x3x224x224`, `'some text'`."""
     match value:
-        case Number(text=text) if text and not text.removeprefix("-").isdecimal():  # bare digits are easier to read with separators
+        # Bare digits are easier to read with separators.
+        case Number(text=text) if text and not text.removeprefix("-").isdecimal():
             return clip(text)
         case Number(value=number) | (Fraction() as number):
             if abs(number) < TOO_LONG_TO_READ:

@@ -1,8 +1,9 @@
-"""What a Python file of a student's binds, and a text that a function returned: read, never run."""
+"""What a Python file binds, what its names lead to, and a text that a function returned: read, never run."""
 
 from __future__ import annotations
 
 import ast
+import hashlib
 import stat
 from typing import TYPE_CHECKING
 
@@ -131,3 +132,107 @@ def _bound(tree: ast.Module) -> Iterator[str]:
         elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             yield node.id
         nodes.extend(ast.iter_child_nodes(node))
+
+
+# ---- what a name leads to --------------------------------------------------------------------------------------
+
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+IMPORTS = (ast.Import, ast.ImportFrom)
+
+
+def functions_behind(submission: Submission, file: str, function: str) -> set[str]:
+    """The other functions of a file that one leads to, as its text tells; none where that can't be read."""
+    source = read_bytes(submission, file, _SOURCE_BYTES)
+    if isinstance(source, Unreadable):
+        return set()
+    try:
+        tree = tree_of(source, file)
+    except NO_PYTHON:
+        return set()
+    own = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
+    found: set[str] = set()
+    waiting = [function]
+    while waiting:
+        node = own.get(waiting.pop())
+        more = (_not_local(node) if node is not None else set()) & own.keys() - found
+        found |= more
+        waiting += more
+    return found - {function}
+
+
+def _not_local(function: ast.FunctionDef) -> set[str]:
+    """The names that a function uses and binds nowhere."""
+    nodes = [node for node in ast.walk(function) if isinstance(node, ast.Name)]
+    used = {node.id for node in nodes if isinstance(node.ctx, ast.Load)}
+    bound = {node.id for node in nodes if not isinstance(node.ctx, ast.Load)}
+    return used - bound - {node.arg for node in ast.walk(function) if isinstance(node, ast.arg)}
+
+
+def code_digest(file: Path, function: str) -> str:
+    """A digest of a function and of all in its file that it leads to; of the whole file where that is not known."""
+    try:
+        text = file.read_bytes()
+    except OSError:
+        return ""
+    try:
+        tree = ast.parse(text)
+        names = reachable_names(tree, {function})
+        parts = [ast.dump(node) for node in tree.body if binds(node) & names or not binds(node)]
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return hashlib.sha256(text).hexdigest()
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
+
+def reachable_names(tree: ast.Module, names: set[str]) -> set[str]:
+    """The names at the top of a module that `names` lead to; statements that just run lead on, too."""
+    bound: dict[str, list[ast.stmt]] = {}
+    for node in tree.body:
+        for name in binds(node):
+            bound.setdefault(name, []).append(node)
+    waiting = set(names) | {name for node in tree.body if runs(node) for name in _names(node)}
+    found: set[str] = set()
+    while waiting:
+        name = waiting.pop()
+        found.add(name)
+        for node in bound.get(name, []):
+            if not isinstance(node, IMPORTS):
+                waiting |= _names(node) - found
+    return found
+
+
+def binds(node: ast.stmt) -> set[str]:
+    """The names that a statement at the top of a module binds."""
+    if isinstance(node, _DEFINITIONS):
+        return {node.name}
+    if isinstance(node, IMPORTS):
+        return {(each.asname or each.name).partition(".")[0] for each in node.names}
+    if isinstance(node, ast.If):
+        return {name for inner in node.body for name in binds(inner)}
+    if isinstance(node, ast.Assign | ast.AnnAssign):
+        return {each.id for each in ast.walk(node) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)}
+    return set()
+
+
+def runs(node: ast.stmt) -> bool:
+    """Whether it is neither a definition nor an import nor a text: it does something when the module is imported."""
+    simple = (*_DEFINITIONS, *IMPORTS, ast.Assign, ast.AnnAssign)
+    return not isinstance(node, simple) and not is_text(node) and not is_idle(node)
+
+
+def is_text(node: ast.stmt) -> bool:
+    """A docstring, or a text that stands like one."""
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+
+
+def is_idle(node: ast.stmt) -> bool:
+    """What does nothing when the module is imported: below `if TYPE_CHECKING:` or `if __name__ == "__main__":`."""
+    match node:
+        case ast.If(test=ast.Name(id="TYPE_CHECKING")):
+            return True
+        case ast.If(test=ast.Compare(left=ast.Name(id="__name__"), comparators=[ast.Constant(value="__main__")])):
+            return True
+    return False
+
+
+def _names(node: ast.AST) -> set[str]:
+    return {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}

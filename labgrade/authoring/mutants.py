@@ -10,7 +10,7 @@ import ast
 import re
 from dataclasses import dataclass
 
-from labgrade.authoring.public_source import binds, is_idle, is_text, reachable_names
+from labgrade.answers.python_source import binds, is_idle, is_text, reachable_names
 
 _ARITHMETIC = {
     ast.Add: ("+", "-"),

@@ -8,69 +8,13 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from labgrade.answers.python_source import IMPORTS, binds, is_idle, is_text, reachable_names, runs
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     from labgrade.spec.registry import Entry
-
-_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-IMPORTS = (ast.Import, ast.ImportFrom)
-
-
-def reachable_names(tree: ast.Module, names: set[str]) -> set[str]:
-    """The names at the top of a module that `names` lead to; statements that just run lead on, too."""
-    bound: dict[str, list[ast.stmt]] = {}
-    for node in tree.body:
-        for name in binds(node):
-            bound.setdefault(name, []).append(node)
-    waiting = set(names) | {name for node in tree.body if runs(node) for name in _names(node)}
-    found: set[str] = set()
-    while waiting:
-        name = waiting.pop()
-        found.add(name)
-        for node in bound.get(name, []):
-            if not isinstance(node, IMPORTS):
-                waiting |= _names(node) - found
-    return found
-
-
-def binds(node: ast.stmt) -> set[str]:
-    """The names that a statement at the top of a module binds."""
-    if isinstance(node, _DEFINITIONS):
-        return {node.name}
-    if isinstance(node, IMPORTS):
-        return {(each.asname or each.name).partition(".")[0] for each in node.names}
-    if isinstance(node, ast.If):
-        return {name for inner in node.body for name in binds(inner)}
-    if isinstance(node, ast.Assign | ast.AnnAssign):
-        return {each.id for each in ast.walk(node) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)}
-    return set()
-
-
-def runs(node: ast.stmt) -> bool:
-    """Whether it is neither a definition nor an import nor a text: it does something when the module is imported."""
-    simple = (*_DEFINITIONS, *IMPORTS, ast.Assign, ast.AnnAssign)
-    return not isinstance(node, simple) and not is_text(node) and not is_idle(node)
-
-
-def is_text(node: ast.stmt) -> bool:
-    """A docstring, or a text that stands like one."""
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
-
-
-def is_idle(node: ast.stmt) -> bool:
-    """What does nothing when the module is imported: below `if TYPE_CHECKING:` or `if __name__ == "__main__":`."""
-    match node:
-        case ast.If(test=ast.Name(id="TYPE_CHECKING")):
-            return True
-        case ast.If(test=ast.Compare(left=ast.Name(id="__name__"), comparators=[ast.Constant(value="__main__")])):
-            return True
-    return False
-
-
-def _names(node: ast.AST) -> set[str]:
-    return {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
 
 
 def needed(entries: Iterable[Entry]) -> dict[Path, str]:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import sys
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from labgrade.core.errors import FAULT, NOT_RIGHT, OK, SpecError
 from labgrade.files import downloaded_weights, output
-from labgrade.files.cache import Cache, cache_folder, key_of
-from labgrade.run.student_memory import Memory
+from labgrade.run.student_memory import Memory, since_last
 from labgrade.verdict import Outcome
 
 if TYPE_CHECKING:
@@ -21,54 +18,6 @@ if TYPE_CHECKING:
     from labgrade.core.results import Report
 
 _INTERRUPTED = 130
-_LONGEST = 8  # changes named one by one
-_FORM = 1
-
-
-def since_last(folder: Path, report: Report, *, compare: bool) -> list[str]:
-    """What changed since the last run, a line a change; remembers this run. Nothing for a first run.
-
-    A cache that can't be read or written is none: then nothing is compared.
-    """
-    kept, key = Cache(cache_folder() / "progress"), key_of(str(folder.resolve()))
-    now = _checks(report)
-    before: dict[str, Any] = {}
-    with contextlib.suppress(ValueError, KeyError, TypeError):
-        known: Any = (kept.read(key) or ({},))[0]
-        before = dict(known["checks"]) if known["form"] == _FORM else {}
-    lines = list(_changes(before, now)) if before and compare else []
-    stamp = datetime.now(UTC).isoformat(timespec="seconds")
-    # Tasks that were left out this time keep what they came to.
-    kept.write(key, {"form": _FORM, "at": stamp, "checks": {**before, **now}})
-    return lines
-
-
-def _checks(report: Report) -> dict[str, list[Any]]:
-    """Outcome and points of each check."""
-    return {
-        f"{task.lab}/{task.id} {check.id}": [check.verdict.outcome.value, float(check.earned)]
-        for who in report.submissions
-        for task in who.tasks
-        for check in task.checks
-    }
-
-
-def _changes(before: dict[str, Any], now: dict[str, list[Any]]) -> list[str]:
-    """The better first, then the worse; points in all, where they changed."""
-    both = [(name, before[name], now[name]) for name in now if name in before and before[name] != now[name]]
-    gained = sum(after[1] - earlier[1] for _, earlier, after in both)
-    ordered = sorted(both, key=lambda each: each[1][1] - each[2][1])
-    lines = [f"{name.partition('/')[2]}: {_said(earlier)} -> {_said(after)}" for name, earlier, after in ordered]
-    if len(lines) > _LONGEST:
-        lines = [*lines[:_LONGEST], f"and {len(lines) - _LONGEST} more"]
-    if not both:
-        return ["nothing changed"]
-    return [f"{gained:+g} points", *lines] if gained else lines
-
-
-def _said(check: list[Any]) -> str:
-    outcome, earned = check
-    return f"{outcome} {earned:g}"
 
 
 def add_check(parser: argparse.ArgumentParser) -> None:
@@ -103,13 +52,15 @@ def check(options: argparse.Namespace) -> int:
     # What is drawn on a page is not remembered, and what JSON says of the protection is of this run.
     report = memory.report() if not (options.json or options.html) else None
     broken: list[SpecFinding] = []
-    stopped = False
+    stopped, before = False, 0
     if report is None:
         from labgrade.run.student_check import run
 
-        report, broken, stopped = run(options, memory)
+        checked = run(options, memory)
+        report, broken, stopped, before = checked.report, checked.broken, checked.stopped, checked.lines
         _keep_schemas(options)
-    _print(report, options.json, whole=options.all)
+    lines = [] if stopped else since_last(options.path, report, compare=options.json != "-")
+    _print(report, options, others=before + len(lines))
     if options.html:
         from labgrade.reports.html import student
 
@@ -117,7 +68,6 @@ def check(options: argparse.Namespace) -> int:
     if stopped:
         print("stopped: what was not reached is not shown", file=sys.stderr)  # noqa: T201
         return _INTERRUPTED
-    lines = since_last(options.path, report, compare=options.json != "-")
     if lines:
         print("since your last run: " + "\n  ".join(lines))  # noqa: T201
     if broken:
@@ -145,20 +95,22 @@ def _refuse_unwritable(options: argparse.Namespace) -> None:
         html.refuse_without()
 
 
-def _print(report: Report, target: str | None, *, whole: bool) -> None:
+def _print(report: Report, options: argparse.Namespace, others: int) -> None:
+    """Print the report, or its JSON. `others`: the lines that stand before and after it."""
     from rich.console import Console
 
     from labgrade.reports import json as as_json
     from labgrade.reports import student_terminal, terminal
 
+    target: str | None = options.json
     if target == "-":
         print(as_json.render(report))  # noqa: T201
         return
     console = Console(highlight=False)
-    if whole:
+    if options.all:
         terminal.render(report, console=console, staff=False)
     else:
-        student_terminal.render(report, console=console)
+        student_terminal.render(report, console=console, others=others)
     if target:
         output.write(target, as_json.render(report))
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from labgrade.core.points import final_totals, totals
 from labgrade.core.text import for_html_in_markdown, for_markdown, gutter_of
-from labgrade.reports.summary import checks, first_line, hint, not_shown, of_points, points, spread, steps
+from labgrade.reports.summary import checks, first_line, hint, not_shown, of_points, points, spread, steps, worth_of
 from labgrade.verdict import PENDING, Outcome
 
 if TYPE_CHECKING:
@@ -78,9 +78,8 @@ def summary(submission: SubmissionReport) -> Iterator[str]:
     if first is not None:
         names = ", ".join(check.id for check in first.checks)
         says = f": {quoted(first.says)}" if first.says else ""
-        worth = f"{points(first.points)} more {'point' if first.points == 1 else 'points'}"
         yield ""
-        yield f"Do first: {text(first.task.title)}, {text(names)}, worth {worth}{says}"
+        yield f"Do first: {text(first.task.title)}, {text(names)}, {worth_of(first)}{says}"
 
 
 def _task(task: TaskReport) -> Iterator[str]:

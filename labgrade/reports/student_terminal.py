@@ -21,7 +21,7 @@ from labgrade.core.text import is_own
 from labgrade.reports import summary, terminal
 from labgrade.reports.plain_page import Page
 from labgrade.reports.summary import full_reason, hint, missing_task
-from labgrade.reports.terminal import BODY, BROKEN, LONG_REASON, LOOKS, WORD
+from labgrade.reports.terminal import BODY, BROKEN, LONG_REASON, LOOKS
 from labgrade.verdict import Outcome
 
 if TYPE_CHECKING:
@@ -52,13 +52,18 @@ class Cause:
         return tuple({(task.lab, task.id): task for task, _ in self.checks}.values())
 
     @property
+    def outcome(self) -> Outcome:
+        """How its first check ended."""
+        return self.checks[0][1].verdict.outcome
+
+    @property
     def points(self) -> Fraction:
         """What it may cost: a bonus that is not there costs nothing."""
         return sum((check.points - check.earned for _, check in self.checks if not check.bonus), Fraction(0))
 
 
-def render(report: Report, *, console: Console) -> None:
-    """Print the report of one's own work on about a screen."""
+def render(report: Report, *, console: Console, others: int = 0) -> None:
+    """Print the report of one's own work on about a screen, beside `others`, lines that stand around it."""
     page = Page(console)
     for note in report.notes:
         page.paragraph(note, indent=0, label="note: ")
@@ -67,17 +72,17 @@ def render(report: Report, *, console: Console) -> None:
         if len(tasks) == 1:
             terminal.render(replace(report, notes=(), submissions=(submission,)), console=console, staff=False)
         else:
-            _show(page, submission)
+            _show(page, submission, _LINES - others)
 
 
-def _show(page: Page, submission: SubmissionReport) -> None:
+def _show(page: Page, submission: SubmissionReport, lines: int) -> None:
     total = final_totals(submission)
     terminal.heading(page, submission, total)
     found = causes(submission.tasks)
-    below = _height(page, lambda dry: _below(dry, submission, total, shortened=bool(found)))
-    room = max(_LEAST, _LINES - below - _height(page, lambda dry: terminal.heading(dry, submission, total)))
+    below = _height(page, lambda dry: _below(dry, submission, total, found, shortened=bool(found)))
+    room = max(_LEAST, lines - below - _height(page, lambda dry: terminal.heading(dry, submission, total)))
     shortened = _wrong(page, found, room)
-    _below(page, submission, total, shortened=shortened)
+    _below(page, submission, total, found, shortened=shortened)
 
 
 def causes(tasks: Sequence[TaskReport]) -> list[Cause]:
@@ -123,9 +128,10 @@ def _wrong(page: Page, found: Sequence[Cause], room: int) -> bool:
     for number, cause in enumerate(found):
         later = [each for each in found[number + 1 :] if each.points]
         reserved = len(later) + (len(later) < len(found) - number - 1)
-        write, height = _fitting(page, cause, last, room - reserved)
+        write, height, cut = _fitting(page, cause, last, room - reserved)
         if number == 0 or (height + reserved <= room and not shortened):
             last = cause.tasks[-1].id if len(cause.tasks) == 1 else ""
+            shortened = cut
         elif room > 1 or number == len(found) - 1:
             write, height, shortened = partial(_in_a_line, cause=cause), 1, True
         else:
@@ -138,14 +144,18 @@ def _wrong(page: Page, found: Sequence[Cause], room: int) -> bool:
     return shortened
 
 
-def _fitting(page: Page, cause: Cause, last: str, room: int) -> tuple[Callable[[Page], None], int]:
-    """How to write a cause, and in how many lines: where they are too many, its first check alone is shown in full."""
-    whole = partial(_cause, cause=cause, last=last, whole=True)
-    height = _height(page, whole)
-    if height <= room:
-        return whole, height
-    short = partial(_cause, cause=cause, last=last, whole=False)
-    return short, _height(page, short)
+def _fitting(page: Page, cause: Cause, last: str, room: int) -> tuple[Callable[[Page], None], int, bool]:
+    """How to write a cause, in how many lines, and whether more than the names of checks is left out.
+
+    Where lines are too many, its first check alone is shown in full; where they still are, without its program.
+    """
+    (task, first), *others = cause.checks
+    told = replace(first, verdict=replace(first.verdict, lines=(), picture=()))
+    ways = ((cause, True, False), (cause, False, False), (Cause(checks=((task, told), *others)), False, True))
+    written = [(partial(_cause, cause=each, last=last, whole=whole), cut) for each, whole, cut in ways]
+    heights = [_height(page, write) for write, _ in written]
+    best = next((at for at, height in enumerate(heights) if height <= room), len(ways) - 1)
+    return written[best][0], heights[best], written[best][1]
 
 
 def _cause(page: Page, cause: Cause, last: str, *, whole: bool) -> None:
@@ -163,7 +173,7 @@ def _cause(page: Page, cause: Cause, last: str, *, whole: bool) -> None:
         return
     for _, check in others:
         short = replace(check.verdict, reason=summary.first_line(check.verdict)[0], lines=(), picture=(), notes=())
-        short = replace(short, hint="", suggestions=())
+        short = replace(short, hint="", suggestions=(), diagnosis=None)
         terminal.check_lines(page, replace(check, verdict=short, answer_from=""), staff=False, said=set())
 
 
@@ -174,7 +184,7 @@ def _shared(page: Page, cause: Cause) -> None:
     names = sorted(task.id for task in cause.tasks)
     more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
     lost = "no points are lost" if check.verdict.outcome is Outcome.FAULT else f"{_worth(cause.points)} on it"
-    page.line(_mark(page, check), (lost, "bold"))
+    page.line(terminal.mark(page, check), (lost, "bold"))
     page.paragraph(full_reason(check.verdict), indent=BODY)
     page.say(", ".join(names[:_MOST_NAMES]) + more, indent=BODY, label="in: ", style="dim")
     if hint(check.verdict):
@@ -182,21 +192,18 @@ def _shared(page: Page, cause: Cause) -> None:
 
 
 def _worth(points: Fraction) -> str:
-    return f"{summary.points(points)} {'point depends' if points == 1 else 'points depend'}"
+    return f"{_points(points)} {'depends' if points == 1 else 'depend'}"
 
 
 def _in_a_line(page: Page, cause: Cause) -> None:
     """What is wrong, as much of it as a line holds."""
-    task, check = cause.checks[0]
-    names = ", ".join(each.id for each in cause.tasks)
-    if len(cause.tasks) == 1:
-        names = f"{task.id} {', '.join(each.id for _, each in cause.checks)}"
+    check = cause.checks[0][1]
     earned = sum((each.earned for _, each in cause.checks), Fraction(0))
     right = f"{summary.points(earned)} / {summary.points(sum((each.points for _, each in cause.checks), Fraction(0)))}"
     kind = " (bonus)" if check.bonus else ""
     reason = summary.first_line(check.verdict)[0]
     gutter = "" if is_own(reason) else page.gutter
-    _clipped_line(page, _mark(page, check), f"{names}{kind}: {gutter}{reason}", right)
+    _clipped_line(page, terminal.mark(page, check), f"{_named(cause)}{kind}: {gutter}{reason}", right)
 
 
 def _clipped_line(page: Page, mark: tuple[str, str], text: str, right: str) -> None:
@@ -209,15 +216,10 @@ def _clipped_line(page: Page, mark: tuple[str, str], text: str, right: str) -> N
     )
 
 
-def _mark(page: Page, check: Graded) -> tuple[str, str]:
-    outcome = check.verdict.outcome
-    symbol, plain, style = LOOKS[outcome]
-    return f"  {symbol if page.can_show(symbol) else plain} {outcome:<{WORD}}  ", style
-
-
-def _below(page: Page, submission: SubmissionReport, total: Totals, *, shortened: bool) -> None:
+def _below(page: Page, submission: SubmissionReport, total: Totals, found: Sequence[Cause], *, shortened: bool) -> None:
     """What is right, what is missing, what waits, and what it comes to."""
-    right = [task for task in submission.tasks if any(_is_right(check) for check in task.checks)]
+    began = [task for task in submission.tasks if missing_task(task) is None]
+    right = [task for task in began if any(_is_right(check) for check in task.checks)]
     if right:
         page.blank()
     for task in right:
@@ -226,18 +228,37 @@ def _below(page: Page, submission: SubmissionReport, total: Totals, *, shortened
     for note in list(notes)[:_MOST_NOTES]:
         page.paragraph(note, indent=2, label="note: ")
     part = _missing(page, submission)
-    page.blank()
     page.rule()
-    began = [task for task in submission.tasks if missing_task(task) is None]
     terminal.left(page, replace(submission, tasks=tuple(began)), Outcome.SKIPPED, "waits for other checks: ")
     terminal.left(page, submission, Outcome.MANUAL, "waits to be marked by a person: ")
     if part or shortened:
         options = "--all" + (f", or --task {part}" if part else "")
         page.say(f"{options}, says all of it", label="more: ", style="dim")
-    names = [f"{task.id} {summary.points(task.not_shown)}" for task in submission.tasks if task.not_shown]
-    if len(names) > 1:
-        page.line((f"{NOT_SHOWN}, in points: {', '.join(names)}", "dim"), hang=2)
+    names = [f"{task.id} +{summary.points(task.not_shown)}" for task in began if task.not_shown and task not in right]
+    if names:
+        page.line((f"+ {NOT_SHOWN}, in points: {', '.join(names)}", "dim"), hang=2)
+    page.line(("do first: ", "dim"), (_first(submission, found, total), ""), hang=2)
     terminal.total_line(page, submission, total)
+
+
+def _first(submission: SubmissionReport, found: Sequence[Cause], total: Totals) -> str:
+    """What to mend first, as it stands at the top; else what to hand in, else a bonus that is wrong."""
+    cause = next((each for each in found if each.points and each.outcome is not Outcome.FAULT), None)
+    if cause is not None:
+        return f"{_named(cause)}, worth {_points(cause.points, 'more ')}"
+    done = "nothing, you are done" if total.pending == 0 else "nothing, the rest waits for a person"
+    return terminal.first_step(submission) or done
+
+
+def _named(cause: Cause) -> str:
+    """The tasks in which a cause shows; the checks, where it is one task."""
+    if len(cause.tasks) > 1:
+        return ", ".join(each.id for each in cause.tasks)
+    return f"{cause.tasks[0].id} {', '.join(check.id for _, check in cause.checks)}"
+
+
+def _points(worth: Fraction, more: str = "") -> str:
+    return f"{summary.points(worth)} {more}{'point' if worth == 1 else 'points'}"
 
 
 def _is_right(check: Graded) -> bool:
@@ -247,14 +268,21 @@ def _is_right(check: Graded) -> bool:
 def _right(page: Page, task: TaskReport) -> None:
     """What of a task is right: all of it, or the names."""
     good = [check for check in task.checks if _is_right(check)]
-    whole = len(good) == len([check for check in task.checks if not check.bonus or check in good])
+    missed = [check for check in task.checks if check.bonus and check.verdict.outcome is Outcome.MISSING]
+    whole = len(good) + len(missed) == len(task.checks)
     got, worth = (totals(good).earned, totals(good).points)
     names = "" if whole else f"  {', '.join(check.id for check in terminal.folded(good))}"
-    right = f"{summary.points(got)} / {summary.points(worth)}"
+    right = f"{summary.points(got)} / {summary.points(worth)}{_more([task])}"
     text = f"{task.id}  {task.title}" if whole else f"{task.id}{names}"
     symbol, plain, style = LOOKS[Outcome.CORRECT]
     mark = (f"  {symbol if page.can_show(symbol) else plain} ", style)
     _clipped_line(page, mark, text, right)
+
+
+def _more(tasks: Sequence[TaskReport]) -> str:
+    """What cases are worth that are not shown, behind the points."""
+    worth = sum((task.not_shown or Fraction(0) for task in tasks), Fraction(0))
+    return f"  +{summary.points(worth)}" if worth else ""
 
 
 def _missing(page: Page, submission: SubmissionReport) -> str:
@@ -262,14 +290,20 @@ def _missing(page: Page, submission: SubmissionReport) -> str:
     parts: defaultdict[str, list[tuple[TaskReport, list[Graded]]]] = defaultdict(list)
     for task in submission.tasks:
         missed = [check for check in task.checks if check.verdict.outcome is Outcome.MISSING]
-        if missed and (missing_task(task) is not None or not all(check.bonus for check in missed)):
+        if (
+            missed
+            and (task.points or task.not_shown)
+            and (missing_task(task) is not None or not all(check.bonus for check in missed))
+        ):
             parts[part_of(task.id)].append((task, missed))
     if parts:
         page.blank()
     symbol, _, style = LOOKS[Outcome.MISSING]
     for name, tasks in parts.items():
         said, points = _missed(tasks)
-        _clipped_line(page, (f"  {symbol} ", style), f"{name}  missing: {said}", f"0 / {summary.points(points)}")
+        whole = [task for task, _ in tasks if missing_task(task) is not None]
+        right = f"0 / {summary.points(points)}{_more(whole)}"
+        _clipped_line(page, (f"  {symbol} ", style), f"{name}  missing: {said}", right)
     return next(iter(parts), "")
 
 

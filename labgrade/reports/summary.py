@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -129,7 +129,8 @@ def diagnosed(found: Diagnosis) -> str:
         other = f" On other networks it goes wrong besides: {_numbered(found.elsewhere)}" if found.elsewhere else ""
         seen = f"Your function does so on all {found.tried} networks on which it was called."
         if found.but:
-            seen += f" Those with {_listed(found.but)} are not among them: there something else is wrong, too."
+            seen += f" On those with {_listed(found.but)} it is wrong in another way, too, which may "
+            seen += "have the same cause: mend this first."
         return f"{several}{_numbered(found.says)}{besides} {seen}{other}"
     if found.wrong_on:
         right = _few(found.right_on) if found.right_on else "none of these"
@@ -226,13 +227,14 @@ def _each_once(texts: Iterable[str]) -> tuple[str, ...]:
 
 _LONGEST = 240  # characters of what is said about a step
 _SETTLED = PENDING | {Outcome.SKIPPED}
+_NO_STEP = _SETTLED | {Outcome.CORRECT, Outcome.MISSING}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
     """Some checks of a task with one thing to do about them. `points` is what they could still earn.
 
-    `missing`: nothing was handed in for them, and `says` may then be empty.
+    `missing`: nothing was handed in for them, and `says` may then be empty. `bonus`: they are bonus checks.
     """
 
     task: TaskReport
@@ -240,6 +242,7 @@ class Step:
     points: Fraction
     says: str
     missing: bool
+    bonus: bool = False
 
     @property
     def lost(self) -> Fraction:
@@ -250,7 +253,8 @@ class Step:
 def steps(submission: SubmissionReport) -> Sequence[Step]:
     """The steps in the order in which to take them: what is wrong, the most points first, then what is missing.
 
-    Bonus checks and what waits for other checks are none.
+    Bonus checks that are wrong come last: cases that are not shown may be wrong for the same reason. A missing bonus is
+    no step, nor is what waits for other checks.
     """
     found = []
     for task in submission.tasks:
@@ -265,7 +269,16 @@ def steps(submission: SubmissionReport) -> Sequence[Step]:
             continue
         for (missing, says), same in itertools.groupby(sorted(open_checks, key=_said), key=_said):
             found.append(_step(task, list(same), says, missing=missing))
-    return sorted(found, key=lambda step: (step.missing, Fraction(0) if step.missing else -step.lost))
+        wrong = [check for check in task.checks if check.bonus and check.verdict.outcome not in _NO_STEP]
+        for (_, says), same in itertools.groupby(sorted(wrong, key=_said), key=_said):
+            found.append(replace(_step(task, list(same), says, missing=False), bonus=True))
+    return sorted(found, key=lambda step: (step.bonus, step.missing, Fraction(0) if step.missing else -step.lost))
+
+
+def worth_of(step: Step) -> str:
+    """What a step may still earn: `worth 4 more points`, or that it is a bonus."""
+    said = f"{points(step.points)} more {'point' if step.points == 1 else 'points'}"
+    return f"worth {said}" if not step.bonus else f"a bonus of {said}" if step.points else "a bonus"
 
 
 def _step(task: TaskReport, checks: Sequence[Graded], says: str, *, missing: bool) -> Step:

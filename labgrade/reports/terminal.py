@@ -92,7 +92,7 @@ def _submission(page: Page, submission: SubmissionReport, *, staff: bool) -> Non
 def total_line(page: Page, submission: SubmissionReport, total: Totals) -> None:
     """What it comes to, with the points of checks that are not shown, after what late rules take."""
     for what, worth in summary.not_shown(submission):
-        page.line((what, "dim"), right=(f"{worth} points", "dim"), hang=2)
+        page.line((f"+ {what}", "dim"), right=(f"{worth} points", "dim"), hang=2)
     _deductions(page, submission, total)
     page.line(("total", "bold"), right=(f"{spread(total)} points", "bold"))
 
@@ -209,14 +209,13 @@ def _what_is_said(check: Graded) -> tuple[str, ...]:
 def check_lines(page: Page, check: Graded, *, staff: bool, said: set[str]) -> None:
     """One check. `said`: the notes of this task that were shown before, and need not be again."""
     verdict = check.verdict
-    symbol, plain, style = LOOKS[verdict.outcome]
-    mark = symbol if page.can_show(symbol) else plain
+    sign, style = mark(page, check)
     kinds = [word for word, is_so in (("bonus", check.bonus), ("hidden", check.hidden)) if is_so]
     reason, below, helps = summary.reason(verdict, bonus=check.bonus), (*verdict.lines, *verdict.picture), hint(verdict)
     short = verdict.outcome is Outcome.CORRECT and not (reason or below or helps)
     short = short and _PLAIN_NAME.fullmatch(check.answer_from) is not None
     page.line(
-        (f"  {mark} {verdict.outcome:<{WORD}}  ", style),
+        (sign, style),
         (check.id, ""),
         (f" ({', '.join(kinds)})" if kinds else "", "dim"),
         (f"  from: {check.answer_from}" if short else "", "dim"),
@@ -245,6 +244,13 @@ def check_lines(page: Page, check: Graded, *, staff: bool, said: set[str]) -> No
         page.paragraph(check.answer_from, indent=BODY, label="from: ", style="dim", theirs=True)
     if staff:
         _facts(page, verdict)
+
+
+def mark(page: Page, check: Graded) -> tuple[str, str]:
+    """How a check ended, as it stands at the left of its line, and its style."""
+    outcome = check.verdict.outcome
+    symbol, plain, style = LOOKS[outcome]
+    return f"  {symbol if page.can_show(symbol) else plain} {outcome:<{WORD}}  ", style
 
 
 def _quoted(page: Page, text: str, *, own: bool, label: str = "") -> None:
@@ -287,9 +293,16 @@ def _advice(submission: SubmissionReport, total: Totals) -> tuple[str, str]:
     check = first.checks[0]
     said = first.says or full_reason(check.verdict, bonus=check.bonus)
     said = said if len(said) <= LONGEST_ADVICE else f"{said[:LONGEST_ADVICE]}..."
-    worth = f"{summary.points(first.points)} {'point' if first.points == 1 else 'points'}"
+    return first_step(submission) + (": " if said else ""), said
+
+
+def first_step(submission: SubmissionReport) -> str:
+    """Which checks to mend, or to hand in something for, first; nothing where all that counts is done."""
+    first = next(iter(steps(submission)), None)
+    if first is None:
+        return ""
     names = ", ".join(check.id for check in first.checks)
-    return f"{first.task.id} {names}, worth {worth} more" + (": " if said else ""), said
+    return f"{first.task.id} {names}, {summary.worth_of(first)}"
 
 
 def spread(total: Totals) -> str:

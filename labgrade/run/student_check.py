@@ -13,25 +13,30 @@ from typing import TYPE_CHECKING, Protocol, Self
 
 from rich.console import Console
 
+from labgrade.answers.python_source import functions_behind
 from labgrade.core import points, student_view
 from labgrade.core.results import Report, SubmissionReport
+from labgrade.core.task import CallForm
 from labgrade.core.text import for_terminal
 from labgrade.files import downloaded_weights
 from labgrade.judging.variants import own_variant
 from labgrade.reports import terminal
+from labgrade.reports.summary import missing_task
 from labgrade.review import roster
 from labgrade.review.groups import drawn_as
 from labgrade.run.grader import Grader
 from labgrade.run.task import TaskGrading
-from labgrade.sandbox.time_limits import Patience
+from labgrade.sandbox.time_limits import FIRST_LOOK, NotYetError, Patience
 from labgrade.spec import course, load
 from labgrade.submissions import find
+from labgrade.verdict import Outcome
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from types import TracebackType
 
     from labgrade.core.errors import SpecFinding
-    from labgrade.core.results import Submission, TaskReport
+    from labgrade.core.results import Graded, Submission, TaskReport
     from labgrade.core.task import Task
     from labgrade.judging.items import Item
     from labgrade.run.student_memory import Memory
@@ -52,10 +57,25 @@ class CheckOptions(Protocol):
 
 
 _SHORT = 1.0  # seconds below which nobody wonders what is going on
+_REFRESHED = 4  # times a second: a watch may run for hours
+WRONG = frozenset({Outcome.INCORRECT, Outcome.PARTIAL})
 
 
-def run(options: CheckOptions, memory: Memory) -> tuple[Report, list[SpecFinding], bool]:
-    """The student's report, what is wrong with specs, and whether Ctrl-C ended it: then it has what is known."""
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """The student's report, what is wrong with specs, and whether Ctrl-C ended it: then it has what is known.
+
+    `lines`: how many were printed before.
+    """
+
+    report: Report
+    broken: list[SpecFinding]
+    stopped: bool
+    lines: int
+
+
+def run(options: CheckOptions, memory: Memory) -> Checked:
+    """Grade what is not remembered, and say meanwhile how far it is."""
     state = memory.state()
     found = course.find_for(options.path, options.course)
     specs = load.read_all(load.chosen(found, options.lab, options.task or ()), found)
@@ -65,15 +85,17 @@ def run(options: CheckOptions, memory: Memory) -> tuple[Report, list[SpecFinding
     with (
         tempfile.TemporaryDirectory(prefix="labgrade-store-", ignore_cleanup_errors=True) as store,
         Grader(found, torch_home=downloaded_weights.find(options.torch_home)) as grader,
-        Shown(several=len(tasks) > 1 and options.json != "-") as shown,
+        Shown(Console(stderr=True, highlight=False), several=len(tasks) > 1 and options.json != "-") as shown,
     ):
         who = find.take(options.path, find.name_of(options.path), Path(store), opening=grader.runner.open)
         each = _Each(grader, who, memory, shown, fresh=fresh)
         student = drawn_as(roster.of_course(found.root), options.drawn_as or who.name)
-        stopped = each.all([own_variant(task, student, found.key) for task in tasks])
+        tasks = [own_variant(task, student, found.key) for task in tasks]
+        stopped = each.all(tasks)
         # To say what protects starts a server that nothing else may need, and here the code is one's own.
         notes = (*(grader.runner.protection.lines if fresh and not stopped else ()), *_by_whose_specs(found, options))
-    graded = SubmissionReport(name=who.name, tasks=tuple(each.reports), remarks=who.refused)
+        reports = with_causes(tasks, each.reports, who)
+    graded = SubmissionReport(name=who.name, tasks=tuple(reports), remarks=who.refused)
     report = student_view.for_student(Report(submissions=(graded,), notes=notes))
     if not options.task:
         report = student_view.with_more(report, load.points_not_shown(found.specs))
@@ -82,47 +104,65 @@ def run(options: CheckOptions, memory: Memory) -> tuple[Report, list[SpecFinding
         report = replace(report, labs=load.lab_texts(found.specs), at=now)
     if not (fresh or broken or stopped):
         memory.keep(report, state)
-    return report, broken, stopped
+    return Checked(report, broken, stopped, shown.lines)
 
 
 @dataclass
 class _Each:
-    """The tasks of a hand-in, one after another: those that are remembered, and the others."""
+    """The tasks of a hand-in, one after another: those that are remembered, and the others.
+
+    What does not end in a first look waits until all else is done.
+    """
 
     grader: Grader
     who: Submission
     memory: Memory
     shown: Shown
     fresh: bool
-    reports: list[TaskReport] = field(default_factory=list)
-    patience: Patience = field(default_factory=Patience)
+    found: dict[int, TaskReport] = field(default_factory=dict)  # by the place of the task
+    patience: Patience = field(default_factory=lambda: Patience(first_look=FIRST_LOOK))
+
+    @property
+    def reports(self) -> list[TaskReport]:
+        """What is known, in the order of the tasks."""
+        return [report for _, report in sorted(self.found.items())]
 
     def all(self, tasks: list[Task]) -> bool:
         """Grade each; whether Ctrl-C came before the end."""
         self.grader.runner.patience = self.patience
         try:
-            known = {} if self.fresh else {id(task): self.memory.task(task, self.who) for task in tasks}
-            self.grader.prepare([task for task in tasks if known.get(id(task)) is None])
-            for task in tasks:
-                report = known.get(id(task))
-                if report is None:
-                    report = self._graded(task)
-                    if not self.fresh:
-                        self.memory.keep_task(task, self.who, report)
-                self.reports.append(report)
+            known = {} if self.fresh else {at: self.memory.task(task, self.who) for at, task in enumerate(tasks)}
+            self.found = {at: report for at, report in known.items() if report is not None}
+            left = {at: task for at, task in enumerate(tasks) if at not in self.found}
+            self.grader.prepare(left.values())
+            gradings = {at: TaskGrading(self.grader, task, self.who) for at, task in left.items()}
+            slow = {at: grading for at, grading in gradings.items() if not self._graded(at, grading)}
+            self.patience.first_look = 0
+            for at, grading in slow.items():
+                self._graded(at, grading)
         except KeyboardInterrupt:
             return True
         return False
 
-    def _graded(self, task: Task) -> TaskReport:
-        grading = TaskGrading(self.grader, task, self.who)
+    def _graded(self, at: int, grading: TaskGrading) -> bool:
+        """Grade a task as far as it is waited for; whether that is all of it."""
+        task, ended = grading.task, True
         self.patience.task(task.id)
         for name in sorted(grading.items, key=lambda name: _size(grading.items[name])):
             self.shown.runs(f"{task.id} {name}")
-            grading.graded(name)
-        report = grading.report() if self.fresh else student_view.task_for_student(grading.report())
-        self.shown.done(report)
-        return report
+            try:
+                grading.graded(name)
+            except NotYetError as error:
+                if ended:
+                    self.shown.waits(task.id, str(error))
+                ended = False
+        if ended:
+            report = grading.report() if self.fresh else student_view.task_for_student(grading.report())
+            self.found[at] = report
+            if not self.fresh:
+                self.memory.keep_task(task, self.who, report)
+            self.shown.done(report)
+        return ended
 
 
 def _size(item: Item) -> tuple[bool, int]:
@@ -133,25 +173,24 @@ def _size(item: Item) -> tuple[bool, int]:
 
 
 class Shown:
-    """What is going on, on stderr: on a terminal what runs and since when, and each task as soon as it is done.
+    """What is going on: on a terminal what runs and since when, and each task as soon as it is done.
 
-    Of a task alone the report says enough. `several`: there are more.
+    Of a task alone the report says enough. `several`: there are more. `lines`: how many were printed.
     """
 
-    def __init__(self, *, several: bool) -> None:
+    def __init__(self, console: Console, *, several: bool) -> None:
         self._several = several
-        self._console = Console(stderr=True, highlight=False)
-        self._status = self._console.status(self, spinner="dots")
+        self._console = console
+        self._status = console.status(self, spinner="dots", refresh_per_second=_REFRESHED)
         self._what = ""
         self._since = time.monotonic()
+        self.lines = 0
 
     def __enter__(self) -> Self:
-        if self._console.is_terminal:
-            self._status.start()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self._status.stop()
+        self.rests()
 
     def __rich__(self) -> str:
         """What runs, and since when."""
@@ -161,13 +200,25 @@ class Shown:
     def runs(self, what: str) -> None:
         """A check begins."""
         self._what, self._since = what, time.monotonic()
+        if self._console.is_terminal:
+            self._status.start()
+
+    def rests(self) -> None:
+        """Nothing runs."""
+        self._status.stop()
+
+    def waits(self, task: str, function: str) -> None:
+        """A function did not end in a first look."""
+        self._line(f"{task}  {function} runs for longer than {FIRST_LOOK:g} s: what is left comes first")
 
     def done(self, task: TaskReport) -> None:
-        """A task is done."""
-        if not self._several:
-            return
-        line = f"{task.id}  {terminal.spread(points.totals(task.checks))}"
-        self._console.print(for_terminal(line), markup=False, style="dim")
+        """A task is done; of one that was not handed in there is nothing to say."""
+        if self._several and missing_task(task) is None:
+            self._line(f"{task.id}  {terminal.spread(points.totals(task.checks))}")
+
+    def _line(self, text: str) -> None:
+        self.lines += 1
+        self._console.print(for_terminal(text), markup=False, style="dim")
 
 
 def _by_whose_specs(found: Course, options: CheckOptions) -> tuple[str, ...]:
@@ -186,3 +237,57 @@ def public_task(task: Task) -> Task:
     others = None if task.hidden_points is None else task.hidden_points + task.points - shown
     seen = tuple(map(public_task, task.variants))
     return replace(task, variants=seen, checks=checks, points=shown, hidden_points=others)
+
+
+def with_causes(tasks: Iterable[Task], reports: Iterable[TaskReport], who: Submission) -> list[TaskReport]:
+    """The reports, where what is wrong because a function calls one that is wrong says only that.
+
+    A verdict that says by itself what is wrong stays as it is.
+    """
+    reports = list(reports)
+    asked = {(task.lab, task.id): task for task in tasks}
+    called = {
+        (report.lab, report.id, check.id): function
+        for report in reports
+        for check in report.checks
+        if (function := function_of(asked[report.lab, report.id], check))
+    }
+    wrong = {
+        called[report.lab, report.id, check.id]
+        for report in reports
+        for check in report.checks
+        if check.verdict.outcome in WRONG and (report.lab, report.id, check.id) in called
+    }
+    return [
+        replace(
+            report,
+            checks=tuple(
+                with_cause(check, called.get((report.lab, report.id, check.id)), wrong, who) for check in report.checks
+            ),
+        )
+        for report in reports
+    ]
+
+
+def function_of(task: Task, check: Graded) -> tuple[str, str] | None:
+    """The file and the name of the function that gave the answer of a check on which nothing is tried but its cases."""
+    asked = next((each for each in task.checks if each.id == check.id.partition("[")[0]), None)
+    if asked is None or asked.counterexample:
+        return None
+    forms = [form for form in task.answers[asked.answer].forms if isinstance(form, CallForm)]
+    found = ((form.file, form.function) for form in forms if check.answer_from == f"{form.file}:{form.function}")
+    return next(found, None)
+
+
+def with_cause(check: Graded, function: tuple[str, str] | None, wrong: set[tuple[str, str]], who: Submission) -> Graded:
+    """A check of a `function`, where one that it calls is among the `wrong` ones, with that as what to mend first."""
+    verdict = check.verdict
+    known = verdict.hint or (verdict.diagnosis is not None and verdict.diagnosis.says)
+    if function is None or verdict.outcome not in WRONG or known:
+        return check
+    file, name = function
+    behind = sorted(each for each in functions_behind(who, file, name) if (file, each) in wrong)
+    if not behind or any(name in functions_behind(who, file, each) for each in behind):
+        return check
+    says = f"{name} calls {' and '.join(behind)}, which {'is' if len(behind) == 1 else 'are'} wrong: mend that first"
+    return replace(check, verdict=replace(verdict, hint=says, lines=(), picture=(), diagnosis=None))

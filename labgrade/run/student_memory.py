@@ -8,12 +8,14 @@ of time or memory, is never remembered. Staff's runs have the ledger, which know
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
 import re
 import shutil
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -228,3 +230,55 @@ def _content(path: Path) -> str:
         return f"{state.st_mode} {hashlib.sha256(path.read_bytes()).hexdigest()}"
     except OSError:
         return "unreadable"
+
+
+# ---- what changed since the last run --------------------------------------------------------------------------
+
+_MOST_CHANGES = 8  # named one by one
+_PROGRESS_FORM = 1
+
+
+def since_last(folder: Path, report: Report, *, compare: bool) -> list[str]:
+    """What changed since the last run, a line a change; remembers this run. Nothing for a first run.
+
+    A cache that can't be read or written is none: then nothing is compared.
+    """
+    kept, key = Cache(cache_folder() / "progress"), key_of(str(folder.resolve()))
+    now = _checks(report)
+    before: dict[str, Any] = {}
+    with contextlib.suppress(ValueError, KeyError, TypeError):
+        known: Any = (kept.read(key) or ({},))[0]
+        before = dict(known["checks"]) if known["form"] == _PROGRESS_FORM else {}
+    lines = list(_changes(before, now)) if before and compare else []
+    stamp = datetime.now(UTC).isoformat(timespec="seconds")
+    # Tasks that were left out this time keep what they came to.
+    kept.write(key, {"form": _PROGRESS_FORM, "at": stamp, "checks": {**before, **now}})
+    return lines
+
+
+def _checks(report: Report) -> dict[str, list[Any]]:
+    """Outcome and points of each check."""
+    return {
+        f"{task.lab}/{task.id} {check.id}": [check.verdict.outcome.value, float(check.earned)]
+        for who in report.submissions
+        for task in who.tasks
+        for check in task.checks
+    }
+
+
+def _changes(before: dict[str, Any], now: dict[str, list[Any]]) -> list[str]:
+    """The better first, then the worse; points in all, where they changed."""
+    both = [(name, before[name], now[name]) for name in now if name in before and before[name] != now[name]]
+    gained = sum(after[1] - earlier[1] for _, earlier, after in both)
+    ordered = sorted(both, key=lambda each: each[1][1] - each[2][1])
+    lines = [f"{name.partition('/')[2]}: {_said(earlier)} -> {_said(after)}" for name, earlier, after in ordered]
+    if len(lines) > _MOST_CHANGES:
+        lines = [*lines[:_MOST_CHANGES], f"and {len(lines) - _MOST_CHANGES} more"]
+    if not both:
+        return ["nothing changed"]
+    return [f"{gained:+g} points", *lines] if gained else lines
+
+
+def _said(check: list[Any]) -> str:
+    outcome, earned = check
+    return f"{outcome} {earned:g}"

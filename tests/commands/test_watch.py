@@ -9,6 +9,8 @@ import signal
 import subprocess
 import sys
 import threading
+from contextlib import nullcontext
+from dataclasses import replace
 from fractions import Fraction
 from types import SimpleNamespace
 
@@ -16,9 +18,13 @@ import pytest
 from helpers import small_course
 from rich.console import Console
 
+from labgrade.answers.python_source import code_digest
 from labgrade.cli import main
-from labgrade.commands.watch import Session, _Round, code_digest
-from labgrade.core.results import Graded
+from labgrade.core.results import Graded, Report, Submission, SubmissionReport
+from labgrade.run.student_check import with_cause
+from labgrade.run.student_memory import since_last
+from labgrade.run.watch_session import Session, _Asked, _report_of, _Round
+from labgrade.sandbox.time_limits import NotYetError, Patience
 from labgrade.verdict import Outcome, correct, incorrect, without_value
 
 LONG = 120  # seconds after which something is broken: nothing is measured here
@@ -105,13 +111,13 @@ def rounds(folder, *saves):
     """What a session says of saves, each of them verdicts by check; nothing of the first. Without processes."""
     console = Console(file=io.StringIO(), width=80)
     session = Session(SimpleNamespace(prepare=lambda _: None), [], folder, console)
-    about = SimpleNamespace(lab="lab", id="task", title="Task", points=8, hidden_points=0)
+    about = SimpleNamespace(lab="lab", id="task", title="Task", points=8, hidden_points=0, checks=())
     for number, verdicts in enumerate(saves):
         current = _Round(0, None, None)
         for name, verdict in verdicts.items():
             found = Graded(id=name, points=Fraction(2), earned=2 * verdict.credit, verdict=verdict)
             grading = SimpleNamespace(task=about, graded=lambda _, found=found: found)
-            session._judge(current, grading, SimpleNamespace(id=name), quiet=number == 0)
+            session._judge(current, _Asked(grading, SimpleNamespace(id=name), ("", "")), quiet=number == 0)
         if number:
             session._tell_of_repeats(current)
     return " ".join(console.file.getvalue().split())
@@ -153,3 +159,90 @@ def test_a_hint_is_said_in_full_once_a_save(tmp_path):
     shown = rounds(tmp_path, dict.fromkeys(("one", "two"), MISSING), dict.fromkeys(("one", "two"), wrong))
     assert shown.count("Groups are ignored.") == 1
     assert shown.count("the same as above") == 1
+
+
+class Slow:
+    """A task's grading of which one item does not end in a first look."""
+
+    def __init__(self, patience, about):
+        self.patience, self.task = patience, about
+
+    def graded(self, name):
+        if name == "loop" and self.patience.first_look:
+            raise NotYetError(name)
+        verdict = without_value(Outcome.TIMEOUT, "too long") if name == "loop" else correct()
+        return Graded(id=name, points=Fraction(2), earned=2 * verdict.credit, verdict=verdict)
+
+
+def test_what_does_not_end_soon_waits_and_its_old_verdict_counts_no_more(tmp_path):
+    console = Console(file=io.StringIO(), width=80)
+    about = SimpleNamespace(lab="lab", id="task", title="Task", points=4, hidden_points=0, checks=())
+    session = Session(SimpleNamespace(prepare=lambda _: None), [about], tmp_path, console)
+    known = {("lab", "task", "loop"): Graded(id="loop", points=Fraction(2), earned=Fraction(2), verdict=correct())}
+    session._known.update(known)
+    current = _Round(0, SimpleNamespace(name="ann"), nullcontext(), Patience(first_look=5))
+    asked = [_Asked(Slow(current.patience, about), SimpleNamespace(id=name), ("hw.py", name)) for name in ("loop", "b")]
+    session._put_aside(asked, {("hw.py", "loop"), ("hw.py", "b")})
+    for each in asked:
+        session._judge(current, each, quiet=False)
+    session._sum_up(current, current.late)
+    said = console.file.getvalue()
+    assert "task  loop runs for longer than 5 s: what is left comes first\n" in said
+    assert "2 / 2 points so far; still to come: task loop\n" in said
+    session._rest(current, [], [])
+    assert "task loop, 2 points, depends on this: too long\n2 / 4 points\n" in console.file.getvalue()[len(said) :]
+    again = _Round(0, current.who, current.store, Patience(first_look=5))
+    session._judge(again, asked[0], quiet=False)  # known to be slow: nobody waits for a first look
+    assert again.late == [asked[0]]
+    mended = _Round(0, current.who, current.store)
+    found = Graded(id="loop", points=Fraction(2), earned=Fraction(2), verdict=correct())
+    grading = SimpleNamespace(task=about, graded=lambda _: found)
+    session._judge(mended, _Asked(grading, asked[0].item, asked[0].called), quiet=False)
+    assert "task  TIMEOUT -> CORRECT, +2 points\n" in console.file.getvalue()
+
+
+def test_what_a_watch_saw_is_what_the_next_check_compares_itself_with(tmp_path, monkeypatch):
+    monkeypatch.setenv("LABGRADE_CACHE", str(tmp_path / "cache"))
+    about = SimpleNamespace(lab="lab", id="task", title="Task", points=2, hidden_points=0, checks=())
+    session = Session(SimpleNamespace(prepare=lambda _: None), [about], tmp_path, Console(file=io.StringIO()))
+    for verdict in (incorrect("no"), correct()):
+        found = Graded(id="a", points=Fraction(2), earned=2 * verdict.credit, verdict=verdict)
+        session._known["lab", "task", "a"] = found
+        current = _Round(0, SimpleNamespace(name="ann"), None)
+        if verdict.credit:
+            report = Report(submissions=(SubmissionReport(name="", tasks=(_report_of(about, [found]),)),))
+            assert since_last(tmp_path, report, compare=True) == ["+2 points", "task a: INCORRECT 0 -> CORRECT 2"]
+        session._sum_up(current, [])
+
+
+CALLS = """
+def total(m): ...
+def rest(m):
+    return total(m) - 1
+def alone(m, total):
+    return total
+def own(m):
+    total = 0
+    return total
+def again(m):
+    return rest(m)
+"""
+
+
+def test_one_cause_is_told_where_it_is_and_not_where_its_function_is_called(tmp_path):
+    (tmp_path / "hw.py").write_text(CALLS)
+    who = Submission(name="ann", folder=tmp_path, files=("hw.py",))
+    wrong = {("hw.py", "total")}
+
+    def said(name, verdict=None):
+        verdict = verdict or replace(incorrect("got 5"), lines=("import torch",))
+        found = Graded(id="a", points=Fraction(2), earned=Fraction(0), verdict=verdict)
+        seen = with_cause(found, ("hw.py", name), wrong, who).verdict
+        return seen.hint, len(seen.lines)
+
+    assert said("rest") == said("rest") == ("rest calls total, which is wrong: mend that first", 0)
+    assert said("again") == ("again calls total, which is wrong: mend that first", 0)
+    for name in ("total", "alone", "own"):
+        assert said(name) == ("", 1)
+    assert said("rest", incorrect("got 5", hint="Groups are ignored.")) == ("Groups are ignored.", 0)
+    assert said("rest", correct()) == ("", 0)

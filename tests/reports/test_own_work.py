@@ -103,6 +103,46 @@ def test_of_a_single_task_all_is_told():
     assert "do first: │ 1-1 a" in said
 
 
+def test_the_points_that_are_not_shown_stand_behind_those_that_are():
+    first = replace(task("1-1", "A", graded("a", 8, correct())), not_shown=Fraction(2))
+    second = replace(task("1-2", "B", graded("a", 3, NOTHING)), not_shown=Fraction(4))
+    third = replace(task("1-3", "C", graded("a", 3, incorrect("no"))), not_shown=Fraction(1))
+    said = shown(first, second, third)
+    assert "  ✓ 1-1  A                                                             8 / 8  +2\n" in said
+    assert "  - 1-2  missing: B                                                    0 / 3  +4\n" in said
+    assert "+ cases that are not shown, in points: 1-3 +1\n" in said
+
+
+def test_of_a_task_with_a_bonus_that_is_wrong_what_is_right_is_named():
+    said = shown(
+        task("1-1", "A", graded("a", 8, correct()), graded("more", 1, incorrect("no"), bonus=True)),
+        task("1-2", "B", graded("a", 2, correct())),
+    )
+    assert "  ✓ 1-1  a " in said
+    assert "  ✓ 1-2  B " in said
+
+
+@pytest.mark.parametrize(
+    ("checks", "first"),
+    [
+        ([graded("a", 2, incorrect("no")), graded("b", 9, NOTHING)], "1-1 a, worth 2 more points"),
+        ([graded("a", 2, correct()), graded("b", 9, NOTHING)], "1-1 b, worth 9 more points"),
+        ([graded("a", 2, correct()), graded("b", 1, incorrect("no"), bonus=True)], "1-1 b, a bonus of 1 more point"),
+        ([graded("a", 2, correct())], "nothing, you are done"),
+        ([graded("a", 2, without_value(Outcome.FAULT, "labgrade failed"))], "nothing, the rest waits for a person"),
+    ],
+)
+def test_it_says_what_to_do_first(checks, first):
+    assert f"\ndo first: {first}\n" in shown(task("1-1", "A", *checks), task("1-2", "B"))
+
+
+def test_lines_around_a_report_count_too():
+    file = io.StringIO()
+    report = Report(submissions=(SubmissionReport(name="ann", tasks=twenty()),))
+    student_terminal.render(report, console=Console(file=file, width=80), others=6)
+    assert len(file.getvalue().splitlines()) <= 34
+
+
 @pytest.mark.parametrize("width", [40, 80, 200])
 def test_no_line_is_too_long(width):
     assert max(map(len, shown(*twenty(), width=width).splitlines())) <= min(width, 100)

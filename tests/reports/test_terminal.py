@@ -71,7 +71,7 @@ def test_notes_come_first_and_the_end_says_what_is_left():
 missing: 2-1-4-macs (by-type)
 waits to be marked by a person: 2-1-5-conv-activations (words)
 failed on our side, waits for a person: 2-1-5-conv-activations (peak)
-do first: 2-1-5-conv-activations values, worth 6 points more: it did not end
+do first: 2-1-5-conv-activations values, worth 6 more points: it did not end
           within 60 seconds
 total                                              31.68 to 39.68 / 59.33 points
 """)
@@ -103,23 +103,23 @@ def test_staff_sees_facts_and_no_advice():
                 graded("a", 1, incorrect("got 5", hint="count again")),
                 graded("b", 9, without_value(Outcome.SKIPPED, "a")),
             ],
-            "do first: │ 2-1 a, worth 1 point more: count again",
+            "do first: │ 2-1 a, worth 1 more point: count again",
         ),
         ([graded("a", 5, without_value(Outcome.MISSING, "no"), bonus=True)], "do first: nothing, you are done"),
         (
             [graded("a", 2, without_value(Outcome.MISSING, "no")), graded("b", 1, incorrect("one"))],
-            "do first: 2-1 b, worth 1 point more: one",
+            "do first: 2-1 b, worth 1 more point: one",
         ),
         (
             [
                 graded("a", 2, without_value(Outcome.MISSING, "no")),
                 graded("b", 9, without_value(Outcome.MISSING, "no")),
             ],
-            "do first: 2-1 a, b, worth 11 points more: no",  # one thing to do: to hand it in
+            "do first: 2-1 a, b, worth 11 more points: no",  # one thing to do: to hand it in
         ),
         (
             [graded("a", 2, incorrect("one")), graded("b", 2, incorrect("two"))],
-            "do first: 2-1 a, worth 2 points more: one",
+            "do first: 2-1 a, worth 2 more points: one",
         ),
     ],
 )
@@ -179,9 +179,9 @@ def test_what_is_wrong_is_mended_before_what_is_missing_is_handed_in():
     shown = text_of(
         one_check(missing("a", 9, "no"), graded("b", 2, incorrect("got 5")), graded("c", 1, incorrect("x")))
     )
-    assert "do first: 2-1 b, worth 2 points more: got 5\n" in shown
+    assert "do first: 2-1 b, worth 2 more points: got 5\n" in shown
     shown = text_of(one_check(missing("a", 9, "no"), graded("b", 2, correct())))
-    assert "do first: 2-1 a, worth 9 points more: no\n" in shown
+    assert "do first: 2-1 a, worth 9 more points: no\n" in shown
 
 
 def test_several_submissions_end_with_a_table():

@@ -75,6 +75,7 @@ def render(report: Report) -> str:
         tasks=tasks,
         cards=cards,
         todo=todo,
+        worth_of=summary.worth_of,
         shown_at_once=_FIRST,
         missing=missing,
         waiting=sum(check.verdict.outcome in PENDING for task in submission.tasks for check in task.checks),
@@ -95,8 +96,15 @@ def _about(submission: SubmissionReport, texts: Mapping[str, LabText]) -> list[s
     """The course and the labs that a page is about, for its head."""
     labs = list(dict.fromkeys(task.lab for task in submission.tasks))
     named = [texts.get(lab) or LabText(lab=lab, title="") for lab in labs]
-    return list(
-        dict.fromkeys([*(each.course for each in named if each.course), *(each.title or each.lab for each in named)])
+    return list(dict.fromkeys([*(each.course for each in named if each.course), *map(_lab, named)]))
+
+
+def _lab(text: LabText) -> str:
+    """A lab by its name and its title, which may be alike."""
+    return (
+        f"{text.lab}: {text.title}"
+        if text.title and text.lab.lower() not in text.title.lower()
+        else text.title or text.lab
     )
 
 
@@ -133,12 +141,14 @@ def _steps(
     todo: list[tuple[Any, ...]] = []
     missing: list[tuple[Any, ...]] = []
     for step in summary.steps(submission):
+        if step.bonus and submission.released:
+            continue  # it cost nothing
         task, names = shown[step.task.lab, step.task.id], [check.id for check in step.checks]
         if task.nothing is not None:
-            item = (task.anchor, task.title, step.points, step.says)
+            item = (task.anchor, task.title, step, step.says)
         else:
             anchor = f"{task.anchor}-{task.names.index(names[0]) + 1}"
-            item = (_card(anchor), f"{task.title}: {', '.join(names)}", step.points, step.says)
+            item = (_card(anchor), f"{task.title}: {', '.join(names)}", step, step.says)
         if step.missing:
             missing.append(item)
         else:
