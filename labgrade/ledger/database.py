@@ -119,6 +119,7 @@ class Ledger:
         if name == NAME and not self.path.is_file():
             self._make(folder, write=write)
         self._durable = durable
+        self.parts: set[str] = set()  # digests that this process has written
         with self._in_words():
             place: str | Path = folder / name
             if not write and _is_read_only(folder):  # where SQLite would make a file beside it even to read
@@ -170,6 +171,7 @@ class Ledger:
             with self._in_words():
                 self._connection.execute("COMMIT")
         except BaseException:
+            self.parts.clear()
             with contextlib.suppress(sqlite3.Error):
                 self._connection.execute("ROLLBACK")
             raise

@@ -115,11 +115,10 @@ def parts_of(ledger: Ledger, number: int | None) -> dict[str, Any]:
 
 def keep(ledger: Ledger, judged: KeptVerdict, contents: Mapping[str, Any], run: int) -> int:
     """Write what judging came to; the number of its row."""
-    digests = tuple(judged.parts.values())
-    there = {digest for (digest,) in _where(ledger, "SELECT digest FROM part WHERE digest", digests)}
+    digests = {each for each in judged.parts.values() if each not in ledger.parts}  # most are those of the check before
     for digest in digests:
-        if digest not in there:  # most are those of the check before
-            ledger.write("INSERT OR IGNORE INTO part VALUES (?, ?)", digest, dump(contents[digest]))
+        ledger.write("INSERT OR IGNORE INTO part VALUES (?, ?)", digest, dump(contents[digest]))
+    ledger.parts |= digests
     plain = dump(judged.plain)
     return ledger.write(
         "INSERT INTO judged (key, parts, run, at, outcome, tries, mark, plain, seal) "
