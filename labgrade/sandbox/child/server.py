@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 _MESSAGE_BYTES = 1 << 20
 _DESCRIPTORS = 5 + 2
-_FORKS_PAID_FOR = 32  # about as many as huge pages save the price of, where they are dear
+_FORKS_PAID_FOR = 16  # about as many as huge pages save the price of, where the machine hands out memory page by page
 # A module each of this folder, and what a supervisor needs of the jail: a jail shows none of labgrade's files.
 _PARTS = tuple(
     f"child.{name}" for name in ("call", "file_functions", "jobs", "main", "measure", "script", "subject", "wire")
