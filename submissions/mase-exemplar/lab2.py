@@ -104,7 +104,7 @@ def operations_by_layer(model, input_size):
                 found[name] += output.numel() * module.in_channels // module.groups * height * width
             elif isinstance(module, (nn.BatchNorm1d, nn.BatchNorm2d)):
                 found[name] += 4 * inputs[0].numel()
-            elif isinstance(module, (nn.ReLU, nn.ReLU6)):
+            elif isinstance(module, nn.ReLU):
                 found[name] += output.numel()
 
         return hook
