@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 from labgrade.core.results import Submission
 from labgrade.diagnosis.behaviour import explore
 from labgrade.diagnosis.probe import Trials
+from labgrade.diagnosis.repair.repairs import Repairs
 from labgrade.run.grader import Grader
 from labgrade.spec import course, load
 
@@ -56,10 +57,11 @@ def measure(grader: Grader, task: Task, check: Check, file: str, change: tuple[s
         (Path(folder) / file).write_text(source.replace(*change) if change[0] else source, encoding="utf-8")
         who = Submission(name="someone", folder=Path(folder), files=(file,))
         before, begun = _cpu(), time.monotonic()
-        found = explore(Trials(grader, task, check, who))
-        said = (
-            "+".join(found.holds.slips) if found.holds else "right" if all(e.right for e in found.called) else "nothing"
-        )
+        trials = Trials(grader, task, check, who)
+        found = explore(trials)
+        right = all(each.right for each in found.called)
+        changed = "" if found.holds or right else Repairs(trials, [*found.called, *found.others]).of_all()
+        said = "+".join(found.holds.slips) if found.holds else "right" if right else changed[:32] or "nothing"
         print(f"{task.id:20} {said:32} {_cpu() - before:5.2f} s CPU, {time.monotonic() - begun:5.2f} s", flush=True)
 
 

@@ -99,7 +99,7 @@ class Diagnoser:
                 there = [each.network for each in called]
                 others = [each for each in networks_for(trials) if each not in there]
                 called += [Called(network=each, trial=failed) for each in others]
-                self._repairs[key] = Repairs(trials, called)
+                self._repairs[key] = Repairs(trials, called, failing=True)
             says = self._repairs[key].says(item.subject, failed)
         except FaultError:
             return verdict

@@ -134,14 +134,15 @@ def called(function, subject):
     return Trial(verdict=correct() if right else incorrect("wrong"), value=value)
 
 
-def told(text, rare=lambda _: 0, *, known=False):
+def told(text, rare=lambda _: 0, **how):
     found = FakeTrials(text)
     subjects = [SubjectSpec(model="a", input=InputSpec(shape=(each,))) for each in range(2, 9)]
     networks = [
         SmallNetwork(subject=each, words=str(each.input.shape[0]), rank=0, rare=rare(each)) for each in subjects
     ]
-    some = [Called(network=each, trial=found.ahead([each.subject])[0]) for each in networks]
-    return Repairs(found, some, known=known).of_all()
+    failed = Trial(verdict=incorrect("failed"))
+    some = [Called(network=each, trial=found.again(each.subject, 1)[0] or failed) for each in networks]
+    return Repairs(found, some, **how).of_all()
 
 
 def test_a_change_is_told_only_if_it_makes_the_function_right_everywhere():
@@ -185,3 +186,11 @@ def test_where_a_slip_is_known_two_changes_are_not_looked_for():
     text = "def f(n):\n    n = round(n / 10)\n    return 3 * n * 9 + 1"
     assert told(text)
     assert told(text, known=True) == ""
+
+
+def test_of_a_function_that_fails_somewhere_what_is_wrong_elsewhere_is_not_told():
+    """It divides by zero for 5, and gives 1 too many for what is less."""
+    text = "def f(n):\n    return 3 * n + 1 + (n < 5) + 0 // (n - 5)"
+    assert "0 // (n - 5)" in told(text, failing=True)
+    assert "n < 5" in told(text.replace(" + 0 // (n - 5)", ""))
+    assert told(text.replace(" + 0 // (n - 5)", ""), failing=True) == ""

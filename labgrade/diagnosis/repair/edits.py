@@ -28,7 +28,7 @@ def edits(source: str, name: str) -> list[Edit]:
         return []
     finder = _Finder(source, name, [*_reached(tree, name)])
     seen: dict[str, Edit] = {}
-    for each in sorted(finder.found, key=lambda each: (each.far, each.rank, each.start)):
+    for each in sorted(finder.found, key=lambda each: (each.likely, each.start)):
         seen.setdefault(repr((each.start, each.end, each.text)), each)
     return list(seen.values())
 

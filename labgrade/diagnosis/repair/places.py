@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 Node = ast.expr | ast.stmt | ast.keyword | ast.arg
-_MOST_CHARS = 70
+_MOST_CHARS, _FAR = 70, 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,6 +25,11 @@ class Edit:
     becomes: str
     rank: int
     far: int = 0
+
+    @property
+    def likely(self) -> int:
+        """When to try it: what stands in the function itself comes before the same in what that calls."""
+        return self.rank + 2 * min(self.far, _FAR)
 
     def says(self) -> str:
         """What to change, in words for the student."""

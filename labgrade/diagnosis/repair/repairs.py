@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     Edits: TypeAlias = tuple[Edit, ...]
 
-_MOST_EDITS, _MOST_CONFIRMED, _MOST_PAIRED, _MOST_BETTER, _MOST_PLACES = 400, 4, 36, 2, 4
+_MOST_EDITS, _MOST_CONFIRMED, _MOST_PAIRED, _MOST_BETTER, _MOST_PLACES = 120, 4, 24, 2, 4
 _SECONDS = 0.3  # of CPU, for all changes of one kind
 _SMALL, _MOST_SEARCHES = (GENERATED, "micro/", "jsc/"), 2
 # Calls each changed function once, in the order in which it is called itself.
@@ -92,16 +92,18 @@ class Repairs:
     """What makes one function right: found once for the small networks, and for a few subjects of the task's own.
 
     With `known` there is a slip that accounts for most of them: what is left is little, and two changes fit by chance.
+    Of a `failing` one, what it gives elsewhere is another matter.
     """
 
-    def __init__(self, trials: Trials, called: Sequence[Called], *, known: bool = False) -> None:
-        self._trials, self._called, self._source, self._known = trials, called, trials.source(), known
+    def __init__(self, trials: Trials, called: Sequence[Called], *, known: bool = False, failing: bool = False) -> None:
+        self._trials, self._called, self._source = trials, called, trials.source()
+        self._known, self._failing = known, failing
         self._found: list[Repair | None] = []
         self._searches = 0
 
     def of_all(self) -> str:
         """What makes it right on the small networks; nothing where there is no such thing, or it is right there."""
-        bad = [each for each in self._called if not each.right]
+        bad = [each for each in self._called if not (each.right or (self._failing and each.trial.value is not None))]
         if not self._found:
             search = (
                 _Search(self._trials, self._source, self._called, bad, known=self._known)
@@ -161,7 +163,8 @@ class _Search:
         single: list[Edits] = [tuple(each for each in wanted if each.text == text) for text in WIDE]
         single = [some for some in single if some]
         if not self._texts:
-            single += [*((each,) for each in wanted[:_MOST_EDITS]), *_everywhere(wanted)]
+            more = [*((each,) for each in wanted), *_everywhere(wanted)]
+            single += sorted(more, key=lambda some: some[0].likely)[:_MOST_EDITS]
         tried = self._tried(single, self._usual[-1])
         self._single, before = single, self._usual[-1].trial
         wrong_ones = [(some, trial) for some, trial in tried if wrong(trial)]
@@ -178,7 +181,7 @@ class _Search:
         left = [some for some, _ in self._values.values()][:_MOST_PAIRED]
         likely = [(left[one], left[other]) for one, other in sorted(combinations(range(len(left)), 2), key=sum)]
         both = [*product(self._better, self._single), *likely]
-        pairs = [(*one, *other) for one, other in both if _apart(one, other)]
+        pairs = [(*one, *other) for one, other in both if _apart(one, other)][:_MOST_EDITS]
         return self._confirmed([some for some, trial in self._tried(pairs, self._usual[-1]) if not wrong(trial)])
 
     def _beside_a_slip(self) -> Repair | None:
