@@ -84,7 +84,7 @@ def test_the_memory_of_another_version_is_none(course, capsys, value):
 
 def test_a_cache_that_cannot_be_written_changes_nothing(course, capsys, monkeypatch):
     (course / "file").write_text("")
-    monkeypatch.setattr("labgrade.commands.check.cache_folder", lambda: course / "file")
+    monkeypatch.setattr("labgrade.run.student_memory.cache_folder", lambda: course / "file")
     assert main(["check", "submissions/twice"]) == 1
     assert main(["check", "submissions/twice"]) == 1
     assert since(capsys) == ""
