@@ -23,6 +23,7 @@ from labgrade.diagnosis.probe import Trial, Trials
 from labgrade.diagnosis.repair.repairs import Repairs
 from labgrade.diagnosis.small_networks import Called, called_on, networks, networks_for
 from labgrade.diagnosis.whole_rows import of_rows
+from labgrade.sandbox.outcomes import NOT_IMPORTED
 from labgrade.subjects.networks import GENERATED
 from labgrade.values import Number, show
 from labgrade.verdict import Diagnosis, Outcome
@@ -86,21 +87,21 @@ class Diagnoser:
     def unanswered(self, answer: NoAnswer, item: Item) -> Verdict:
         """The verdict on a function that fails, or returns something else, with the change that makes it right."""
         verdict, trials = answer.verdict, Trials(self._grader, self._task, item.check, self._submission)
-        source = (
-            trials.source() if verdict.outcome in _FAILED and isinstance(item.check.expected, QuantityCall) else None
-        )
+        # A file that can't be imported fails on every network, and no change of one function is known to mend it.
+        failed = verdict.outcome in _FAILED and NOT_IMPORTED not in verdict.reason
+        source = trials.source() if failed and isinstance(item.check.expected, QuantityCall) else None
         if source is None or item.subject is None or answer.origin != f"{source.file}:{source.function}":
             return verdict
         key = f"{_asked(item.check)} {verdict.outcome}"
-        failed = Trial(verdict=verdict)
+        own = Trial(verdict=verdict)
         try:
             if key not in self._repairs:
                 called = called_on(trials)
                 there = [each.network for each in called]
                 others = [each for each in networks_for(trials) if each not in there]
-                called += [Called(network=each, trial=failed) for each in others]
+                called += [Called(network=each, trial=own) for each in others]
                 self._repairs[key] = Repairs(trials, called, failing=True)
-            says = self._repairs[key].says(item.subject, failed)
+            says = self._repairs[key].says(item.subject, own)
         except FaultError:
             return verdict
         return replace(verdict, hint=f"{verdict.hint}; {says}" if verdict.hint else says) if says else verdict

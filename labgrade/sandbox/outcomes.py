@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from labgrade.sandbox.host.child import Ending, Exit
     from labgrade.sandbox.requests import InspectRequest, ProgramRequest, ReadRequest, ScriptRequest
 
-_NOT_IMPORTED = "; so none of the file's functions can be called"
+NOT_IMPORTED = "; so none of the file's functions can be called"
 PRINTED_CHARS = 4000
 REASON_CHARS = 800
 _NAME_CHARS = 60
@@ -338,7 +338,7 @@ def _raised(found: dict[str, str], call: CallRequest | ScriptRequest) -> str:
         return f"{line}ended the program (SystemExit{message}) {when}"
     # What a notebook defined before the cell that failed is there all the same.
     whole = found["phase"] == "import" and call.file.endswith(".py") and isinstance(call, CallRequest)
-    return f"{line}raised {found['kind']}{message}{_NOT_IMPORTED * whole}"
+    return f"{line}raised {found['kind']}{message}{NOT_IMPORTED * whole}"
 
 
 _SAID_CHARS = 200

@@ -70,6 +70,7 @@ SUBMISSIONS = {
     "fails-on-one": "def total(model):\n    for each in model.modules():\n"
     "        if getattr(each, 'dilation', (1, 1)) != (1, 1):\n"
     f"            raise ValueError(model)\n    return {COUNT}\n" + NODES,
+    "cannot-be-imported": f"import no_such_package\n\ndef total(model):\n    return {COUNT}\n" + NODES,
 }
 
 
@@ -124,6 +125,13 @@ def test_what_fails_by_itself_is_not_called_after_another_call_so_that_a_loop_is
     assert not together
     graded(world, "right")
     assert len(together) == 1
+
+
+def test_what_cannot_be_imported_is_called_for_nobody_to_explain(world, monkeypatch):
+    together = []
+    monkeypatch.setattr(world[1].runner, "run_each", lambda *given: together.append(given) or [])
+    assert {each.outcome for each in graded(world, "cannot-be-imported").values()} == {Outcome.CRASHED}
+    assert not together
 
 
 @pytest.mark.parametrize("name", ["adds-up", "default-list", "first-one"])
