@@ -166,11 +166,9 @@ SHOWN = [
         {"bias_always", "max_pool_windows"},
     ),
     (
-        ROWS.format(key="len(rows)", less="")
-        .replace("if not any(m.children())", "if any(m.parameters(False))")
-        .replace("named = name if runs[name] == 1 else", "named = name if runs else"),
+        ROWS.format(key="len(rows)", less="").replace("name if runs[name] == 1 else", "name if runs else"),
         "2-1-3-layer-table",
-        {"without_parameters", "runs_alike"},
+        {"runs_alike"},
     ),
 ]
 

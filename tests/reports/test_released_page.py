@@ -59,7 +59,7 @@ def test_course_lab_and_date_stand_at_the_head_and_the_statement_at_its_task():
     labs = (LabText(lab="acal-lab2", title="Models", course="ACAL", statements=(("2-1", "How <large>?\nSay why."),)),)
     text = page(decided(), labs=labs)
     head = text[text.index("<header") : text.index("</header>")]
-    assert "ACAL · Models" in head
+    assert "ACAL · acal-lab2: Models" in head
     assert "results of 2026-11-22 20:00:00 +00:00" in head
     assert "What was asked</summary>\n<p>How &lt;large&gt;?\nSay why.</p>" in text
     assert "acal-lab2" in page(decided())  # where no lab.yaml says more

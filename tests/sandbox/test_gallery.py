@@ -13,6 +13,7 @@ from helpers.soak import soak
 
 from labgrade.core.task import InputSpec, Limits, SubjectSpec
 from labgrade.sandbox.jail.usage import family
+from labgrade.sandbox.outcomes import NOT_IMPORTED
 from labgrade.sandbox.requests import CallRequest
 from labgrade.sandbox.runner import Runner
 
@@ -134,7 +135,7 @@ def test_returns(call, name, value):
         (
             "imports_relatively",
             "crashed",
-            "hw2_1.py:3: `from .parts import total_macs` raised ImportError: " + RELATIVE,
+            "hw2_1.py:3: `from .parts import total_macs` raised ImportError: " + RELATIVE + NOT_IMPORTED,
         ),
         (
             "returns_model",
@@ -152,7 +153,7 @@ def test_returns(call, name, value):
         (
             "syntax_error",
             "crashed",
-            "hw2_1.py:4: `def total_macs(model, input_size:` raised SyntaxError: '(' was never closed",
+            "hw2_1.py:4: `def total_macs(model, input_size:` raised SyntaxError: '(' was never closed" + NOT_IMPORTED,
         ),
         (
             "reads_stdin",
