@@ -191,6 +191,14 @@ def test_columns_that_types_do_not_tell_apart_are_refused(row):
         as_value([row], LAYERS)
 
 
+def test_numbers_beside_a_shape_may_be_sizes_of_it():
+    shapes = TableType(row="layer", columns={"output_shape": "shape"})
+    with pytest.raises(WrongTypeError, match="a shape is made of whole numbers"):
+        as_value({"conv": [(1, 64, 8, 8), 8, 8]}, shapes)
+    for more in ((), (9408,), ("Conv2d", 9408)):
+        assert as_value({"conv": [(1, 64, 8, 8), *more]}, shapes).rows[0].cells["output_shape"] == (1, 64, 8, 8)
+
+
 def test_one_value_stands_in_one_column():
     both = TableType(row="layer", columns={"macs": "count", "parameters": "count"})
     with pytest.raises(WrongTypeError, match="row 'conv', column 'macs'"):

@@ -167,7 +167,7 @@ def told_apart(
     """The value of each column; values of no column (a layer's type) are left out. None where types do not tell.
 
     Values in the order of the columns are taken as they are; a value of None fits any column there. In another order,
-    or with more of them, each column must have exactly one value that fits it.
+    or with more of them, each column must have exactly one value that fits it; two numbers more may be a part of it.
     """
     in_order = dict(zip(kinds, values, strict=False))
     if len(values) == len(kinds) and all(cell is None or fits(cell, kinds[name]) for name, cell in in_order.items()):
@@ -178,4 +178,7 @@ def told_apart(
         if len(fitting) != 1 or fitting[0] in places.values():
             return None
         places[column] = fitting[0]
+    more = [value for place, value in enumerate(values) if place not in places.values()]
+    if sum(isinstance(value, int | float) for value in more) > 1:
+        return None
     return {column: values[place] for column, place in places.items()}
