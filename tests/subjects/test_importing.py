@@ -4,14 +4,7 @@ import gc
 from concurrent.futures import ThreadPoolExecutor
 from threading import Event
 
-import pytest
-
 from labgrade.subjects.importing import quickly, uncollected
-
-
-@pytest.fixture(autouse=True)
-def looking():
-    gc.enable()  # whatever a test before did
 
 
 def test_nobody_looks_for_garbage_until_the_last_thread_has_left():

@@ -1,5 +1,6 @@
 """Reading in the jail: the same replies as in this process; what runs out of limits is named and costs nothing else."""
 
+import gc
 import typing
 from dataclasses import replace
 
@@ -49,6 +50,12 @@ ASKS = [
     ask_seen("count", TextForm(after="nothing", report=SECTION)),
     Ask(wanted="passages", kind="count", forms=(TextForm(report=SECTION),)),
 ]
+
+
+@pytest.fixture(autouse=True)
+def looking_for_garbage_again():
+    yield
+    gc.enable()  # the reader's process, which ends with its hand-in, has Python look for none
 
 
 @pytest.fixture(scope="module")
