@@ -100,6 +100,7 @@ class _ClassRun:
         self._written: dict[str, str] = {}
         self._done = 0
         self._cut: set[str] = set()
+        self._failed: dict[str, str] = {}
         self.lost: list[str] = []
         self.ran = 0
 
@@ -110,10 +111,16 @@ class _ClassRun:
             yield from self._pass(self._plan, names, self._plan.request.jobs or os.cpu_count() or 1)
             with Ledger(self._plan.request.results) as ledger:
                 unsteady = read.unsteady(ledger)
-            repeated = [name for name in names if encodable(name) in unsteady or name in self._cut]
+            again = {*self._cut, *self._failed}
+            repeated = [name for name in names if encodable(name) in unsteady or name in again]
+            self._failed.clear()
             if repeated:
-                yield f"{len(repeated)} once more, alone: time or memory ran out"
+                yield f"{len(repeated)} once more, alone: time, memory or room ran out"
                 yield from self._pass(replace(self._plan, again=True), repeated, 1)
+            self.lost += (f"'{encodable(name)}': {why}" for name, why in self._failed.items())
+            if self.lost and not self._done:
+                message = f"nobody could be graded: {self.lost[-1]}"
+                raise FaultError(message)
         finally:
             self._lender.close()
             if self._grader is not None:
@@ -137,9 +144,6 @@ class _ClassRun:
                 else:
                     self._hear(message)
                     yield message
-        if self.lost and not self._done:
-            message = f"nobody could be graded: {self.lost[-1]}"
-            raise FaultError(message)
 
     def _hear(self, event: Event) -> None:
         match event:
@@ -149,7 +153,7 @@ class _ClassRun:
                 who = f"'{encodable(name)}'" if name is not None else "nobody yet"
                 self.lost.append(f"{who}: the process ended with exit code {code}, twice")
             case SubmissionFailed(who=name, why=why):
-                self.lost.append(f"'{encodable(name)}': {why}")
+                self._failed[name] = why  # what fills our disk may be its neighbour's work
             case CutOff(who=name):
                 self._cut.add(name)
             case Recorded(ran=ran):

@@ -17,6 +17,9 @@ from labgrade.core.errors import UsageError
 from labgrade.ledger import read
 from labgrade.ledger.database import Ledger
 from labgrade.reports.summary import reason
+from labgrade.submissions import find
+
+FULL = "no more can be stored"
 
 pytestmark = pytest.mark.slow
 
@@ -195,6 +198,24 @@ def test_what_we_could_not_read_costs_nobody_a_point_and_is_read_the_next_time(r
     assert "may lie in 'answers.yaml' (Input/output error), which could not be read here" in checks[0].verdict.reason
     room.grade()
     assert room.outcomes() == classroom.expected(4)
+
+
+@pytest.mark.parametrize("always", [False, True])
+def test_who_had_no_room_beside_others_is_taken_in_once_more_alone(room, monkeypatch, tmp_path, always):
+    taken, full = find.Offered.take, tmp_path / "was full"
+
+    def take(self, name, *given):
+        if name == "s001" and (always or not full.exists()):
+            full.touch()  # a file: each pass has processes of its own
+            raise UsageError(FULL)
+        return taken(self, name, *given)
+
+    monkeypatch.setattr(find.Offered, "take", take)
+    came = room.grade(jobs=2)
+    assert full.exists()
+    assert came.lost == ((f"'s001': {FULL}",) if always else ())
+    assert room.outcomes().items() <= classroom.expected(4).items()
+    assert {who for who, _ in room.outcomes()} == {"s000", "s002", "s003", *(() if always else ("s001",))}
 
 
 def test_what_a_kit_brought_is_no_answer_and_counts_all_the_same(room):
