@@ -158,6 +158,44 @@ def test_two_changes_are_found_together():
     assert says.startswith("Without `n = round(n / 10)` in line 2, and with `3 * n` in place of `3 * n * 9` in line 3")
 
 
+def test_what_is_right_without_something_is_told_before_what_is_right_by_chance():
+    """With the other name the factor is 1 for each of these numbers, whatever stands around it."""
+    text = "def f(n, stride=1, dilation=0):\n    return (3 * n + 1) * max(stride * n, 1)"
+    assert "dilation" not in told(text)
+
+
+def test_a_copy_is_no_mistake():
+    """Without it the two names are one table, in which everything is found."""
+    text = "    known = {2: 0}\n    all = dict(known)\n    all[n] = 3 * n + 1\n    return all[n] * (n in known)"
+    assert "dict" not in told(f"def f(n):\n{text}")
+
+
+def test_two_changes_that_a_student_reads_of_the_same_text_are_not_told_together():
+    assert "and with" not in told("def f(n):\n    return (3 * n + 1 + 15) // 16 * 16")
+
+
+def test_what_is_right_everywhere_is_told_before_what_is_not():
+    body = "    height = n in (stride, 8)\n    return 3 * n + {True: 0}.get(height, 1)"
+    text = f"def f(n, stride=2, dilation=0, width=0):\n{body}"
+    assert told(text, rare=lambda each: each.input.shape[0] == 8) == (
+        "With `width` in place of `height` in line 3 your function is right on all 7 small networks on which it was "
+        "called."
+    )
+
+
+def test_what_makes_it_right_by_chance_is_not_told_of_the_tasks_own_subject():
+    text = "def f(n):\n    return 3 * n + 1 + (n > 3) - (n > 90)"
+    own, wrong = (SubjectSpec(model=model, input=InputSpec(shape=(91,))) for model in ("own", "micro/x"))
+    found = FakeTrials(text)
+    subjects = [SubjectSpec(model="a", input=InputSpec(shape=(each,))) for each in range(2, 9)]
+    networks = [SmallNetwork(subject=each, words=str(each.input.shape[0]), rank=0) for each in subjects]
+    known = Repairs(found, [Called(network=each, trial=found.again(each.subject, 1)[0]) for each in networks])
+    assert "n > 3" in known.of_all()
+    assert known.says(own, found.again(own, 1)[0]) == known.says(wrong, found.again(wrong, 1)[0]) == ""
+    for each in subjects[-1:]:
+        assert known.says(each, found.again(each, 1)[0]) == known.of_all()
+
+
 def test_what_is_wrong_on_rarer_networks_besides_is_another_matter():
     text = "def f(n):\n    return (4 if n > 7 else 3) * n + 1 + 5 * 1"
     assert "what it does with 8 is another matter" in told(text, rare=lambda each: each.input.shape[0] > 7)
@@ -178,7 +216,7 @@ def test_a_slip_that_the_change_makes_itself_is_none(monkeypatch):
 
 def test_a_change_in_several_places_is_made_in_all_of_them():
     text = "def f(n):\n    halves = np.int16(n * 10**5), np.int16(n * 2 * 10**5)\n    return sum(halves) // 10**5 + 1"
-    says = told(f"class np:\n    int64 = int\n    int16 = lambda x: x % 2**16\n{text}")
+    says = told(f"class np:\n    int64, int16 = int, eval('lambda x: x % 2**16')\n{text}")
     assert says.count("with `np.int64` in place of `np.int16`") + says.count("With `np.int64`") == 2
 
 

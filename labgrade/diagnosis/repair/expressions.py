@@ -87,6 +87,8 @@ _NUMBERS: Mapping[int, Sequence[int]] = {
 }
 _OWN_MODULES = frozenset({"torch", "np", "numpy", "math", "nn", "F", "onnx", "helper", "functools", "itertools"})
 _LAYERS = ("Conv2d", "Linear")
+# Without them two names are one object: what is right then is so by chance.
+_COPIES = frozenset({"dict", "list", "copy", "deepcopy", "clone"})
 _WAYS: Mapping[type[ast.AST], str] = {
     ast.Name: "_name",
     ast.Attribute: "_name",
@@ -138,6 +140,8 @@ class Expressions(Places):
         target = node.generators[0].target
         if isinstance(target, ast.Name) and not isinstance(node.elt, ast.Name):
             self._put(node.elt, target.id, 2)
+        if isinstance(node.elt, ast.Compare | ast.BoolOp):
+            self._put(node.elt, "True", 2)
 
     def _name(self, node: ast.Name | ast.Attribute) -> None:
         if not isinstance(node.ctx, ast.Load):
@@ -189,16 +193,15 @@ class Expressions(Places):
         inner = node.left
         while isinstance(inner, ast.BinOp):
             inner = inner.left
-        if inner is not node.left:
-            self._put(node, self._text(inner), 4)
+            self._put(node, closed(inner, self._text(inner)), 4)
         sign, others = _OPERATORS.get(type(node.op), ("", ()))
         start, end = self._span(node.left)[1], self._span(node.right)[0]
         between = re.search(sign, self._source[start:end]) if sign else None
         if between:
             for other in others:
                 span = (start + between.start(), start + between.end())
-                said = (short(self._text(node)), short(f"{left} {other} {right}"))
-                self._add(span, other, 3, said)
+                said = (short(self._text(node)), short(f"{kept[0]} {other} {kept[1]}"))
+                self._add(span, other, 3, said, node)
         if isinstance(node.op, ast.FloorDiv):
             self._put(node, f"-(-{kept[0]} // {kept[1]})", 5)
 
@@ -213,13 +216,14 @@ class Expressions(Places):
                 whole = (
                     self._source[self._span(node)[0] : span[0]] + other + self._source[span[1] : self._span(node)[1]]
                 )
-                self._add(span, other, 3, (short(self._text(node)), short(whole)))
+                self._add(span, other, 3, (short(self._text(node)), short(whole)), node)
 
     def _call(self, node: ast.Call) -> None:
         function, arguments = node.func, node.args
-        if isinstance(function, ast.Attribute) and not _is_module(function.value):
+        copies = self._text(function).rpartition(".")[2] in _COPIES
+        if isinstance(function, ast.Attribute) and not _is_module(function.value) and not copies:
             self._put(node, self._text(function.value), 2)
-        if len(arguments) >= 1 and not isinstance(arguments[0], ast.Starred):
+        if len(arguments) >= 1 and not isinstance(arguments[0], ast.Starred) and not copies:
             self._put(
                 node,
                 self._text(arguments[0])

@@ -8,13 +8,15 @@ from typing import Any
 
 Node = ast.expr | ast.stmt | ast.keyword | ast.arg
 _MOST_CHARS, _FAR = 70, 3
+_CONDITIONS = ("True", "False", "pass")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Edit:
     """A text in place of what stands from `start` to `end` of a source. `was` is that as one reads it, in `line`.
 
-    `rank`: the less, the likelier a remedy; `far`: how many calls lie between the function and what is changed.
+    `rank`: the less, the likelier a remedy; `far`: how many calls lie between the function and what is changed;
+    `whole`: from where to where a student reads of it, where that is more; `less`: it takes something away alone.
     """
 
     start: int
@@ -25,6 +27,13 @@ class Edit:
     becomes: str
     rank: int
     far: int = 0
+    whole: tuple[int, int] = (0, 0)
+    less: bool = False
+
+    @property
+    def span(self) -> tuple[int, int]:
+        """From where to where a student reads of it, which may be more than is changed."""
+        return min(self.start, self.whole[0] or self.start), max(self.end, self.whole[1])
 
     @property
     def likely(self) -> int:
@@ -71,9 +80,12 @@ class Places:
         start, end = self._span(node)
         self._add((start, end), text, rank, (short(self._source[start:end]), short(text) if said is None else said))
 
-    def _add(self, span: tuple[int, int], text: str, rank: int, said: tuple[str, str]) -> None:
+    def _add(
+        self, span: tuple[int, int], text: str, rank: int, said: tuple[str, str], whole: Node | None = None
+    ) -> None:
         line = self._source.count("\n", 0, span[0]) + 1
         was, becomes = said
+        old = self._source[span[0] : span[1]]
         self.found.append(
             Edit(
                 start=span[0],
@@ -84,6 +96,8 @@ class Places:
                 becomes=becomes,
                 rank=rank,
                 far=self._far,
+                whole=self._span(whole) if whole is not None else (0, 0),
+                less=text in _CONDITIONS or (len(text) < len(old) and text.strip("()") in old),
             )
         )
 

@@ -77,6 +77,7 @@ class Repair:
     tried: int
     but: tuple[str, ...] = ()
     slip: str = ""
+    beside: Hypothesis | None = None
 
     def says(self) -> str:
         """It in words for the student."""
@@ -122,7 +123,7 @@ class Repairs:
             FaultError: a failure of labgrade's.
         """
         if says := self.of_all():
-            return says
+            return says if self._holds_on(subject, own) else ""
         if self._source is None or self._searches == _MOST_SEARCHES:
             return ""
         self._searches += 1
@@ -130,6 +131,17 @@ class Repairs:
         texts = () if subject.model.startswith(_SMALL) else WIDE
         repair = _Search(self._trials, self._source, called, called[-1:], texts).alone()
         return repair.says() if repair is not None else ""
+
+    def _holds_on(self, subject: SubjectSpec, own: Trial) -> bool:
+        """Whether what makes it right on the small networks does so here: else it does by chance, or not alone.
+
+        Of what is out of the ordinary it was said that it is another matter.
+        """
+        (repair,) = self._found
+        if repair is None or self._source is None or (repair.but and subject.model.startswith(_SMALL)):
+            return repair is not None
+        called = [Called(network=SmallNetwork(subject=subject, words="", rank=0), trial=own)]
+        return _Search(self._trials, self._source, called, called).holds(repair)
 
 
 class _Search:
@@ -174,7 +186,14 @@ class _Search:
         better = [each for each in wrong_ones if before.value is None or each[1].verdict.credit > before.verdict.credit]
         self._better = [some for some, _ in sorted(better, key=lambda each: -each[1].verdict.credit)[:_MOST_BETTER]]
         right = [some for some, trial in tried if not wrong(trial)]
-        return self._confirmed(sorted(right, key=lambda some: some[0].rank))
+        # Where it is right without something, another name there makes it right by chance.
+        return self._confirmed(sorted(right, key=lambda some: (len(some) > 1 or not some[0].less, some[0].rank)))
+
+    def holds(self, repair: Repair) -> bool:
+        """Whether changes make it right wherever it was called, and a slip beside them accounts for the rest."""
+        done = self._changed(repair.edits)
+        pairs = zip(self._called, done, strict=False)
+        return len(done) == len(self._called) and all(self._accounted(*each, repair.beside) for each in pairs)
 
     def _in_pairs(self) -> Repair | None:
         """Two changes: one that makes more of a table right with any other, or those that change something."""
@@ -218,29 +237,37 @@ class _Search:
         return [(some, trial) for some, trial in zip(several, done, strict=False) if trial is not None]
 
     def _confirmed(self, several: Sequence[Edits], slip: Hypothesis | None = None, says: str = "") -> Repair | None:
-        """The first change that is right wherever the function was called, but for rarer networks than are wrong.
+        """The change that is right wherever the function was called, but for the fewest rarer networks than are wrong.
 
         With a `slip` it is what that makes, and the slip makes the difference on some.
         """
+        found: Repair | None = None
         for some in several[:_MOST_CONFIRMED]:
-            text = self._source.text
-            for each in sorted(some, key=lambda each: -each.start):
-                text = each.applied(text)
-            with self._written(text) as changed:
-                done = changed.ahead([each.network.subject for each in self._called])
+            done = self._changed(some)
             if len(done) < len(self._called):
                 continue
             pairs = list(zip(self._called, done, strict=True))
             still = [each for each, trial in pairs if not self._accounted(each, trial, slip)]
             # A change may make the very slip; it has to make right what was wrong, and nothing wrong.
             worse = any(each.right and wrong(trial) for each, trial in pairs)
-            better = sum(not each.right and not wrong(trial) for each, trial in pairs)
-            if worse or (slip is not None and better < ENOUGH_WRONG):
+            # A network that stands there twice, with a layer frozen, tells no more than once.
+            better = {repr(trial.value) for each, trial in pairs if not each.right and not wrong(trial)}
+            if worse or (slip is not None and len(better) < ENOUGH_WRONG) or any(each in self._usual for each in still):
                 continue
-            if not any(each in self._usual for each in still):
+            if found is None or len(done) - len(still) > found.tried:
                 but = dict.fromkeys(each.network.words for each in still if each.network.words)
-                return Repair(edits=some, tried=len(done) - len(still), but=tuple(but), slip=says)
-        return None
+                found = Repair(edits=some, tried=len(done) - len(still), but=tuple(but), slip=says, beside=slip)
+            if not still:
+                break
+        return found
+
+    def _changed(self, some: Edits) -> list[Trial]:
+        """What the function gives with changes, on all networks as far as it returns."""
+        text = self._source.text
+        for each in sorted(some, key=lambda each: -each.start):
+            text = each.applied(text)
+        with self._written(text) as changed:
+            return changed.ahead([each.network.subject for each in self._called])
 
     def _accounted(self, called: Called, trial: Trial, slip: Hypothesis | None) -> bool:
         if slip is None:
@@ -267,4 +294,5 @@ def _is_something(value: object) -> bool:
 
 
 def _apart(some: Edits, others: Edits) -> bool:
-    return all(one.end <= other.start or other.end <= one.start for one in some for other in others)
+    pairs = [(one.span, other.span) for one in some for other in others]
+    return all(one[1] <= other[0] or other[1] <= one[0] for one, other in pairs)
