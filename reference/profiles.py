@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
-import gc
 import gzip
 import json
 import zlib
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+from ._collector import uncollected
 from ._counting.engine import analyse, inputs
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     from ._counting.engine import CountedSubject
@@ -164,21 +162,9 @@ def _events(artifact: Path, kind: str = "X") -> list[dict[str, Any]]:
         if len(data) > _MOST_BYTES:
             message = f"the trace has more than {_MOST_BYTES / 1e6:,.0f} MB"
             raise ValueError(message)
-        with _uncollected():
+        with uncollected():  # JSON has no circles, and looking for them takes longer than reading
             events = json.loads(data)["traceEvents"]
         return [event for event in events if event.get("ph") == kind]
     except _BROKEN as error:
         message = f"this is no trace that PyTorch's profiler wrote ({type(error).__name__})"
         raise ValueError(message) from None
-
-
-@contextlib.contextmanager
-def _uncollected() -> Iterator[None]:
-    """Have Python look for no garbage: JSON makes none that goes in circles, and looking takes longer than reading."""
-    looks = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if looks:
-            gc.enable()

@@ -8,13 +8,12 @@ assumed.
 
 from __future__ import annotations
 
-import contextlib
-import gc
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from .._collector import uncollected
 from .._onnx.problems import ModelError
 from .findings import ProofFinding
 from .interpreter import Interpreter
@@ -25,7 +24,7 @@ from .valid import problem_of
 from .values import UNKNOWN, Opaque, Unknown, Value, WrongError, shape_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
     from .layers import Layer
@@ -78,8 +77,9 @@ def prove(
         OriginalError: the original is outside what can be proved.
     """
     reference = read_original(original, shape)
-    # A damaged weight may hold any bits, and numpy warns of some of them.
-    with _without_collector(), np.errstate(all="ignore"):
+    # A hundred thousand objects and no cycles: looking for those would take a fifth of the time. A damaged weight may
+    # hold any bits, and numpy warns of some of them.
+    with uncollected(), np.errstate(all="ignore"):
         try:
             return _prove(submitted, reference, limit, frozenset(declared), own_weights=own_weights)
         except UnicodeDecodeError:
@@ -90,18 +90,6 @@ def prove(
             says = f"the proof has no words for this graph ({type(error).__name__}: {str(error)[:200]})"
             finding = ProofFinding(kind="outside", says=says, certain=False)
             return Proof(findings=(finding,), products=(), original=reference)
-
-
-@contextlib.contextmanager
-def _without_collector() -> Iterator[None]:
-    """The proof makes a hundred thousand objects and no cycles: looking for those would take a fifth of its time."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
 
 
 def _prove(submitted: Path, reference: Original, limit: int, wanted: frozenset[str], *, own_weights: bool) -> Proof:

@@ -58,25 +58,9 @@ _KOREAN = (
 _IRREGULAR = {"quinientos": 500, "setecientos": 700, "novecientos": 900}
 _TEN = 10
 _LONGEST = 400  # characters
-_OTHER_WORDS = frozenset(  # what alone is an article, a scale, or a word of another language
-    (
-        "a",
-        "un",
-        "une",
-        "uno",
-        "una",
-        "ein",
-        "eine",
-        "once",
-        "due",
-        "seize",
-        "million",
-        "billion",
-        "mille",
-        "mil",
-        "thousand",
-    )
-)
+# What alone is an article, a scale, or a word of another language.
+_ARTICLES = frozenset(("a", "un", "une", "uno", "una", "ein", "eine"))
+_OTHER_WORDS = _ARTICLES | {"once", "due", "seize", "million", "billion", "mille", "mil", "thousand"}
 
 
 class _Language:
