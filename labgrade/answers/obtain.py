@@ -6,14 +6,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from labgrade.answers import artifacts, call, run
-from labgrade.answers.reader.asks import ask_image, ask_notes, ask_passages, ask_present, ask_seen, ask_value
+from labgrade.answers.reader.asks import ask_image, ask_lines, ask_notes, ask_passages, ask_present, ask_seen, ask_value
 from labgrade.core.results import Answer, NoAnswer
 from labgrade.core.task import ARTIFACT_KINDS, BuildForm, CallForm, EntryForm, FileForm, RunForm, TextForm
 from labgrade.values import Number
 from labgrade.verdict import Outcome, without_value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from labgrade.answers.near_miss import Note
     from labgrade.answers.question import Question, Running
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from labgrade.verdict import Verdict
 
 _MOST_NOTES = 2
+_TEXTS = (".txt", ".md", ".log")
 # What a program came to that gave no value: others may still find one in what it printed or wrote.
 _TRIED = frozenset({Outcome.MISSING, Outcome.CRASHED, Outcome.TIMEOUT, Outcome.MEMORY, Outcome.OUTPUT})
 
@@ -79,8 +80,10 @@ def _worse(one: NoAnswer | None, other: NoAnswer) -> NoAnswer:
     return one
 
 
-def asks(wanted: AnswerSpec, about: str) -> list[Ask]:
-    """All that may be read of a hand-in for an answer."""
+def asks(wanted: AnswerSpec, submission: Submission, about: str) -> list[Ask]:
+    """What is likely to be read of a hand-in for an answer; where it has no code for it, all that may be."""
+    live = [form for form in wanted.forms if is_live(form)]
+    has_code = any(isinstance(form, CallForm) and form.file in submission.files for form in live)
     read = [form for form in wanted.forms if _is_read(form) and not _is_opened(form, wanted.type)]
     texts = [form for form in wanted.forms if isinstance(form, TextForm)]
     return [
@@ -89,6 +92,22 @@ def asks(wanted: AnswerSpec, about: str) -> list[Ask]:
         ask_notes(wanted.type, list(wanted.forms)),
         *(ask_seen(wanted.type, form) for form in texts),
         *(ask_passages("file", [form]) for form in texts if wanted.type in ARTIFACT_KINDS),
+        *([] if has_code else [ask_notes(wanted.type, live), *_lines(wanted, about)]),
+    ]
+
+
+def _lines(wanted: AnswerSpec, about: str) -> Iterator[Ask]:
+    """All lines in which it may stand."""
+    for form in (*text_forms(wanted), TextForm(report=())):
+        yield ask_lines(form, about)
+
+
+def text_forms(wanted: AnswerSpec) -> list[TextForm]:
+    """The forms that look in a text; a text file without any words is one, too."""
+    texts = [form for form in wanted.forms if isinstance(form, FileForm) and form.pattern.endswith(_TEXTS)]
+    return [
+        *(form for form in wanted.forms if isinstance(form, TextForm)),
+        *(TextForm(file=form.pattern) for form in texts),
     ]
 
 

@@ -8,6 +8,7 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from labgrade.answers.obtain import text_forms
 from labgrade.answers.reader.asks import ask_lines, ask_value
 from labgrade.core.errors import FaultError, NoSuchSlipError
 from labgrade.core.results import Answer, NoAnswer
@@ -32,14 +33,13 @@ if TYPE_CHECKING:
     from labgrade.answers.reader.reader import Reader
     from labgrade.answers.reading.lines import Line
     from labgrade.core.results import Answered, Submission
-    from labgrade.core.task import Alternative, AnswerSpec, Check, Source, Task
+    from labgrade.core.task import Alternative, Check, Source, Task
     from labgrade.values import Value
 
 _MOSTLY = Fraction(1, 2)  # of the rows that are found by their names: with fewer of them right, these may be others
 _TOLD_APART = 10  # a smaller number stands in any text
 _DENSE = 4  # values of one line that may be a table by themselves
 _BEYOND_DOUBT = ("total among parts", "labelled value")
-_TEXTS = (".txt", ".md", ".log")
 _TENSORS = ("tensor", "torch.tensor", "array", "ndarray")
 _HISTOGRAM = TableType(row="name", columns={"count": "count"})
 
@@ -97,7 +97,7 @@ class FreeText:
         if not self._is_number(answer) or self._check.expected is None or not isinstance(read, Number):
             return None
         found = said_otherwise(self._wanted_right(), lines, read)
-        if found is None and not self._check.bonus and any(form.report for form in self._forms(self._wanted)):
+        if found is None and not self._check.bonus and any(form.report for form in text_forms(self._wanted)):
             known = self._number_wanted(self._right(), self._known())
             found = contradicted(known, self._report(), read, as_it_is.place)
         return replace(found, place=as_it_is.place) if found is not None else None
@@ -121,19 +121,11 @@ class FreeText:
         with contextlib.suppress(FaultError if known.known else NoSuchSlipError):
             yield self._expect(known.source)
 
-    def _forms(self, wanted: AnswerSpec) -> list[TextForm]:
-        """The forms that look in a text; a text file without any words is one, too."""
-        texts = [form for form in wanted.forms if isinstance(form, FileForm) and form.pattern.endswith(_TEXTS)]
-        return [
-            *(form for form in wanted.forms if isinstance(form, TextForm)),
-            *(TextForm(file=form.pattern) for form in texts),
-        ]
-
     def _lines(self) -> tuple[Line, ...]:
         """The lines of every place in which the answer is looked for; for tensors, in which any of the task is."""
         printed = isinstance(self._wanted.type, TableOfType)
         wanted = self._task.answers.values() if printed else (self._wanted,)
-        forms = [form for each in wanted for form in self._forms(each)]
+        forms = [form for each in wanted for form in text_forms(each)]
         asks = {repr(ask): ask for ask in (ask_lines(form, self._about) for form in forms)}
         found: dict[tuple[str, int], Line] = {}
         for ask in asks.values():
@@ -169,7 +161,7 @@ class FreeText:
 
     def _elsewhere(self, missing: Choice) -> Choice:
         """MANUAL where the section says no value, and the report says the right one under another heading."""
-        if self._check.bonus or not any(form.report for form in self._forms(self._wanted)):
+        if self._check.bonus or not any(form.report for form in text_forms(self._wanted)):
             return missing
         found = right_elsewhere(self._wanted_right(), self._report())
         return _merged(missing, found) if found is not None else missing
@@ -196,7 +188,7 @@ class FreeText:
     def _number_wanted(self, right: Sequence[Value], known: Sequence[Value]) -> WantedNumber:
         return WantedNumber(
             kind=str(self._wanted.type),
-            words=tuple(form.after for form in self._forms(self._wanted) if form.after),
+            words=tuple(form.after for form in text_forms(self._wanted) if form.after),
             right=tuple(right),
             known=tuple(known),
             judged=self._judged,
@@ -281,7 +273,7 @@ class FreeText:
         """The words behind which other answers of the task, numbers of the same kind, are looked for."""
         beside = [each for name, each in self._task.answers.items() if name != self._check.answer]
         same = [each for each in beside if each.type == self._wanted.type]
-        return tuple(form.after for each in same for form in self._forms(each) if form.after)
+        return tuple(form.after for each in same for form in text_forms(each) if form.after)
 
     def _taken(self) -> frozenset[Fraction]:
         """The numbers that other answers of the task have read in the same text."""

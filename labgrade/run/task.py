@@ -95,7 +95,7 @@ class TaskGrading:
         self._diagnoser = Diagnoser(grader, task, self.submission)
         self.items = {item.id: item for item in items(task)}
         model = about(task.subject)
-        asks = (ask for each in task.answers.values() for ask in obtain.asks(each, model))
+        asks = (ask for each in task.answers.values() for ask in obtain.asks(each, self.submission, model))
         grader.reader.expect(self.submission, asks)
         self._graded: dict[str, Graded] = {}
         self._answers: dict[tuple[str, str], Answered] = {}

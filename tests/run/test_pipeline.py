@@ -12,6 +12,7 @@ from labgrade.core.results import Execution
 from labgrade.judging import items
 from labgrade.reports.summary import reason
 from labgrade.run.grader import Grader
+from labgrade.sandbox.runner import Runner
 from labgrade.spec import course, load
 from labgrade.truth.oracle import Oracle
 from labgrade.verdict import Outcome
@@ -153,6 +154,20 @@ def test_nothing_handed_in_is_missing_and_says_what_was_looked_for(grade):
         "nothing was handed in; looked for 'task.total' in answers.yaml; 'Total' in out.txt; 'Total' in the report"
     )
     assert checks["essay"].verdict.outcome is Outcome.MISSING
+
+
+def test_a_report_without_code_is_read_once_for_all_answers(grade, monkeypatch):
+    read_in, jobs = Runner.read, []
+
+    def read(self, request):
+        jobs.append(len(request.asks))
+        return read_in(self, request)
+
+    monkeypatch.setattr(Runner, "read", read)
+    checks = grade(out__txt="Of 617 and 617 the Total is 1235", report__md="# Task\n\nTotal: 12345\n")
+    assert checks["total"].verdict.outcome is Outcome.INCORRECT
+    assert checks["extra"].verdict.outcome is Outcome.MISSING
+    assert len(jobs) == 1
 
 
 def test_an_empty_folder_says_so(grade):
