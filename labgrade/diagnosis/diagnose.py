@@ -22,7 +22,7 @@ from labgrade.diagnosis.behaviour import (
 from labgrade.diagnosis.probe import Trial, Trials
 from labgrade.diagnosis.repair.repairs import Repairs
 from labgrade.diagnosis.small_networks import Called, called_on, networks, networks_for
-from labgrade.diagnosis.whole_rows import of_rows
+from labgrade.diagnosis.whole_rows import of_rows, of_tensors
 from labgrade.sandbox.outcomes import NOT_IMPORTED
 from labgrade.subjects.networks import GENERATED
 from labgrade.values import Number, show
@@ -69,7 +69,7 @@ class Diagnoser:
         judging, expect = self._grader.judging_of(self._task, item.check, item.subject, self._submission)
         trial = Trial(verdict=verdict, value=value, judging=judging, expect=expect)
         if behaviour is None:
-            return _drawn(trials, verdict) or self._repaired(trials, item, trial)
+            return _named_otherwise(trial, item) or _drawn(trials, verdict) or self._repaired(trials, item, trial)
         found = _diagnosis(trials, behaviour, trial, item)
         known = [each for each in item.check.misconceptions if each.says == verdict.hint]
         chance = bool(known) and contradicted(trial, behaviour.called, known)
@@ -182,6 +182,16 @@ def _asked(check: Check) -> str:
     """What a check asks, without the sentences that it says: cases of one check ask the same."""
     others = [[each.source for each in some] for some in (check.also_right, check.misconceptions)]
     return f"{check.answer} {check.expected!r} {others!r}"
+
+
+def _named_otherwise(trial: Trial, item: Item) -> Verdict | None:
+    """The verdict on right tensors under other names; else None."""
+    source = item.check.expected
+    expected = trial.expect(source) if isinstance(source, QuantityCall) and trial.expect is not None else None
+    if not isinstance(trial.value, dict) or not isinstance(expected, dict):
+        return None
+    says = of_tensors(trial.value, expected)
+    return replace(trial.verdict, hint=says) if says else None
 
 
 def _drawn(trials: Trials, verdict: Verdict) -> Verdict | None:

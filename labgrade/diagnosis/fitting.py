@@ -26,11 +26,20 @@ if TYPE_CHECKING:
 _SAID_CHARS = 600
 _LINE_CHARS = 120
 _BUILD = "Build the input from all of input_size."
+_USUAL = (224, 32)  # heights and widths that people write down
+_FIXED = "The height and width that are given are not used: the value is that of images of {0}x{0}. " + _BUILD
+
+
+def _of_size(size: int) -> Callable[[Sequence[int]], Sequence[int]]:
+    return lambda shape: (*shape[:-2], size, size)
+
+
 OTHER_INPUTS: Mapping[str, tuple[Callable[[Sequence[int]], Sequence[int]], str]] = {
     "fixed_input": (
         lambda _: (1, 3, 224, 224),
         f"The input size that is given is not used: the value is that of one image of 3x224x224. {_BUILD}",
     ),
+    **{f"fixed_size_{size}": (_of_size(size), _FIXED.format(size)) for size in _USUAL},
     "square_input": (
         lambda shape: (*shape[:-1], shape[-2]),
         f"The value is that of a square image, of the given height: the width is not used. {_BUILD}",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from labgrade.values import Number, Table
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from typing import TypeAlias
 
     from labgrade.diagnosis.probe import Trial
@@ -46,6 +46,25 @@ def of_rows(wrong: Sequence[Trial]) -> tuple[str, str]:
     if len(tables) < len(wrong):
         return "", ""
     return _of_names(tables) or _of_own_row(tables) or _of_order(tables) or _of_sum(tables) or ("", "")
+
+
+def of_tensors(given: Mapping[str, Any], expected: Mapping[str, Any]) -> str:
+    """That all tensors are right, in their order, and only their names are not; nothing where it is not so."""
+    import numpy as np
+
+    arrays = [*given.values(), *expected.values()]
+    if len(given) != len(expected) or len(given) < _FEWEST or given.keys() & expected.keys():
+        return ""
+    if not all(isinstance(each, np.ndarray) and each.dtype.kind == "f" for each in arrays):
+        return ""
+    pairs = list(zip(given.values(), expected.values(), strict=True))
+    if not all(one.shape == other.shape and np.allclose(one, other, rtol=1e-3, atol=1e-4) for one, other in pairs):
+        return ""
+    wrong, right = next(iter(given)), next(iter(expected))
+    return (
+        f"The {len(given)} tensors are right, in the order of the calls, but they bear other names: what belongs to "
+        f"'{right}' stands under '{wrong}'. {_WHOLE}"
+    )
 
 
 def _of_names(tables: _Tables) -> tuple[str, str] | None:

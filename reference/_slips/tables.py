@@ -244,6 +244,18 @@ def _channels_of_input(rows: Rows) -> Rows:
     return [row | {SHAPE: shape} for row, shape in zip(rows, changed, strict=True)]
 
 
+def _alone(rows: Rows) -> Rows:
+    """Each convolution by itself on a tensor of the image's height and width, which the first one gets."""
+    image: list[int] = next(
+        iter(row["input_shape"][2:] for row in rows if row["convolution"] and row["input_shape"]), []
+    )
+    given = [row | {"input_shape": [*row["input_shape"][:2], *image]} if row["window"] else row for row in rows]
+    same = {
+        row["layer"]: {SHAPE: [*row[SHAPE][:2], *image]} for row in rows if row["convolution"] and not row["window"]
+    }
+    return [row | same.get(row["layer"], {}) for row in _computed(lambda windows: windows)(given)]
+
+
 def _swapped(shape: list[int]) -> list[int]:
     return [*shape[:2], *reversed(shape[2:])]
 
@@ -289,6 +301,12 @@ SHAPES: Library = {
     "own_padding": Slip(of="own padding", change=_windows(lambda k, _, s, d: (k, 0, s, d)), says=PADDING),
     "own_padding_once": Slip(
         of="own padding", change=_windows(lambda k, pads, s, d: (k, pads // 2, s, d)), says=PADDING_ONCE
+    ),
+    "alone": Slip(
+        of="own input",
+        change=_alone,
+        says="Each convolution's output has the size that it has for a tensor of the image's height and width. Into a "
+        "layer goes what those before it put out: record shapes in a forward hook while the whole model runs.",
     ),
     "own_stride": Slip(of="own stride", change=_windows(lambda k, pads, _, d: (k, pads, 1, d)), says=STRIDE),
     "own_dilation": Slip(of="own dilation", change=_windows(lambda k, pads, s, _: (k, pads, s, 1)), says=DILATION),

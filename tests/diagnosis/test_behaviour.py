@@ -126,6 +126,15 @@ def node_attributes(path):
         rows.append(dict(row))
     return rows
 """
+ALONE = """
+import torch
+from torch import nn
+
+def conv_output_shapes(model, input_size):
+    n, _, *image = input_size
+    convs = {name: m for name, m in model.named_modules() if isinstance(m, nn.Conv2d)}
+    return {name: list(m(torch.zeros(n, m.in_channels, *image)).shape) for name, m in convs.items()}
+"""
 IMAGES = (
     KINDS["activations"]
     .program(())
@@ -170,6 +179,12 @@ SHOWN = [
         "2-1-3-layer-table",
         {"runs_alike"},
     ),
+    (ALONE, "2-1-5-conv-activations", {"alone"}),
+    (
+        ROWS.format(key="named", less="").replace("torch.zeros(input_size)", "torch.zeros(*input_size[:2], 224, 224)"),
+        "2-1-3-layer-table",
+        {"fixed_size_224"},
+    ),
 ]
 
 
@@ -177,7 +192,8 @@ SHOWN = [
 def test_slips_that_hand_ins_showed_are_named(tmp_path, shown):
     source, task, slips = shown
     file = "hw2_2.py" if task.startswith("2-2") else "hw2_1.py"
-    check = {"2-1-3-layer-table": "layers", "2-2-1-attributes": "other-models"}.get(task, "total")
+    checks = {"2-1-3-layer-table": "layers", "2-1-5-conv-activations": "shapes", "2-2-1-attributes": "other-models"}
+    check = checks.get(task, "total")
     found = trials(tmp_path, source, task, check, file)
     try:
         behaviour = explore(found)

@@ -2,8 +2,10 @@
 
 from fractions import Fraction
 
+import numpy as np
+
 from labgrade.diagnosis.probe import Trial
-from labgrade.diagnosis.whole_rows import of_rows
+from labgrade.diagnosis.whole_rows import of_rows, of_tensors
 from labgrade.values import Number, Row, Table
 from labgrade.verdict import Outcome, Verdict
 
@@ -76,3 +78,11 @@ def test_what_all_rows_have_to_do_with_their_sum_is_seen():
 def test_of_wrong_cells_nothing_is_said():
     assert seen(lambda rows: [(name, value + 1) for name, value in rows]) == ("", "")
     assert seen(lambda rows: rows[1:]) == ("", "")
+
+
+def test_right_tensors_under_other_names_are_said():
+    right = {"a.conv": np.zeros((1, 2), np.float32), "b.conv": np.ones((1, 2), np.float32)}
+    says = of_tensors({"conv_1": right["a.conv"], "conv_2": right["b.conv"]}, right)
+    assert "'a.conv' stands under 'conv_1'" in says
+    others = ({"x": right["b.conv"], "y": right["a.conv"]}, {"x": right["a.conv"]}, {"x": 0, "y": 1}, right)
+    assert [of_tensors(each, right) for each in others] == [""] * len(others)
