@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
 from labgrade.values import Number, Row
-from labgrade.verdict import Verdict, correct, incorrect, partial
+from labgrade.verdict import Outcome, Verdict, correct, incorrect, partial, without_value
 
 from ._compared import compared, left_out
 from ._names import bare, folded, is_total, without_prefix
@@ -35,7 +35,7 @@ def same_rows(  # noqa: PLR0913 - what a spec may set, each by its name
     abridged: bool = False,
     at_least: int | None = None,
     order: bool = False,
-    others: Literal["wrong", "allowed"] = "wrong",
+    others: Literal["wrong", "allowed", "unsure"] = "wrong",
     left_open: Literal["skipped", "wrong"] = "skipped",
     digits: int = 3,
     rtol: float = 0.0,
@@ -43,8 +43,8 @@ def same_rows(  # noqa: PLR0913 - what a spec may set, each by its name
     """The same rows with the same cells; the credit is the share of rows that are right.
 
     Rows are found by name, in any order unless `order` is asked for. A row that is not expected counts as a wrong one,
-    unless `others` are allowed, it sums up the others, or there is nothing in it but zeros. A row that stands twice and
-    says two things is wrong, whichever of them is right.
+    unless `others` are allowed, it sums up the others, or all in it is zero; where others are `unsure` and nothing else
+    is wrong, a person decides. A row that stands twice and says two things is wrong, whichever is right.
     A cell that was left open is not compared, unless most of its column was left open where something is expected;
     with `left_open: wrong`, every cell in which something is expected has to be there, and none in which nothing is.
     With `abridged`, rows missing from a table that shows it leaves some out cost nothing, as long as half of the rows
@@ -52,8 +52,7 @@ def same_rows(  # noqa: PLR0913 - what a spec may set, each by its name
     `equal` does); within `rtol` of the expected value, what was computed in floating point is right, too.
     """
     judged = _judge(answer, expected, order=order, near=_Near(digits, rtol), all_cells=left_open == "wrong")
-    if others == "allowed":
-        judged = replace(judged, extra=())
+    judged = replace(judged, extra=()) if others == "allowed" else judged
     enough = max(1, (judged.required + 1) // 2 if at_least is None else at_least)
     forgiven = abridged and answer.abridged and judged.there >= enough
     hint = ""
@@ -62,6 +61,12 @@ def same_rows(  # noqa: PLR0913 - what a spec may set, each by its name
     elif others == "allowed" and judged.missing and len(answer.rows) in _CUT_AFTER:
         hint = f"the table has {len(answer.rows)} rows, as one that is cut there: print all of them (row_limit=-1)"
     verdict = _sum_up(judged, forgiven=forgiven, hint=hint)
+    if (
+        others == "unsure"
+        and judged.extra
+        and _sum_up(replace(judged, extra=()), forgiven=forgiven, hint="").credit == 1
+    ):
+        verdict = without_value(Outcome.MANUAL, verdict.reason)
     return verdict if verdict.credit == 1 else replace(verdict, rows=_beside(judged, answer, expected, forgiven))
 
 
@@ -73,6 +78,12 @@ def _refuted(answer: Table, expected: Table, *, digits: int = 3, rtol: float = 0
 
 
 vars(same_rows)["refuted"] = _refuted  # what a search asks first, which has thousands of tables to expect
+
+
+def _unsure(verdict: Verdict, judged: _Judged, forgiven: bool) -> Verdict:  # noqa: FBT001
+    """MANUAL where nothing but rows that nobody expected is wrong; else the verdict."""
+    alone = _sum_up(replace(judged, extra=()), forgiven=forgiven, hint="").credit == 1
+    return without_value(Outcome.MANUAL, verdict.reason) if alone and judged.extra else verdict
 
 
 @dataclass(frozen=True, slots=True)

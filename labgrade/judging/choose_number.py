@@ -125,7 +125,7 @@ def _is_sure(wanted: WantedNumber, chosen: Sighting, known: list[Sighting], foun
     """Whether a number is the only known one of a text, and its line does not say it again with another prefix."""
     beside = [each for each in found if each.line.place == chosen.line.place and not each.piece.doubt]
     alone = len(known) == 1 and is_known(wanted, chosen.number) and not _flooded(wanted, found)
-    return alone and not any(_misplaced(chosen.number, each.number) for each in beside)
+    return alone and not any(_misplaced(chosen.number, each.number) for each in beside) and not _is_either(chosen)
 
 
 def choose_fitting(wanted: WantedNumber, lines: Sequence[Line]) -> Choice | None:
@@ -229,7 +229,7 @@ def _likely(
     if any(nearly_same(each.number, other.number) for each in right_kind for other in clean):
         return None, ""
     if len(right_kind) == 1:
-        return right_kind[0], "one known value among others"
+        return (None, "") if _has_rival(right_kind[0], clean) else (right_kind[0], "one known value among others")
     large = [each for each in found if not each.piece.small]
     sums = [each for each in known if _is_sum(each, known) or _is_sum(each, large)]
     whole = next(iter(sums), known[0] if len(known) == 1 else None)
@@ -238,6 +238,30 @@ def _likely(
     if len(distinct_sightings(labelled)) == 1:
         return _instead(labelled[0], large)
     return None, ""
+
+
+def _has_rival(one: Sighting, clean: Iterable[Sighting]) -> bool:
+    """Whether another number of its size has the label as well, so that which of them is handed in nobody can tell."""
+    return any(not each.piece.small and _are_rivals(one.number, each.number) for each in clean)
+
+
+def _are_rivals(one: Number, other: Number) -> bool:
+    small, large = sorted((one.value, other.value))
+    return not agree(one, other) and large < _MAGNITUDE * small
+
+
+_OR = frozenset(("or", "oder", "ou", "o", "или", "或", "或者", "或是", "또는", "または"))
+
+
+def _is_either(chosen: Sighting) -> bool:
+    """Whether another number of its size is all the same to the writer: `5,200 bytes or 10,500 bytes`."""
+    pieces = chosen.line.pieces
+    for one, word, other in zip(pieces, pieces[1:], pieces[2:], strict=False):
+        both = [each.value for each in (one, other) if isinstance(each.value, Number)]
+        linked = isinstance(word.value, str) and word.value.lower() in _OR
+        if len(both) > 1 and linked and chosen.piece in (one, other) and _are_rivals(*both):
+            return True
+    return False
 
 
 _TAKES_BACK = re.compile(
@@ -349,7 +373,7 @@ def suggested(wanted: WantedNumber, verdict: Verdict, chosen: Sighting, kind: st
     stands = f"{chosen.number} stands on {chosen.line.place}"
     reason = f"no value could be read for certain: {stands}"
     waits = without_value(Outcome.MANUAL, reason, hint=wanted.hint)
-    if _flooded(wanted, found):
+    if _flooded(wanted, found) or _is_either(chosen):
         return Choice(verdict=waits, place=chosen.line.place)
     said = verdict.hint or verdict.reason or ("it is the expected value" if wanted.right else "it is in the range")
     suggestion = Suggestion(

@@ -20,37 +20,24 @@ if TYPE_CHECKING:
 
     from labgrade.answers.reading.lines import Line, LinePiece
     from labgrade.core.task import TableType
-    from labgrade.values import Scalar
+    from labgrade.values import Scalar, Value
 
 _PREFIXES = ("model.", "module.", "net.", "self.", "nn.", "torch.nn.")
 _LAYERS = re.compile(r"(?<=\w)[-_ ]?(?:layers?|schicht(?:en)?|ebenen?|lagen?|層|层)$")
+_BLANKS = re.compile(r"[\s_]+")
 _SLOTS = (0, -1, 1, -2, 2)
 _NEAR = 2  # lines from row to row of a table
 _MOST_BELOW = 4  # lines between a name and its value
 _NUMBERS = frozenset({"count", "bytes", "number"})
-_SYNONYMS = {  # what people call a type of layers
-    "Conv2d": (
-        "conv",
-        "convs",
-        "convolution",
-        "convolutions",
-        "convolutional",
-        "faltungen",
-        "卷積",
-        "卷積層",
-        "卷积层",
-    ),
-    "Linear": (
-        "linears",
-        "fc",
-        "dense",
-        "connected",
-        "fully-connected",
-        "classifier",
-        "線性層",
-        "全連接層",
-        "全连接层",
-    ),
+_DIMENSIONS = re.compile(r"(?<=[a-z])[123]d$")
+_SYNONYMS = {  # what people call a type of layers, by its class without its dimensions
+    "Conv": "conv convs convolution convolutions convolutional faltung faltungen 卷積 卷積層 卷积 卷积层",
+    "Linear": """linears linear fc dense connected fully-connected classifier 線性層 線性 线性层 线性 全連接層 全連接
+        全连接层 全连接""",
+    "BatchNorm": "batchnorm batchnorms bn batch-norm batch-normalization batch-normalisation 批次正規化 批归一化",
+    "MaxPool": "maxpool maxpooling max-pool max-pooling 最大池化",
+    "AdaptiveAvgPool": """adaptiveavgpool avgpool avgpooling avg-pool avg-pooling average-pool average-pooling
+        global-average-pool global-average-pooling globalaveragepool 平均池化""",
 }
 _COUNT_WORDS = frozenset(
     {"count", "number", "num", "no", "n", "time", "x", "occurrence", "used", "node", "operator", "op", "total"}
@@ -109,7 +96,7 @@ def rows_by_name(kind: TableType, expected: Table, lines: Sequence[Line]) -> Row
 
 
 def _with_each(line: Line, names: Mapping[str, str]) -> Line:
-    """The line, with the number of `one each of A, B and C` before each of these names."""
+    """The line, with the number of `one each of A, B and C` before each of these names, or behind where others are."""
     each = next((at for at, piece in enumerate(line.pieces) if at and piece.value == "each"), 0)
     said = line.pieces[each - 1] if each else None
     if said is not None and isinstance(said.value, str) and (read := in_words(said.value, 0)) is not None:
@@ -117,7 +104,13 @@ def _with_each(line: Line, names: Mapping[str, str]) -> Line:
     behind = line.pieces[each + 1 :]
     if said is None or not isinstance(said.value, Number) or any(not isinstance(one.value, str) for one in behind):
         return line
-    spread = [piece for one in behind for piece in ((said, one) if _plain(str(one.value)) in names else (one,))]
+    words = [piece.value if isinstance(piece.value, str) else "" for piece in line.pieces[:each]]
+    # In `Add 10, and one each of Flatten and Gemm` names come first.
+    first = next((at for at, word in enumerate(words) if _plain(word) in names), None)
+    order = 1 if first is None or not all(words[: first + 1]) else -1
+    spread = [
+        piece for one in behind for piece in ((said, one)[::order] if _plain(str(one.value)) in names else (one,))
+    ]
     return replace(line, pieces=(*line.pieces[: each - 1], *spread))
 
 
@@ -167,9 +160,36 @@ def _names(expected: Table) -> Mapping[str, str]:
     found: dict[str, str] = {}
     for own in (True, False):
         for row in expected.rows:
-            for name in (row.name,) if own else (*row.also_named, *_SYNONYMS.get(row.name, ())):
+            for name in (row.name,) if own else row.also_named:
                 found.setdefault(_plain(name), row.name)
-    return found
+    return {**_called(expected), **found}
+
+
+def _called(expected: Table) -> Mapping[str, str]:
+    """What people call the types of layers that are rows; nothing that several of them may be called."""
+    of_class = ((row.name, _DIMENSIONS.sub("", row.name)) for row in expected.rows)
+    names = [(each, name) for name, base in of_class for each in {base.lower(), *_SYNONYMS.get(base, "").split()}]
+    shared = Counter(each for each, _ in names)
+    return {each: name for each, name in names if shared[each] == 1}
+
+
+def with_types_named(answer: Value, expected: Value | None) -> Value:
+    """A table that was written down, with its rows named as expected where people call a type of layers by less.
+
+    `Conv` is Conv2d where no other row can be, neither of those that are expected nor of those that were handed in.
+    """
+    if not isinstance(answer, Table) or not isinstance(expected, Table):
+        return answer
+    called = _called(expected)
+    own = {_plain(name) for row in expected.rows for name in (row.name, *row.also_named)}
+    plain = [_BLANKS.sub("-", _plain(row.name)) for row in answer.rows]
+    meant = [called.get(name, "") if name not in own else "" for name in plain]
+    taken = Counter([*plain, *(name.lower() for name in meant)])
+    rows = (
+        replace(row, name=name) if name and taken[name.lower()] == 1 else row
+        for row, name in zip(answer.rows, meant, strict=True)
+    )
+    return replace(answer, rows=tuple(rows))
 
 
 def _plain(name: str) -> str:

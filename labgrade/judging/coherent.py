@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from labgrade.core.task import LiteralValue
 from labgrade.verdict import Outcome, Verdict, without_value
 
 if TYPE_CHECKING:
@@ -30,10 +31,23 @@ def of_one_file(check: Check, verdict: Verdict, beside: Iterable[tuple[Check, Ve
         return verdict
     for other, found in beside:
         files = _files(other, found)
+        if _has_strange_rows(other, found):
+            return _waiting(verdict, f"{verdict.reason}; but '{other.answer}' has rows that are of no known file")
         if files and not own & files:
             of = "of the task's own file" if _GIVEN in files else found.reason.removeprefix("right: ")
             return _waiting(verdict, f"{verdict.reason}; but '{other.answer}' is right {of}")
     return verdict
+
+
+def _has_strange_rows(check: Check, found: Verdict) -> bool:
+    """Whether a table has more rows that no known file has than rows that are missing, which may be misnamed."""
+    literals = [each.source.value for each in check.also_right if isinstance(each.source, LiteralValue)]
+    known = {
+        str(row[0]) for rows in literals if isinstance(rows, list | tuple) for row in rows if isinstance(row, list)
+    }
+    strange = {row.name for row in found.rows if row.expected is None and not row.expected_text} - known
+    missing = {row.name for row in found.rows if row.got is None and not row.got_text}
+    return len(strange) > len(missing)
 
 
 def _waiting(verdict: Verdict, why: str) -> Verdict:

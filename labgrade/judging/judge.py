@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from labgrade.core.errors import FaultError, NoSuchSlipError
 from labgrade.core.task import AnswerValue, LiteralValue
+from labgrade.judging.choose_rows import with_types_named
 from labgrade.judging.other_answer import own_says
 from labgrade.truth.measure import UnfitError
 from labgrade.values import Number, Row, Table
@@ -48,6 +49,7 @@ def judge(check: Check, answer: Value, judging: Judging, expect: Expect, *, comp
     What `judging` and `expect` raise is not caught: it is a fault of labgrade's, and the caller's to name.
     """
     expected = expect(check.expected) if check.expected is not None else None
+    answer = answer if computed else with_types_named(answer, expected)
     verdict = judging(answer, expected)
     if verdict.outcome is Outcome.CORRECT:
         return verdict

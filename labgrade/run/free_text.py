@@ -14,17 +14,11 @@ from labgrade.core.errors import FaultError, NoSuchSlipError
 from labgrade.core.results import Answer, NoAnswer
 from labgrade.core.task import EntryForm, FileForm, TableOfType, TableType, TextForm
 from labgrade.judging.choose_listed import count_listed, holds_values, names_layer, saying, says_something
-from labgrade.judging.choose_number import (
-    NUMBERS,
-    Choice,
-    WantedNumber,
-    choose_fitting,
-    choose_number,
-)
+from labgrade.judging.choose_number import NUMBERS, Choice, WantedNumber, choose_fitting, choose_number
 from labgrade.judging.choose_rows import rows_by_name
 from labgrade.judging.choose_shape import choose_shape
 from labgrade.judging.second_look import contradicted, exactly_beside, right_beside, right_elsewhere, said_otherwise
-from labgrade.values import Number, Table, show
+from labgrade.values import Number, Row, Table, show
 from labgrade.verdict import Outcome, Suggestion, Verdict, without_value
 
 if TYPE_CHECKING:
@@ -208,6 +202,9 @@ class FreeText:
     def _rows(self, answer: Answered, as_it_is: Choice, lines: tuple[Line, ...]) -> Choice:
         source = self._check.expected
         expected = _table(self._expect(source)) if source is not None else None
+        answer, as_it_is = self._without_other_answers(answer, as_it_is)
+        if as_it_is.verdict.credit == 1 or (isinstance(answer, Answer) and as_it_is.verdict.outcome is Outcome.MANUAL):
+            return as_it_is
         kind = self._wanted.type if isinstance(self._wanted.type, TableType) else _HISTOGRAM
         found = rows_by_name(kind, expected, lines) if expected is not None else None
         if found is None:
@@ -230,6 +227,20 @@ class FreeText:
         waits = without_value(Outcome.MANUAL, "the table could not be read for certain", hint=_TABLE_HINT)
         waits = replace(waits, suggestion=suggestion, rows=verdict.rows)
         return _merged(as_it_is, Choice(verdict=waits, place=found.place))
+
+    def _without_other_answers(self, answer: Answered, as_it_is: Choice) -> tuple[Answered, Choice]:
+        """A table without rows that are other answers of the task, which go on below it: `Different types: 6`."""
+        if not isinstance(answer, Answer) or not isinstance(answer.value, Table):
+            return answer, as_it_is
+        others = [form.after.lower().split() for form in self._forms_beside(alike=False) if form.after]
+        named = [(row, row.name.lower().split()) for row in answer.value.rows]
+        rows = tuple(row for row, name in named if not any(name == other[: len(name)] for other in others))
+        if len(rows) == len(named):
+            return answer, as_it_is
+        value = replace(answer.value, rows=rows)
+        verdict = self._judged(value)
+        better = verdict.credit >= as_it_is.verdict.credit
+        return (replace(answer, value=value), replace(as_it_is, verdict=verdict)) if better else (answer, as_it_is)
 
     def _no_rows(self, answer: Answered, as_it_is: Choice, lines: tuple[Line, ...]) -> Choice:
         """MANUAL where two lines with values of the table's kinds belong to no answer, or some say what is expected."""
@@ -271,9 +282,11 @@ class FreeText:
 
     def _words_beside(self) -> tuple[str, ...]:
         """The words behind which other answers of the task, numbers of the same kind, are looked for."""
+        return tuple(form.after for form in self._forms_beside(alike=True) if form.after)
+
+    def _forms_beside(self, *, alike: bool) -> list[TextForm]:
         beside = [each for name, each in self._task.answers.items() if name != self._check.answer]
-        same = [each for each in beside if each.type == self._wanted.type]
-        return tuple(form.after for each in same for form in text_forms(each) if form.after)
+        return [form for each in beside if each.type == self._wanted.type or not alike for form in text_forms(each)]
 
     def _taken(self) -> frozenset[Fraction]:
         """The numbers that other answers of the task have read in the same text."""
@@ -344,8 +357,6 @@ def _table(value: Value) -> Table | None:
     if isinstance(value, Table):
         return value
     if isinstance(value, dict):
-        from labgrade.values import Row
-
         return Table(rows=tuple(Row(name=name, cells={"count": count}) for name, count in value.items()))
     return None
 

@@ -337,6 +337,15 @@ def test_other_rows_may_be_allowed():
     assert not same_rows(table(*cut.rows[:9]), EXPECTED, others="allowed").hint
 
 
+def test_other_rows_may_be_a_persons_to_judge():
+    more = same_rows(table(*ROWS, row("aux", 5)), EXPECTED, others="unsure")
+    assert (more.outcome, more.reason) == (Outcome.MANUAL, "4 of 4 rows are right; not expected: 'aux'")
+    assert [each.name for each in more.rows if each.expected is None and not each.expected_text] == ["aux", "aux"]
+    assert same_rows(table(*ROWS), EXPECTED, others="unsure").outcome is Outcome.CORRECT
+    fewer = same_rows(table(*ROWS[1:], row("aux", 5)), EXPECTED, others="unsure")
+    assert fewer == same_rows(table(*ROWS[1:], row("aux", 5)), EXPECTED)
+
+
 @pytest.mark.parametrize("others", ["wrong", "allowed"])
 @pytest.mark.parametrize("again", ["first", "last"])
 def test_a_row_that_stands_twice_with_two_values_is_wrong_whichever_is_right(others, again):

@@ -2,21 +2,77 @@
 
 from fractions import Fraction
 
+import pytest
+
 from labgrade.answers.reading.documents import Document
 from labgrade.answers.reading.lines import read_lines
 from labgrade.answers.reading.sections import Span
-from labgrade.core.task import TableType
-from labgrade.judging.choose_rows import rows_by_name
+from labgrade.core.task import Check, LiteralValue, TableType
+from labgrade.judging.choose_rows import rows_by_name, with_types_named
+from labgrade.judging.judge import judge
 from labgrade.values import Number, Row, Table
+from labgrade.verdict import Outcome, correct, incorrect
 
 KIND = TableType(row="kind", columns={"count": "count"})
 
 
-def test_a_number_of_each_of_several_names_is_that_of_all_of_them():
-    text = "20 conv, 17 relu_, and one each of flatten, linear and max_pool2d (all inlined)."
+NAMES = {"conv": 20, "relu_": 17, "flatten": 1, "linear": 1, "max_pool2d": 1}
+
+
+def table(counts):
+    return Table(
+        rows=tuple(Row(name=name, cells={"count": Number(value=Fraction(count))}) for name, count in counts.items())
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "20 conv, 17 relu_, and one each of flatten, linear and max_pool2d (all inlined).",
+        "counts: conv 20, relu_ 17, and one each of flatten, linear and max_pool2d.",
+        "conv 20x, relu_ 17x, one each of flatten, linear, max_pool2d",
+    ],
+)
+def test_a_number_of_each_of_several_names_is_that_of_all_of_them(text):
     document = Document(path="report.md", text=text)
-    names = {"conv": 20, "relu_": 17, "flatten": 1, "linear": 1, "max_pool2d": 1}
-    rows = (Row(name=name, cells={"count": Number(value=Fraction(count))}) for name, count in names.items())
-    found = rows_by_name(KIND, Table(rows=tuple(rows)), read_lines(document, (Span(start=0, end=len(text)),)))
+    found = rows_by_name(KIND, table(NAMES), read_lines(document, (Span(start=0, end=len(text)),)))
     assert found is not None
-    assert {row.name: row.cells["count"].value for row in found.table.rows} == names
+    assert {row.name: row.cells["count"].value for row in found.table.rows} == NAMES
+
+
+@pytest.mark.parametrize(
+    ("handed_in", "expected", "meant"),
+    [
+        (["Conv", "Linear"], ["Conv2d", "Linear"], ["Conv2d", "Linear"]),
+        (["convolution", "FC"], ["Conv2d", "Linear"], ["Conv2d", "Linear"]),
+        (["Conv layers", "fully connected"], ["Conv2d", "Linear"], ["Conv2d", "Linear"]),
+        (["BN", "Max Pooling", "avg_pool"], ["BatchNorm2d", "MaxPool2d", "AdaptiveAvgPool2d"], None),
+        (["Conv", "Linear"], ["Conv1d", "Conv2d", "Linear"], ["Conv", "Linear"]),  # of which of them?
+        (["Conv", "Conv2d"], ["Conv2d"], ["Conv", "Conv2d"]),  # a row of its own
+        (["conv", "convs"], ["Conv2d"], ["conv", "convs"]),
+        (["Pooling", "Dense"], ["Conv2d", "Linear"], ["Pooling", "Linear"]),
+        (["Relu6", "Gemm"], ["Clip", "Gemm"], ["Relu6", "Gemm"]),
+        (["conv1", "fc"], ["conv1", "fc"], ["conv1", "fc"]),
+    ],
+)
+def test_a_type_of_layers_may_be_called_by_less_where_one_row_can_be_meant(handed_in, expected, meant):
+    answer = table(dict.fromkeys(handed_in, 5))
+    named = with_types_named(answer, table(dict.fromkeys(expected, 5)))
+    assert [row.name for row in named.rows] == (meant or expected)
+
+
+def test_what_a_function_returns_is_named_as_it_is_asked_for(judge_by_type):
+    assert judge_by_type(computed=False).outcome is Outcome.CORRECT
+    assert judge_by_type(computed=True).outcome is Outcome.INCORRECT
+
+
+@pytest.fixture
+def judge_by_type():
+    right = table({"Conv2d": 5})
+    check = Check(id="c", points=Fraction(1), answer="a", checker="same_rows", expected=LiteralValue(value=None))
+
+    def judged(answer, expected):
+        same = [row.name for row in answer.rows] == [row.name for row in expected.rows]
+        return correct() if same else incorrect("another name")
+
+    return lambda *, computed: judge(check, table({"Conv": 5}), judged, lambda _: right, computed=computed)

@@ -13,7 +13,7 @@ from labgrade.spec import course, load
 SPEC = """
 id: nodes
 title: Nodes
-points: 3
+points: 4
 statement: How many nodes and types are there? A file of another exporter will do.
 subject: {model: torchvision/alexnet, input: [1, 3, 224, 224]}
 answers:
@@ -22,6 +22,7 @@ answers:
     from: [{call: 'hw.py:total', given: [input_size]}, {entry: nodes.total}, {after: Total nodes, report: anywhere}]
   types: {type: count, from: [{entry: nodes.types}, {after: Different types, report: anywhere}]}
   again: {type: count, from: [{entry: nodes.again}]}
+  counts: {type: {table: {row: kind, columns: {count: count}}}, from: [{entry: nodes.counts}]}
 checks:
   - id: total
     points: 1
@@ -46,6 +47,12 @@ checks:
     checker: equal
     expected: 5
     also_right: [{value: 8, says: counted twice}]
+  - id: counts
+    points: 1
+    answer: counts
+    checker: {same_rows: {others: unsure}}
+    expected: [[Conv, 5], [Gemm, 3]]
+    also_right: [{value: [[Conv, 5], [Gemm, 3], [Constant, 7]], of: [new], says: with constants}]
 """
 REPORT = "## nodes\nTotal nodes: {}\nDifferent types: {}\n"
 CALLED = "def total(size):\n    return 1000\n"
@@ -85,6 +92,11 @@ def entries(**values):
         ({"total": 1000, "types": 7, "again": 8}, ("types",)),
         ({"total": 1700, "types": 6}, ("total",)),
         ({"total": 1050, "types": 7}, ("total", "types")),
+        ({"types": 7, "counts": "{Conv: 5, Gemm: 3, Constant: 7}"}, ()),
+        ({"types": 7, "counts": "{Conv: 5, Gemm: 3, BatchNormalization: 5}"}, ("types", "counts")),
+        ({"types": 7, "counts": "{Conv: 5, Gemm: 3}"}, ("types",)),
+        ({"types": 6, "counts": "{Conv: 5, Gemm: 3, BatchNormalization: 5}"}, ("counts",)),
+        ({"types": 11, "counts": "{Conv: 5, Gemm: 3, Constant: 7}"}, ("types", "counts")),
     ],
 )
 def test_numbers_of_different_files_wait_and_lose_nothing(graded, values, waiting):
@@ -119,3 +131,18 @@ def test_only_what_is_right_is_of_a_file(tmp_path):
     )
     (found,) = own_course.findings(own_course.write(tmp_path, {"specs/lab/nodes.yaml": wrong}))
     assert found.startswith("another value takes no 'of'")
+
+
+@pytest.mark.parametrize(
+    ("counts", "waits"),
+    [
+        ("{Conv: 6, Gemm: 3, Constant: 7}", False),  # a known file's rows, of which one is wrong
+        ("{Conv: 5, gemm_node: 3}", False),  # a row that is misnamed
+        ("{Conv: 6, Gemm: 3, BatchNormalization: 5}", True),
+        ("{Conv: 5, BatchNormalization: 5, Relu6: 3}", True),
+    ],
+)
+def test_rows_of_no_known_file_contradict_what_is_right_of_another_file(graded, counts, waits):
+    found = graded({"answers.yaml": entries(types=7, counts=counts)})
+    assert str(found["counts"].verdict.outcome) == "PARTIAL"
+    assert str(found["types"].verdict.outcome) == ("MANUAL" if waits else "CORRECT")

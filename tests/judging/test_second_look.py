@@ -67,3 +67,31 @@ def test_right_bytes_in_full_above_mib_called_mb_are_suggested(judged):
 )
 def test_what_says_it_again_or_something_else_is_right(judged, task, text):
     assert judged(task, text).outcome is Outcome.CORRECT
+
+
+@pytest.mark.parametrize(
+    ("task", "text"),
+    [
+        (BYTES, "## 2-1-2\nWeight memory: I could not decide: 26 499 616 bytes or 52 019 552 bytes.\n"),
+        (COUNT, f"## 2-1-1\nTotal parameters: {RIGHT} oder 13,004,888\n"),
+        (COUNT, f"## 2-1-1\n總參數：{RIGHT} 或 13,004,888\n"),
+        (COUNT, f"## 2-1-1\nTotal parameters: {RIGHT}\n\nTotal parameters: 5,599,904\n"),
+        (MACS, "## 2-1-4\nTotal MACs: 1,498,376,192\n\nTotal MACs: 1,814,073,344\n"),
+    ],
+)
+def test_of_two_values_that_are_undecided_none_is_suggested(judged, task, text):
+    found = judged(task, text)
+    assert (found.outcome, found.suggestion) == (Outcome.MANUAL, None)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"Total parameters: 13,004,888 with the auxiliary heads. They don't run, so the answer is {RIGHT}.",
+        f"总参数: 13,004,888 （含辅助分类器）。去掉之后是 {RIGHT}，所以答案是 {RIGHT}。",
+        f"Parameter insgesamt: 13,004,888 mit Hilfsköpfen; meine Antwort ohne sie: {RIGHT}",
+    ],
+)
+def test_what_a_line_calls_the_answer_is_suggested(judged, text):
+    found = judged(COUNT, f"## 2-1-1\n{text}\n")
+    assert (found.outcome, found.suggestion.outcome) == (Outcome.MANUAL, Outcome.CORRECT)

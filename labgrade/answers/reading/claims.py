@@ -130,7 +130,9 @@ _TAKEN_BACK = re.compile(
         |instead(?!\ of)|in\ fact|oops|ups|or\ is\ it|no,?\ wait
         |I(?:['\u2019]ll|\ will)?\ (?:take|took|choose|chose|go\ with|stick\ (?:to|with))
         |ich\ nehme|muss|sollte|richtig|korrigiert|debe\ ser|corregido)\b
-      | 改為|改为|更正|正確|正确|應為|应为""",
+      | \b(?:so|thus|hence|therefore|final)\ (?:the\ |my\ |our\ )?answer\b|\bthe\ answer\ (?:is|here)\b
+      | \b(?:die|meine|endgültige)\ Antwort|\bla\ (?:respuesta|réponse)\ (?:es|est)\b
+      | 改為|改为|更正|正確|正确|應為|应为|答案[是為为]|最[終终]""",
     re.VERBOSE | re.IGNORECASE,
 )
 _FORMER = re.compile(
@@ -145,7 +147,8 @@ _LINKS = re.compile(
         |instead|i|we|my|mine|our|got|get|have|had|it|its|is|was|are|were|be|been|should|would|could|might|may|else
         |either|also|even|about|around|approximately|approx|roughly|nearly|almost|exactly|exact|equals?|only|before|after
         |precisely|precise|namely|more|genau|genauer
-        |later|originally|correct|corrected|wrong|think|suppose|guess|pm|ie|[a-g]|或|或者|或是|到|至|和|與|与|但|而|是|即|約|约|大約)$""",
+        |later|originally|correct|corrected|wrong|think|suppose|guess|pm|ie|[a-g]|oder|und|bzw|ou|et|o|y|или|и|또는|または
+        |或|或者|或是|到|至|和|與|与|但|而|是|即|約|约|大約)$""",
     re.VERBOSE | re.IGNORECASE,
 )
 

@@ -138,11 +138,22 @@ def _html(data: bytes | str) -> str:
     from markdownify import MarkdownConverter
 
     page = BeautifulSoup(data, "html.parser")
-    for tag in page.find_all(_is_unseen):
-        tag.decompose()
+    for tag in [*_hidden_by_rules(page), *page.find_all(_is_unseen)]:
+        if not tag.decomposed:
+            tag.decompose()
     write = MarkdownConverter(heading_style="ATX", escape_misc=False, escape_underscores=False, sup_symbol="<sup>")
     markdown: str = write.convert_soup(page)
     return markdown
+
+
+def _hidden_by_rules(page: Any) -> Iterator[Any]:
+    """What the page's own style sheets hide, by selectors of a name, a class or an id."""
+    sheets = "\n".join(tag.get_text() for tag in page.find_all("style"))[:_LONGEST_SHEET]
+    for selectors, rule in _CSS_RULE.findall(_CSS_COMMENT.sub("", sheets))[:_MOST_RULES]:
+        simple = _SELECTOR.findall(selectors) if _HIDDEN.search(rule) else ()
+        for name, sign, word in simple:
+            by = {"": {}, ".": {"class_": word}, "#": {"id": word}}[sign]
+            yield from page.find_all(name or True, **by)
 
 
 def _is_unseen(tag: Any) -> bool:
@@ -222,7 +233,14 @@ _MOST_CHARS = 64_000_000
 _MOST_PAGES = 500
 _MOST_SAID = 150
 _UNSEEN = frozenset({"head", "noscript", "script", "style", "template"})
-_HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
+_HIDDEN = re.compile(
+    r"display\s*:\s*none|visibility\s*:\s*hidden|text-decoration[a-z-]{0,20}\s*:[^;]{0,60}line-through", re.IGNORECASE
+)
+_LONGEST_SHEET = 100_000
+_MOST_RULES = 200
+_CSS_COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
+_CSS_RULE = re.compile(r"([^{}]{1,400})\{([^{}]{0,2000})\}")
+_SELECTOR = re.compile(r"(?:^|,)\s*([a-z][a-z0-9]*)?(?:([.#])([\w-]+))?\s*(?=,|$)", re.IGNORECASE)
 FORMATS: dict[str, Callable[[bytes], str]] = {
     ".docx": _word, ".htm": _html, ".html": _html, ".ipynb": _notebook, ".pdf": _pdf,
 }  # fmt: skip

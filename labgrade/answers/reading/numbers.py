@@ -42,9 +42,10 @@ _AS_ASCII = str.maketrans(
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻", "0123456789+-")
 
 # A decimal comma has one reading only where a scale follows (`1,4984 Milliarden`, `26,5 MB`) and no group of three.
+_LARGE = "|".join(spelled(word) for word, scale in WORDS.items() if scale >= 1000)  # noqa: PLR2004 - a thousand
 _SCALED = (
     r"[\x20\u00a0]?(?:[\u041a\u043a\u041c\u0413\u0422]\u0438?(?:\u0411|\u0431)(?:\u0430\u0439\u0442|\u0438\u0442)?|[kKMGT]i?\x20?(?:MACs?|Macs?|FLOPs?|B(?:ytes?)?|bytes?|iB|o)(?![A-Za-z])|[kMGT](?![A-Za-z])|(?i:"
-    + "|".join(spelled(word) for word, scale in WORDS.items() if scale >= 1000)  # noqa: PLR2004 - a thousand
+    + _LARGE
     + "))"
 )
 _NUMBER = re.compile(
@@ -56,7 +57,8 @@ _NUMBER = re.compile(
           | (?:[ \u00a0]\d{3}){1,10}(?=,\d{1,20}{SCALED}) ) ),\d++
         | (?!0,) \d{1,3} (?: (?:,\d{3}){1,10} | (?:\u00a0\d{3}){1,10} | (?:'\d{3}){1,10} | (?:[ ]\d{3}){2,10}
                     | (?:\\[,;]\s?\d{3}){1,10} | (?:\{,\}\d{3}){1,10} | (?:,\\!\d{3}){1,10}
-                    | (?:\.\d{3}){2,10}(?!\.\d) | [ ]\d{3}(?=\.\d{1,6}[ ]?[kKMGT]i?B) ) (?!\d)
+                    | (?:\.\d{3}){2,10}(?!\.\d) | [ ]\d{3}(?=\.\d{1,6}[ ]?[kKMGT]i?B)
+                    | [ ]\d{3}(?=[ \u00a0](?i:{LARGE})(?![A-Za-z])) ) (?!\d)
       | (?<![\[(]) \d{1,2} (?:,\d{2}){1,8} ,\d{3} (?![\d,])
         | \d++ (?> (?:_\d++)* ) )
       (?:\.\d{3}(?:\u00a0\d{3}){1,6}(?!\d) | \.\d++ | (?P<comma>,(?=(?:\d{1,2}|\d{4,20}|(?<=(?<!\d)0,)\d{3})
@@ -71,11 +73,11 @@ _NUMBER = re.compile(
         (?: (?:\^|\*\*) [ ]? [{(]? (?P<alone>-\d++) [)}]? | (?P<above>⁻[⁰¹²³⁴⁵⁶⁷⁸⁹]++)
           | <sup>[ ]?(?P<over>-\d++)[ ]?</sup> )
     )?
-    """.replace("{SCALED}", _SCALED),
+    """.replace("{SCALED}", _SCALED).replace("{LARGE}", _LARGE),
     re.VERBOSE,
 )
 _GAP = re.compile(r"(?:[ \t\u00a0~*`$_]|\\[,;: ]){0,4}(?:\\(?:text|mathrm|textrm|rm)\s?\{\s?)?")
-_GOES_ON = re.compile(r"[A-Za-z0-9]|_[A-Za-z0-9]|[.,:/^-]\d|\^|%\d")
+_GOES_ON = re.compile(r"(?!x(?![A-Za-z0-9]))[A-Za-z0-9]|_[A-Za-z0-9]|[.,:/^-]\d|\^|%\d")
 _BEFORE = re.compile(
     r"(?:[\s*`$_~≈=:<>|(\[\"'+-]|about|approx(?:imately|\.)?|roughly|around|ca\.|約|约|大約|\\approx|\\sim)*",
     re.IGNORECASE,

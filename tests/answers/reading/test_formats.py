@@ -69,6 +69,21 @@ def test_what_a_page_hides_is_no_answer(hand_in):
     assert text.obtain("count", TextForm(after="Total MACs", report=()), page).value.value == 1540
 
 
+@pytest.mark.parametrize(
+    ("rules", "attributes"),
+    [
+        (".old{display:none}", 'class="old"'),
+        ("p { margin: 0 } /* x */ b, p.gone , #x { color: red; visibility: hidden; }", 'class="big gone"'),
+        ("#first { text-decoration: line-through }", 'id="first"'),
+        ("", 'style="text-decoration:line-through red"'),
+    ],
+)
+def test_what_a_page_hides_by_its_style_sheet_is_no_answer(hand_in, rules, attributes):
+    page = f"<style>{rules}</style><p {attributes}>Total MACs: 7</p><p class='new' id='second'>Total MACs: 1540</p>"
+    found = text.obtain("count", TextForm(after="Total MACs", report=()), hand_in({"report.html": page}))
+    assert found.value.value == 1540
+
+
 @pytest.mark.parametrize("name", sorted(LOSSY))
 def test_what_is_not_found_where_a_part_may_be_lost_is_left_to_a_person(hand_in, name):
     form = TextForm(after="Total parameters", report=())

@@ -44,6 +44,8 @@ PRINTED = [  # with four digits
     "1.498 billion MACs",
     "1.498B params",
     "1.498B",
+    "1 498 million",
+    "1 498 Millionen MACs",
     "1.498 billions",
     "1.498 \u00d7 10<sup>9</sup>",
     "1.498e9",
