@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from labgrade.answers.reading.tabular.tables import TableFound, find_tables
+from labgrade.answers.reading.tabular.tables import TableFound, TableProblem, find_tables
 from labgrade.core.task import TableType
 from labgrade.values import Number
 
@@ -47,10 +47,22 @@ def read(text: str) -> list[tuple[float | None, ...]]:
             "   batch_size  seed  accuracy\n0          16     0      0.95\n1          16     1      0.94\n"
             "2          64     0      0.90\n10         64     1      0.91\n"
         ),
+        "batch_size   seed 0   seed 1\n16           0.95     0.94\n64           0.9      0.91\n",
+        "  batch_size   seed 0   seed 1\n16           0,95     0,94\n64           0,9      0,91\n",
+        "Losgröße;Startwert 0;Startwert 1\n16;0,95;0,94\n64;0,9;0,91\n",
+        "| Taille de lot | graine 0 | graine 1 |\n|--|--|--|\n| 16 | 0,95 | 0,94 |\n| 64 | 0,9 | 0,91 |\n",
     ],
 )
 def test_runs_have_a_column_a_line_or_a_number_of_their_own(text):
     assert read(text) == FOUR
+
+
+@pytest.mark.parametrize(
+    "seeds", ["seed 0 (%)|seed 1 (%)", "Accuracy (seed 0, %)|Accuracy (seed 1, %)", "種子 0 [%]|種子 1 [%]"]
+)
+def test_a_column_of_a_seed_may_say_its_unit(seeds):
+    text = f"|batch_size|{seeds}|mean|\n|--|--|--|--|\n|16|95|94|94.5|\n|64|90|91|90.5|\n"
+    assert read(text) == [(*setting, 100 * of) for *setting, of in FOUR]
 
 
 @pytest.mark.parametrize(
@@ -62,6 +74,13 @@ def test_runs_have_a_column_a_line_or_a_number_of_their_own(text):
 )
 def test_a_table_may_lie_on_its_side(text):
     assert sorted(read(text)) == sorted(FOUR)
+
+
+def test_columns_that_are_not_understood_are_named():
+    text = "| batch_size | try A | try B |\n|--|--|--|\n| 16 | 0.95 | 0.94 |\n| 64 | 0.9 | 0.91 |\n"
+    (problem,) = find_tables(text, 0, len(text), KIND)
+    assert isinstance(problem, TableProblem)
+    assert "it has 'batch_size', 'try A', 'try B'" in problem.reason
 
 
 def test_a_mean_may_say_how_far_its_runs_spread():

@@ -38,10 +38,14 @@ _SAME = (
     ("calls", "ofcalls", "ncalls", "numberofcalls"),
     ("accuracy", "acc", "testaccuracy", "testacc", "testaccepoch", "validationaccuracy", "valaccuracy", "valacc",
      "meanaccuracy", "averageaccuracy", "avgaccuracy", "accuracymean", "accuracymoyenne", "genauigkeit", "exactitud",
-     "準確率", "准确率"),
-    ("batchsize", "batch", "bs"),
-    ("learningrate", "lr", "rate"),
-    ("epochs", "epoch", "maxepochs", "numberofepochs"),
+     "exactitude", "précision", "precisión", "accuratezza", "準確率", "准确率", "正確率", "正确率"),
+    ("batchsize", "batch", "bs", "batchgröße", "batchgrösse", "losgröße", "tailledelot", "tamañodelote",
+     "批次大小", "批量大小", "批次"),
+    ("learningrate", "lr", "rate", "lernrate", "tauxdapprentissage", "tasadeaprendizaje", "學習率", "学习率"),
+    ("epochs", "epoch", "maxepochs", "numberofepochs", "epochen", "epoche", "époques", "épocas", "訓練週期", "訓練輪數",
+     "训练轮数", "輪數", "轮数"),
+    ("seed", "seeds", "randomseed", "graine", "semilla", "semente", "startwert", "隨機種子", "随机种子", "種子",
+     "种子"),
     ("count", "number", "times", "數量", "数量", "次數", "次数"),
 )  # fmt: skip
 _GROUP = {word: number for number, words in enumerate(_SAME) for word in words}

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 _MOST_CELLS = 400  # of a line
 _MOST_RUNS = 10_000
 _SETTING = re.compile(r"([^\d=:#]{2,60}?)[\s=:#_(]{0,4}(\d[\d.^e+-]{0,20})\)?", re.IGNORECASE)
+_UNIT = re.compile(
+    r"(?<=[\d)])[\s,;]{0,3}(?:[(\[]\s?)?(?:in\s)?(?:%|percent|per\scent|prozent)[\s)\]]{0,3}$", re.IGNORECASE
+)
+_BLANKS = re.compile(r"\s{2,}")
 _RULE = re.compile(r"[\s|+:=\-]+$")
 _SAID = re.compile(
     r"(?<![A-Za-z_])((?:[A-Za-z_]{1,30}+[ .]{1,2}){0,3}[A-Za-z_]{1,30}+)[\s\"'`*]{0,4}"
@@ -30,7 +34,10 @@ _SAID = re.compile(
 _SIGN = re.compile(r"[:=]|->")
 _LONGEST_LINE = 600
 _LAST_WORDS = 3
-_SEEDS = ("seed", "run", "trial", "repeat", "repetition")
+_MARKS = ("|", "\t", ";", ",", "  ")  # between cells: the first that a line has
+_SEEDS = frozenset(
+    ("run", "trial", "repeat", "repetition", "lauf", "durchlauf", "wiederholung", "essai", "ensayo", "次", "回")
+)
 
 
 def find_runs(lines: list[str], kind: TableType) -> Iterator[tuple[Table, int]]:
@@ -57,18 +64,20 @@ def _tabled(runs: list[dict[str, str]], kind: TableType, first: int) -> Iterator
 
 
 def _grids(lines: list[str]) -> Iterator[tuple[int, list[list[str]]]]:
-    """Blocks of lines with bars, tabs or commas, in cells, without their rules; and where each begins."""
+    """Blocks of lines with cells between marks or blanks, in cells, without their rules; and where each begins."""
     grid: list[list[str]] = []
     first, mark = 0, ""
-    for number, line in enumerate([*lines, ""]):
-        own = next((each for each in ("|", "\t", ",") if each in line), "")
+    for number, whole in enumerate([*lines, ""]):
+        line = whole.strip(" ")
+        own = mark if grid and mark in line else next((each for each in _MARKS if each in line), "")
         if grid and own != mark:
             yield first, grid
             grid = []
         if own and not _RULE.match(line):
             first, mark = (first, mark) if grid else (number, own)
-            bare = line.strip().removeprefix(own).removesuffix(own)
-            grid.append([cell.strip(" \t*`$") for cell in bare.split(own)[:_MOST_CELLS]])
+            bare = line.removeprefix(own).removesuffix(own)
+            cells = _BLANKS.split(bare) if own == "  " else bare.split(own)
+            grid.append([cell.strip(" \t*`$") for cell in cells[:_MOST_CELLS]])
 
 
 def _spread(grid: list[list[str]], kind: TableType) -> list[dict[str, str]]:
@@ -116,18 +125,18 @@ def _value(kind: TableType, settings: set[str]) -> str:
 
 def _setting(cell: str, kind: TableType) -> tuple[str, str] | None:
     """The column and the value that a cell says together: `Seed 0`, `lr=0.1`, `accuracy (seed 1)`, `run #2`."""
-    match = _SETTING.fullmatch(as_ascii(cell))
+    match = _SETTING.fullmatch(_UNIT.sub("", as_ascii(cell)))
     column = _column_of(match[1], kind.columns) if match else None
     return (column, match[2]) if match and column else None
 
 
 def _column_of(words: str, columns: Mapping[str, str]) -> str | None:
     """The column that the last words of a text name."""
-    said = re.findall(r"[A-Za-z]+", words)
+    said = re.findall(r"[^\W\d_]+", words)
     for count in range(_LAST_WORDS, 0, -1):
         if found := column_meant(" ".join(said[-count:]), columns):
             return found
-    alike = [column for column in columns if column in _SEEDS]
+    alike = [column for column in columns if column in (*_SEEDS, "seed")]
     return alike[0] if alike and said and said[-1].lower().rstrip("s") in _SEEDS else None
 
 

@@ -219,7 +219,7 @@ def _header(line: str, kind: TableType) -> _Header | str:
         lacks = [column for column in kind.columns if column not in columns]
         if [kind.columns[column] for column in lacks] == ["shape"] and (axes := axes_of_shape(pieces)):
             columns[lacks[0]] = axes
-        if len(columns) == len(kind.columns) or (kind.sparse and columns):
+        if len(columns) == len(kind.columns) or (kind.sparse and columns and _measures(columns, kind)):
             units = {column: unit_of_header(pieces[places[0]]) for column, places in columns.items()}
             return _Header(
                 split=split,
@@ -234,6 +234,11 @@ def _header(line: str, kind: TableType) -> _Header | str:
             missing = next(column for column in kind.columns if column not in columns)
             lacking = f"the table has no column '{missing}'; it has " + ", ".join(f"'{piece}'" for piece in pieces[:8])
     return lacking
+
+
+def _measures(columns: Mapping[str, tuple[int, ...]], kind: TableType) -> bool:
+    """Whether a sparse table has what a study measures, its last column: a table of settings alone is another one."""
+    return kind.row not in kind.columns or list(kind.columns)[-1] in columns
 
 
 def _name_place(pieces: list[str], kind: TableType, *, empty: bool) -> int | None:
