@@ -175,7 +175,7 @@ def code_digest(file: Path, function: str) -> str:
     except OSError:
         return ""
     try:
-        tree = ast.parse(text)
+        tree = code.parse(text)
         names = reachable_names(tree, {function})
         parts = [ast.dump(node) for node in tree.body if binds(node) & names or not binds(node)]
     except (SyntaxError, ValueError, RecursionError, MemoryError):

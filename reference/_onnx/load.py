@@ -47,10 +47,23 @@ def load(path: Path) -> onnx.ModelProto:
     if not model.opset_import:
         message = "the model says no opset version (its field opset_import is empty)"
         raise ModelError(message)
+    for graph in (*graphs_of(model), *model.functions):
+        if not all(isinstance(name, str) for name in _names(graph)):  # protobuf gives bytes
+            message = "a name in the file is not UTF-8: the file is damaged"
+            raise ModelError(message)
     for graph in graphs_of(model):
         for tensor in graph.initializer:
             _complete(tensor, path.parent)
     return model
+
+
+def _names(graph: onnx.GraphProto | onnx.FunctionProto) -> Iterator[object]:
+    yield graph.name
+    for node in graph.node:
+        yield from (node.op_type, node.domain, node.name, *node.input, *node.output)
+        yield from (each.name for each in node.attribute)
+    for values in (graph.input, graph.output, graph.value_info, getattr(graph, "initializer", ())):
+        yield from (getattr(each, "name", each) for each in values)  # a function's own are names alone
 
 
 def _content(path: Path) -> bytes:

@@ -114,6 +114,16 @@ def test_an_invalid_graph_is_named_by_its_node(tmp_path, model, words):
         onnx_traffic_bytes(saved(tmp_path, model))
 
 
+@pytest.mark.parametrize("measure", [onnx_attributes, onnx_operator_total, onnx_traffic_bytes])
+@pytest.mark.parametrize("name", [b"Relu", b"acme.r", b"r-node"])
+def test_a_name_that_is_no_text_is_said(tmp_path, measure, name):
+    model = model_of([helper.make_node("Relu", ["x"], ["y"], name="r-node", domain="acme.r")])
+    content = model.SerializeToString()
+    assert content.count(name) == 1
+    with pytest.raises(ValueError, match="a name in the file is not UTF-8"):
+        measure(saved(tmp_path, content.replace(name, b"\xff" + name[1:])))
+
+
 def test_no_opset_is_said(tmp_path):
     model = model_of([relu()])
     del model.opset_import[:]

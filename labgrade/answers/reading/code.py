@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import re
 import threading
 import warnings
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 _CODE = re.compile(
     r"""
@@ -65,14 +70,21 @@ def is_comment(text: str, position: int) -> bool:
 _ONE_AT_A_TIME = threading.Lock()
 
 
-def parse(source: bytes) -> ast.Module:
-    """The syntax tree; warnings about a student's escapes and comparisons are not shown.
+@contextlib.contextmanager
+def _unwarned() -> Iterator[None]:
+    """Without warnings about a student's escapes and comparisons, whatever is made of them elsewhere."""
+    with _ONE_AT_A_TIME, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+def parse(source: bytes | str) -> ast.Module:
+    """The syntax tree.
 
     Raises:
         SyntaxError, ValueError, RecursionError, MemoryError: it is no Python.
     """
-    with _ONE_AT_A_TIME, warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with _unwarned():
         return ast.parse(source)
 
 
@@ -82,5 +94,5 @@ def literal(text: str) -> object:
     Raises:
         SyntaxError, ValueError, TypeError, MemoryError, RecursionError: it is none.
     """
-    with _ONE_AT_A_TIME:
+    with _unwarned():
         return ast.literal_eval(text)

@@ -11,6 +11,7 @@ import re
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from labgrade.answers.reading import code
 from labgrade.diagnosis.repair.expressions import Expressions
 from labgrade.diagnosis.repair.places import Edit, closed, short
 
@@ -23,8 +24,8 @@ _Scope = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 def edits(source: str, name: str) -> list[Edit]:
     """The changes of what a function of a source leads to, the likeliest first; none of what is no Python."""
     try:
-        tree = ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError):
+        tree = code.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
         return []
     finder = _Finder(source, name, [*_reached(tree, name)])
     seen: dict[str, Edit] = {}

@@ -1,6 +1,6 @@
 import pytest
 
-from labgrade.answers.reading.code import is_code
+from labgrade.answers.reading.code import is_code, literal, parse
 
 
 @pytest.mark.parametrize(
@@ -57,3 +57,8 @@ def test_code(line):
 )
 def test_results(line):
     assert not is_code(line)
+
+
+def test_escapes_that_python_warns_of_are_read_whatever_is_made_of_warnings():
+    assert literal("{'f\\[': 7}") == {"f\\[": 7}
+    assert parse("total = '\\['").body

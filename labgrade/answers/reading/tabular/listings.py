@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import json
 import re
 from dataclasses import dataclass, field, replace
@@ -22,6 +21,7 @@ from labgrade.values import Number, Row, Scalar, Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import Any
 
     from labgrade.core.task import TableType
 
@@ -293,7 +293,7 @@ def _from_dicts(text: str, kind: TableType) -> Table | None:
     """The rows of lines that are a dict each, as `print(row)` or JSON writes them; None where there are no two."""
     printed = [each[1] for each in islice(_DICT.finditer(text), _MOST_ROWS)]
     try:
-        rows = [ast.literal_eval(each) if "'" in each else json.loads(each) for each in printed]
+        rows: list[Any] = [code.literal(each) if "'" in each else json.loads(each) for each in printed]
         named = [row for row in rows if any(names_rows(str(key), kind.row) for key in row)]
         table = as_value(named, kind) if len(named) > 1 else None
     except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError, WrongTypeError):
