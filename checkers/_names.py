@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
 _CLASS = re.compile(r"(?:<class ')?(?:torch\.)?nn\.(?:modules\.\w{1,60}\.)?(\w{1,60})(?:'>)?")
-_WITH_CLASS = re.compile(r"(\S{1,200})\s?\(\w{1,60}\)")
+_WITH_CLASS = re.compile(r"(\S{1,200})\s?\(\w{1,60}\)|([\w.]{1,200}):?\s[A-Z][a-z]\w{1,60}")
 _MARK = re.compile(r"[._]")
 _TOTAL = re.compile(r"\W*(?:grand\W)?(?:total|sum|overall|合計|總計|總和|总计|合计)(?![a-z0-9.])", re.IGNORECASE)
 
@@ -54,10 +54,10 @@ def folded(name: str) -> str:
 
 
 def bare(name: str) -> str:
-    """The folded name of a class or a layer: of `nn.Conv2d`, of `<class '...Conv2d'>`, of `conv1 (Conv2d)`."""
+    """The folded name of a class or a layer: of `nn.Conv2d`, `<class '...Conv2d'>`, `conv1 (Conv2d)`, `0 Conv2d`."""
     plain = name.strip()
     match = _CLASS.fullmatch(plain) or _WITH_CLASS.fullmatch(plain)
-    return folded(match[1] if match else plain)
+    return folded(match[match.lastindex or 0] if match else plain)
 
 
 def is_total(name: str) -> bool:

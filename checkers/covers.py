@@ -21,11 +21,19 @@ _MOST = 100_000
 _MOST_GAPS = 2_000  # a grid with more is not one with a few runs too many
 
 
-def covers(answer: Table | Findings, expected: Value | None, *, columns: list[str], least: list[int]) -> Verdict:
+def covers(
+    answer: Table | Findings,
+    expected: Value | None,
+    *,
+    columns: list[str],
+    least: list[int],
+    ends: list[float] | None = None,
+) -> Verdict:
     """A table with a row for each combination of the values of some columns; the credit is the share that is there.
 
     `least`: how many different values each of the `columns` needs, in the same order. What was tried beyond a grid of
-    as many leaves no gap in it.
+    as many leaves no gap in it. `ends`: from where to where the first column has to go; an end that is not reached
+    counts as a value of which all combinations are missing.
     """
     del expected  # the table's own values are what has to be combined
     if not isinstance(answer, Table):
@@ -37,21 +45,29 @@ def covers(answer: Table | Findings, expected: Value | None, *, columns: list[st
         if len(own) < wanted:
             tried = listed([show(each) for each in own])
             return incorrect(f"{len(own)} values of {column} were tried ({tried}); {wanted} are asked for")
-    total = prod(map(len, values))
-    if total > _MOST:
+    if (total := prod(map(len, values))) > _MOST:
         return incorrect(f"{total:,} combinations of {listed(columns)} can't all be there")
     there = {tuple(number(row, column) for column in columns) for row in answer.rows}
+    short = [f"all with {columns[0]} {end}" for end in _beyond(values[0], ends)] if ends else []
     values = _without_extra(values, there, least)
-    total = prod(map(len, values))
     lacking = [each for each in product(*values) if each not in there]
-    if not lacking:
-        return correct(f"all {total:,} combinations of {listed(columns)} are there")
+    if not (lacking or short):
+        return correct(f"all {prod(map(len, values)):,} combinations of {listed(columns)} are there")
     named = [
         " with ".join(f"{column} {show(value)}" for column, value in zip(columns, each, strict=True))
         for each in lacking
     ]
-    reason = f"{len(lacking)} of {total:,} combinations are missing: {listed(named)}"
-    return partial(Fraction(total - len(lacking), total), reason)
+    at_ends = len(short) * prod(map(len, values[1:]))
+    missing, total = len(lacking) + at_ends, prod(map(len, values)) + at_ends
+    reason = f"{missing} of {total:,} combinations are missing: {listed([*short, *named])}"
+    return partial(Fraction(total - missing, total), reason)
+
+
+def _beyond(values: list[Fraction], ends: list[float]) -> list[str]:
+    """The ends that the values do not reach, to a hundredth."""
+    low, high = (Fraction(repr(end)) for end in ends)
+    least = [f"{show(low)} or less"] if min(values) > low * Fraction(101, 100) else []
+    return least + ([f"{show(high)} or more"] if max(values) < high * Fraction(99, 100) else [])
 
 
 def _without_extra(

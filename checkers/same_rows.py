@@ -80,12 +80,6 @@ def _refuted(answer: Table, expected: Table, *, digits: int = 3, rtol: float = 0
 vars(same_rows)["refuted"] = _refuted  # what a search asks first, which has thousands of tables to expect
 
 
-def _unsure(verdict: Verdict, judged: _Judged, forgiven: bool) -> Verdict:  # noqa: FBT001
-    """MANUAL where nothing but rows that nobody expected is wrong; else the verdict."""
-    alone = _sum_up(replace(judged, extra=()), forgiven=forgiven, hint="").credit == 1
-    return without_value(Outcome.MANUAL, verdict.reason) if alone and judged.extra else verdict
-
-
 @dataclass(frozen=True, slots=True)
 class _Near:
     """How near a cell has to be: as printed with so many `digits`, or within `rtol`."""

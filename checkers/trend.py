@@ -36,7 +36,8 @@ def trend(  # noqa: PLR0913 - each is one thing that a spec may set
 
     `least` runs are needed of each value, with different values in the column `seed` where one is named. `slack` is
     how far a step may go the other way, as a share of the largest mean: shares and percents are judged alike. Runs
-    that went astray (nan, inf) wait for a person: it may be what the study shows.
+    that went astray (nan, inf) wait for a person: it may be what the study shows. So do means that go another way,
+    which honest runs with other settings may do.
     """
     del expected  # what it should do is said by `goes`
     if not isinstance(answer, Table):
@@ -55,7 +56,18 @@ def trend(  # noqa: PLR0913 - each is one thing that a spec may set
     allowed = Fraction(repr(slack)) * max(map(abs, means.values()))
     wrong = _against(list(means.items()), goes, allowed)
     facts = {"got": said, "allowed": f"{column} {goes.replace('_', ' ')} along {along}"}
-    return incorrect(f"the mean of {column} {wrong}: {said}", **facts) if wrong else correct(**facts)
+    return _to_read(f"the mean of {column} {wrong}: {said}", facts) if wrong else correct(**facts)
+
+
+def _to_read(reason: str, facts: dict[str, str]) -> Verdict:
+    """MANUAL with INCORRECT as a suggestion."""
+    waits = without_value(
+        Outcome.MANUAL,
+        reason,
+        hint="look whether each row has its own result; if your runs do so, the report says why, and a person reads it",
+        **facts,
+    )
+    return replace(waits, suggestion=Suggestion(outcome=Outcome.INCORRECT, credit=Fraction(0), why=reason))
 
 
 def _to_look_at(astray: list[Row], column: str, rest: Verdict) -> Verdict:
@@ -63,8 +75,9 @@ def _to_look_at(astray: list[Row], column: str, rest: Verdict) -> Verdict:
     named = listed([f"{row.name}: {row.cells[column]}" for row in astray])
     runs = f"{len(astray)} run{'s have' if len(astray) > 1 else ' has'}"
     said = f"without {'them' if len(astray) > 1 else 'it'}: {rest.reason or 'right'}"
+    alone = rest.suggestion or rest
     waits = without_value(Outcome.MANUAL, f"{runs} no finite {column} ({named}); {said}", **rest.facts)
-    return replace(waits, suggestion=Suggestion(outcome=rest.outcome, credit=rest.credit, why=said))
+    return replace(waits, suggestion=Suggestion(outcome=alone.outcome, credit=alone.credit, why=said))
 
 
 def _too_few(runs: dict[Fraction, list[Row]], along: str, seed: str | None, least: int, values: int) -> str:

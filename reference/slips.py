@@ -20,6 +20,7 @@ from ._slips.kept import kept
 from ._slips.operations import MULTIPLYING
 from .macs import macs, macs_by_layer, macs_by_type
 from .state import buffers, parameters
+from .tutorial import macs_and_flops_by_layer
 
 if TYPE_CHECKING:
     from ._counting.engine import CountedSubject
@@ -250,6 +251,23 @@ def macs_without_ceil_mode(subject: CountedSubject, *, layers: list[str] | None 
     Credit: 0.6
     """
     return int(_one(counts.composition(subject, counts.by_layer, layers=layers, bias=bias), "ceil_mode"))
+
+
+def macs_and_flops_with_assumed_biases(
+    subject: CountedSubject, *, layers: list[str] | None = None
+) -> list[dict[str, Any]] | None:
+    """With the addition of a bias counted for layers that have none, too.
+
+    Slip of: macs_and_flops_by_layer
+    Hint: The addition of a bias is counted for layers that have none (bias=False). Look whether layer.bias is None;
+    best count the products only.
+    Credit: 0.5
+    """
+    made = dict(macs_by_layer_slips(subject, layers=layers)["values"]).get("assumed_biases")
+    added = {row["layer"]: row["macs"] for row in made or ()}
+    rows = macs_and_flops_by_layer(subject, layers=layers)
+    wrong = [{**row, "macs": added.get(row["layer"]), "flops": 2 * added.get(row["layer"], 0)} for row in rows]
+    return wrong if added and wrong != rows else None
 
 
 def macs_square_kernels(subject: CountedSubject, *, layers: list[str] | None = None, bias: bool = False) -> int:

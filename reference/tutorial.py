@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -39,13 +40,31 @@ def first_outputs(
 
 
 def macs_and_flops_by_layer(
-    subject: CountedSubject, *, layers: list[str] | None = None, bias: bool = False
+    subject: CountedSubject, *, layers: list[str] | None = None, bias: bool = False, bias_flops: bool = False
 ) -> list[dict[str, Any]]:
     """The `macs` of each layer, and its `flops`: two for each of them.
 
-    Rows are named as in `macs_by_layer`. `bias` adds one MAC for each element to which a bias is added.
+    Rows are named as in `macs_by_layer`, or by their place: `conv1`, `conv2`, `fc1`, and `fc6` for the sixth layer of
+    all. `bias` adds one MAC for each element to which a bias is added, `bias_flops` one FLOP and no MAC.
     """
-    return [{**row, "flops": 2 * row["macs"]} for row in macs_by_layer(subject, layers=layers, bias=bias)]
+    rows = macs_by_layer(subject, layers=layers, bias=bias)
+    more = [row["macs"] for row in macs_by_layer(subject, layers=layers, bias=True)] if bias_flops else []
+    added = [sum_ - row["macs"] for row, sum_ in zip(rows, more, strict=True)] if more else [0] * len(rows)
+    return [
+        {**row, "flops": 2 * row["macs"] + one, "also_named": [*row["also_named"], *names]}
+        for row, one, names in zip(rows, added, _by_place(rows), strict=True)
+    ]
+
+
+def _by_place(rows: list[dict[str, Any]]) -> list[list[str]]:
+    """What people call convolutions and linear layers that have no names of their own, as in `nn.Sequential`."""
+    seen: Counter[str] = Counter()
+    names = []
+    for place, row in enumerate(rows, 1):
+        word = {"Conv2d": "conv", "Linear": "fc"}.get(row["type"], "")
+        seen[word] += 1
+        names.append([f"{word}{number}" for number in sorted({seen[word], place})] if word else [])
+    return names
 
 
 def macs_and_flops_alike(

@@ -32,6 +32,7 @@ Judging: TypeAlias = "Callable[[Value, Value | None], Verdict]"
 Expect: TypeAlias = "Callable[[Source], Value]"
 
 _ONE_COMMA = re.compile(r"-?\d{1,3},\d{3}(?![\d,.])")
+_ONE_POINT = re.compile(r"-?\d{1,3}\.\d{3}")
 _BOTH_MARKS = re.compile(r"(\d{1,3}(?:[.,]\d{3}){2,10})(?: ?(?:[bB]ytes?|B))?")  # 4,392.864
 _FLOAT_NOISE = Fraction(1, 10**6)  # between two ways of computing the same in floating point
 _MOST_ALIKE = 3
@@ -89,7 +90,7 @@ def _read_otherwise(check: Check, answer: Value, judging: Judging, expect: Expec
     """How a number is read so that it is right, the kind of that, the number so, and what to write; else None.
 
     `1,498 GMac` reads as 1498 GMac, and may be 1.498 GMac; `26,50 Mio` reads as French for MiB, and may be millions;
-    `4,392.864` reads as a decimal point, and may be a separator.
+    `4,392.864` reads as a decimal point, and may be a separator; so does `1.045`.
     """
     if not isinstance(answer, Number):
         return None
@@ -104,12 +105,15 @@ def _read_otherwise(check: Check, answer: Value, judging: Judging, expect: Expec
         how, kind, hint = "with both marks between groups of three", "separators", "write no separators"
         text = f"{int(re.sub('[.,]', '', marks[1])):,}"
         factor = Fraction(text.replace(",", "")) / (answer.value or 1)
+    elif _ONE_POINT.fullmatch(answer.text) and answer.digits is not None:
+        how, kind, hint = "with a point between groups of three", "separators", "write no separators"
+        text, factor = answer.text.replace(".", ","), Fraction(1000)
     elif _ONE_COMMA.match(answer.text):
         text = answer.text.replace(",", ".", 1)
     meant = replace(answer, value=answer.value * factor, half_unit=answer.half_unit * factor, text=text)
     sources = [check.expected, *(other.source for other in check.also_right)]
     right = text and any(
-        judging(meant, expect(each)).outcome is Outcome.CORRECT for each in sources if each is not None
+        judging(meant, None if each is None else expect(each)).outcome is Outcome.CORRECT for each in sources
     )
     return (how, kind, f"'{text}'", hint) if right else None
 

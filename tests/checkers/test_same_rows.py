@@ -120,6 +120,16 @@ def test_other_names_match_after_own_names():
     assert same_rows(table(row("Conv2d: 1-2", 1), row("conv1", 2)), expected).credit == Fraction(1, 3)
 
 
+def test_a_name_may_stand_with_its_class():
+    expected = table(row("0", 1), row("conv1", 2), row("fc", 3))
+    for sign in (" {}", ": {}", " ({})"):
+        names = [
+            f"{name}{sign.format(of)}" for name, of in (("0", "BatchNorm1d"), ("conv1", "Conv2d"), ("fc", "Linear"))
+        ]
+        assert same_rows(table(*(row(name, place) for place, name in enumerate(names, 1))), expected).credit == 1
+    assert same_rows(table(row("Total Params", 1)), table(row("Total", 1), row("fc", 3))).credit < 1
+
+
 CONTAINER = row("inception", 5_000, optional=True)
 
 

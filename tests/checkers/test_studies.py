@@ -72,13 +72,19 @@ def test_a_trend_is_that_of_the_means(means, goes, slack, right):
         ),
         (table(("batch", "seed", "accuracy"), (1, 0, None)), "1 of 1 rows have no number in the column 'accuracy'"),
         (Table(), "the table has no rows"),
-        (runs(0.8, 0.9, 0.5), "the mean of accuracy rises from 1 to 4: 0.8 at 1, 0.9 at 4, 0.5 at 16"),
     ],
 )
 def test_runs_that_show_no_trend_are_told_why(answer, said):
     verdict = trend(answer, None, goes="falls", **STUDY)
     assert verdict.credit == 0
     assert said in verdict.reason
+
+
+def test_means_that_go_another_way_wait_for_a_person():
+    verdict = trend(runs(0.8, 0.9, 0.5), None, goes="falls", **STUDY)
+    assert verdict.outcome is Outcome.MANUAL
+    assert verdict.suggestion.outcome is Outcome.INCORRECT
+    assert "the mean of accuracy rises from 1 to 4: 0.8 at 1, 0.9 at 4, 0.5 at 16" in verdict.reason
 
 
 @pytest.mark.parametrize(("worst", "suggested"), [(0.4, Outcome.CORRECT), (0.95, Outcome.INCORRECT)])
@@ -109,6 +115,22 @@ def test_a_grid_is_covered_where_each_combination_is_there():
     assert covers(third_seed, None, columns=["batch", "rate"], least=[2, 4]).credit == Fraction(7, 8)
     diagonal = table(("batch", "rate"), (16, 0.1), (64, 0.01))
     assert covers(diagonal, None, columns=["batch", "rate"], least=[2, 2]).credit == Fraction(1, 2)
+
+
+@pytest.mark.parametrize(
+    ("ends", "missing"),
+    [
+        ([16, 64], []),
+        ([8, 64], ["8 or less"]),
+        ([16, 65], ["65 or more"]),
+        ([16, 64.1], []),
+        ([1, 99], ["1 or less", "99 or more"]),
+    ],
+)
+def test_a_grid_reaches_its_ends(ends, missing):
+    verdict = covers(GRID, None, columns=["batch", "rate"], least=[2, 3], ends=ends)
+    assert verdict.credit == Fraction(2, 2 + len(missing))
+    assert all(f"all with batch {end}" in verdict.reason for end in missing)
 
 
 LABELS = np.array([0, 1, 2, 3, 4] * 20)

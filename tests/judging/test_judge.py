@@ -1,9 +1,11 @@
 """The order of the language: right, also right, misconceptions, partly; and never two claims."""
 
 from fractions import Fraction
+from functools import partial as partial_of
 
 import pytest
 
+from checkers.between import between
 from checkers.same_rows import same_rows
 from labgrade.core.errors import NoSuchSlipError
 from labgrade.core.task import Alternative, Check, LiteralValue, RangeCredit
@@ -184,6 +186,22 @@ def test_a_decimal_comma_that_would_make_it_right_waits_for_a_person(text, value
     if outcome is Outcome.MANUAL:
         assert found.reason.endswith(f"with a decimal comma, as '{text.replace(',', '.')}', it would be right")
         assert found.hint == "write decimals with a point"
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "outcome"),
+    [
+        ("1.000", 1, Outcome.MANUAL),
+        ("1.001", Fraction(1001, 1000), Outcome.INCORRECT),
+        ("1.000 M", 1_000_000, Outcome.INCORRECT),
+        ("1.0", 1, Outcome.INCORRECT),
+    ],
+)
+def test_a_point_between_groups_that_would_make_it_right_waits_for_a_person(text, value, outcome):
+    answer = Number(value=Fraction(value), digits=4, text=text)
+    assert verdict(answer).outcome is outcome
+    check = Check(id="c", points=Fraction(10), answer="a")
+    assert judge(check, answer, partial_of(between, low=1000, high=1000), expect).outcome is outcome
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from torch.profiler import ProfilerActivity, profile
 from torch.utils.flop_counter import FlopCounterMode
 
 from models import tutorial as networks
-from reference import profiles, torchscript, torchscript_slips, tutorial
+from reference import profiles, slips, torchscript, torchscript_slips, tutorial
 from reference.macs import macs
 
 OPERATORS = ["aten::conv2d", "aten::linear", "aten::addmm", "aten::relu_", "aten::max_pool2d"]
@@ -59,6 +59,26 @@ def test_operations_counted_by_hand():
     on_inputs = rows(tutorial.macs_and_flops_of_inputs(STRIDED), "macs")
     strided = rows(tutorial.macs_and_flops_by_layer(STRIDED), "macs")
     assert on_inputs == {**strided, "conv2": 4 * strided["conv2"]}
+
+
+def test_a_bias_is_one_more_mac_or_one_more_flop():
+    plain, mac = (rows(tutorial.macs_and_flops_by_layer(DIGITS, bias=bias), "macs") for bias in (False, True))
+    flop = tutorial.macs_and_flops_by_layer(DIGITS, bias_flops=True)
+    assert rows(flop, "macs") == plain
+    assert rows(flop, "flops") == {name: plain[name] + mac[name] for name in plain}
+
+
+def test_layers_may_be_called_by_their_place():
+    found = tutorial.macs_and_flops_by_layer(DIGITS)
+    assert [row["also_named"][-1] for row in found] == ["conv1", "conv2", "fc3"]
+    assert "fc1" in found[-1]["also_named"]
+
+
+def test_a_bias_may_be_counted_where_there_is_none():
+    found = slips.macs_and_flops_with_assumed_biases(LINEAR)
+    assert rows(found, "macs") == {"fc1": 220, "fc2": 315, "fc3": 16}
+    assert rows(found, "flops") == {"fc1": 440, "fc2": 630, "fc3": 32}
+    assert slips.macs_and_flops_with_assumed_biases(DIGITS) is None
 
 
 def test_several_branches():

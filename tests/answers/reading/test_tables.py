@@ -284,3 +284,12 @@ def test_a_column_that_names_the_rows_is_read_too(text):
     columns = {"batch_size": "count", "seed": "count", "accuracy": "number"}
     kind = TableType(row="batch_size", sparse=True, columns=columns)
     assert rows(text, kind) == [("16", "16", "None", "0.95"), ("16", "16", "None", "0.94")]
+
+
+def test_shapes_of_one_word_stand_between_single_blanks():
+    text = "layer input output parameters\nConv2d_1 1x3x64x64\t1x64x32x32\t9408\nLinear_2 1×2048 1×1000 2049000\n"
+    kind = TableType(row="layer", columns={"input": "shape", "output": "shape", "parameters": "count"})
+    (found,) = find_tables(text, 0, len(text), kind)
+    assert isinstance(found, TableFound), found
+    assert [row.name for row in found.table.rows] == ["Conv2d_1", "Linear_2"]
+    assert [row.cells["output"] for row in found.table.rows] == [(1, 64, 32, 32), (1, 1000)]
