@@ -180,6 +180,21 @@ class Trials:
         answer = obtain.obtain(replace(self._question(called, None), subject=self.task.subject), self._grader)
         return answer.verdict if isinstance(answer, NoAnswer) else None
 
+    @property
+    def others(self) -> list[Trials]:
+        """Those of other checks that look at the same answer for something else."""
+        wanted = [each for each in self.task.checks if each.answer == self.check.answer and each.measured is None]
+        different = [each for each in wanted if each.expected is not None and each.expected != self.check.expected]
+        return [Trials(self._grader, self.task, each, self._submission) for each in different]
+
+    def judged(self, value: Value, subject: SubjectSpec) -> Trial:
+        """What the check says of a value that the function gave.
+
+        Raises:
+            FaultError: a failure of labgrade's.
+        """
+        return self._judged(value, "", *self._grader.judging_of(self.task, self.check, subject, self._submission))
+
     def other(self, name: str, subject: SubjectSpec) -> Value | None:
         """What the function of another answer returns for this subject; None where it returns nothing that fits."""
         answer = self._answer(self.task.answers[name], subject)

@@ -41,6 +41,11 @@ BY_TYPE: Library = {
         change=times(lambda _: 2, (NORM,)),
         says="Batch norm counts four for each input element. The task has two: a product and a sum.",
     ),
+    "names_for_types": Slip(
+        of="row",
+        change=lambda parts: [part.source.call.name.rpartition(".")[2] for part in parts],
+        says="Rows bear the last part of each layer's name, such as conv. Take its type: type(module).__name__.",
+    ),
     "last_of_type": Slip(
         of="left out",
         change=last_of_rows,

@@ -377,6 +377,11 @@ LIBRARY: Library = {
         change=of_conv(lambda _: 2),
         says="Convolutions are counted twice, linear layers once. A multiply-accumulate is one in both.",
     ),
+    "linear_batch_twice": Slip(
+        of="batch",
+        change=of_linear(batch_of),
+        says="Linear layers count the batch twice: the output's size already has it. Multiply by it once.",
+    ),
     "linear_twice": Slip(
         of="unit",
         change=of_linear(lambda _: 2),

@@ -105,6 +105,12 @@ def computed(size: Callable[[int, int, int, int, int], int]) -> Callable[[Sequen
     return of_conv(factor)
 
 
+def of_image(parts: Sequence[Part]) -> Factors:
+    """Take the size of what the first convolution gets for that of each one's output."""
+    image = next((part.source.input_shape[2:] for part in parts if is_conv(part.source)), ())
+    return of_conv(lambda o: ratio(image, o.output_shape[2:]) if len(image) == len(o.output_shape) - 2 else 1)(parts)
+
+
 def over_stride(up: int) -> Callable[[Sequence[Part]], Factors]:
     """Take the size of each convolution's input over its stride, rounded up or down."""
     return computed(lambda n, _kernel, _pad, s, _dilation: (n + up * (s - 1)) // s)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .._counting import wrong
 from .compose import SIZE, Library, Slip, ratio
-from .operations import computed, inside, of_conv, over_stride, places
+from .operations import computed, inside, of_conv, of_image, over_stride, places
 
 READ = "read the size from a forward hook"
 PADDING = f"Padding is ignored. It adds 2 * padding to the size before the kernel is subtracted; or {READ}."
@@ -61,6 +61,12 @@ SIZES: Library = {
 }
 # Of the true input of each convolution: what is wrong there does not go on.
 OWN_SIZES: Library = {
+    "image_size": Slip(
+        of="positions",
+        change=of_image,
+        says=f"Each convolution is counted at all positions of the image. Behind strides and pools there are fewer: "
+        f"{READ}.",
+    ),
     "own_padding": Slip(of="positions", change=computed(lambda n, k, _, s, d: places(n, k, 0, s, d)), says=PADDING),
     "own_padding_once": Slip(of="positions", change=computed(places), says=PADDING_ONCE),
     "own_stride": Slip(

@@ -135,6 +135,20 @@ def conv_output_shapes(model, input_size):
     convs = {name: m for name, m in model.named_modules() if isinstance(m, nn.Conv2d)}
     return {name: list(m(torch.zeros(n, m.in_channels, *image)).shape) for name, m in convs.items()}
 """
+BY_NAME = """
+import torch
+from torch import nn
+
+def macs_by_type(model, input_size):
+    rows = {}
+    for name, m in model.named_modules():
+        if isinstance(m, (nn.Conv2d, nn.Linear)):
+            def hook(m, i, o, key=name.split(".")[-1]):
+                rows[key] = rows.get(key, 0) + o.numel() * m.weight[0].numel()
+            m.register_forward_hook(hook)
+    model(torch.zeros(input_size))
+    return rows
+"""
 IMAGES = (
     KINDS["activations"]
     .program(())
@@ -180,6 +194,14 @@ SHOWN = [
         {"runs_alike"},
     ),
     (ALONE, "2-1-5-conv-activations", {"alone"}),
+    (BY_NAME, "2-1-4-macs by-type", {"names_for_types"}),
+    (
+        RIGHT.replace("    total = []\n", "    total = []\n    cost.image = input_size[-1] * input_size[-2]\n").replace(
+            "return o.numel() * m.in_channels *", "return o.shape[0] * o.shape[1] * cost.image * m.in_channels *"
+        ),
+        "2-1-4-macs",
+        {"image_size"},
+    ),
     (
         ROWS.format(key="named", less="").replace("torch.zeros(input_size)", "torch.zeros(*input_size[:2], 224, 224)"),
         "2-1-3-layer-table",
@@ -190,10 +212,11 @@ SHOWN = [
 
 @pytest.mark.parametrize("shown", sampled(SHOWN, 3))
 def test_slips_that_hand_ins_showed_are_named(tmp_path, shown):
-    source, task, slips = shown
+    source, asked, slips = shown
+    task, _, check = asked.partition(" ")
     file = "hw2_2.py" if task.startswith("2-2") else "hw2_1.py"
     checks = {"2-1-3-layer-table": "layers", "2-1-5-conv-activations": "shapes", "2-2-1-attributes": "other-models"}
-    check = checks.get(task, "total")
+    check = check or checks.get(task, "total")
     found = trials(tmp_path, source, task, check, file)
     try:
         behaviour = explore(found)

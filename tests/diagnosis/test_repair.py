@@ -41,6 +41,12 @@ def types(path):
 def size(each):
     return math.prod((d.dim_value or 1) for d in each.dims) * 4
 """
+SIZE = """
+def size(n, k, pads, s, model, ops, x):
+    whole = sum(p.numel() for child in [model] for p in child.parameters())
+    runs = {k: len(list(v)) for k, v in groupby(sorted(ops))}
+    return (n + 2 * pads - k) // s + 1, whole, runs, x.exact()
+"""
 # What was right, what was made of it, and the function's name
 MISTAKES = [
     (COUNT, "total += m", "total = m"),
@@ -58,6 +64,10 @@ MISTAKES = [
     (HOOKS, "o.clone()", "torch.round(o.clone(), decimals=2)"),
     (HOOKS, "    model(x)", "    x = x.round()\n    model(x)"),
     (HOOKS, "    model(x)", "    model.train()\n    model(x)"),
+    (SIZE, "2 * pads", "pads"),
+    (SIZE, "[model]", "model.children()"),
+    (SIZE, "sorted(ops)", "ops"),
+    (SIZE, "x.exact()", "torch.round(x.exact() * 100) / 100"),
     (TYPES, "(d.dim_value or 1)", "d.dim_value"),
     (TYPES, "[*graph.input, *graph.value_info, *graph.output]", "graph.value_info"),
     (TYPES, " * 4", " * 2"),
@@ -104,6 +114,7 @@ class FakeTrials:
 
     check = SimpleNamespace(expected=None, also_right=())
     quantities = kind = value_of = None
+    others = ()
 
     def __init__(self, text):
         self.text = text
@@ -194,6 +205,38 @@ def test_what_makes_it_right_by_chance_is_not_told_of_the_tasks_own_subject():
     assert known.says(own, found.again(own, 1)[0]) == known.says(wrong, found.again(wrong, 1)[0]) == ""
     for each in subjects[-1:]:
         assert known.says(each, found.again(each, 1)[0]) == known.of_all()
+
+
+def test_what_several_subjects_are_wrong_on_is_not_told_of_one_of_them():
+    """With `3` in place of `2` it is right for 1, and for no other number."""
+    found = FakeTrials("def f(n):\n    return n + 2")
+    subjects = [SubjectSpec(model="micro/a", input=InputSpec(shape=(each,))) for each in range(1, 9)]
+    some = [
+        Called(network=SmallNetwork(subject=each, words="", rank=0), trial=found.again(each, 1)[0]) for each in subjects
+    ]
+    assert Repairs(found, some[1:]).says(subjects[0], some[0].trial) == ""
+
+
+def test_what_makes_wrong_what_another_check_looks_at_is_not_told(monkeypatch):
+    text = "def f(n):\n    return 3 * n + 1 + (n > 3)"
+    assert "n > 3" in told(text)
+    small = SimpleNamespace(judged=lambda value, _: Trial(verdict=correct() if value > 0 else incorrect("less")))
+    monkeypatch.setattr(FakeTrials, "others", [small])
+    assert "n > 3" in told(text)
+    odd = SimpleNamespace(judged=lambda value, _: Trial(verdict=correct() if value % 2 else incorrect("even")))
+    monkeypatch.setattr(FakeTrials, "others", [odd])
+    assert told(text) == ""
+
+
+def test_a_set_that_has_to_be_a_list_is_changed_with_what_fills_it():
+    text = "    found = set()\n    for each in [0] * (3 * n) + [1]:\n        found.add(each)\n    return len(found)"
+    assert told(f"def f(n):\n{text}").startswith("With `list` in place of `set` in line 2, and with `found.append`")
+
+
+def test_of_a_call_that_nothing_is_made_of_no_part_is_left():
+    said = [each.says() for each in edits("def f(x):\n    x.sub_(A).div_(B)\n    return x", "f")]
+    assert "without `x.sub_(A).div_(B)` in line 2" in said
+    assert not [each for each in said if each.startswith(("with `A`", "with `B`"))]
 
 
 def test_what_is_wrong_on_rarer_networks_besides_is_another_matter():

@@ -80,6 +80,19 @@ def test_of_wrong_cells_nothing_is_said():
     assert seen(lambda rows: rows[1:]) == ("", "")
 
 
+def test_other_names_are_said_where_a_second_run_has_a_row_besides():
+    names = [f"conv{at}" for at in range(4)]
+    given = [list(zip(names, right.values(), strict=False)) for right in RIGHT]
+    tables = [(rows, right) for rows, right in zip(given, RIGHT, strict=True)] * 2
+    again = ([*given[0], ("conv3", 5)], RIGHT[0])
+
+    def said(some):
+        return of_rows([Trial(verdict=VERDICT, value=table(r), expected=table(e.items())) for r, e in some])[0]
+
+    assert said([*tables, again]) == "names"
+    assert said([again, *tables]) == said([*tables, again, again]) == said([*tables, (given[0][:1], RIGHT[0])]) == ""
+
+
 def test_right_tensors_under_other_names_are_said():
     right = {"a.conv": np.zeros((1, 2), np.float32), "b.conv": np.ones((1, 2), np.float32)}
     says = of_tensors({"conv_1": right["a.conv"], "conv_2": right["b.conv"]}, right)

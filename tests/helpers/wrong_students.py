@@ -70,6 +70,7 @@ MACS_SLIPS = {
     "linear_once": {"linear": "m.in_features * m.out_features"},
     "linear": {"kinds": "nn.Conv2d,"},
     "stride_twice": {"height": "(h // m.stride[0])", "width": "(w // m.stride[1])"},
+    "linear_batch_twice": {"linear": "y.numel() * m.in_features * x.shape[0]"},
     "linear_inputs_twice": {"linear": "y.numel() * m.in_features ** 2"},
     "last_layer": {"rows": "rows = [row for row in rows if row[0] != rows[-1][0]]"},
     "first_layer": {"rows": "rows = [row for row in rows if row[0] != rows[0][0]]"},

@@ -105,12 +105,14 @@ class _Finder(Expressions):
                 if isinstance(node.op, ast.Sub):
                     self._put(node, self._text(node).replace("-=", "+=", 1), 3)
             case ast.Expr(value=ast.Call()) | ast.Break() | ast.Continue():
+                self._unused = _chained(node)
                 self._drop(node, 3)
             case ast.If():
                 self._put(node.test, "True", 2)
                 self._put(node.test, "False", 2)
                 self._put(node.test, f"not ({self._text(node.test)})", 4)
             case ast.For():
+                self._whole(node.iter)
                 self._loop(node)
             case ast.With():
                 for item in node.items:
@@ -178,6 +180,16 @@ class _Finder(Expressions):
             start, end = self._span(one)[0], self._span(other)[1]
             turned = f"{other.arg}, {one.arg}"
             self._add((start, end), turned, 3, (f"{one.arg}, {other.arg}", turned))
+
+
+def _chained(node: ast.stmt) -> list[ast.expr]:
+    """The calls of a statement that is one, each of what the one before it gives."""
+    calls: list[ast.expr] = []
+    last = getattr(node, "value", None)
+    while isinstance(last, ast.Call):
+        calls.append(last)
+        last = getattr(last.func, "value", None)
+    return calls
 
 
 def _stored(target: ast.AST) -> list[str]:

@@ -12,6 +12,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 WIDE = ("int64", "float64")
+KEPT_EACH = (("set", "list"), ("add", "append"))  # which alone are of no use
+_PADS = re.compile(r"(?i)p|ph|pw|pads?|padding|p_?[hw]|pad_?[hw]")
+_ATTRIBUTE = "onnx.helper.get_attribute_value({})"
+_DECODED = "(lambda x: x.decode() if isinstance(x, bytes) else x)({})"
 _NAMES: Mapping[str, Sequence[str]] = {
     "children": ("modules",),
     "named_children": ("named_modules",),
@@ -30,6 +34,7 @@ _NAMES: Mapping[str, Sequence[str]] = {
     "min": ("sum",),
     "len": ("sum",),
     "set": ("list",),
+    "add": ("append",),
     "dict": ("list",),
     "any": ("all",),
     "all": ("any",),
@@ -115,6 +120,7 @@ class Expressions(Places):
     """Collects the changes of expressions; `_arguments` are the names of what the function is given."""
 
     _arguments: Sequence[str] = ()
+    _unused: Sequence[ast.expr] = ()
 
     def _expression(self, node: ast.AST) -> None:
         """The changes of one node, whatever kind it is; not of what is below it."""
@@ -165,7 +171,8 @@ class Expressions(Places):
             said = f"(0 if {bias} is None else {bias}.{name})"
             self._put(node, f"getattr({bias}, {name!r}, lambda: 0)", 2, said)
         if isinstance(node, ast.Attribute) and name in ("ints", "i", "f", "s", "floats"):
-            self._put(node, f"onnx.helper.get_attribute_value({self._text(node.value)})", 3)
+            said = _ATTRIBUTE.format(self._text(node.value))
+            self._put(node, _DECODED.format(said), 3, said)
         if name in _LAYERS and self._text(node).endswith(f"nn.{name}"):
             whole = self._text(node)
             base = whole.removesuffix(name)
@@ -194,6 +201,14 @@ class Expressions(Places):
         while isinstance(inner, ast.BinOp):
             inner = inner.left
             self._put(node, closed(inner, self._text(inner)), 4)
+        for pad in (node.left, node.right) if isinstance(node.op, ast.Add) else ():
+            if _PADS.fullmatch(self._text(pad).partition("[")[0].rpartition(".")[2]):
+                self._put(pad, f"2 * {self._text(pad)}", 1)
+        match node:
+            case ast.BinOp(
+                left=ast.Call(args=[ast.BinOp(left=exact, op=ast.Mult(), right=many), *_]), op=ast.Div(), right=by
+            ) if self._text(many) == self._text(by):
+                self._put(node, closed(exact, self._text(exact)), 1)
         sign, others = _OPERATORS.get(type(node.op), ("", ()))
         start, end = self._span(node.left)[1], self._span(node.right)[0]
         between = re.search(sign, self._source[start:end]) if sign else None
@@ -220,7 +235,8 @@ class Expressions(Places):
 
     def _call(self, node: ast.Call) -> None:
         function, arguments = node.func, node.args
-        copies = self._text(function).rpartition(".")[2] in _COPIES
+        # Of what nobody takes the value of, another value is none: it is the same as without it.
+        copies = self._text(function).rpartition(".")[2] in _COPIES or node in self._unused
         if isinstance(function, ast.Attribute) and not _is_module(function.value) and not copies:
             self._put(node, self._text(function.value), 2)
         if len(arguments) >= 1 and not isinstance(arguments[0], ast.Starred) and not copies:
@@ -238,9 +254,25 @@ class Expressions(Places):
                 else (self._span(arguments[at - 1])[1], self._span(each)[1])
             )
             self._add(span, "", 4, (short(self._text(each)), ""))
+        self._function(node)
+        self._keywords(node)
+        if arguments and isinstance(arguments[0], ast.Attribute) and arguments[0].attr in ("ints", "floats"):
+            said = _ATTRIBUTE.format(self._text(arguments[0].value))
+            self._put(node, _DECODED.format(said), 1, said)
+        for word in node.keywords:
+            start, end = self._span(word)
+            before = self._source.rfind(",", self._span(function)[1], start)
+            start = before if before >= 0 else start
+            self._add((start, end), "", 1, (short(self._text(word)), ""))
+
+    def _function(self, node: ast.Call) -> None:
+        """Another function, or more around what one is given."""
+        function, arguments = node.func, node.args
         match function:
             case ast.Name(id="round"):
                 self._put(function, "int", 1)
+            case ast.Name(id="groupby") | ast.Attribute(attr="groupby") if len(arguments) == 1:
+                self._put(arguments[0], f"sorted({self._text(arguments[0])})", 1)
             case ast.Name(id="int"):
                 self._put(function, "round", 3)
             case ast.Attribute(attr="detach"):
@@ -249,14 +281,6 @@ class Expressions(Places):
                 self._put(node, f"onnx.shape_inference.infer_shapes({self._text(node)})", 2)
             case _:
                 pass
-        self._keywords(node)
-        if arguments and isinstance(arguments[0], ast.Attribute) and arguments[0].attr in ("ints", "floats"):
-            self._put(node, f"onnx.helper.get_attribute_value({self._text(arguments[0].value)})", 2)
-        for word in node.keywords:
-            start, end = self._span(word)
-            before = self._source.rfind(",", self._span(function)[1], start)
-            start = before if before >= 0 else start
-            self._add((start, end), "", 1, (short(self._text(word)), ""))
 
     def _keywords(self, node: ast.Call) -> None:
         """Add what a convolution written by oneself leaves at its default."""
@@ -274,7 +298,16 @@ class Expressions(Places):
                     more = f"{each}={layers[0]}.{each}"
                     self._add((end, end), f", {more}", 1, (f"{name}(...)", f"{name}(..., {more})"))
 
+    def _whole(self, node: ast.expr) -> None:
+        """What has children, in place of going through them."""
+        match node:
+            case ast.Call(func=ast.Attribute(value=whole, attr="children"), args=[]):
+                self._put(node, f"[{self._text(whole)}]", 2)
+            case _:
+                pass
+
     def _conditions(self, node: ast.comprehension) -> None:
+        self._whole(node.iter)
         for each in node.ifs:
             self._put(each, "True", 2)
             self._put(each, f"not ({self._text(each)})", 4)

@@ -13,12 +13,13 @@ from itertools import combinations, product
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
+from labgrade.core.errors import FaultError
 from labgrade.diagnosis.bases import bases_of, slipped
 from labgrade.diagnosis.behaviour import ENOUGH_WRONG, Hypothesis, gives
 from labgrade.diagnosis.counterexample import wrong
 from labgrade.diagnosis.fitting import fits
 from labgrade.diagnosis.repair.edits import edits
-from labgrade.diagnosis.repair.expressions import WIDE
+from labgrade.diagnosis.repair.expressions import KEPT_EACH, WIDE
 from labgrade.diagnosis.small_networks import Called, SmallNetwork
 from labgrade.subjects.networks import GENERATED
 from labgrade.values import Number, Table
@@ -32,8 +33,8 @@ if TYPE_CHECKING:
 
     Edits: TypeAlias = tuple[Edit, ...]
 
-_MOST_EDITS, _MOST_CONFIRMED, _MOST_PAIRED, _MOST_BETTER, _MOST_PLACES = 120, 4, 24, 2, 4
-_SECONDS = 0.3  # of CPU, for all changes of one kind
+_MOST_EDITS, _MOST_KEPT, _MOST_CONFIRMED, _MOST_PAIRED, _MOST_BETTER, _MOST_PLACES = 120, 30, 4, 24, 2, 4
+_SECONDS, _SECONDS_OF_PAIRS = 0.25, 0.15  # of CPU, for all changes that are tried on one network
 _SMALL, _MOST_SEARCHES = (GENERATED, "micro/", "jsc/"), 2
 # Calls each changed function once, in the order in which it is called itself.
 _TRIER = """
@@ -56,7 +57,7 @@ def {function}(*given):
     global _at
     _at += 1
     if process_time() - _begun > {seconds!r}:
-        return None
+        raise TimeoutError  # what was returned until now is kept
     source, there = _SOURCE, {{"__name__": __name__, "__file__": __file__}}
     for start, end, text in _EDITS[_at]:
         source = source[:start] + text + source[end:]
@@ -124,7 +125,8 @@ class Repairs:
         """
         if says := self.of_all():
             return says if self._holds_on(subject, own) else ""
-        if self._source is None or self._searches == _MOST_SEARCHES:
+        known = any(not each.right and not each.network.rare for each in self._called)  # and nothing mends these
+        if self._source is None or known or self._searches == _MOST_SEARCHES:
             return ""
         self._searches += 1
         called = [*self._called, Called(network=SmallNetwork(subject=subject, words="", rank=0), trial=own)]
@@ -173,11 +175,12 @@ class _Search:
         """One change."""
         wanted = edits(self._source.text, self._source.function)
         single: list[Edits] = [tuple(each for each in wanted if each.text == text) for text in WIDE]
+        single.append(tuple(each for each in wanted if (each.was.rpartition(".")[2], each.text) in KEPT_EACH))
         single = [some for some in single if some]
         if not self._texts:
             more = [*((each,) for each in wanted), *_everywhere(wanted)]
             single += sorted(more, key=lambda some: some[0].likely)[:_MOST_EDITS]
-        tried = self._tried(single, self._usual[-1])
+        tried = self._tried(self._telling(single), self._usual[-1])
         self._single, before = single, self._usual[-1].trial
         wrong_ones = [(some, trial) for some, trial in tried if wrong(trial)]
         for some, trial in wrong_ones:
@@ -188,6 +191,24 @@ class _Search:
         right = [some for some, trial in tried if not wrong(trial)]
         # Where it is right without something, another name there makes it right by chance.
         return self._confirmed(sorted(right, key=lambda some: (len(some) > 1 or not some[0].less, some[0].rank)))
+
+    def _telling(self, single: Sequence[Edits]) -> Sequence[Edits]:
+        """The changes that are right on the smallest network, then one for each other value, then some of the others.
+
+        A call there costs a third of one on the network that tells most, but for files: to open one costs most.
+        """
+        if len(self._usual) == 1 or self._usual[0].network.subject.is_onnx:
+            return single
+        values: dict[str, Edits] = {repr(self._usual[0].trial.value): ()}
+        right: list[Edits] = []
+        for some, trial in self._tried(single, self._usual[0]):
+            if not wrong(trial):
+                right.append(some)
+            else:
+                values.setdefault(repr(trial.value), some)
+        telling = [*right, *filter(None, values.values())]
+        kept = [*telling, *(some for some in single if some not in telling)][:_MOST_KEPT]
+        return [some for some in single if some in kept]
 
     def holds(self, repair: Repair) -> bool:
         """Whether changes make it right wherever it was called, and a slip beside them accounts for the rest."""
@@ -201,7 +222,8 @@ class _Search:
         likely = [(left[one], left[other]) for one, other in sorted(combinations(range(len(left)), 2), key=sum)]
         both = [*product(self._better, self._single), *likely]
         pairs = [(*one, *other) for one, other in both if _apart(one, other)][:_MOST_EDITS]
-        return self._confirmed([some for some, trial in self._tried(pairs, self._usual[-1]) if not wrong(trial)])
+        tried = self._tried(pairs, self._usual[-1], _SECONDS_OF_PAIRS)
+        return self._confirmed([some for some, trial in tried if not wrong(trial)])
 
     def _beside_a_slip(self) -> Repair | None:
         """A change behind which nothing but a slip is left."""
@@ -222,7 +244,7 @@ class _Search:
                         return repair
         return None
 
-    def _tried(self, several: Sequence[Edits], on: Called) -> list[tuple[Edits, Trial]]:
+    def _tried(self, several: Sequence[Edits], on: Called, seconds: float = _SECONDS) -> list[tuple[Edits, Trial]]:
         """What each changed function gives on one network, where it gives something."""
         if not several:
             return []
@@ -230,7 +252,7 @@ class _Search:
             source=self._source.text,
             edits=[sorted(((e.start, e.end, e.text) for e in some), reverse=True) for some in several],
             function=self._source.function,
-            seconds=_SECONDS,
+            seconds=seconds,
         )
         with self._written(text) as changed:
             done = changed.again(on.network.subject, len(several))
@@ -254,12 +276,28 @@ class _Search:
             better = {repr(trial.value) for each, trial in pairs if not each.right and not wrong(trial)}
             if worse or (slip is not None and len(better) < ENOUGH_WRONG) or any(each in self._usual for each in still):
                 continue
+            if self._spoils(pairs):
+                continue
             if found is None or len(done) - len(still) > found.tried:
                 but = dict.fromkeys(each.network.words for each in still if each.network.words)
                 found = Repair(edits=some, tried=len(done) - len(still), but=tuple(but), slip=says, beside=slip)
             if not still:
                 break
         return found
+
+    def _spoils(self, pairs: Sequence[tuple[Called, Trial]]) -> bool:
+        """Whether a change makes something wrong that other checks of the same function look at."""
+        return any(
+            self._is_right(other, each, each.trial) and not self._is_right(other, each, trial)
+            for other in self._trials.others
+            for each, trial in pairs
+        )
+
+    def _is_right(self, other: Trials, called: Called, trial: Trial) -> bool:
+        try:
+            return trial.value is not None and not wrong(other.judged(trial.value, called.network.subject))
+        except FaultError:  # nothing is asked there
+            return False
 
     def _changed(self, some: Edits) -> list[Trial]:
         """What the function gives with changes, on all networks as far as it returns."""
