@@ -13,12 +13,13 @@ from labgrade.judging.choose_number import Sighting, suggested
 from labgrade.values import Number
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from labgrade.answers.reading.lines import Line
     from labgrade.judging.choose_number import Choice, WantedNumber
-    from labgrade.values import Row
+    from labgrade.values import Row, Table
 
+TOLD_APART = 10  # a smaller number stands in any text
 _LEAST_SAID = 3  # values that say more than chance
 
 
@@ -30,7 +31,7 @@ def count_listed(wanted: WantedNumber, lines: Sequence[Line]) -> Choice | None:
     if not any("types" in each for each in wanted.label_sets):
         return None
     found = max(_lists(lines), key=lambda each: len(each[1]), default=None)
-    if found is None:
+    if found is None or len(found[1]) < _LEAST_SAID:
         return None
     line, names = found
     number = Number(value=Fraction(len(names)), text=f"{len(names)} names")
@@ -72,6 +73,18 @@ def saying(lines: tuple[Line, ...], wanted: Collection[Fraction | str]) -> list[
     found = [(line, _values(line) & set(wanted)) for line in lines]
     all_said = len(wanted) >= _LEAST_SAID and set().union(*(said for _, said in found)) == wanted
     return [line for line, said in found if said] if all_said else []
+
+
+def in_order(lines: Iterable[Line], expected: Table) -> bool:
+    """Whether the numbers of a column stand in the order of their rows' names, where all of those are there."""
+    right = {row.name: cell.value for row in expected.rows for cell in row.cells.values() if isinstance(cell, Number)}
+    pieces = [piece.value for line in lines if not (line.code or line.quoted) for piece in line.pieces]
+    names = list(dict.fromkeys(each for each in pieces if isinstance(each, str) and each in right))
+    if len(names) < len(right) or len(right) < len(expected.rows):
+        return True
+    wanted = [right[name] for name in names if right[name] >= TOLD_APART]
+    found = [each.value for each in pieces if isinstance(each, Number) and each.value in wanted]
+    return list(dict.fromkeys(found)) == list(dict.fromkeys(wanted))
 
 
 def _values(line: Line) -> set[Fraction | str | tuple[int, ...]]:

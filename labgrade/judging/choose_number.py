@@ -96,7 +96,7 @@ def choose_number(wanted: WantedNumber, lines: Sequence[Line]) -> Choice | None:
     chosen, kind = _meant(clean)
     known = distinct_sightings([each for each in found if is_known(wanted, each.number)])
     if chosen is not None:
-        if _is_sum(chosen, clean):  # its parts may be known mistakes, and are none here
+        if is_sum(chosen, clean):  # its parts may be known mistakes, and are none here
             parts = {each.number.value for each in clean} - {chosen.number.value}
             known = [each for each in known if each.number.value not in parts]
         verdict = wanted.judged(chosen.number)
@@ -231,12 +231,13 @@ def _likely(
     if len(right_kind) == 1:
         return (None, "") if _has_rival(right_kind[0], clean) else (right_kind[0], "one known value among others")
     large = [each for each in found if not each.piece.small]
-    sums = [each for each in known if _is_sum(each, known) or _is_sum(each, large)]
+    sums = [each for each in known if is_sum(each, known) or is_sum(each, large)]
+    meant = found if wanted.small else large
     whole = next(iter(sums), known[0] if len(known) == 1 else None)
     if whole is not None and not clean:
-        return _instead(whole, large) if whole.piece.doubt else (whole, "value without a label")
+        return _instead(whole, meant) if whole.piece.doubt else (whole, "value without a label")
     if len(distinct_sightings(labelled)) == 1:
-        return _instead(labelled[0], large)
+        return _instead(labelled[0], meant)
     return None, ""
 
 
@@ -272,23 +273,23 @@ _TAKES_BACK = re.compile(
 
 
 def _later(clean: list[Sighting], lines: Sequence[Line]) -> tuple[Sighting, str] | None:
-    """The second of two values where a line between them takes the first one back: `Oops, again without ...`."""
+    """The second of two values where its line, or one before it, takes the first back: `Oops, again without ...`."""
     values = sorted(distinct_sightings(clean), key=lambda each: each.line.number)
     if len(values) != 2:  # noqa: PLR2004 - a first one, and what came after it
         return None
-    between = (line for line in lines if values[0].line.number < line.number < values[1].line.number)
+    between = (line for line in lines if values[0].line.number < line.number <= values[1].line.number)
     words = (piece.value for line in between for piece in line.pieces if isinstance(piece.value, str))
     return (values[1], "value taken back") if any(map(_TAKES_BACK.match, words)) else None
 
 
-def _instead(doubtful: Sighting, large: list[Sighting]) -> tuple[Sighting | None, str]:
+def _instead(doubtful: Sighting, numbers: list[Sighting]) -> tuple[Sighting | None, str]:
     """The only number of which nothing makes one doubt, on the line of a doubtful one if it can be; else that one.
 
     "5 was my first result, it must be 6": not this but that; none where several may be meant instead.
     """
-    plain = [each for each in large if not each.piece.doubt]
+    plain = [each for each in numbers if not each.piece.doubt]
     beside = [each for each in plain if each.line.place == doubtful.line.place]
-    others = distinct_sightings(beside or plain)
+    others = distinct_sightings(beside or [each for each in plain if not each.piece.small])
     if len(others) > 1 and beside:
         return None, ""
     return (others[0] if len(others) == 1 else doubtful), "doubtful value"
@@ -299,7 +300,7 @@ def _meant(clean: list[Sighting]) -> tuple[Sighting | None, str]:
     distinct = distinct_sightings(clean)
     if len(distinct) <= 1:
         return (distinct[0], _LABELLED) if distinct else (None, "")
-    sums = [each for each in distinct if _is_sum(each, distinct)]
+    sums = [each for each in distinct if is_sum(each, distinct)]
     totals = distinct_sightings([each for each in clean if "total" in each.piece.said])
     for found in (sums, totals):
         if len(found) == 1:
@@ -307,7 +308,7 @@ def _meant(clean: list[Sighting]) -> tuple[Sighting | None, str]:
     return None, ""
 
 
-def _is_sum(one: Sighting, all_of_them: Iterable[Sighting]) -> bool:
+def is_sum(one: Sighting, all_of_them: Iterable[Sighting]) -> bool:
     """Whether a number is what the others, of which there are several, add up to, as far as they were printed."""
     others = {each.number.value: each.number.half_unit for each in all_of_them if each.number.value != one.number.value}
     off = abs(one.number.value - sum(others))

@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import pairwise
 from typing import TYPE_CHECKING, TypeAlias
 
 from labgrade.answers.reading.number_words import in_words
@@ -27,6 +28,7 @@ _LAYERS = re.compile(r"(?<=\w)[-_ ]?(?:layers?|schicht(?:en)?|ebenen?|lagen?|層
 _BLANKS = re.compile(r"[\s_]+")
 _SLOTS = (0, -1, 1, -2, 2)
 _NEAR = 2  # lines from row to row of a table
+_MAGNITUDE = 10  # within which sums of two columns may be of the same
 _MOST_BELOW = 4  # lines between a name and its value
 _NUMBERS = frozenset({"count", "bytes", "number"})
 _DIMENSIONS = re.compile(r"(?<=[a-z])[123]d$")
@@ -48,11 +50,15 @@ _Form: TypeAlias = "tuple[tuple[str, ...], int, int]"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowsFound:
-    """A table out of lines. `sure`: all of them have one form, and one value a column, so that nothing was chosen."""
+    """A table out of lines. `sure`: all of them have one form, and one value a column, so that nothing was chosen.
+
+    `rival`: another column of numbers may be meant as well, such as that of a partner.
+    """
 
     table: Table
     place: str
     sure: bool
+    rival: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,7 +98,23 @@ def rows_by_name(kind: TableType, expected: Table, lines: Sequence[Line]) -> Row
     once = _each_once(rows, expected)
     alone = all(len(_of_kind(each.values, of)) == 1 for each in used for of in columns.values())
     sure = alone and not others and len(once) == len({(row.name, *row.cells.values()) for row in rows})
-    return RowsFound(table=Table(rows=rows if sure else once, abridged=dots), place=ordered[0].line.place, sure=sure)
+    table = Table(rows=rows if sure else once, abridged=dots)
+    return RowsFound(table=table, place=ordered[0].line.place, sure=sure, rival=_has_rival(used, columns, slots))
+
+
+def _has_rival(records: Sequence[_NamedValues], columns: Mapping[str, str], slots: Mapping[str, int]) -> bool:
+    """Whether another column of the lines comes to a sum of the same size as the one that was chosen."""
+    column = next((name for name, of in columns.items() if of in _NUMBERS), None)
+    if column is None:
+        return False
+    values = [
+        [each.value for each in _of_kind(one.values, columns[column]) if isinstance(each, Number)] for one in records
+    ]
+    if len({len(each) for each in values}) != 1:
+        return False
+    sums = [sum(each) for each in zip(*values, strict=True)]
+    chosen = sums[slots[column]]
+    return any(other != chosen and other < _MAGNITUDE * chosen and chosen < _MAGNITUDE * other for other in sums)
 
 
 def _with_each(line: Line, names: Mapping[str, str]) -> Line:
@@ -144,7 +166,13 @@ def _of_the_table(extra: list[_NamedValues], used: Sequence[_NamedValues]) -> li
 
 
 def _each_once(rows: Sequence[Row], expected: Table) -> tuple[Row, ...]:
-    """A row a name: of several, as where two networks are spoken of, the one that is right, or the first."""
+    """A row a name: of several, as where two networks are spoken of, the one that is right, or the first.
+
+    All of them where one stands right below the other: then it is the same table that says two things.
+    """
+    twice = [one.name for one, other in pairwise(rows) if one.name == other.name and one.cells != other.cells]
+    if len(twice) > 1 and set(twice) <= {row.name for row in expected.rows}:
+        return tuple(rows)
     right = {row.name: row.cells for row in expected.rows}
     kept: dict[str, Row] = {}
     for row in rows:
@@ -206,7 +234,7 @@ def _of_kind(values: Sequence[LinePiece], kind: str) -> list[Scalar]:
     return [
         each.value
         for each in values
-        if isinstance(each.value, Number) and (kind == "number" or each.measures in ("", kind))
+        if isinstance(each.value, Number) and (kind == "number" or each.measures in ("", kind)) and not each.doubt
     ]
 
 
@@ -268,7 +296,8 @@ def _on_line(line: Line, at: Sequence[tuple[int, str]]) -> Iterator[_NamedValues
     first = at[0][0]
     # In `and Linear 5; besides BatchNorm2d 6, MaxPool2d 7` each name leads to its value.
     behind = first > 0 and not are_values[first - 1] and any(are_values[first + 1 : first + 2])
-    leads = any(are_values[:first]) and not behind
+    counted = [piece for piece, is_value in zip(line.pieces[:first], are_values, strict=False) if is_value]
+    leads = any("total" not in piece.said for piece in counted) and not behind  # `Total 9 (Conv2d 8, Linear 1)`
     places = [place for place, _ in at]
     bounds = [-1, *places] if leads else [*places, len(line.pieces)]
     for number, (_, name) in enumerate(at):

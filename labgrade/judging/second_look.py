@@ -17,6 +17,7 @@ from labgrade.judging.choose_number import (
     agree,
     distinct_sightings,
     is_known,
+    is_sum,
     labelled_sightings,
     nearly_same,
     same_digits,
@@ -58,6 +59,9 @@ def said_otherwise(wanted: WantedNumber, lines: Sequence[Line], read: Number) ->
     if len(others) != 1:
         return None
     other = others[0]
+    line = distinct_sightings(each for each in found if each.line.place == other.line.place)
+    if any(agree(each.number, read) and is_sum(each, line) for each in line):  # what it comes to, behind its parts
+        return None
     reason = f"the report says {read} behind these words, and {other.number} on {other.line.place}"
     return Choice(verdict=without_value(Outcome.MANUAL, reason, hint="say one value"), place=other.line.place)
 

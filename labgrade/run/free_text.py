@@ -13,7 +13,15 @@ from labgrade.answers.reader.asks import ask_lines, ask_value
 from labgrade.core.errors import FaultError, NoSuchSlipError
 from labgrade.core.results import Answer, NoAnswer
 from labgrade.core.task import EntryForm, FileForm, TableOfType, TableType, TextForm
-from labgrade.judging.choose_listed import count_listed, holds_values, names_layer, saying, says_something
+from labgrade.judging.choose_listed import (
+    TOLD_APART,
+    count_listed,
+    holds_values,
+    in_order,
+    names_layer,
+    saying,
+    says_something,
+)
 from labgrade.judging.choose_number import NUMBERS, Choice, WantedNumber, choose_fitting, choose_number
 from labgrade.judging.choose_rows import rows_by_name
 from labgrade.judging.choose_shape import choose_shape
@@ -31,7 +39,6 @@ if TYPE_CHECKING:
     from labgrade.values import Value
 
 _MOSTLY = Fraction(1, 2)  # of the rows that are found by their names: with fewer of them right, these may be others
-_TOLD_APART = 10  # a smaller number stands in any text
 _DENSE = 4  # values of one line that may be a table by themselves
 _BEYOND_DOUBT = ("total among parts", "labelled value")
 _TENSORS = ("tensor", "torch.tensor", "array", "ndarray")
@@ -225,7 +232,8 @@ class FreeText:
             outcome=verdict.outcome, credit=verdict.credit, why=why, place=found.place, kind="rows by their names"
         )
         waits = without_value(Outcome.MANUAL, "the table could not be read for certain", hint=_TABLE_HINT)
-        waits = replace(waits, suggestion=suggestion, rows=verdict.rows)
+        undecided = found.rival and verdict.outcome is Outcome.CORRECT
+        waits = replace(waits, suggestion=None if undecided else suggestion, rows=verdict.rows)
         return _merged(as_it_is, Choice(verdict=waits, place=found.place))
 
     def _without_other_answers(self, answer: Answered, as_it_is: Choice) -> tuple[Answered, Choice]:
@@ -278,7 +286,8 @@ class FreeText:
             return [], []
         numbers = {cell.value for row in expected.rows for cell in row.cells.values() if isinstance(cell, Number)}
         names = {row.name for row in expected.rows if not row.optional and says_something(row)}
-        return saying(lines, {each for each in numbers if each >= _TOLD_APART}), saying(lines, names)
+        by_numbers = saying(lines, {each for each in numbers if each >= TOLD_APART})
+        return by_numbers if in_order(lines, expected) else [], saying(lines, names)
 
     def _words_beside(self) -> tuple[str, ...]:
         """The words behind which other answers of the task, numbers of the same kind, are looked for."""

@@ -8,6 +8,7 @@ from labgrade.answers.reading.documents import Document
 from labgrade.answers.reading.lines import read_lines
 from labgrade.answers.reading.sections import Span
 from labgrade.core.task import Check, LiteralValue, TableType
+from labgrade.judging.choose_listed import in_order
 from labgrade.judging.choose_rows import rows_by_name, with_types_named
 from labgrade.judging.judge import judge
 from labgrade.values import Number, Row, Table
@@ -76,3 +77,33 @@ def judge_by_type():
         return correct() if same else incorrect("another name")
 
     return lambda *, computed: judge(check, table({"Conv": 5}), judged, lambda _: right, computed=computed)
+
+
+TWICE = '{"kind": "conv", "count": 20}\n{"kind": "conv", "count": 40}\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "rows"),
+    [
+        (f"{TWICE}{TWICE.replace('conv', 'linear').replace('20', '1').replace('40', '2')}relu_ 17\nflatten 1", 6),
+        ("conv 20\nrelu_ 17\nflatten 1\nlinear 1\n\nconv 40\nrelu_ 3\nflatten 2\nlinear 1\n", 4),  # two networks
+    ],
+)
+def test_a_table_that_says_two_things_of_a_row_keeps_both(text, rows):
+    document = Document(path="report.md", text=text)
+    found = rows_by_name(KIND, table(NAMES), read_lines(document, (Span(start=0, end=len(text)),)))
+    assert len(found.table.rows) == rows
+
+
+@pytest.mark.parametrize(
+    ("text", "right"),
+    [
+        ("conv and relu_\n20\n17", True),
+        ("relu_, conv\n20\n17", False),
+        ("relu_\n20\n17", True),  # not all names: nothing is known of their order
+    ],
+)
+def test_numbers_in_another_order_than_the_names_are_those_of_other_rows(text, right):
+    document = Document(path="report.md", text=text)
+    lines = read_lines(document, (Span(start=0, end=len(text)),))
+    assert in_order(lines, table({"conv": 20, "relu_": 17})) is right

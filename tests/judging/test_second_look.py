@@ -11,14 +11,15 @@ RIGHT, SWAPPED = "6,624,904", "6,624,940"
 
 
 @pytest.fixture(scope="module")
-def judged():
+def grader():
     grader = report_figures.grader()
-
-    def verdict(task, text):
-        return report_figures.judged(grader, Section("s", task, {"total": None}, text))["total"]
-
-    yield verdict
+    yield grader
     grader.stop()
+
+
+@pytest.fixture
+def judged(grader):
+    return lambda task, text: report_figures.judged(grader, Section("s", task, {"total": None}, text))["total"]
 
 
 @pytest.mark.parametrize(
@@ -95,3 +96,31 @@ def test_of_two_values_that_are_undecided_none_is_suggested(judged, task, text):
 def test_what_a_line_calls_the_answer_is_suggested(judged, text):
     found = judged(COUNT, f"## 2-1-1\n{text}\n")
     assert (found.outcome, found.suggestion.outcome) == (Outcome.MANUAL, Outcome.CORRECT)
+
+
+ME_AND_PARTNER = """| type | me | partner |
+|---|---|---|
+| Conv2d | 1,497,352,192 | 1,355,833,600 |
+| Linear | 1,024,000 | 1,024,000 |
+"""
+LAYERS_TOO = """| what | layers | multiplications |
+|---|---|---|
+| Conv2d | 57 | 1,497,352,192 |
+| Linear | 1 | 1,024,000 |
+"""
+
+
+@pytest.mark.parametrize(
+    ("task", "check", "text", "suggested"),
+    [
+        (BYTES, "total", "Weight memory: 6,624,904 bytes\n\nA correction: Weight memory: 26,499,616 bytes.", "CORRECT"),
+        ("2-2-1-operators", "types", "Different types: 5 → no, 6 (I had overlooked Flatten).", "CORRECT"),
+        ("2-2-1-operators", "total", "Total operators: 94 by hand, so 100.", "CORRECT"),
+        (MACS, "by-type", ME_AND_PARTNER, None),
+        (MACS, "by-type", LAYERS_TOO, "CORRECT"),
+    ],
+)
+def test_what_is_suggested_beside_other_values(grader, task, check, text, suggested):
+    found = report_figures.judged(grader, Section("s", task, {check: None}, f"## {task[:5]}\n{text}\n"))[check]
+    assert found.outcome is Outcome.MANUAL
+    assert (found.suggestion and found.suggestion.outcome) == suggested

@@ -34,8 +34,8 @@ _SIGN = re.compile(
     r"""(?:≠|!=|≤|≥|<=(?!>)|(?<![-=<])>=?|<|±|&[lg][te];|\\(?:neq?|leq?|geq?|lt|gt|pm)(?![a-z]))[\s*_`$~"'(\\]*$"""
 )
 _LABEL = re.compile(
-    r"\b(?:expected|published|reference|official|wrong|incorrect|old|previous|earlier|former|not|never|isn't|without)"
-    r"(?:\s+the)?[\s*_`\"'(]*$",
+    r"\b(?:(?:expected|published|reference|official|wrong|incorrect|old|previous|earlier|former|not|never|isn't|without)"
+    r"(?:\s+the)?|(?:first|initially|originally|zuerst|anfangs),?\s+(?:I|we|ich|wir)\s+\w{1,12}(?:\s+the)?)[\s*_`\"'(]*$",
     re.IGNORECASE,
 )
 _BEHIND = re.compile(
@@ -44,6 +44,7 @@ _BEHIND = re.compile(
         not\ (?:what|the\ one)\b
       | (?:[ (]{1,2}without\ [\w\ ]{1,30})?[-\s*_`$)(,;.\u2013]*(?:(?:which|that|this|it)\ )?
         (?:(?:is\ |was\ )?not\ (?:asked|wanted|what)\b|(?:does\ not|doesn['\u2019]t)\ count(?=\W*$|\s*[.,;)]))
+      | [\s*_`$)(,]*in\ (?:the|my|our)\ (?:first|old|previous|earlier)\b
       | [\s*_`$)(,]*(?:\? | ± | \+/-\s*\d | \\pm\b
         | (?:which\ |that\ |this\ |it\ )?(?:is|was|looks|seems)\ (?:wrong|incorrect|not|too|false)\b
         | times(?![ ]*(?:[.,;:)(|]|$|(?:in|per|during|for|by|when|while|over|at)\b))
@@ -110,7 +111,8 @@ _ADDED_NEXT = re.compile(
     r"|(?:[ ][A-Za-z]\w{0,19}){1,3}\s*(?:[*\u00d7·]|\\times|\\cdot)\s*\d"  # 5 float32 values * 4
 )
 _ADDED_BEFORE = re.compile(
-    r"(?:[\d)]\s*(?:[*/x\u00d7·÷-]|\\times|\\cdot|\\div|\\ast)|\+(?:\s?[A-Za-z]\w{0,19}){0,2})\s*$"  # + written 6
+    r"(?:[\d)]\s*(?:[*/x\u00d7·÷-]|\\times|\\cdot|\\div|\\ast)|(?<!\+)\+(?!\+)(?:\s?[A-Za-z]\w{0,19}){0,2})\s*$"
+    # + written 6, and no C++
 )
 _ONE_TIMES = re.compile(r"(?<![\w.,])1\s*[*x\u00d7·]\s*$")
 _EITHER = re.compile(r"\s*[/-]\s*")
@@ -127,7 +129,8 @@ _BUT = re.compile(r"(?:\bbut|\bsondern|\bsino|而是)[\s*_`~]*$", re.IGNORECASE)
 _TAKEN_BACK = re.compile(
     r"""\b(?:(?:must|should|ought\ to|has\ to)\ be|would\ (?:get|be|give)|hand(?:ed)?\ in|was\ my\ (?:first|old)
         |my\ (?:program|code|answer|final|result)|correct(?:ed|ion)|final(?:ly)?|forg[eo]t(?:ten)?|mistake
-        |instead(?!\ of)|in\ fact|oops|ups|or\ is\ it|no,?\ wait
+        |instead(?!\ of)|in\ fact|oops|ups|or\ is\ it|(?:no,?\ )?wait(?=[,.:!])|no,?\ (?=\d)|so\ (?=\d)
+        |(?:the|my|our)\ (?:right|correct|real)\ (?:one|value|number|answer|result)
         |I(?:['\u2019]ll|\ will)?\ (?:take|took|choose|chose|go\ with|stick\ (?:to|with))
         |ich\ nehme|muss|sollte|richtig|korrigiert|debe\ ser|corregido)\b
       | \b(?:so|thus|hence|therefore|final)\ (?:the\ |my\ |our\ )?answer\b|\bthe\ answer\ (?:is|here)\b
@@ -140,6 +143,7 @@ _FORMER = re.compile(
       | [.;(\u3002\uff1b][^.;]{0,40}(?:最初|原本|起初|之前|一開始|一开始)""",
     re.VERBOSE | re.IGNORECASE,
 )  # "5. I first forgot groups and got 6": it is the later number that was taken back
+_NEXT_TO = 3  # characters
 _FORMER_WORDS = ("forg", "instead", "mistake")
 _WORD = re.compile(r"[A-Za-z']+|[^\W\dA-Za-z_]+")
 _LINKS = re.compile(
@@ -225,8 +229,10 @@ def taken_back(line: str, first: Found, kind: str) -> str:
     if match[0].lower().startswith(_FORMER_WORDS) and _FORMER.search(line, first.end, match.start()):
         return ""
     later = line[match.end() :]
+    small = not stands_out(line, first)
     for each in find_numbers(later, kind):
-        if each.number is not None and stands_out(later, each) and not _agree(first.number, each.number):
+        near = small and each.start <= _NEXT_TO
+        if each.number is not None and (near or stands_out(later, each)) and not _agree(first.number, each.number):
             return match[0]
     return ""
 

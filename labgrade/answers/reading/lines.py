@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from labgrade.answers.reading.claims import JOINED, doubt_about, is_term, other_model, stands_out, taken_back
 from labgrade.answers.reading.code import is_code
 from labgrade.answers.reading.numbers import Found, as_ascii, find_numbers
-from labgrade.answers.reading.phrases import GOES_ON, PIPES, examples, said_of
+from labgrade.answers.reading.phrases import GOES_ON, LEFT_OUT, OUR_ANSWER, PIPES, examples, said_of
 from labgrade.answers.reading.plain_values import find_shape
 from labgrade.answers.reading.tabular.headers import unit_of_header
 from labgrade.answers.reading.units import label_unit
@@ -33,7 +33,6 @@ _ZERO = re.compile(r"(?<![\w.])(?:none|zero|keine|keiner|ningun[oa]|aucune?|ness
 _QUOTE = re.compile(r"[ \t]*>")
 _JOINED = "\0"  # where a line goes on
 _UNIT_SAID = re.compile(r"[(\[]([^()\[\]\n]{1,24})[)\]][ \t*_`]{0,4}(?:[:=]|\.{2})")
-_LEFT_OUT = re.compile(r"[\s|*`]*(?:\.\.(?=[\s.]*$)[\s.]*$|\.\.\.|\u2026|\u22ee|\(omitted|\(\u7565)[^\n]{0,40}$")
 _RULE = re.compile(r"[\s|+:=\-_*`~\u2500-\u257f]+$")
 _CLAUSE_END = re.compile(r"[;|,\uff0c\u3002\uff1b\u3001]|[.!?](?=\s|$)")
 _CLAUSE_START = re.compile(r"[;|\u3002\uff1b]|[.!?](?=\s)|,(?=\s)")
@@ -118,7 +117,7 @@ def _line(whole: str, above: _Above, path: str, number: int, about: str) -> Line
     if not whole.strip():
         above.header = ()
         return None
-    if _LEFT_OUT.match(whole):
+    if LEFT_OUT.match(whole):
         return Line(place=place, number=number, dots=True)
     if _RULE.match(whole):
         return None
@@ -211,6 +210,12 @@ def _moved(found: Found, offset: int) -> Found:
     return replace(found, start=found.start + offset, end=found.end + offset)
 
 
+def _passed_over(header: tuple[str, ...], column: int) -> str:
+    """What says that a column is not the answer: the one header that calls another column so; "" where none does."""
+    meant = [place for place, each in enumerate(header) if OUR_ANSWER.search(each)]
+    return header[meant[0]].strip() if len(meant) == 1 and meant[0] != column else ""
+
+
 def _number(plain: str, found: Found, around: tuple[int, int], above: _Above, about: str, *, leads: bool) -> LinePiece:
     """A number and what labels it: words before it, or behind it where the line begins with a number."""
     before, after = plain[around[0] : found.start], plain[found.end : around[1]]
@@ -224,7 +229,7 @@ def _number(plain: str, found: Found, around: tuple[int, int], above: _Above, ab
         column = plain.count("|", 0, found.start)
         header = above.header[column] if column < len(above.header) else ""
         own |= concepts(header)
-        doubt = doubt or other_model(header, about)
+        doubt = doubt or other_model(header, about) or _passed_over(above.header, column)
         own |= concepts(next((cell for cell in plain.split("|") if cell.strip()), ""))
     if found.noun:
         own = (own - frozenset(_NOUNS.values())) | {_NOUNS[found.noun]}

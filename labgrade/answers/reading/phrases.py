@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 MOST_PLACES = 1_000
 _REACH = 400
 _DIGIT = re.compile(r"\d")
-_OUR_ANSWER = re.compile(
-    r"\b(?:our|my|final|handed in|submitted|correct(?:ed)?|unsere?|mein|finale?|nuestr[oa]|notre)\b(?! (?:old|first))"
-    r"|\banswers?\b|\bAntwort|最終|最终|答案",
+OUR_ANSWER = re.compile(
+    r"\b(?:our|my|now|new|final|handed in|submitted|correct(?:ed)?|unsere?|mein|finale?|nuestr[oa]"
+    r"|notre)\b(?! (?:old|first))|\banswers?\b|\bAntwort|最終|最终|答案",
     re.IGNORECASE,
 )
 _MOST_ROWS = 200
@@ -43,6 +43,7 @@ _FILLER = re.compile(
       | 總共|總計|總和|总共|总计|总和|大約|大约|等於|等于|數量|数量|次數|次数|[是為为約约共數数量]""",
     re.VERBOSE | re.IGNORECASE,
 )
+_CLOSES = re.compile(r"[ \t*_`]{0,4}[)\uff09]")  # (non-trainable parameters): none
 _STATED = re.compile(r"(?:in\s|unit)[^\n:=|\uff1a]{1,20}(?=[:=|\uff1a]|\s(?:is|are)\s)", re.IGNORECASE)
 _PAIRED = re.compile(
     r"\s*(?:/|&|and|和|與|与)\s*(?:total\s|the\s)?[A-Za-z][\w-]{1,20}\s*(?:\([^()\n]{0,20}\)\s*)?(?=[:=|])",
@@ -58,8 +59,15 @@ _EMPTY_LINE = re.compile(r"\s*+(?:(?:`{3,}|~{3,}|:::).*+|[-=*_+|─═:\s]*+|</?
 _QUOTED = re.compile(r"[ \t]*+(?>(?:>[ \t]?)+)")
 _LIST_MARK = re.compile(r"\s*(?:[-*+•>]\s+)*\d{1,3}[.)]\s")
 _RULE = re.compile(r"\s*+(?:[|+:├┼╞╪](?=[^-─═]*+[-─═])[\s|+:┼┤╡╪─═-]*+$|:?-{3,}+:?\s*+\|[\s|:-]*+$)")
-GOES_ON = re.compile(r"\n[ \t>]*(?:[&|][ \t]*)?(?:(?==(?!=))|(?=≈|\\approx))")  # a line that goes on with `= 5`
+# A line that goes on with `= 5`, or in the middle of a sentence.
+GOES_ON = re.compile(
+    r"\n[ \t>]*(?:[&|][ \t]*)?(?:(?==(?!=))|(?=≈|\\approx))"
+    r"|(?<=[^\n|=;{}]{60}[a-z,])\n(?=[a-z]{1,20}[ ]|\d[\d,.]{4,20}[ ][A-Za-z])"
+)
 PIPES = str.maketrans(dict.fromkeys("\u2502\u2503\u2551\uff5c", "|"))
+LEFT_OUT = re.compile(
+    r"[\s|*`]*(?:\.\.(?=[\s.]*$)[\s.]*$|\.\.\.|\u2026|\u22ee|\(omitted|\(\u7565)(?:[^\n]{0,40}|[\s.\u2026\u22ee|*`]{0,400})$"
+)
 TOTAL = re.compile(r"[\s*_|]*(?:grand\s)?(?:total|sum|overall|合計|總計|總和|总和|总计|合计)", re.IGNORECASE)
 
 
@@ -213,7 +221,7 @@ def _of_model(header: list[str], label: str, plain: str, about: str) -> str:
     first, cells = label.count("|"), plain.split("|")
     names = header[first : first + len(cells)] + [""] * len(cells)
     own = [cell for cell, name in zip(cells, names, strict=False) if not other_model(name, about)]
-    meant = [bool(_OUR_ANSWER.search(name)) for name in names[: len(cells)]]
+    meant = [bool(OUR_ANSWER.search(name)) for name in names[: len(cells)]]
     if meant.count(True) == 1:
         own = [cell for cell, is_meant in zip(cells, meant, strict=False) if is_meant or not _DIGIT.search(cell)]
     return "|".join(own) if any(map(_DIGIT.search, own[1:])) else plain
@@ -222,6 +230,8 @@ def _of_model(header: list[str], label: str, plain: str, about: str) -> str:
 def _skipped(plain: str, kind: str, position: int = 0) -> tuple[int, str]:
     """Where the value may begin behind signs, markup, filler words and remarks; and a unit that is stated there."""
     unit = ""
+    if position == 0 and (closes := _CLOSES.match(plain)):
+        position = closes.end()
     while position < len(plain):
         stated = _STATED.match(plain, position)
         if stated is not None and label_unit(stated[0], kind) is not None:

@@ -17,8 +17,7 @@ if TYPE_CHECKING:
 
     from labgrade.answers.reading.documents import Document
 
-_MOST_LINES = 100_000
-_MOST_NUMBERS = 50
+_MOST_LINES, _MOST_NUMBERS = 100_000, 50
 _REMEMBERED, _REMEMBERED_TEXTS = 32, 4
 _PREFIX = (
     r"(?:(?:hw|homework|lab|problem|prob|question|task|part|section|exercise|ex|q|p"
@@ -58,7 +57,7 @@ _RANGE = re.compile(
     re.IGNORECASE,
 )
 _ALSO = re.compile(
-    rf"\s?(?:,|/|&|\+|\s(?:and|und|y|et|e)\s|\u548c|\u8207|\u4e0e|\u3001)\s?(?P<other>{_NUMBERING})(?![A-Za-z0-9])",
+    rf"\s?(?:,|/|&|\+|,?\s(?:and|und|y|et|e)\s|\u548c|\u8207|\u4e0e|\u3001|\s(?=\d{{1,2}}-\d{{1,2}}-\d))\s?(?P<other>{_NUMBERING})(?![A-Za-z0-9])",
     re.IGNORECASE,
 )
 # `Lab 1, 2` and `Lab 1, Task 2` are 1-2; `Lab 1, 2 and 3` are labs.
@@ -84,9 +83,12 @@ _MARKUP = re.compile(r"(?:[#*`~\[\]\u3010\u3011()\uff08\uff09<>\u300c\u300d$\\\s
 _SENTENCE_ENDS = (".", ",", ";", "\u3002", "\uff0c")
 _NOT_A_WORD = re.compile(r"[\W_]+")
 _VALUE_BEHIND = re.compile(r"[^\W\d_][^\n:=\uff1a]{0,60}[:=\uff1a]\s{0,4}[*_`~\u2248]{0,4}\s{0,4}\d[\d,._]{3,}")
+_SAYS_NUMBERS = re.compile(  # `2-2-1  Total operators 100, Different types 6`; no `224x224 image`
+    r"[^\W\d_]{2,40}[ \t]{1,4}[*_`~\u2248]{0,4}\d(?:[\d,._]{2,40}|\d{0,3}(?=[,/;|]))"
+    r"(?![\w-]|[ \t]?(?i:[x\u00d7]|points?|pts?|pkt|punkte?|marks?|%|\u5206))"
+)
 _SAYS_A_VALUE = re.compile(r"of\s|[^\n]{1,80}[:=\uff1a]\s*[*_`~\u2248]{0,4}\s*\d[\d,._]{3,}")
-
-
+_VALUE = re.compile(r"(?<![\w.-])\d[\d,]*(?:\.\d+)?(?!\w*[-.]\d)")
 _CLOSING = re.compile(
     r"(?:final |overall |short )?(?:summary|conclusions?|results?|overview|zusammenfassung|fazit|ergebnisse?|resumen"
     r"|résumé|conclusi[oó]n|總結|总结|結論|结论|結果|结果|まとめ|요약)",
@@ -140,9 +142,6 @@ def sections(document: Document, path: tuple[str, ...]) -> tuple[Span, ...]:
         found = [each for span in spans for each in _under(token, span, _inside(span, known, starts))]
         spans = found or [each for span in spans for each in _lines_of(document.text, token, span)]
     return tuple(spans)
-
-
-_VALUE = re.compile(r"(?<![\w.-])\d[\d,]*(?:\.\d+)?(?!\w*[-.]\d)")
 
 
 def from_heading(text: str, start: int) -> int:
@@ -291,7 +290,7 @@ def _heading(text: str, match: re.Match[str]) -> Heading | None:
     level, title = _dressed(match)
     numbers = _numbers(title)
     start, end = match.start(), match.end()
-    if numbers and _VALUE_BEHIND.search(title):
+    if numbers and (_VALUE_BEHIND.search(title) or (level == _UNMARKED and _SAYS_NUMBERS.search(title))):
         end = start  # what the line says belongs to the section that it opens
     if level < _BOLD:
         is_none = _SAYS_A_VALUE.match(title) or (match["atx"] == "#" and _is_comment(text, match))

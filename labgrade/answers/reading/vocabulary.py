@@ -44,7 +44,7 @@ _WORDS = {
     "modules": r"modules?|modulen?|m[oó]dul[oi]s?|re ?lus?|模組|模块",
     "calls": r"calls?|called|invo(?:ked|cations?)|executions?|executed|aufrufe?n?|aufgerufen|llamadas?|呼叫|调用",
     "total": r"total\w*|final|answer|ergebnis|antwort|respuesta|答案|結果|答え|overall|sum|in all|altogether"
-    r"|gesamt\w*|insgesamt|summe|zusammen|suma|en tout|au total|soma|總|总|合計|合计|共計?|전체|총"
+    r"|together|gesamt\w*|insgesamt|summe|zusammen|suma|en tout|au total|soma|總|总|合計|合计|共計?|전체|총"
     r"|합계|全部|全体",
 }  # fmt: skip
 CONCEPTS = tuple(_WORDS)

@@ -1,6 +1,7 @@
 import pytest
 from helpers.linear import takes_linear_time
 
+from labgrade.answers.reading.tabular.cells import row_name
 from labgrade.answers.reading.tabular.tables import TableFound, TableProblem, find_tables
 from labgrade.core.task import TableType
 
@@ -293,3 +294,14 @@ def test_shapes_of_one_word_stand_between_single_blanks():
     assert isinstance(found, TableFound), found
     assert [row.name for row in found.table.rows] == ["Conv2d_1", "Linear_2"]
     assert [row.cells["output"] for row in found.table.rows] == [(1, 64, 32, 32), (1, 1000)]
+
+
+@pytest.mark.parametrize("bullet", ["・", "•", "● ", "○ ", "▪ ", "· ", "- "])
+def test_a_bullet_is_no_part_of_a_name(bullet):
+    assert row_name(f"{bullet}Conv2d") == "Conv2d"
+
+
+def test_a_long_dictionary_without_a_line_end_is_read_behind_its_words():
+    layers = {f"conv{number}": number + 1 for number in range(200)}
+    (found,) = find_tables(text := f"MACs by layer: {layers}", 0, len(text), MACS, words="MACs by layer")
+    assert len(found.table.rows) == 200

@@ -9,7 +9,7 @@ from labgrade.answers.reading.plain_values import LEFT_OPEN, cut, not_finite, re
 from labgrade.answers.reading.typed_values import NUMBER_KINDS, WrongTypeError, as_scalar
 from labgrade.values import Row, Scalar
 
-_TREE = re.compile(r"^[\s\u2500-\u257f|+`>*-]+")
+_TREE = re.compile(r"^[\s\u2500-\u257f\u2022\u2023\u2043\u25aa\u25a0\u25cb\u25cf\u30fb\u00b7|+`>*-]+")
 _LISTED = re.compile(r"\d{1,4}[.)]\s+(?=\S)")
 _LABELLED = re.compile(r"(?:name|layer|module)s?\s*[=:]\s*(?=\S)", re.IGNORECASE)
 _CLASS = re.compile(

@@ -65,6 +65,7 @@ _TYPE_WORDS = frozenset(
     )
 )
 _PLAIN = re.compile(r"[\W_]+")
+_PREFIXED = re.compile(r"(?<![A-Za-z])([kKMGT])((?:MACs?|FLOPs?|FLOPS|Mult-?[Aa]dds?|M[Aa]dds?)(?![A-Za-z]))")
 _SERIES = re.compile(r"Name: (\w{1,40}), (?:Length: \d{1,9}, )?dtype: ")
 _LONGEST_SAID = 80
 _AXES = (("n", "b", "batch", "batchsize"), ("c", "ch", "channel", "channels"), ("h", "height"), ("w", "width"))
@@ -78,8 +79,8 @@ def plain_word(header: str) -> str:
 
 
 def unit_of_header(header: str) -> str:
-    """What a header says in brackets at its end: the `M` of `MACs (M)`."""
-    match = re.search(r"[(\[]([^()\[\]]{1,24})[)\]]\s*$", header)
+    """What a header says in brackets at its end, the `M` of `MACs (M)`, or by a prefix of its noun: `GMACs`."""
+    match = re.search(r"[(\[]([^()\[\]]{1,24})[)\]]\s*$", header) or _PREFIXED.search(header)
     return match[1] if match else ""
 
 
@@ -91,7 +92,8 @@ def column_meant(header: str, columns: Iterable[str]) -> str | None:
 @functools.lru_cache(maxsize=1 << 10)  # the same few for each row of a table
 def _meant(header: str, columns: tuple[str, ...]) -> str | None:
     known = {plain_word(column): column for column in columns}
-    for form in (plain_word(header), plain_word(re.sub(r"[(\[][^()\[\]]*[)\]]\s*$", "", header))):
+    without_unit = re.sub(r"[(\[][^()\[\]]*[)\]]\s*$", "", header)
+    for form in map(plain_word, (header, without_unit, _PREFIXED.sub(r"\2", header))):
         if form in known:
             return known[form]
         group = _GROUP.get(form)

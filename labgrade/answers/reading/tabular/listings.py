@@ -12,7 +12,7 @@ from labgrade.answers.reading import code
 from labgrade.answers.reading.claims import JOINED
 from labgrade.answers.reading.code import is_code
 from labgrade.answers.reading.numbers import as_ascii, explain_number, find_numbers, with_point
-from labgrade.answers.reading.phrases import TOTAL
+from labgrade.answers.reading.phrases import OUR_ANSWER, TOTAL
 from labgrade.answers.reading.plain_values import find_shape
 from labgrade.answers.reading.tabular.cells import cell_value, row_name, without_package
 from labgrade.answers.reading.tabular.headers import column_meant, names_rows
@@ -40,6 +40,8 @@ _OUTPUT = re.compile(
     r"(?<![A-Za-z])(?:output|out)(?:[ _]?(?:shape|size))?[\s:=]*(?:(?:torch\.)?Size\()?$", re.IGNORECASE
 )
 _GROUPS = re.compile(r"\s*[+-]?\d{1,3}(?:,\d{3}){2}")
+_DIGIT = re.compile(r"\d")
+_ALONE = re.compile(r"[\s*_`~]{0,8}\d[\d., '\u00a0_]{0,40}(?:[kKMGT]i?)?[A-Za-z]{0,6}[\s*_`]{0,8}")
 _LEFT_OUT = re.compile(r"[\s|*`]*(?:\.\.\.|\u2026|\u22ee)")
 _RULE = re.compile(r"\s*+(?:[-=*_+\u2500-\u257f\s]++|`{3,}.*|:::.*)$")
 
@@ -50,10 +52,12 @@ def find_listings(lines: list[str], kind: TableType, *, least: int) -> Iterator[
     A blank line, a rule or a line of totals does not end a run; any other line does.
     """
     rows: list[Row] = []
+    header: list[str] = []
     abridged, first = False, 0
     for number, whole in enumerate([*lines, "\0"]):
         line = whole[:_LONGEST_LINE]
-        row = _row(line, kind) if len(whole) < _LONGEST_LINE else None
+        header = line.split("|") if "|" in line and not _DIGIT.search(line) and not _RULE.match(line) else header
+        row = _row(_of_answer(line, header), kind) if len(whole) < _LONGEST_LINE else None
         if row is not None:
             first = first if rows else number
             rows.append(row)
@@ -63,6 +67,20 @@ def find_listings(lines: list[str], kind: TableType, *, least: int) -> Iterator[
             if len(rows) >= least:
                 yield Table(rows=tuple(_commas_alike(rows, kind)), abridged=abridged), first
             rows, abridged = [], False
+
+
+def _of_answer(line: str, header: list[str]) -> str:
+    """A row of several numbers as its name and that of the column which is the answer: `now`, `final`.
+
+    Without a number where none of the columns says so, or several do.
+    """
+    cells = line.split("|")
+    numbers = [place for place, cell in enumerate(cells) if _ALONE.fullmatch(cell)]
+    if len(numbers) < 2 or len(cells) != len(header):  # noqa: PLR2004 - several
+        return line
+    meant = [place for place in numbers if OUR_ANSWER.search(header[place])]
+    kept = meant if len(meant) == 1 else []
+    return "|".join(cell for place, cell in enumerate(cells) if place not in numbers or place in kept)
 
 
 def _commas_alike(rows: list[Row], kind: TableType) -> list[Row]:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from labgrade.answers.reading.code import is_code
 from labgrade.answers.reading.numbers import MEASURED, with_point
-from labgrade.answers.reading.phrases import PIPES, TOTAL, words_pattern
-from labgrade.answers.reading.tabular.blocks import find_blocks
+from labgrade.answers.reading.phrases import LEFT_OUT, PIPES, TOTAL, words_pattern
+from labgrade.answers.reading.tabular.blocks import find_across, find_blocks
 from labgrade.answers.reading.tabular.cells import row_name, row_of, without_tree
 from labgrade.answers.reading.tabular.headers import (
     axes_of_shape,
@@ -49,7 +49,6 @@ _LONGEST_LINE = 2_000
 _DOTTED = re.compile(r"\d{1,3}(?:\.\d{3}){1,10}")
 _GROUPS = re.compile(r"\s*[+-]?\d{1,3}(?:,\d{3}){2}")
 _RULE = re.compile(r"[\s|+:=\-_\u2500-\u257f]+$")
-_LEFT_OUT = re.compile(r"[\s|*`]*(?:\.\.(?=[\s.]*$)[\s.]*$|\.\.\.|\u2026|\u22ee|\(omitted|\(\u7565)[^\n]{0,40}$")
 _PRINTED = re.compile(
     r"layer \(type(?::depth-idx)?(?: \(var_name\))?\)|input (?:shape|size)|output (?:shape|size)|kernel (?:shape|size)"
     r"|params? #|# ?params?|param %|mult-adds|total mult-adds|groups|trainable|\S+",
@@ -114,9 +113,10 @@ def find_tables(
         line_end = text.find("\n", match.end(), match.end() + _LONGEST_LINE)
         if place == _MOST_PLACES:
             break
-        if line_end == -1 or is_code(_WITHOUT_BRACES.sub("", text[line_start:line_end])):
-            continue
         behind = _BEHIND_WORDS.match(text, match.end())
+        written = text[line_start : line_end if line_end != -1 else match.end() + _LONGEST_LINE]
+        if (line_end == -1 and behind is None) or is_code(_WITHOUT_BRACES.sub("", written)):
+            continue
         if behind is not None:
             opens = behind.end() - 1
             found += _without_header(text[opens : min(end, opens + _MOST_TEXT)], opens, kind, 1)[:1]
@@ -145,7 +145,8 @@ def _tables(text: str, start: int, end: int, kind: TableType, *, least: int = 2)
         runs = [TableFound(table=table, position=starts[first]) for table, first in find_runs(lines, kind)]
         found = _fuller(runs, found)
     if not found:
-        others = (*find_tallies(lines, kind, (_by_pipes, _by_tabs, _by_blanks)), *find_blocks(lines, kind))
+        tallies = find_tallies(lines, kind, (_by_pipes, _by_tabs, _by_blanks))
+        others = (*tallies, *find_blocks(lines, kind), *find_across(lines, kind))
         found = [TableFound(table=table, position=starts[first], about=True) for table, first in others]
     if not found:
         found = _without_header(region, start, kind, least)
@@ -261,7 +262,7 @@ def _read(
     tree = tree_below(lines[first])
     while number < len(lines):
         line = lines[number][:_LONGEST_LINE]
-        if _LEFT_OUT.match(line):
+        if LEFT_OUT.match(line):
             abridged = True
         elif _ends(line, header, begun=bool(rows or abridged)):
             break
