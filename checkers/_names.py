@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 _CLASS = re.compile(r"(?:<class ')?(?:torch\.)?nn\.(?:modules\.\w{1,60}\.)?(\w{1,60})(?:'>)?")
 _WITH_CLASS = re.compile(r"(\S{1,200})\s?\(\w{1,60}\)|([\w.]{1,200}):?\s[A-Z][a-z]\w{1,60}")
 _MARK = re.compile(r"[._]")
-_TOTAL = re.compile(r"\W*(?:grand\W)?(?:total|sum|overall|合計|總計|總和|总计|合计)(?![a-z0-9.])", re.IGNORECASE)
+_TOTAL = re.compile(
+    r"\W*(?:grand\W)?(?:total|sum|overall|\u03a3|\u2211|合計|總計|總和|总计|合计)(?![a-z0-9.])", re.IGNORECASE
+)
 
 
 def without_prefix(names: Sequence[str], expected: Collection[str]) -> list[str]:

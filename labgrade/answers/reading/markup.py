@@ -26,7 +26,7 @@ _ENTITIES = {
 }  # fmt: skip
 _ENTITY = re.compile(f"&({'|'.join(_ENTITIES)});", re.IGNORECASE)
 _ROW = re.compile(
-    r"<tr\b[^<>]{0,200}>((?:(?!<tr\b).){0,20000}?)(?:</tr>|(?=<tr\b)|(?=</table>)|(?=</tbody>))",
+    r"<tr\b[^<>]{0,200}>((?:(?!<tr\b).){0,20000}?)(?:</tr>(?:[ \t]*\n)?|(?=<tr\b)|(?=</table>)|(?=</tbody>))",
     re.IGNORECASE | re.DOTALL,
 )
 _CELL = re.compile(r"<t[dh]\b[^<>]{0,200}>", re.IGNORECASE)
@@ -83,14 +83,17 @@ def _tex_unit(found: re.Match[str]) -> str:
 
 
 def _row_of_html(found: re.Match[str]) -> str:
-    """A row of pipes, a rule below it where it heads a table; as many lines as before, and one at least."""
+    """A row of pipes, a rule below it where it heads a table; as many lines as before, and one at least.
+
+    Lines that are left over are rules, too: a blank line would end the table.
+    """
     cells = [" ".join(_TAG.sub(" ", cell).split()) for cell in _CELL.split(found[1])[1:]]
     if not cells:
         return found[0]
     row = f"| {' | '.join(cells)} |"
     if _HEAD.search(found[1]) and len(_HEAD.findall(found[1])) == len(cells):
         row += "\n" + "|---" * len(cells) + "|"
-    return row + "\n" * max(1, found[0].count("\n") - row.count("\n"))
+    return row + "\n|" * (found[0].count("\n") - row.count("\n") - 1) + "\n"
 
 
 def _row_of_latex(found: re.Match[str]) -> str:

@@ -77,6 +77,7 @@ _NUMBER = re.compile(
     re.VERBOSE,
 )
 _GAP = re.compile(r"(?:[ \t\u00a0~*`$_]|\\[,;: ]){0,4}(?:\\(?:text|mathrm|textrm|rm)\s?\{\s?)?")
+_RATIO = re.compile(r"[ \u00a0]?(?:[x\u00d7](?!\s?[\w(^])|\u500d)")  # 9.3 times another number
 _GOES_ON = re.compile(r"(?!x(?![A-Za-z0-9]))[A-Za-z0-9]|_[A-Za-z0-9]|[.,:/^-]\d|\^|%\d")
 _BEFORE = re.compile(
     r"(?:[\s*`$_~≈=:<>|(\[\"'+-]|about|approx(?:imately|\.)?|roughly|around|ca\.|約|约|大約|\\approx|\\sim)*",
@@ -241,6 +242,8 @@ def _found(text: str, plain: str, match: re.Match[str], kind: str, stated: Unit 
     )
     end = match.end() if unit is None else start + len(unit.text)
     if (unit is None or start == match.end()) and _GOES_ON.match(plain, end):
+        return None
+    if kind in ("count", "bytes") and "." in match["digits"] and _RATIO.match(plain, match.end()):
         return None
     if kind == "count" and unit is not None and unit.text == "B" and start == match.end() and _is_short(match):
         unit = Unit(text="B", scale=Fraction(10**9), prefixed=True)

@@ -68,7 +68,9 @@ PIPES = str.maketrans(dict.fromkeys("\u2502\u2503\u2551\uff5c", "|"))
 LEFT_OUT = re.compile(
     r"[\s|*`]*(?:\.\.(?=[\s.]*$)[\s.]*$|\.\.\.|\u2026|\u22ee|\(omitted|\(\u7565)(?:[^\n]{0,40}|[\s.\u2026\u22ee|*`]{0,400})$"
 )
-TOTAL = re.compile(r"[\s*_|]*(?:grand\s)?(?:total|sum|overall|合計|總計|總和|总和|总计|合计)", re.IGNORECASE)
+TOTAL = re.compile(
+    r"[\s*_|]*(?:grand\s)?(?:total|sum|overall|\u03a3(?!\w)|\u2211|合計|總計|總和|总和|总计|合计)", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

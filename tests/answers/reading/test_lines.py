@@ -83,7 +83,8 @@ def test_the_same_in_other_words(wanted, said, is_one):
     [
         ("26&nbsp;499&nbsp;616", "26\u00a0499\u00a0616"),
         ("<tr><td>Conv2d</td><td>52</td></tr>", "| Conv2d | 52 |\n"),
-        ("<tr>\n<th>type</th>\n<th>n</th>\n</tr>", "| type | n |\n|---|---|\n\n"),
+        ("<tr><td>1</td></tr>\n<tr>\n<td>2</td>\n</tr>\n", "| 1 |\n| 2 |\n|\n|\n"),
+        ("<tr>\n<th>type</th>\n<th>n</th>\n</tr>", "| type | n |\n|---|---|\n|\n"),
         (r"Conv2d & 52 \\ \hline", "| Conv2d | 52 |"),
         (r"conv\_1 & \textbf{52} \\", "| conv_1 | 52 |"),
         ("if (a & b) { return; } \\\\", "if (a & b) { return; } \\\\"),

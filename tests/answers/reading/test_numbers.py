@@ -227,3 +227,12 @@ def test_a_power_of_ten_is_a_number(text, value):
 
 def test_a_power_of_ten_behind_words_may_be_their_unit():
     assert [str(each.number) for each in find_numbers("MACs (10^6): 1498", "count") if each.number] == ["1498"]
+
+
+def test_how_many_times_another_number_it_is_is_no_count():
+    for text, said in (
+        ("1,093 (\u2248 9.3\u00d7)", [1093]),
+        ("1317, \u7d04 11.3 \u500d", [1317]),
+        ("1.5 x 10^3", [1500]),
+    ):
+        assert [each.number.value for each in find_numbers(text, "count")] == said

@@ -305,3 +305,42 @@ def test_a_long_dictionary_without_a_line_end_is_read_behind_its_words():
     layers = {f"conv{number}": number + 1 for number in range(200)}
     (found,) = find_tables(text := f"MACs by layer: {layers}", 0, len(text), MACS, words="MACs by layer")
     assert len(found.table.rows) == 200
+
+
+OPERATIONS = TableType(row="layer", columns={"macs": "count", "flops": "count"})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Layer fc1: MACs = 200, FLOPs = 400\nLayer fc2: MACs = 1,300, FLOPs = 2,600\nTotal: MACs = 1500, FLOPs = 0\n",
+        "fc1\uff1a200 MACs\u3001400 FLOPs\uff1bfc2\uff1a1300 MACs\u30012600 FLOPs\u3002\n",
+        "- fc1: 10*20 = 200 MACs, 400 FLOPs\n- fc2: MACs: 65*20 = 1300 and FLOPs: 2600\n",
+        "|  | fc1 | fc2 | total |\n|---|---|---|---|\n| MACs | 200 | 1300 | 1500 |\n| FLOPs | 400 | 2600 | 3000 |\n",
+        "| \u5c64 layer | macs | flops |\n|-|-|-|\n| fc1 | 200 | 400 |\n| fc2 | 1300 | 2600 |\n| \u03a3 | 1500 | 0 |\n",
+    ],
+)
+def test_rows_may_stand_in_a_line_or_on_their_side(text):
+    (found,) = find_tables(text, 0, len(text), OPERATIONS)
+    assert isinstance(found, TableFound), found
+    said = [(row.name, *(int(cell.value) for cell in row.cells.values())) for row in found.table.rows]
+    assert said == [("fc1", 200, 400), ("fc2", 1300, 2600)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The first layer takes 200 MACs and 400 FLOPs.\nNote: the second takes 300 MACs, 600 FLOPs.\n",
+        "print('fc1: MACs = 200, FLOPs = 400')\nprint('fc2: MACs = 1300, FLOPs = 2600')\n",
+        "|  | fc1 | fc2 |\n|---|---|---|\n| MACs | 200 | 300 |\n",
+    ],
+)
+def test_prose_code_and_a_half_are_no_rows(text):
+    assert not [each for each in find_tables(text, 0, len(text), OPERATIONS) if isinstance(each, TableFound)]
+
+
+def test_the_head_of_a_column_may_say_its_scale_in_full_width_brackets():
+    head = "| layer | macs\uff08\u767e\u4e07\uff09 | flops\uff08\u767e\u4e07\uff09 |\n"
+    text = f"{head}|--|--|--|\n| fc | 70.2768 | 140.5536 |\n"
+    (found,) = find_tables(text, 0, len(text), OPERATIONS)
+    assert [int(cell.value) for cell in found.table.rows[0].cells.values()] == [70_276_800, 140_553_600]

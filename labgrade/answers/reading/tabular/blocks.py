@@ -1,5 +1,6 @@
 """A table as a block of lines for each row: `Layer fc1:`, and below it `MACs = 10 * 20 = 200` and `FLOPs = 400`.
 
+Or as a line for each row, or several in a line: `Layer fc1: MACs = 200, FLOPs = 400`; `fc1: 200 MACs, 400 FLOPs; ...`.
 Or with a column for each row: names beside one another, and below each its one number.
 """
 
@@ -9,6 +10,7 @@ import re
 from typing import TYPE_CHECKING
 
 from labgrade.answers.reading.code import is_code
+from labgrade.answers.reading.numbers import as_ascii
 from labgrade.answers.reading.phrases import TOTAL
 from labgrade.answers.reading.tabular.cells import cell_value, row_name
 from labgrade.answers.reading.tabular.headers import column_meant, names_rows
@@ -27,6 +29,13 @@ _NAMED = re.compile(
     r"[\s>#*+`|-]*(?:(?:layer|module|node|operator)\s+)?([\w.]{1,60}(?:\s*\([\w.]{1,40}\))?)[\s*`]*:?[\s*`]*$",
     re.IGNORECASE,
 )
+_ROW = re.compile(
+    r"(?:^[\s>*+|-]*|(?<=[;,.\u3002])\s*)(?:(?:layer|module|node|operator)\s+)?([A-Za-z0-9][\w.]{0,60}(?:\s?\([\w.]{1,40}\))?)"
+    r"[\s*`]{0,3}(?::|->|\s-)[\s*`]{0,4}(?=[A-Za-z\d])",
+    re.IGNORECASE,
+)
+_PIECES = re.compile(r"[;\u3001\u3002]|,(?!\d{3}(?!\d))|\band\b|\.\s|\.$")
+_BEFORE_NAME = re.compile(r"([\d][\d\s,.]{0,30}(?:(?:[kKMG]|million|billion)(?![A-Za-z]))?)\s*([A-Za-z][\w -]{0,30})$")
 _LEAST = 2  # rows of a table
 
 
@@ -39,7 +48,11 @@ def find_blocks(lines: Sequence[str], kind: TableType) -> Iterator[tuple[Table, 
     cells: dict[str, Scalar | None] = {}
     for number, line in enumerate([*lines, "\0"]):
         said = _said(line, kind) if name else None
-        if said is not None and said[0] not in cells:
+        whole = list(_whole_rows(line, kind)) if said is None else []
+        if whole:
+            first = first if rows else number
+            rows, name, cells = [*rows, *whole], "", {}
+        elif said is not None and said[0] not in cells:
             cells[said[0]] = said[1]
             if len(cells) == len(kind.columns):
                 first = first if rows else begun
@@ -51,6 +64,23 @@ def find_blocks(lines: Sequence[str], kind: TableType) -> Iterator[tuple[Table, 
                 yield Table(rows=tuple(rows)), first
             rows = rows if heads else []
             name, begun, cells = heads, number, {}
+
+
+def _whole_rows(line: str, kind: TableType) -> Iterator[Row]:
+    """The rows that a line says, each with its name and a value of every column."""
+    plain = as_ascii(line)
+    if len(line) >= _LONGEST_LINE or is_code(line) or line.lstrip().startswith("|"):
+        return
+    begins = [each for each in _ROW.finditer(plain) if column_meant(each[1], kind.columns) is None]
+    ends = [*(each.start() for each in begins[1:]), len(plain)]
+    for begin, behind in zip(begins, ends, strict=False):
+        told: dict[str, Scalar | None] = {}
+        for piece in _PIECES.split(plain[begin.end() : behind]):
+            turned = _BEFORE_NAME.fullmatch(piece.rpartition("=")[2].strip(" *`"))
+            said = _said(f"{turned[2]}: {turned[1]}" if turned else piece, kind)
+            told |= dict([said]) if said is not None and said[0] not in told else {}
+        if len(told) == len(kind.columns) and not TOTAL.match(begin[1]):
+            yield Row(name=row_name(begin[1]), cells={column: told[column] for column in kind.columns})
 
 
 def _said(line: str, kind: TableType) -> tuple[str, Scalar | None] | None:

@@ -6,6 +6,8 @@ import functools
 import re
 from typing import TYPE_CHECKING
 
+from labgrade.answers.reading.numbers import as_ascii
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
@@ -80,7 +82,7 @@ def plain_word(header: str) -> str:
 
 def unit_of_header(header: str) -> str:
     """What a header says in brackets at its end, the `M` of `MACs (M)`, or by a prefix of its noun: `GMACs`."""
-    match = re.search(r"[(\[]([^()\[\]]{1,24})[)\]]\s*$", header) or _PREFIXED.search(header)
+    match = re.search(r"[(\[]([^()\[\]]{1,24})[)\]]\s*$", as_ascii(header)) or _PREFIXED.search(header)
     return match[1] if match else ""
 
 
@@ -92,7 +94,7 @@ def column_meant(header: str, columns: Iterable[str]) -> str | None:
 @functools.lru_cache(maxsize=1 << 10)  # the same few for each row of a table
 def _meant(header: str, columns: tuple[str, ...]) -> str | None:
     known = {plain_word(column): column for column in columns}
-    without_unit = re.sub(r"[(\[][^()\[\]]*[)\]]\s*$", "", header)
+    without_unit = re.sub(r"[(\[][^()\[\]]*[)\]]\s*$", "", as_ascii(header))
     for form in map(plain_word, (header, without_unit, _PREFIXED.sub(r"\2", header))):
         if form in known:
             return known[form]
@@ -111,8 +113,11 @@ def names_rows(header: str, row: str) -> bool:
     own = plain_word(row)
     words = _ROW_WORDS if own in _TYPE_WORDS else _ROW_WORDS - _TYPE_WORDS
     said = {plain_word(header), plain_word(header.partition("(")[0])}
-    return bool(said & {*words, own}) or (
-        own in _GROUP and own not in _ROW_WORDS and column_meant(header, [row]) == row
+    both = {plain_word(word) for word in header.split()}  # `層 layer`
+    return (
+        bool(said & {*words, own})
+        or (len(both) > 1 and both <= {*words, own})
+        or (own in _GROUP and own not in _ROW_WORDS and column_meant(header, [row]) == row)
     )
 
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from labgrade.answers.reading.code import is_code
 from labgrade.answers.reading.numbers import as_ascii, explain_number
-from labgrade.answers.reading.tabular.cells import row_of
+from labgrade.answers.reading.phrases import TOTAL
+from labgrade.answers.reading.tabular.cells import row_name, row_of
 from labgrade.answers.reading.tabular.headers import column_meant, could_head
 from labgrade.answers.reading.typed_values import WrongTypeError
 from labgrade.values import Number, Table
@@ -116,6 +117,21 @@ def _across(grid: list[list[str]], kind: TableType) -> list[dict[str, str]]:
         more = dict([setting]) if setting is not None else {}
         runs += [{along: at, **more, value: cell} for at, cell in zip(header[1:], row[1:], strict=True) if cell]
     return runs
+
+
+def find_turned(lines: list[str], kind: TableType) -> Iterator[tuple[Table, int]]:
+    """Tables on their side, `| | fc1 | fc2 |` with a row for each column; each with the number of its first line."""
+    for first, grid in _grids(lines):
+        header, *rows = grid
+        of = {column: row for row in reversed(rows) if (column := column_meant(row[0], kind.columns)) is not None}
+        names = [row_name(each) for each in header[1:]]
+        if len(of) < len(kind.columns) or len(names) < 2 or {len(row) for row in of.values()} != {len(header)}:  # noqa: PLR2004
+            continue
+        turned = [
+            {kind.row: name, **{column: row[place] for column, row in of.items()}}
+            for place, name in enumerate(names, 1)
+        ]
+        yield from _tabled([each for each in turned if not TOTAL.match(each[kind.row])], kind, first)
 
 
 def _value(kind: TableType, settings: set[str]) -> str:

@@ -24,7 +24,7 @@ from labgrade.answers.reading.tabular.headers import (
     with_index_named,
 )
 from labgrade.answers.reading.tabular.listings import find_listings, find_printed
-from labgrade.answers.reading.tabular.studies import find_runs
+from labgrade.answers.reading.tabular.studies import find_runs, find_turned
 from labgrade.answers.reading.tabular.tallies import find_tallies
 from labgrade.answers.reading.tabular.trees import is_tensor, tree_below
 from labgrade.answers.reading.typed_values import WrongTypeError
@@ -146,7 +146,7 @@ def _tables(text: str, start: int, end: int, kind: TableType, *, least: int = 2)
         found = _fuller(runs, found)
     if not found:
         tallies = find_tallies(lines, kind, (_by_pipes, _by_tabs, _by_blanks))
-        others = (*tallies, *find_blocks(lines, kind), *find_across(lines, kind))
+        others = (*tallies, *find_blocks(lines, kind), *find_across(lines, kind), *find_turned(lines, kind))
         found = [TableFound(table=table, position=starts[first], about=True) for table, first in others]
     if not found:
         found = _without_header(region, start, kind, least)
@@ -209,7 +209,7 @@ def _header(line: str, kind: TableType) -> _Header | str:
     for split in (_by_pipes, _by_tabs, _by_commas, _by_semicolons, _by_blanks, _by_words):
         pieces = split(line)
         names = _name_place(pieces, kind, empty=split is _by_pipes)
-        if split is _by_words and names != 0:
+        if split is _by_words and (names != 0 or re.search(r"[=:]\s?\d", line)):
             continue
         if len(pieces) < 2 or names is None:  # noqa: PLR2004 - a name and a value
             continue
