@@ -10,7 +10,7 @@ from labgrade.core.task import InputSpec, SubjectSpec
 from labgrade.diagnosis.probe import Source, Trial
 from labgrade.diagnosis.repair import repairs
 from labgrade.diagnosis.repair.edits import edits
-from labgrade.diagnosis.repair.repairs import Repairs
+from labgrade.diagnosis.repair.repairs import Repair, Repairs
 from labgrade.diagnosis.small_networks import Called, SmallNetwork
 from labgrade.verdict import correct, incorrect
 
@@ -205,6 +205,17 @@ def test_what_makes_it_right_by_chance_is_not_told_of_the_tasks_own_subject():
     assert known.says(own, found.again(own, 1)[0]) == known.says(wrong, found.again(wrong, 1)[0]) == ""
     for each in subjects[-1:]:
         assert known.says(each, found.again(each, 1)[0]) == known.of_all()
+
+
+def test_a_rarer_network_on_which_it_still_fails_is_another_matter():
+    """What fails leaves nothing of what is called behind it, so that rarer networks are called last."""
+    text = "def f(n):\n    zero = 0 // (n - 2)\n    return 3 * n + 1 + zero + 5 * 1"
+    assert "; what it does with 2 is another matter" in told(text, rare=lambda each: each.input.shape[0] == 2)
+
+
+def test_of_many_kinds_of_networks_three_are_named():
+    says = Repair(edits=edits(COUNT, "count")[:1], tried=9, but=("a", "b", "c", "d", "e")).says()
+    assert "what it does with a, b, c and 2 more is another matter" in says
 
 
 def test_what_several_subjects_are_wrong_on_is_not_told_of_one_of_them():

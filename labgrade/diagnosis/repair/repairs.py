@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     Edits: TypeAlias = tuple[Edit, ...]
 
 _MOST_EDITS, _MOST_KEPT, _MOST_CONFIRMED, _MOST_PAIRED, _MOST_BETTER, _MOST_PLACES = 120, 30, 4, 24, 2, 4
+_MOST_NAMED = 3
 _SECONDS, _SECONDS_OF_PAIRS = 0.25, 0.15  # of CPU, for all changes that are tried on one network
 _SMALL, _MOST_SEARCHES = (GENERATED, "micro/", "jsc/"), 2
 # Calls each changed function once, in the order in which it is called itself.
@@ -83,7 +84,9 @@ class Repair:
     def says(self) -> str:
         """It in words for the student."""
         said = ", and ".join(each.says() for each in self.edits)
-        besides = f"; what it does with {', '.join(self.but)} is another matter" if self.but else ""
+        more = f" and {len(self.but) - _MOST_NAMED} more" if len(self.but) > _MOST_NAMED else ""
+        named = f"{', '.join(self.but[:_MOST_NAMED])}{more}"
+        besides = f"; what it does with {named} is another matter" if self.but else ""
         on = f"on all {self.tried} small networks on which it was called{besides}."
         if self.slip:
             return f"Two things at once: (1) {self.slip} (2) {said[:1].upper()}{said[1:]} that alone is wrong {on}"
@@ -159,8 +162,10 @@ class _Search:
         *,
         known: bool = False,
     ) -> None:
-        self._trials, self._source, self._called, self._texts = trials, source, called, texts
+        self._trials, self._source, self._texts = trials, source, texts
+        self._called = sorted(called, key=lambda each: each.network.rare)  # what fails there leaves nothing behind it
         rare = min(each.network.rare for each in bad)
+        self._asked = sum(each.network.rare <= rare for each in called)
         self._usual = sorted((each for each in bad if each.network.rare == rare), key=lambda each: each.network.rank)
         self._known = known
         self._values: dict[str, tuple[Edits, Trial]] = {}
@@ -266,21 +271,22 @@ class _Search:
         found: Repair | None = None
         for some in several[:_MOST_CONFIRMED]:
             done = self._changed(some)
-            if len(done) < len(self._called):
+            if len(done) < self._asked:
                 continue
-            pairs = list(zip(self._called, done, strict=True))
-            still = [each for each, trial in pairs if not self._accounted(each, trial, slip)]
+            pairs, failed = list(zip(self._called, done, strict=False)), self._called[len(done) :]
+            still = [*(each for each, trial in pairs if not self._accounted(each, trial, slip)), *failed]
             # A change may make the very slip; it has to make right what was wrong, and nothing wrong.
-            worse = any(each.right and wrong(trial) for each, trial in pairs)
+            worse = any(each.right and wrong(trial) for each, trial in pairs) or any(each.right for each in failed)
             # A network that stands there twice, with a layer frozen, tells no more than once.
             better = {repr(trial.value) for each, trial in pairs if not each.right and not wrong(trial)}
             if worse or (slip is not None and len(better) < ENOUGH_WRONG) or any(each in self._usual for each in still):
                 continue
             if self._spoils(pairs):
                 continue
-            if found is None or len(done) - len(still) > found.tried:
+            right = len(self._called) - len(still)
+            if found is None or right > found.tried:
                 but = dict.fromkeys(each.network.words for each in still if each.network.words)
-                found = Repair(edits=some, tried=len(done) - len(still), but=tuple(but), slip=says, beside=slip)
+                found = Repair(edits=some, tried=right, but=tuple(but), slip=says, beside=slip)
             if not still:
                 break
         return found
@@ -304,8 +310,10 @@ class _Search:
         text = self._source.text
         for each in sorted(some, key=lambda each: -each.start):
             text = each.applied(text)
+        subjects = [each.network.subject for each in self._called]
         with self._written(text) as changed:
-            return changed.ahead([each.network.subject for each in self._called])
+            # What is no plain data leaves nothing of all: of files out of the ordinary that is another matter.
+            return changed.ahead(subjects) or changed.ahead(subjects[: self._asked % len(subjects)])
 
     def _accounted(self, called: Called, trial: Trial, slip: Hypothesis | None) -> bool:
         if slip is None:
