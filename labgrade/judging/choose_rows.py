@@ -97,9 +97,20 @@ def rows_by_name(kind: TableType, expected: Table, lines: Sequence[Line]) -> Row
     rows = tuple(_row(each, columns, slots) for each in ordered)
     once = _each_once(rows, expected)
     alone = all(len(_of_kind(each.values, of)) == 1 for each in used for of in columns.values())
-    sure = alone and not others and len(once) == len({(row.name, *row.cells.values()) for row in rows})
+    sure = (
+        alone
+        and not others
+        and not _without_value(used, names)
+        and len(once) == len({(row.name, *row.cells.values()) for row in rows})
+    )
     table = Table(rows=rows if sure else once, abridged=dots)
     return RowsFound(table=table, place=ordered[0].line.place, sure=sure, rival=_has_rival(used, columns, slots))
+
+
+def _without_value(used: Sequence[_NamedValues], names: Mapping[str, str]) -> set[str]:
+    """The rows that the same lines name without a value that could be read: `MaxPool2d once`."""
+    words = (piece.value for each in used for piece in each.line.pieces if isinstance(piece.value, str))
+    return {names[_plain(word)] for word in words if _plain(word) in names} - {each.name for each in used}
 
 
 def _has_rival(records: Sequence[_NamedValues], columns: Mapping[str, str], slots: Mapping[str, int]) -> bool:

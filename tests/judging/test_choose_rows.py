@@ -96,6 +96,19 @@ def test_a_table_that_says_two_things_of_a_row_keeps_both(text, rows):
 
 
 @pytest.mark.parametrize(
+    ("text", "sure"),
+    [
+        ("conv occurs 20 times, relu_ 17 times, flatten 1, linear 1, max_pool2d 1 time", True),
+        ("conv occurs 20 times, relu_ 17 times, flatten once, linear once, max_pool2d 1 time", False),
+    ],
+)
+def test_a_row_that_is_named_without_a_number_is_not_surely_missing(text, sure):
+    document = Document(path="report.md", text=text)
+    found = rows_by_name(KIND, table(NAMES), read_lines(document, (Span(start=0, end=len(text)),)))
+    assert found.sure is sure
+
+
+@pytest.mark.parametrize(
     ("text", "right"),
     [
         ("conv and relu_\n20\n17", True),

@@ -344,3 +344,10 @@ def test_the_head_of_a_column_may_say_its_scale_in_full_width_brackets():
     text = f"{head}|--|--|--|\n| fc | 70.2768 | 140.5536 |\n"
     (found,) = find_tables(text, 0, len(text), OPERATIONS)
     assert [int(cell.value) for cell in found.table.rows[0].cells.values()] == [70_276_800, 140_553_600]
+
+
+def test_a_number_of_calls_is_no_number_of_bytes():
+    kind = TableType(row="operator", columns={"self_cpu_mem": "bytes"})
+    text = "- aten::conv2d: 5 calls\n- aten::addmm: 3 calls\n\n- aten::empty: 9.25 MB\n- aten::addmm: 179 KB\n"
+    (found,) = find_tables(text, 0, len(text), kind)
+    assert [row.name for row in found.table.rows] == ["aten::empty", "aten::addmm"]

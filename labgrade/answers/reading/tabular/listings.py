@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     from labgrade.core.task import TableType
 
 _LONGEST_LINE = 300
-_LONGEST_NAME = 60
-_MOST_WORDS = 4
+_LONGEST_NAME, _MOST_WORDS = 60, 4
 _BRACKETED = re.compile(r"[\[<]\s*([^\[\]<>]{1,60}?)\s*[\]>]")
 _SHAPE_CALL = re.compile(r"(?:(?:torch\.)?Size|(?:output[ _]?)?shape)?[\s(:=]*$", re.IGNORECASE)
 _FILLER = re.compile(
@@ -114,6 +113,7 @@ def _row(line: str, kind: TableType) -> Row | None:
 def _number(line: str, kind: str) -> tuple[str, Scalar] | None:
     plain = as_ascii(line)
     found = [each for each in find_numbers(plain, kind) if each.number is not None and each.start > 0]
+    found = [each for each in found if kind != "bytes" or not each.noun]  # 5 calls are none
     chosen = next((each for each in found if JOINED.search(plain[: each.start])), found[-1] if found else None)
     if (
         chosen is None
