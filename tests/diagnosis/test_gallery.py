@@ -185,7 +185,8 @@ def test_a_wrong_function_is_shown_the_smallest_network(name, tmp_path):
     body, fits = WRONG[name]
     verdict, smallest = search(trials(tmp_path, f"{HEAD}    {body}\n"))
     assert smallest is not None, verdict
-    assert verdict.outcome is (Outcome.CRASHED if name.startswith("fails") else Outcome.INCORRECT)
+    wrong = {Outcome.CRASHED} if name.startswith("fails") else {Outcome.INCORRECT, Outcome.PARTIAL}  # of known mistakes
+    assert verdict.outcome in wrong
     steps = [expression(step) for step in smallest.options["program"]]
     assert fits(steps, smallest.input.shape), (steps, smallest.input.shape, verdict.reason)
     for step in steps:
