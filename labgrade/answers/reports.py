@@ -11,7 +11,7 @@ from labgrade.answers.reading.markup import FORMATS, LOSSY
 from labgrade.answers.reading.numbers import finest_of
 from labgrade.answers.reading.phrases import candidates
 from labgrade.answers.reading.plain_values import cut
-from labgrade.answers.reading.sections import Span, closing
+from labgrade.answers.reading.sections import Span, closing, sections
 from labgrade.core.results import Answer, NoAnswer
 from labgrade.values import Number
 from labgrade.verdict import Outcome, without_value
@@ -27,6 +27,12 @@ if TYPE_CHECKING:
 _MOST_NAMED = 4
 _LONGEST_LINE = 600
 _TASK_NUMBER = re.compile(r"(?<![\w.-])\d{1,2}-\d{1,2}-\d{1,2}(?![\w-])")
+_REFERS = re.compile(
+    r"\W{0,6}(?:please )?(?:see|siehe|s\.|vgl\.|voir|véase|ver|vedi|zie|same as|as in|見|见|參見|参见|參考|参考|同)"
+    r"[\s:*_`]{0,4}(?:under |section |task |question |abschnitt |aufgabe |hw ?)?(\d{1,2}-\d{1,2}-\d{1,2})"
+    r"(?: above| oben)?\W{0,6}",
+    re.IGNORECASE,
+)
 _PLAIN = (".md", ".markdown", ".txt")
 _SOURCES = (".rst", ".tex", ".org", ".adoc", ".rmd", ".qmd")
 _REPORT = re.compile(
@@ -50,6 +56,14 @@ def find_reports(submission: Submission) -> tuple[str, ...]:
     level = [file for file in found if file.count("/") == highest]
     level = [file for file in level if not any(_stem(one) == _stem(file) and _loss(one) < _loss(file) for one in level)]
     return tuple(sorted(level, key=lambda file: (PurePosixPath(file).name.lower() != "report.md", file)))
+
+
+def parts(document: Document, path: tuple[str, ...]) -> tuple[Span, ...]:
+    """The parts of a document under a path of headings; those of another task where all they say is `see 2-1-1`."""
+    spans = sections(document, path)
+    said = " ".join(document.text[span.start : min(span.end, span.start + _LONGEST_LINE)].strip() for span in spans)
+    other = _REFERS.fullmatch(said.strip())
+    return sections(document, (other[1],)) or spans if other and path and other[1] not in path else spans
 
 
 def below(submission: Submission, read: Sequence[str]) -> tuple[str, ...]:

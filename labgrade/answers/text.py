@@ -15,11 +15,11 @@ from labgrade.answers.reading.lines import read_lines
 from labgrade.answers.reading.numbers import find_numbers, finest_of
 from labgrade.answers.reading.phrases import Candidate, candidates
 from labgrade.answers.reading.plain_values import cut, is_array
-from labgrade.answers.reading.sections import Span, from_heading, sections
+from labgrade.answers.reading.sections import Span, from_heading
 from labgrade.answers.reading.tabular.listings import find_records
 from labgrade.answers.reading.tabular.tables import TableFound, TableProblem, find_tables
 from labgrade.answers.reading.typed_values import WrongTypeError, as_value
-from labgrade.answers.reports import below, find_reports, summed_up, together
+from labgrade.answers.reports import below, find_reports, parts, summed_up, together
 from labgrade.core.results import Answer, NoAnswer
 from labgrade.core.task import TableOfType, TableType
 from labgrade.values import Number, Table
@@ -122,7 +122,7 @@ def passages(forms: Sequence[TextForm], submission: Submission) -> tuple[str, ..
             document = read_document(submission, path)
             if not isinstance(document, Document):
                 continue
-            for span in sections(document, form.report or ()):
+            for span in parts(document, form.report or ()):
                 start = from_heading(document.text, span.start)
                 whole = document.text[start : span.end]
                 part = whole.strip()
@@ -138,7 +138,7 @@ def lines(form: TextForm, submission: Submission, about: str) -> tuple[Line, ...
     for path in (form.file,) if form.file is not None else find_reports(submission):
         document = read_document(submission, path)
         if isinstance(document, Document):
-            found += read_lines(document, sections(document, form.report or ()), about)
+            found += read_lines(document, parts(document, form.report or ()), about)
     return tuple(found)
 
 
@@ -159,7 +159,7 @@ def _seen(place: _Place, words: str, kind: str) -> Seen | None:
 
 
 def _place(document: Document, form: TextForm, about: str) -> _Place | None:
-    spans = tuple(sections(document, form.report or ()))
+    spans = tuple(parts(document, form.report or ()))
     under = f", under {' / '.join(form.report)}" if form.report else ""
     return _Place(document=document, spans=spans, under=under, about=about) if spans else None
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from fractions import Fraction
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from labgrade.answers.reading.lines import LinePiece
-from labgrade.answers.reading.vocabulary import concepts
+from labgrade.answers.reading.vocabulary import concepts, labels
 from labgrade.judging.choose_number import Sighting, suggested
 from labgrade.values import Number
 
@@ -73,6 +74,16 @@ def saying(lines: tuple[Line, ...], wanted: Collection[Fraction | str]) -> list[
     found = [(line, _values(line) & set(wanted)) for line in lines]
     all_said = len(wanted) >= _LEAST_SAID and set().union(*(said for _, said in found)) == wanted
     return [line for line, said in found if said] if all_said else []
+
+
+_OPEN = re.compile(r"(?:todo|tbd|missing|unknown|fehlt|offen|pendiente|falta|manque|待補|待补|未完成)$", re.IGNORECASE)
+
+
+def left_open(wanted: WantedNumber, lines: Iterable[Line]) -> bool:
+    """Whether a line says that the value is still to come: `Trainable parameters: TODO`."""
+    words = [_words(line) for line in lines if len(_words(line)) == len(line.pieces)]
+    said = [concepts(" ".join(each[:-1])) for each in words if each and _OPEN.match(each[-1])]
+    return any(labels(label, each) for each in said for label in wanted.label_sets)
 
 
 def in_order(lines: Iterable[Line], expected: Table) -> bool:

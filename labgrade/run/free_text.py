@@ -18,6 +18,7 @@ from labgrade.judging.choose_listed import (
     count_listed,
     holds_values,
     in_order,
+    left_open,
     names_layer,
     saying,
     says_something,
@@ -141,7 +142,7 @@ class FreeText:
         if isinstance(answer, Answer) and (as_it_is.verdict.credit or not _says_more(answer.value, lines)):
             exact = exactly_beside(wanted, lines, answer.value) if isinstance(answer.value, Number) else None
             return _doubted(as_it_is, exact) if exact else self._contradicted(answer, as_it_is, lines) or as_it_is
-        found = choose_number(wanted, lines)
+        found = None if left_open(wanted, lines) else choose_number(wanted, lines)
         if isinstance(answer, NoAnswer) and (found is None or _is_open(found.verdict)):
             found = count_listed(wanted, lines) or found
         if found is None or (self._check.bonus and found.verdict.outcome is Outcome.MANUAL):

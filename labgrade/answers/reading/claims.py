@@ -30,6 +30,9 @@ _WORDS = re.compile(
       | 應為|应为|可能|也許|也许|介於|介于""",
     re.VERBOSE | re.IGNORECASE,
 )
+_UNFINISHED = re.compile(
+    r"\b(?:so far|until now|sub-?total|zwischensumme|bisher|jusqu'ici|hasta ahora)\b", re.IGNORECASE
+)
 _SIGN = re.compile(
     r"""(?:≠|!=|≤|≥|<=(?!>)|(?<![-=<])>=?|<|±|&[lg][te];|\\(?:neq?|leq?|geq?|lt|gt|pm)(?![a-z]))[\s*_`$~"'(\\]*$"""
 )
@@ -44,6 +47,7 @@ _BEHIND = re.compile(
         not\ (?:what|the\ one)\b
       | (?:[ (]{1,2}without\ [\w\ ]{1,30})?[-\s*_`$)(,;.\u2013]*(?:(?:which|that|this|it)\ )?
         (?:(?:is\ |was\ )?not\ (?:asked|wanted|what)\b|(?:does\ not|doesn['\u2019]t)\ count(?=\W*$|\s*[.,;)]))
+      | [\s*_`$)(,]*(?:kilo|mega|giga)-?bits?\b
       | [\s*_`$)(,]*in\ (?:the|my|our)\ (?:first|old|previous|earlier)\b
       | [\s*_`$)(,]*(?:\? | ± | \+/-\s*\d | \\pm\b
         | (?:which\ |that\ |this\ |it\ )?(?:is|was|looks|seems)\ (?:wrong|incorrect|not|too|false)\b
@@ -74,7 +78,13 @@ def doubt_about(label: str, before: str, after: str, about: str = "") -> str:
     """
     leads = _TAG.sub(" ", REMARK.sub(" ", before))
     clause = _CLAUSE.split(leads)[-1]
-    found = _SIGN.search(leads) or _WORDS.search(clause) or _LABEL.search(label) or _BEHIND.match(after)
+    found = (
+        _SIGN.search(leads)
+        or _UNFINISHED.search(leads)
+        or _WORDS.search(clause)
+        or _LABEL.search(label)
+        or _BEHIND.match(after)
+    )
     return found[0].strip() if found else other_model(label + leads, about) or said_of_other(after, about)
 
 
@@ -111,7 +121,7 @@ _ADDED_NEXT = re.compile(
     r"|(?:[ ][A-Za-z]\w{0,19}){1,3}\s*(?:[*\u00d7·]|\\times|\\cdot)\s*\d"  # 5 float32 values * 4
 )
 _ADDED_BEFORE = re.compile(
-    r"(?:[\d)]\s*(?:[*/x\u00d7·÷-]|\\times|\\cdot|\\div|\\ast)|(?<!\+)\+(?!\+)(?:\s?[A-Za-z]\w{0,19}){0,2})\s*$"
+    r"(?:(?:[\d)]|\d\s?[kMG]?i?[bB](?:ytes?)?)\s*(?:[*/x\u00d7·÷-]|\\times|\\cdot|\\div|\\ast)|(?<!\+)\+(?!\+)(?:\s?[A-Za-z]\w{0,19}){0,2})\s*$"
     # + written 6, and no C++
 )
 _ONE_TIMES = re.compile(r"(?<![\w.,])1\s*[*x\u00d7·]\s*$")
@@ -195,6 +205,9 @@ def claims(label: str, line: str, position: int, asked: Wanted, *, paired: bool 
     good = [each for each in found if each.number is not None]
     fitting = [each for each in good if not _counts_other(each, asked)]
     fitting = [each for each in fitting if not said_of_other(rest[each.end :], asked.about)] or fitting
+    fitting = _measured(rest, fitting, asked) or fitting
+    if (whole := _sum_of_parts(rest, fitting)) is not None:
+        return [Claim(found=whole, doubt=doubt_about(label, "", rest[whole.end :], asked.about))]
     joined = [each for each in fitting if each.start == 0 or JOINED.search(rest[: each.start])]
     first = next((each for each in joined if each.start == 0 or stands_out(rest, each)), next(iter(joined), None))
     near = first is not None
@@ -212,6 +225,24 @@ def claims(label: str, line: str, position: int, asked: Wanted, *, paired: bool 
     doubt = doubt or taken_back(line[position:], first, asked.kind)
     others = () if paired else _beside(rest, first, fitting, asked.kind)
     return [Claim(found=each, near=near, doubt=doubt) for each in (first, *others)]
+
+
+def _measured(rest: str, fitting: list[Found], asked: Wanted) -> list[Found]:
+    """The numbers in bytes where what stands before them counts something else: `21 layers, 5,200 bytes`."""
+    if asked.kind != "bytes" or not fitting or not fitting[0].noun:
+        return []
+    return [each for each in fitting if each.measures == "bytes" and stands_out(rest, each)]
+
+
+def _sum_of_parts(rest: str, fitting: list[Found]) -> Found | None:
+    """The number behind several that add up to it: `conv 655, linear 58, 713 in all`."""
+    total, large = Fraction(0), [each for each in fitting if each.number is not None and stands_out(rest, each)]
+    for place, each in enumerate(large):
+        value = each.number.value if each.number is not None else Fraction(0)
+        if place > 1 and value == total:
+            return each
+        total += value
+    return None
 
 
 def _but(rest: str, first: Found, fitting: list[Found]) -> Found | None:

@@ -24,7 +24,7 @@ MOST_PLACES = 1_000
 _REACH = 400
 _DIGIT = re.compile(r"\d")
 OUR_ANSWER = re.compile(
-    r"\b(?:our|my|now|new|final|handed in|submitted|correct(?:ed)?|unsere?|mein|finale?|nuestr[oa]"
+    r"\b(?:ours?|my|now|new|final|handed in|submitted|correct(?:ed)?|unsere?|mein|finale?|nuestr[oa]"
     r"|notre)\b(?! (?:old|first))|\banswers?\b|\bAntwort|最終|最终|答案",
     re.IGNORECASE,
 )
@@ -43,6 +43,9 @@ _FILLER = re.compile(
       | 總共|總計|總和|总共|总计|总和|大約|大约|等於|等于|數量|数量|次數|次数|[是為为約约共數数量]""",
     re.VERBOSE | re.IGNORECASE,
 )
+_NAMES = re.compile(
+    r"[\s:=]{0,6}[\[{(]\s?['\"][^\[\]{}()\n]{0,300}[\]})]\s{0,4}[(=:]{0,2}\s?(?=\d)"
+)  # ['Add', 'Conv'] (2)
 _CLOSES = re.compile(r"[ \t*_`]{0,4}[)\uff09]")  # (non-trainable parameters): none
 _STATED = re.compile(r"(?:in\s|unit)[^\n:=|\uff1a]{1,20}(?=[:=|\uff1a]|\s(?:is|are)\s)", re.IGNORECASE)
 _PAIRED = re.compile(
@@ -234,6 +237,8 @@ def _skipped(plain: str, kind: str, position: int = 0) -> tuple[int, str]:
     unit = ""
     if position == 0 and (closes := _CLOSES.match(plain)):
         position = closes.end()
+    if kind == "count" and (listed := _NAMES.match(plain, position)):
+        return listed.end(), unit
     while position < len(plain):
         stated = _STATED.match(plain, position)
         if stated is not None and label_unit(stated[0], kind) is not None:

@@ -32,6 +32,7 @@ _JOINT = r"\\?[-.\u2010-\u2014\uff0d\uff0e_]"
 _NUMBERING = rf"\d{{1,2}}(?:{_JOINT}\d{{1,2}}){{0,5}}(?:[-.]\{{\d{{1,2}}(?:[,_\ ]{{1,2}}\d{{1,2}}){{0,5}}\}})?"
 # A task's number that is nothing else: behind a word of any language it makes a heading.
 _ALONE = r"(?=\d{1,2}-\d{1,2}-\d{1,2}[ \t*_]{0,3}(?:[:\uff1a)]|$))"
+_WORD = r"(?!(?:see|siehe|voir|ver|zie)\b)[^\W\d_]{1,20}"
 _WITHIN = re.compile(
     r"(?<![\w.\u2013-])\d{1,2}(?:-\d{1,2}){1,4}(?![\w-]|\.\d)|(?<![\w.-])\d{1,2}(?:\.\d{1,2}){2,4}(?![\w-]|\.\d)"
 )
@@ -45,7 +46,7 @@ _STRUCTURE = re.compile(
         (?P<tagged>[^\n]{{1,200}})
       | \\(?P<sub>(?:sub){{0,2}})section\*?\{{ (?P<latex>[^\n{{}}]{{1,200}}) \}}
       | (?P<bracket>[\[\u3010]) (?P<marked>{_PREFIX}{_NUMBERING}[^\n\]\u3011]{{0,40}}[\]\u3011][^\n]{{0,160}}) $
-      | (?P<plain>(?:{_PREFIX}\d{{1,2}}{_JOINT}|[^\W\d_]{{1,20}}[\ \t]{{1,2}}{_ALONE})[^\n]{{0,160}}) $
+      | (?P<plain>(?:{_PREFIX}\d{{1,2}}{_JOINT}|{_WORD}[\ \t]{{1,2}}{_ALONE})[^\n]{{0,160}}) $
       | [-*+] [\ \t]+ (?P<item>[*_]{{0,3}}{_PREFIX}{_NUMBERING}(?:[.:\uff1a\u3001)*_]|[\ \t]*$)[^\n]{{0,160}}) $
       | (?P<rule>={{3,}}|-{{3,}}) [\ \t]* $
     )""",

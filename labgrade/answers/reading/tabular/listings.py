@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -16,7 +17,7 @@ from labgrade.answers.reading.phrases import OUR_ANSWER, TOTAL
 from labgrade.answers.reading.plain_values import find_shape
 from labgrade.answers.reading.tabular.cells import cell_value, row_name, without_package
 from labgrade.answers.reading.tabular.headers import column_meant, names_rows
-from labgrade.answers.reading.typed_values import WrongTypeError, as_value
+from labgrade.answers.reading.typed_values import NUMBER_KINDS, WrongTypeError, as_value
 from labgrade.values import Number, Row, Scalar, Table
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ _OUTPUT = re.compile(
 _GROUPS = re.compile(r"\s*[+-]?\d{1,3}(?:,\d{3}){2}")
 _DIGIT = re.compile(r"\d")
 _ALONE = re.compile(r"[\s*_`~]{0,8}\d[\d., '\u00a0_]{0,40}(?:[kKMGT]i?)?[A-Za-z]{0,6}[\s*_`]{0,8}")
+_PARTED = re.compile(r"(?<=[:=] )\d{1,3}(?:[ \u00a0]\d{3}){1,6}[ \t]*$")
 _LEFT_OUT = re.compile(r"[\s|*`]*(?:\.\.\.|\u2026|\u22ee)")
 _RULE = re.compile(r"\s*+(?:[-=*_+\u2500-\u257f\s]++|`{3,}.*|:::.*)$")
 
@@ -96,13 +98,7 @@ def _commas_alike(rows: list[Row], kind: TableType) -> list[Row]:
 
 def _row(line: str, kind: TableType) -> Row | None:
     ((column, of),) = kind.columns.items()
-    said = (
-        _shape(line)
-        if of == "shape"
-        else _number(line, of)
-        if of in ("count", "bytes", "number", "time")
-        else _text(line)
-    )
+    said = _shape(line) if of == "shape" else _number(line, of) if of in NUMBER_KINDS else _text(line)
     if said is None or is_code(line):
         return None
     before, value = said
@@ -112,6 +108,9 @@ def _row(line: str, kind: TableType) -> Row | None:
 
 def _number(line: str, kind: str) -> tuple[str, Scalar] | None:
     plain = as_ascii(line)
+    parted = _PARTED.search(plain) if kind in ("count", "bytes") else None
+    if parted is not None:
+        return line[: parted.start()], Number(value=Fraction(re.sub(r"\D", "", parted[0])), text=parted[0].strip())
     found = [each for each in find_numbers(plain, kind) if each.number is not None and each.start > 0]
     found = [each for each in found if kind != "bytes" or not each.noun]  # 5 calls are none
     chosen = next((each for each in found if JOINED.search(plain[: each.start])), found[-1] if found else None)
