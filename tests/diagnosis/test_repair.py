@@ -10,6 +10,7 @@ from labgrade.core.task import InputSpec, SubjectSpec
 from labgrade.diagnosis.probe import Source, Trial
 from labgrade.diagnosis.repair import repairs
 from labgrade.diagnosis.repair.edits import edits
+from labgrade.diagnosis.repair.places import statements
 from labgrade.diagnosis.repair.repairs import Repair, Repairs
 from labgrade.diagnosis.small_networks import Called, SmallNetwork
 from labgrade.verdict import correct, incorrect
@@ -99,6 +100,22 @@ def test_what_takes_a_mistake_back_is_tried(right, was, becomes):
 def test_of_what_is_no_python_nothing_is_tried():
     assert edits("def count(:", "count") == []
     assert edits("def other(): return 1", "count") == []
+
+
+def test_a_source_in_parts_is_the_same_source():
+    text = '# first\nimport a; import b\n\n@once\n@cached\ndef f(): return 1\nX = """\ny\n"""; Z = [\n1]; W = 2\nV = 3'
+    parts = statements(text)
+    assert "".join(parts) == text
+    assert [each.partition("\n")[0] for each in parts] == ["# first", "import a; import b", "@once", 'X = """', "V = 3"]
+    assert "".join(statements("")) == ""
+
+
+def test_what_stands_in_other_parts_of_a_source_is_there():
+    text = (
+        "from __future__ import annotations\nMORE = [1]\n\ndef g(n: Missing):\n    MORE.append(n)\n    return sum(MORE)"
+    )
+    says = told(f"{text}\n\ndef f(n: Missing):\n    return 3 * g(n) + 1")
+    assert says.startswith("With `n` in place of `g(n)` in line 9")
 
 
 def test_a_change_is_said_with_its_line():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 Node = ast.expr | ast.stmt | ast.keyword | ast.arg
@@ -100,6 +101,22 @@ class Places:
                 less=text in _CONDITIONS or (len(text) < len(old) and text.strip("()") in old),
             )
         )
+
+
+def statements(source: str) -> list[str]:
+    """A source in parts, each from the line in which a statement at its top begins to where the next one does.
+
+    Of what stands on one line the whole is one part.
+    """
+    lines = source.split("\n")
+    begins, end = [0], 0
+    for each in ast.parse(source).body:
+        first = min([each.lineno, *(one.lineno for one in getattr(each, "decorator_list", ()))]) - 1
+        if begins[-1] < first and end <= first:
+            begins.append(first)
+        end = each.end_lineno or 1
+    parts = ["\n".join(lines[one:other]) for one, other in pairwise([*begins, len(lines)])]
+    return [f"{each}\n" for each in parts[:-1]] + parts[-1:]
 
 
 def closed(node: ast.expr, text: str) -> str:

@@ -5,11 +5,13 @@ are right there on all networks. The process knows no expected value.
 """
 
 from __future__ import annotations
+import __future__
 
 import tempfile
+from bisect import bisect_right
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from itertools import combinations, product
+from itertools import accumulate, combinations, product
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -20,6 +22,7 @@ from labgrade.diagnosis.counterexample import wrong
 from labgrade.diagnosis.fitting import fits
 from labgrade.diagnosis.repair.edits import edits
 from labgrade.diagnosis.repair.expressions import KEPT_EACH, WIDE
+from labgrade.diagnosis.repair.places import statements
 from labgrade.diagnosis.small_networks import Called, SmallNetwork
 from labgrade.subjects.networks import GENERATED
 from labgrade.values import Number, Table
@@ -33,7 +36,7 @@ if TYPE_CHECKING:
 
     Edits: TypeAlias = tuple[Edit, ...]
 
-_MOST_EDITS, _MOST_KEPT, _MOST_CONFIRMED, _MOST_PAIRED, _MOST_BETTER, _MOST_PLACES = 120, 30, 4, 24, 2, 4
+_MOST_EDITS, _MOST_PAIRS, _MOST_CONFIRMED, _MOST_PAIRED, _MOST_BETTER, _MOST_PLACES = 120, 60, 4, 24, 2, 4
 _MOST_NAMED = 3
 _SECONDS, _SECONDS_OF_PAIRS = 0.25, 0.15  # of CPU, for all changes that are tried on one network
 _SMALL, _MOST_SEARCHES = (GENERATED, "micro/", "jsc/"), 2
@@ -42,8 +45,14 @@ _TRIER = """
 import sys
 from time import process_time
 
-_SOURCE, _EDITS = {source!r}, {edits!r}
-_begun, _at = process_time(), -1
+_PARTS, _EDITS = {parts!r}, {edits!r}
+_begun, _at, _compiled = process_time(), -1, {{}}
+
+
+def _code(at, text):
+    if (at, text) not in _compiled:
+        _compiled[at, text] = compile(text, __file__, "exec", {flags!r}, True)
+    return _compiled[at, text]
 
 
 def _is_plain(value, depth=4):
@@ -59,11 +68,12 @@ def {function}(*given):
     _at += 1
     if process_time() - _begun > {seconds!r}:
         raise TimeoutError  # what was returned until now is kept
-    source, there = _SOURCE, {{"__name__": __name__, "__file__": __file__}}
-    for start, end, text in _EDITS[_at]:
-        source = source[:start] + text + source[end:]
+    parts, there = list(_PARTS), {{"__name__": __name__, "__file__": __file__}}
+    for part, start, end, text in _EDITS[_at]:
+        parts[part] = parts[part][:start] + text + parts[part][end:]
     try:
-        exec(compile(source, __file__, "exec"), there)
+        for at, text in enumerate(parts):
+            exec(_code(at, text), there)
         value = there[{function!r}](*given)
         return value if _is_plain(value) else None
     except Exception:
@@ -185,7 +195,7 @@ class _Search:
         if not self._texts:
             more = [*((each,) for each in wanted), *_everywhere(wanted)]
             single += sorted(more, key=lambda some: some[0].likely)[:_MOST_EDITS]
-        tried = self._tried(self._telling(single), self._usual[-1])
+        tried = self._tried(single, self._usual[-1])
         self._single, before = single, self._usual[-1].trial
         wrong_ones = [(some, trial) for some, trial in tried if wrong(trial)]
         for some, trial in wrong_ones:
@@ -196,24 +206,6 @@ class _Search:
         right = [some for some, trial in tried if not wrong(trial)]
         # Where it is right without something, another name there makes it right by chance.
         return self._confirmed(sorted(right, key=lambda some: (len(some) > 1 or not some[0].less, some[0].rank)))
-
-    def _telling(self, single: Sequence[Edits]) -> Sequence[Edits]:
-        """The changes that are right on the smallest network, then one for each other value, then some of the others.
-
-        A call there costs a third of one on the network that tells most, but for files: to open one costs most.
-        """
-        if len(self._usual) == 1 or self._usual[0].network.subject.is_onnx:
-            return single
-        values: dict[str, Edits] = {repr(self._usual[0].trial.value): ()}
-        right: list[Edits] = []
-        for some, trial in self._tried(single, self._usual[0]):
-            if not wrong(trial):
-                right.append(some)
-            else:
-                values.setdefault(repr(trial.value), some)
-        telling = [*right, *filter(None, values.values())]
-        kept = [*telling, *(some for some in single if some not in telling)][:_MOST_KEPT]
-        return [some for some in single if some in kept]
 
     def holds(self, repair: Repair) -> bool:
         """Whether changes make it right wherever it was called, and a slip beside them accounts for the rest."""
@@ -226,7 +218,7 @@ class _Search:
         left = [some for some, _ in self._values.values()][:_MOST_PAIRED]
         likely = [(left[one], left[other]) for one, other in sorted(combinations(range(len(left)), 2), key=sum)]
         both = [*product(self._better, self._single), *likely]
-        pairs = [(*one, *other) for one, other in both if _apart(one, other)][:_MOST_EDITS]
+        pairs = [(*one, *other) for one, other in both if _apart(one, other)][:_MOST_PAIRS]
         tried = self._tried(pairs, self._usual[-1], _SECONDS_OF_PAIRS)
         return self._confirmed([some for some, trial in tried if not wrong(trial)])
 
@@ -253,9 +245,13 @@ class _Search:
         """What each changed function gives on one network, where it gives something."""
         if not several:
             return []
+        parts = statements(self._source.text)
         text = _TRIER.format(
-            source=self._source.text,
-            edits=[sorted(((e.start, e.end, e.text) for e in some), reverse=True) for some in several],
+            parts=parts,
+            edits=[sorted((_within(parts, each) for each in some), reverse=True) for some in several],
+            flags=__future__.annotations.compiler_flag
+            if "from __future__ import annotations" in self._source.text
+            else 0,
             function=self._source.function,
             seconds=seconds,
         )
@@ -324,6 +320,13 @@ class _Search:
     def _written(self, text: str) -> Iterator[Trials]:
         with tempfile.TemporaryDirectory(prefix="labgrade-repair-") as folder:
             yield self._trials.rewritten(Path(folder), replace(self._source, text=text))
+
+
+def _within(parts: Sequence[str], edit: Edit) -> tuple[int, int, int, str]:
+    """The part in which an edit is, where it begins and ends there, and its text."""
+    begins = [0, *accumulate(len(each) for each in parts)]
+    part = bisect_right(begins, edit.start) - 1
+    return part, edit.start - begins[part], edit.end - begins[part], edit.text
 
 
 def _everywhere(some: Sequence[Edit]) -> list[Edits]:
