@@ -76,6 +76,13 @@ def test_a_table_may_lie_on_its_side(text):
     assert sorted(read(text)) == sorted(FOUR)
 
 
+@pytest.mark.parametrize(("last", "seeds"), [("2", [1, 2, 1, 2]), ("4", [1, 2, 3, 4])])
+def test_runs_of_each_setting_may_be_numbered(last, seeds):
+    rows = ["| 16 | 1 | 0.95 |", "| 16 | 2 | 0.94 |", f"| 64 | {seeds[2]} | 0.9 |", f"| 64 | {last} | 0.91 |"]
+    found = read("\n".join(["| Batch size | Run | Val acc |", "|--|--|--|", *rows]))
+    assert [run[1] for run in found] == (seeds if last == "2" else [None] * 4)
+
+
 def test_columns_that_are_not_understood_are_named():
     text = "| batch_size | try A | try B |\n|--|--|--|\n| 16 | 0.95 | 0.94 |\n| 64 | 0.9 | 0.91 |\n"
     (problem,) = find_tables(text, 0, len(text), KIND)

@@ -46,7 +46,7 @@ def find_runs(lines: list[str], kind: TableType) -> Iterator[tuple[Table, int]]:
     if kind.row not in kind.columns or len(kind.columns) < 2:  # noqa: PLR2004 - a setting, and what came of it
         return
     for first, grid in _grids(lines):
-        yield from _tabled(_spread(grid, kind) or _across(grid, kind), kind, first)
+        yield from _tabled(_spread(grid, kind) or _across(grid, kind) or _numbered(grid, kind), kind, first)
     told = ((number, line[:_LONGEST_LINE]) for number, line in enumerate(lines) if could_head(line, kind.columns))
     said = [(number, found) for number, line in told if not is_code(line) and (found := _said(line, kind))]
     if len(said) > 1:
@@ -117,6 +117,19 @@ def _across(grid: list[list[str]], kind: TableType) -> list[dict[str, str]]:
         more = dict([setting]) if setting is not None else {}
         runs += [{along: at, **more, value: cell} for at, cell in zip(header[1:], row[1:], strict=True) if cell]
     return runs
+
+
+def _numbered(grid: list[list[str]], kind: TableType) -> list[dict[str, str]]:
+    """The runs of a table that numbers those of each setting, `epochs | run | accuracy`; a number of all is no seed."""
+    header, *rows = grid
+    named = {column: place for place, cell in enumerate(header) if (column := column_meant(cell, kind.columns))}
+    numbers = [place for place, cell in enumerate(header) if cell.lower().rstrip("s #.") in _SEEDS]
+    lacking = set(kind.columns) - set(named)
+    if lacking != {"seed"} or len(numbers) != 1:
+        return []
+    named["seed"] = numbers[0]
+    runs = [{column: row[place] for column, place in named.items()} for row in rows if len(row) == len(header)]
+    return runs if len({run["seed"] for run in runs}) < len(runs) else []
 
 
 def find_turned(lines: list[str], kind: TableType) -> Iterator[tuple[Table, int]]:
