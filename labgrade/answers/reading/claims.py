@@ -47,7 +47,6 @@ _BEHIND = re.compile(
         not\ (?:what|the\ one)\b
       | (?:[ (]{1,2}without\ [\w\ ]{1,30})?[-\s*_`$)(,;.\u2013]*(?:(?:which|that|this|it)\ )?
         (?:(?:is\ |was\ )?not\ (?:asked|wanted|what)\b|(?:does\ not|doesn['\u2019]t)\ count(?=\W*$|\s*[.,;)]))
-      | [\s*_`$)(,]*(?:kilo|mega|giga)-?bits?\b
       | [\s*_`$)(,]*in\ (?:the|my|our)\ (?:first|old|previous|earlier)\b
       | [\s*_`$)(,]*(?:\? | ± | \+/-\s*\d | \\pm\b
         | (?:which\ |that\ |this\ |it\ )?(?:is|was|looks|seems)\ (?:wrong|incorrect|not|too|false)\b

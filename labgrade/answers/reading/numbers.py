@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -78,6 +78,7 @@ _NUMBER = re.compile(
 )
 _GAP = re.compile(r"(?:[ \t\u00a0~*`$_]|\\[,;: ]){0,4}(?:\\(?:text|mathrm|textrm|rm)\s?\{\s?)?")
 _RATIO = re.compile(r"[ \u00a0]?(?:[x\u00d7](?!\s?[\w(^])|\u500d)")  # 9.3 times another number
+_IN_BITS = re.compile(r"(?<=(?-i:b))[\s*_`]{0,3}[(=]?\s?(?:kilo|mega|giga|tera)-?bits?(?![A-Za-z])", re.IGNORECASE)
 _GOES_ON = re.compile(r"(?!x(?![A-Za-z0-9]))[A-Za-z0-9]|_[A-Za-z0-9]|[.,:/^-]\d|\^|%\d")
 _BEFORE = re.compile(
     r"(?:[\s*`$_~≈=:<>|(\[\"'+-]|about|approx(?:imately|\.)?|roughly|around|ca\.|約|约|大約|\\approx|\\sim)*",
@@ -251,6 +252,7 @@ def _found(text: str, plain: str, match: re.Match[str], kind: str, stated: Unit 
     if unit is not None:
         written += (" " if start > match.end() else "") + unit.text
         unit = as_mebibytes(unit) if kind == "bytes" else unit
+        unit = replace(unit, scale=unit.scale / 8) if _IN_BITS.match(plain, end) else unit
     if unit is None or (not unit.prefixed and unit.measures == "count" and stated is not None):
         unit = stated or Unit()
         written = f"{written} {stated.text}" if stated else written
