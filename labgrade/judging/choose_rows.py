@@ -307,6 +307,9 @@ def _on_line(line: Line, at: Sequence[tuple[int, str]]) -> Iterator[_NamedValues
     first = at[0][0]
     # In `and Linear 5; besides BatchNorm2d 6, MaxPool2d 7` each name leads to its value.
     behind = first > 0 and not are_values[first - 1] and any(are_values[first + 1 : first + 2])
+    # In `5 calls of Conv2d, 3 calls of Linear` the numbers lead, though one stands behind the first name, too.
+    words = {line.pieces[place - 1].value for place, _ in at if place}
+    behind = behind and (len(words) > 1 or any(are_values[at[-1][0] :]))
     counted = [piece for piece, is_value in zip(line.pieces[:first], are_values, strict=False) if is_value]
     leads = any("total" not in piece.said for piece in counted) and not behind  # `Total 9 (Conv2d 8, Linear 1)`
     places = [place for place, _ in at]

@@ -32,6 +32,9 @@ def table(counts):
         "20 conv, 17 relu_, and one each of flatten, linear and max_pool2d (all inlined).",
         "counts: conv 20, relu_ 17, and one each of flatten, linear and max_pool2d.",
         "conv 20x, relu_ 17x, one each of flatten, linear, max_pool2d",
+        "There are 20 calls of conv, 17 calls of relu_, 1 call of flatten, 1 call of linear and 1 call of max_pool2d.",
+        "conv is called 20 times, flatten 1 time, linear 1 time, relu_ 17 times and max_pool2d 1 time.",
+        "and conv 20; besides relu_ 17, flatten 1, linear 1, max_pool2d 1",
     ],
 )
 def test_a_number_of_each_of_several_names_is_that_of_all_of_them(text):

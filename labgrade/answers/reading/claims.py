@@ -50,7 +50,7 @@ _BEHIND = re.compile(
       | [\s*_`$)(,]*in\ (?:the|my|our)\ (?:first|old|previous|earlier)\b
       | [\s*_`$)(,]*(?:\? | ± | \+/-\s*\d | \\pm\b
         | (?:which\ |that\ |this\ |it\ )?(?:is|was|looks|seems)\ (?:wrong|incorrect|not|too|false)\b
-        | times(?![ ]*(?:[.,;:)(|]|$|(?:in|per|during|for|by|when|while|over|at)\b))
+        | times(?![ ]*(?:[.,;:)(|]|$|(?:and|in|per|during|for|by|when|while|over|at)\b))
         | (?:wrong|incorrect|plus|minus|divided\ by|multiplied\ by|or\ (?:more|less|higher|lower)|at\ most
             |at\ least|per\ (?:layer|module|block|channel|pixel|weight|second))\b
         | 以上|以下|不對|不对|錯|错)""",
