@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from labgrade.answers.reading.lines import LinePiece
 from labgrade.answers.reading.vocabulary import concepts, labels
-from labgrade.judging.choose_number import Sighting, suggested
+from labgrade.judging.choose_number import Sighting, sightings, suggested
 from labgrade.values import Number
 
 if TYPE_CHECKING:
@@ -76,11 +76,17 @@ def saying(lines: tuple[Line, ...], wanted: Collection[Fraction | str]) -> list[
     return [line for line, said in found if said] if all_said else []
 
 
-_OPEN = re.compile(r"(?:todo|tbd|missing|unknown|fehlt|offen|pendiente|falta|manque|待補|待补|未完成)$", re.IGNORECASE)
+_OPEN = re.compile(
+    r"(?:\?{2,}|todo|tb[ad]|n/a|missing|unknown|fehlt|offen|pendiente|falta|manque|待補|待补|未完成)$", re.IGNORECASE
+)
 
 
 def left_open(wanted: WantedNumber, lines: Iterable[Line]) -> bool:
-    """Whether a line says that the value is still to come: `Trainable parameters: TODO`."""
+    """Whether a line says that the value is still to come, `Trainable parameters: TODO`, and no other says it."""
+    others = [concepts(words) for words in wanted.beside]
+    found = [each for each in sightings(wanted.kind, lines) if not (each.piece.small and not wanted.small)]
+    if any(not any(labels(one, frozenset(each.piece.said)) for one in others) for each in found):
+        return False
     words = [_words(line) for line in lines if len(_words(line)) == len(line.pieces)]
     said = [concepts(" ".join(each[:-1])) for each in words if each and _OPEN.match(each[-1])]
     return any(labels(label, each) for each in said for label in wanted.label_sets)

@@ -31,13 +31,17 @@ _WORDS = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 _UNFINISHED = re.compile(
-    r"\b(?:so far|until now|sub-?total|zwischensumme|bisher|jusqu'ici|hasta ahora)\b", re.IGNORECASE
+    r"\b(?:so far|until (?:now|here)|up to (?:now|here)|bis (?:hier(?:her)?|jetzt)|bisher|zwischensumme|sub-?total"
+    r"|(?:running|partial) (?:total|sum)"
+    r"|hasta (?:ahora|aqu\u00ed)|jusqu['\u2019]ici|sous-total)\b|目前為止|目前为止|到目前|小計|小计",
+    re.IGNORECASE,
 )
 _SIGN = re.compile(
     r"""(?:≠|!=|≤|≥|<=(?!>)|(?<![-=<])>=?|<|±|&[lg][te];|\\(?:neq?|leq?|geq?|lt|gt|pm)(?![a-z]))[\s*_`$~"'(\\]*$"""
 )
 _LABEL = re.compile(
-    r"\b(?:(?:expected|published|reference|official|wrong|incorrect|old|previous|earlier|former|not|never|isn't|without)"
+    r"\b(?:(?:expected|published|reference|official|wrong|incorrect|old|previous|earlier|former|not|never|isn't|without"
+    r"|running|partial|intermediate)"
     r"(?:\s+the)?|(?:first|initially|originally|zuerst|anfangs),?\s+(?:I|we|ich|wir)\s+\w{1,12}(?:\s+the)?)[\s*_`\"'(]*$",
     re.IGNORECASE,
 )
@@ -79,7 +83,7 @@ def doubt_about(label: str, before: str, after: str, about: str = "") -> str:
     clause = _CLAUSE.split(leads)[-1]
     found = (
         _SIGN.search(leads)
-        or _UNFINISHED.search(leads)
+        or _UNFINISHED.search(before)
         or _WORDS.search(clause)
         or _LABEL.search(label)
         or _BEHIND.match(after)
@@ -124,6 +128,17 @@ _ADDED_BEFORE = re.compile(
     # + written 6, and no C++
 )
 _ONE_TIMES = re.compile(r"(?<![\w.,])1\s*[*x\u00d7·]\s*$")
+_IN_ALL = re.compile(
+    r"[\s*_`]{0,4}(?:MACs?\s|bytes\s)?(?:in all|in total|altogether|insgesamt|zusammen|au total|en total)\b",
+    re.IGNORECASE,
+)
+_ITEMS = re.compile(
+    r"[ \t*_`]{1,4}(?:(?!(?:and|or|in|of|for|is|are|with|bytes?)\b)[A-Za-z][\w-]{0,20}[ \t]){0,2}"
+    r"(?:layers?|tensors?|values?|elements?|nodes?|activations?|outputs?|images?|modules?|entries|floats?|numbers?"
+    r"|schichten|werten?|elementen?|knoten|tensoren|capas|valores|nodos|elementos|couches|valeurs|n\u0153uds"
+    r"|\u00e9l\u00e9ments|tenseurs|個?值|个?值|層|层|節點|节点|張量|张量|元素)(?![A-Za-z])",
+    re.IGNORECASE,
+)
 _EITHER = re.compile(r"\s*[/-]\s*")
 _NOT_FINITE = re.compile(r"[-+]?(?:nan|inf|infinity)\b", re.IGNORECASE)
 _NONE = re.compile(
@@ -204,7 +219,7 @@ def claims(label: str, line: str, position: int, asked: Wanted, *, paired: bool 
     good = [each for each in found if each.number is not None]
     fitting = [each for each in good if not _counts_other(each, asked)]
     fitting = [each for each in fitting if not said_of_other(rest[each.end :], asked.about)] or fitting
-    fitting = _measured(rest, fitting, asked) or fitting
+    fitting = _measured(rest, fitting) if asked.kind == "bytes" else fitting
     if (whole := _sum_of_parts(rest, fitting)) is not None:
         return [Claim(found=whole, doubt=doubt_about(label, "", rest[whole.end :], asked.about))]
     joined = [each for each in fitting if each.start == 0 or JOINED.search(rest[: each.start])]
@@ -221,27 +236,38 @@ def claims(label: str, line: str, position: int, asked: Wanted, *, paired: bool 
     if meant is not None:
         return [Claim(found=meant, doubt=doubt_about(label, "", rest[meant.end :], asked.about))]
     doubt = doubt_about(label, line[:position] + rest[: first.start], rest[first.end :], asked.about)
-    doubt = doubt or taken_back(line[position:], first, asked.kind)
+    doubt = doubt or taken_back(line[position:], first, asked.kind) or _another_in_all(rest, first, fitting)
     others = () if paired else _beside(rest, first, fitting, asked.kind)
     return [Claim(found=each, near=near, doubt=doubt) for each in (first, *others)]
 
 
-def _measured(rest: str, fitting: list[Found], asked: Wanted) -> list[Found]:
-    """The numbers in bytes where what stands before them counts something else: `21 layers, 5,200 bytes`."""
-    if asked.kind != "bytes" or not fitting or not fitting[0].noun:
-        return []
-    return [each for each in fitting if each.measures == "bytes" and stands_out(rest, each)]
+def _measured(rest: str, fitting: list[Found]) -> list[Found]:
+    """The numbers without those that count other things before one that is in bytes: `21 layers, 5,200 bytes`."""
+    last = max((each.start for each in fitting if each.measures == "bytes" and stands_out(rest, each)), default=-1)
+    things = [each for each in fitting if each.start < last and (each.noun or _ITEMS.match(rest, each.end))]
+    return [each for each in fitting if each.measures or each not in things]
 
 
 def _sum_of_parts(rest: str, fitting: list[Found]) -> Found | None:
-    """The number behind several that add up to it: `conv 655, linear 58, 713 in all`."""
-    total, large = Fraction(0), [each for each in fitting if each.number is not None and stands_out(rest, each)]
-    for place, each in enumerate(large):
-        value = each.number.value if each.number is not None else Fraction(0)
-        if place > 1 and value == total:
+    """The number behind several that add up to it, as far as they were printed: `conv 655, linear 58, 713 in all`."""
+    parts: list[Number] = []
+    for each in fitting:
+        if each.number is None or not stands_out(rest, each):
+            continue
+        off = abs(each.number.value - sum(part.value for part in parts))
+        if len(parts) > 1 and off <= each.number.half_unit + sum(part.half_unit for part in parts):
             return each
-        total += value
+        parts.append(each.number)
     return None
+
+
+def _another_in_all(rest: str, first: Found, fitting: list[Found]) -> str:
+    """What says that a later number, and not the first of several, is the total; "" where nothing does."""
+    later = [each for each in fitting if each.start > first.start and stands_out(rest, each)]
+    if len(later) < 2 or "(" in rest[first.end : later[-1].start]:  # noqa: PLR2004 - a part more, and the total
+        return ""
+    found = _IN_ALL.match(rest, later[-1].end)
+    return found[0].strip() if found else ""
 
 
 def _but(rest: str, first: Found, fitting: list[Found]) -> Found | None:

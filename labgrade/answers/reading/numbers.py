@@ -78,7 +78,9 @@ _NUMBER = re.compile(
 )
 _GAP = re.compile(r"(?:[ \t\u00a0~*`$_]|\\[,;: ]){0,4}(?:\\(?:text|mathrm|textrm|rm)\s?\{\s?)?")
 _RATIO = re.compile(r"[ \u00a0]?(?:[x\u00d7](?!\s?[\w(^])|\u500d)")  # 9.3 times another number
-_IN_BITS = re.compile(r"(?<=(?-i:b))[\s*_`]{0,3}[(=]?\s?(?:kilo|mega|giga|tera)-?bits?(?![A-Za-z])", re.IGNORECASE)
+_IN_BITS = re.compile(
+    r"(?<=(?-i:b))(?:(?!byte|not|kein)[^\n\d]){0,30}?\b(?:kilo|mega|giga|tera)[- ]?bits?(?![A-Za-z])", re.IGNORECASE
+)
 _GOES_ON = re.compile(r"(?!x(?![A-Za-z0-9]))[A-Za-z0-9]|_[A-Za-z0-9]|[.,:/^-]\d|\^|%\d")
 _BEFORE = re.compile(
     r"(?:[\s*`$_~≈=:<>|(\[\"'+-]|about|approx(?:imately|\.)?|roughly|around|ca\.|約|约|大約|\\approx|\\sim)*",

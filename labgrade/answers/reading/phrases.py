@@ -24,7 +24,7 @@ MOST_PLACES = 1_000
 _REACH = 400
 _DIGIT = re.compile(r"\d")
 OUR_ANSWER = re.compile(
-    r"\b(?:ours?|my|now|new|final|handed in|submitted|correct(?:ed)?|unsere?|mein|finale?|nuestr[oa]"
+    r"\b(?:ours?|my|mine|now|new|final|handed in|submitted|correct(?:ed)?|unsere?|mein|finale?|nuestr[oa]"
     r"|notre)\b(?! (?:old|first))|\banswers?\b|\bAntwort|最終|最终|答案",
     re.IGNORECASE,
 )
@@ -44,7 +44,8 @@ _FILLER = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 _NAMES = re.compile(
-    r"[\s:=]{0,6}[\[{(]\s?['\"][^\[\]{}()\n]{0,300}[\]})]\s{0,4}[(=:]{0,2}\s?(?=\d)"
+    r"[\s:=]{0,6}(?:[\[{(]\s?(?:['\"]|[A-Z]\w{1,40},)[^\[\]{}()\n]{0,300}[\]})]\s{0,4}[(=:]{0,2}\s?(?=\d)"
+    r"|[A-Z]\w{1,40}(?:(?:,|,?\sand)\s?[A-Z]\w{1,40}){2,40}\s{0,4}[(=:]\s?(?=\d{1,4}\W*$))"
 )  # ['Add', 'Conv'] (2)
 _CLOSES = re.compile(r"[ \t*_`]{0,4}[)\uff09]")  # (non-trainable parameters): none
 _STATED = re.compile(r"(?:in\s|unit)[^\n:=|\uff1a]{1,20}(?=[:=|\uff1a]|\s(?:is|are)\s)", re.IGNORECASE)

@@ -32,7 +32,7 @@ _JOINT = r"\\?[-.\u2010-\u2014\uff0d\uff0e_]"
 _NUMBERING = rf"\d{{1,2}}(?:{_JOINT}\d{{1,2}}){{0,5}}(?:[-.]\{{\d{{1,2}}(?:[,_\ ]{{1,2}}\d{{1,2}}){{0,5}}\}})?"
 # A task's number that is nothing else: behind a word of any language it makes a heading.
 _ALONE = r"(?=\d{1,2}-\d{1,2}-\d{1,2}[ \t*_]{0,3}(?:[:\uff1a)]|$))"
-_WORD = r"(?!(?:see|siehe|voir|ver|zie)\b)[^\W\d_]{1,20}"
+_WORD = r"(?!(?:see|siehe|vgl|voir|cf|ver|v[eé]ase|vedi|zie|as|like|wie|comme|como|in)\b|[見见參参同如])[^\W\d_]{1,20}"
 _WITHIN = re.compile(
     r"(?<![\w.\u2013-])\d{1,2}(?:-\d{1,2}){1,4}(?![\w-]|\.\d)|(?<![\w.-])\d{1,2}(?:\.\d{1,2}){2,4}(?![\w-]|\.\d)"
 )

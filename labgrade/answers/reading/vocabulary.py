@@ -15,7 +15,7 @@ _WORDS = {
     r"|無法訓練|无法训练|학습 ?불가능?|훈련 ?불가능?|비학습|学習不可",
     "trainable": r"requires[_ ]grad|trainable|trainierbar\w*|entrenables?|entra[iî]nables?|trein[aá]ve(?:l|is)|可訓練"
     r"|可训练|학습 ?가능|훈련 ?가능|学習可能|訓練可能",
-    "pass": r"forward\s*/\s*backward|backward",
+    "pass": r"forward\s*/\s*backward|backward|estimated total",
     "buffers": r"buffers?|puffer",
     "auxiliary": r"aux(?:iliary|iliar\w*)?(?:[ _]?logits|[ _]?heads?|[ _]?classifiers?)?|hilfs\w*|輔助|辅助|보조",
     "traffic": r"traffic|bandwidth|bandbreite\w*|datenverkehr|data (?:movement|transfer\w*|moved)|moved?|moves"
