@@ -82,6 +82,7 @@ class Trials:
 
     def __init__(self, grader: ProbeGrader, task: Task, check: Check, submission: Submission) -> None:
         self._grader, self.task, self.check, self._submission = grader, task, check, submission
+        self._whole = submission  # with what its Python files are judged by, such as a model that was handed in
         self._limits = replace(task.limits, seconds=min(task.limits.seconds, _MOST_SECONDS))
 
     def __call__(self, subject: SubjectSpec) -> Trial:
@@ -93,7 +94,7 @@ class Trials:
         answer = self._answer(self.task.answers[self.check.answer], subject)
         if isinstance(answer, NoAnswer):
             return Trial(verdict=answer.verdict, origin=answer.origin)
-        judging, expect = self._grader.judging_of(self.task, self.check, subject, self._submission)
+        judging, expect = self._grader.judging_of(self.task, self.check, subject, self._whole)
         try:
             call = self.check.measured
             value = judged_value(self._grader, self.task, call, subject, answer) if call else answer.value
@@ -113,7 +114,7 @@ class Trials:
             return []
         questions = [self._question(wanted, each) for each in subjects]
         origin, values = values_of_each(self._grader, form, self.check, questions)
-        means = [self._grader.judging_of(self.task, self.check, each, self._submission) for each in subjects]
+        means = [self._grader.judging_of(self.task, self.check, each, self._whole) for each in subjects]
         return [self._judged(value, origin, *one) for value, one in zip(values, means, strict=False)]
 
     def again(self, subject: SubjectSpec, count: int) -> list[Trial | None]:
@@ -124,7 +125,7 @@ class Trials:
         """
         wanted = _called(self.task.answers[self.check.answer])
         (form, *_) = [each for each in wanted.forms if isinstance(each, CallForm)]
-        means = self._grader.judging_of(self.task, self.check, subject, self._submission)
+        means = self._grader.judging_of(self.task, self.check, subject, self._whole)
         origin, values = obtain_some([self._question(wanted, subject)] * count, form, self._grader)
         return [None if value is None else self._judged(value, origin, *means) for value in values]
 
@@ -152,7 +153,7 @@ class Trials:
                 (folder / name).write_bytes(text)
         limits = replace(self._limits, seconds=min(self._limits.seconds, _MOST_SECONDS_EDITED))
         done = Trials(self._grader, self.task, self.check, replace(self._submission, folder=folder, files=tuple(texts)))
-        done._limits = limits
+        done._limits, done._whole = limits, self._whole
         return done
 
     def _python_files(self) -> list[str]:
@@ -193,7 +194,7 @@ class Trials:
         Raises:
             FaultError: a failure of labgrade's.
         """
-        return self._judged(value, "", *self._grader.judging_of(self.task, self.check, subject, self._submission))
+        return self._judged(value, "", *self._grader.judging_of(self.task, self.check, subject, self._whole))
 
     def other(self, name: str, subject: SubjectSpec) -> Value | None:
         """What the function of another answer returns for this subject; None where it returns nothing that fits."""
@@ -233,7 +234,7 @@ class Trials:
             wanted=called,
             submission=self._submission,
             subject=subject,
-            model=files_given(self._grader.oracle, called, subject, self._submission),
+            model=files_given(self._grader.oracle, called, subject, self._whole),
             live_only=True,
             limits=self._limits,
         )

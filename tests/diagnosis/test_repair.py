@@ -1,13 +1,16 @@
 """One small change of a wrong function's source that makes it right is among those that are tried, and found."""
 
 import ast
+from fractions import Fraction
 from itertools import takewhile
 from types import SimpleNamespace
 
 import pytest
 
-from labgrade.core.task import InputSpec, SubjectSpec
-from labgrade.diagnosis.probe import Source, Trial
+from labgrade.core.results import Submission
+from labgrade.core.task import Check, InputSpec, Limits, SubjectSpec
+from labgrade.diagnosis import probe
+from labgrade.diagnosis.probe import Source, Trial, Trials
 from labgrade.diagnosis.repair import repairs
 from labgrade.diagnosis.repair.edits import edits
 from labgrade.diagnosis.repair.places import statements
@@ -256,6 +259,21 @@ def test_what_makes_wrong_what_another_check_looks_at_is_not_told(monkeypatch):
     assert told(text) == ""
 
 
+def test_a_change_is_judged_with_all_that_was_handed_in(tmp_path, monkeypatch):
+    """Of a task on a model of one's own, what is expected is that model's."""
+    (tmp_path / "f.py").write_text("f = 1")
+    whole = Submission(name="someone", folder=tmp_path, files=("f.py", "own.onnx"))
+    asked = []
+    grader = SimpleNamespace(judging_of=lambda *about: (asked.append(about[-1]), None))
+    monkeypatch.setattr(probe, "judge", lambda *_: correct())
+    task = SimpleNamespace(limits=Limits(), checks=())
+    check = Check(id="a", points=Fraction(1), answer="b")
+    (tmp_path / "new").mkdir()
+    changed = Trials(grader, task, check, whole).rewritten(tmp_path / "new", Source(function="f", file="f.py", text=""))
+    changed.judged(1, None)
+    assert asked == [whole]
+
+
 def test_a_set_that_has_to_be_a_list_is_changed_with_what_fills_it():
     text = "    found = set()\n    for each in [0] * (3 * n) + [1]:\n        found.add(each)\n    return len(found)"
     assert told(f"def f(n):\n{text}").startswith("With `list` in place of `set` in line 2, and with `found.append`")
@@ -289,6 +307,14 @@ def test_a_change_in_several_places_is_made_in_all_of_them():
     text = "def f(n):\n    halves = np.int16(n * 10**5), np.int16(n * 2 * 10**5)\n    return sum(halves) // 10**5 + 1"
     says = told(f"class np:\n    int64, int16 = int, eval('lambda x: x % 2**16')\n{text}")
     assert says.count("with `np.int64` in place of `np.int16`") + says.count("With `np.int64`") == 2
+
+
+def test_of_two_changes_each_takes_something_away_where_it_can():
+    """With `dilation` the factor is 1, as it is without it."""
+    body = "    first = (3 * n + 1) * max(stride * n, 1)\n    return first + 5"
+    says = told(f"def f(n, stride=1, dilation=0):\n{body}")
+    assert "in line 2, and with `first` in place of `first + 5` in line 3" in says
+    assert "dilation" not in says
 
 
 def test_where_a_slip_is_known_two_changes_are_not_looked_for():

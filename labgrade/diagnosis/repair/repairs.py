@@ -200,7 +200,9 @@ class _Search:
         wrong_ones = [(some, trial) for some, trial in tried if wrong(trial)]
         for some, trial in wrong_ones:
             if repr(trial.value) != repr(before.value):
-                self._values.setdefault(repr(trial.value), (some, trial))
+                known, _ = self._values.get(repr(trial.value), (some, trial))
+                first = some if some[0].less and not known[0].less else known
+                self._values[repr(trial.value)] = (first, trial)
         better = [each for each in wrong_ones if before.value is None or each[1].verdict.credit > before.verdict.credit]
         self._better = [some for some, _ in sorted(better, key=lambda each: -each[1].verdict.credit)[:_MOST_BETTER]]
         right = [some for some, trial in tried if not wrong(trial)]
