@@ -257,7 +257,8 @@ def _sum_of_parts(rest: str, fitting: list[Found]) -> Found | None:
         off = abs(each.number.value - sum(part.value for part in parts))
         if len(parts) > 1 and off <= each.number.half_unit + sum(part.half_unit for part in parts):
             return each
-        parts.append(each.number)
+        if not any(_agree(part, each.number) for part in parts):  # 5,200 (5.2 K), so 10.4 K operations
+            parts.append(each.number)
     return None
 
 
