@@ -127,6 +127,11 @@ class Diagnoser:
         behaviour = self._behaviour(Trials(self._grader, self._task, item.check, self._submission))
         return behaviour is not None and sum(not each.right for each in behaviour.called) >= ENOUGH_WRONG
 
+    def right_elsewhere(self, item: Item) -> bool:
+        """Whether a function is right on all small networks: a slip would show there, so that it makes none."""
+        behaviour = self._behaviour(Trials(self._grader, self._task, item.check, self._submission))
+        return behaviour is not None and bool(behaviour.called) and all(each.right for each in behaviour.called)
+
     def searched(self, found: SearchVerdict, check: Check) -> Verdict:
         """The verdict of a search, with what the function does where nothing is said of it yet.
 

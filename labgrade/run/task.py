@@ -261,6 +261,7 @@ class TaskGrading:
         kind = self.task.answers[item.check.answer].type
         bases = bases_of(item.check, self._grader.course.quantities)
         means = Means(kind=kind, judging=judging, expect=expect, oracle=self._grader.oracle)
+        refuted = refuted or (computed and self._diagnoser.right_elsewhere(item))
         return with_slip(verdict, value, item, means, bases, rows_alone=refuted)
 
     def _uncontradicted(self, verdict: Verdict, item: Item) -> Verdict:

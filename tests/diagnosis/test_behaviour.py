@@ -1,18 +1,21 @@
 """A wrong function is called on small networks, and what it does is named: the slip, or the product of slips."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 from helpers.direct import CONVS, NO_GROUPS, RIGHT, trials
 from helpers.soak import sampled, soak
 from helpers.wrong_students import KINDS
 
+from labgrade.core.task import Limits
 from labgrade.diagnosis.bases import Base, bases_of
 from labgrade.diagnosis.behaviour import Behaviour, Hypothesis, _Search, contradicted, explore
 from labgrade.diagnosis.counterexample import SearchVerdict
 from labgrade.diagnosis.diagnose import Diagnoser
+from labgrade.diagnosis.probe import Trial
 from labgrade.diagnosis.small_networks import Called, networks
-from labgrade.verdict import incorrect
+from labgrade.verdict import correct, incorrect
 
 pytestmark = pytest.mark.slow
 
@@ -348,3 +351,14 @@ def test_a_product_says_more_than_a_misconception_whatever_stands_for_its_senten
     finally:
         found._grader.stop()
     assert says == [True, False, False]
+
+
+def test_a_function_that_is_right_on_all_networks_makes_no_slip(monkeypatch):
+    """What its value of one subject happens to equal, such as one less a last tensor, says nothing then."""
+    right, wrong = (Called(network=networks()[0], trial=Trial(verdict=each)) for each in (correct(), incorrect("less")))
+    about = SimpleNamespace(limits=Limits()), SimpleNamespace(name="someone")
+    said = []
+    for called in ([right, right], [right, wrong], []):
+        monkeypatch.setattr(Diagnoser, "_behaviour", lambda *_, called=called: Behaviour(called=called))
+        said.append(Diagnoser(None, *about).right_elsewhere(SimpleNamespace(check=None)))
+    assert said == [True, False, False]
