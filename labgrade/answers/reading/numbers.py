@@ -355,6 +355,7 @@ def _exponent(match: re.Match[str]) -> int:
 _COMMA_LANGUAGES = (  # where 1,498 is less than two
     *("tausend", "tsd", "mio", "millionen", "mrd", "milliard", "mln", "mld", "miliardi", "miljoen", "miljard"),
     *("тыс", "млн", "млрд", "миллион", "миллиард", "milyon", "milyar", "juta", "miliar", "triệu", "tỷ", "tỉ"),
+    *("millioner", "miljoner", "milion", "millió", "мільйон", "мільярд"),
 )
 _ONE_COMMA = re.compile(r"\d{1,3},\d{3}")
 _PRECISE = 4

@@ -83,6 +83,10 @@ WORDS = {
     "triệu": 10**6,
     "tỷ": 10**9,
     "tỉ": 10**9,
+    **dict.fromkeys(("millioner", "miljoner", "milioni", "milionów", "milionu", "miliony", "milionů", "millió"), 10**6),
+    **dict.fromkeys(("мільйонів", "мільйони", "мільйона", "мільйон"), 10**6),
+    **dict.fromkeys(("milliarder", "miljarder", "miliardów", "miliarda", "miliardy", "miliardů", "milliárd"), 10**9),
+    **dict.fromkeys(("мільярдів", "мільярди", "мільярда", "мільярд"), 10**9),
 }
 _NOUNS = {
     "MACs": r"macs?|madds?|mult(?:i|iply|s)?[- ]?(?:adds?|accumulates?|accs?)(?:\ operations?)?",

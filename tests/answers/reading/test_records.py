@@ -64,6 +64,8 @@ def test_a_listing_is_read_with_and_without_its_indentation():
 
 def test_without_dots_nothing_was_left_out():
     assert not find_records(PRINTED.replace("...", ""), KIND).abridged
+    for dots in (".....", "……", "| ... |"):
+        assert find_records(PRINTED.replace("...", dots), KIND).abridged == ("|" not in dots)
 
 
 def test_the_sizes_are_those_of_the_first_input_not_of_the_weight():

@@ -1,3 +1,5 @@
+from fractions import Fraction
+
 import pytest
 from helpers.linear import takes_linear_time
 
@@ -209,6 +211,20 @@ def test_groups_of_digits_as_other_languages_part_them(text, count):
 def test_one_decimal_comma_tells_the_others_of_a_listing():
     (found_table,) = found("- Conv2d: 1 497,352192 M\n- Linear: 1,024 M\n", BY_TYPE)
     assert [int(row.cells["macs"].value) for row in found_table.table.rows] == [1_497_352_192, 1_024_000]
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("- Conv2d: 1.497.352.192\n- BatchNorm2d: 50.176\n", [1_497_352_192, 50_176]),
+        ("Conv2d 6.452.320\nLinear 999.000\nReLU 1.001\n", [6_452_320, 999_000, 1_001]),
+        ("- Conv2d: 50.176\n- Linear: 1.024\n", [Fraction("50.176"), Fraction("1.024")]),  # nothing tells
+        ("- Conv2d: 6.452.320\n- Linear: 0.176\n", [6_452_320, Fraction("0.176")]),
+    ],
+)
+def test_groups_by_dots_tell_the_others_of_a_listing(text, values):
+    (found_table,) = found(text, BY_TYPE)
+    assert [row.cells["macs"].value for row in found_table.table.rows] == values
 
 
 @pytest.mark.parametrize("text", ["layer,n,w,h,c\nconv1,1,112,56,64", "layer,C,H,W\nconv1,64,112,112"])

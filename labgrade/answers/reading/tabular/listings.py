@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 from labgrade.answers.reading import code
 from labgrade.answers.reading.claims import JOINED
 from labgrade.answers.reading.code import is_code
-from labgrade.answers.reading.numbers import as_ascii, explain_number, find_numbers, with_point
+from labgrade.answers.reading.numbers import as_ascii, find_numbers
 from labgrade.answers.reading.phrases import OUR_ANSWER, TOTAL
 from labgrade.answers.reading.plain_values import find_shape
+from labgrade.answers.reading.tabular.alike import written_alike
 from labgrade.answers.reading.tabular.cells import cell_value, row_name, without_package
 from labgrade.answers.reading.tabular.headers import column_meant, names_rows
 from labgrade.answers.reading.typed_values import NUMBER_KINDS, WrongTypeError, as_value
@@ -39,7 +40,6 @@ _SEVERAL = re.compile(r"[A-Za-z]\w{1,40}(?:,\s?(?:and\s)?[A-Za-z]\w{1,40}){1,8}"
 _OUTPUT = re.compile(
     r"(?<![A-Za-z])(?:output|out)(?:[ _]?(?:shape|size))?[\s:=]*(?:(?:torch\.)?Size\()?$", re.IGNORECASE
 )
-_GROUPS = re.compile(r"\s*[+-]?\d{1,3}(?:,\d{3}){2}")
 _DIGIT = re.compile(r"\d")
 _ALONE = re.compile(r"[\s*_`~]{0,8}\d[\d., '\u00a0_]{0,40}(?:[kKMGT]i?)?[A-Za-z]{0,6}[\s*_`]{0,8}")
 _PARTED = re.compile(r"(?<=[:=] )\d{1,3}(?:[ \u00a0]\d{3}){1,6}[ \t]*$")
@@ -66,7 +66,7 @@ def find_listings(lines: list[str], kind: TableType, *, least: int) -> Iterator[
             abridged = bool(rows)
         elif line.strip() and not _RULE.match(line) and not TOTAL.match(row_name(line)):
             if len(rows) >= least:
-                yield Table(rows=tuple(_commas_alike(rows, kind)), abridged=abridged), first
+                yield Table(rows=tuple(written_alike(rows, kind)), abridged=abridged), first
             rows, abridged = [], False
 
 
@@ -82,18 +82,6 @@ def _of_answer(line: str, header: list[str]) -> str:
     meant = [place for place in numbers if OUR_ANSWER.search(header[place])]
     kept = meant if len(meant) == 1 else []
     return "|".join(cell for place, cell in enumerate(cells) if place not in numbers or place in kept)
-
-
-def _commas_alike(rows: list[Row], kind: TableType) -> list[Row]:
-    """The rows, with `1,024 M` as 1.024 M where another number has a decimal comma, and none has commas of groups."""
-    ((column, of),) = kind.columns.items()
-    said = [cell.text if isinstance(cell := row.cells[column], Number) else "" for row in rows]
-    if of == "text" or not any(with_point(each) != each for each in said) or any(map(_GROUPS.match, said)):
-        return rows
-    numbers = [explain_number(with_point(each, surely=True), of).number for each in said]
-    return [
-        replace(row, cells={column: number or row.cells[column]}) for row, number in zip(rows, numbers, strict=True)
-    ]
 
 
 def _row(line: str, kind: TableType) -> Row | None:
@@ -243,7 +231,7 @@ _OPERATOR = re.compile(r"[\s>*#`-]*([A-Z][A-Za-z0-9]*)[\s:*`]*$")
 _HEADING = re.compile(r"[\s>*#`-]*(inputs?|outputs?|attributes?|attrs?)[\s:*`]*$", re.IGNORECASE)
 _PAIR = re.compile(r"[\s>*`-]*([A-Za-z_][\w ]{0,40}?)\s*[:=]\s*(\S.*?)[\s,]*$")
 _TENSOR = re.compile(r"[\s>*`-]*([^\s:=*`]+)\s*[:=]\s*[\[(]")
-_NODES_LEFT_OUT = re.compile(r"[\s|*`]*(?:\.\.\.|\u2026|\u22ee)\s*$")
+_NODES_LEFT_OUT = re.compile(r"[\s|*`]*(?:\.{3,}|\u2026+|\u22ee)\s*$")
 _NODE = re.compile(r'^\s*op_type\s*:\s*"([^"]+)"', re.MULTILINE)
 _BLOCK = re.compile(r"attribute\s*\{(.*?)^\s*\}", re.MULTILINE | re.DOTALL)
 _FIELD = re.compile(r'^\s*(name|ints|i|f|s|floats)\s*:\s*(?:"([^"]*)"|(\S+))', re.MULTILINE)
