@@ -7,11 +7,13 @@ from collections import Counter, defaultdict, deque
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
+from functools import partial as partial_of
 from typing import TYPE_CHECKING, Literal
 
 from labgrade.values import Number, Row
 from labgrade.verdict import Outcome, Verdict, correct, incorrect, partial, without_value
 
+from ._abridged import realigned
 from ._compared import compared, left_out
 from ._names import bare, folded, is_total, without_prefix
 from ._numbered import is_numbered, numbered
@@ -115,6 +117,8 @@ class _Judged:
 
 def _judge(answer: Table, expected: Table, *, order: bool, near: _Near, all_cells: bool) -> _Judged:
     pairs = _pairs(answer.rows, expected.rows)
+    if answer.abridged:
+        pairs = realigned(pairs, answer.rows, expected.rows, partial_of(_is_right, answer, expected, near))
     columns = frozenset(column for row in expected.rows for column in row.cells)
     found = [(answer.rows[got], expected.rows[index]) for index, got in pairs.items()]
     unanswered = columns if all_cells else _unanswered(found)
@@ -290,7 +294,7 @@ def _cells(got: Row, row: Row, unanswered: frozenset[str], near: _Near) -> dict[
     for column, cell in row.cells.items():
         given = got.cells.get(column)
         rights = tuple(right for right in (cell, *row.also_right.get(column, ())) if right is not None)
-        if not rights or (given is None and not _says_something(cell)):
+        if not rights or (_is_no_value(given) and cell is None) or (given is None and not _says_something(cell)):
             continue
         if given is not None:
             verdicts[column] = _best([near.judged(given, right) for right in rights])
@@ -316,6 +320,11 @@ def _zeros_left_open(got: Row, row: Row) -> dict[str, Verdict]:
         for column, cell in row.cells.items()
         if cell is not None and not (row.optional or _says_something(cell)) and got.cells.get(column) is None
     }
+
+
+def _is_right(answer: Table, expected: Table, near: _Near, index: int, place: int) -> bool:
+    found = _cells(answer.rows[place], expected.rows[index], frozenset(), near)
+    return all(verdict.credit == 1 for verdict in found.values())
 
 
 def _row(verdicts: Mapping[str, Verdict], row: Row) -> Verdict:

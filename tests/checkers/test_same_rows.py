@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 
@@ -142,6 +143,35 @@ def test_a_row_of_a_listing_is_found_by_what_it_calls_itself_besides(names, cred
     )
     answer = table(row("Conv", 2, also_named=names), abridged=True)
     assert same_rows(answer, expected, abridged=True, at_least=1).credit == credit
+
+
+@pytest.mark.parametrize(
+    ("given", "abridged", "right"),
+    [
+        ((1, 2, 5, 6), True, 4),
+        ((3, 6), True, 2),
+        ((1, 2, 9, 6), True, 3),
+        ((5, 1), True, 1),
+        ((6, 6), True, 1),
+        ((1, 2, 5, 6), False, 2),
+        ((3, 4, 5, 6), False, 0),
+    ],
+)
+def test_rows_of_one_name_behind_the_dots_are_found_by_their_values(given, abridged, right):
+    expected = table(*(row(f"/{size}/Conv", size, also_named=("Conv",)) for size in range(1, 7)), row("/Gemm", 7))
+    answer = table(*(row("Conv", size) for size in given), row("/Gemm", 7), abridged=abridged)
+    verdict = same_rows(answer, expected, abridged=True, at_least=2)
+    parts = len(given) + 1 if abridged else 7
+    assert verdict.credit == Fraction(right + 1, parts)
+
+
+def test_a_cell_without_a_value_says_nothing_where_one_may_be_said():
+    expected = table(
+        replace(row("fc", 7), cells={"macs": number(7), "sizes": None}, also_right={"sizes": (number(5),)})
+    )
+    for cell, credit in (("nan", 1), (None, 1), (number(5), 1), (number(6), 0)):
+        given = table(replace(row("fc", 7), cells={"macs": number(7), "sizes": cell}))
+        assert same_rows(given, expected, left_open="wrong").credit == credit
 
 
 def test_an_optional_row_counts_only_where_it_is_wrong():

@@ -70,7 +70,8 @@ GOES_ON = re.compile(
 )
 PIPES = str.maketrans(dict.fromkeys("\u2502\u2503\u2551\uff5c", "|"))
 LEFT_OUT = re.compile(
-    r"[\s|*`]*(?:\.\.(?=[\s.]*$)[\s.]*$|\.\.\.|\u2026|\u22ee|\(omitted|\(\u7565)(?:[^\n]{0,40}|[\s.\u2026\u22ee|*`]{0,400})$"
+    r"[\s|*`]*[\[(<]?(?:\.\.(?=[\s.]*$)[\s.]*$|\.\.\.|(?:\.[ \t]){2,9}\.|[.:\u00b7](?=\s*$)"
+    r"|[\u2026\u22ee\u22ef]|(?<=[\[(<])(?:omitted|snip|\u7565|\u7701\u7565))(?:[^\n]{0,40}|[\s.\u2026\u22ee|*`]{0,400})$"
 )
 TOTAL = re.compile(
     r"[\s*_|]*(?:grand\s)?(?:total|sum|overall|\u03a3(?!\w)|\u2211|合計|總計|總和|总和|总计|合计)", re.IGNORECASE

@@ -64,7 +64,7 @@ def test_a_listing_is_read_with_and_without_its_indentation():
 
 def test_without_dots_nothing_was_left_out():
     assert not find_records(PRINTED.replace("...", ""), KIND).abridged
-    for dots in (".....", "……", "| ... |"):
+    for dots in (".....", "……", "| ... |", "  . . .", "[...]", "... (32 more nodes)", ":\n:\n:", "(omitted)", "⋯"):
         assert find_records(PRINTED.replace("...", dots), KIND).abridged == ("|" not in dots)
 
 

@@ -367,3 +367,67 @@ def test_a_number_of_calls_is_no_number_of_bytes():
     text = "- aten::conv2d: 5 calls\n- aten::addmm: 3 calls\n\n- aten::empty: 9.25 MB\n- aten::addmm: 179 KB\n"
     (found,) = find_tables(text, 0, len(text), kind)
     assert [row.name for row in found.table.rows] == ["aten::empty", "aten::addmm"]
+
+
+NODES = TableType(
+    row="node", sparse=True, columns={"channel": "count", "kernel_shape": "shape", "pads": "shape", "alpha": "number"}
+)
+FRAME = """
+             node    op  channel kernel_shape          pads  alpha
+0   /a/b/c.0/Conv  Conv      3.0       [3, 3]  [1, 1, 1, 1]    NaN
+1   /a/b/c.1/Clip  Clip      NaN          NaN           NaN    NaN
+10  /a/b/c.2/Conv  Conv     32.0       [1, 1]  [0, 0, 0, 0]    NaN
+11 /a.b/long.Gemm  Gemm      NaN          NaN           NaN    1.0
+
+[4 rows x 6 columns]
+"""
+IN_PIECES = """
+Nodes:
+             node    op  channel  \\
+0   /a/b/c.0/Conv  Conv      3.0
+1   /a/b/c.1/Clip  Clip      NaN
+10  /a/b/c.2/Conv  Conv     32.0
+11           Gemm  Gemm      NaN
+
+   kernel_shape          pads  alpha
+0        [3, 3]  [1, 1, 1, 1]    NaN
+1           NaN           NaN    NaN
+10       [1, 1]  [0, 0, 0, 0]    NaN
+11          NaN           NaN    1.0
+"""
+WITH_GAPS = """
+node           op    channel  kernel_shape  pads          alpha
+/a/b/c.0/Conv  Conv  3        [3, 3]        [1, 1, 1, 1]
+/a/b/c.1/Clip  Clip
+/a/b/c.2/Conv  Conv  32       [1, 1]        [0, 0, 0, 0]
+Gemm           Gemm                                       1.0
+"""
+
+
+@pytest.mark.parametrize("text", [FRAME, IN_PIECES, WITH_GAPS], ids=["whole", "in pieces", "with gaps"])
+def test_a_frame_with_shapes_and_without_values(text):
+    (found,) = find_tables(text, 0, len(text), NODES)
+    said = [
+        (row.name, [str(cell) for cell in row.cells.values() if cell not in (None, "nan")])
+        for row in found.table.rows
+        if row.name != "/a/b/c.1/Clip"
+    ]
+    names = [row.name for row in found.table.rows]
+    assert names[-1] in ("Gemm", "/a.b/long.Gemm")
+    first, second = (["(3, 3)", "(1, 1, 1, 1)"], ["(1, 1)", "(0, 0, 0, 0)"])
+    channels = [row.cells["channel"].value for row in found.table.rows if row.name.endswith("Conv")]
+    assert channels == [3, 32]
+    assert [(name, cells[-2:]) for name, cells in said] == [
+        ("/a/b/c.0/Conv", first), ("/a/b/c.2/Conv", second), (names[-1], ["1.0"])
+    ]  # fmt: skip
+
+
+def test_a_cell_below_two_words_of_a_header_ends_the_table():
+    text = WITH_GAPS.replace("Conv  32   ", "Conv in 32 parts")
+    found = find_tables(text, 0, len(text), NODES)
+    assert all("32" not in str(row.cells["channel"]) for each in found for row in each.table.rows)
+
+
+def test_frames_in_pieces_take_linear_time():
+    piece = f"a\n{' node  op  channel  ' + chr(92)}\n"
+    assert takes_linear_time(lambda size: found(piece * (size // len(piece)), NODES), 400_000)

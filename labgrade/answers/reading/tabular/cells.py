@@ -56,8 +56,8 @@ def cell_value(written: str, kind: str, unit: str = "") -> Scalar | None:
         return None
     if kind == "shape" and (shape := read_shape(plain)) is not None:
         return shape
-    if kind in NUMBER_KINDS and (infinite := not_finite(plain)):
-        return infinite
+    if (infinite := not_finite(plain)) and (kind in NUMBER_KINDS or infinite == "nan"):
+        return infinite if kind in NUMBER_KINDS else None  # where pandas has no value
     if kind in ("count", "bytes") and _BLANKS.fullmatch(plain):
         plain = re.sub(r"\D", "", plain)
     if kind in ("count", "bytes", "time") and unit:

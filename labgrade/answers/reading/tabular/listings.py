@@ -13,7 +13,7 @@ from labgrade.answers.reading import code
 from labgrade.answers.reading.claims import JOINED
 from labgrade.answers.reading.code import is_code
 from labgrade.answers.reading.numbers import as_ascii, find_numbers
-from labgrade.answers.reading.phrases import OUR_ANSWER, TOTAL
+from labgrade.answers.reading.phrases import LEFT_OUT, OUR_ANSWER, TOTAL
 from labgrade.answers.reading.plain_values import find_shape
 from labgrade.answers.reading.tabular.alike import written_alike
 from labgrade.answers.reading.tabular.cells import cell_value, row_name, without_package
@@ -43,7 +43,6 @@ _OUTPUT = re.compile(
 _DIGIT = re.compile(r"\d")
 _ALONE = re.compile(r"[\s*_`~]{0,8}\d[\d., '\u00a0_]{0,40}(?:[kKMGT]i?)?[A-Za-z]{0,6}[\s*_`]{0,8}")
 _PARTED = re.compile(r"(?<=[:=] )\d{1,3}(?:[ \u00a0]\d{3}){1,6}[ \t]*$")
-_LEFT_OUT = re.compile(r"[\s|*`]*(?:\.\.\.|\u2026|\u22ee)")
 _RULE = re.compile(r"\s*+(?:[-=*_+\u2500-\u257f\s]++|`{3,}.*|:::.*)$")
 
 
@@ -62,7 +61,7 @@ def find_listings(lines: list[str], kind: TableType, *, least: int) -> Iterator[
         if row is not None:
             first = first if rows else number
             rows.append(row)
-        elif _LEFT_OUT.match(line):
+        elif LEFT_OUT.match(line):
             abridged = bool(rows)
         elif line.strip() and not _RULE.match(line) and not TOTAL.match(row_name(line)):
             if len(rows) >= least:
@@ -231,7 +230,6 @@ _OPERATOR = re.compile(r"[\s>*#`-]*([A-Z][A-Za-z0-9]*)[\s:*`]*$")
 _HEADING = re.compile(r"[\s>*#`-]*(inputs?|outputs?|attributes?|attrs?)[\s:*`]*$", re.IGNORECASE)
 _PAIR = re.compile(r"[\s>*`-]*([A-Za-z_][\w ]{0,40}?)\s*[:=]\s*(\S.*?)[\s,]*$")
 _TENSOR = re.compile(r"[\s>*`-]*([^\s:=*`]+)\s*[:=]\s*[\[(]")
-_NODES_LEFT_OUT = re.compile(r"[\s|*`]*(?:\.{3,}|\u2026+|\u22ee)\s*$")
 _NODE = re.compile(r'^\s*op_type\s*:\s*"([^"]+)"', re.MULTILINE)
 _BLOCK = re.compile(r"attribute\s*\{(.*?)^\s*\}", re.MULTILINE | re.DOTALL)
 _FIELD = re.compile(r'^\s*(name|ints|i|f|s|floats)\s*:\s*(?:"([^"]*)"|(\S+))', re.MULTILINE)
@@ -277,7 +275,7 @@ def find_records(text: str, kind: TableType) -> Table | None:
     abridged = False
     current: _Record | None = None
     for number, line in enumerate(lines):
-        if _NODES_LEFT_OUT.match(line):
+        if "|" not in line and LEFT_OUT.match(line):
             abridged, current = abridged or bool(records), None
         elif _begins(lines, number):
             current = _Record((_OPERATOR.match(line) or [""] * 2)[1])

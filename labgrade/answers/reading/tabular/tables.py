@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import re
 from dataclasses import dataclass
 from itertools import accumulate
@@ -24,6 +23,19 @@ from labgrade.answers.reading.tabular.headers import (
     with_index_named,
 )
 from labgrade.answers.reading.tabular.listings import find_listings, find_printed
+from labgrade.answers.reading.tabular.splits import (
+    PIECE,
+    by_blanks,
+    by_commas,
+    by_frame,
+    by_pipes,
+    by_place,
+    by_semicolons,
+    by_tabs,
+    by_words,
+    places,
+    unwrapped,
+)
 from labgrade.answers.reading.tabular.studies import find_runs, find_turned
 from labgrade.answers.reading.tabular.tallies import find_tallies
 from labgrade.answers.reading.tabular.trees import is_tensor, tree_below
@@ -48,17 +60,8 @@ _LONGEST_LINE = 2_000
 
 _DOTTED = re.compile(r"\d{1,3}(?:\.\d{3}){1,10}")
 _GROUPS = re.compile(r"\s*[+-]?\d{1,3}(?:,\d{3}){2}")
+_WITH_INDEX = re.compile(r"\d+ \S")
 _RULE = re.compile(r"[\s|+:=\-_\u2500-\u257f]+$")
-_PRINTED = re.compile(
-    r"layer \(type(?::depth-idx)?(?: \(var_name\))?\)|input (?:shape|size)|output (?:shape|size)|kernel (?:shape|size)"
-    r"|params? #|# ?params?|param %|mult-adds|total mult-adds|groups|trainable|\S+",
-    re.IGNORECASE,
-)
-_PIECE = re.compile(
-    r"\[[^\n\[\]]{0,120}\]|\[\[[^\n]{0,120}?\]\]|\((?:-?\d+|None)(?:, ?(?:-?\d+|None)){0,15},?\)"
-    r"|\d{1,9}(?:[x\u00d7]\d{1,9}){1,8}(?!\w)"
-    r"|\d[\d,._]*(?:e[+-]?\d+)?(?: ?[kKMGT]i?(?:B|MACs?|Mac|FLOPs)?(?![\w]))?%?|\S+"
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +85,8 @@ class TableProblem:
 class _Header:
     """How a table's lines are split, and which piece is the name and which is each column (or the axes of one).
 
-    `indexed`: its rows may begin with numbers of their own, over which nothing stands, as pandas prints them.
+    `indexed`: its rows may begin with numbers of their own, over which nothing stands, as pandas prints them. `places`:
+    where each of its words stands, if blanks alone part them.
     """
 
     split: Splitter
@@ -92,10 +96,11 @@ class _Header:
     units: dict[str, str]
     about: bool
     indexed: bool = False
+    places: tuple[tuple[int, int], ...] = ()
 
     @property
     def delimited(self) -> bool:
-        return self.split not in (_by_blanks, _by_words)
+        return self.split not in (by_blanks, by_words)
 
 
 def find_tables(
@@ -129,7 +134,7 @@ def _tables(text: str, start: int, end: int, kind: TableType, *, least: int = 2)
     region = text[start : min(end, start + _MOST_TEXT)].translate(PIPES)
     lines = region.split("\n", _MOST_LINES)[:_MOST_LINES]
     starts = list(accumulate((len(line) + 1 for line in lines), initial=start))
-    lines = with_index_named(lines, kind.row)
+    lines = with_index_named(unwrapped(lines), kind.row)
     found: list[TableFound | TableProblem] = []
     lacking: list[TableFound | TableProblem] = []
     number = 0
@@ -145,7 +150,7 @@ def _tables(text: str, start: int, end: int, kind: TableType, *, least: int = 2)
         runs = [TableFound(table=table, position=starts[first]) for table, first in find_runs(lines, kind)]
         found = _fuller(runs, found)
     if not found:
-        tallies = find_tallies(lines, kind, (_by_pipes, _by_tabs, _by_blanks))
+        tallies = find_tallies(lines, kind, (by_pipes, by_tabs, by_blanks))
         others = (*tallies, *find_blocks(lines, kind), *find_across(lines, kind), *find_turned(lines, kind))
         found = [TableFound(table=table, position=starts[first], about=True) for table, first in others]
     if not found:
@@ -184,7 +189,7 @@ def _headless(lines: list[str], kind: TableType, starts: list[int]) -> list[Tabl
     if len(kind.columns) < 2 or len(set(kind.columns.values())) < len(kind.columns):  # noqa: PLR2004 - two columns
         return []
     columns = {column: (place,) for place, column in enumerate(kind.columns, 1)}
-    for split in (_by_tabs, _by_commas, _by_semicolons):
+    for split in (by_tabs, by_commas, by_semicolons):
         header = _Header(
             split=split,
             pieces=1 + len(columns),
@@ -206,10 +211,10 @@ def _header(line: str, kind: TableType) -> _Header | str:
     if not could_head(line, kind.columns) or is_code(line):
         return ""
     lacking = ""
-    for split in (_by_pipes, _by_tabs, _by_commas, _by_semicolons, _by_blanks, _by_words):
-        pieces = split(line)
-        names = _name_place(pieces, kind, empty=split is _by_pipes)
-        if split is _by_words and (names != 0 or re.search(r"[=:]\s?\d", line)):
+    for split in (by_pipes, by_tabs, by_commas, by_semicolons, by_blanks, by_words):
+        pieces = _header_pieces(line, split, kind)
+        names = _name_place(pieces, kind, empty=split is by_pipes)
+        if split is by_words and (names != 0 or re.search(r"[=:]\s?\d", line)):
             continue
         if len(pieces) < 2 or names is None:  # noqa: PLR2004 - a name and a value
             continue
@@ -230,12 +235,23 @@ def _header(line: str, kind: TableType) -> _Header | str:
                 columns=columns,
                 units=units,
                 about=is_about(pieces[names], kind.row),
-                indexed=split is _by_blanks and line[:1].isspace(),
+                indexed=split is by_blanks and line[:1].isspace(),
+                places=places(line, pieces) if split is by_blanks else (),
             )
         if columns and not lacking:
             missing = next(column for column in kind.columns if column not in columns)
             lacking = f"the table has no column '{missing}'; it has " + ", ".join(f"'{piece}'" for piece in pieces[:8])
     return lacking
+
+
+def _header_pieces(line: str, split: Splitter, kind: TableType) -> list[str]:
+    pieces, words = split(line), by_frame(line) if split is by_blanks else []
+    return words if _known(words, kind) > _known(pieces, kind) else pieces
+
+
+def _known(pieces: list[str], kind: TableType) -> int:
+    """How many of a header's pieces are columns of the table."""
+    return len({meant for piece in pieces if (meant := column_meant(piece, kind.columns)) is not None})
 
 
 def _measures(columns: Mapping[str, tuple[int, ...]], kind: TableType) -> bool:
@@ -339,7 +355,7 @@ def _with_points(written: list[dict[str, str]], measured: set[str]) -> list[dict
 def _ends(line: str, header: _Header, *, begun: bool) -> bool:
     """Whether a line stands behind the last row: a blank one, or a rule below columns of blanks."""
     if not line.strip():
-        return begun or header.split is _by_pipes
+        return begun or header.split is by_pipes
     return begun and not header.delimited and bool(_RULE.match(line))
 
 
@@ -354,46 +370,21 @@ def _pieces(line: str, header: _Header) -> list[str] | None:
     """A row's pieces in the order of the header; None where the line is no row of this table."""
     if header.delimited:
         pieces = header.split(line)
-        if len(pieces) < 2 or (header.split is _by_pipes and "|" not in line):  # noqa: PLR2004 - a name and a value
+        if len(pieces) < 2 or (header.split is by_pipes and "|" not in line):  # noqa: PLR2004 - a name and a value
             return None
         return pieces + [""] * (header.pieces - len(pieces))
+    whole = line
     if header.name_at == 0:
         line = without_tree(line)
-    pieces = _by_blanks(line)
+    pieces = by_blanks(line)
     if header.indexed and len(pieces) == header.pieces + 1 and pieces[0].isdecimal():
         return pieces[1:]
-    if len(pieces) == header.pieces:
+    if len(pieces) == header.pieces and not (header.indexed and _WITH_INDEX.match(pieces[0])):
         return pieces
+    if header.indexed and (placed := by_place(whole, header.places, right=True)) is not None:
+        return placed
     values = header.pieces - 1
-    found = list(_PIECE.finditer(line))
+    found = list(PIECE.finditer(line))
     if header.name_at != 0 or len(found) <= values:
-        return None
+        return by_place(whole, header.places, right=False)
     return [line[: found[-values].start()].strip(), *(match[0] for match in found[-values:])]
-
-
-def _by_pipes(line: str) -> list[str]:
-    return [cell.strip().strip("*`").strip() for cell in line.strip().strip("|").split("|")] if "|" in line else []
-
-
-def _by_tabs(line: str) -> list[str]:
-    return _by(line, "\t")
-
-
-def _by_commas(line: str) -> list[str]:
-    return _by(line, ",")
-
-
-def _by_semicolons(line: str) -> list[str]:
-    return _by(line, ";")
-
-
-def _by(line: str, mark: str) -> list[str]:
-    return [cell.strip() for cell in next(csv.reader([line.strip()], delimiter=mark, skipinitialspace=True), [])]
-
-
-def _by_blanks(line: str) -> list[str]:
-    return re.split(r"\s{2,}", line.strip())
-
-
-def _by_words(line: str) -> list[str]:
-    return [match[0] for match in _PRINTED.finditer(line)]

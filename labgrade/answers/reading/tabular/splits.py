@@ -1,0 +1,123 @@
+"""How the lines of a printed table are split into cells: by signs, by blanks, by the places of its header's words."""
+
+from __future__ import annotations
+
+import csv
+import re
+from itertools import takewhile
+
+_PRINTED = re.compile(
+    r"layer \(type(?::depth-idx)?(?: \(var_name\))?\)|input (?:shape|size)|output (?:shape|size)|kernel (?:shape|size)"
+    r"|params? #|# ?params?|param %|mult-adds|total mult-adds|groups|trainable|\S+",
+    re.IGNORECASE,
+)
+PIECE = re.compile(
+    r"\[[^\n\[\]]{0,120}\]|\[\[[^\n]{0,120}?\]\]|\((?:-?\d+|None)(?:, ?(?:-?\d+|None)){0,15},?\)"
+    r"|\d{1,9}(?:[x\u00d7]\d{1,9}){1,8}(?!\w)"
+    r"|\d[\d,._]*(?:e[+-]?\d+)?(?: ?[kKMGT]i?(?:B|MACs?|Mac|FLOPs)?(?![\w]))?%?|\S+"
+)
+_CELL = re.compile(r"\[[^\n\[\]]{0,120}\]|\([^\n()]{0,120}\)|\S+")
+_INDEX = re.compile(r"^\d+(?=\s)")
+
+
+def by_pipes(line: str) -> list[str]:
+    """The cells between the pipes of a line."""
+    return [cell.strip().strip("*`").strip() for cell in line.strip().strip("|").split("|")] if "|" in line else []
+
+
+def by_tabs(line: str) -> list[str]:
+    """The cells between tabs."""
+    return _by(line, "\t")
+
+
+def by_commas(line: str) -> list[str]:
+    """The cells between commas, of which a quoted one may hold some."""
+    return _by(line, ",")
+
+
+def by_semicolons(line: str) -> list[str]:
+    """The cells between semicolons."""
+    return _by(line, ";")
+
+
+def _by(line: str, mark: str) -> list[str]:
+    return [cell.strip() for cell in next(csv.reader([line.strip()], delimiter=mark, skipinitialspace=True), [])]
+
+
+def by_blanks(line: str) -> list[str]:
+    """What two blanks or more part."""
+    return re.split(r"\s{2,}", line.strip())
+
+
+def by_words(line: str) -> list[str]:
+    """The words of a header, of which those that go together are one."""
+    return [match[0] for match in _PRINTED.finditer(line)]
+
+
+def by_frame(header: str) -> list[str]:
+    """The words of a header that begins with blanks, as pandas prints it: one blank may part two columns of texts."""
+    return header.split() if header[:1].isspace() else []
+
+
+def places(header: str, pieces: list[str]) -> tuple[tuple[int, int], ...]:
+    """Where each piece of a header begins and ends."""
+    found: list[tuple[int, int]] = []
+    plain = header.expandtabs()
+    for piece in pieces:
+        start = plain.find(piece, found[-1][1] if found else 0)
+        if start < 0:
+            return ()
+        found.append((start, start + len(piece)))
+    return tuple(found)
+
+
+def by_place(line: str, header: tuple[tuple[int, int], ...], *, right: bool) -> list[str] | None:
+    """The cells that begin below a header's words, or end there (`right`); some may be empty. None where one does not.
+
+    Of what pandas prints the number that a row begins with is left out.
+    """
+    cells = [""] * len(header)
+    end = 0
+    for match in _CELL.finditer(_INDEX.sub(_blanks, line.expandtabs()) if right else line.expandtabs()):
+        if right:
+            below = next((place for place, (_, behind) in enumerate(header) if match.end() <= behind), None)
+        else:
+            below = next(
+                (place for place, (start, _) in reversed([*enumerate(header)]) if start <= match.start()), None
+            )
+        if below is None or (cells[below] and match.start() > end + 1):
+            return None
+        cells[below] = f"{cells[below]} {match[0]}".strip()
+        end = match.end()
+    return cells if sum(map(bool, cells)) > 1 else None
+
+
+def _blanks(match: re.Match[str]) -> str:
+    return " " * len(match[0])
+
+
+def unwrapped(lines: list[str]) -> list[str]:
+    """The lines, with a wide table in one piece that pandas broke into several, as a stroke behind a header says."""
+    found = list(lines)
+    number = 0
+    while number < len(found):
+        # A line of code that goes on is followed by another, or by nothing that begins with its rows' numbers.
+        first = _goes_on(found[number]) and not (number and _goes_on(found[number - 1]))
+        rows = [*takewhile(str.strip, found[number:])] if first else []
+        behind = number + len(rows) + 1
+        more = [*takewhile(str.strip, found[behind:])] if first else []
+        own = [line.split()[0] for line in rows[1:]]
+        if not own or [line.split()[0] for line in more[1:]][: len(own)] != own:
+            number += 1
+            continue
+        width = max(map(len, rows))
+        joined = [
+            row.rstrip().removesuffix("\\").ljust(width) + "  " + each[len(name) :]
+            for row, each, name in zip(rows, more, ["", *own], strict=False)
+        ]
+        found[number : behind + len(joined)] = [*joined, *[""] * (len(rows) + 1)]
+    return found
+
+
+def _goes_on(line: str) -> bool:
+    return line[:1].isspace() and line.rstrip().endswith(" \\")
