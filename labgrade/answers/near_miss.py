@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from labgrade.answers import entry, file
 from labgrade.answers.python_source import NO_PYTHON, code_file, tree_of
 from labgrade.answers.reading.documents import Document, Unreadable, locate, read_bytes, read_document
+from labgrade.answers.reading.passages.mentions import names_tasks, of_task
 from labgrade.answers.reading.phrases import words_pattern
-from labgrade.answers.reading.sections import names_tasks, sections
 from labgrade.answers.reports import find_reports
 from labgrade.core.did_you_mean import did_you_mean
 from labgrade.core.errors import SpecError
@@ -60,7 +60,7 @@ def _beneath_headings(forms: list[Form], submission: Submission) -> list[Form]:
         form
         for form in forms
         if isinstance(form, TextForm) and form.file is None
-        if not any(isinstance(each, Document) and sections(each, form.report or ()) for each in documents)
+        if not any(isinstance(each, Document) and of_task(each, form.report or ())[1] for each in documents)
     ]
     left = [form for form in forms if form not in absent]
     return left if any(isinstance(form, TextForm) and form.file is None for form in left) else forms
@@ -194,7 +194,7 @@ def _text(form: TextForm, kind: AnswerType, submission: Submission) -> Iterator[
             yield Note(text=f"{path} {why}; report.md is read for certain", unread=True)
         elif form.after is not None and isinstance(kind, str):
             yield from _said(form, form.after, document)
-        elif not sections(document, form.report or ()):
+        elif not of_task(document, form.report or ())[1]:
             yield Note(text=_no_heading(form, document))
 
 
@@ -207,7 +207,7 @@ def _other_report(submission: Submission) -> Iterator[Note]:
 
 def _said(form: TextForm, words: str, document: Document) -> Iterator[Note]:
     """The words stand there: outside of the section, or before something that is not read as a number."""
-    spans = sections(document, form.report or ())
+    document, spans = of_task(document, form.report or ())
     for span in spans:
         for match in words_pattern(words).finditer(document.text, span.start, span.end):
             rest = document.text[match.end() : match.end() + _REACH].partition("\n")[0]
@@ -234,7 +234,8 @@ def _unannounced(forms: list[TextForm], submission: Submission) -> Iterator[Note
         document = read_document(submission, path)
         if not isinstance(document, Document):
             continue
-        for span in sections(document, forms[0].report or ()):
+        document, spans = of_task(document, forms[0].report or ())
+        for span in spans:
             text = document.text[span.start : span.end]
             lines = [line for line in text.splitlines() if not line.lstrip().startswith("#")]
             told = any(words_pattern(each).search(text) for each in words)

@@ -7,11 +7,14 @@ from dataclasses import replace
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
+from labgrade.answers.reading.documents import Document, read_document
+from labgrade.answers.reading.lines import read_lines
 from labgrade.answers.reading.markup import FORMATS, LOSSY
 from labgrade.answers.reading.numbers import finest_of
+from labgrade.answers.reading.passages.mentions import of_task, spoken_of
+from labgrade.answers.reading.passages.sections import Span, closing, from_heading
 from labgrade.answers.reading.phrases import candidates
 from labgrade.answers.reading.plain_values import cut
-from labgrade.answers.reading.sections import Span, closing, sections
 from labgrade.core.results import Answer, NoAnswer
 from labgrade.values import Number
 from labgrade.verdict import Outcome, without_value
@@ -19,7 +22,7 @@ from labgrade.verdict import Outcome, without_value
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from labgrade.answers.reading.documents import Document
+    from labgrade.answers.reading.lines import Line
     from labgrade.answers.reading.phrases import Candidate
     from labgrade.core.results import Answered, Submission
     from labgrade.core.task import AnswerType, TextForm
@@ -58,12 +61,58 @@ def find_reports(submission: Submission) -> tuple[str, ...]:
     return tuple(sorted(level, key=lambda file: (PurePosixPath(file).name.lower() != "report.md", file)))
 
 
-def parts(document: Document, path: tuple[str, ...]) -> tuple[Span, ...]:
-    """The parts of a document under a path of headings; those of another task where all they say is `see 2-1-1`."""
-    spans = sections(document, path)
-    said = " ".join(document.text[span.start : min(span.end, span.start + _LONGEST_LINE)].strip() for span in spans)
+def parts(document: Document, path: tuple[str, ...]) -> tuple[Document, tuple[Span, ...]]:
+    """The parts under a path of headings, or of what stands behind the task's number, and the document they are of.
+
+    Those of another task where all they say is `see 2-1-1`.
+    """
+    own, spans = of_task(document, path)
+    said = " ".join(own.text[span.start : min(span.end, span.start + _LONGEST_LINE)].strip() for span in spans)
     other = _REFERS.fullmatch(said.strip())
-    return sections(document, (other[1],)) or spans if other and path and other[1] not in path else spans
+    if not other or not path or other[1] in path:
+        return own, spans
+    others, found = of_task(document, (other[1],))
+    return (others, found) if found else (own, spans)
+
+
+def passages(forms: Sequence[TextForm], submission: Submission) -> tuple[str, ...]:
+    """The parts of the hand-in in which these forms look, each once, with where it stands."""
+    found: dict[str, str] = {}
+    for form in forms:
+        for path in (form.file,) if form.file is not None else find_reports(submission):
+            document = read_document(submission, path)
+            if not isinstance(document, Document):
+                continue
+            document, spans = parts(document, form.report or ())
+            for span in spans:
+                start = from_heading(document.text, span.start)
+                whole = document.text[start : span.end]
+                part = whole.strip()
+                if part:
+                    first = document.line(start + whole.index(part))  # not of the heading that it stands beneath
+                    found.setdefault(part, f"[{document.path}:{first}]\n{part}")
+    return tuple(found.values())
+
+
+def lines(form: TextForm, submission: Submission, about: str) -> tuple[Line, ...]:
+    """The lines in which a form looks, as typed pieces."""
+    found: list[Line] = []
+    for path in (form.file,) if form.file is not None else find_reports(submission):
+        document = read_document(submission, path)
+        if isinstance(document, Document):
+            found += read_lines(*parts(document, form.report or ()), about)
+    return tuple(found)
+
+
+def mentions(form: TextForm, submission: Submission, about: str) -> tuple[Line, ...]:
+    """The lines of a report that have the number of a form's task and are no heading; without a path, of any task."""
+    found: list[Line] = []
+    for path in find_reports(submission) if form.file is None else ():
+        document = read_document(submission, path)
+        told = spoken_of(document, form.report or ()) if isinstance(document, Document) else None
+        if told is not None:
+            found += read_lines(told, (Span(start=0, end=len(told.text)),), about)
+    return tuple(found)
 
 
 def below(submission: Submission, read: Sequence[str]) -> tuple[str, ...]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import subprocess
 import sys
 from dataclasses import dataclass, replace
@@ -11,12 +10,11 @@ from typing import TYPE_CHECKING, Any, cast
 
 from labgrade.answers.reading.claims import stands_out
 from labgrade.answers.reading.documents import Document, Unreadable, read_document
-from labgrade.answers.reading.lines import read_lines
 from labgrade.answers.reading.numbers import find_numbers, finest_of
 from labgrade.answers.reading.phrases import Candidate, candidates
 from labgrade.answers.reading.plain_values import cut, is_array
-from labgrade.answers.reading.sections import Span, from_heading
 from labgrade.answers.reading.tabular.listings import find_records
+from labgrade.answers.reading.tabular.several import each_apart, is_part
 from labgrade.answers.reading.tabular.tables import TableFound, TableProblem, find_tables
 from labgrade.answers.reading.typed_values import WrongTypeError, as_value
 from labgrade.answers.reports import below, find_reports, parts, summed_up, together
@@ -26,15 +24,11 @@ from labgrade.values import Number, Table
 from labgrade.verdict import Outcome, without_value
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from labgrade.answers.reading.lines import Line
+    from labgrade.answers.reading.passages.sections import Span
     from labgrade.core.results import Answered, Submission
     from labgrade.core.task import AnswerType, TextForm
-    from labgrade.values import Row, Value
+    from labgrade.values import Value
 
-_NAMES_APART = re.compile(r"\s*(?:,\s*and\b|,|\band\b|&|、|\+|/)\s*")
-_NAME = re.compile(r"[A-Za-z]\w*")
 _MOST_NAMED = 6
 _MOST_SEEN = 100_000
 _MOST_LEFT = 40
@@ -114,34 +108,6 @@ def seen_instead(kind: AnswerType, form: TextForm, submission: Submission) -> Se
     return next(filter(None, seen), None)
 
 
-def passages(forms: Sequence[TextForm], submission: Submission) -> tuple[str, ...]:
-    """The parts of the hand-in in which these forms look, each once, with where it stands."""
-    found: dict[str, str] = {}
-    for form in forms:
-        for path in (form.file,) if form.file is not None else find_reports(submission):
-            document = read_document(submission, path)
-            if not isinstance(document, Document):
-                continue
-            for span in parts(document, form.report or ()):
-                start = from_heading(document.text, span.start)
-                whole = document.text[start : span.end]
-                part = whole.strip()
-                if part:
-                    first = document.line(start + whole.index(part))  # not of the heading that it stands beneath
-                    found.setdefault(part, f"[{document.path}:{first}]\n{part}")
-    return tuple(found.values())
-
-
-def lines(form: TextForm, submission: Submission, about: str) -> tuple[Line, ...]:
-    """The lines in which a form looks, as typed pieces."""
-    found: list[Line] = []
-    for path in (form.file,) if form.file is not None else find_reports(submission):
-        document = read_document(submission, path)
-        if isinstance(document, Document):
-            found += read_lines(document, parts(document, form.report or ()), about)
-    return tuple(found)
-
-
 def _seen(place: _Place, words: str, kind: str) -> Seen | None:
     tables = [each for each in _candidates(place, words, kind) if each.unsummed]
     if tables:
@@ -159,7 +125,7 @@ def _seen(place: _Place, words: str, kind: str) -> Seen | None:
 
 
 def _place(document: Document, form: TextForm, about: str) -> _Place | None:
-    spans = tuple(parts(document, form.report or ()))
+    document, spans = parts(document, form.report or ())
     under = f", under {' / '.join(form.report)}" if form.report else ""
     return _Place(document=document, spans=spans, under=under, about=about) if spans else None
 
@@ -286,7 +252,7 @@ def _tabled(place: _Place, words: str | None, kind: TableType) -> Answered | Non
             continue
         for found in find_tables(place.document.text, span.start, span.end, kind, words=words):
             if isinstance(found, TableFound):
-                tables.append(replace(found, table=_each_apart(found.table)))
+                tables.append(replace(found, table=each_apart(found.table)))
             else:
                 problems.append(found)
     if not tables:
@@ -297,7 +263,7 @@ def _tabled(place: _Place, words: str | None, kind: TableType) -> Answered | Non
     tables = [found for found in tables if found.about] or tables
     longest = max(tables, key=lambda found: len(found.table.rows))
     others = [found for found in tables if found.table != longest.table]
-    against = next((found for found in others if not _is_part(found.table, longest.table)), None)
+    against = next((found for found in others if not is_part(found.table, longest.table)), None)
     if against is not None:
         lines = " and ".join(
             str(place.document.line(found.position)) for found in sorted((longest, against), key=_where)
@@ -309,40 +275,8 @@ def _tabled(place: _Place, words: str | None, kind: TableType) -> Answered | Non
     return place.answer(longest.table, longest.position, *remarks)
 
 
-def _each_apart(table: Table) -> Table:
-    """The table, with a row for each of several names that have one count: `Shape, Gather, Concat | 1 each`.
-
-    Only where the count is smaller than their number, and so can't be that of all of them together.
-    """
-    rows: list[Row] = []
-    for row in table.rows:
-        names = _NAMES_APART.split(row.name)
-        (value, *more) = row.cells.values() or (None,)
-        joined = len(names) > 1 and not more and all(map(_NAME.fullmatch, names))
-        if joined and isinstance(value, Number) and 0 < value.value < len(names):
-            rows += [replace(row, name=name) for name in names]
-        else:
-            rows.append(row)
-    return replace(table, rows=tuple(rows))
-
-
 def _where(found: TableFound) -> int:
     return found.position
-
-
-def _is_part(part: Table, whole: Table) -> bool:
-    """Whether every row of a table stands in the other one, too, or in a coarser print."""
-    rows = {row.name: row for row in whole.rows}
-    return all(
-        row.name in rows and all(_same(cell, rows[row.name].cells[column]) for column, cell in row.cells.items())
-        for row in part.rows
-    )
-
-
-def _same(one: object, other: object) -> bool:
-    if isinstance(one, Number) and isinstance(other, Number):
-        return finest_of([one, other]) is not None
-    return one is None or other is None or one == other
 
 
 def _histogram(answer: Answered | None) -> Answered | None:

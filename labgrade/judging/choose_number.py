@@ -190,14 +190,14 @@ def labelled_sightings(wanted: WantedNumber, found: Iterable[Sighting]) -> list[
     return [each for each in labelled if not each.piece.titled] or labelled
 
 
-_SPECIAL = frozenset({"trainable", "frozen", "types"})  # what only one of several like answers is about
+SPECIAL = frozenset({"trainable", "frozen", "types"})  # what only one of several like answers is about
 
 
 def _is_anothers(wanted: WantedNumber, lines: Sequence[Line], found: list[Sighting]) -> bool:
     """Whether the text says nothing but another answer of the task: a total alone, and no word of what is asked."""
-    special = frozenset[str]().union(*wanted.label_sets) & _SPECIAL
+    special = frozenset[str]().union(*wanted.label_sets) & SPECIAL
     others = [concepts(words) for words in wanted.beside]
-    if not special or not any(not each & _SPECIAL for each in others):
+    if not special or not any(not each & SPECIAL for each in others):
         return False
     said = {concept for line in lines for piece in line.pieces for concept in piece.said}
     words = {piece.value for line in lines for piece in line.pieces if isinstance(piece.value, str)}

@@ -5,14 +5,13 @@ from __future__ import annotations
 import contextlib
 from dataclasses import replace
 from fractions import Fraction
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from labgrade.answers.obtain import text_forms
-from labgrade.answers.reader.asks import ask_lines, ask_value
+from labgrade.answers.reader.asks import ask_lines, ask_mentions, ask_value
 from labgrade.core.errors import FaultError, NoSuchSlipError
 from labgrade.core.results import Answer, NoAnswer
-from labgrade.core.task import EntryForm, FileForm, TableOfType, TableType, TextForm
+from labgrade.core.task import ARTIFACT_KINDS, EntryForm, FileForm, TableOfType, TableType, TextForm
 from labgrade.judging.choose_listed import (
     TOLD_APART,
     count_listed,
@@ -27,6 +26,19 @@ from labgrade.judging.choose_number import NUMBERS, Choice, WantedNumber, choose
 from labgrade.judging.choose_rows import rows_by_name
 from labgrade.judging.choose_shape import choose_shape
 from labgrade.judging.second_look import contradicted, exactly_beside, right_beside, right_elsewhere, said_otherwise
+from labgrade.judging.unread import (
+    doubted,
+    first_number,
+    holds_rows,
+    is_open,
+    is_unlabelled,
+    merged,
+    only_suggested,
+    own_lines,
+    printed_tensors,
+    right_anywhere,
+    unread,
+)
 from labgrade.values import Number, Row, Table, show
 from labgrade.verdict import Outcome, Suggestion, Verdict, without_value
 
@@ -42,7 +54,6 @@ if TYPE_CHECKING:
 _MOSTLY = Fraction(1, 2)  # of the rows that are found by their names: with fewer of them right, these may be others
 _DENSE = 4  # values of one line that may be a table by themselves
 _BEYOND_DOUBT = ("total among parts", "labelled value")
-_TENSORS = ("tensor", "torch.tensor", "array", "ndarray")
 _HISTOGRAM = TableType(row="name", columns={"count": "count"})
 
 
@@ -74,20 +85,64 @@ class FreeText:
         lines = self._lines()
         if verdict.credit == 1:
             return self._contradicted(answer, as_it_is, lines) or as_it_is
+        found = self._read(answer, as_it_is, lines)
+        return self._unless_told(answer, found, lines) if self._may_be_told(found.verdict) else found
+
+    def _read(self, answer: Answered, as_it_is: Choice, lines: tuple[Line, ...]) -> Choice:
+        """What these lines say, where words led to nothing, or to what is wrong."""
+        verdict = as_it_is.verdict
         if not any(line.pieces for line in lines):
             return self._beside_right(as_it_is)
         if self._check.expected is None:
             return self._unexpected(answer, as_it_is, lines)
         if isinstance(self._wanted.type, str) and self._wanted.type in NUMBERS:
             found = self._number(answer, as_it_is, lines)
-            return self._elsewhere(found) if _is_unlabelled(found.verdict) else found
+            return self._elsewhere(found) if is_unlabelled(found.verdict) else found
         if isinstance(self._wanted.type, TableType) or self._wanted.type == "histogram":
             return self._rows(answer, as_it_is, lines)
         if self._wanted.type == "shape" and isinstance(answer, NoAnswer):
             return self._shape(as_it_is, lines)
         if isinstance(self._wanted.type, TableOfType) and verdict.outcome is Outcome.MISSING:
-            return _printed_tensors(lines, _NO_FUNCTION) or as_it_is
+            return printed_tensors(lines, _NO_FUNCTION) or as_it_is
         return as_it_is
+
+    def _may_be_told(self, verdict: Verdict) -> bool:
+        """Whether an answer that is missing may stand in a text: tensors and files don't."""
+        kind, missing = self._wanted.type, verdict.outcome is Outcome.MISSING
+        in_text = not isinstance(kind, TableOfType) and kind not in ("tensor", *ARTIFACT_KINDS)
+        return missing and in_text and not self._check.bonus and bool(text_forms(self._wanted))
+
+    def _unless_told(self, answer: Answered, missing: Choice, lines: tuple[Line, ...]) -> Choice:
+        """MANUAL where the report speaks of the task, or may do so: nothing is missing that a person might find."""
+        path = next((form.report for form in text_forms(self._wanted) if form.report), ())
+        task = " / ".join(path) or self._task.id
+        told = self._mentions(path) if path else ()
+        found = self._read(answer, missing, told)
+        if found.verdict.outcome is not Outcome.MISSING:
+            return only_suggested(found, task)
+        words = (form.after or "" for each in self._task.answers.values() for form in text_forms(each))
+        given = (self._task.statement, self._task.title, *words)
+        wanted = self._number_wanted(self._right() if self._check.expected else (), ())
+        own = own_lines(wanted, (*lines, *told), given, self._task.title)
+        if isinstance(self._wanted.type, TableType) or self._wanted.type == "histogram":
+            table = _table(self._expect(self._check.expected)) if self._check.expected else None
+            held = own if table is not None and holds_rows(own, table) else []
+            return merged(missing, unread(task, held[0], _TABLE_HINT)) if held else missing
+        elsewhere = path and not (lines or told)
+        at = next(iter(own), None) or (self._in_passing(wanted) if elsewhere else None)
+        return merged(missing, unread(task, at, wanted.hint)) if at is not None else missing
+
+    def _in_passing(self, wanted: WantedNumber) -> Line | None:
+        """The line of a report that says what is right, or any number where a report names no task."""
+        report = self._report()
+        right = right_anywhere(wanted, report)
+        return right if right is not None or self._mentions(()) else first_number(report)
+
+    def _mentions(self, path: tuple[str, ...]) -> tuple[Line, ...]:
+        """The lines of the report that have a task's number."""
+        ask = ask_mentions(TextForm(report=path), self._about)
+        lines: tuple[Line, ...] = self._reader.ask(self._submission, ask)
+        return lines
 
     def _is_number(self, answer: Answered) -> bool:
         kind = self._wanted.type
@@ -141,14 +196,14 @@ class FreeText:
         wanted = self._number_wanted(self._right(), self._known())
         if isinstance(answer, Answer) and (as_it_is.verdict.credit or not _says_more(answer.value, lines)):
             exact = exactly_beside(wanted, lines, answer.value) if isinstance(answer.value, Number) else None
-            return _doubted(as_it_is, exact) if exact else self._contradicted(answer, as_it_is, lines) or as_it_is
+            return doubted(as_it_is, exact) if exact else self._contradicted(answer, as_it_is, lines) or as_it_is
         found = None if left_open(wanted, lines) else choose_number(wanted, lines)
-        if isinstance(answer, NoAnswer) and (found is None or _is_open(found.verdict)):
+        if isinstance(answer, NoAnswer) and (found is None or is_open(found.verdict)):
             found = count_listed(wanted, lines) or found
         if found is None or (self._check.bonus and found.verdict.outcome is Outcome.MANUAL):
             return as_it_is
         if isinstance(answer, NoAnswer):
-            return _merged(as_it_is, found)
+            return merged(as_it_is, found)
         # Words led to a wrong value: only a right and labelled value is reason to ask a person, or the same digits.
         suggested = found.verdict.suggestion
         better = found.verdict.outcome is Outcome.CORRECT or (
@@ -158,7 +213,7 @@ class FreeText:
             found = right_beside(wanted, lines, answer.value, answer.origin.split(",")[0])
             better = found is not None
         if better and found is not None:
-            return _doubted(as_it_is, found)
+            return doubted(as_it_is, found)
         return self._contradicted(answer, as_it_is, lines) or as_it_is
 
     def _elsewhere(self, missing: Choice) -> Choice:
@@ -166,7 +221,7 @@ class FreeText:
         if self._check.bonus or not any(form.report for form in text_forms(self._wanted)):
             return missing
         found = right_elsewhere(self._wanted_right(), self._report())
-        return _merged(missing, found) if found is not None else missing
+        return merged(missing, found) if found is not None else missing
 
     def _report(self) -> tuple[Line, ...]:
         """The lines of the whole report."""
@@ -185,7 +240,7 @@ class FreeText:
 
     def _shape(self, as_it_is: Choice, lines: tuple[Line, ...]) -> Choice:
         found = None if self._check.bonus else choose_shape(self._right(), self._known(), self._judged, lines)
-        return as_it_is if found is None else _merged(as_it_is, found)
+        return as_it_is if found is None else merged(as_it_is, found)
 
     def _number_wanted(self, right: Sequence[Value], known: Sequence[Value]) -> WantedNumber:
         return WantedNumber(
@@ -205,7 +260,7 @@ class FreeText:
         if isinstance(answer, Answer) or self._check.bonus or self._wanted.type not in NUMBERS:
             return as_it_is
         found = choose_fitting(self._number_wanted((), ()), lines)
-        return as_it_is if found is None else _merged(as_it_is, found)
+        return as_it_is if found is None else merged(as_it_is, found)
 
     def _rows(self, answer: Answered, as_it_is: Choice, lines: tuple[Line, ...]) -> Choice:
         source = self._check.expected
@@ -235,7 +290,7 @@ class FreeText:
         waits = without_value(Outcome.MANUAL, "the table could not be read for certain", hint=_TABLE_HINT)
         undecided = found.rival and verdict.outcome is Outcome.CORRECT
         waits = replace(waits, suggestion=None if undecided else suggestion, rows=verdict.rows)
-        return _merged(as_it_is, Choice(verdict=waits, place=found.place))
+        return merged(as_it_is, Choice(verdict=waits, place=found.place))
 
     def _without_other_answers(self, answer: Answered, as_it_is: Choice) -> tuple[Answered, Choice]:
         """A table without rows that are other answers of the task, which go on below it: `Different types: 6`."""
@@ -266,9 +321,9 @@ class FreeText:
             left = by_numbers or by_names
         if not left:
             return as_it_is
-        tensors = _printed_tensors(lines, "none of them says its shape")
+        tensors = printed_tensors(lines, "none of them says its shape")
         if tensors is not None and not any(isinstance(piece.value, tuple) for line in left for piece in line.pieces):
-            return _merged(as_it_is, tensors)
+            return merged(as_it_is, tensors)
         refused = as_it_is.verdict.reason if as_it_is.verdict.outcome is Outcome.INCORRECT else ""
         reason = refused or f"no table could be read; values stand on {left[0].place}{_and_others(len(left) - 1)}"
         waits = without_value(Outcome.MANUAL, reason, hint=_TABLE_HINT)
@@ -277,7 +332,7 @@ class FreeText:
             why = f"all numbers that are expected stand there, from {place} on; of which rows, nothing tells"
             said = Suggestion(outcome=Outcome.CORRECT, credit=Fraction(1), why=why, place=place, kind="all numbers")
             waits = replace(waits, suggestion=said)
-        return _merged(as_it_is, Choice(verdict=waits, place=left[0].place))
+        return merged(as_it_is, Choice(verdict=waits, place=left[0].place))
 
     def _expected_among(self, lines: tuple[Line, ...]) -> tuple[list[Line], list[Line]]:
         """The lines that say all numbers of the table that is expected, and all names of its rows, three at least."""
@@ -314,36 +369,6 @@ _NO_FUNCTION = "the task asks for a function, which is called with labgrade's ow
 _TABLE_HINT = "print one line a row: its name, then its values, under a header that names the columns"
 
 
-def _is_unlabelled(verdict: Verdict) -> bool:
-    """Whether nothing was read, or a wrong number that no words lead to."""
-    said = verdict.suggestion
-    alone = said is not None and said.kind in ("value without a label", "only number") and said.credit < 1
-    return verdict.outcome is Outcome.MISSING or (alone and verdict.outcome is Outcome.MANUAL)
-
-
-def _is_open(verdict: Verdict) -> bool:
-    return verdict.outcome is Outcome.MANUAL and verdict.suggestion is None
-
-
-def _printed_tensors(lines: tuple[Line, ...], but: str) -> Choice | None:
-    """MANUAL where tensors were printed, of which nothing can be compared: `but` says why."""
-    at = [line.place for line in lines if not line.code and _prints_tensor(line)]
-    if not at:
-        return None
-    reason = f"tensors are printed, from {at[0]} on; {but}"
-    kind = "printed tensors"
-    suggestion = Suggestion(outcome=Outcome.INCORRECT, credit=Fraction(0), why=reason, place=at[0], kind=kind)
-    return Choice(verdict=replace(without_value(Outcome.MANUAL, reason), suggestion=suggestion), place=at[0])
-
-
-def _prints_tensor(line: Line) -> bool:
-    pieces = [piece.value for piece in line.pieces]
-    return any(
-        isinstance(one, str) and one.lower() in _TENSORS and not isinstance(other, str)
-        for one, other in pairwise(pieces)
-    )
-
-
 def _and_others(count: int) -> str:
     return f" and {count:,} other line{'s' * (count > 1)}" if count else ""
 
@@ -369,29 +394,3 @@ def _table(value: Value) -> Table | None:
     if isinstance(value, dict):
         return Table(rows=tuple(Row(name=name, cells={"count": count}) for name, count in value.items()))
     return None
-
-
-def _merged(as_it_is: Choice, found: Choice) -> Choice:
-    """What was found, with what had been said of where to look, if a person has to."""
-    before = as_it_is.verdict
-    if found.verdict.outcome is not Outcome.MANUAL:
-        return found
-    kept = replace(found.verdict, looked_for=before.looked_for, suggestions=before.suggestions)
-    if before.outcome is Outcome.MANUAL:
-        kept = replace(kept, reason=before.reason, hint=before.hint)
-    elif before.suggestions:
-        kept = replace(kept, hint="")
-    return Choice(verdict=kept, place=found.place or as_it_is.place)
-
-
-def _doubted(as_it_is: Choice, found: Choice) -> Choice:
-    """MANUAL where words led to a wrong value, and another that is right is labelled, too."""
-    suggestion = found.verdict.suggestion or Suggestion(
-        outcome=found.verdict.outcome,
-        credit=found.verdict.credit,
-        why=f"a right value stands on {found.place}",
-        place=found.place,
-        kind="another value",
-    )
-    waits = without_value(Outcome.MANUAL, f"{as_it_is.verdict.reason}; another value stands on {found.place}")
-    return Choice(verdict=replace(waits, suggestion=suggestion, facts=as_it_is.verdict.facts), place=as_it_is.place)

@@ -5,7 +5,7 @@ from fractions import Fraction
 import pytest
 from helpers.linear import takes_linear_time
 
-from labgrade.answers import text
+from labgrade.answers import reports, text
 from labgrade.answers.reader.asks import Ask, perform
 from labgrade.core.results import Answer, NoAnswer
 from labgrade.core.task import TableOfType, TableType, TextForm
@@ -642,7 +642,7 @@ def test_hostile_lines_take_linear_time(said, line, fill):
     ],
 )
 def test_the_place_of_a_passage_is_that_of_its_first_words(hand_in, said, place):
-    (found,) = text.passages([TextForm(report=("2-1-4",))], hand_in({"report.md": said}))
+    (found,) = reports.passages([TextForm(report=("2-1-4",))], hand_in({"report.md": said}))
     assert found.startswith(f"[{place}]\nTotal: 5")
 
 
@@ -651,7 +651,9 @@ def test_the_place_of_a_passage_is_that_of_its_first_words(hand_in, said, place)
     [("2-1-4: 714M", True), ("## 2-1-4 = 113.9 MiB", True), ("# 2.1.4 beside HW 2-1~HW2-3", False), ("2-1-4", False)],
 )
 def test_a_heading_with_a_value_is_part_of_its_passage(hand_in, heading, shown):
-    (found,) = text.passages([TextForm(report=("2-1-4",))], hand_in({"report.md": f"# Lab\n{heading}\nwords\n# 2-1-5"}))
+    (found,) = reports.passages(
+        [TextForm(report=("2-1-4",))], hand_in({"report.md": f"# Lab\n{heading}\nwords\n# 2-1-5"})
+    )
     assert found == (f"[report.md:2]\n{heading}\nwords" if shown else "[report.md:3]\nwords")
 
 

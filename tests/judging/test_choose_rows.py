@@ -6,7 +6,7 @@ import pytest
 
 from labgrade.answers.reading.documents import Document
 from labgrade.answers.reading.lines import read_lines
-from labgrade.answers.reading.sections import Span
+from labgrade.answers.reading.passages.sections import Span
 from labgrade.core.task import Check, LiteralValue, TableType
 from labgrade.judging.choose_listed import in_order
 from labgrade.judging.choose_rows import rows_by_name, with_types_named

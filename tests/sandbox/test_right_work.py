@@ -63,25 +63,3 @@ def test_what_loads_the_compiler_slowly_finds_it_loaded_the_next_time(tmp_path):
             asked = CallRequest(folder=tmp_path, file="hw.py", function="f", given=(), subject=None, limits=Limits())
             found.append(own.run(asked).value)
     assert found == [False, False, False, True]
-
-
-MAPPED = """
-import torch
-def f():
-    large, found = torch.ones(1 << 22), False
-    for line in open("/proc/self/smaps"):
-        name, *rest = line.split()
-        if "-" in name:
-            start, end = (int(part, 16) for part in name.split("-"))
-            found = start <= large.data_ptr() < end
-        elif name == "VmFlags:" and found:
-            return "hg" in rest
-"""
-
-
-def test_large_tensors_lie_on_huge_pages_which_makes_forking_them_cheap(runner, tmp_path):
-    if not Path("/sys/kernel/mm/transparent_hugepage").exists():
-        pytest.skip("this kernel has no transparent huge pages")
-    (tmp_path / "hw.py").write_text(MAPPED)
-    asked = CallRequest(folder=tmp_path, file="hw.py", function="f", given=(), subject=None, limits=Limits(seconds=60))
-    assert runner.run(asked).value is True

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from labgrade.answers import entry, file, near_miss, printed_names, python_source, rendering, text
+from labgrade.answers import entry, file, near_miss, printed_names, python_source, rendering, reports, text
 from labgrade.core.task import BuildForm, CallForm, EntryForm, FileForm, RunForm, TextForm
 from labgrade.cpp import explain
 
@@ -40,6 +40,7 @@ Wanted: TypeAlias = Literal[
     "seen",
     "passages",
     "lines",
+    "mentions",
     "present",
     "returned",
     "markdown",
@@ -58,7 +59,7 @@ class Ask:
 
     `value`: the answer of the only form; `printed`: the same of what a program printed; `notes`: what lies where the
     forms look in vain; `seen`: what a text holds instead of a value; `passages`: the texts in which forms look;
-    `lines`: the lines in which a form looks, as typed pieces;
+    `lines`: the lines in which a form looks, as typed pieces; `mentions`: those that have its task's number;
     `present`: whether a file has the function of the only form; `returned`: what a text that it returned stands for;
     `markdown`, `picture`, `code`: what a person is shown, of a text, of a file, of all files with code; `log`, `crash`,
     `sources`: what is found in what tools and programs said, and in C++ sources.
@@ -148,6 +149,11 @@ def ask_lines(form: TextForm, about: str = "") -> Ask:
     return Ask(wanted="lines", kind="text", forms=(replace(form, after=None, find=None),), about=about)
 
 
+def ask_mentions(form: TextForm, about: str = "") -> Ask:
+    """For the lines of the report that have the number of a form's task, under whatever heading."""
+    return Ask(wanted="mentions", kind="text", forms=(replace(form, after=None, find=None),), about=about)
+
+
 def perform(ask: Ask, submission: Submission) -> Reply:
     """The reply to one ask."""
     match ask.wanted, ask.forms[0] if ask.forms else None:
@@ -157,6 +163,12 @@ def perform(ask: Ask, submission: Submission) -> Reply:
             return file.obtain(ask.kind, form, submission)
         case "value", TextForm() as form:
             return text.obtain(ask.kind, form, submission, about=ask.about)
+        case "seen", TextForm() as form:
+            return text.seen_instead(ask.kind, form, submission)
+        case "lines", TextForm() as form:
+            return reports.lines(form, submission, ask.about)
+        case "mentions", TextForm() as form:
+            return reports.mentions(form, submission, ask.about)
         case (("printed" | "returned" | "present"), _):
             return _of_code(ask, submission)
     return _beside(ask, submission)
@@ -165,16 +177,12 @@ def perform(ask: Ask, submission: Submission) -> Reply:
 def _beside(ask: Ask, submission: Submission) -> Reply:
     """What is read beside the answers themselves."""
     match ask.wanted, ask.forms[0] if ask.forms else None:
-        case "seen", TextForm() as form:
-            return text.seen_instead(ask.kind, form, submission)
-        case "lines", TextForm() as form:
-            return text.lines(form, submission, ask.about)
         case "notes", _:
             return tuple(near_miss.notes(list(ask.forms), ask.kind, submission))
         case "passages", _:
             forms = (form.reads if isinstance(form, RunForm) else form for form in ask.forms)
-            found = text.passages([form for form in forms if isinstance(form, TextForm)], submission)
-            return found or text.passages([TextForm()], submission)  # all that a person may find it in
+            found = reports.passages([form for form in forms if isinstance(form, TextForm)], submission)
+            return found or reports.passages([TextForm()], submission)  # all that a person may find it in
         case "markdown", _:
             return rendering.as_html(ask.about, ask.line)
         case "picture", _:

@@ -42,7 +42,7 @@ _FORGED = "what read it sent no reply"
 _NONE = type(None)
 _REPLIES: dict[str, tuple[type, ...]] = {
     **dict.fromkeys(("value", "printed", "returned"), (Answer, NoAnswer, _NONE)),
-    **dict.fromkeys(("notes", "passages", "lines", "code", *NOTHING), (tuple,)),
+    **dict.fromkeys(("notes", "passages", "lines", "mentions", "code", *NOTHING), (tuple,)),
     "seen": (Seen, _NONE),
     "present": (bool,),
     "image": (str,),
@@ -210,7 +210,7 @@ def _read_for(form: Form, submission: Submission) -> Sequence[str]:
 
 def _unread(ask: Ask, why: str) -> object:
     """The reply where a place can't be read."""
-    if ask.wanted in {"notes", "passages", "lines", "code", *NOTHING}:
+    if ask.wanted in {"notes", "passages", "lines", "mentions", "code", *NOTHING}:
         return ()
     if ask.wanted == "seen":
         return None

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from labgrade.answers.reading.documents import Document
-    from labgrade.answers.reading.sections import Span
+    from labgrade.answers.reading.passages.sections import Span
 
 _MOST_LINES = 4_000
 _LONGEST_LINE = 600

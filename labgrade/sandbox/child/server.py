@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 _MESSAGE_BYTES = 1 << 20
 _DESCRIPTORS = 5 + 2
+_FORKS_PAID_FOR = 16  # about as many as huge pages save the price of, where the machine hands out memory page by page
 # A module each of this folder, and what a supervisor needs of the jail: a jail shows none of labgrade's files.
 _PARTS = tuple(
     f"child.{name}" for name in ("call", "file_functions", "jobs", "main", "measure", "script", "subject", "wire")
@@ -58,6 +59,7 @@ def load(name: str, path: Path, *, package: bool = False) -> ModuleType:
 def serve(control: socket.socket, shelf: Shelf, jail: Jail) -> NoReturn:
     """Answer requests until the grader hangs up; then end, and with the server all that it started."""
     from labgrade.sandbox.child.supervisor import Jobs
+    from labgrade.sandbox.jail import linux
 
     poll = select.poll()
     poll.register(control, select.POLLIN)
@@ -74,6 +76,9 @@ def serve(control: socket.socket, shelf: Shelf, jail: Jail) -> NoReturn:
         if jobs.compiler_wanted and not jobs.running:  # it takes seconds, in which none would be looked after
             jobs.compiler_wanted = False
             _load_compiler()
+        if jobs.begun >= _FORKS_PAID_FOR and shelf.before is not None and not jobs.running:
+            linux.collapse_heap(shelf.before)  # the subject's weights: each child is forked with their pages
+            shelf.before = None
 
 
 def _answer(control: socket.socket, shelf: Shelf, jobs: Jobs) -> None:
@@ -147,8 +152,12 @@ def _leave(jail: Jail) -> NoReturn:
 
 
 def _prepared(shelf: Shelf, subject: dict[str, Any]) -> dict[str, object]:
+    from labgrade.sandbox.jail import linux
+
+    before = linux.mapped()
     try:
         shelf.prepare(subject)
+        shelf.before = before
     except Exception as error:  # noqa: BLE001 - a subject that cannot be built is a fault, and the server lives on
         return {"event": "fault", "reason": f"{type(error).__name__}: {error}"[:1000]}
     return {"event": "ready", "bytes": shelf.bytes}

@@ -22,6 +22,7 @@ class Shelf:
         self._zoo = zoo
         self._wanted: object = None
         self._subject: Any = None
+        self.before: list[tuple[int, int]] | None = None  # what was mapped before it was built
 
     def prepare(self, wanted: Mapping[str, Any]) -> None:
         """Build a subject, so that the children of this process need not.

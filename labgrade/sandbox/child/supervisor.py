@@ -66,7 +66,8 @@ class _Kept:
 class Jobs:
     """The jobs of a server that gives each a process tree of its own. `poll` is what the server waits by.
 
-    `compiler_wanted`: something else that the server has been asked to do, as soon as it has no job.
+    `compiler_wanted`: something else that the server has been asked to do, as soon as it has no job. `begun`: how many
+    jobs there were.
     """
 
     jail: Jail
@@ -74,6 +75,7 @@ class Jobs:
     poll: select.poll
     running: dict[int, _Kept] = field(default_factory=dict)  # by their lines' descriptors
     compiler_wanted: bool = False
+    begun: int = 0
 
     @property
     def patience(self) -> int | None:
@@ -84,6 +86,7 @@ class Jobs:
         """Fork a job as the first process of a tree of its own."""
         from labgrade.sandbox.jail import linux
 
+        self.begun += 1
         allowed = limits.Allowed(request["seconds"], request["memory"], own_count=True)
         own_tree = os.open("/proc/self/ns/pid", os.O_RDONLY | os.O_CLOEXEC)
         pid = -1

@@ -59,7 +59,6 @@ def _environment(home: str) -> dict[str, str]:
         "MKL_NUM_THREADS": "1",
         "OPENBLAS_NUM_THREADS": "1",
         "ORT_DISABLE_TELEMETRY": "1",
-        "THP_MEM_ALLOC_ENABLE": "1",  # torch asks for huge pages: a fork copies an entry a page, half a GB has 130,000
         "PYTHONHASHSEED": "0",
     }
     # Without it Windows starts no process that uses sockets.

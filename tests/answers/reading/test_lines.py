@@ -6,7 +6,7 @@ from helpers.linear import takes_linear_time
 from labgrade.answers.reading.documents import Document
 from labgrade.answers.reading.lines import read_lines
 from labgrade.answers.reading.markup import plain_markup
-from labgrade.answers.reading.sections import Span
+from labgrade.answers.reading.passages.sections import Span
 from labgrade.answers.reading.vocabulary import concepts, labels
 from labgrade.values import Number
 

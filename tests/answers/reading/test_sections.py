@@ -2,7 +2,7 @@ import pytest
 from helpers.linear import takes_linear_time
 
 from labgrade.answers.reading.documents import Document
-from labgrade.answers.reading.sections import sections
+from labgrade.answers.reading.passages.sections import sections
 
 
 def under(text, *path):
@@ -81,21 +81,6 @@ def test_a_heading_in_every_dress(heading, end):
 )
 def test_near_misses(heading):
     assert under(f"{heading}\nfive\n", "2-1-4") == []
-
-
-@pytest.mark.parametrize(
-    ("line", "rest"),
-    [
-        ("2-1-4 is hard.", "is hard."),
-        ("- 2-1-4 MACs", "MACs"),
-        ("- 2-1-4: 5 of them are hard.", ": 5 of them are hard."),
-        ("2-1-4-2 MACs", None),
-        ("As in 2-1-4 MACs", None),
-    ],
-)
-def test_where_no_heading_does_lines_that_begin_with_the_number_answer_it(line, rest):
-    assert under(f"{line}\nfive\n", "2-1-4") == [rest] * (rest is not None)
-    assert under(f"{line}\nfive\n# 2-1-4\nsix\n", "2-1-4") == ["six"]
 
 
 def test_a_section_holds_its_parts_but_not_its_neighbours():

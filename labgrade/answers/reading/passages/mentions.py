@@ -1,0 +1,303 @@
+"""Passages of a report that speak of a task by its number, where no heading does: in lists, on lines, in tables.
+
+What is found is a document of its own, in which all that belongs to other tasks is blank; lines keep their numbers.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from labgrade.answers.reading.passages.headings import BOLD, JOINT, PREFIX, canonical, document_headings
+from labgrade.answers.reading.passages.sections import Span, sections
+from labgrade.answers.reading.phrases import PIPES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from labgrade.answers.reading.documents import Document
+    from labgrade.answers.reading.passages.headings import Heading
+
+_REMEMBERED = 4
+_MOST = 20_000
+_LONGEST = 400  # of a line before a number
+_LONGEST_ROW = 4_000
+_HEAD_AND_ROW = 2
+_RULED = "|---|"
+_MOST_TABLES, _MOST_ROWS, _LONGEST_TABLE = 20, 200, 50_000
+_TASK = re.compile(r"\d{1,2}-\d{1,2}-\d{1,2}")
+_NUMBER = re.compile(
+    rf"(?:(?<![A-Za-z0-9_.,/-])|(?<=\b[hH][wW])|(?<=\b[lL][aA][bB]))"
+    rf"\d{{1,2}}(?P<joint>{JOINT})\d{{1,2}}(?:{JOINT})\d{{1,2}}(?![A-Za-z0-9])(?![-.,_/]\w)"
+)
+# What may stand before the number that a line begins with, and says nothing.
+_DRESS = re.compile(
+    rf"\[[^\[\]\n]{{0,20}}\]|<[^<>\n]{{0,200}}>|\\[a-z]{{2,20}}\*?|\b(?:TODO|DONE)\b|\b{PREFIX}(?![^\W\d_])",
+    re.IGNORECASE,
+)
+_LETTERS = re.compile(r"[^\W\d_]+")
+_PASSING = re.compile(
+    r"(?:\b(?:see|siehe|vgl|voir|cf|ver|v[eé]ase|vedi|zie|as|like|wie|comme|como|in|from|of|to|aus|zu|von|de|than|for|für)|"
+    r"[見见參参同如在與和])[\W_]{0,4}(?:\b(?:task|question|section|exercise|part|aufgabe|hw|lab|q)\b[\W_]{0,3})?$",
+    re.IGNORECASE,
+)
+_ALONE = re.compile(r"[*_`]{0,3}[.:\uff1a)\]\u3011][*_`]{0,3}|[*_`\s]{0,9}$")  # behind a number with a word before it
+_LABELS = re.compile(r"[*_`)\]\u3011\s]{0,4}(?:[:\uff1a=]|->|\u2192|=>)|[*_`]{1,3}[.)\]]?\s|\]|\u3011")
+_BOUNDARY = re.compile(r"[.;|&\t\u3002\uff1b](?=[\s*_`(\[]|$)")
+_SAYS_VALUE = re.compile(r"(?<![\w.-])\d[\d,.'_ ]*\d|(?<![\w.-])\d(?![\w-])")
+_CELLS = str.maketrans(PIPES | {ord("&"): "|", ord("\t"): "|"})
+_QUOTED = re.compile(r"^[ \t>]+", re.MULTILINE)
+_RULE = re.compile(r"[\s|+:=\-]*$")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Mention:
+    """A task's number at [start, end); what it `leads` stands behind it.
+
+    `begins`: where what it leads begins, with what stands before it and says nothing. `line`: counted from 1.
+    `passing`: it refers to what stands elsewhere.
+    """
+
+    start: int
+    end: int
+    line: int
+    number: str
+    begins: int
+    leads: bool
+    passing: bool
+
+
+def of_task(document: Document, path: tuple[str, ...]) -> tuple[Document, tuple[Span, ...]]:
+    """The parts of a document under a path of headings; where there are none, what stands behind the task's number.
+
+    The document is another one then: of the same lines, of which those of other tasks are blank.
+    """
+    spans = sections(document, path)
+    if spans or not path or not _TASK.fullmatch(path[-1]):
+        return document, spans
+    told = _told(document, path[-1])
+    return (told, (Span(start=0, end=len(told.text)),)) if told is not None else (document, ())
+
+
+def spoken_of(document: Document, path: tuple[str, ...]) -> Document | None:
+    """The lines that have a task's number and are no heading, and those that go on behind them; None without any.
+
+    A mention in passing, `see 2-1-1`, counts where there is no other. Without a path: the lines of any task, headings
+    too.
+    """
+    every = _mentions(document)
+    known = [each for each in every if not path or each.number == path[-1]]
+    known = _not_in_headings(document, known) if path else known
+    known = [each for each in known if not each.passing] or known
+    tables = [each for table in _columns(document, path[-1]) for each in table] if path else []
+    columns = {line for line, _ in tables}
+    text = document.text
+    ends = [each.begins if each.leads else _line(text, each) for each in every]
+    found = list(tables)
+    for each in known:
+        if each.line not in columns:
+            at = bisect_left(ends, each.end)
+            end = ends[at] if at < len(ends) else len(text)
+            found.append((each.line, text[_line(text, each) : _paragraph_end(text, each.end, end)]))
+    return _only(document, found) if found else None
+
+
+def names_tasks(document: Document) -> bool:
+    """Whether a report tells its tasks by their numbers: where it does not, words may speak of any task."""
+    headed = (number for heading in document_headings(document) for number in heading.known_as)
+    return any(map(_TASK.fullmatch, headed)) or any(each.leads for each in _mentions(document))
+
+
+@lru_cache(maxsize=32)
+def _told(document: Document, number: str) -> Document | None:
+    """What is plainly said behind a task's number, or below it in a table."""
+    all_of_them = [each for each in _mentions(document) if each.leads]
+    starts = [each.start for each in document_headings(document) if _is_end(each)]
+    tables = _columns(document, number)
+    columns = {line for table in tables for line, _ in table}
+    # Of several rows nothing tells which is meant.
+    alone = [table for table in tables if sum(row != _RULED for _, row in table) == _HEAD_AND_ROW]
+    found = [each for table in alone for each in table]
+    for place, each in enumerate(all_of_them):
+        if each.number != number or each.line in columns:
+            continue
+        later = all_of_them[place + 1].begins if place + 1 < len(all_of_them) else len(document.text)
+        at = bisect_left(starts, each.end)
+        end = min(later, starts[at] if at < len(starts) else later)
+        found += _passage(document.text, each, end)
+    return _only(document, found) if found else None
+
+
+def _is_end(heading: Heading) -> bool:
+    """Whether a heading ends what is said behind a number: one of words, or of another task."""
+    return heading.level < BOLD or any(map(_TASK.fullmatch, heading.known_as))
+
+
+def _passage(text: str, each: _Mention, end: int) -> Iterator[tuple[int, str]]:
+    """The lines of what a number leads: a row with its table's head, a line that says a value, or all up to `end`."""
+    line_end = text.find("\n", each.end, end)
+    line_end = end if line_end < 0 else line_end
+    start = text.rfind("\n", 0, each.start) + 1
+    row = text[start : min(line_end, start + _LONGEST_ROW)]
+    if row.translate(_CELLS).count("|") > 0 and "|" in text[each.end : line_end].translate(_CELLS):
+        yield from _head(text, start, each.line)
+        yield each.line, row[: each.start - start] + row[each.end - start :]
+        return
+    if _SAYS_VALUE.search(text, each.end, line_end):
+        end = _paragraph_end(text, each.end, end)
+    said = text[each.end : end]
+    yield each.line, _QUOTED.sub("", said) if row.lstrip().startswith(">") else said  # a box, not another's words
+
+
+def _head(text: str, start: int, line: int) -> Iterator[tuple[int, str]]:
+    """The first line of the table in which a row begins at `start`, with its number, where that says no number."""
+    first, walked = start, 0
+    while first > 0 and walked < _MOST_ROWS:
+        above = text.rfind("\n", 0, first - 1) + 1
+        row = text[above : first - 1]
+        if "|" not in row.translate(_CELLS) or row.lstrip().startswith("\\begin"):
+            break
+        first, walked = above, walked + 1
+    head = text[first : text.find("\n", first)]
+    if walked and not any(letter.isdigit() for letter in head):
+        yield line - walked, head
+        yield from ((between, _RULED) for between in range(line - walked + 1, line))
+
+
+def _paragraph_end(text: str, position: int, last: int) -> int:
+    end = text.find("\n\n", position, last)
+    return last if end < 0 else end
+
+
+def _line(text: str, each: _Mention) -> int:
+    return text.rfind("\n", 0, each.start) + 1
+
+
+def _not_in_headings(document: Document, known: list[_Mention]) -> list[_Mention]:
+    """Without the numbers that stand in headings, of which the sections are read by themselves."""
+    lines = {document.text.rfind("\n", 0, each.start) + 1: each.known_as for each in document_headings(document)}
+    return [each for each in known if each.number not in lines.get(_line(document.text, each), ())]
+
+
+def _only(document: Document, found: list[tuple[int, str]]) -> Document:
+    """A document that has these texts, each from its line on, and nothing else."""
+    lines: dict[int, str] = {}
+    for first, text in found:
+        for number, line in enumerate(text.split("\n"), start=first):
+            said = lines.get(number, "")
+            told = said.strip() not in ("", _RULED)
+            lines[number] = said if told and (line in said or line == _RULED) else f"{said} ; {line}" if told else line
+    text = "\n".join(lines.get(number, "") for number in range(1, max(lines, default=0) + 1))
+    return replace(document, text=text)
+
+
+# ---- the numbers -------------------------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _mentions(document: Document) -> tuple[_Mention, ...]:
+    """The tasks' numbers of a text, in order; with points in between only at the beginning of a line."""
+    text = document.text
+    found: list[_Mention] = []
+    line, position = 1, 0
+    for match in islice(_NUMBER.finditer(text), _MOST):
+        line, position = line + text.count("\n", position, match.start()), match.start()
+        mention = _mention(text, match, line)
+        pointed = "." in match[0]
+        if not pointed or (mention.leads and mention.begins == _line(text, mention)):
+            found.append(mention)
+    return tuple(found)
+
+
+def _mention(text: str, match: re.Match[str], line: int) -> _Mention:
+    start = text.rfind("\n", 0, match.start()) + 1
+    before = text[max(start, match.start() - _LONGEST) : match.start()]
+    begins, leads = start, _says_nothing(before) or _is_one_word(before, text, match.end())
+    inner = list(_BOUNDARY.finditer(before))[-1:]
+    if not leads and inner and (_LABELS.match(text, match.end()) or inner[0][0] in "|&\t"):
+        begins = match.start() - len(before) + inner[0].end()
+        leads = _says_nothing(before[inner[0].end() :])
+    return _Mention(
+        start=match.start(),
+        end=match.end(),
+        line=line,
+        number=canonical(match[0]),
+        begins=begins,
+        leads=leads,
+        passing=not leads and bool(_PASSING.search(before)),
+    )
+
+
+def _says_nothing(before: str) -> bool:
+    """Whether no word stands before a number: marks, dates, `(f)`, `Task` and its like say nothing."""
+    return all(len(word) == 1 and word.isascii() for word in _LETTERS.findall(_DRESS.sub(" ", before)))
+
+
+def _is_one_word(before: str, text: str, end: int) -> bool:
+    """Whether a single word of any language stands before a number by itself, as `Zadanie` does."""
+    words = _LETTERS.findall(_DRESS.sub(" ", before))
+    alone = len(words) == 1 and not any(letter.isdigit() for letter in before)
+    return alone and not _PASSING.search(before) and bool(_ALONE.match(text, end))
+
+
+# ---- columns -----------------------------------------------------------------------------------------------------
+
+
+def _columns(document: Document, number: str) -> list[list[tuple[int, str]]]:
+    """The columns of tables whose heads have a task's number, each row with its name and its line's number."""
+    text = document.text
+    lines: dict[int, list[_Mention]] = {}
+    for each in _mentions(document):
+        lines.setdefault(each.line, []).append(each)
+    several = [found for found in lines.values() if len(found) > 1 and any(each.number == number for each in found)]
+    tables = []
+    for first, *_ in several[:_MOST_TABLES]:
+        start = _line(text, first)
+        rows = text[start : start + _LONGEST_TABLE].split("\n")[:_MOST_ROWS]
+        tables.append(list(_column(rows, first.line, number)))
+    return [table for table in tables if table]
+
+
+def _column(rows: list[str], line: int, number: str) -> Iterator[tuple[int, str]]:
+    """The same of the table whose head is the first of `rows`; nothing where that says fewer than two tasks."""
+    head = _cells(rows[0])
+    of_cells = [[canonical(match[0]) for match in _NUMBER.finditer(cell)] for cell in head]
+    named = {numbers[0] for numbers in of_cells if numbers}
+    if len(named) < 2 and sum(map(bool, of_cells)) < 2:  # noqa: PLR2004 - one number in a row is the row's
+        return
+    mine = [place for place, numbers in enumerate(of_cells) if number in numbers]
+    name = next((place for place, numbers in enumerate(of_cells) if not numbers), None)
+    table = list(_rows_below(rows, line, len(head)))
+    units = next((cells for _, cells in table if _says_units(cells)), None)
+    titles = [_NUMBER.sub("", head[place]).strip() for place in mine]
+    titles = [
+        f"{title} ({units[place].strip()})" if units else title for title, place in zip(titles, mine, strict=True)
+    ]
+    first = head[name].strip() if name is not None else ""
+    yield line, f"| {' | '.join([first, *titles])} |"
+    for at, cells in table:
+        own = cells[name].strip() if name is not None else ""
+        row = f"| {' | '.join([own, *(cells[place].strip() for place in mine)])} |"
+        yield at, _RULED if cells is units or _RULE.match(row) else row
+
+
+def _rows_below(rows: list[str], line: int, width: int) -> Iterator[tuple[int, list[str]]]:
+    for at, row in enumerate(rows[1:], start=line + 1):
+        if "|" not in row.translate(_CELLS):
+            return
+        cells = _cells(row)
+        if len(cells) == width:
+            yield at, cells
+
+
+def _says_units(cells: list[str]) -> bool:
+    said = "".join(cells)
+    return not _RULE.match(said) and not any(letter.isdigit() for letter in said)
+
+
+def _cells(row: str) -> list[str]:
+    return row.translate(_CELLS).strip().removeprefix("|").removesuffix("|").split("|")

@@ -1,0 +1,208 @@
+"""What a hand-in says of a task of which no value was read: only where that is nothing is an answer missing.
+
+The reader has turned the text into lines of typed pieces; no text is parsed here.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from fractions import Fraction
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from labgrade.answers.reading.vocabulary import concepts
+from labgrade.judging.choose_number import SPECIAL, Choice, WantedNumber, agree, sightings
+from labgrade.values import Number, Table
+from labgrade.verdict import Outcome, Suggestion, Verdict, without_value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from labgrade.answers.reading.lines import Line
+
+_TENSORS = ("tensor", "torch.tensor", "array", "ndarray")
+_LETTERS = re.compile(r"[^\W\d_]+")
+_MOST_WORDS = 20  # of a line that says that nothing is there yet
+_LEAST_DIGITS = 3
+_TOLD_APART = 100  # a smaller number may stand anywhere
+_LARGE = 1_000  # a smaller number that would be right may stand anywhere
+# Words that say nothing beside another answer's number: `It has 6,624,904 parameters in total.`
+_PLAIN_WORDS = (
+    "a an and are as at be by comes did float get got has have here i in is it its my of one our out result see that"
+    " the there this to value was we were what with answer hw lab task"
+)
+_PLAIN = frozenset(_PLAIN_WORDS.split())
+_NOT_YET = re.compile(
+    r"\b(?:todo|tb[ad]|n a|missing|unknown|skipped|open|not (?:done|yet|finish\w*|attempted|solved)|no time|"
+    r"offen|fehlt|nicht (?:gemacht|fertig|bearbeitet|gelöst)|pendiente|falta|manque|à faire|не сделано)\b"
+    r"|待補|待补|未完成|[没沒](?:做|寫|写)|^略$|미완성",
+    re.IGNORECASE,
+)
+
+
+def own_lines(wanted: WantedNumber, lines: Iterable[Line], given: Sequence[str], title: str) -> list[Line]:
+    """The lines that say something which the texts that were `given` don't, and not that it is still to come.
+
+    Without those that say another answer of the task, in words of no meaning or of its `title`: numbers that were
+    taken, or the only one where something special is asked for.
+    """
+    words = [f" {_words(text)} " for text in given]
+    own = [line for line in lines if line.pieces and not (_is_given(line, words, given) or _is_to_come(line))]
+    plain = _PLAIN.union(_words(title).split())
+    others = [line for line in own if _is_plain(line, plain)]
+    counts = [count for line in others for count in _counts(line)]
+    if not (wanted.taken.issuperset(counts) or (len(counts) == 1 and _is_special(wanted))):
+        return own
+    return [line for line in own if line not in others]
+
+
+def _is_special(wanted: WantedNumber) -> bool:
+    """Whether what is asked for, `trainable`, is a part of what a like answer of the task says, a total."""
+    others = [concepts(words) for words in wanted.beside]
+    return bool(SPECIAL.intersection(*wanted.label_sets)) and any(not each & SPECIAL for each in others)
+
+
+def unread(task: str, line: Line, hint: str) -> Choice:
+    """MANUAL where a text speaks of a task, and nothing could be read."""
+    reason = f"{line.place} speaks of {task}, but what the answer is could not be read"
+    return Choice(verdict=without_value(Outcome.MANUAL, reason, hint=hint), place=line.place)
+
+
+def only_suggested(found: Choice, task: str) -> Choice:
+    """What was found beside a task's number, not under a heading or at the beginning of a line: a person decides."""
+    if found.verdict.outcome is Outcome.MANUAL:
+        return found
+    reason = f"{found.place} speaks of {task}, under no heading of its own"
+    said = Suggestion(
+        outcome=found.verdict.outcome,
+        credit=found.verdict.credit,
+        why=found.verdict.reason or "it is the expected value",
+        place=found.place,
+        kind="beside the task's number",
+    )
+    waits = replace(without_value(Outcome.MANUAL, reason), suggestion=said)
+    return replace(found, verdict=replace(waits, facts=found.verdict.facts, rows=found.verdict.rows))
+
+
+def right_anywhere(wanted: WantedNumber, lines: Iterable[Line]) -> Line | None:
+    """The first line that has a right number of some size, whatever it is said of."""
+    right = [each for each in wanted.right if isinstance(each, Number) and abs(each.value) >= _LARGE]
+    for each in sightings(wanted.kind, lines):
+        digits = each.number.digits
+        if (digits is None or digits >= _LEAST_DIGITS) and any(agree(each.number, one) for one in right):
+            return each.line
+    return None
+
+
+def first_number(lines: Iterable[Line]) -> Line | None:
+    """The first line with a number that does not stand there in passing."""
+    return next((line for line in lines if not (line.code or line.quoted) and any(map(_stands_out, line.pieces))), None)
+
+
+def holds_rows(lines: Iterable[Line], expected: Table) -> bool:
+    """Whether lines hold half of the larger numbers of a table, two at least, so that it may stand there."""
+    cells = (cell for row in expected.rows for cell in row.cells.values())
+    wanted = {cell.value for cell in cells if isinstance(cell, Number) and cell.value >= _TOLD_APART}
+    pieces = (piece.value for line in lines for piece in line.pieces)
+    found = {each.value for each in pieces if isinstance(each, Number)} & wanted
+    return len(found) > 1 and 2 * len(found) >= len(wanted)
+
+
+def is_unlabelled(verdict: Verdict) -> bool:
+    """Whether nothing was read, or a wrong number that no words lead to."""
+    said = verdict.suggestion
+    alone = said is not None and said.kind in ("value without a label", "only number") and said.credit < 1
+    return verdict.outcome is Outcome.MISSING or (alone and verdict.outcome is Outcome.MANUAL)
+
+
+def is_open(verdict: Verdict) -> bool:
+    """Whether a person has to look, and nothing is suggested."""
+    return verdict.outcome is Outcome.MANUAL and verdict.suggestion is None
+
+
+def merged(as_it_is: Choice, found: Choice) -> Choice:
+    """What was found, with what had been said of where to look, if a person has to."""
+    before = as_it_is.verdict
+    if found.verdict.outcome is not Outcome.MANUAL:
+        return found
+    kept = replace(found.verdict, looked_for=before.looked_for, suggestions=before.suggestions)
+    if before.outcome is Outcome.MANUAL:
+        kept = replace(kept, reason=before.reason, hint=before.hint)
+    elif before.suggestions:
+        kept = replace(kept, hint="")
+    return Choice(verdict=kept, place=found.place or as_it_is.place)
+
+
+def doubted(as_it_is: Choice, found: Choice) -> Choice:
+    """MANUAL where words led to a wrong value, and another that is right is labelled, too."""
+    suggestion = found.verdict.suggestion or Suggestion(
+        outcome=found.verdict.outcome,
+        credit=found.verdict.credit,
+        why=f"a right value stands on {found.place}",
+        place=found.place,
+        kind="another value",
+    )
+    waits = without_value(Outcome.MANUAL, f"{as_it_is.verdict.reason}; another value stands on {found.place}")
+    return Choice(verdict=replace(waits, suggestion=suggestion, facts=as_it_is.verdict.facts), place=as_it_is.place)
+
+
+def printed_tensors(lines: tuple[Line, ...], but: str) -> Choice | None:
+    """MANUAL where tensors were printed, of which nothing can be compared: `but` says why."""
+    at = [line.place for line in lines if not line.code and _prints_tensor(line)]
+    if not at:
+        return None
+    reason = f"tensors are printed, from {at[0]} on; {but}"
+    kind = "printed tensors"
+    suggestion = Suggestion(outcome=Outcome.INCORRECT, credit=Fraction(0), why=reason, place=at[0], kind=kind)
+    return Choice(verdict=replace(without_value(Outcome.MANUAL, reason), suggestion=suggestion), place=at[0])
+
+
+def _prints_tensor(line: Line) -> bool:
+    pieces = [piece.value for piece in line.pieces]
+    return any(
+        isinstance(one, str) and one.lower() in _TENSORS and not isinstance(other, str)
+        for one, other in pairwise(pieces)
+    )
+
+
+def _stands_out(piece: object) -> bool:
+    return isinstance(getattr(piece, "value", None), Number) and not getattr(piece, "small", True)
+
+
+def _said(line: Line) -> str:
+    return _words(" ".join(piece.value for piece in line.pieces if isinstance(piece.value, str)))
+
+
+def _words(text: str) -> str:
+    return " ".join(_LETTERS.findall(text.lower()))
+
+
+def _is_given(line: Line, words: Sequence[str], given: Sequence[str]) -> bool:
+    numbers = [piece.value for piece in line.pieces if not isinstance(piece.value, str)]
+    known = all(isinstance(each, Number) and each.text and any(each.text in text for text in given) for each in numbers)
+    return known and any(f" {_said(line)} " in text for text in words)
+
+
+def _is_plain(line: Line, plain: frozenset[str]) -> bool:
+    """Whether a line says a number at most, in words that say nothing special."""
+    said = [piece.value for piece in line.pieces if isinstance(piece.value, str)]
+    shapes = any(isinstance(piece.value, tuple) for piece in line.pieces)
+    return not shapes and len(_counts(line)) <= 1 and all(_says_nothing_special(word, plain) for word in said)
+
+
+def _counts(line: Line) -> list[Fraction]:
+    """The numbers of a line that have no unit of something else."""
+    return [piece.value.value for piece in line.pieces if isinstance(piece.value, Number) and not piece.measures]
+
+
+def _says_nothing_special(word: str, plain: frozenset[str]) -> bool:
+    meant = concepts(word)
+    return not meant & SPECIAL and bool(meant or set(_words(word).split()) <= plain)
+
+
+def _is_to_come(line: Line) -> bool:
+    said = _said(line)
+    numbers = any(not isinstance(piece.value, str) for piece in line.pieces)
+    asked = any(isinstance(piece.value, str) and piece.value.startswith("??") for piece in line.pieces)
+    return not numbers and said.count(" ") < _MOST_WORDS and (asked or bool(_NOT_YET.search(said)))

@@ -1,0 +1,96 @@
+"""What stands in a report is never missing: a person looks where nothing could be read, and where it is not at home."""
+
+import pytest
+from helpers import report_figures
+from helpers.report_figures import Section
+
+from labgrade.verdict import Outcome
+
+COUNT, BYTES, MACS, OPERATORS = "2-1-1-parameters", "2-1-2-weight-bytes", "2-1-4-macs", "2-2-1-operators"
+
+
+@pytest.fixture(scope="module")
+def grader():
+    grader = report_figures.grader()
+    yield grader
+    grader.stop()
+
+
+@pytest.fixture
+def judged(grader):
+    return lambda task, text, check="total": report_figures.judged(grader, Section("s", task, {check: None}, text))[
+        check
+    ]
+
+
+@pytest.mark.parametrize(
+    ("task", "check", "text"),
+    [
+        (COUNT, "trainable", "## 2-1-1\nvon allem, was da ist, lernt es 6,624,904 Werte und 0 Werte nicht\n"),
+        (COUNT, "total", "## 2-1-1\n(6624904, 6624904, 0)\n"),
+        (OPERATORS, "types", "## 2-2-1\nT\u00edpos: los mismos que en clase, seis.\n"),
+        (COUNT, "non-trainable", "## 2-1-1\nGoogLeNet learns each of its 6,624,904 weights.\n"),
+        (OPERATORS, "types", "## 2-2-1\nThere are twoscore of them.\n"),
+    ],
+)
+def test_what_stands_in_a_section_and_could_not_be_read_waits(judged, task, check, text):
+    found = judged(task, text, check)
+    assert found.outcome is Outcome.MANUAL
+    assert "report.md:2" in found.reason
+
+
+@pytest.mark.parametrize("said", ["", "-", "TODO", "todo: not done yet", "Total parameters:", "n/a", "\u5f85\u88dc"])
+@pytest.mark.parametrize("statement", ["", "How many parameters does GoogLeNet have: in all, trainable?\n"])
+def test_an_empty_section_is_missing_and_so_is_a_quoted_statement(judged, said, statement):
+    assert judged(COUNT, f"## 2-1-1\n{statement}{said}\n\n## 2-1-2\n5 MB\n").outcome is Outcome.MISSING
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "## 2-1-2\nThe 6,624,904 of them take four bytes each.\n",
+        "My network has 6,624,904 of them.\n",
+        "My network has 6,998,552 of them.\n",
+        "## 2-1-2\nAs the network of 2-1-1 has so many, 26.5 MB.\n",
+    ],
+)
+def test_a_report_that_may_say_it_elsewhere_waits(judged, text):
+    found = judged(COUNT, text)
+    assert (found.outcome, found.suggestion) == (Outcome.MANUAL, None)
+
+
+@pytest.mark.parametrize("text", ["## 2-1-2\n26.5 MB\n", "- [x] **2-1-2** 26.5 MB\n", "I liked it.\n"])
+def test_a_report_of_other_tasks_says_nothing_of_this_one(judged, text):
+    assert judged(COUNT, text).outcome is Outcome.MISSING
+
+
+def test_a_table_of_which_no_row_is_there_is_missing(judged):
+    assert judged(MACS, "## 2-1-4\nTotal MACs: 1,498,376,192\n", "by-type").outcome is Outcome.MISSING
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Parameters (2-1-1): 6,624,904; weights (2-1-2): 26,499,616 bytes\n",
+        "Total of what 2-1-1 asks for: 6,624,904\n",
+        "| | 2-1-1 total | 2-1-2 |\n|---|---|---|\n| by hand | 6,998,552 | 28 MB |\n| torch | 6,624,904 | 26.5 MB |\n",
+    ],
+)
+def test_what_stands_beside_a_tasks_number_waits(judged, text):
+    assert judged(COUNT, text).outcome is Outcome.MANUAL
+
+
+@pytest.mark.parametrize(
+    ("text", "outcome"),
+    [
+        ("- [x] **2-1-1** total parameters {}\n- [x] **2-1-2** 26.5 MB\n", None),
+        ("===== 2-1-1 =====\ntotal params  {}\n===== 2-1-2 =====\n26.5 MB\n", None),
+        ("| | 2-1-1 total params | 2-1-2 |\n|---|---|---|\n| value | {} | 26.5 |\n| unit | | MB |\n", None),
+        ("\\begin{tabular}{ll}\n2-1-1 & total params & {} \\\\\n2-1-2 & weights & 26.5 MB \\\\\n", None),
+    ],
+)
+def test_what_a_number_leads_is_read_as_a_section(judged, text, outcome):
+    right, wrong = (judged(COUNT, text.replace("{}", said)) for said in ("6,624,904", "13,004,888"))
+    assert right.outcome is Outcome.CORRECT or right.suggestion.outcome is Outcome.CORRECT
+    assert wrong.outcome in (Outcome.PARTIAL, Outcome.INCORRECT, Outcome.MANUAL)
+    assert wrong.suggestion is None or wrong.suggestion.outcome is not Outcome.CORRECT
