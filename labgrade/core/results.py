@@ -77,7 +77,8 @@ class Answer:
     `notes` are for the student, too: what holds for the value although nothing is wrong with it. `printed` is what the
     code behind it wrote, cut. `computed`: by the student's code, of a subject that labgrade handed to it. `free`: it
     was read in free text, of which other readings may be possible. `lossy`: in a format that may lose a part of it.
-    `unsure`: why it is no value as it was handed in, where `value` is what may be meant; "" for one that is.
+    `unsure`: why it is no value as it was handed in, where `value` is what may be meant; "" for one that is. `others`:
+    what else stands there that may be.
     """
 
     value: Value
@@ -89,6 +90,7 @@ class Answer:
     free: bool = False
     lossy: bool = False
     unsure: str = ""
+    others: tuple[Value, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

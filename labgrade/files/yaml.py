@@ -247,8 +247,8 @@ class _Builder:
             number = here if first else ()
             if name in data and self._lenient:
                 again = self._place(key)
-                if self._value(value, (*path, ""), depth + 1) != data[name]:
-                    self.out.twice[here] = again
+                there = (*path, "", name)
+                data[name] = self._both(data[name], here, self._value(value, there, depth + 1), there, again)
                 continue
             if name in data:
                 self._find(key, f"'{name}' is already given on line {self.out.keys[here].line}")
@@ -257,6 +257,25 @@ class _Builder:
             self.out.keys[here] = self._place(key)
             data[name] = self._value(value, here, depth + 1)
         return data
+
+    def _both(self, first: Plain, here: Path, other: Plain, there: Path, again: Mark) -> Plain:
+        """The first value of a key, with what only the second one says; `twice` where they differ."""
+        if other is None or first == other:
+            return first
+        if first is None:
+            for places in (self.out.values, self.out.keys, self.out.sources):
+                moved = {
+                    (*here, *path[len(there) :]): each for path, each in places.items() if path[: len(there)] == there
+                }
+                cast("dict[Path, Any]", places).update(moved)
+            return other
+        if isinstance(first, dict) and isinstance(other, dict):
+            for key, each in other.items():
+                place = self.out.keys.get((*there, key), again)
+                first[key] = self._both(first.get(key), (*here, key), each, (*there, key), place)
+        else:
+            self.out.twice[here] = again
+        return first
 
     def _key(self, event: Any, path: Path, depth: int) -> str | None:
         """The word that a key is; None where it is none, which is a finding."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import replace
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from labgrade.core.errors import FaultError
@@ -15,7 +16,7 @@ from labgrade.values import Artifact, Number, Table, show
 from labgrade.verdict import ComparedNumber, Outcome, Suggestion, without_value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     from labgrade.core.results import Answered, Submission
     from labgrade.core.task import Check, Comparison, Source, SubjectSpec
@@ -104,20 +105,73 @@ def of_lossy(verdict: Verdict, place: str) -> Verdict:
     return replace(waits, suggestion=said, facts=verdict.facts, rows=verdict.rows)
 
 
-def unless_sure(verdict: Verdict, answer: Answered, place: str) -> Verdict:
-    """The verdict on an answer of which a part may be lost, or that only may be meant; of any other, as it is."""
-    if isinstance(answer, Answer) and answer.unsure:
-        return _of_meant(verdict, answer)
+_MOST_MEANT = 12  # numbers of one entry: of more, one is right by accident
+_RIVALS = 10  # a number within this factor of another may be said of the same
+_HALF = Fraction(1, 2)
+
+
+def unless_sure(verdict: Verdict, answer: Answered, place: str, judged: Callable[[Value], Verdict]) -> Verdict:
+    """The verdict on an answer of which a part may be lost, or that only may be meant; of any other, as it is.
+
+    `judged` is the verdict on another value that may be meant.
+    """
+    if isinstance(answer, Answer) and (answer.unsure or (answer.others and verdict.outcome is not Outcome.CORRECT)):
+        others = [(each, judged(each)) for each in answer.others]
+        return _of_meant(verdict, answer, others) if answer.unsure else _contradicted(verdict, answer, others)
     return of_lossy(verdict, place) if answer.lossy else verdict
 
 
-def _of_meant(verdict: Verdict, answer: Answer) -> Verdict:
-    """What is right as it may be meant waits; anything else is wrong as it was handed in."""
-    if verdict.outcome is not Outcome.CORRECT:
+def _contradicted(verdict: Verdict, answer: Answer, others: Sequence[tuple[Value, Verdict]]) -> Verdict:
+    """What is wrong waits where another value that is right stands beside it."""
+    right = next((value for value, found in others if found.outcome is Outcome.CORRECT), None)
+    if right is None:
+        return verdict
+    reason = f"{verdict.reason or answer.origin}; {_shown(right)} stands there, too"
+    waits = without_value(Outcome.MANUAL, reason, hint="hand in one number")
+    return replace(waits, facts=verdict.facts, rows=verdict.rows)
+
+
+def _of_meant(verdict: Verdict, answer: Answer, others: Sequence[tuple[Value, Verdict]]) -> Verdict:
+    """What is right as it may be meant waits; anything else is wrong as it was handed in.
+
+    Where each of several numbers is right, it makes no difference which of them is meant.
+    """
+    everything = [(answer.value, verdict), *others]
+    right = [value for value, found in everything if found.outcome is Outcome.CORRECT]
+    if len(right) == len(everything) > 1:
+        return replace(verdict, notes=(*verdict.notes, f"each of them is right: {', '.join(map(_shown, right))}"))
+    mostly = isinstance(answer.value, Table | Mapping) and verdict.credit >= _HALF
+    if not right and not mostly:
         return without_value(Outcome.INCORRECT, answer.unsure)
-    why = f"{_shown(answer.value)} may be meant, which is right"
-    said = Suggestion(outcome=verdict.outcome, credit=verdict.credit, why=why, place=answer.origin, kind="value meant")
-    return replace(without_value(Outcome.MANUAL, answer.unsure, hint="hand in the number"), suggestion=said)
+    waits = without_value(Outcome.MANUAL, answer.unsure, hint="hand in the number" if right else "")
+    chosen = right[0] if right else answer.value
+    rivals = [value for value, found in everything if found.outcome is not Outcome.CORRECT]
+    if len(everything) > _MOST_MEANT or (
+        not _is_sum(chosen, rivals) and any(_are_rivals(chosen, each) for each in rivals)
+    ):
+        return waits
+    says = "is right" if right else f"is: {verdict.reason}"
+    said = Suggestion(
+        outcome=Outcome.CORRECT if right else verdict.outcome,
+        credit=Fraction(1) if right else verdict.credit,
+        why=f"{_shown(chosen)} may be meant, which {says}",
+        place=answer.origin,
+        kind="value meant",
+    )
+    return replace(waits, suggestion=said, rows=() if right else verdict.rows)
+
+
+def _is_sum(one: Value, others: Sequence[Value]) -> bool:
+    numbers = [each for each in others if isinstance(each, Number)]
+    return isinstance(one, Number) and len(numbers) > 1 and sum(each.value for each in numbers) == one.value
+
+
+def _are_rivals(one: Value, other: Value) -> bool:
+    """Whether two different numbers are so alike in size that both may be said of the same."""
+    if not isinstance(one, Number) or not isinstance(other, Number) or one is other:
+        return False
+    small, large = sorted((one.value, other.value))
+    return 0 < large < _RIVALS * small
 
 
 _TEXT_CHARS, _LONGEST_SHOWN = 4000, 400

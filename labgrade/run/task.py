@@ -202,7 +202,8 @@ class TaskGrading:
             if not answer.lossy:
                 raise
             verdict = error.verdict
-        verdict = by_hand.unless_sure(verdict, answer, origin)
+        as_meant = partial(self._judged, item, item.subject, computed=False)
+        verdict = by_hand.unless_sure(verdict, answer, origin, as_meant)
         if answer.remarks or answer.notes:
             verdict = replace(verdict, remarks=answer.remarks, notes=(*verdict.notes, *answer.notes))
         if check.by_hand or isinstance(answer, NoAnswer) or verdict.outcome is Outcome.MANUAL:
@@ -214,10 +215,9 @@ class TaskGrading:
 
     def _in_free_text(self, item: Item, answer: Answered, verdict: Verdict) -> Choice:
         """The verdict, or a better one where the text holds what the spec's words did not lead to."""
-        check, grader = item.check, self._grader
-        judging, expect = self._judging(check, item.subject)
-        judged = partial(judge, check, judging=judging, expect=expect)
-        text = FreeText(grader.reader, self.task, self.submission, about(item.subject), check, judged, expect)
+        check, reader, (_, expect) = item.check, self._grader.reader, self._judging(item.check, item.subject)
+        judged = partial(self._judged, item, item.subject, computed=False)
+        text = FreeText(reader, self.task, self.submission, about(item.subject), check, judged, expect)
         return text.verdict(answer, verdict)
 
     def _verdict(self, item: Item, answer: Answered) -> Verdict:
@@ -338,10 +338,10 @@ class TaskGrading:
     def _fresh(self, item: Item) -> SubjectSpec | None:
         return fresh_subject(self.task, item, self.submission.name, self._grader.course.key)
 
-    def _judged(self, item: Item, subject: SubjectSpec | None, value: Value) -> Verdict:
+    def _judged(self, item: Item, subject: SubjectSpec | None, value: Value, *, computed: bool = True) -> Verdict:
         """What a computed value is worth on a subject."""
         judging, expect = self._judging(item.check, subject)
-        return judge(item.check, value, judging, expect, computed=True)
+        return judge(item.check, value, judging, expect, computed=computed)
 
     def _searched(self, check: Check) -> tuple[Verdict, str]:
         """What came of looking for the smallest network on which a function is wrong."""

@@ -3,8 +3,9 @@ from fractions import Fraction
 import pytest
 
 from labgrade.answers import entry
+from labgrade.answers.entries import parsing
 from labgrade.core.results import Answer
-from labgrade.core.task import EntryForm
+from labgrade.core.task import EntryForm, TableType
 from labgrade.verdict import Outcome
 
 
@@ -47,7 +48,7 @@ def test_digits_of_a_table_and_floats_of_a_tensor(handed):
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        ('{"2-1-4": {"total": 1,}}', "'answers.json' can't be read: "),
+        ('{"2-1-4": {"total": 1', "'answers.json' can't be read: "),
         ("[" * 100_000, "'answers.json' can't be read: it is nested too deeply"),
         ('{"2-1-4": {"total": NaN}}', "answers.json 2-1-4.total: nan, but a count is asked for"),
         ('{"2-1-4": {"total": 1e999}}', "answers.json 2-1-4.total: inf, but a count is asked for"),
@@ -61,29 +62,38 @@ def test_what_is_wrong_is_said(handed, content, reason):
     assert answer.verdict.reason.startswith(reason)
 
 
-TWICE = "2-1-4:\n  total: 5\n  total: 6\n  other: 7\n2-1-5:\n  total: 8\n2-1-5:\n  more: 9\n"
+TWICE = "2-1-4:\n  total: 5\n  total: 6\n  other: 7\n2-1-5:\n  total: 8\n2-1-5:\n  more: 9.50\n  total: 7\n"
 
 
-@pytest.mark.parametrize("entry", ["2-1-4.total", "2-1-5.total", "2-1-5.more"])
+@pytest.mark.parametrize("entry", ["2-1-4.total", "2-1-5.total"])
 def test_an_entry_that_is_given_twice_waits_alone(handed, entry):
     answer = handed(TWICE, "count", entry, name="answers.yaml")
     assert answer.verdict.outcome is Outcome.MANUAL
     assert "stands there again on line" in answer.verdict.reason
     assert handed(TWICE, "count", "2-1-4.other", name="answers.yaml").value.value == 7
+    more = handed(TWICE, "number", "2-1-5.more", name="answers.yaml")
+    assert (more.value.text, more.origin) == ("9.50", "answers.yaml:8 2-1-5.more")
+
+
+@pytest.mark.parametrize(
+    "content", ["a: {b: 5, c: 1}\na: {b: 5, c: 2}\n", "a:\n  b:\na: {b: 5}\n", "a: {}\na: {b: 5}\n"]
+)
+def test_what_is_given_twice_and_agrees_is_read(handed, content):
+    assert handed(content, "count", "a.b", name="answers.yaml").value.value == 5
 
 
 JSON_TWICE = (
-    '{"2-1-4": {"total": 5, "total": 6, "other": 7}, "2-1-5": {"total": 8}, "2-1-5": {"more": 9},'
+    '{"2-1-4": {"total": 5, "total": 6, "other": 7}, "2-1-5": {"total": 8}, "2-1-5": {"more": 9, "total": 7},'
     ' "2-2-1": [{"node": "a", "node": "b"}], "2-2-2": {"total": 1, "total": 1, "first": 2}}'
 )
 
 
-@pytest.mark.parametrize("entry", ["2-1-4.total", "2-1-5.total", "2-1-5.more", "2-2-1"])
+@pytest.mark.parametrize("entry", ["2-1-4.total", "2-1-5.total", "2-2-1"])
 def test_a_key_of_json_that_is_given_twice_waits_alone(handed, entry):
     answer = handed(JSON_TWICE, "count", entry)
     assert answer.verdict.outcome is Outcome.MANUAL
     assert "is given twice, with different values" in answer.verdict.reason
-    assert handed(JSON_TWICE, "count", "2-1-4.other").value.value == 7
+    assert [handed(JSON_TWICE, "count", f"2-1-{name}").value.value for name in ("4.other", "5.more")] == [7, 9]
     assert [handed(JSON_TWICE, "count", f"2-2-2.{name}").value.value for name in ("total", "first")] == [1, 2]
 
 
@@ -112,14 +122,11 @@ def test_a_number_with_what_says_more_of_it(handed, content, kind, value):
 @pytest.mark.parametrize(
     "content",
     [
-        "a: [26499616, 25272]",
-        "a: {value: 5}",
-        "a: 5 (2 + 4)",
-        "a: 2 + 4 = 5",
         "a: 52 B - 0",
         "a: 2.5 k * 4",
-        "a: 2 * 3 = 7",
-        "a: 5 (6)",
+        "a: 26499616 / 4",
+        "a: 6624904 - 5",
+        "a: not yet",
     ],
 )
 def test_numbers_of_which_none_is_meant(handed, content):
@@ -138,29 +145,30 @@ def test_what_is_not_there_is_none(handed):
 )
 def test_a_file_is_parsed_once_for_all_its_entries(hand_in, monkeypatch, name, content):
     parsed = []
-    for module, function in ((entry.yaml, "load_untrusted"), (entry.json, "loads")):
+    for module, function in ((parsing.yaml, "load_untrusted"), (parsing.json, "loads")):
         original = getattr(module, function)
-        monkeypatch.setattr(module, function, lambda *a, _of=original, **k: (parsed.append(1), _of(*a, **k))[1])
+        monkeypatch.setattr(module, function, lambda *a, _of=original, **k: (parsed.append(_of), _of(*a, **k))[1])
     submission = hand_in({name: f"{content} "})  # as no other test has it
     for path in ("a", "b", "c"):
         entry.obtain("count", EntryForm(path=path), submission)
-    assert len(parsed) == 1
+    assert len(parsed) == len(set(parsed)) > 0
 
 
 @pytest.mark.parametrize(
     ("content", "meant"),
     [
-        ("a: none", 0),
-        ("a: keine", 0),
+        ("a: None", 0),
         ("a: 4 * 6624904", 26_499_616),
         ("a: 6,624,904 x 4 bytes", 26_499_616),
         ("a: 2 * 3 + 4 * 5", 26),
-        ("a: 0 %", 0),
-        ("a: 0,0 % of all", 0),
+        ("a: 2 + 4 = 5", 5),
+        ("a: 5 (6)", 5),
+        ("a: 5 (2 + 4)", 5),
+        ("a: [26499616, 25272]", 26_499_616),
         ("a: {Conv2d: 1497352192, Linear: 1,024,000 bytes}", None),
         ("a: {Conv2d: 1497352192, Linear: '1,024,000'}", 1_498_376_192),
         ("a: {Conv2d: 7, Total: 8, Linear: 2}", 8),
-        ("a: {Conv2d: 7, Linear: none}", None),
+        ("a: {Conv2d: 7, Linear: many}", 7),
     ],
 )
 def test_what_may_be_meant_is_said_not_to_be_sure(handed, content, meant):
@@ -170,3 +178,170 @@ def test_what_may_be_meant_is_said_not_to_be_sure(handed, content, meant):
     else:
         assert (answer.value.value, answer.unsure[:17]) == (meant, "answers.yaml:1 a:")
     assert handed("a: 26499616", "bytes", "a", name="answers.yaml").unsure == ""
+
+
+@pytest.mark.parametrize(
+    ("content", "kind", "value"),
+    [
+        ("9408 + 4096 + 110592 + ... = 6624904", "count", 6_624_904),
+        ("|\n    conv 655,566,528\n    fc    58,621,952\n    = 714,188,480", "count", 714_188_480),
+        (">\n    conv 655,566,528\n    fc    58,621,952\n    sum 714,188,480", "count", 714_188_480),
+        ("read 53,479,040 B, weights 13,951,264 B, total 67,430,304 B", "bytes", 67_430_304),
+        ("'1,498,376,192: conv 1,497,352,192, linear 1,024,000'", "count", 1_498_376_192),
+        ("6624904 = 9408 + 4096 + ...", "count", 6_624_904),
+        ("100 nodes (52 Conv, 35 Clip, 10 Add, 3 others)", "count", 100),
+        ("6,624,904 (13,004,888 with aux)", "count", 6_624_904),
+        ("0 of 6624904", "count", 0),
+        ("none of the 6624904", "count", 0),
+        ("I get 6,624,904 of them", "count", 6_624_904),
+        ("total = 6624904", "count", 6_624_904),
+        ("none", "count", 0),
+        ("keine", "count", 0),
+        ("\u7121", "count", 0),
+        ("0 %", "count", 0),
+        ("[244403360]", "bytes", 244_403_360),
+        ("[{total: 5}]", "count", 5),
+        ("{conv: 5, fc: 2, total: 7}", "count", 7),
+    ],
+)
+def test_one_value_among_several_numbers_is_read(handed, content, kind, value):
+    answer = handed(f"a: {content}", kind, "a", name="answers.yaml")
+    assert (answer.value.value, answer.unsure) == (value, "")
+
+
+@pytest.mark.parametrize(
+    ("content", "values"),
+    [
+        ("119445696 or 66568768", [119_445_696, 66_568_768]),
+        ("52015392 (all) / 9633792 (peak)", [52_015_392, 9_633_792]),
+        ("4392864, without dropout 4339616", [4_392_864, 4_339_616]),
+        ("'100 nodes, no: 101 with the output'", [100, 101]),
+        ("233.08 MB (244403360 bytes)", [233_080_000, 244_403_360]),
+        ("not 6624904", [6_624_904]),
+        ("{all: many, conv: 52, fc: 1}", [52, 1]),
+    ],
+)
+def test_each_of_several_numbers_may_be_meant(handed, content, values):
+    answer = handed(f"a: {content}", "bytes", "a", name="answers.yaml")
+    assert [each.value for each in (answer.value, *answer.others)] == values
+    assert answer.unsure
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "'Conv: 52, Clip: 35, Gemm: 1'",
+        "52 Conv, 35 Clip and 1 Gemm",
+        "Conv 52 / Clip 35 / Gemm 1 / total 88",
+        "Conv (52); Clip (35); Gemm (1)",
+        ">\n  Conv 52\n  Clip 35\n  Gemm 1",
+        "|\n  | op | count |\n  |---|---|\n  | Conv | 52 |\n  | Clip | 35 |\n  | Gemm | 1 |",
+        "[Conv: 52, Clip: 35, Gemm: 1]",
+        "!!omap\n  - Conv: 52\n  - Clip: 35\n  - Gemm: 1",
+        "['Conv: 52', 'Clip: 35', 'Gemm: 1']",
+        "[[Conv, Clip, Gemm], [52, 35, 1]]",
+        "{operator: [Conv, Clip, Gemm], count: [52, 35, 1]}",
+        "{count: {Conv: 52, Clip: 35, Gemm: 1}}",
+        "[{what: Conv, count: 52}, {what: Clip, count: 35}, {what: Gemm, count: 1}]",
+    ],
+)
+@pytest.mark.parametrize("kind", ["histogram", TableType(row="operator", columns={"count": "count"})])
+def test_counts_in_any_arrangement(handed, content, kind):
+    value = handed(f"a: {content}", kind, "a", name="answers.yaml").value
+    counts = value if kind == "histogram" else {row.name: row.cells["count"] for row in value.rows}
+    assert {name: count.value for name, count in counts.items()} == {"Conv": 52, "Clip": 35, "Gemm": 1}
+
+
+@pytest.mark.parametrize("content", ["Conv 52, and others", "many", "[52, 35]", "Conv 52, Conv 35, Gemm 1"])
+def test_what_is_no_counts(handed, content):
+    found = handed(f"a: {content}", "histogram", "a", name="answers.yaml")
+    assert not isinstance(found, Answer)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "2-1-4-macs:\n  - total: 5\n  - by_type: {Conv2d: 5}\n",
+        "2-1-4:\n  - total: 5\n",
+        "HW 2-1-4: {Total: 5}\n2-1-41: {total: 6}\n2-1-4-1: {total: 7}\n12-1-4: {total: 8}\n",
+        "'2.1.4': {TOTAL: 5}\nlab-2-1-4: {total: 6}\n",
+        "2_1_4_total: 5\n",
+        "- 2-1-4: {total: 5}\n- 2-1-5: {total: 6}\n",
+    ],
+)
+def test_an_entry_under_a_name_that_says_it_otherwise(handed, content):
+    assert handed(content, name="answers.yaml").value.value == 5
+
+
+@pytest.mark.parametrize(
+    "content", ["2-1-4-a: {total: 5}\n2-1-4-b: {total: 6}\n", "2-1-4: {totals: 5}\n", "2-1-4: 5\n"]
+)
+def test_a_name_that_may_be_another(handed, content):
+    assert handed(content, name="answers.yaml") is None
+
+
+def test_a_shape_of_one_dimension_is_written_as_a_number(handed):
+    kind = TableType(row="tensor", columns={"shape": "shape", "elements": "count"})
+    table = handed("a:\n- {tensor: b, shape: 8, elements: 8}\n", kind, "a", name="answers.yaml").value
+    assert table.rows[0].cells["shape"] == (8,)
+    assert handed("a: 8", "shape", "a", name="answers.yaml").value == (8,)
+
+
+@pytest.mark.parametrize(
+    ("encoding", "remarked"),
+    [
+        ("utf-16", True), ("utf-16-le", True), ("utf-16-be", True), ("utf-8-sig", False), ("utf-32", True),
+        ("big5", True), ("gb18030", True), ("cp1252", True),
+    ],
+)  # fmt: skip
+def test_any_encoding_that_an_editor_saves(handed, encoding, remarked):
+    word = {"cp1252": "gr\u00f6\u00dfe", "utf-8-sig": "gr\u00f6\u00dfe"}.get(encoding, "\u53c3\u6578")
+    word = "\u53c2\u6570" if encoding == "gb18030" else word
+    answer = handed(f"# {word}\r\n2-1-4:\r\n  total: 5\r\n".encode(encoding), name="answers.yaml")
+    assert (answer.value.value, bool(answer.remarks)) == (5, remarked)
+
+
+def test_binary_data_is_said(handed):
+    answer = handed(b"\x89PNG\0\0\r\n\0\x01\x02" * 9, name="answers.yaml")
+    assert "it holds binary data; save it as plain text (UTF-8)" in answer.verdict.reason
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("answers.yaml", "2-1-4:\n\ttotal: 5\n\tother: 6\n"),
+        ("answers.json", '{"2-1-4": {"total": 5, "note": "a\tb"}}'),
+        ("answers.json", "{'2-1-4': {'total': 5,}, # mine\n}"),
+    ],
+)
+def test_what_a_strict_parser_refuses_and_has_one_meaning(handed, name, content):
+    assert handed(content, name=name).value.value == 5
+
+
+def test_tabs_that_may_mean_several_widths_are_refused(handed):
+    content = "2-1-4:\n\tother:\n    total: 6\n"
+    assert handed(content, name="answers.yaml").verdict.outcome is Outcome.INCORRECT
+
+
+@pytest.mark.parametrize(
+    ("content", "counts"),
+    [
+        ("other: Conv: 52, Clip: 35", 5),
+        ("other: 100 (Conv: 52)  # mine", 5),
+        ("other: 'it's", 5),
+        ("other: @home\nmore: %5", 5),
+        ("other:\n  x: `5`", 5),
+        ("other: [1, 2", None),
+        ("other: {a: 1", None),
+        (" other: 5", None),
+    ],
+)
+def test_a_value_that_is_no_yaml_is_text(handed, content, counts):
+    answer = handed(f"a: 5\n{content}\n", "count", "a", name="answers.yaml")
+    assert (answer.value.value if isinstance(answer, Answer) else None) == counts
+
+
+def test_a_value_that_is_no_yaml_is_read_as_it_is_written(handed):
+    value = handed("a: Conv: 52, Clip: 35  # mine\n", "histogram", "a", name="answers.yaml").value
+    assert {name: count.value for name, count in value.items()} == {"Conv": 52, "Clip": 35}
+    assert handed("a:5\nb: 6\n", "count", "a", name="answers.yaml").value.value == 5

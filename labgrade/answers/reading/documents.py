@@ -94,7 +94,13 @@ def _begins_line(text: str, position: int) -> bool:
 
 
 LARGEST = 64_000_000
-_BOMS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
+_BOMS = (
+    (b"\xef\xbb\xbf", "utf-8-sig", ""),
+    (b"\xff\xfe\0\0", "utf-32", "UTF-32"),
+    (b"\0\0\xfe\xff", "utf-32", "UTF-32"),
+    (b"\xff\xfe", "utf-16", "UTF-16"),
+    (b"\xfe\xff", "utf-16", "UTF-16"),
+)
 _LEGACY = (("cp950", "Big5"), ("gb18030", "GB 18030"), ("latin-1", "Latin-1"))
 _AS_THEY_ARE = (".csv", ".tsv")
 _REMEMBERED = 4
@@ -160,7 +166,7 @@ def _document(data: bytes, path: str) -> Document | Unreadable:
             lossy=bool(other.problem) or path.lower().endswith(LOSSY),
             problem=other.problem,
         )
-    decoded = _decode(data)
+    decoded = decoded_text(data)
     if decoded is None:
         return Unreadable(path=path, reason=f"'{path}' holds binary data; hand in plain text (UTF-8)")
     text, encoding = decoded
@@ -204,16 +210,16 @@ def read_bytes(submission: Submission, relative: str, largest: int) -> bytes | U
     return data
 
 
-def _decode(data: bytes) -> tuple[str, str] | None:
+def decoded_text(data: bytes) -> tuple[str, str] | None:
     """The text, and the encoding where it is a surprise; None for binary data."""
-    for mark, encoding in _BOMS:
+    for mark, encoding, name in _BOMS:
         if data.startswith(mark):
             try:
-                return data.decode(encoding), "" if encoding == "utf-8-sig" else "UTF-16"
+                return data.decode(encoding), name
             except UnicodeDecodeError:
                 break
     if b"\0" in data:
-        return None
+        return _without_mark(data)
     try:
         return data.decode("utf-8"), ""
     except UnicodeDecodeError:
@@ -223,6 +229,18 @@ def _decode(data: bytes) -> tuple[str, str] | None:
             return data.decode(encoding), name
         except UnicodeDecodeError:
             continue
+    return None
+
+
+def _without_mark(data: bytes) -> tuple[str, str] | None:
+    """UTF-16 that no mark begins: of a text that is ASCII for the most part every second byte is 0."""
+    for place, encoding in ((1, "utf-16-le"), (0, "utf-16-be")):
+        high, low = data[place::2], data[1 - place :: 2]
+        if len(data) % 2 == 0 and high.count(0) * 2 > len(high) and not low.count(0):
+            try:
+                return data.decode(encoding), "UTF-16"
+            except UnicodeDecodeError:
+                break
     return None
 
 

@@ -293,7 +293,8 @@ def _row(name: str, cells: object, kind: TableType) -> tuple[Row, str]:
         try:
             cell = given.get(column)
             open_cell = cell is None or (cell_kind != "text" and isinstance(cell, str) and _left_open(cell))
-            typed[column] = None if open_cell else as_scalar(cell, cell_kind)
+            one = cell_kind == "shape" and isinstance(cell, int) and not isinstance(cell, bool)
+            typed[column] = None if open_cell else as_scalar([cell] if one else cell, cell_kind)
         except WrongTypeError as error:
             if (infinite := not_finite(given[column])) and cell_kind != "text":
                 typed[column] = infinite

@@ -1,0 +1,120 @@
+"""Tables and counts that an entry holds in another arrangement: as text, as columns, as a list of pairs or mappings."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from labgrade.answers.reading.numbers import as_ascii, read_number
+from labgrade.answers.reading.phrases import TOTAL
+from labgrade.answers.reading.tabular.headers import column_meant, names_rows
+from labgrade.answers.reading.tabular.tables import TableFound, find_tables
+from labgrade.core.task import TableType
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+
+COUNTS = TableType(row="name", columns={"count": "count"})
+_MOST_TEXT = 100_000
+_MOST_PIECES = 2_000
+_LONGEST_PIECE = 200
+_PARTED = re.compile(
+    r"\n|;|\u3001|\||\s[/+&]\s|,(?=\s*[^\s\d])|,(?=\s)|(?:(?<=[\d)\]])\s+|,?\s+(?=\w{1,3}\s+\d))(?:and|und|et|y|e)\s+"
+)
+_BETWEEN = r"[\s:=(\[\u00d7*\->\u2192]{1,6}(?:[x\u00d7]\s?)?"
+_NAME = r"[^\W\d][\w./:-]{0,80}?"
+_NAME_FIRST = re.compile(rf"\W{{0,4}}(?P<name>{_NAME}){_BETWEEN}(?P<number>\d[\d,._]*)[\s)\]]*")
+_NUMBER_FIRST = re.compile(rf"\W{{0,4}}(?P<number>\d[\d,._]*)\s?(?:[x\u00d7*]\s)?\s?[(\[]?(?P<name>{_NAME})[)\]]?\s*")
+_SPACED_PAIR = re.compile(r"[^\W\d][\w./-]{0,80}[\s:=]{1,6}\d[\d,._]*(?!\S)")
+_SPACED = re.compile(rf"(?:{_SPACED_PAIR.pattern}\s*){{2,2000}}")
+
+
+def joined(plain: Sequence[object]) -> dict[str, object] | None:
+    """A list of mappings that each say one thing, `[{total: 5}, {types: 2}]`, as one mapping; else None."""
+    pairs = [pair for each in plain if isinstance(each, dict) and len(each) == 1 for pair in each.items()]
+    whole = {str(key): value for key, value in pairs}
+    return whole if pairs and len(whole) == len(plain) else None
+
+
+def forms(plain: object, table: TableType) -> Iterator[object]:
+    """What plain data may be as a table, for `as_value` to take or to refuse."""
+    if isinstance(plain, str):
+        yield from _of_text(plain, table)
+    elif isinstance(plain, list | tuple):
+        yield from _of_list(plain, table)
+    elif isinstance(plain, dict):
+        yield from _of_columns(plain, table)
+        if len(plain) == 1:
+            (inner,) = plain.values()
+            if isinstance(inner, dict | list | tuple | str):
+                yield inner
+                yield from forms(inner, table)
+
+
+def _of_list(plain: Sequence[Any], table: TableType) -> Iterator[object]:
+    """One mapping of many, lines of a text, names beside numbers, rows with another word for a name."""
+    if (whole := joined(plain)) is not None:
+        yield whole
+    if plain and all(isinstance(each, str) for each in plain):
+        yield from _of_text("\n".join(plain), table)
+    match plain:
+        case [[*names], [*numbers]] if len(names) == len(numbers) and {*map(type, names)} == {str}:
+            yield dict(zip(names, numbers, strict=True))
+    if (named := _named_by(plain, table)) is not None:
+        yield named
+
+
+def _of_text(text: str, table: TableType) -> Iterator[object]:
+    """The rows of a text: a name and a number each, else as a printed table has them."""
+    text = text[:_MOST_TEXT]
+    if len(table.columns) == 1 and "shape" not in table.columns.values() and (pairs := _pairs(text)) is not None:
+        yield pairs
+    found = [each.table for each in find_tables(text, 0, len(text), table) if isinstance(each, TableFound)]
+    if found:
+        yield max(found, key=lambda each: len(each.rows))
+
+
+def _pairs(text: str) -> dict[str, object] | None:
+    """`Conv: 4, MaxPool: 2`, `52 Conv / 35 Clip`: each piece says a name and a number, or it is None of all."""
+    plain = as_ascii(text).replace("'", "").replace('"', "")
+    pieces = [each.strip(" \t.{}") for each in _PARTED.split(plain, _MOST_PIECES)]
+    pieces = [piece for piece in pieces if piece and not TOTAL.match(piece)]
+    if len(pieces) == 1 and _SPACED.fullmatch(pieces[0]):  # as YAML folds lines
+        pieces = [match[0] for match in _SPACED_PAIR.finditer(pieces[0]) if not TOTAL.match(match[0])]
+    found: dict[str, object] = {}
+    for piece in pieces:
+        named = _NAME_FIRST.fullmatch(piece[:_LONGEST_PIECE]) or _NUMBER_FIRST.fullmatch(piece[:_LONGEST_PIECE])
+        value = read_number(named["number"], "count") if named else None
+        if named is None or value is None or named["name"] in found:
+            return None
+        found[named["name"]] = value
+    return found or None
+
+
+def _named_by(rows: Sequence[Any], table: TableType) -> list[object] | None:
+    """Rows whose only key with a text of its own in each of them is the name, whatever it is called."""
+    if not rows or not all(isinstance(each, dict) for each in rows):
+        return None
+    shared = set.intersection(*(set(each) for each in rows))
+    own = [
+        key
+        for key in rows[0]
+        if key in shared
+        and column_meant(str(key), table.columns) is None
+        and len({each[key] for each in rows if isinstance(each[key], str)}) == len(rows)
+    ]
+    return [{**each, table.row: each[own[0]]} for each in rows] if len(own) == 1 else None
+
+
+def _of_columns(plain: Mapping[Any, Any], table: TableType) -> Iterator[object]:
+    """A column a key, as pandas says a frame: lists of one length, or mappings from the same names."""
+    columns = list(plain.values())
+    if len(columns) > 1 and all(isinstance(each, list) and len(each) == len(columns[0]) for each in columns):
+        rows = [dict(zip(plain, cells, strict=True)) for cells in zip(*columns, strict=True)]
+        named = any(str(key) == table.row or names_rows(str(key), table.row) for key in plain)
+        yield rows if named else _named_by(rows, table)
+    elif columns and all(isinstance(each, dict) and each.keys() == columns[0].keys() for each in columns):
+        turned = {name: {key: plain[key][name] for key in plain} for name in columns[0]}
+        named = any(str(key) == table.row or names_rows(str(key), table.row) for key in plain)
+        yield list(turned.values()) if named else turned
