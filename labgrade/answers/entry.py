@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from labgrade.answers.entries.meant import meant_by
-from labgrade.answers.entries.parsing import is_json, parsed_json, parsed_yaml, text_of
-from labgrade.answers.entries.places import find_entry
+from labgrade.answers.entries.parsing import is_json, parsed_json, parsed_yaml, text_of, without_comments
+from labgrade.answers.entries.places import find_alone, find_entry
 from labgrade.answers.reading.documents import Unreadable, locate
 from labgrade.answers.reading.numbers import read_number
-from labgrade.answers.reading.plain_values import cut
+from labgrade.answers.reading.plain_values import cut, what
 from labgrade.answers.reading.typed_values import WrongTypeError, as_value
 from labgrade.core.errors import SpecError
 from labgrade.core.results import Answer, NoAnswer
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from labgrade.core.results import Answered, Submission
     from labgrade.core.task import AnswerType, EntryForm
     from labgrade.files.yaml import Loaded, Path
+    from labgrade.values import Value
 
 FILES = ("answers.yaml", "answers.yml", "answers.json")
 
@@ -51,14 +53,35 @@ def obtain(kind: AnswerType, form: EntryForm, submission: Submission) -> Answere
     if found.twice:
         verdict = without_value(Outcome.MANUAL, f"{origin}: {found.twice}", hint="give each entry once")
         return NoAnswer(verdict=verdict, origin=origin)
+    return _typed(found, kind, origin, remarks)
+
+
+def _typed(found: _EntryFound, kind: AnswerType, origin: str, remarks: tuple[str, ...]) -> Answered | None:
+    """What was found, as a value of its kind or as what may be meant; None of what is neither, under the task alone."""
+    others: tuple[Value, ...] = ()
+    problem = (
+        "" if not found.alone else f"{origin}: this name is not there, and {what(found.plain)} stands for the task"
+    )
     try:
-        return Answer(value=as_value(found.plain, kind), origin=origin, remarks=remarks)
+        value = as_value(found.plain, kind)
     except WrongTypeError as error:
-        meant, problem = meant_by(found.plain, kind), f"{origin}: {error}"
+        meant = meant_by(found.plain, kind)
+        if meant is None and found.alone:
+            return None
         if meant is None:
-            return NoAnswer(verdict=without_value(Outcome.INCORRECT, problem), origin=origin, remarks=remarks)
-        unsure = "" if meant.sure else problem
-        return Answer(value=meant.value, others=meant.others, origin=origin, unsure=unsure, remarks=remarks)
+            outcome = Outcome.MANUAL if _refers(found.plain) else Outcome.INCORRECT
+            return NoAnswer(verdict=without_value(outcome, f"{origin}: {error}"), origin=origin, remarks=remarks)
+        value, others = meant.value, meant.others
+        problem = problem or ("" if meant.sure else f"{origin}: {error}")
+    return Answer(value=value, others=others, origin=origin, unsure=problem, remarks=remarks)
+
+
+_REFERS = re.compile(r"(?:see|same|ditto|siehe|wie|cf\.?|as|vgl\.?|voir|\u898b|\u89c1|\u540c)(?!\w)", re.IGNORECASE)
+
+
+def _refers(plain: object) -> bool:
+    """Whether an entry says where the answer stands, which a person can follow."""
+    return isinstance(plain, str) and _REFERS.match(plain.strip()) is not None
 
 
 def read(submission: Submission, file: str) -> object:
@@ -75,13 +98,14 @@ def read(submission: Submission, file: str) -> object:
 class _EntryFound:
     """The data under a dotted name; `place`: the line, where it is known; `cut`: a number that commas cut up, or "".
 
-    `twice`: what of it is given a second time, or "".
+    `twice`: what of it is given a second time, or "". `alone`: it stands under the task's name, not under its own.
     """
 
     plain: object
     place: str = ""
     cut: str = ""
     twice: str = ""
+    alone: bool = False
 
 
 def _in_file(text: str, file: str, wanted: str, kind: AnswerType) -> _EntryFound | None:
@@ -97,7 +121,7 @@ def _in_file(text: str, file: str, wanted: str, kind: AnswerType) -> _EntryFound
         return _in_json(text, wanted, kind)
     except ValueError:
         with contextlib.suppress(SpecError):
-            return _in_yaml(text, file, wanted, kind)
+            return _in_yaml(without_comments(text), file, wanted, kind)
         raise
 
 
@@ -108,12 +132,14 @@ def _in_json(text: str, wanted: str, kind: AnswerType) -> _EntryFound | None:
         ValueError: it is no JSON.
     """
     data, doubles = parsed_json(text, in_digits=kind != "tensor")
-    path = find_entry(data, wanted)
+    own = find_entry(data, wanted)
+    path = find_alone(data, wanted) if own is None else own
     twice = _contradicted(doubles, path, wanted)
     said = f"'{cut(str(twice[-1]))}' is given twice, with different values" if twice else ""
     if path is None:
         return _EntryFound(plain=None, twice=said) if said else None
-    return _EntryFound(plain=functools.reduce(lambda inner, key: inner[key], path, data), twice=said)
+    plain = functools.reduce(lambda inner, key: inner[key], path, data)
+    return _EntryFound(plain=plain, twice=said, alone=own is None)
 
 
 def _in_yaml(text: str, file: str, wanted: str, kind: AnswerType) -> _EntryFound | None:
@@ -123,7 +149,8 @@ def _in_yaml(text: str, file: str, wanted: str, kind: AnswerType) -> _EntryFound
         SpecError: it is no YAML.
     """
     loaded = parsed_yaml(text, file)
-    path = find_entry(loaded.data, wanted)
+    own = find_entry(loaded.data, wanted)
+    path = find_alone(loaded.data, wanted) if own is None else own
     twice = _contradicted(loaded.twice, path, wanted)
     said = f"'{cut(str(twice[-1]))}' stands there again on line {loaded.twice[twice].line}" if twice else ""
     if path is None:
@@ -133,6 +160,7 @@ def _in_yaml(text: str, file: str, wanted: str, kind: AnswerType) -> _EntryFound
         plain=_keep_digits(data, loaded, path, kind),
         place=f":{loaded.mark(path).line}",
         twice=said,
+        alone=own is None,
         cut=next((written for place, written in loaded.cut.items() if place[: len(path)] == path), ""),
     )
 

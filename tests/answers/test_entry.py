@@ -200,6 +200,9 @@ def test_what_may_be_meant_is_said_not_to_be_sure(handed, content, meant):
         ("\u7121", "count", 0),
         ("0 %", "count", 0),
         ("[244403360]", "bytes", 244_403_360),
+        ("13004888 - 6379984 = 6624904", "count", 6_624_904),
+        ("26499616 bytes / 4 bytes = 6624904", "count", 6_624_904),
+        ("'torchinfo: 6,624,904; thop: 6,624,904'", "count", 6_624_904),
         ("[{total: 5}]", "count", 5),
         ("{conv: 5, fc: 2, total: 7}", "count", 7),
     ],
@@ -218,6 +221,7 @@ def test_one_value_among_several_numbers_is_read(handed, content, kind, value):
         ("'100 nodes, no: 101 with the output'", [100, 101]),
         ("233.08 MB (244403360 bytes)", [233_080_000, 244_403_360]),
         ("not 6624904", [6_624_904]),
+        ("6624904 in 57 + 1 layers", [6_624_904]),
         ("{all: many, conv: 52, fc: 1}", [52, 1]),
     ],
 )
@@ -267,6 +271,13 @@ def test_what_is_no_counts(handed, content):
         "'2.1.4': {TOTAL: 5}\nlab-2-1-4: {total: 6}\n",
         "2_1_4_total: 5\n",
         "- 2-1-4: {total: 5}\n- 2-1-5: {total: 6}\n",
+        "answers:\n  hw2:\n    2-1-4: {total: 5}\n    2-1-5: {total: 6}\n",
+        "2-1-4:\n  results: {total: 5}\n2-1-5: {total: 6}\n",
+        "- {task: 2-1-4, total: 5}\n- {task: 2-1-5, total: 6}\n",
+        "2-1:\n  4: {total: 5}\n  5: {total: 6}\n",
+        "2:\n  1:\n    4: {total: 5}\n",
+        "2-1-4: {total_macs: 5, by_type: {Conv2d: 6}}\n",
+        "2\u20131\u20134: {total: 5}\n",
     ],
 )
 def test_an_entry_under_a_name_that_says_it_otherwise(handed, content):
@@ -274,7 +285,7 @@ def test_an_entry_under_a_name_that_says_it_otherwise(handed, content):
 
 
 @pytest.mark.parametrize(
-    "content", ["2-1-4-a: {total: 5}\n2-1-4-b: {total: 6}\n", "2-1-4: {totals: 5}\n", "2-1-4: 5\n"]
+    "content", ["2-1-4-a: {total: 5}\n2-1-4-b: {total: 6}\n", "2-1-4: {totals: 5}\n", "2-1-4: {non_total: 5}\n"]
 )
 def test_a_name_that_may_be_another(handed, content):
     assert handed(content, name="answers.yaml") is None
@@ -312,6 +323,11 @@ def test_binary_data_is_said(handed):
         ("answers.yaml", "2-1-4:\n\ttotal: 5\n\tother: 6\n"),
         ("answers.json", '{"2-1-4": {"total": 5, "note": "a\tb"}}'),
         ("answers.json", "{'2-1-4': {'total': 5,}, # mine\n}"),
+        ("answers.json", '// mine\n{"2-1-4": {"total": 5}} /* all */'),
+        ("answers.json", '{"2-1-4": {"total": 5}, "2-1-5": {"total": "[6"}'),
+        ("answers.yaml", "2-1-4:\n    total: 5\n  other: 6\n"),
+        ("answers.yaml", "```yaml\n2-1-4:\n  total: 5\n```\n"),
+        ("answers.yaml", "2-1-4\n  total: 5\n"),
     ],
 )
 def test_what_a_strict_parser_refuses_and_has_one_meaning(handed, name, content):
@@ -333,7 +349,9 @@ def test_tabs_that_may_mean_several_widths_are_refused(handed):
         ("other:\n  x: `5`", 5),
         ("other: [1, 2", None),
         ("other: {a: 1", None),
-        (" other: 5", None),
+        (" other: 5", 5),
+        ("```\n---\nother: 6", 5),
+        ("other\n  more: 6", 5),
     ],
 )
 def test_a_value_that_is_no_yaml_is_text(handed, content, counts):
@@ -345,3 +363,16 @@ def test_a_value_that_is_no_yaml_is_read_as_it_is_written(handed):
     value = handed("a: Conv: 52, Clip: 35  # mine\n", "histogram", "a", name="answers.yaml").value
     assert {name: count.value for name, count in value.items()} == {"Conv": 52, "Clip": 35}
     assert handed("a:5\nb: 6\n", "count", "a", name="answers.yaml").value.value == 5
+
+
+@pytest.mark.parametrize("content", ["2-1-4: 5\n", "2-1-4: total = 5\n", "2-1-4-macs: [5]\n", "2-1-4:\n  total:5\n"])
+def test_what_stands_for_the_task_alone_may_be_meant(handed, content):
+    answer = handed(content, name="answers.yaml")
+    assert answer.value.value == 5
+    assert "this name is not there" in answer.unsure
+    assert handed("2-1-4: later\n", name="answers.yaml") is None
+
+
+@pytest.mark.parametrize("content", ["see 2-1-1", "same as above", "siehe 2-1-1"])
+def test_an_entry_that_says_where_the_answer_stands_waits(handed, content):
+    assert handed(f"a: {content}", "count", "a", name="answers.yaml").verdict.outcome is Outcome.MANUAL

@@ -39,7 +39,7 @@ def found(hand_in):
     ],
 )
 def test_a_file_of_entries_that_is_broken_hides_no_other_form(found, beside, reason):
-    answer = found({"answers.yaml": "2-1-1:\n  total: 5\n bad: 6\n", **beside})
+    answer = found({"answers.yaml": "2-1-1:\n  total: [5\n bad: 6\n", **beside})
     assert answer.value.value == 7000 if reason is None else answer.verdict.reason.startswith(reason)
 
 

@@ -31,9 +31,11 @@ _PARTS = 2  # at least, of a sum
 _RATIO = 1_000  # of two numbers that a stroke parts: with more, one is divided by the other
 _NO_VALUE = frozenset({"none", "null"})  # what programs write where there is nothing; `none` is a word, `None` is not
 _OPERATOR = re.compile(
-    r"[\w)\].\u2026]\s*(?:[+*/·\u00d7÷]|\bx\b|(?<=\d)x(?=\d)|\\times|\\cdot|\.{2,}|\u2026)", re.IGNORECASE
+    r"[\w)\].\u2026]\s*(?:[+*/\u00b7\u00d7\u00f7]|-(?=\s?\d)|\bx\b|(?<=\d)x(?=\d)|\\times|\\cdot|\.{2,}|\u2026)",
+    re.IGNORECASE,
 )
 _TERMS = re.compile(r"[^\d+*-]{0,12}(?:[+*\u00d7\u00b7^-]|(?<=\s)x(?=\s))\s*")
+_MINUS = re.compile(r"\d[\s)]*-\s*\d")
 _BRACKETS = re.compile(r"\(([^()]*)\)|\[([^\[\]]*)\]")
 _ADDS = re.compile(r"\s*[-+*/x\u00d7\u00b7=]", re.IGNORECASE)
 _CORRECTS = re.compile(
@@ -106,7 +108,7 @@ def _result(text: str, kind: str) -> Meant | None:
     for result, formula in ((sides[-1], sides[-2]), (sides[0], sides[1])):
         number = read_number(result, kind)
         added = _OPERATOR.search(formula) or (result is sides[-1] and formula.rstrip(" \t").endswith("\n"))
-        if number is not None and added and len(_found(formula, kind)) >= _PARTS:
+        if number is not None and added and len(_found(formula, "any")) >= _PARTS:
             worked = worked_out(formula)
             return Meant(value=number, sure=worked is None or finest_of([worked, number]) is not None)
     return None
@@ -120,8 +122,7 @@ def _unfinished(text: str, _: str) -> Meant | None:
 
 def _whole(text: str, kind: str) -> Meant | None:
     """The number that all others add up to."""
-    numbers = _found(text, kind)
-    whole = _sum_of_others(numbers)
+    whole = None if _MINUS.search(text) else _sum_of_others(_found(text, kind))
     return None if whole is None else Meant(value=whole, sure=True)
 
 
@@ -163,12 +164,16 @@ def _any(text: str, kind: str) -> Meant | None:
     """The only number, or each of several; the terms of a formula are none that anybody claims."""
     if (alone := _alone(text, kind)) is not None:
         return Meant(value=alone, sure=True)
-    found = list(find_numbers(text, kind))
-    between = [text[one.end : other.start] for one, other in pairwise(found)]
-    numbers = [each.number for each in found if each.number is not None]
-    divided = "/" in [each.strip() for each in between] and numbers[0].value > _RATIO * numbers[-1].value
-    if any(map(_TERMS.fullmatch, between)) or divided:
+    if not (found := list(find_numbers(text, kind))):
         return None
+    between = [text[one.end : other.start] for one, other in pairwise(found)]
+    terms = [bool(_TERMS.fullmatch(each)) for each in between]
+    joined_to = [before or after for before, after in pairwise([False, *terms, False])]
+    numbers = [each.number for each, term in zip(found, joined_to, strict=True) if each.number is not None and not term]
+    if "/" in [each.strip() for each in between] and numbers and numbers[0].value > _RATIO * numbers[-1].value:
+        return None
+    if len(numbers) == len(found) > 1 and finest_of(numbers) is not None and not _CORRECTS.search(text):
+        return Meant(value=min(numbers, key=lambda each: each.half_unit), sure=True)
     return _one_of(numbers)
 
 

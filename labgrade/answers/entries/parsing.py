@@ -25,6 +25,13 @@ _LARGEST = 4 << 20
 _REMEMBERED = 2
 _TABS = (2, 4, 8)
 _MOST_MENDED = 30  # lines of one file; each has it parsed once more
+_COMMENT = re.compile(r"^\s*//[^\n]*|/\*[^*]{0,2000}\*/", re.MULTILINE)
+_BRACKET = re.compile(r"\"(?:[^\"\\\n]|\\.)*+\"|([\[\]{}])")
+_CLOSES = {"{": "}", "[": "]"}
+_MOST_BRACKETS = 10_000
+_AROUND = re.compile(r"(?:---|\.\.\.|```\s*\w{0,12}|~~~)\s*")
+_BARE = re.compile(r"\s*[^\W_][\w.-]{0,40}(?: [\w.-]{1,40}){0,4}\s*")
+_FULL = re.compile(r"\s*[^\W_][\w .-]{0,80}: +[\w'\"][^:]*")  # a key with its value, which has none below it
 _ENTRY = re.compile(r"(?P<key>\s*(?:- )?[^\W_][\w .-]{0,80}):\s*(?P<value>[^\s\[{#].*?)\s*(?:\s#.*)?")
 _LONGEST_NUMBER = 400  # characters; longer ones stay text, so that no million-digit integer is ever built
 
@@ -63,6 +70,20 @@ def parsed_json(text: str, *, in_digits: bool) -> tuple[Any, list[Path]]:
     return found
 
 
+def without_comments(text: str) -> str:
+    """JSON without remarks as JavaScript has them, and with the brackets that lack at its end."""
+    plain = _COMMENT.sub("", text)
+    opened = [bracket for bracket in _BRACKET.findall(plain) if bracket]
+    waiting: list[str] = []
+    for bracket in opened[:_MOST_BRACKETS]:
+        if bracket in _CLOSES:
+            waiting.append(_CLOSES[bracket])
+        elif waiting and waiting[-1] == bracket:
+            waiting.pop()
+    whole = plain.rstrip()[-1:] in ("}", "]", '"')  # of a number some digits may be missing, too
+    return plain + "".join(reversed(waiting)) if whole else plain
+
+
 @lru_cache(maxsize=_REMEMBERED)
 def _remembered_json(text: str, in_digits: bool) -> tuple[Any, list[Path]] | ValueError:  # noqa: FBT001 - a part of the key
     """As `parsed_json`, or what is wrong with the text: many entries of one file are read in turn."""
@@ -96,7 +117,7 @@ def _remembered_yaml(text: str, file: str) -> Loaded | SpecError:
     try:
         return yaml.load_untrusted(text, file)
     except SpecError as error:
-        return (_without_tabs(text, file) if "\t" in text else None) or _in_quotes(text, file, error) or error
+        return (_without_tabs(text, file) if "\t" in text else None) or _mended(text, file, error) or error
 
 
 def _without_tabs(text: str, file: str) -> Loaded | None:
@@ -108,23 +129,49 @@ def _without_tabs(text: str, file: str) -> Loaded | None:
     return found[0] if found and all(each.data == found[0].data for each in found) else None
 
 
-def _in_quotes(text: str, file: str, error: SpecError) -> Loaded | None:
-    """The data, where lines have a value that is no YAML, as `total: Conv: 52, Clip: 35`, and is text in quotes."""
-    lines = text.splitlines()
+def _mended(text: str, file: str, error: SpecError) -> Loaded | None:
+    """The data, where single lines are no YAML and can mean one thing only; else None.
+
+    A value such as `Conv: 52, Clip: 35` is text in quotes, a key needs its colon, and a line that is set in as no other
+    goes with the line above. What parts documents, and what marks code in Markdown, is left out.
+    """
+    lines = [line for line in text.splitlines() if not _AROUND.fullmatch(line)]
     mended: set[int] = set()
+    if len(lines) < len(text.splitlines()):
+        try:
+            return yaml.load_untrusted("\n".join(lines), file)
+        except SpecError as next_error:
+            error = next_error
     while len(mended) < _MOST_MENDED:
         at = error.findings[0].mark.line - 1
-        entry = _ENTRY.fullmatch(lines[at]) if at < len(lines) and at not in mended else None
-        if entry is None:
+        line = _as_meant(lines, at) if at < len(lines) and at not in mended else None
+        if line is None:
             return None
         mended.add(at)
-        value = entry["value"].replace("'", "''")
-        lines[at] = f"{entry['key']}: '{value}'"
+        lines[at] = line
         try:
             return yaml.load_untrusted("\n".join(lines), file)
         except SpecError as next_error:
             error = next_error
     return None
+
+
+def _as_meant(lines: list[str], at: int) -> str | None:
+    """A line that is no YAML where it stands, as it can only be meant; None where that is not known."""
+    line, above, below = lines[at], lines[at - 1] if at else "", lines[at + 1] if at + 1 < len(lines) else ""
+    if _BARE.fullmatch(line):
+        return f"{line.rstrip()}:" if _depth(below) > _depth(line) else None
+    entry = _ENTRY.fullmatch(line)
+    if entry is None:
+        return None
+    if _FULL.fullmatch(line) and _FULL.fullmatch(above) and _depth(line) != _depth(above):
+        return above[: _depth(above)] + line.lstrip()
+    value = entry["value"].replace("'", "''")
+    return f"{entry['key']}: '{value}'"
+
+
+def _depth(line: str) -> int:
+    return len(line) - len(line.lstrip())
 
 
 def _whole_number(written: str) -> int | str:

@@ -5,55 +5,93 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from labgrade.answers.reading.numbers import as_ascii
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from labgrade.files.yaml import Path
 
 _NUMBERED = re.compile(r"(?P<lab>[a-z]+[ _.-]*)?(?P<number>\d{1,3}(?:-\d{1,3})+)")
 _LAB = re.compile(r"lab", re.IGNORECASE)
 _MOST_KEYS = 2_000
+_DEEPEST = 3  # mappings around the tasks: `answers`, `hw2`
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _SEPARATORS = re.compile(r"[\s_.:#-]+")
+_NOT = frozenset({"non", "not", "no", "un", "without"})
 
 
 def find_entry(data: object, dotted: str) -> Path | None:
-    """The path to a dotted name: as it is written, else where one key alone can mean each part of it.
+    """The path to a dotted name: as it is written, else where one place alone can mean it.
 
-    A list of mappings, as of `- total: 5`, is looked through as one mapping. Keys may themselves hold dots, so that the
-    longest one that fits is taken first. None where nothing stands there.
+    A list of mappings, as of `- total: 5`, is looked through as one mapping, and a mapping around all tasks or around
+    the answers of one is looked into. Keys may themselves hold dots, so that the longest one that fits is taken first.
+    None where nothing stands there.
     """
-    exact = _find(data, dotted, alike=False)
-    return exact if exact is not None else _find(data, dotted, alike=True)
+    head, _, rest = dotted.partition(".")
+    ways = [(dotted, _same), (dotted, _meaning), (dotted, _wording)]
+    if (number := _NUMBERED.fullmatch(head)) is not None and rest:
+        parts = number["number"].split("-")
+        split = (".".join(parts), f"{parts[0]}.{'-'.join(parts[1:])}", f"{'-'.join(parts[:-1])}.{parts[-1]}")
+        ways += [(f"{number['lab'] or ''}{each}.{rest}", _same) for each in split if not number["lab"]]
+    for name, means in ways:
+        if (path := _find(data, name, means)) is not None:
+            return path
+    return _deeper(data, head, rest) if number is not None and rest else None
 
 
-def _find(data: Any, dotted: str, *, alike: bool) -> Path | None:
+def find_alone(data: object, dotted: str) -> Path | None:
+    """The path to what stands under the first part of a name where nothing has the rest of it: `2-1-1: 6624904`."""
+    head, _, rest = dotted.partition(".")
+    if not rest or _NUMBERED.fullmatch(head) is None:
+        return None
+    path = _find(data, head, _same) or _find(data, head, _meaning)
+    return None if path is None or isinstance(_at(data, path), dict) else path
+
+
+def _find(data: Any, dotted: str, meaning: Callable[[str], Callable[[str], bool]]) -> Path | None:
     if dotted == "":
         return ()
     parts = dotted.split(".")
     for length in range(len(parts), 0, -1):
-        wanted = ".".join(parts[:length])
         rest = ".".join(parts[length:])
-        places = [each for each in _places(data, wanted, alike=alike) if _at(data, each) is not None]
-        found = [
-            (*place, *inner) for place in places if (inner := _find(_at(data, place), rest, alike=alike)) is not None
-        ]
+        places = [each for each in _places(data, meaning(".".join(parts[:length]))) if _at(data, each) is not None]
+        found = [(*place, *inner) for place in places if (inner := _find(_at(data, place), rest, meaning)) is not None]
         if len(found) == 1:
             return found[0]
     return None
 
 
-def _places(data: Any, wanted: str, *, alike: bool) -> Iterator[Path]:
-    """The paths to keys of a mapping, or of the mappings in a list, that are called so."""
+def _deeper(data: Any, head: str, rest: str) -> Path | None:
+    """The only place of an entry within mappings around all tasks, or around the answers of its own."""
+    waiting: list[tuple[Path, Any]] = [((), data)]
+    found: list[Path] = []
+    for _ in range(_DEEPEST):
+        waiting = [
+            ((*path, key), each)
+            for path, value in waiting
+            if isinstance(value, dict)
+            for key, each in list(value.items())[:_MOST_KEYS]
+            if isinstance(each, dict | list)
+        ]
+        for path, each in waiting:
+            own = any(_meaning(head)(str(key)) for key in path)
+            inner = _find(each, rest if own else f"{head}.{rest}", _meaning)
+            found += [] if inner is None else [(*path, *inner)]
+        if found:
+            return found[0] if len(found) == 1 else None
+    return None
+
+
+def _places(data: Any, means: Callable[[str], bool]) -> Iterator[Path]:
+    """The paths to keys of a mapping, or of the mappings in a list, that are called so; to one that calls itself so."""
     if isinstance(data, list):
         for place, each in enumerate(data[:_MOST_KEYS]):
             if isinstance(each, dict):
-                yield from ((place, *path) for path in _places(each, wanted, alike=alike))
+                yield from ((place, *path) for path in _places(each, means))
+                if len(each) > 1 and any(isinstance(value, str) and means(value) for value in each.values()):
+                    yield (place,)
     elif isinstance(data, dict):
-        if not alike:
-            yield from [(wanted,)] if wanted in data else []
-            return
-        means = _meaning(wanted)
         yield from ((key,) for key in list(data)[:_MOST_KEYS] if means(key))
 
 
@@ -63,7 +101,11 @@ def _at(data: Any, path: Path) -> Any:
     return data
 
 
-def _meaning(wanted: str) -> Any:
+def _same(wanted: str) -> Callable[[str], bool]:
+    return lambda key: key == wanted
+
+
+def _meaning(wanted: str) -> Callable[[str], bool]:
     """Whether a key means `wanted`: in other case or with other separators; a task's number among words."""
     number = _NUMBERED.fullmatch(wanted)
     if number is None:
@@ -72,8 +114,21 @@ def _meaning(wanted: str) -> Any:
     digits = r"[-_. ]".join(number["number"].split("-"))
     pattern = re.compile(rf"(?<!\d)(?<!\d[-_.]){digits}(?![-_.]?\d)")
     of_lab = bool(_LAB.match(number["lab"] or ""))
-    return lambda key: bool(pattern.search(key)) and bool(_LAB.search(key)) is of_lab
+    return lambda key: bool(pattern.search(as_ascii(key[:80]))) and bool(_LAB.search(key)) is of_lab
+
+
+def _wording(wanted: str) -> Callable[[str], bool]:
+    """As `_meaning`, where a key may say more or less than the name, `total_params`, but deny nothing."""
+    if "." in wanted or _NUMBERED.fullmatch(wanted) is not None:
+        return _meaning(wanted)
+    words = set(_plain(wanted).split("-"))
+
+    def means(key: str) -> bool:
+        own = set(_plain(key).split("-"))
+        return own & _NOT == words & _NOT and (words <= own or own <= words)
+
+    return means
 
 
 def _plain(key: str) -> str:
-    return _SEPARATORS.sub("-", _CAMEL.sub("-", key)).strip("-").lower()
+    return _SEPARATORS.sub("-", _CAMEL.sub("-", as_ascii(key[:80]))).strip("-").lower()
