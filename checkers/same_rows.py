@@ -217,9 +217,9 @@ def _pairs(answer: Sequence[Row], expected: Sequence[Row]) -> Mapping[int, int]:
     return _pairs_of(tuple(map(_names, answer)), tuple(map(_names, expected)))
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=128)
 def _pairs_of(given_names: tuple[tuple[str, ...], ...], known: tuple[tuple[str, ...], ...]) -> Mapping[int, int]:
-    """The same from names alone, which thousands of tables of a search share."""
+    """The same from names alone, which tables of a search share by thousands, and right ones of a class."""
     answer, expected = (
         [Row(name=own, cells={}, also_named=tuple(more)) for own, *more in each] for each in (given_names, known)
     )
