@@ -1,4 +1,4 @@
-"""What the lines of a text list: names to be counted, the values and names that are wanted; no text is parsed here."""
+"""What the lines of a text list: names to be counted, values, names and shapes that are wanted; no text is parsed."""
 
 from __future__ import annotations
 
@@ -10,15 +10,18 @@ from typing import TYPE_CHECKING
 
 from labgrade.answers.reading.lines import LinePiece
 from labgrade.answers.reading.vocabulary import concepts, labels
-from labgrade.judging.choose_number import Sighting, sightings, suggested
+from labgrade.judging.choose_number import Choice, suggested
+from labgrade.judging.sightings import Sighting, sightings
 from labgrade.values import Number
+from labgrade.verdict import Outcome, Suggestion, without_value
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
     from labgrade.answers.reading.lines import Line
-    from labgrade.judging.choose_number import Choice, WantedNumber
-    from labgrade.values import Row, Table
+    from labgrade.judging.sightings import WantedNumber
+    from labgrade.values import Row, Table, Value
+    from labgrade.verdict import Verdict
 
 TOLD_APART = 10  # a smaller number stands in any text
 _LEAST_SAID = 3  # values that say more than chance
@@ -139,3 +142,37 @@ def names_layer(line: Line) -> bool:
     dotted = any(isinstance(piece.value, str) and "." in piece.value for piece in line.pieces)
     sizes = sum(isinstance(piece.value, Number) for piece in line.pieces)
     return dotted and sizes > 1 and not (line.code or line.quoted)
+
+
+def choose_shape(
+    right: Collection[Value], known: Collection[Value], judged: Callable[[Value], Verdict], lines: Sequence[Line]
+) -> Choice | None:
+    """MANUAL where the lines say shapes of as many sizes as a `right` one; None where they say none.
+
+    Suggested is a right one, else the first that is `known` to be wrong.
+    """
+    ranks = {len(each) for each in right if isinstance(each, tuple)}
+    said = [
+        (line, piece.value)
+        for line in lines
+        if not (line.code or line.quoted)
+        for piece in line.pieces
+        if isinstance(piece.value, tuple) and not piece.doubt and len(piece.value) in ranks
+    ]
+    if not said:
+        return None
+    chosen = next((each for of in (right, known) for each in said if each[1] in of), None)
+    place = (chosen or said[0])[0].place
+    waits = without_value(Outcome.MANUAL, f"no shape could be read for certain: {_shown(chosen or said[0])}")
+    if chosen is not None:
+        verdict = judged(chosen[1])
+        why = f"{_shown(chosen)}: {verdict.hint or verdict.reason or 'it is the expected value'}"
+        kind = "value without a label"
+        suggestion = Suggestion(outcome=verdict.outcome, credit=verdict.credit, why=why, place=place, kind=kind)
+        waits = replace(waits, suggestion=suggestion)
+    return Choice(verdict=waits, place=place)
+
+
+def _shown(sighting: tuple[Line, tuple[int, ...]]) -> str:
+    line, shape = sighting
+    return f"{list(shape)} stands on {line.place}"

@@ -6,84 +6,55 @@ check waits for a person, with what labgrade would say of it. Time is linear in 
 
 from __future__ import annotations
 
-import math
 import re
-from bisect import bisect_left, insort
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
 from typing import TYPE_CHECKING
 
-from labgrade.answers.reading.vocabulary import concepts, labels
+from labgrade.answers.reading.claims import is_model
+from labgrade.answers.reading.lines import LinePiece
+from labgrade.answers.reading.vocabulary import concepts, foreign, labels, special
+from labgrade.judging.sightings import (
+    LEAST_DIGITS,
+    MAGNITUDE,
+    Sighting,
+    WantedNumber,
+    agree,
+    are_rivals,
+    digits_of,
+    distinct_sightings,
+    is_either,
+    is_known,
+    is_sum,
+    labelled_sightings,
+    misplaced,
+    nearly_same,
+    sightings,
+)
 from labgrade.values import Number, show
 from labgrade.verdict import Outcome, Suggestion, Verdict, without_value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
-    from labgrade.answers.reading.lines import Line, LinePiece
-    from labgrade.values import Value
+    from labgrade.answers.reading.lines import Line
 
-_LEAST_DIGITS = 5  # of a value that is recognised wherever it stands
 MOST_ALIKE = 20  # numbers of the right magnitude; a text with more of them is a list, in which one of them is right
-_MAGNITUDE = 10
 _TOLD_APART = 100  # a smaller number is often one of a line, of a layer, of units
-_LARGE = 10_000  # a number that is no count of items, of layers, of a table's rows
 _MOST_LISTED = 4
-_ROUNDED = Fraction(1, 1000)  # by which `1,498` is off
-_NEAR = Fraction(1, 100)
 _LABELLED = "labelled value"
+_WITH_UNIT = 4  # digits of a value that stands alone and says its unit
 _CLAIMABLE_DIGITS = 3  # of a known mistake that is the only number with the label
 NUMBERS = frozenset({"count", "bytes", "number"})
 
 
-@dataclass(frozen=True, kw_only=True)
-class WantedNumber:
-    """What is looked for: the kind of value, words behind which the spec looks, values that are right or known wrong.
-
-    `judged` is the verdict on a value; `taken` are numbers that other answers of the task have read, `beside` the words
-    behind which those are looked for that are numbers of the same kind.
-    """
-
-    kind: str
-    words: tuple[str, ...]
-    right: tuple[Value, ...]
-    known: tuple[Value, ...]
-    judged: Callable[[Value], Verdict]
-    taken: frozenset[Fraction] = frozenset()
-    beside: tuple[str, ...] = ()
-
-    @cached_property
-    def small(self) -> bool:
-        """Whether a right value is so small that other numbers of its size stand in any text."""
-        return any(isinstance(each, Number) and abs(each.value) < _LARGE for each in self.right)
-
-    @cached_property
-    def label_sets(self) -> set[frozenset[str]]:
-        """The concepts of each phrase that may label the value."""
-        return {concepts(words) for words in self.words}
-
-    @property
-    def hint(self) -> str:
-        """What a student should write, so that the answer is read."""
-        return f"write '{self.words[0]}:' and the number behind it, on a line of its own" if self.words else ""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
-    """A verdict on what was read, and where that stands."""
+    """A verdict on what was read, and where that stands; the number that was chosen, if one was."""
 
     verdict: Verdict
     place: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sighting:
-    """A number of a text, the piece of a line that it is, and the line."""
-
-    line: Line
-    piece: LinePiece
-    number: Number
+    number: Number | None = None
 
 
 def choose_number(wanted: WantedNumber, lines: Sequence[Line]) -> Choice | None:
@@ -93,6 +64,7 @@ def choose_number(wanted: WantedNumber, lines: Sequence[Line]) -> Choice | None:
     labelled = labelled_sightings(wanted, found)
     clean = [each for each in labelled if not each.piece.doubt]
     clean = [each for each in clean if not any(_is_rounder(each.number, other.number) for other in clean)]
+    of_all = _says_all_trainable(lines)
     chosen, kind = _meant(clean)
     known = distinct_sightings([each for each in found if is_known(wanted, each.number)])
     if chosen is not None:
@@ -100,20 +72,30 @@ def choose_number(wanted: WantedNumber, lines: Sequence[Line]) -> Choice | None:
             parts = {each.number.value for each in clean} - {chosen.number.value}
             known = [each for each in known if each.number.value not in parts]
         verdict = wanted.judged(chosen.number)
-        sure = _is_sure(wanted, chosen, known, found)
+        sure = _is_sure(wanted, chosen, known, found) or _is_certain(
+            wanted, verdict, chosen, everything, of_all=of_all is not None
+        )
         sure = sure or (
             not known and kind == _LABELLED and not chosen.piece.small and _is_mistake(chosen.number, verdict)
         )
         return _answered(verdict, chosen) if sure else suggested(wanted, verdict, chosen, kind, found)
+    if not clean and of_all is not None and frozenset(("frozen",)) <= frozenset[str]().union(*wanted.label_sets):
+        nothing = Number(value=Fraction(0), text="that all are trainable")
+        at = Sighting(line=of_all, piece=LinePiece(value=nothing), number=nothing)
+        return suggested(wanted, wanted.judged(nothing), at, "all trainable", found)
     if not clean and _is_anothers(wanted, lines, found):
         return None
     chosen, kind = _later(clean, lines) or _likely(wanted, found, labelled, clean, known)
     if chosen is not None:
-        return suggested(wanted, wanted.judged(chosen.number), chosen, kind, found)
+        verdict = wanted.judged(chosen.number)
+        sure = _is_certain(wanted, verdict, chosen, everything, of_all=of_all is not None)
+        return _answered(verdict, chosen) if sure else suggested(wanted, verdict, chosen, kind, found)
     left = clean or [each for each in found if _may_be_meant(wanted, each)]
     alone = distinct_sightings(left)
     if len(alone) == 1 and not (wanted.small or alone[0].piece.doubt):
-        return suggested(wanted, wanted.judged(alone[0].number), alone[0], "only number", found)
+        verdict = wanted.judged(alone[0].number)
+        sure = _is_certain(wanted, verdict, alone[0], everything, of_all=of_all is not None)
+        return _answered(verdict, alone[0]) if sure else suggested(wanted, verdict, alone[0], "only number", found)
     left = left or [each for each in everything if each.line.code and is_known(wanted, each.number)]
     right = replace(wanted, known=())
     if len(left) == len(distinct_sightings(left)) == 1 and is_known(right, left[0].number) and not left[0].piece.doubt:
@@ -125,7 +107,69 @@ def _is_sure(wanted: WantedNumber, chosen: Sighting, known: list[Sighting], foun
     """Whether a number is the only known one of a text, and its line does not say it again with another prefix."""
     beside = [each for each in found if each.line.place == chosen.line.place and not each.piece.doubt]
     alone = len(known) == 1 and is_known(wanted, chosen.number) and not _flooded(wanted, found)
-    return alone and not any(_misplaced(chosen.number, each.number) for each in beside) and not _is_either(chosen)
+    return alone and not any(misplaced(chosen.number, each.number) for each in beside) and not is_either(chosen)
+
+
+_ALL = re.compile(
+    r"\b(?:all|every|each|alle|s\u00e4mtliche|tod[oa]s|tous|toutes|tutt[ie]"
+    r"|wszystkie|\u0432\u0441\u0435|\u0441\u0442\u043e\u043b\u044c\u043a\u043e \u0436\u0435)\b"
+    r"|[\u5747\u90fd\u7686]|\u5168\u90e8|\ubaa8\ub450|\u3059\u3079\u3066|\u5168\u3066"
+)
+
+
+def _says_all_trainable(lines: Iterable[Line]) -> Line | None:
+    """The line that says of all parameters that they are trainable."""
+    for line in lines:
+        text = " ".join(piece.value for piece in line.pieces if isinstance(piece.value, str))
+        if not (line.code or line.quoted) and _ALL.search(text.lower()) and "trainable" in concepts(text):
+            return line
+    return None
+
+
+def _is_certain(
+    wanted: WantedNumber, verdict: Verdict, chosen: Sighting, everything: Sequence[Sighting], *, of_all: bool
+) -> bool:
+    """Whether a right value is the answer beyond doubt: no other number of the text may be meant instead.
+
+    A small one must be called by what is asked, any other may also stand alone: with its unit, or in full. `of_all`:
+    all parameters are said to be trainable.
+    """
+    said, asked = frozenset(chosen.piece.said), frozenset[str]().union(*wanted.label_sets)
+    if verdict.credit != 1 or chosen.piece.doubt or is_either(chosen) or foreign(asked, said):
+        return False
+    named = not chosen.piece.titled and any(special(one) <= said for one in wanted.label_sets)
+    named = named or (asked >= {"trainable"} and of_all and not said & {"frozen"})
+    if wanted.small:  # of another file it may be by accident
+        expected = isinstance(wanted.right[0], Number) and agree(chosen.number, wanted.right[0])
+        whole = chosen.number.half_unit <= Fraction(1, 2)
+        return named and expected and whole and not any(_is_beside(wanted, chosen, each) for each in everything)
+    if wanted.beside and not named and (_is_special(wanted) or said - {"memory"}):
+        return False
+    least = _WITH_UNIT if chosen.piece.measures == wanted.kind or named else LEAST_DIGITS
+    large = [each for each in everything if not each.piece.small]
+    line = [each for each in large if each.line.place == chosen.line.place]
+    apart = [each for each in large if each.line.place != chosen.line.place] if is_sum(chosen, line) else large
+    apart = [] if is_sum(chosen, large) else apart
+    rivals = (each for each in apart if _may_be_instead(wanted, chosen, each))
+    return digits_of(chosen.number) >= least and next(rivals, None) is None
+
+
+def _is_beside(wanted: WantedNumber, chosen: Sighting, other: Sighting) -> bool:
+    """Whether another number than a small one is called the same."""
+    said, asked = frozenset(other.piece.said), frozenset[str]().union(*wanted.label_sets)
+    called = any(special(one) <= said for one in wanted.label_sets) and not foreign(asked, said)
+    return called and not agree(chosen.number, other.number)
+
+
+def _may_be_instead(wanted: WantedNumber, chosen: Sighting, other: Sighting) -> bool:
+    """Whether another number may be the answer: it is not called something else, and not said of another model."""
+    if agree(chosen.number, other.number) or other.line.quoted or is_model(other.piece.doubt):
+        return False
+    said = frozenset(other.piece.said)
+    if any(labels(concepts(words), said) for words in wanted.beside):
+        return any(labels(one, said) for one in wanted.label_sets)
+    asked = frozenset[str]().union(*wanted.label_sets)
+    return "total" in said or is_known(wanted, other.number) or not foreign(asked, said)
 
 
 def choose_fitting(wanted: WantedNumber, lines: Sequence[Line]) -> Choice | None:
@@ -144,53 +188,11 @@ def choose_fitting(wanted: WantedNumber, lines: Sequence[Line]) -> Choice | None
     return suggested(wanted, verdict, chosen, "a value that fits", found)
 
 
-def agree(one: Number, other: Number) -> bool:
-    """Whether two numbers may be the same, as far as they were printed."""
-    return abs(one.value - other.value) <= one.half_unit + other.half_unit
-
-
-def _misplaced(one: Number, other: Number) -> bool:
-    """Whether one is the other with another prefix: `119,445,696 bytes = 119.4 KB`."""
-    return not agree(one, other) and same_digits(one, other)
-
-
-def nearly_same(one: Number, other: Number) -> bool:
-    """Whether two numbers differ, and so little that both are said of the same: digits were swapped."""
-    return not agree(one, other) and abs(one.value - other.value) <= _NEAR * abs(one.value)
-
-
-def same_digits(one: Number, other: Number) -> bool:
-    """Whether one is the other but for a power of ten, as far as it was printed."""
-    if one.value <= 0 or other.value <= 0:
-        return False
-    ratio = other.value / one.value
-    return abs(ratio / Fraction(10) ** round(math.log10(ratio)) - 1) < _ROUNDED
-
-
-def sightings(kind: str, lines: Iterable[Line]) -> list[Sighting]:
-    """The numbers of the lines that may be of a kind, in order."""
-    return [
-        Sighting(line=line, piece=piece, number=piece.value)
-        for line in lines
-        for piece in line.pieces
-        if isinstance(piece.value, Number)
-        and (kind == "number" or piece.measures in ("", kind))
-        and not (kind == "count" and 0 < piece.value.half_unit < Fraction(1, 2))  # 6.0 is no count
-    ]
-
-
-def labelled_sightings(wanted: WantedNumber, found: Iterable[Sighting]) -> list[Sighting]:
-    """The numbers beside words of the spec; those that only a heading labels count where there is no other."""
-    sets = wanted.label_sets
-    labelled = [
-        each
-        for each in found
-        if (wanted.small or not each.piece.small) and any(labels(one, frozenset(each.piece.said)) for one in sets)
-    ]
-    return [each for each in labelled if not each.piece.titled] or labelled
-
-
 SPECIAL = frozenset({"trainable", "frozen", "types"})  # what only one of several like answers is about
+
+
+def _is_special(wanted: WantedNumber) -> bool:
+    return bool(frozenset[str]().union(*wanted.label_sets) & SPECIAL)
 
 
 def _is_anothers(wanted: WantedNumber, lines: Sequence[Line], found: list[Sighting]) -> bool:
@@ -243,30 +245,11 @@ def _likely(
 
 def _has_rival(one: Sighting, clean: Iterable[Sighting]) -> bool:
     """Whether another number of its size has the label as well, so that which of them is handed in nobody can tell."""
-    return any(not each.piece.small and _are_rivals(one.number, each.number) for each in clean)
-
-
-def _are_rivals(one: Number, other: Number) -> bool:
-    small, large = sorted((one.value, other.value))
-    return not agree(one, other) and large < _MAGNITUDE * small
-
-
-_OR = frozenset(("or", "oder", "ou", "o", "или", "或", "或者", "或是", "또는", "または"))
-
-
-def _is_either(chosen: Sighting) -> bool:
-    """Whether another number of its size is all the same to the writer: `5,200 bytes or 10,500 bytes`."""
-    pieces = chosen.line.pieces
-    for one, word, other in zip(pieces, pieces[1:], pieces[2:], strict=False):
-        both = [each.value for each in (one, other) if isinstance(each.value, Number)]
-        linked = isinstance(word.value, str) and word.value.lower() in _OR
-        if len(both) > 1 and linked and chosen.piece in (one, other) and _are_rivals(*both):
-            return True
-    return False
+    return any(not each.piece.small and are_rivals(one.number, each.number) for each in clean)
 
 
 _TAKES_BACK = re.compile(
-    r"(?:oops|ups|forg[eo]t(?:ten)?|wrong|mistake|correct(?:ed|ion)|again|actually|nochmals?|vergessen|falsch|korrigiert"
+    r"(?:oops|ups|errat(?:a|um)|should|forg[eo]t(?:ten)?|wrong|mistake|correct(?:ed|ion)|again|actually|nochmals?|vergessen|falsch|korrigiert"
     r"|oublié|erreur|error|olvidé|更正|修正|錯了)$",
     re.IGNORECASE,
 )
@@ -308,42 +291,11 @@ def _meant(clean: list[Sighting]) -> tuple[Sighting | None, str]:
     return None, ""
 
 
-def is_sum(one: Sighting, all_of_them: Iterable[Sighting]) -> bool:
-    """Whether a number is what the others, of which there are several, add up to, as far as they were printed."""
-    others = {each.number.value: each.number.half_unit for each in all_of_them if each.number.value != one.number.value}
-    off = abs(one.number.value - sum(others))
-    return len(others) > 1 and off <= one.number.half_unit + sum(others.values())
-
-
-def distinct_sightings(found: Iterable[Sighting]) -> list[Sighting]:
-    """Those that differ; of those that agree the finest."""
-    ordered = sorted(found, key=lambda each: (each.number.half_unit, each.line.number))
-    kept: dict[Fraction, Sighting] = {}
-    values: list[Fraction] = []
-    for each in ordered:
-        value, half = each.number.value, each.number.half_unit
-        near = bisect_left(values, value - half)
-        agrees = near < len(values) and values[near] <= value + half
-        if value not in kept and not agrees:
-            kept[value] = each
-            insort(values, value)
-    return list(kept.values())
-
-
 def _is_rounder(one: Number, other: Number) -> bool:
     """Whether one was rounded by a tool, beside a larger number in full of its magnitude: it is no total of that."""
     rounded = one.digits is not None and one.digits <= _CLAIMABLE_DIGITS and one.half_unit >= 1
-    in_full = other.digits is None or other.digits >= _LEAST_DIGITS
-    return rounded and in_full and one.value + one.half_unit < other.value < _MAGNITUDE * one.value
-
-
-def is_known(wanted: WantedNumber, number: Number) -> bool:
-    """Whether it is a value that means something, written precisely enough to be no accident."""
-    digits = number.digits if number.digits is not None else len(str(abs(int(number.value))))
-    return digits >= _LEAST_DIGITS and any(
-        isinstance(each, Number) and abs(each.value - number.value) <= number.half_unit + each.half_unit
-        for each in (*wanted.right, *wanted.known)
-    )
+    in_full = other.digits is None or other.digits >= LEAST_DIGITS
+    return rounded and in_full and one.value + one.half_unit < other.value < MAGNITUDE * one.value
 
 
 def _is_mistake(number: Number, verdict: Verdict) -> bool:
@@ -359,14 +311,14 @@ def _flooded(wanted: WantedNumber, found: Iterable[Sighting]) -> bool:
     """Whether so many numbers of the text are near the right one that some number had to be right."""
     like = next((abs(each.value) for each in wanted.right if isinstance(each, Number)), None)
     alike = {
-        each.number.value for each in found if like and like / _MAGNITUDE < abs(each.number.value) < like * _MAGNITUDE
+        each.number.value for each in found if like and like / MAGNITUDE < abs(each.number.value) < like * MAGNITUDE
     }
     return len(alike) > MOST_ALIKE
 
 
 def _answered(verdict: Verdict, chosen: Sighting) -> Choice:
     note = f"read on {chosen.line.place}, where other words than the task's label it"
-    return Choice(verdict=replace(verdict, notes=(*verdict.notes, note)), place=chosen.line.place)
+    return Choice(verdict=replace(verdict, notes=(*verdict.notes, note)), place=chosen.line.place, number=chosen.number)
 
 
 def suggested(wanted: WantedNumber, verdict: Verdict, chosen: Sighting, kind: str, found: Iterable[Sighting]) -> Choice:
@@ -374,7 +326,7 @@ def suggested(wanted: WantedNumber, verdict: Verdict, chosen: Sighting, kind: st
     stands = f"{chosen.number} stands on {chosen.line.place}"
     reason = f"no value could be read for certain: {stands}"
     waits = without_value(Outcome.MANUAL, reason, hint=wanted.hint)
-    if _flooded(wanted, found) or _is_either(chosen):
+    if _flooded(wanted, found) or is_either(chosen):
         return Choice(verdict=waits, place=chosen.line.place)
     said = verdict.hint or verdict.reason or ("it is the expected value" if wanted.right else "it is in the range")
     suggestion = Suggestion(
@@ -384,7 +336,8 @@ def suggested(wanted: WantedNumber, verdict: Verdict, chosen: Sighting, kind: st
         place=chosen.line.place,
         kind=kind,
     )
-    return Choice(verdict=replace(waits, suggestion=suggestion, facts=verdict.facts), place=chosen.line.place)
+    waits = replace(waits, suggestion=suggestion, facts=verdict.facts)
+    return Choice(verdict=waits, place=chosen.line.place, number=chosen.number)
 
 
 def _unread(wanted: WantedNumber, left: list[Sighting]) -> Choice:

@@ -33,10 +33,18 @@ def of_one_file(check: Check, verdict: Verdict, beside: Iterable[tuple[Check, Ve
         files = _files(other, found)
         if _has_strange_rows(other, found):
             return _waiting(verdict, f"{verdict.reason}; but '{other.answer}' has rows that are of no known file")
+        if verdict.outcome is Outcome.MANUAL and _is_of_no_file(found):
+            return _waiting(verdict, f"{verdict.reason}; but '{other.answer}' is of no known file: {found.reason}")
         if files and not own & files:
-            of = "of the task's own file" if _GIVEN in files else found.reason.removeprefix("right: ")
+            of = "of the task's own file" if _GIVEN in files else _why(found).removeprefix("right: ")
             return _waiting(verdict, f"{verdict.reason}; but '{other.answer}' is right {of}")
     return verdict
+
+
+def _is_of_no_file(found: Verdict) -> bool:
+    """Whether a number that was read, or is suggested, is wrong of every known file."""
+    said = found.suggestion.outcome if found.suggestion is not None else found.outcome
+    return "got" in found.facts and not found.rows and said in (Outcome.INCORRECT, Outcome.PARTIAL)
 
 
 def _has_strange_rows(check: Check, found: Verdict) -> bool:
@@ -57,8 +65,15 @@ def _waiting(verdict: Verdict, why: str) -> Verdict:
 
 
 def _files(check: Check, verdict: Verdict) -> frozenset[str] | None:
-    """The files that a right answer may be of; None where it may be of any, or is not right."""
-    if verdict.outcome is not Outcome.CORRECT or not tells_files(check):
+    """The files that a right answer, or one that is suggested as right, may be of; None where it may be of any."""
+    suggested = verdict.suggestion.outcome if verdict.suggestion is not None else None
+    if Outcome.CORRECT not in (verdict.outcome, suggested) or not tells_files(check):
         return None
-    said = next((each for each in check.also_right if verdict.reason == f"right: {each.says}"), None)
+    said = next((each for each in check.also_right if _why(verdict) == f"right: {each.says}"), None)
     return frozenset(said.of if said is not None else (_GIVEN,)) or None
+
+
+def _why(verdict: Verdict) -> str:
+    """Why it is right: what the verdict says, or the suggestion behind where the value stands."""
+    said = verdict.suggestion
+    return verdict.reason if said is None else said.why[said.why.find("right: ") :]

@@ -5,16 +5,19 @@ What contradicts what was read waits for a person, with both places and no sugge
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from labgrade.answers.reading.claims import misprinted
-from labgrade.judging.choose_number import (
-    MOST_ALIKE,
-    Choice,
+from labgrade.answers.reading.units import label_unit
+from labgrade.judging.choose_number import MOST_ALIKE, Choice, suggested
+from labgrade.judging.sightings import (
     Sighting,
     WantedNumber,
     agree,
+    are_rivals,
     distinct_sightings,
     is_known,
     is_sum,
@@ -22,15 +25,17 @@ from labgrade.judging.choose_number import (
     nearly_same,
     same_digits,
     sightings,
-    suggested,
 )
 from labgrade.values import Number
-from labgrade.verdict import Outcome, without_value
+from labgrade.verdict import Outcome, Suggestion, without_value
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from labgrade.answers.reading.lines import Line, LinePiece
+    from labgrade.answers.reading.units import Unit
+    from labgrade.values import Scalar, Table, Value
+    from labgrade.verdict import Verdict
 
 _LEAST_DIGITS = 6
 
@@ -96,8 +101,110 @@ def contradicted(wanted: WantedNumber, lines: Sequence[Line], read: Number, plac
     return Choice(verdict=without_value(Outcome.MANUAL, reason, hint="say one value"), place=other.line.place)
 
 
-def exactly_beside(wanted: WantedNumber, lines: Sequence[Line], read: Number) -> Choice | None:
+_BARE = re.compile(r"[\d.,'_ \u00a0]+")
+_ABOVE = 6  # lines
+_UNIT = "unit in sight"
+
+
+def units_in_sight(lines: Sequence[Line], at: int) -> list[Unit]:
+    """The units that stand by themselves on a line or on those above it, the nearest first."""
+    near = [word for line in lines[at : max(0, at - _ABOVE) - 1 if at > _ABOVE else None : -1] for word in _said(line)]
+    found = [label_unit(word) for word in dict.fromkeys(near)]
+    return [unit for unit in found if unit is not None and unit.scale != 1]
+
+
+def in_sight(wanted: WantedNumber, lines: Sequence[Line]) -> Choice | None:
+    """MANUAL with the right value that a number without a unit comes to, in a unit on its line or above; else None."""
+    place = {line.place: at for at, line in enumerate(lines)}
+    everything = [each for each in sightings("number", lines) if each.piece.measures in ("", wanted.kind)]
+    right = replace(wanted, known=())
+    found: list[Sighting] = []
+    for each in everything:
+        if not each.line.code and not each.piece.doubt and _BARE.fullmatch(each.number.text):
+            scaled = (_scaled(each.number, unit) for unit in units_in_sight(lines, place[each.line.place]))
+            found += [replace(each, number=number) for number in scaled if is_known(right, number)][:1]
+    found = distinct_sightings(found)
+    return suggested(wanted, wanted.judged(found[0].number), found[0], _UNIT, ()) if len(found) == 1 else None
+
+
+def table_in_sight(judged: Callable[[Value], Verdict], table: Table, as_it_is: Choice, lines: Sequence[Line]) -> Choice:
+    """MANUAL where all rows are right in a unit that stands beside the table; else the verdict as it is."""
+    for line in lines:
+        for unit in units_in_sight((line,), 0):
+            rows = (
+                replace(row, cells={key: _cell(cell, unit) for key, cell in row.cells.items()}) for row in table.rows
+            )
+            verdict = judged(replace(table, rows=tuple(rows)))
+            if verdict.credit == 1:
+                why = f"in '{unit.text}', which stands on {line.place}, all rows are right"
+                said = Suggestion(outcome=verdict.outcome, credit=verdict.credit, why=why, place=line.place, kind=_UNIT)
+                waits = without_value(Outcome.MANUAL, as_it_is.verdict.reason)
+                return replace(as_it_is, verdict=replace(waits, suggestion=said))
+    return as_it_is
+
+
+def says_more(read: Value, lines: Sequence[Line]) -> bool:
+    """Whether a text holds another number than the answer: what the answer comes to is known."""
+    values = (piece.value for line in lines for piece in line.pieces)
+    numbers = {replace(each, text="") for each in values if isinstance(each, Number)}
+    return not isinstance(read, Number) or numbers != {replace(read, text="")}
+
+
+def is_right(verdict: Verdict) -> bool:
+    """Whether a verdict, or what it suggests, is CORRECT."""
+    return Outcome.CORRECT in (verdict.outcome, verdict.suggestion.outcome if verdict.suggestion else None)
+
+
+def _cell(cell: Scalar | None, unit: Unit) -> Scalar | None:
+    return _scaled(cell, unit) if isinstance(cell, Number) else cell
+
+
+def _scaled(number: Number, unit: Unit) -> Number:
+    digits = number.digits if number.digits is not None else len(str(abs(int(number.value))))
+    half = (number.half_unit or Fraction(1, 2)) * unit.scale
+    return replace(
+        number, value=number.value * unit.scale, half_unit=half, digits=digits, text=f"{number.text} {unit.text}"
+    )
+
+
+_CORRECTION = re.compile(
+    r"\b(?:errat(?:a|um)|corrigend(?:a|um)|(?:should|must|has to) (?:read|say)|berichtigung|muss (?:es )?hei\u00dfen"
+    r"|fe de errat(?:as|a)|debe decir|rectificati(?:f|on)|lire plut\u00f4t)\b"
+    r"|[\u52d8\u6b63]\u8aa4\u8868?|\u52d8\u8bef|\u8a02\u6b63|\u66f4\u6b63|\uc815\uc815",
+    re.IGNORECASE,
+)
+
+
+def corrected(wanted: WantedNumber, lines: Sequence[Line], report: Sequence[Line], read: Number) -> Choice | None:
+    """MANUAL where a report has a list of corrections elsewhere than in these `lines`, with another number of the size.
+
+    What it puts in the place of the number that was `read` is suggested, where there is only one such number.
+    """
+    places = {line.place for line in lines}
+    outside = [line for line in report if line.place not in places]
+    first = next((at for at, line in enumerate(outside) if _CORRECTION.search(" ".join(_said(line)))), None)
+    if first is None:
+        return None
+    found = [each for each in sightings(wanted.kind, outside[first:]) if not each.piece.small]
+    others = distinct_sightings([each for each in found if are_rivals(each.number, read)])
+    if not others:
+        return None
+    waits = f"the report says {read}, and corrects something from {outside[first].place} on"
+    if len(others) == 1:
+        verdict = wanted.judged(others[0].number)
+        choice = suggested(wanted, verdict, others[0], "value taken back", found)
+        return replace(choice, verdict=replace(choice.verdict, reason=waits))
+    return Choice(verdict=without_value(Outcome.MANUAL, waits, hint="say one value"), place=others[0].line.place)
+
+
+def _said(line: Line) -> list[str]:
+    return [piece.value for piece in line.pieces if isinstance(piece.value, str)]
+
+
+def exactly_beside(wanted: WantedNumber, lines: Sequence[Line], read: Value) -> Choice | None:
     """The right number of bytes, in full, of which the number `read` is MiB called MB; None where there is none."""
+    if not isinstance(read, Number):
+        return None
     everything = sightings(wanted.kind, lines)
     right = replace(wanted, known=())
     found = [each for each in everything if is_known(right, each.number) and not each.number.half_unit]

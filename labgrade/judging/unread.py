@@ -12,7 +12,8 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from labgrade.answers.reading.vocabulary import concepts
-from labgrade.judging.choose_number import SPECIAL, Choice, WantedNumber, agree, sightings
+from labgrade.judging.choose_number import SPECIAL, Choice
+from labgrade.judging.sightings import WantedNumber, agree, sightings
 from labgrade.values import Number, Table
 from labgrade.verdict import Outcome, Suggestion, Verdict, without_value
 

@@ -12,8 +12,10 @@ from labgrade.answers.reader.asks import ask_lines, ask_mentions, ask_value
 from labgrade.core.errors import FaultError, NoSuchSlipError
 from labgrade.core.results import Answer, NoAnswer
 from labgrade.core.task import ARTIFACT_KINDS, EntryForm, FileForm, TableOfType, TableType, TextForm
+from labgrade.judging import second_look
 from labgrade.judging.choose_listed import (
     TOLD_APART,
+    choose_shape,
     count_listed,
     holds_values,
     in_order,
@@ -22,10 +24,9 @@ from labgrade.judging.choose_listed import (
     saying,
     says_something,
 )
-from labgrade.judging.choose_number import NUMBERS, Choice, WantedNumber, choose_fitting, choose_number
+from labgrade.judging.choose_number import NUMBERS, Choice, choose_fitting, choose_number
 from labgrade.judging.choose_rows import rows_by_name
-from labgrade.judging.choose_shape import choose_shape
-from labgrade.judging.second_look import contradicted, exactly_beside, right_beside, right_elsewhere, said_otherwise
+from labgrade.judging.sightings import WantedNumber
 from labgrade.judging.unread import (
     doubted,
     first_number,
@@ -51,9 +52,9 @@ if TYPE_CHECKING:
     from labgrade.core.task import Alternative, Check, Source, Task
     from labgrade.values import Value
 
-_MOSTLY = Fraction(1, 2)  # of the rows that are found by their names: with fewer of them right, these may be others
+_MOSTLY = Fraction(1, 2)  # of rows found by their names: with fewer of them right, these may be others
 _DENSE = 4  # values of one line that may be a table by themselves
-_BEYOND_DOUBT = ("total among parts", "labelled value")
+_BEYOND_DOUBT = ("total among parts", "labelled value", "value taken back")
 _HISTOGRAM = TableType(row="name", columns={"count": "count"})
 
 
@@ -95,7 +96,7 @@ class FreeText:
             return self._beside_right(as_it_is)
         if self._check.expected is None:
             return self._unexpected(answer, as_it_is, lines)
-        if isinstance(self._wanted.type, str) and self._wanted.type in NUMBERS:
+        if _is_one(self._wanted.type):
             found = self._number(answer, as_it_is, lines)
             return self._elsewhere(found) if is_unlabelled(found.verdict) else found
         if isinstance(self._wanted.type, TableType) or self._wanted.type == "histogram":
@@ -153,21 +154,20 @@ class FreeText:
         read = answer.value if isinstance(answer, Answer) else None
         if not self._is_number(answer) or self._check.expected is None or not isinstance(read, Number):
             return None
-        found = said_otherwise(self._wanted_right(), lines, read)
-        if found is None and not self._check.bonus and any(form.report for form in text_forms(self._wanted)):
+        found = second_look.said_otherwise(self._number_wanted(self._right(), ()), lines, read)
+        if found is None and self._is_reported():
             known = self._number_wanted(self._right(), self._known())
-            found = contradicted(known, self._report(), read, as_it_is.place)
+            found = second_look.contradicted(known, self._report(), read, as_it_is.place)
+            found = found or second_look.corrected(known, lines, self._report(), read)
         return replace(found, place=as_it_is.place) if found is not None else None
+
+    def _is_reported(self) -> bool:
+        return not self._check.bonus and any(form.report for form in text_forms(self._wanted))
 
     def _beside_right(self, waits: Choice) -> Choice:
         """What waits with nothing read, and the number that is right for a person to look for."""
         kind, source = self._wanted.type, self._check.expected
-        if (
-            waits.verdict.outcome is not Outcome.MANUAL
-            or source is None
-            or not isinstance(kind, str)
-            or kind not in NUMBERS
-        ):
+        if waits.verdict.outcome is not Outcome.MANUAL or source is None or not _is_one(kind):
             return waits
         right = self._expect(source)
         facts = {"expected": show(right.value)} if isinstance(right, Number) else {}
@@ -194,10 +194,16 @@ class FreeText:
         if isinstance(answer, Answer) and as_it_is.verdict.outcome is Outcome.MANUAL:
             return as_it_is  # what was read has two readings, which the verdict says
         wanted = self._number_wanted(self._right(), self._known())
-        if isinstance(answer, Answer) and (as_it_is.verdict.credit or not _says_more(answer.value, lines)):
-            exact = exactly_beside(wanted, lines, answer.value) if isinstance(answer.value, Number) else None
+        sight = None if as_it_is.verdict.credit else second_look.in_sight(wanted, lines)
+        if isinstance(answer, Answer) and sight is not None:
+            return doubted(as_it_is, sight)
+        if isinstance(answer, Answer) and (as_it_is.verdict.credit or not second_look.says_more(answer.value, lines)):
+            exact = second_look.exactly_beside(wanted, lines, answer.value)
             return doubted(as_it_is, exact) if exact else self._contradicted(answer, as_it_is, lines) or as_it_is
         found = None if left_open(wanted, lines) else choose_number(wanted, lines)
+        if found is not None and found.number is not None and self._is_reported():
+            found = second_look.corrected(wanted, lines, self._report(), found.number) or found
+        found = sight if sight and not (found and second_look.is_right(found.verdict)) else found
         if isinstance(answer, NoAnswer) and (found is None or is_open(found.verdict)):
             found = count_listed(wanted, lines) or found
         if found is None or (self._check.bonus and found.verdict.outcome is Outcome.MANUAL):
@@ -210,7 +216,7 @@ class FreeText:
             suggested is not None and suggested.outcome is Outcome.CORRECT and suggested.kind in _BEYOND_DOUBT
         )
         if not better and isinstance(answer.value, Number):
-            found = right_beside(wanted, lines, answer.value, answer.origin.split(",")[0])
+            found = second_look.right_beside(wanted, lines, answer.value, answer.origin.split(",")[0])
             better = found is not None
         if better and found is not None:
             return doubted(as_it_is, found)
@@ -218,18 +224,15 @@ class FreeText:
 
     def _elsewhere(self, missing: Choice) -> Choice:
         """MANUAL where the section says no value, and the report says the right one under another heading."""
-        if self._check.bonus or not any(form.report for form in text_forms(self._wanted)):
+        if not self._is_reported():
             return missing
-        found = right_elsewhere(self._wanted_right(), self._report())
+        found = second_look.right_elsewhere(self._number_wanted(self._right(), ()), self._report())
         return merged(missing, found) if found is not None else missing
 
     def _report(self) -> tuple[Line, ...]:
         """The lines of the whole report."""
         lines: tuple[Line, ...] = self._reader.ask(self._submission, ask_lines(TextForm(report=()), self._about))
         return lines
-
-    def _wanted_right(self) -> WantedNumber:
-        return self._number_wanted(self._right(), ())
 
     def _right(self) -> list[Value]:
         sources = [self._check.expected, *(each.source for each in self._check.also_right)]
@@ -269,6 +272,10 @@ class FreeText:
         if as_it_is.verdict.credit == 1 or (isinstance(answer, Answer) and as_it_is.verdict.outcome is Outcome.MANUAL):
             return as_it_is
         kind = self._wanted.type if isinstance(self._wanted.type, TableType) else _HISTOGRAM
+        if isinstance(answer, Answer) and isinstance(answer.value, Table) and not as_it_is.verdict.credit:
+            as_it_is = second_look.table_in_sight(self._judged, answer.value, as_it_is, lines)
+            if as_it_is.verdict.outcome is Outcome.MANUAL:
+                return as_it_is
         found = rows_by_name(kind, expected, lines) if expected is not None else None
         if found is None:
             return self._no_rows(answer, as_it_is, lines)
@@ -369,15 +376,12 @@ _NO_FUNCTION = "the task asks for a function, which is called with labgrade's ow
 _TABLE_HINT = "print one line a row: its name, then its values, under a header that names the columns"
 
 
+def _is_one(kind: object) -> bool:
+    return isinstance(kind, str) and kind in NUMBERS
+
+
 def _and_others(count: int) -> str:
     return f" and {count:,} other line{'s' * (count > 1)}" if count else ""
-
-
-def _says_more(read: Value, lines: tuple[Line, ...]) -> bool:
-    """Whether a text holds another number than the answer: what the answer comes to is known."""
-    values = (piece.value for line in lines for piece in line.pieces)
-    numbers = {replace(each, text="") for each in values if isinstance(each, Number)}
-    return not isinstance(read, Number) or numbers != {replace(read, text="")}
 
 
 def _numbers(answer: Answered | None) -> Iterator[Fraction]:

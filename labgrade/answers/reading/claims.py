@@ -20,9 +20,9 @@ REMARK = re.compile(r"[(\[]([^()\[\]\n]{0,80})[)\]]")
 _TAG = re.compile(r"</?\w[^<>\n]{0,80}>")
 _CLAUSE = re.compile(r"[,;:|\uff0c\uff1a\uff1b\u3001\u3002]")
 _WORDS = re.compile(
-    r"""\b(?:not|never|(?:is|are|was|were|do|does|did|ca|wo|should|would|could)n['\u2019]?t|cannot|no\ longer|less|fewer
-         |more(?!\ precisely|\ exactly)|greater|smaller|larger|most|least|exceeds?|between|should|would|could|might
-         |maybe|perhaps|possibly|probably|guess|unsure|expected|supposed|either|one\ of|half|twice|double|wrong
+    r"""\b(?:not|never|(?:is|are|was|were|does|did|ca|wo|should|would|could)n['\u2019]?t|don['\u2019]t|cannot|no\ longer
+         |less|fewer|more(?!\ precisely|\ exactly)|greater|smaller|larger|most|least|exceeds?|between|should|would|could
+         |might|maybe|perhaps|possibly|probably|guess|unsure|expected|supposed|either|one\ of|half|twice|double|wrong
          |incorrect|false|instead|unlike|other\ than)\b
       | \b(?:under|over|below|above|up\ to)\W*$
       | 不(?![含包計计考算])|非(?!常)
@@ -62,7 +62,8 @@ _BEHIND = re.compile(
 )
 _MODEL = re.compile(
     r"(?<![A-Za-z])(?:(wide[ _-]?)?resnet|resnext|vgg|alexnet|mobilenet|densenet|squeezenet|shufflenet|efficientnet"
-    r"|mnasnet|regnet|convnext|inception[ _-]?v[234]|googlenet|lenet|maxvit|vit|swin)[ _-]?v?\d{0,3}",
+    r"|mnasnet|regnet|convnext|inception[ _-]?v[234]|googlenet|lenet|maxvit|vit|swin)"
+    r"(?:[ _-]?v?\d{1,3}(?![\d.,]))?",
     re.IGNORECASE,
 )
 _PLAIN = re.compile(r"[\W_]+")
@@ -89,6 +90,11 @@ def doubt_about(label: str, before: str, after: str, about: str = "") -> str:
         or _BEHIND.match(after)
     )
     return found[0].strip() if found else other_model(label + leads, about) or said_of_other(after, about)
+
+
+def is_model(text: str) -> bool:
+    """Whether a text is the name of a model, and nothing else."""
+    return bool(_MODEL.fullmatch(text))
 
 
 def other_model(text: str, about: str) -> str:

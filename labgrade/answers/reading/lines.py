@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING
 
 from labgrade.answers.reading.claims import JOINED, doubt_about, is_term, other_model, stands_out, taken_back
 from labgrade.answers.reading.code import is_code
+from labgrade.answers.reading.number_words import words_in
 from labgrade.answers.reading.numbers import Found, as_ascii, find_numbers
 from labgrade.answers.reading.phrases import GOES_ON, LEFT_OUT, OUR_ANSWER, PIPES, examples, said_of
 from labgrade.answers.reading.plain_values import find_shape
 from labgrade.answers.reading.tabular.headers import unit_of_header
+from labgrade.answers.reading.tabular.series import apart, of_labels
 from labgrade.answers.reading.units import label_unit
 from labgrade.answers.reading.vocabulary import concepts
 from labgrade.values import Number
@@ -27,15 +29,33 @@ _MOST_LINES = 4_000
 _LONGEST_LINE = 600
 _LONGEST_TITLE = 200
 _MOST_PIECES = 60
+_LARGEST_IN_PASSING = 1_000
 _LARGEST_SIZE = 100_000  # of a shape without brackets: 1 x 119445696 is a product
 _WORD = re.compile(r"/?[^\W\d_][\w./:#-]*[\w]|[^\W\d_]|\?{2,}")
-_ZERO = re.compile(r"(?<![\w.])(?:none|zero|keine|keiner|ningun[oa]|aucune?|nessuno|零|없음)(?![\w.(])")
+_ZERO = re.compile(
+    r"(?<![\w.])(?:none|zero|cero|null|keine|keiner|ningun[oa]|aucune?|nessuno|零|없음)(?![\w(])", re.IGNORECASE
+)
+_SCALED = re.compile(r"\d[ \u00a0*_`]{0,3}$")  # what stands behind is a scale: 14.98 \u5104
+_DEFINED = re.compile(  # 1 MB = 10^6 bytes
+    r"(?<![\d.,])1\s?[kKMGT]i?(?:[Bo]|[bB]ytes?)\s?(?:=|is|are|ist|\u662f|\u70ba|\u4e3a)\s?"
+    r"(?:[\d.,'^*x\u00d7\u2070\u00b9\u00b2\u00b3\u2074-\u2079 ]{2,24})(?:[kKMG]i?B|B|[bB]ytes?|octets?)(?![A-Za-z])"
+)
+_BINARY = frozenset({2**10, 2**20, 2**30})  # by which bytes are divided
+_OCTETS = re.compile(r"\d[ \u00a0]?(?:[kMG]o|octets?)\b")
 _QUOTE = re.compile(r"[ \t]*>")
 _JOINED = "\0"  # where a line goes on
 _UNIT_SAID = re.compile(r"[(\[]([^()\[\]\n]{1,24})[)\]][ \t*_`]{0,4}(?:[:=]|\.{2})")
+_UNIT_BEHIND = re.compile(  # 119445696, in KB
+    r"[\s*_`]{0,4}[,;(]?\s{0,2}(?:(?:all|given|measured|stated)\s)?"
+    r"(?:(?:in|en)\s|(?:units?|einheit|unidad|unit\u00e9|\u55ae\u4f4d|\u5355\u4f4d)\s?(?:is|ist|\u662f|\u70ba|\u4e3a|:)?\s?)"
+    r"[*_`]{0,2}([A-Za-z]{1,12})(?![\w-])",
+    re.IGNORECASE,
+)
 _RULE = re.compile(r"[\s|+:=\-_*`~\u2500-\u257f]+$")
-_CLAUSE_END = re.compile(r"[;|,\uff0c\u3002\uff1b\u3001]|[.!?](?=\s|$)")
-_CLAUSE_START = re.compile(r"[;|\u3002\uff1b]|[.!?](?=\s)|,(?=\s)")
+_CLAUSE_END = re.compile(r"\((?=[^()\d]*[:=][\s*`]*(?:\d|$))|[;|,\uff0c\u3002\uff1b\u3001]|[.!?](?=\s|$)")
+_GROUPED = re.compile(r"\(\d{1,3}(?:,\d{3})+\)")
+_CLAUSE_START = re.compile(r"\((?=[^()]*\w[^()]*$)|[;|\u3001\u3002\uff1b,]|[.!?](?=\s)")
+_IN_BRACKETS = re.compile(r"[\s*_`$]{0,4}\(([^()\d\n]{2,40})\)")  # 5 (all) = 4 (learned) + 1 (fixed)
 _NOUNS = {"MACs": "macs", "FLOPs": "flops", "parameters": "parameters", "modules": "modules", "calls": "calls"}
 
 
@@ -74,6 +94,7 @@ class _Above:
     title: frozenset[str] = frozenset()
     words: frozenset[str] = frozenset()
     age: int = 0
+    line: str = ""
     header: tuple[str, ...] = ()
 
 
@@ -115,19 +136,20 @@ def _doubted(line: Line, example: str) -> Line:
 def _line(whole: str, above: _Above, path: str, number: int, about: str) -> Line | None:
     place = f"{path}:{number}"
     if not whole.strip():
-        above.header = ()
+        above.header, above.line = (), ""
         return None
     if LEFT_OUT.match(whole):
         return Line(place=place, number=number, dots=True)
     if _RULE.match(whole):
         return None
-    plain = as_ascii(whole).translate(PIPES)
+    plain = apart(as_ascii(whole).translate(PIPES))
     pieces = sorted(_pieces(plain, above, about), key=lambda each: each[0])[:_MOST_PIECES]
     values = any(not isinstance(piece.value, str) for _, piece in pieces)
     if "|" in plain and not values:
         above.header = tuple(plain.split("|"))
     if not values:
-        above.words, above.age = concepts(plain), 0
+        asked = bool(_QUOTE.match(whole))  # what is quoted names more than what stands below it
+        above.words, above.age, above.line = (frozenset() if asked else concepts(plain)), 0, plain
     else:
         above.age += 1
     return Line(
@@ -140,28 +162,47 @@ def _line(whole: str, above: _Above, path: str, number: int, about: str) -> Line
 
 
 def _pieces(plain: str, above: _Above, about: str) -> Iterator[tuple[int, LinePiece]]:
-    taken: list[tuple[int, int]] = []
-    position = 0
+    ordered = sorted(_numbers(plain, above), key=lambda each: each.start)
+    paired = of_labels(plain, above.line, ordered)
+    taken = [(each.start, each.end) for each in ordered if each.start in paired]
+    position = max((end for _, end in taken), default=0)
+    taken += [defined.span() for defined in _DEFINED.finditer(plain)]
     while (shape := find_shape(plain, position)) is not None:
         position = shape[2]
         sizes, written = shape[0], plain[shape[1] : shape[2]]
-        several = len(sizes) > 1 or written[0] == "[" or "," in written  # (1024) is a number
+        several = len(sizes) > 1 or written[0] == "[" or "," in written  # (1024) is a number, and so is (1,024)
+        several = several and not _GROUPED.fullmatch(written)
         if several and (written[0] in "[(" or max(sizes) < _LARGEST_SIZE):
             taken.append((shape[1], shape[2]))
             yield shape[1], LinePiece(value=sizes)
-    ordered = sorted(_numbers(plain, above), key=lambda each: each.start)
-    numbers = [each for each in ordered if not _covered(taken, each.start)]
+    named = {each.start for each in ordered if _in_brackets(plain, each)}
+    numbers = [each for each in ordered if each.start in paired or not _covered(taken, each.start)]
     taken += [(each.start, each.end) for each in numbers]
-    claimed = [each for each in numbers if not is_term(plain, each)]
+    claimed = [each for each in numbers if each.start in paired or each.start in named or not is_term(plain, each)]
     first = concepts(plain[: claimed[0].start]) if claimed else frozenset()
     leads = bool(first - {"total"} or (first and JOINED.search(plain[: claimed[0].start])))
     for place, found in enumerate(claimed):
         start = claimed[place - 1].end if place else 0
         end = claimed[place + 1].start if place + 1 < len(claimed) else len(plain)
-        yield found.start, _number(plain, found, (start, end), above, about, leads=leads)
+        piece = _number(plain, found, (start, end), above, about, leads=leads)
+        own = paired.get(found.start) or (_in_brackets(plain, found) if found.start in named else None)
+        yield found.start, replace(piece, said=tuple(sorted(own)), titled=False) if own else piece
     for match in _WORD.finditer(plain):
         if not _covered(taken, match.start()):
             yield match.start(), LinePiece(value=match[0][:80])
+
+
+def _is_passing(found: Found) -> bool:
+    """Whether it is a small number in words, or one by which bytes are divided."""
+    number = found.number
+    in_words = number is not None and not any(map(str.isdigit, number.text)) and number.value < _LARGEST_IN_PASSING
+    return in_words or (number is not None and number.value in _BINARY and not found.measures)
+
+
+def _in_brackets(plain: str, found: Found) -> frozenset[str]:
+    """What stands in brackets right behind a number speaks of."""
+    match = _IN_BRACKETS.match(plain, found.end)
+    return concepts(match[1]) if match else frozenset()
 
 
 def _covered(taken: list[tuple[int, int]], position: int) -> bool:
@@ -172,7 +213,10 @@ def _numbers(plain: str, above: _Above) -> Iterator[Found]:
     """The numbers of a line; in a row of a table, with the unit that its column's header says."""
     for match in _ZERO.finditer(plain):
         yield Found(start=match.start(), end=match.end(), number=Number(value=Fraction(0), text=match[0]))
-    if not above.header or "|" not in plain:
+    for start, end, value in words_in(plain) if "|" not in plain else ():
+        if not _ZERO.match(plain, start) and not _SCALED.search(plain, 0, start):
+            yield Found(start=start, end=end, number=Number(value=Fraction(value), text=plain[start:end].strip()))
+    if "|" not in plain or not (above.header or any(map(_is_unit, plain.split("|")))):
         yield from _in_their_units(plain)
         return
     offset, cells = 0, plain.split("|")
@@ -190,14 +234,28 @@ def _numbers(plain: str, above: _Above) -> Iterator[Found]:
 def _in_their_units(plain: str) -> Iterator[Found]:
     """The numbers of a line; the first behind `(MB):` or `(G):` in that unit, where it has none of its own."""
     found = [each for each in find_numbers(plain, "any") if each.number is not None]
+    if _OCTETS.search(plain):
+        found = [_in_octets(plain, each) for each in found]
     said = next((each for each in _UNIT_SAID.finditer(plain) if _is_unit(each[1], prefixes=True)), None)
     for each in found:
-        if said is not None and each.start >= said.end():
+        bare = each.number is not None and not any(map(str.isalpha, each.number.text))
+        behind = _UNIT_BEHIND.match(plain, each.end) if bare else None
+        if behind is not None and _is_unit(behind[1], prefixes=True):
+            with_unit = next(find_numbers(plain[each.start : each.end], "any", unit=behind[1]), each)
+            yield _moved(with_unit, each.start)
+        elif said is not None and each.start >= said.end():
             with_unit = next(find_numbers(plain[each.start :], "any", unit=said[1]), each)
             said = None
             yield _moved(with_unit, each.start) if with_unit.number is not None else each
         else:
             yield each
+
+
+def _in_octets(plain: str, found: Found) -> Found:
+    """The number, whose `Mio` is the mebioctet of French."""
+    if found.number is None or not found.number.text.endswith("Mio"):
+        return found
+    return _moved(next(find_numbers(plain[found.start : found.end], "bytes"), found), found.start)
 
 
 def _is_unit(label: str, *, prefixes: bool = False) -> bool:
@@ -223,7 +281,8 @@ def _number(plain: str, found: Found, around: tuple[int, int], above: _Above, ab
     behind = concepts(_CLAUSE_END.split(after)[0])
     own = ahead if leads else behind | (ahead & {"total"})
     if not own - {"total"}:
-        own |= behind if leads else (ahead if around[0] == 0 else frozenset())
+        clause = around[0] == 0 or _CLAUSE_START.search(before)  # its own words, and none behind the number before
+        own |= behind if leads else (ahead if clause else frozenset())
     doubt = doubt_about(plain[: around[0]][-200:], before, after, about) or taken_back(plain, found, "any")
     if "|" in plain and above.header:
         column = plain.count("|", 0, found.start)
@@ -233,7 +292,9 @@ def _number(plain: str, found: Found, around: tuple[int, int], above: _Above, ab
         own |= concepts(next((cell for cell in plain.split("|") if cell.strip()), ""))
     if found.noun:
         own = (own - frozenset(_NOUNS.values())) | {_NOUNS[found.noun]}
-    elif "calls" in own:
+    elif found.measures == "count":
+        own |= concepts(found.number.text if found.number else "")  # 100 ops
+    if "calls" in own and not found.noun:
         own -= {"modules"}  # the calls of modules
     if found.measures == "bytes":
         own |= {"memory"}
@@ -246,6 +307,6 @@ def _number(plain: str, found: Found, around: tuple[int, int], above: _Above, ab
         said=tuple(sorted(own)),
         measures=found.measures,
         doubt=doubt,
-        small=not stands_out(plain, found),
+        small=not stands_out(plain, found) or _is_passing(found),
         titled=titled,
     )

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 # By language: words of what is added, from zero on and by tens from twenty on, and of what multiplies it. `|` parts
 # words for the same, and a language may write its words together.
@@ -113,8 +117,10 @@ def _descends(groups: list[tuple[int, int]]) -> bool:
 _LANGUAGES = [_Language(*each) for each in (_ENGLISH, _GERMAN, _FRENCH, _SPANISH, _ITALIAN, _CHINESE, _KOREAN)]
 _ENDS = re.compile(
     r"""[\s*_`]*(?:$|[.,;:|()=\n\u3002\uff0c\uff1b\uff08]
-      |(?:macs?|madds?|flops?|param(?:[eè]t)?(?:er|tr)[a-z]{0,2}|par[áâ]metros?|weights?|operat[a-z]{2,8}|opérat[a-z]{2,8}
-         |elements?|bytes?|octets?|nodes?|knoten|types?|typen|tipos?|different|verschiedene|in[ ](?:total|all))\b
+      |(?:macs?|madds?|flops?|param(?:[eè]t)?(?:er|tr)[a-z]{0,2}|par[áâ]metros?|weights?|opera[td][a-z]{2,8}
+         |opérat[a-z]{2,8}|op[ ]types?|ops?|kinds?
+         |elements?|bytes?|octets?|nodes?|knoten|types?|typen|tipos?|sortes|clases|nodos?|n(?:œ|oe)uds?
+         |different|verschiedene|in[ ](?:total|all))\b
       |[個个次種种位開개회])""",
     re.VERBOSE | re.IGNORECASE,
 )
@@ -132,3 +138,25 @@ def in_words(text: str, position: int) -> tuple[int, int] | None:
         return None
     value = language.value(match[0])
     return (position + match.end(), value) if value is not None else None
+
+
+_FIRST = re.compile(
+    r"(?<![^\W_])(?:" + "|".join(each.number.pattern for each in _LANGUAGES[:-2]) + r")(?![^\W_])"
+    r"|(?<!\u7b2c)(?:" + "|".join(each.number.pattern for each in _LANGUAGES[-2:]) + ")",
+    re.IGNORECASE,
+)
+
+
+_SCALES = frozenset(
+    word for each in _LANGUAGES for word, scale in each.scales.items() if scale >= 10**3
+)  # alone no number
+
+
+def words_in(text: str) -> Iterator[tuple[int, int, int]]:
+    """The whole numbers in words of a text, each as [start, end) and its value."""
+    position = 0
+    while (match := _FIRST.search(text, position)) is not None:
+        words = in_words(text, match.start())
+        if words is not None and match[0].lower() not in _SCALES:
+            yield match.start(), words[0], words[1]
+        position = max(match.end(), words[0] if words is not None else 0)

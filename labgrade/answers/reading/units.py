@@ -117,11 +117,12 @@ _UNIT = re.compile(
     )?
     (?: (?P<count>{_COUNTED})
       | (?P<bits>bits?|位元(?!組)|比特|\u0431\u0438\u0442(?:\u0430|\u043e\u0432)?(?![\u0430-\u044f\u0451]))
-      | (?P<bytes>bytes?|b|(?<=[kmgti])bs|octets?|(?-i:(?<=[kMG])o|(?<=[KMG]i)o)|位元組|字節|字节|바이트|バイト
+      | (?(word)(?:(?<=\ )(?:de|of|di)\ )?(?P<also>[kmgt](?=b))?)
+        (?P<bytes>bytes?|b|(?<=[kmgti])bs|octets?|(?-i:(?<=[kMG])o|(?<=[KMG]i)o)|位元組|字節|字节|바이트|バイト
         |\u0431\u0430\u0439\u0442(?:\u0430|\u043e\u0432)?(?![\u0430-\u044f\u0451])|(?<=[\u043a\u043c\u0433\u0442\u0438])\u0431(?![\u0430-\u044f\u0451]))
       | (?P<percent>%)
     )?
-    (?![A-Za-z0-9])
+    (?![A-Za-z0-9\u00c0-\u024f])
     """,
     re.VERBOSE | re.IGNORECASE,
 )
@@ -242,7 +243,8 @@ def thing_at(text: str, position: int) -> str:
 
 def _prefix(match: re.Match[str]) -> Fraction:
     if match["word"]:
-        return Fraction(WORDS[match["word"].lower()])
+        also = _LETTERS[match["also"].lower()] if match["also"] else 0  # 26.5 million KB
+        return Fraction(1000) ** also * WORDS[match["word"].lower()]
     if match["letter"]:
         return Fraction(1024 if match["binary"] else 1000) ** _LETTERS[match["letter"].lower()]
     return Fraction(10**9 if match["short_billion"] else 1)

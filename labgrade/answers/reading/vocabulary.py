@@ -12,9 +12,15 @@ _WORDS = {
     "frozen": r"requires[_ ]grad\W{0,4}false|non[- _]?trainable|not[- ]trainable|un-?trainable|frozen"
     r"|nicht[- ]?trainierbar\w*|eingefroren\w*"
     r"|no entrenables?|non entra[iî]nables?|n[aã]o trein[aá]ve(?:l|is)|[非不]可?訓練|[非不]可?训练"
+    r"|(?:not|no[nt]?[- ]?|un)-?(?:be )?(?:trained|learn(?:ed|t|able)|updat(?:ed|able))"
+    r"|can(?:not|['\u2019]t)(?: be trained)?"
+    r"|(?:no|without|w/o)[- ]?(?:re[qk]uires[- ])?grad(?:ient)?s?|not requires[_ ]grad|fixed|feste?[nr]?"
+    r"|nicht gelernt"
+    r"|gel[eé]e?s?|congel[ae]d[oa]s?|nietrenowaln\w*|необучаем\w*|(?:被|已)?[凍冻]結?结?(?:的)?|固定"
     r"|無法訓練|无法训练|학습 ?불가능?|훈련 ?불가능?|비학습|学習不可",
-    "trainable": r"requires[_ ]grad|trainable|trainierbar\w*|entrenables?|entra[iî]nables?|trein[aá]ve(?:l|is)|可訓練"
-    r"|可训练|학습 ?가능|훈련 ?가능|学習可能|訓練可能",
+    "trainable": r"requires[_ ]grad|trainable|trainierbar\w*|entrenables?|entra[iî]nables?|trein[aá]ve(?:l|is)"
+    r"|(?:be |being )(?:trained|learned)|learn(?:ed|t|able)|updatable|lernbar\w*|(?:with )?grad(?:ient)?s?|[np] train"
+    r"|trenowaln\w*|обучаем\w*|可以?訓練|可以?训练|학습 ?가능|훈련 ?가능|学習可能|訓練可能",
     "pass": r"forward\s*/\s*backward|backward|estimated total",
     "buffers": r"buffers?|puffer",
     "auxiliary": r"aux(?:iliary|iliar\w*)?(?:[ _]?logits|[ _]?heads?|[ _]?classifiers?)?|hilfs\w*|輔助|辅助|보조",
@@ -29,11 +35,15 @@ _WORDS = {
     r"|乘积累加|運算量|运算量|計算量|计算量|연산량|곱셈|연산 ?횟수|積和",
     "activations": r"activations?|aktivierung\w*|activaci[oó]n\w*|activacione?s|ativaç|feature ?maps?|活化|激活|激勵"
     r"|활성화|활성값|活性化|中間(?:出力|層)\w*",
-    "types": r"different|kinds? of|distinct|unique|unterschiedlich\w*|verschieden\w*|distint[oa]s?|diferentes"
-    r"|diff[eé]rents?|不同|種類|种类|종류|types?|(?:operator|knoten)?(?:typen|arten)|tipos?",
-    "operators": r"operators?|nodes?|operatoren|knoten|operador(?:es)?|nodos?|op[eé]rateurs?|n(?:œ|oe)uds?|運算子"
+    "types": r"different|kinds?(?: of)?|sorts of|distinct|unique|unterschiedlich\w*|verschieden\w*"
+    r"|distint[oa]s?|diferentes"
+    r"|diff[eé]rents?|不同|種類|种类|종류|types?|(?:operator|knoten)?(?:typen|arten)|tipos?"
+    r"|clases|sortes|rodzaj\w*|тип(?:\u0430|ов|ы)?|(?<!各)[種种]|去重",
+    "operators": r"operators?|nodes?|ops?|węz[lł]\w*|operator[óo]w|оператор\w*|узл\w*|узел|operatoren|knoten"
+    r"|operador(?:es)?|nodos?|op[eé]rateurs?|n(?:œ|oe)uds?|運算子"
     r"|算子|節點|节点|연산자|노드|オペレータ|ノード",
-    "parameters": r"n?params?|parameters?|parametern?|parameterzahl|par[aá]metros?|par[aâ]metros?|param[eè]tres?"
+    "parameters": r"n?params?|parameters?|parametern?|parameterzahl|parametr\w*|параметр\w*|par[aá]metros?"
+    r"|par[aâ]metros?|param[eè]tres?"
     r"|parametri|參數|参数|パラメータ|매개 ?변수|파라미터|weights?|gewicht\w*|pesos?|poids|權重|权重"
     r"|가중치|重み",
     "peak": r"peak|max(?:imum|imal\w*)?|largest|biggest|spitzen\w*|gr[oö][sß]+te\w*|pico|峰值|最大|최대",
@@ -43,7 +53,8 @@ _WORDS = {
     r"|용량|メモリ|サイズ",
     "modules": r"modules?|modulen?|m[oó]dul[oi]s?|re ?lus?|模組|模块",
     "calls": r"calls?|called|invo(?:ked|cations?)|executions?|executed|aufrufe?n?|aufgerufen|llamadas?|呼叫|调用",
-    "total": r"total\w*|final|answer|ergebnis|antwort|respuesta|答案|結果|答え|overall|sum|in all|altogether"
+    "total": r"total\w*|tot|all(?=[\W_]*$|[\W_]*param)|both|everything|łącznie|всего|final|answer|ergebnis"
+    r"|antwort|respuesta|答案|結果|答え|overall|sum|in all|altogether"
     r"|together|gesamt\w*|insgesamt|summe|zusammen|suma|en tout|au total|soma|總|总|合計|合计|共計?|전체|총"
     r"|합계|全部|全体",
 }  # fmt: skip
@@ -73,10 +84,20 @@ def concepts(words: str) -> frozenset[str]:
 _OTHER = frozenset(CONCEPTS) - {"total", "memory", "modules", "calls"}
 
 
+def foreign(asked: frozenset[str], said: frozenset[str]) -> frozenset[str]:
+    """What a label speaks of that is not asked for: the concepts of another quantity."""
+    return said & _OTHER - asked - (frozenset({"operators"}) if "types" in asked else frozenset())
+
+
+def special(wanted: frozenset[str]) -> frozenset[str]:
+    """What a label has to speak of to be one of these words, whatever else it may leave out."""
+    asked = wanted - {"total"}
+    return asked - {"parameters", "memory"} or asked & {"memory"} or asked
+
+
 def labels(wanted: frozenset[str], said: frozenset[str]) -> bool:
     """Whether a label that speaks of `said` may stand before a value that is asked for by words of `wanted`."""
     asked = wanted - {"total"}
-    if said & _OTHER - asked - (frozenset({"operators"}) if "types" in asked else frozenset()):
+    if foreign(asked, said):
         return False
-    special = asked - {"parameters", "memory"} or asked & {"memory"} or asked
-    return special <= said or (said - {"memory"} == {"total"} and not asked & {"trainable", "frozen", "types"})
+    return special(wanted) <= said or (said - {"memory"} == {"total"} and not asked & {"trainable", "frozen", "types"})

@@ -1,0 +1,60 @@
+"""Values that stand in the order of their labels: `total / trainable / frozen: 5 / 4 / 1`, and rows below a header."""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from labgrade.answers.reading.vocabulary import concepts
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from labgrade.answers.reading.numbers import Found
+
+_LONGEST_LABEL = 40
+_MOST_VALUES = 12
+_APART = re.compile(r"[\s*_`$)]*([/|,;\u00b7\u2022\u3001])[\s*_`$(]*|(\t|[ ]{2})\s*")
+_ANY = re.compile(r"[/|,;\u00b7\u2022\u3001]|\band\b|&|\bund\b|\bet\b|\by\b|[\u548c\u4e0e\u8207]")
+_COLUMNS = re.compile(r"\t+|[ ]{2,}")
+_LED = re.compile(r"[\s*_`$:=|(\[>?\uff1a\u2192-]+$")
+_LISTED = re.compile(r"[ ][/\u00b7\u2022][ ]")
+_WORD = re.compile(r"[^\W\d_]{3}")
+
+
+def of_labels(plain: str, above: str, found: Sequence[Found]) -> dict[int, frozenset[str]]:
+    """By the place of a number, what its label speaks of; nothing where there are not as many labels as values.
+
+    The labels stand on the line before the values, or on the line `above`, which has no value.
+    """
+    series = _longest(plain, found)
+    if len(series) < 2:  # noqa: PLR2004 - one value has no order
+        return {}
+    apart = _APART.fullmatch(plain, series[0].end, series[1].start)
+    sign = apart[1] if apart is not None else None
+    for said in (_LED.sub("", plain[: series[0].start]), above):
+        for parts in ((said.split(sign) if sign else _COLUMNS.split(said)), _ANY.split(said)):
+            labels = [concepts(each) for each in map(str.strip, parts) if each]
+            short = all(len(each) <= _LONGEST_LABEL for each in parts)
+            if short and len(labels) == len(series) and all(labels) and len(set(labels)) == len(labels):
+                return {each.start: label for each, label in zip(series, labels, strict=True)}
+    return {}
+
+
+def _longest(plain: str, found: Sequence[Found]) -> list[Found]:
+    """The first numbers of a line with nothing but one and the same sign between them."""
+    series: list[Found] = []
+    for one, other in pairwise(found[: _MOST_VALUES + 1]):
+        if _APART.fullmatch(plain, one.end, other.start):
+            series = [*(series or [one]), other]
+        elif series:
+            break
+    return series
+
+
+def apart(plain: str) -> str:
+    """A line whose parts, each with a number and a word, stand between dots or slashes, with semicolons for those."""
+    parts = _LISTED.split(plain)
+    each_says = all(_WORD.search(part) and re.search(r"\d", part) for part in parts)
+    return _LISTED.sub(" ; ", plain) if len(parts) > 1 and "=" not in plain and each_says else plain
