@@ -428,6 +428,14 @@ def test_a_cell_below_two_words_of_a_header_ends_the_table():
     assert all("32" not in str(row.cells["channel"]) for each in found for row in each.table.rows)
 
 
+@pytest.mark.parametrize("first", ["\t", "  ", "   -  "])
+def test_a_line_that_is_set_in_is_no_head_of_a_frame(first):
+    lines = [f"{first}MACs for [  {name}  ] layers is  {macs}" for name, macs in (("Conv2d", 1497), ("Linear", 1024))]
+    text = "\n".join(lines)
+    (table,) = [each.table for each in find_tables(text, 0, len(text), BY_TYPE) if isinstance(each, TableFound)]
+    assert [(row.name, row.cells["macs"].value) for row in table.rows] == [("Conv2d", 1497), ("Linear", 1024)]
+
+
 def test_frames_in_pieces_take_linear_time():
     piece = f"a\n{' node  op  channel  ' + chr(92)}\n"
     assert takes_linear_time(lambda size: found(piece * (size // len(piece)), NODES), 400_000)

@@ -17,6 +17,8 @@ PIECE = re.compile(
     r"|\d[\d,._]*(?:e[+-]?\d+)?(?: ?[kKMGT]i?(?:B|MACs?|Mac|FLOPs)?(?![\w]))?%?|\S+"
 )
 _CELL = re.compile(r"\[[^\n\[\]]{0,120}\]|\([^\n()]{0,120}\)|\S+")
+_GAP = re.compile(r"\S {2,}\S")
+_WORD = re.compile(r"[^\W\d]")
 _INDEX = re.compile(r"^\d+(?=\s)")
 
 
@@ -56,7 +58,8 @@ def by_words(line: str) -> list[str]:
 
 def by_frame(header: str) -> list[str]:
     """The words of a header that begins with blanks, as pandas prints it: one blank may part two columns of texts."""
-    return header.split() if header[:1].isspace() else []
+    words = header.split() if header[:1] == " " and _GAP.search(header) else []
+    return words if all(map(_WORD.match, words)) else []
 
 
 def places(header: str, pieces: list[str]) -> tuple[tuple[int, int], ...]:
