@@ -23,6 +23,7 @@ from labgrade.judging.sightings import (
     are_rivals,
     digits_of,
     distinct_sightings,
+    is_bare,
     is_either,
     is_known,
     is_sum,
@@ -30,6 +31,8 @@ from labgrade.judging.sightings import (
     misplaced,
     nearly_same,
     sightings,
+    units_in_sight,
+    words_of,
 )
 from labgrade.values import Number, show
 from labgrade.verdict import Outcome, Suggestion, Verdict, without_value
@@ -78,6 +81,7 @@ def choose_number(wanted: WantedNumber, lines: Sequence[Line]) -> Choice | None:
         sure = sure or (
             not known and kind == _LABELLED and not chosen.piece.small and _is_mistake(chosen.number, verdict)
         )
+        sure = sure and not _has_unit_in_sight(wanted, verdict, chosen, lines)
         return _answered(verdict, chosen) if sure else suggested(wanted, verdict, chosen, kind, found)
     if not clean and of_all is not None and frozenset(("frozen",)) <= frozenset[str]().union(*wanted.label_sets):
         nothing = Number(value=Fraction(0), text="that all are trainable")
@@ -89,12 +93,14 @@ def choose_number(wanted: WantedNumber, lines: Sequence[Line]) -> Choice | None:
     if chosen is not None:
         verdict = wanted.judged(chosen.number)
         sure = _is_certain(wanted, verdict, chosen, everything, of_all=of_all is not None)
+        sure = sure and not _has_unit_in_sight(wanted, verdict, chosen, lines)
         return _answered(verdict, chosen) if sure else suggested(wanted, verdict, chosen, kind, found)
     left = clean or [each for each in found if _may_be_meant(wanted, each)]
     alone = distinct_sightings(left)
     if len(alone) == 1 and not (wanted.small or alone[0].piece.doubt):
         verdict = wanted.judged(alone[0].number)
         sure = _is_certain(wanted, verdict, alone[0], everything, of_all=of_all is not None)
+        sure = sure and not _has_unit_in_sight(wanted, verdict, alone[0], lines)
         return _answered(verdict, alone[0]) if sure else suggested(wanted, verdict, alone[0], "only number", found)
     left = left or [each for each in everything if each.line.code and is_known(wanted, each.number)]
     right = replace(wanted, known=())
@@ -117,11 +123,28 @@ _ALL = re.compile(
 )
 
 
+_NOT_ALL = re.compile(
+    r"\b(?:not|nicht|no|pas|non) (?:all|every|alle|tod[oa]s|tous|toutes|tutt[ie])\b|\ball (?:but|except)\b"
+    r"|\b(?:except|au\u00dfer|excepto|salvo|sauf|tranne)\b|\u4e0d\u662f|\u9664\u4e86"
+)
+
+
+def _has_unit_in_sight(wanted: WantedNumber, verdict: Verdict, chosen: Sighting, lines: Sequence[Line]) -> bool:
+    """Whether a large number that is right without a unit has one beside it or above, in which it is wrong."""
+    if verdict.credit != 1 or wanted.small or not is_bare(chosen.number):
+        return False
+    at = next((at for at, line in enumerate(lines) if line.place == chosen.line.place), None)
+    return at is not None and any(len(unit.text) > 1 for unit in units_in_sight(lines, at))
+
+
 def _says_all_trainable(lines: Iterable[Line]) -> Line | None:
     """The line that says of all parameters that they are trainable."""
     for line in lines:
-        text = " ".join(piece.value for piece in line.pieces if isinstance(piece.value, str))
-        if not (line.code or line.quoted) and _ALL.search(text.lower()) and "trainable" in concepts(text):
+        text = " ".join(words_of(line)).lower()
+        if line.code or line.quoted or not _ALL.search(text) or _NOT_ALL.search(text):
+            continue
+        none = any(isinstance(piece.value, Number) and not piece.value.value for piece in line.pieces)
+        if "trainable" in (said := concepts(text)) and (none or "frozen" not in said):
             return line
     return None
 

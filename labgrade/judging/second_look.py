@@ -11,7 +11,6 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from labgrade.answers.reading.claims import misprinted
-from labgrade.answers.reading.units import label_unit
 from labgrade.judging.choose_number import MOST_ALIKE, Choice, suggested
 from labgrade.judging.sightings import (
     Sighting,
@@ -19,12 +18,15 @@ from labgrade.judging.sightings import (
     agree,
     are_rivals,
     distinct_sightings,
+    is_bare,
     is_known,
     is_sum,
     labelled_sightings,
     nearly_same,
     same_digits,
     sightings,
+    units_in_sight,
+    words_of,
 )
 from labgrade.values import Number
 from labgrade.verdict import Outcome, Suggestion, without_value
@@ -101,16 +103,7 @@ def contradicted(wanted: WantedNumber, lines: Sequence[Line], read: Number, plac
     return Choice(verdict=without_value(Outcome.MANUAL, reason, hint="say one value"), place=other.line.place)
 
 
-_BARE = re.compile(r"[\d.,'_ \u00a0]+")
-_ABOVE = 6  # lines
 _UNIT = "unit in sight"
-
-
-def units_in_sight(lines: Sequence[Line], at: int) -> list[Unit]:
-    """The units that stand by themselves on a line or on those above it, the nearest first."""
-    near = [word for line in lines[at : max(0, at - _ABOVE) - 1 if at > _ABOVE else None : -1] for word in _said(line)]
-    found = [label_unit(word) for word in dict.fromkeys(near)]
-    return [unit for unit in found if unit is not None and unit.scale != 1]
 
 
 def in_sight(wanted: WantedNumber, lines: Sequence[Line]) -> Choice | None:
@@ -120,7 +113,7 @@ def in_sight(wanted: WantedNumber, lines: Sequence[Line]) -> Choice | None:
     right = replace(wanted, known=())
     found: list[Sighting] = []
     for each in everything:
-        if not each.line.code and not each.piece.doubt and _BARE.fullmatch(each.number.text):
+        if not each.line.code and not each.piece.doubt and is_bare(each.number):
             scaled = (_scaled(each.number, unit) for unit in units_in_sight(lines, place[each.line.place]))
             found += [replace(each, number=number) for number in scaled if is_known(right, number)][:1]
     found = distinct_sightings(found)
@@ -182,7 +175,7 @@ def corrected(wanted: WantedNumber, lines: Sequence[Line], report: Sequence[Line
     """
     places = {line.place for line in lines}
     outside = [line for line in report if line.place not in places]
-    first = next((at for at, line in enumerate(outside) if _CORRECTION.search(" ".join(_said(line)))), None)
+    first = next((at for at, line in enumerate(outside) if _CORRECTION.search(" ".join(words_of(line)))), None)
     if first is None:
         return None
     found = [each for each in sightings(wanted.kind, outside[first:]) if not each.piece.small]
@@ -195,10 +188,6 @@ def corrected(wanted: WantedNumber, lines: Sequence[Line], report: Sequence[Line
         choice = suggested(wanted, verdict, others[0], "value taken back", found)
         return replace(choice, verdict=replace(choice.verdict, reason=waits))
     return Choice(verdict=without_value(Outcome.MANUAL, waits, hint="say one value"), place=others[0].line.place)
-
-
-def _said(line: Line) -> list[str]:
-    return [piece.value for piece in line.pieces if isinstance(piece.value, str)]
 
 
 def exactly_beside(wanted: WantedNumber, lines: Sequence[Line], read: Value) -> Choice | None:

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import math
+import re
 from bisect import bisect_left, insort
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from labgrade.answers.reading.units import label_unit
 from labgrade.answers.reading.vocabulary import concepts, labels
 from labgrade.values import Number
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     from labgrade.answers.reading.lines import Line, LinePiece
+    from labgrade.answers.reading.units import Unit
     from labgrade.values import Value
     from labgrade.verdict import Verdict
 
@@ -24,6 +27,8 @@ MAGNITUDE = 10
 _LARGE = 10_000  # a number that is no count of items, of layers, of a table's rows
 _ROUNDED = Fraction(1, 1000)  # by which `1,498` is off
 _NEAR = Fraction(1, 100)
+_BARE = re.compile(r"[\d.,'_ \u00a0]+")
+_ABOVE = 6  # lines
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -166,3 +171,22 @@ def is_either(chosen: Sighting) -> bool:
         if len(both) > 1 and linked and chosen.piece in (one, other) and are_rivals(*both):
             return True
     return False
+
+
+def words_of(line: Line) -> list[str]:
+    """The words of a line, in order."""
+    return [piece.value for piece in line.pieces if isinstance(piece.value, str)]
+
+
+def units_in_sight(lines: Sequence[Line], at: int) -> list[Unit]:
+    """The units that stand by themselves on a line or on those above it, the nearest first."""
+    near = [
+        word for line in lines[at : max(0, at - _ABOVE) - 1 if at > _ABOVE else None : -1] for word in words_of(line)
+    ]
+    found = [label_unit(word) for word in dict.fromkeys(near)]
+    return [unit for unit in found if unit is not None and unit.scale != 1]
+
+
+def is_bare(number: Number) -> bool:
+    """Whether a number was written without any unit or word."""
+    return bool(_BARE.fullmatch(number.text))

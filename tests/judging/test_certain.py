@@ -91,6 +91,8 @@ def test_the_only_number_of_its_kind_is_the_answer(judged, task, text):
         (TRAFFIC, "119,445,696 bytes are 105,494,432 bytes without weights."),
         (MACS, "1,498,376,192 FLOPs"),
         (NODES, "100 nodes, 52 nodes"),
+        (TRAFFIC, "| | MB |\n|--|--|\n| all | 119445696 |"),
+        (TRAFFIC, "Everything in MB.\n\n119445696"),
     ],
 )
 def test_one_of_two_that_may_be_meant_waits(judged, task, text):
@@ -100,6 +102,19 @@ def test_one_of_two_that_may_be_meant_waits(judged, task, text):
 def test_all_of_them_are_trainable_says_that_none_are_frozen(judged):
     (found,) = judged(COUNT, f"The {N} parameters are all trainable.", "non-trainable")
     assert (found.outcome, found.suggestion.outcome) == (Outcome.MANUAL, Outcome.CORRECT)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"{N} parameters; all convolutions are trainable, the classifier is frozen",
+        f"Not all {N} parameters are trainable",
+        f"{N} parameters; all but a few are trainable",
+    ],
+)
+def test_what_is_said_of_some_is_not_said_of_all(judged, text):
+    assert outcomes(judged(COUNT, text, "trainable")) == ["MANUAL"]
+    assert judged(COUNT, text, "non-trainable")[0].suggestion is None
 
 
 def test_a_number_of_another_export_than_the_number_beside_it_is_not_suggested(judged):
