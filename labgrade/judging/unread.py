@@ -12,20 +12,21 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from labgrade.answers.reading.vocabulary import concepts
-from labgrade.judging.choose_number import SPECIAL, Choice
-from labgrade.judging.sightings import WantedNumber, agree, sightings
+from labgrade.judging.choose_number import SPECIAL, Choice, suggested
+from labgrade.judging.sightings import Sighting, WantedNumber, agree, distinct_sightings, sightings
 from labgrade.values import Number, Table
 from labgrade.verdict import Outcome, Suggestion, Verdict, without_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from labgrade.answers.reading.lines import Line
+    from labgrade.answers.reading.lines import Line, LinePiece
 
 _TENSORS = ("tensor", "torch.tensor", "array", "ndarray")
 _LETTERS = re.compile(r"[^\W\d_]+")
 _MOST_WORDS = 20  # of a line that says that nothing is there yet
 _LEAST_DIGITS = 3
+_FEW, _MAGNITUDE = 6, 10
 _TOLD_APART = 100  # a smaller number may stand anywhere
 _LARGE = 1_000  # a smaller number that would be right may stand anywhere
 # Words that say nothing beside another answer's number: `It has 6,624,904 parameters in total.`
@@ -49,7 +50,8 @@ def own_lines(wanted: WantedNumber, lines: Iterable[Line], given: Sequence[str],
     taken, or the only one where something special is asked for.
     """
     words = [f" {_words(text)} " for text in given]
-    own = [line for line in lines if line.pieces and not (_is_given(line, words, given) or _is_to_come(line))]
+    told = [line for line in lines if line.pieces or line.terms]
+    own = [line for line in told if not (_is_given(line, words, given) or _is_to_come(line))]
     plain = _PLAIN.union(_words(title).split())
     others = [line for line in own if _is_plain(line, plain)]
     counts = [count for line in others for count in _counts(line)]
@@ -64,8 +66,29 @@ def _is_special(wanted: WantedNumber) -> bool:
     return bool(SPECIAL.intersection(*wanted.label_sets)) and any(not each & SPECIAL for each in others)
 
 
-def unread(task: str, line: Line, hint: str) -> Choice:
-    """MANUAL where a text speaks of a task, and nothing could be read."""
+def right_among(wanted: WantedNumber, lines: Sequence[Line]) -> Choice | None:
+    """MANUAL with the right number where it stands among a few others, none of them of its size.
+
+    Where a part is asked for that may be the whole, it stands there twice, once for each.
+    """
+    everything = [each for each in sightings(wanted.kind, lines) if not (each.line.quoted or each.piece.doubt)]
+    distinct = distinct_sightings(everything)
+    right = [each for each in distinct if wanted.judged(each.number).credit == 1]
+    if len(right) != 1 or len(distinct) > _FEW:
+        return None
+    value = right[0].number.value
+    said = sum(agree(each.number, right[0].number) for each in everything)
+    alike = (each.number.value for each in distinct if each is not right[0])
+    if any(value < _MAGNITUDE * other and other < _MAGNITUDE * value for other in alike):
+        return None
+    if said < 2 and value >= _LARGE and _is_special(wanted):  # noqa: PLR2004 - once for the whole, once for the part
+        return None
+    return suggested(wanted, wanted.judged(right[0].number), right[0], "right value among others", everything)
+
+
+def unread(task: str, lines: Sequence[Line], hint: str) -> Choice:
+    """MANUAL where lines speak of a task, and nothing could be read; the first with a number is named."""
+    line = first_number(lines) or next((each for each in lines if any(map(_is_number, each.pieces))), lines[0])
     reason = f"{line.place} speaks of {task}, but what the answer is could not be read"
     return Choice(verdict=without_value(Outcome.MANUAL, reason, hint=hint), place=line.place)
 
@@ -86,14 +109,19 @@ def only_suggested(found: Choice, task: str) -> Choice:
     return replace(found, verdict=replace(waits, facts=found.verdict.facts, rows=found.verdict.rows))
 
 
-def right_anywhere(wanted: WantedNumber, lines: Iterable[Line]) -> Line | None:
-    """The first line that has a right number of some size, whatever it is said of."""
+def right_anywhere(wanted: WantedNumber, lines: Iterable[Line]) -> Sighting | None:
+    """The first right number of some size, whatever it is said of."""
     right = [each for each in wanted.right if isinstance(each, Number) and abs(each.value) >= _LARGE]
     for each in sightings(wanted.kind, lines):
         digits = each.number.digits
         if (digits is None or digits >= _LEAST_DIGITS) and any(agree(each.number, one) for one in right):
-            return each.line
+            return each
     return None
+
+
+def and_others(count: int) -> str:
+    """`and 5 other lines`, behind the place of the first."""
+    return f" and {count:,} other line{'s' * (count > 1)}" if count else ""
 
 
 def first_number(lines: Iterable[Line]) -> Line | None:
@@ -167,8 +195,12 @@ def _prints_tensor(line: Line) -> bool:
     )
 
 
-def _stands_out(piece: object) -> bool:
-    return isinstance(getattr(piece, "value", None), Number) and not getattr(piece, "small", True)
+def _is_number(piece: LinePiece) -> bool:
+    return isinstance(piece.value, Number)
+
+
+def _stands_out(piece: LinePiece) -> bool:
+    return isinstance(piece.value, Number) and not piece.small
 
 
 def _said(line: Line) -> str:
@@ -181,7 +213,9 @@ def _words(text: str) -> str:
 
 def _is_given(line: Line, words: Sequence[str], given: Sequence[str]) -> bool:
     numbers = [piece.value for piece in line.pieces if not isinstance(piece.value, str)]
-    known = all(isinstance(each, Number) and each.text and any(each.text in text for text in given) for each in numbers)
+    known = not line.terms and all(
+        isinstance(each, Number) and each.text and any(each.text in text for text in given) for each in numbers
+    )
     return known and any(f" {_said(line)} " in text for text in words)
 
 
@@ -189,7 +223,8 @@ def _is_plain(line: Line, plain: frozenset[str]) -> bool:
     """Whether a line says a number at most, in words that say nothing special."""
     said = [piece.value for piece in line.pieces if isinstance(piece.value, str)]
     shapes = any(isinstance(piece.value, tuple) for piece in line.pieces)
-    return not shapes and len(_counts(line)) <= 1 and all(_says_nothing_special(word, plain) for word in said)
+    alone = len(_counts(line)) <= 1 and not (shapes or line.terms)
+    return alone and all(_says_nothing_special(word, plain) for word in said)
 
 
 def _counts(line: Line) -> list[Fraction]:

@@ -28,6 +28,7 @@ from labgrade.judging.choose_number import NUMBERS, Choice, choose_fitting, choo
 from labgrade.judging.choose_rows import rows_by_name
 from labgrade.judging.sightings import WantedNumber
 from labgrade.judging.unread import (
+    and_others,
     doubted,
     first_number,
     holds_rows,
@@ -37,6 +38,7 @@ from labgrade.judging.unread import (
     only_suggested,
     own_lines,
     printed_tensors,
+    right_among,
     right_anywhere,
     unread,
 )
@@ -107,6 +109,9 @@ class FreeText:
             return printed_tensors(lines, _NO_FUNCTION) or as_it_is
         return as_it_is
 
+    def _path(self) -> tuple[str, ...]:
+        return next((form.report for form in text_forms(self._wanted) if form.report), ())
+
     def _may_be_told(self, verdict: Verdict) -> bool:
         """Whether an answer that is missing may stand in a text: tensors and files don't."""
         kind, missing = self._wanted.type, verdict.outcome is Outcome.MISSING
@@ -115,7 +120,7 @@ class FreeText:
 
     def _unless_told(self, answer: Answered, missing: Choice, lines: tuple[Line, ...]) -> Choice:
         """MANUAL where the report speaks of the task, or may do so: nothing is missing that a person might find."""
-        path = next((form.report for form in text_forms(self._wanted) if form.report), ())
+        path = self._path()
         task = " / ".join(path) or self._task.id
         told = self._mentions(path) if path else ()
         found = self._read(answer, missing, told)
@@ -128,22 +133,22 @@ class FreeText:
         if isinstance(self._wanted.type, TableType) or self._wanted.type == "histogram":
             table = _table(self._expect(self._check.expected)) if self._check.expected else None
             held = own if table is not None and holds_rows(own, table) else []
-            return merged(missing, unread(task, held[0], _TABLE_HINT)) if held else missing
-        elsewhere = path and not (lines or told)
-        at = next(iter(own), None) or (self._in_passing(wanted) if elsewhere else None)
-        return merged(missing, unread(task, at, wanted.hint)) if at is not None else missing
+            return merged(missing, unread(task, held, _TABLE_HINT)) if held else missing
+        if own and self._check.expected and str(self._wanted.type) in NUMBERS and (among := right_among(wanted, own)):
+            return merged(missing, among)
+        at = own or (self._in_passing(wanted) if path and not (lines or told) else [])
+        return merged(missing, unread(task, at, wanted.hint)) if at else missing
 
-    def _in_passing(self, wanted: WantedNumber) -> Line | None:
+    def _in_passing(self, wanted: WantedNumber) -> list[Line]:
         """The line of a report that says what is right, or any number where a report names no task."""
         report = self._report()
         right = right_anywhere(wanted, report)
-        return right if right is not None or self._mentions(()) else first_number(report)
+        found = right.line if right else None if self._mentions(()) else first_number(report)
+        return [found] if found else []
 
     def _mentions(self, path: tuple[str, ...]) -> tuple[Line, ...]:
         """The lines of the report that have a task's number."""
-        ask = ask_mentions(TextForm(report=path), self._about)
-        lines: tuple[Line, ...] = self._reader.ask(self._submission, ask)
-        return lines
+        return tuple(self._reader.ask(self._submission, ask_mentions(TextForm(report=path), self._about)))
 
     def _is_number(self, answer: Answered) -> bool:
         kind = self._wanted.type
@@ -231,8 +236,7 @@ class FreeText:
 
     def _report(self) -> tuple[Line, ...]:
         """The lines of the whole report."""
-        lines: tuple[Line, ...] = self._reader.ask(self._submission, ask_lines(TextForm(report=()), self._about))
-        return lines
+        return tuple(self._reader.ask(self._submission, ask_lines(TextForm(report=()), self._about)))
 
     def _right(self) -> list[Value]:
         sources = [self._check.expected, *(each.source for each in self._check.also_right)]
@@ -332,7 +336,7 @@ class FreeText:
         if tensors is not None and not any(isinstance(piece.value, tuple) for line in left for piece in line.pieces):
             return merged(as_it_is, tensors)
         refused = as_it_is.verdict.reason if as_it_is.verdict.outcome is Outcome.INCORRECT else ""
-        reason = refused or f"no table could be read; values stand on {left[0].place}{_and_others(len(left) - 1)}"
+        reason = refused or f"no table could be read; values stand on {left[0].place}{and_others(len(left) - 1)}"
         waits = without_value(Outcome.MANUAL, reason, hint=_TABLE_HINT)
         if by_numbers:
             place = by_numbers[0].place
@@ -378,10 +382,6 @@ _TABLE_HINT = "print one line a row: its name, then its values, under a header t
 
 def _is_one(kind: object) -> bool:
     return isinstance(kind, str) and kind in NUMBERS
-
-
-def _and_others(count: int) -> str:
-    return f" and {count:,} other line{'s' * (count > 1)}" if count else ""
 
 
 def _numbers(answer: Answered | None) -> Iterator[Fraction]:

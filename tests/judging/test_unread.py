@@ -28,6 +28,7 @@ def judged(grader):
     [
         (COUNT, "trainable", "## 2-1-1\nvon allem, was da ist, lernt es 6,624,904 Werte und 0 Werte nicht\n"),
         (COUNT, "total", "## 2-1-1\n(6624904, 6624904, 0)\n"),
+        (COUNT, "trainable", "## 2-1-1\nParameters: 6624904 / 6624904 / 0\n"),
         (OPERATORS, "types", "## 2-2-1\nT\u00edpos: los mismos que en clase, seis.\n"),
         (COUNT, "non-trainable", "## 2-1-1\nGoogLeNet learns each of its 6,624,904 weights.\n"),
         (OPERATORS, "types", "## 2-2-1\nThere are twoscore of them.\n"),
@@ -37,6 +38,22 @@ def test_what_stands_in_a_section_and_could_not_be_read_waits(judged, task, chec
     found = judged(task, text, check)
     assert found.outcome is Outcome.MANUAL
     assert "report.md:2" in found.reason
+
+
+@pytest.mark.parametrize(
+    ("task", "check", "text", "suggested"),
+    [
+        (OPERATORS, "total", "## 2-2-1\nTer sat 100, kim 6.\n", True),
+        (OPERATORS, "types", "## 2-2-1\nTer sat 100, kim 6.\n", True),
+        (OPERATORS, "types", "## 2-2-1\nTer sat 100, kim 5.\n", False),
+        (COUNT, "trainable", "## 2-1-1\nho 6624904, ko 6624904, no 0\n", True),
+        (COUNT, "trainable", "## 2-1-1\nSat kim 6,624,904.\n", False),
+    ],
+)
+def test_a_right_number_among_a_few_others_is_suggested(judged, task, check, text, suggested):
+    found = judged(task, text, check)
+    assert found.outcome is Outcome.MANUAL
+    assert (found.suggestion is not None and found.suggestion.outcome is Outcome.CORRECT) is suggested
 
 
 @pytest.mark.parametrize("said", ["", "-", "TODO", "todo: not done yet", "Total parameters:", "n/a", "\u5f85\u88dc"])

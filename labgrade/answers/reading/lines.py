@@ -42,6 +42,7 @@ _DEFINED = re.compile(  # 1 MB = 10^6 bytes
 )
 _BINARY = frozenset({2**10, 2**20, 2**30})  # by which bytes are divided
 _OCTETS = re.compile(r"\d[ \u00a0]?(?:[kMG]o|octets?)\b")
+_RUN = re.compile(r"(?<![\w.,'-])(?!^\s*\d{1,2}[.)]\s)\d[\d.,'_ ]*(?![-\d.,'_ ])")
 _QUOTE = re.compile(r"[ \t]*>")
 _JOINED = "\0"  # where a line goes on
 _UNIT_SAID = re.compile(r"[(\[]([^()\[\]\n]{1,24})[)\]][ \t*_`]{0,4}(?:[:=]|\.{2})")
@@ -77,7 +78,10 @@ class LinePiece:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
-    """A line with its pieces in order. `dots`: it stands for what was left out."""
+    """A line with its pieces in order. `dots`: it stands for what was left out.
+
+    `terms`: it has numbers that are no pieces, as those of a sum or a product.
+    """
 
     place: str
     number: int
@@ -85,6 +89,7 @@ class Line:
     code: bool = False
     quoted: bool = False
     dots: bool = False
+    terms: bool = False
 
 
 @dataclass(slots=True)
@@ -158,6 +163,7 @@ def _line(whole: str, above: _Above, path: str, number: int, about: str) -> Line
         pieces=tuple(piece for _, piece in pieces),
         code=is_code(whole),
         quoted=bool(_QUOTE.match(whole)),
+        terms=len(_RUN.findall(plain)) > sum(not isinstance(piece.value, str) for _, piece in pieces),
     )
 
 

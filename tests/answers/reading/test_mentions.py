@@ -64,6 +64,18 @@ def test_a_mention_in_passing_leads_nothing(line):
     assert told(f"## 2-1-2\n{line}\n") == ""
 
 
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        ("total,119445.696,KB", "total: 119445.696 KB"),
+        ("total,5,", "total: 5"),
+        ("total,1,234,567", ",total,1,234,567"),
+    ],
+)
+def test_rows_of_a_csv_say_what_how_many_and_the_unit(row, said):
+    assert told(f"```\npart,what,number,unit\n2-1-2,weights,5,MB\n2-1-4,{row}\n```\n").split("\n")[0].strip() == said
+
+
 def test_lines_keep_their_numbers():
     document, _ = of_task(Document(path="report.md", text="# HW\n\n2-1-1: 3\n\n2-1-4: 5\n"), ("2-1-4",))
     assert document.line(document.text.index("5")) == 5

@@ -31,8 +31,8 @@ _RULED = "|---|"
 _MOST_TABLES, _MOST_ROWS, _LONGEST_TABLE = 20, 200, 50_000
 _TASK = re.compile(r"\d{1,2}-\d{1,2}-\d{1,2}")
 _NUMBER = re.compile(
-    rf"(?:(?<![A-Za-z0-9_.,/-])|(?<=\b[hH][wW])|(?<=\b[lL][aA][bB]))"
-    rf"\d{{1,2}}(?P<joint>{JOINT})\d{{1,2}}(?:{JOINT})\d{{1,2}}(?![A-Za-z0-9])(?![-.,_/]\w)"
+    rf"(?:(?<![A-Za-z0-9_./-])|(?<=\b[hH][wW])|(?<=\b[lL][aA][bB]))"
+    rf"\d{{1,2}}(?P<joint>{JOINT})\d{{1,2}}(?:{JOINT})\d{{1,2}}(?![A-Za-z0-9])(?![-._/]\w)"
 )
 # What may stand before the number that a line begins with, and says nothing.
 _DRESS = re.compile(
@@ -50,6 +50,8 @@ _LABELS = re.compile(r"[*_`)\]\u3011\s]{0,4}(?:[:\uff1a=]|->|\u2192|=>)|[*_`]{1,
 _BOUNDARY = re.compile(r"[.;|&\t\u3002\uff1b](?=[\s*_`(\[]|$)")
 _SAYS_VALUE = re.compile(r"(?<![\w.-])\d[\d,.'_ ]*\d|(?<![\w.-])\d(?![\w-])")
 _CELLS = str.maketrans(PIPES | {ord("&"): "|", ord("\t"): "|"})
+# Behind a number, what it is, a value without commas, and a unit: `2-2-2,total traffic,119445.696,KB`.
+_OF_CSV = re.compile(r",(?=\S)[^,\d\n]{1,80},[\d.eE+_]{1,40}(?:,[^,\d\n]{0,40})?")
 _QUOTED = re.compile(r"^[ \t>]+", re.MULTILINE)
 _RULE = re.compile(r"[\s|+:=\-]*$")
 
@@ -146,6 +148,9 @@ def _passage(text: str, each: _Mention, end: int) -> Iterator[tuple[int, str]]:
     if row.translate(_CELLS).count("|") > 0 and "|" in text[each.end : line_end].translate(_CELLS):
         yield from _head(text, start, each.line)
         yield each.line, row[: each.start - start] + row[each.end - start :]
+        return
+    if _OF_CSV.fullmatch(text, each.end, line_end):
+        yield each.line, text[each.end + 1 : line_end].replace(",", ": ", 1).replace(",", " ")
         return
     if _SAYS_VALUE.search(text, each.end, line_end):
         end = _paragraph_end(text, each.end, end)
