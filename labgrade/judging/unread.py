@@ -13,18 +13,20 @@ from typing import TYPE_CHECKING
 
 from labgrade.answers.reading.vocabulary import concepts
 from labgrade.judging.choose_number import SPECIAL, Choice, suggested
-from labgrade.judging.sightings import Sighting, WantedNumber, agree, distinct_sightings, sightings
-from labgrade.values import Number, Table
+from labgrade.judging.sightings import Sighting, WantedNumber, agree, are_rivals, distinct_sightings, sightings
+from labgrade.values import Number, Row, Table
 from labgrade.verdict import Outcome, Suggestion, Verdict, without_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from labgrade.answers.reading.lines import Line, LinePiece
+    from labgrade.values import Value
 
 _TENSORS = ("tensor", "torch.tensor", "array", "ndarray")
 _LETTERS = re.compile(r"[^\W\d_]+")
 _MOST_WORDS = 20  # of a line that says that nothing is there yet
+_LED_TO = ("labelled value", "total among parts", "value taken back", "doubtful value", "one known value among others")
 _LEAST_DIGITS = 3
 _FEW, _MAGNITUDE = 6, 10
 _TOLD_APART = 100  # a smaller number may stand anywhere
@@ -109,14 +111,50 @@ def only_suggested(found: Choice, task: str) -> Choice:
     return replace(found, verdict=replace(waits, facts=found.verdict.facts, rows=found.verdict.rows))
 
 
+def in_words(wanted: WantedNumber, found: Choice, missing: Choice, lines: Sequence[Line]) -> Choice:
+    """What was found in the `lines` of a report without tasks' numbers; `missing` where no word leads to a wrong value.
+
+    What is wrong is a suggestion: the report may speak of another task, or of none. So is what is right, where another
+    number of its size is labelled as well, even if that is doubtful: an older value, or a newer one.
+    """
+    verdict, said = found.verdict, found.verdict.suggestion
+    if said is not None:
+        return found if said.credit == 1 or said.kind in _LED_TO else missing
+    if verdict.outcome in (Outcome.MANUAL, Outcome.MISSING) or not _has_rivals(wanted, found, lines):
+        return found
+    why = verdict.hint or verdict.reason or "it is the expected value"
+    said = Suggestion(outcome=verdict.outcome, credit=verdict.credit, why=why, place=found.place, kind=_LED_TO[0])
+    waits = without_value(Outcome.MANUAL, f"no value could be read for certain: {found.place} says one of several")
+    return replace(found, verdict=replace(waits, suggestion=said, facts=verdict.facts, rows=verdict.rows))
+
+
+def _has_rivals(wanted: WantedNumber, found: Choice, lines: Sequence[Line]) -> bool:
+    """Whether something else than what is right has a word of the label; where a wrong value was read, always."""
+    asked = frozenset[str]().union(*wanted.label_sets)
+    asked = asked - {"total", "memory"} or asked
+    labelled = [
+        each for each in sightings(wanted.kind, lines) if asked & {*each.piece.said, *concepts(_said(each.line))}
+    ]
+    right = [each for each in labelled if each.line.place == found.place and _is_right(wanted, each)]
+    small = wanted.small or not right
+    others = (each for each in labelled if not any(agree(each.number, one.number) for one in right))
+    return found.verdict.outcome is not Outcome.CORRECT or (
+        not small and any(are_rivals(each.number, right[0].number) for each in others)
+    )
+
+
+def right_in_other_words(wanted: WantedNumber, lines: Iterable[Line]) -> Choice | None:
+    """MANUAL with the only right number of some size that is claimed, whatever it is said of."""
+    found = [each for each in sightings(wanted.kind, lines) if not (each.line.code or each.line.quoted)]
+    right = distinct_sightings([each for each in found if _is_right(wanted, each) and not each.piece.doubt])
+    if len(right) != 1:
+        return None
+    return suggested(wanted, wanted.judged(right[0].number), right[0], "right value in other words", right)
+
+
 def right_anywhere(wanted: WantedNumber, lines: Iterable[Line]) -> Sighting | None:
     """The first right number of some size, whatever it is said of."""
-    right = [each for each in wanted.right if isinstance(each, Number) and abs(each.value) >= _LARGE]
-    for each in sightings(wanted.kind, lines):
-        digits = each.number.digits
-        if (digits is None or digits >= _LEAST_DIGITS) and any(agree(each.number, one) for one in right):
-            return each
-    return None
+    return next((each for each in sightings(wanted.kind, lines) if _is_right(wanted, each)), None)
 
 
 def and_others(count: int) -> str:
@@ -124,9 +162,17 @@ def and_others(count: int) -> str:
     return f" and {count:,} other line{'s' * (count > 1)}" if count else ""
 
 
-def first_number(lines: Iterable[Line]) -> Line | None:
-    """The first line with a number that does not stand there in passing."""
-    return next((line for line in lines if not (line.code or line.quoted) and any(map(_stands_out, line.pieces))), None)
+def _is_right(wanted: WantedNumber, each: Sighting) -> bool:
+    digits = each.number.digits
+    right = (one for one in wanted.right if isinstance(one, Number) and abs(one.value) >= _LARGE)
+    return (digits is None or digits >= _LEAST_DIGITS) and any(agree(each.number, one) for one in right)
+
+
+def first_number(lines: Sequence[Line]) -> Line | None:
+    """The first line with a number that does not stand there in passing; else the first with any."""
+    plain = (line for line in lines if not (line.code or line.quoted) and any(map(_stands_out, line.pieces)))
+    any_of_them = (line for line in lines if any(isinstance(piece.value, Number) for piece in line.pieces))
+    return next(plain, None) or next(any_of_them, None)
 
 
 def holds_rows(lines: Iterable[Line], expected: Table) -> bool:
@@ -136,6 +182,15 @@ def holds_rows(lines: Iterable[Line], expected: Table) -> bool:
     pieces = (piece.value for line in lines for piece in line.pieces)
     found = {each.value for each in pieces if isinstance(each, Number)} & wanted
     return len(found) > 1 and 2 * len(found) >= len(wanted)
+
+
+def as_table(value: Value) -> Table | None:
+    """A table, and a histogram as one of counts; None where a value is neither."""
+    if isinstance(value, Table):
+        return value
+    if isinstance(value, dict):
+        return Table(rows=tuple(Row(name=name, cells={"count": count}) for name, count in value.items()))
+    return None
 
 
 def is_unlabelled(verdict: Verdict) -> bool:

@@ -29,9 +29,11 @@ from labgrade.judging.choose_rows import rows_by_name
 from labgrade.judging.sightings import WantedNumber
 from labgrade.judging.unread import (
     and_others,
+    as_table,
     doubted,
     first_number,
     holds_rows,
+    in_words,
     is_open,
     is_unlabelled,
     merged,
@@ -40,9 +42,10 @@ from labgrade.judging.unread import (
     printed_tensors,
     right_among,
     right_anywhere,
+    right_in_other_words,
     unread,
 )
-from labgrade.values import Number, Row, Table, show
+from labgrade.values import Number, Table, show
 from labgrade.verdict import Outcome, Suggestion, Verdict, without_value
 
 if TYPE_CHECKING:
@@ -114,7 +117,8 @@ class FreeText:
 
     def _may_be_told(self, verdict: Verdict) -> bool:
         """Whether an answer that is missing may stand in a text: tensors and files don't."""
-        kind, missing = self._wanted.type, verdict.outcome is Outcome.MISSING
+        missing = verdict.outcome is Outcome.MISSING or (is_open(verdict) and bool(verdict.looked_for))
+        kind = self._wanted.type
         in_text = not isinstance(kind, TableOfType) and kind not in ("tensor", *ARTIFACT_KINDS)
         return missing and in_text and not self._check.bonus and bool(text_forms(self._wanted))
 
@@ -123,27 +127,31 @@ class FreeText:
         path = self._path()
         task = " / ".join(path) or self._task.id
         told = self._mentions(path) if path else ()
+        numbered = bool(self._mentions(()))
         found = self._read(answer, missing, told)
-        if found.verdict.outcome is not Outcome.MISSING:
-            return only_suggested(found, task)
+        wanted = self._number_wanted(self._right() if self._check.expected else (), ())
+        found = found if numbered else in_words(wanted, found, missing, told)
+        if found.verdict.outcome is not Outcome.MISSING and not is_open(found.verdict):
+            return only_suggested(found, task) if numbered else found
         words = (form.after or "" for each in self._task.answers.values() for form in text_forms(each))
         given = (self._task.statement, self._task.title, *words)
-        wanted = self._number_wanted(self._right() if self._check.expected else (), ())
         own = own_lines(wanted, (*lines, *told), given, self._task.title)
         if isinstance(self._wanted.type, TableType) or self._wanted.type == "histogram":
-            table = _table(self._expect(self._check.expected)) if self._check.expected else None
+            table = as_table(self._expect(self._check.expected)) if self._check.expected else None
             held = own if table is not None and holds_rows(own, table) else []
             return merged(missing, unread(task, held, _TABLE_HINT)) if held else missing
-        if own and self._check.expected and str(self._wanted.type) in NUMBERS and (among := right_among(wanted, own)):
+        among = right_among(wanted, own) if own and self._check.expected and _is_one(self._wanted.type) else None
+        among = among or (None if numbered else right_in_other_words(wanted, told))
+        if among is not None:
             return merged(missing, among)
-        at = own or (self._in_passing(wanted) if path and not (lines or told) else [])
+        at = own if numbered or lines else []
+        at = at or (self._in_passing(wanted, numbered=numbered) if path and not (lines or (told and numbered)) else [])
         return merged(missing, unread(task, at, wanted.hint)) if at else missing
 
-    def _in_passing(self, wanted: WantedNumber) -> list[Line]:
+    def _in_passing(self, wanted: WantedNumber, *, numbered: bool) -> list[Line]:
         """The line of a report that says what is right, or any number where a report names no task."""
-        report = self._report()
-        right = right_anywhere(wanted, report)
-        found = right.line if right else None if self._mentions(()) else first_number(report)
+        right = right_anywhere(wanted, self._report())
+        found = right.line if right else None if numbered else first_number(self._report())
         return [found] if found else []
 
     def _mentions(self, path: tuple[str, ...]) -> tuple[Line, ...]:
@@ -271,7 +279,7 @@ class FreeText:
 
     def _rows(self, answer: Answered, as_it_is: Choice, lines: tuple[Line, ...]) -> Choice:
         source = self._check.expected
-        expected = _table(self._expect(source)) if source is not None else None
+        expected = as_table(self._expect(source)) if source is not None else None
         answer, as_it_is = self._without_other_answers(answer, as_it_is)
         if as_it_is.verdict.credit == 1 or (isinstance(answer, Answer) and as_it_is.verdict.outcome is Outcome.MANUAL):
             return as_it_is
@@ -348,7 +356,7 @@ class FreeText:
     def _expected_among(self, lines: tuple[Line, ...]) -> tuple[list[Line], list[Line]]:
         """The lines that say all numbers of the table that is expected, and all names of its rows, three at least."""
         source = self._check.expected
-        expected = _table(self._expect(source)) if source is not None else None
+        expected = as_table(self._expect(source)) if source is not None else None
         if expected is None:
             return [], []
         numbers = {cell.value for row in expected.rows for cell in row.cells.values() if isinstance(cell, Number)}
@@ -390,11 +398,3 @@ def _numbers(answer: Answered | None) -> Iterator[Fraction]:
         yield value.value
     elif isinstance(value, Table):
         yield from (cell.value for row in value.rows for cell in row.cells.values() if isinstance(cell, Number))
-
-
-def _table(value: Value) -> Table | None:
-    if isinstance(value, Table):
-        return value
-    if isinstance(value, dict):
-        return Table(rows=tuple(Row(name=name, cells={"count": count}) for name, count in value.items()))
-    return None

@@ -66,7 +66,6 @@ def test_an_empty_section_is_missing_and_so_is_a_quoted_statement(judged, said, 
     "text",
     [
         "## 2-1-2\nThe 6,624,904 of them take four bytes each.\n",
-        "My network has 6,624,904 of them.\n",
         "My network has 6,998,552 of them.\n",
         "## 2-1-2\nAs the network of 2-1-1 has so many, 26.5 MB.\n",
     ],

@@ -105,6 +105,11 @@ def other_model(text: str, about: str) -> str:
     return others[0] if others and len(others) == len(names) else ""
 
 
+def names_model(text: str) -> bool:
+    """Whether a text speaks of a known model."""
+    return _MODEL.search(text) is not None
+
+
 def said_of_other(after: str, about: str) -> str:
     """The name of another model of which a number is said right behind it: `5 for ResNet-18`; else ""."""
     found = _OF_MODEL.match(after)

@@ -29,7 +29,7 @@ _LONGEST_ROW = 4_000
 _HEAD_AND_ROW = 2
 _RULED = "|---|"
 _MOST_TABLES, _MOST_ROWS, _LONGEST_TABLE = 20, 200, 50_000
-_TASK = re.compile(r"\d{1,2}-\d{1,2}-\d{1,2}")
+_TASK = re.compile(r"0?[1-9]\d?(?:-0?[1-9]\d?){2}")  # 1.0.0 is a version
 _NUMBER = re.compile(
     rf"(?:(?<![A-Za-z0-9_./-])|(?<=\b[hH][wW])|(?<=\b[lL][aA][bB]))"
     rf"\d{{1,2}}(?P<joint>{JOINT})\d{{1,2}}(?:{JOINT})\d{{1,2}}(?![A-Za-z0-9])(?![-._/]\w)"
@@ -213,6 +213,8 @@ def _mentions(document: Document) -> tuple[_Mention, ...]:
         line, position = line + text.count("\n", position, match.start()), match.start()
         mention = _mention(text, match, line)
         pointed = "." in match[0]
+        if not _TASK.fullmatch(mention.number):
+            continue
         if not pointed or (mention.leads and mention.begins == _line(text, mention)):
             found.append(mention)
     return tuple(found)
