@@ -35,6 +35,16 @@ _OPENS = re.compile(
     re.VERBOSE | re.MULTILINE,
 )
 _ZERO_WIDTH = re.compile(f"[{ZERO_WIDTH}]")
+_TIME = r"\[?(?:\d{4}-\d\d-\d\d[T\ ])?\d\d:\d\d:\d\d(?:[.,]\d{1,9})?Z?\]?"
+_LEVEL = r"\[?\b(?:DEBUG|INFO|WARN|WARNING|ERROR)\b\]?"
+# What Python's logging, loguru and their like put before a message: a time, a level, or both, and who says it.
+_LOG = re.compile(
+    rf"^[ \t]{{0,8}}(?:{_TIME}[ \t|-]{{1,8}}(?:[\w.]{{1,40}}[ \t|-]{{1,8}})?{_LEVEL}"
+    rf"|{_LEVEL}(?:[ \t]{{1,4}}{_TIME})?|{_TIME})"
+    r"(?::[\w.]{1,40}:|[ \t]{0,8}[|:-])?(?:[ \t]{0,8}[\w.]{1,40}:[\w<>]{1,40}:\d{1,6}[ \t]{1,4}-)?[ \t]{0,2}(?=\S)",
+    re.MULTILINE,
+)
+_LEAST_LOGGED = 2
 _INDENT = 13
 _INK = re.compile(r"[^\n]")
 
@@ -54,6 +64,12 @@ def visible(text: str) -> str:
         pieces += (text[position:start], _INK.sub(" ", text[start:end]))
         position = end
     return "".join(pieces) + text[position:]
+
+
+def without_log_marks(text: str) -> str:
+    """The text without times and levels before messages, where several lines have them: `[INFO] Conv: 52`."""
+    plain, logged = _LOG.subn("", text)
+    return plain if logged >= _LEAST_LOGGED else text
 
 
 def _hidden(text: str) -> Iterator[tuple[int, int]]:
@@ -173,7 +189,7 @@ def _document(data: bytes, path: str) -> Document | Unreadable:
     text = without_invisible(without_colours(text)).replace("\r\n", "\n").replace("\r", "\n")
     text = plain_latex(text) if path.lower().endswith(".tex") else text
     remarks = (f"'{path}' is not UTF-8: read as {encoding}",) if encoding else ()
-    text = text if path.lower().endswith(_AS_THEY_ARE) else plain_markup(visible(text))
+    text = text if path.lower().endswith(_AS_THEY_ARE) else plain_markup(visible(without_log_marks(text)))
     return Document(path=path, text=text, remarks=remarks)
 
 

@@ -45,6 +45,34 @@ def test_colours_of_a_terminal_are_taken_out(hand_in):
     assert read_document(hand_in({"a.txt": "\x1b[1;32m5\x1b[0m"}), "a.txt").text == "5"
 
 
+@pytest.mark.parametrize(
+    "mark",
+    [
+        "[INFO] ",
+        "INFO: ",
+        "INFO:root:",
+        "INFO - ",
+        "12:30:01 ",
+        "[12:30:01] ",
+        "2026-03-08 15:02:11 ",
+        "[INFO] 2026-03-08 15:02:11 ",
+        "2026-03-08 15:02:11,123 - root - INFO - ",
+        "2026-03-08 15:02:11.123 | INFO     | __main__:main:12 - ",
+    ],
+)
+def test_what_a_log_puts_before_its_messages_is_taken_out(hand_in, mark):
+    said = "Operator counts\nConv: 52\nClip: 35\n"
+    printed = "".join(f"{mark}{line}\n" for line in said.splitlines())
+    assert read_document(hand_in({"a.txt": printed}), "a.txt").text == said
+
+
+@pytest.mark.parametrize(
+    "text", ["INFO: 5\n", "INFO\nINFO\n", "Informatik: 5\nINFOS: 6\n", "at 12:30:01\nat 12:30:02\n"]
+)
+def test_what_is_no_log_stays(hand_in, text):
+    assert read_document(hand_in({"a.txt": text}), "a.txt").text == text
+
+
 def test_binary_data_is_refused(hand_in):
     found = read_document(hand_in({"a.txt": b"\x7fELF\0\0"}), "a.txt")
     assert found == Unreadable(path="a.txt", reason="'a.txt' holds binary data; hand in plain text (UTF-8)")
