@@ -56,6 +56,19 @@ def test_a_right_number_among_a_few_others_is_suggested(judged, task, check, tex
     assert (found.suggestion is not None and found.suggestion.outcome is Outcome.CORRECT) is suggested
 
 
+@pytest.mark.parametrize(
+    "said", ["**2-2-1** 100 noeuds, 6 types", "2-2-1: 100 / 6", "Q 2-2-1 / A 20 operators, 6 types", "2-2-1) 100; 6"]
+)
+@pytest.mark.parametrize("check", ["total", "types"])
+def test_a_number_right_behind_the_tasks_is_no_part_of_a_heading(judged, said, check):
+    assert judged(OPERATORS, f"{said}\n2-2-2: 119,445,696 bytes\n", check).outcome is not Outcome.MISSING
+
+
+@pytest.mark.parametrize("title", ["**2-2-1** (7 points)", "2-2-1: 7 points", "2-2-1. 224x224 image"])
+def test_points_and_sizes_in_a_heading_are_no_answer(judged, title):
+    assert judged(OPERATORS, f"{title}\n\n2-2-2: 119,445,696 bytes\n").outcome is Outcome.MISSING
+
+
 @pytest.mark.parametrize("said", ["", "-", "TODO", "todo: not done yet", "Total parameters:", "n/a", "\u5f85\u88dc"])
 @pytest.mark.parametrize("statement", ["", "How many parameters does GoogLeNet have: in all, trainable?\n"])
 def test_an_empty_section_is_missing_and_so_is_a_quoted_statement(judged, said, statement):

@@ -80,6 +80,11 @@ _SAYS_NUMBERS = re.compile(  # `2-2-1  Total operators 100, Different types 6`; 
     r"[^\W\d_]{2,40}[ \t]{1,4}[*_`~\u2248]{0,4}\d(?:[\d,._]{2,40}|\d{0,3}(?=[,/;|]))"
     r"(?![\w-]|[ \t]?(?i:[x\u00d7]|points?|pts?|pkt|punkte?|marks?|%|\u5206))"
 )
+# `2-2-1: 100 / 6`, `**2-2-1** 100 nodes`, `Q 2-2-1 / A 20 operators`; no `(3 points)`, no `224x224 image`
+_VALUE_FIRST = re.compile(
+    r"[\s:.\])*_`=/|>\uff1a\u2013\u2014-]{0,8}(?:[Aa][.:]?[ \t])?[*_`~\u2248]{0,4}\d[\d.,_']{0,40}"
+    r"(?![\w-]|[ \t]?(?i:[x\u00d7]|points?|pts?|pkt|punkte?|marks?|%|\u5206))"
+)
 _SAYS_A_VALUE = re.compile(r"of\s|[^\n]{1,80}[:=\uff1a]\s*[*_`~\u2248]{0,4}\s*\d[\d,._]{3,}")
 
 
@@ -150,7 +155,11 @@ def _heading(text: str, match: re.Match[str]) -> Heading | None:
     level, title = _dressed(match)
     numbers = _numbers(title)
     start, end = match.start(), match.end()
-    if numbers and (_VALUE_BEHIND.search(title) or (level == UNMARKED and _SAYS_NUMBERS.search(title))):
+    behind = level >= BOLD and is_numbering(numbers) and NUMBER.search(title)
+    says_numbers = (level == UNMARKED and _SAYS_NUMBERS.search(title)) or (
+        behind and _VALUE_FIRST.match(title, behind.end())
+    )
+    if numbers and (_VALUE_BEHIND.search(title) or says_numbers):
         end = start  # what the line says belongs to the section that it opens
     if level < BOLD:
         is_none = _SAYS_A_VALUE.match(title) or (match["atx"] == "#" and _is_comment(text, match))
