@@ -68,21 +68,18 @@ def choose_number(wanted: WantedNumber, lines: Sequence[Line]) -> Choice | None:
     clean = [each for each in labelled if not each.piece.doubt]
     clean = [each for each in clean if not any(_is_rounder(each.number, other.number) for other in clean)]
     of_all = _says_all_trainable(lines)
-    chosen, kind = _meant(clean)
     known = distinct_sightings([each for each in found if is_known(wanted, each.number)])
-    if chosen is not None:
-        if is_sum(chosen, clean):  # its parts may be known mistakes, and are none here
-            parts = {each.number.value for each in clean} - {chosen.number.value}
-            known = [each for each in known if each.number.value not in parts]
+
+    def judged(chosen: Sighting, kind: str, *, labelled: bool = False) -> Choice:
         verdict = wanted.judged(chosen.number)
-        sure = _is_sure(wanted, chosen, known, found) or _is_certain(
-            wanted, verdict, chosen, everything, of_all=of_all is not None
-        )
-        sure = sure or (
-            not known and kind == _LABELLED and not chosen.piece.small and _is_mistake(chosen.number, verdict)
-        )
+        sure = labelled and _is_labelled_well(wanted, verdict, chosen, kind, known, found, clean)
+        sure = sure or _is_certain(wanted, verdict, chosen, everything, of_all=of_all is not None)
         sure = sure and not _has_unit_in_sight(wanted, verdict, chosen, lines)
         return _answered(verdict, chosen) if sure else suggested(wanted, verdict, chosen, kind, found)
+
+    chosen, kind = _meant(clean)
+    if chosen is not None:
+        return judged(chosen, kind, labelled=True)
     if not clean and of_all is not None and frozenset(("frozen",)) <= frozenset[str]().union(*wanted.label_sets):
         nothing = Number(value=Fraction(0), text="that all are trainable")
         at = Sighting(line=of_all, piece=LinePiece(value=nothing), number=nothing)
@@ -91,22 +88,38 @@ def choose_number(wanted: WantedNumber, lines: Sequence[Line]) -> Choice | None:
         return None
     chosen, kind = _later(clean, lines) or _likely(wanted, found, labelled, clean, known)
     if chosen is not None:
-        verdict = wanted.judged(chosen.number)
-        sure = _is_certain(wanted, verdict, chosen, everything, of_all=of_all is not None)
-        sure = sure and not _has_unit_in_sight(wanted, verdict, chosen, lines)
-        return _answered(verdict, chosen) if sure else suggested(wanted, verdict, chosen, kind, found)
+        return judged(chosen, kind)
     left = clean or [each for each in found if _may_be_meant(wanted, each)]
     alone = distinct_sightings(left)
     if len(alone) == 1 and not (wanted.small or alone[0].piece.doubt):
-        verdict = wanted.judged(alone[0].number)
-        sure = _is_certain(wanted, verdict, alone[0], everything, of_all=of_all is not None)
-        sure = sure and not _has_unit_in_sight(wanted, verdict, alone[0], lines)
-        return _answered(verdict, alone[0]) if sure else suggested(wanted, verdict, alone[0], "only number", found)
+        return judged(alone[0], "only number")
+    return _left(wanted, left, everything)
+
+
+def _left(wanted: WantedNumber, left: list[Sighting], everything: list[Sighting]) -> Choice | None:
+    """What is left where nothing is labelled or alone: the right value in code if it is the only one, else a list."""
     left = left or [each for each in everything if each.line.code and is_known(wanted, each.number)]
     right = replace(wanted, known=())
     if len(left) == len(distinct_sightings(left)) == 1 and is_known(right, left[0].number) and not left[0].piece.doubt:
         return suggested(wanted, wanted.judged(left[0].number), left[0], "value beside code", everything)
     return _unread(wanted, left) if left else None
+
+
+def _is_labelled_well(
+    wanted: WantedNumber,
+    verdict: Verdict,
+    chosen: Sighting,
+    kind: str,
+    known: list[Sighting],
+    found: list[Sighting],
+    clean: list[Sighting],
+) -> bool:
+    """Whether a labelled number is the only known one, or a mistake that its label leaves no doubt about."""
+    if is_sum(chosen, clean):  # its parts may be known mistakes, and are none here
+        parts = {each.number.value for each in clean} - {chosen.number.value}
+        known = [each for each in known if each.number.value not in parts]
+    mistake = not known and kind == _LABELLED and not chosen.piece.small and _is_mistake(chosen.number, verdict)
+    return _is_sure(wanted, chosen, known, found) or mistake
 
 
 def _is_sure(wanted: WantedNumber, chosen: Sighting, known: list[Sighting], found: list[Sighting]) -> bool:

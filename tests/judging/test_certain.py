@@ -12,13 +12,6 @@ N = "6,624,904"
 ALL, ROW = ("total", "trainable", "non-trainable"), "| 2-1-1 total / trainable / non-trainable |"
 
 
-@pytest.fixture(scope="module")
-def grader():
-    grader = report_figures.grader()
-    yield grader
-    grader.stop()
-
-
 @pytest.fixture
 def judged(grader):
     def judge(task, text, *checks):
@@ -160,3 +153,19 @@ def test_a_list_of_corrections_elsewhere_waits_with_what_it_says(judged, listed,
     text = f"Weight memory: {listed}\n\n## Errata\n\n- the weights: should read {corrected}."
     (found,) = judged(BYTES, text)
     assert (found.outcome, found.suggestion.outcome) == (Outcome.MANUAL, outcome)
+
+
+@pytest.mark.parametrize(
+    ("task", "said"),
+    [
+        (MACS, "A friend got 1,498,376,192 MACs; I could not run it."),
+        (MACS, "My classmates have 1,498,376,192 MACs."),
+        (MACS, "1,498,376,192 additions and as many multiplications, so twice that many MACs."),
+        (MACS, "~1,498,376,192 is the number in the slides."),
+        (BYTES, "ChatGPT says 26,499,616 bytes."),
+        (BYTES, "It takes 26,499,616 bytes, which I think is wrong because it forgets the buffers."),
+        (TRAFFIC, "119,445,696 bytes, but I could not reproduce it."),
+    ],
+)
+def test_what_is_somebody_elses_or_disowned_waits(judged, task, said):
+    assert outcomes(judged(task, said)) == ["MANUAL"]

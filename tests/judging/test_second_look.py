@@ -1,25 +1,11 @@
 """Reports that say two values of the same: a person looks, with both places; what is said again or besides passes."""
 
 import pytest
-from helpers import report_figures
-from helpers.report_figures import Section
 
 from labgrade.verdict import Outcome
 
 COUNT, BYTES, MACS = ("2-1-1-parameters", "2-1-2-weight-bytes", "2-1-4-macs")
 RIGHT, SWAPPED = "6,624,904", "6,624,940"
-
-
-@pytest.fixture(scope="module")
-def grader():
-    grader = report_figures.grader()
-    yield grader
-    grader.stop()
-
-
-@pytest.fixture
-def judged(grader):
-    return lambda task, text: report_figures.judged(grader, Section("s", task, {"total": None}, text))["total"]
 
 
 @pytest.mark.parametrize(
@@ -120,7 +106,7 @@ LAYERS_TOO = """| what | layers | multiplications |
         (MACS, "by-type", LAYERS_TOO, "CORRECT"),
     ],
 )
-def test_what_is_suggested_beside_other_values(grader, task, check, text, suggested):
-    found = report_figures.judged(grader, Section("s", task, {check: None}, f"## {task[:5]}\n{text}\n"))[check]
+def test_what_is_suggested_beside_other_values(judged, task, check, text, suggested):
+    found = judged(task, f"## {task[:5]}\n{text}\n", check)
     assert found.outcome is Outcome.MANUAL
     assert (found.suggestion and found.suggestion.outcome) == suggested

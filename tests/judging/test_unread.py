@@ -1,26 +1,10 @@
 """What stands in a report is never missing: a person looks where nothing could be read, and where it is not at home."""
 
 import pytest
-from helpers import report_figures
-from helpers.report_figures import Section
 
 from labgrade.verdict import Outcome
 
 COUNT, BYTES, MACS, OPERATORS = "2-1-1-parameters", "2-1-2-weight-bytes", "2-1-4-macs", "2-2-1-operators"
-
-
-@pytest.fixture(scope="module")
-def grader():
-    grader = report_figures.grader()
-    yield grader
-    grader.stop()
-
-
-@pytest.fixture
-def judged(grader):
-    return lambda task, text, check="total": report_figures.judged(grader, Section("s", task, {check: None}, text))[
-        check
-    ]
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,9 @@ _WORDS = re.compile(
     r"""\b(?:not|never|(?:is|are|was|were|does|did|ca|wo|should|would|could)n['\u2019]?t|don['\u2019]t|cannot|no\ longer
          |less|fewer|more(?!\ precisely|\ exactly)|greater|smaller|larger|most|least|exceeds?|between|should|would|could
          |might|maybe|perhaps|possibly|probably|guess|unsure|expected|supposed|either|one\ of|half|twice|double|wrong
-         |incorrect|false|instead|unlike|other\ than)\b
+         |incorrect|false|instead|unlike|other\ than
+         |(?:friends?|classmates?|roommate|chatgpt|copilot|claude|gemini|literature|paper|slides|docs|documentation)
+         \ (?:also\ )?(?:got|gets|has|have|had|says?|said|gives?|gave|claims?|reports?|found|finds?))\b
       | \b(?:under|over|below|above|up\ to)\W*$
       | 不(?![含包計计考算])|非(?!常)
       | 小於|小于|少於|少于|低於|低于|大於|大于|多於|多于|高於|高于|超過|超过|至少|至多|最多|最少|應該|应该
@@ -52,6 +54,10 @@ _BEHIND = re.compile(
       | (?:[ (]{1,2}without\ [\w\ ]{1,30})?[-\s*_`$)(,;.\u2013]*(?:(?:which|that|this|it)\ )?
         (?:(?:is\ |was\ )?not\ (?:asked|wanted|what)\b|(?:does\ not|doesn['\u2019]t)\ count(?=\W*$|\s*[.,;)]))
       | [\s*_`$)(,]*in\ (?:the|my|our)\ (?:first|old|previous|earlier)\b
+      | [\s*_`$)(,]*is\ (?:the\ (?:number|value|figure)\ )?(?:in|from|on)\ the\ (?:slides|paper|lecture|handout)\b
+      | [\ \w]{0,20}[,;]\ (?:which|that|this)\ (?:I|we)\ (?:think|believe|guess)\ (?:is|are)\ (?:wrong|not|too|false|in)
+      | [\ \w]{0,20}[,;.]\ (?:but\ )?(?:I|we)\ (?:could|did|can|do)(?:\ not|n['\u2019]t)\ (?:run|get|reproduce|verify)\b
+      | \ additions\ and\b
       | [\s*_`$)(,]*(?:\? | ± | \+/-\s*\d | \\pm\b
         | (?:which\ |that\ |this\ |it\ )?(?:is|was|looks|seems)\ (?:wrong|incorrect|not|too|false)\b
         | times(?![ ]*(?:[.,;:)(|]|$|(?:and|in|per|during|for|by|when|while|over|at)\b))
