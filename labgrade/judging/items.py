@@ -73,18 +73,19 @@ _KEPT = (
 _HINT = "Compute from the `input` that the function is called with; don't draw, load or remember one of your own."
 
 
-def fresh_subject(task: Task, item: Item, submission: str, key: bytes) -> SubjectSpec | None:
+def fresh_subject(task: Task, item: Item, key: bytes) -> SubjectSpec | None:
     """The item's subject with another input; None where its answer is no tensor that a function computes of one.
 
     The input of a task can be drawn again from its seed, which is public, and its tensors could be written down. The
-    seed of this one follows from the course's key, the task, the item and the submission: the same at every regrade.
+    seed of this one follows from the course's key, the task and the item: the same for all, so that what
+    it gives is computed once a class, and at every regrade.
     """
     subject = item.subject
     if subject is None or not depends_on_input(task, item.check):
         return None
     if not any(each.fill in _DRAWN for each in (subject.input, *subject.further)):
         return None
-    meant = json.dumps([task.lab, task.id, item.id, submission]).encode()
+    meant = json.dumps([task.lab, task.id, item.id]).encode()
     seed = int.from_bytes(hmac.new(key, meant, hashlib.sha256).digest()[:6], "big")
     further = tuple(replace(each, seed=seed + 2 + place) for place, each in enumerate(subject.further))
     return replace(subject, input=replace(subject.input, seed=seed + 1), further=further, passing=True)

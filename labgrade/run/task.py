@@ -336,7 +336,7 @@ class TaskGrading:
             self._answers.setdefault(_key(name, subject), answer)
 
     def _fresh(self, item: Item) -> SubjectSpec | None:
-        return fresh_subject(self.task, item, self.submission.name, self._grader.course.key)
+        return fresh_subject(self.task, item, self._grader.course.key)
 
     def _judged(self, item: Item, subject: SubjectSpec | None, value: Value, *, computed: bool = True) -> Verdict:
         """What a computed value is worth on a subject."""

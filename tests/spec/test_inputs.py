@@ -119,7 +119,7 @@ def test_inputs_are_drawn_as_they_are_described(about):
 def test_a_second_draw_changes_each(about):
     task = load.read(about / "specs/lab/two.yaml", course.find(about))
     (item,) = [each for each in items(task) if each.id == "out"]
-    other = fresh_subject(task, item, "someone", b"key")
+    other = fresh_subject(task, item, b"key")
     first, second = Subject(**plain_subject(task.subject)), Subject(**plain_subject(other))
     assert all((a != b).any() for a, b in zip(first.with_weights()[1], second.with_weights()[1], strict=True))
 

@@ -37,6 +37,9 @@ def dies(subject):
 def arrays(subject):
     return {"a.b": np.arange(6, dtype=np.float32).reshape(2, 3), "c": np.zeros(1, np.int64)}
 
+def more_arrays(subject):
+    return arrays(subject)
+
 def nothing(subject):
     return 0
 
@@ -234,6 +237,25 @@ def test_what_is_computed_while_students_code_runs_is_remembered_for_the_next_ru
         assert own.value(QuantityCall(quantity="size", parameters={"times": 41}), small) == 123
         own.keep()
         assert len(json.loads(file.read_text())["value"]) == 41
+
+
+def test_tensors_of_an_input_drawn_anew_are_computed_once_and_the_oldest_let_go_of(folder, monkeypatch):
+    calls = [QuantityCall(quantity="arrays", parameters={}), QuantityCall(quantity="more_arrays", parameters={})]
+    fresh = SubjectSpec(model=SUBJECT.model, input=SUBJECT.input, passing=True)
+    with oracle(folder) as own:
+        own.recall([])
+        for call in (*calls, *calls):
+            assert own.value(call, fresh)["c"].size == 1
+        assert own.computed == 2
+        monkeypatch.setattr("labgrade.truth.oracle._PASSING_BYTES", 1)
+        own.value(calls[0], fresh)
+        own.value(calls[1], fresh)
+        assert own.computed == 2  # nothing was added
+    assert not list((folder / "cache").glob("**/*.npz"))
+    with oracle(folder) as own:
+        for call in (*calls, calls[0]):
+            own.value(call, fresh)
+        assert own.computed == 3
 
 
 @pytest.mark.parametrize("text", ["no JSON", None, 3])
