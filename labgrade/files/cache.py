@@ -18,6 +18,7 @@ import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
+from stat import S_ISREG
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ class Cache:
             return None
 
     def read_packed(self, key: str) -> tuple[object] | None:
-        """As `read`, but arrays are still `PackedArrays`: of many that are taken in, few are looked at."""
+        """As `read`, but arrays are `KeptArrays`: of hundreds of megabytes that are taken in, few are looked at."""
         try:
             path = self._path(key, ".json")
             if self._most is not None and path.stat().st_size > self._most:
@@ -97,8 +98,8 @@ class Cache:
                 case {"value": value, "digest": str(digest)} if digest == _digest_of(value):
                     return (value,)
                 case {"arrays": str(digest)}:
-                    data = self._path(key, ".npz").read_bytes()
-                    return (PackedArrays(data),) if digest == _digest(data) else None
+                    file = self._path(key, ".npz")
+                    return (KeptArrays(file, file.stat().st_size, digest),)
         except (OSError, ValueError, RecursionError):
             return None
         return None
@@ -107,10 +108,13 @@ class Cache:
         """Remember a plain value under `key`."""
         self._put(self._path(key, ".json"), json.dumps({"value": value, "digest": _digest_of(value)}).encode())
 
-    def write_arrays(self, key: str, data: bytes) -> None:
-        """Remember the arrays of an .npz file under `key`."""
-        self._put(self._path(key, ".npz"), data)
-        self._put(self._path(key, ".json"), json.dumps({"arrays": _digest(data)}).encode())
+    def write_arrays(self, key: str, arrays: PackedArrays) -> PackedArrays | KeptArrays:
+        """Remember arrays under `key`; where they are kept, or they themselves where that failed."""
+        file, digest = self._path(key, ".npz"), _digest(arrays.data)
+        kept = self._put(file, arrays.data) and self._put(
+            self._path(key, ".json"), json.dumps({"arrays": digest}).encode()
+        )
+        return KeptArrays(file, len(arrays.data), digest) if kept else arrays
 
     def get(self, key: str, make: Callable[[Path], None]) -> Path:
         """The folder under `key`. Where there is none, or it was damaged, `make` fills an empty one.
@@ -159,16 +163,20 @@ class Cache:
     def _path(self, key: str, suffix: str) -> Path:
         return self._folder / key[:2] / f"{key}{suffix}"
 
-    def _put(self, path: Path, content: bytes) -> None:
-        """Written beside and renamed, so that no reader ever sees half a file; a full disk only costs time."""
+    def _put(self, path: Path, content: bytes) -> bool:
+        """Written beside and renamed, so that no reader ever sees half a file; a full disk only costs time.
+
+        Whether it could be written.
+        """
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
                 file.write(content)
             Path(file.name).replace(path)
         except OSError:
-            return
+            return False
         self.written[path.relative_to(self._folder).as_posix()] = _digest(content)
+        return True
 
     def _files(self) -> Iterator[tuple[str, State]]:
         """Everything but folders below the folder, links to folders included, and what tells that it was changed."""
@@ -191,12 +199,39 @@ class PackedArrays:
     data: bytes
 
 
+@dataclass(frozen=True, slots=True)
+class KeptArrays:
+    """An .npz file that nobody needed yet, and the digest by which it is believed once it is read."""
+
+    file: Path
+    size: int
+    digest: str
+
+    def read(self) -> PackedArrays:
+        """Its bytes.
+
+        Raises:
+            ValueError: it is gone, or another by now.
+        """
+        try:
+            status = self.file.lstat()  # what never ends, such as a pipe, is not read
+            data = self.file.read_bytes() if S_ISREG(status.st_mode) and status.st_size == self.size else b""
+        except OSError as error:
+            raise ValueError(str(error)) from error
+        if _digest(data) != self.digest:
+            message = "the arrays are not those that were remembered"
+            raise ValueError(message)
+        return PackedArrays(data)
+
+
 def unpacked(value: object) -> object:
-    """A value, with its arrays by name where they are packed.
+    """A value, with its arrays by name where they are packed or kept.
 
     Raises:
-        ValueError: the bytes are no .npz file.
+        ValueError: the bytes are no .npz file, or not those that were kept.
     """
+    if isinstance(value, KeptArrays):
+        value = value.read()
     if not isinstance(value, PackedArrays):
         return value
     import zipfile

@@ -13,14 +13,15 @@ import json
 import subprocess
 import tempfile
 import threading
+from collections import OrderedDict
 from itertools import accumulate
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Self
+from typing import IO, TYPE_CHECKING, Any, Self, cast
 
 from labgrade.core.errors import FaultError
 from labgrade.core.serialise import plain_subject
 from labgrade.files import process
-from labgrade.files.cache import Cache, PackedArrays, cache_folder, unpacked, version_of
+from labgrade.files.cache import Cache, KeptArrays, PackedArrays, cache_folder, unpacked, version_of
 from labgrade.subjects import models
 from labgrade.subjects.onnx_files import OnnxFiles
 from labgrade.truth.lent import Borrowed
@@ -28,6 +29,8 @@ from labgrade.truth.lent import Borrowed
 if TYPE_CHECKING:
     import socket
     from collections.abc import Callable, Iterable, Mapping
+
+    from numpy.typing import NDArray
 
     from labgrade.core.task import QuantityCall, SubjectSpec
     from labgrade.spec.registry import Entry, Registry
@@ -38,7 +41,7 @@ _EXPORTERS = (*_LIBRARIES, "onnxscript")
 # same in a class, and wrong ones are wrong in the same ways. One file is read sooner than hundreds.
 _LATER = "computed-late"
 _LARGEST, _MOST = 1_000_000, 5_000_000  # characters of one value, and of all together
-_PASSING_BYTES = 64 << 20  # of tensors that are kept in memory alone: those of fresh inputs, which a class shares
+_AT_HAND = 128 << 20  # bytes of tensors: to read 10 MB again takes 10 ms, to compute those of a fresh input 100
 
 
 class Oracle:
@@ -61,7 +64,7 @@ class Oracle:
         self._digests: dict[Path, str] = {}  # of quantities, by their files
         self._imports: dict[Path, list[Path]] = {}
         self._known: dict[str, Any] = {}
-        self._passing_sizes: dict[str, int] = {}  # of tensors among them that nothing on disk has, the oldest first
+        self._at_hand: OrderedDict[str, dict[str, NDArray[Any]]] = OrderedDict()  # those used last, unpacked
         self._worker: subprocess.Popen[bytes] | Borrowed | None = None
         self._errors: IO[bytes]
         self._arrays: tempfile.TemporaryDirectory[str]  # where the worker leaves tensors, as long as it lives
@@ -103,14 +106,20 @@ class Oracle:
             FaultError: the quantity could not be computed; names its file and line.
         """
         with self._one_at_a_time:
-            key, value = self._learnt(call, subject)
-            try:
-                own = unpacked(value)
-            except ValueError:  # remembered, and damaged so that its digest does not show it
-                own = unpacked(self._compute(call, subject, key))
-            if key in self._known:
-                self._known[key] = own
-            return own
+            key = self._key(call, subject)
+            if key not in self._at_hand:
+                value = self._learnt(call, subject, key)
+                if not isinstance(value, KeptArrays | PackedArrays):
+                    return value
+                try:
+                    own = unpacked(value)
+                except ValueError:  # remembered, and damaged or changed since
+                    own = unpacked(self._computed(call, subject, key))
+                self._at_hand[key] = cast("dict[str, NDArray[Any]]", own)
+                while len(self._at_hand) > 1 and sum(map(_bytes, self._at_hand.values())) > _AT_HAND:
+                    self._at_hand.popitem(last=False)
+            self._at_hand.move_to_end(key)
+            return self._at_hand[key]
 
     def learn(self, call: QuantityCall, subject: SubjectSpec) -> None:
         """Have a value, remembered or computed, for those who will ask; tensors are not taken apart.
@@ -119,24 +128,26 @@ class Oracle:
             FaultError: as `value`.
         """
         with self._one_at_a_time:
-            self._learnt(call, subject)
+            self._learnt(call, subject, self._key(call, subject))
 
-    def _learnt(self, call: QuantityCall, subject: SubjectSpec) -> tuple[str, object]:
-        """The key of a value, and the value as it is known or passed on."""
-        key = self._key(call, subject)
+    def _learnt(self, call: QuantityCall, subject: SubjectSpec, key: str) -> object:
+        """The value under its key, as it is known or passed on."""
         if key not in self._known and key in self._later:
             with contextlib.suppress(ValueError):  # damaged, and so that its digest does not show it
                 self._known[key] = json.loads(self._later[key])
         if key not in self._known:
             remembered = None if self.recalled or subject.passing else self.memory.read_packed(key)
-            value = self._compute(call, subject, key) if remembered is None else remembered[0]
+            if remembered is None:
+                return self._computed(call, subject, key)
+            self._known[key] = remembered[0]
+        return self._known[key]
+
+    def _computed(self, call: QuantityCall, subject: SubjectSpec, key: str) -> object:
+        """A value that is computed, and known from now on; tensors of a passing subject are only kept at hand."""
+        value = self._compute(call, subject, key)
+        if not (subject.passing and isinstance(value, PackedArrays)):
             self._known[key] = value
-            if subject.passing and isinstance(value, PackedArrays):
-                self._passing_sizes[key] = len(value.data)
-                while sum(self._passing_sizes.values()) > _PASSING_BYTES and len(self._passing_sizes) > 1:
-                    oldest = next(iter(self._passing_sizes))
-                    del self._known[oldest], self._passing_sizes[oldest]
-        return key, self._known[key]
+        return value
 
     def file(self, subject: SubjectSpec) -> Path:
         """The ONNX file of a subject, made first where the zoo makes it; external data lies beside it.
@@ -200,7 +211,11 @@ class Oracle:
     @property
     def values(self) -> Mapping[str, object]:
         """All values that are known by now, by key: what `take_in` on another machine takes."""
-        return dict(self._known)
+        here = {}
+        for key, value in self._known.items():
+            with contextlib.suppress(ValueError):  # damaged meanwhile: computed there
+                here[key] = value.read() if isinstance(value, KeptArrays) else value
+        return here
 
     def take_in(self, values: Mapping[str, object]) -> None:
         """Know the values of another oracle, of the same quantities; nothing is read from disk any more."""
@@ -249,11 +264,9 @@ class Oracle:
             if self.recalled and len(text := json.dumps(reply["value"])) <= _LARGEST:
                 self._new[key] = text
             return reply["value"]
-        data = arrays.read_bytes()
+        packed = PackedArrays(arrays.read_bytes())
         arrays.unlink()
-        if not subject.passing:
-            self.memory.write_arrays(key, data)
-        return PackedArrays(data)
+        return packed if subject.passing else self.memory.write_arrays(key, packed)
 
     def _ask(self, request: dict[str, Any]) -> dict[str, Any]:
         worker = self._start()
@@ -312,6 +325,10 @@ def _answer(worker: subprocess.Popen[bytes] | Borrowed, request: Mapping[str, An
         return worker.stdout.readline()
     except (BrokenPipeError, ConnectionResetError):
         return b""
+
+
+def _bytes(arrays: Mapping[str, NDArray[Any]]) -> int:
+    return sum(each.nbytes for each in arrays.values())
 
 
 def parameters_of(call: QuantityCall, entry: Entry, subject: SubjectSpec | None) -> dict[str, Any]:

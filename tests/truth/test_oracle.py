@@ -12,7 +12,9 @@ import pytest
 
 from labgrade.core.errors import FaultError
 from labgrade.core.task import CONFIG, InputSpec, QuantityCall, SubjectSpec
+from labgrade.files.cache import PackedArrays
 from labgrade.spec import registry
+from labgrade.truth import oracle as oracle_module
 from labgrade.truth import worker
 from labgrade.truth.lent import Lender
 from labgrade.truth.oracle import Oracle
@@ -34,7 +36,7 @@ def dies(subject):
     os.write(2, b"first\\nlast words\\n")
     os._exit(7)
 
-def arrays(subject):
+def arrays(subject, *, more: int = 0):
     return {"a.b": np.arange(6, dtype=np.float32).reshape(2, 3), "c": np.zeros(1, np.int64)}
 
 def more_arrays(subject):
@@ -205,6 +207,45 @@ def test_what_is_written_over_an_entry_after_it_was_recalled_has_no_effect(folde
     assert ask(folder, "size") == (3, 1)
 
 
+@pytest.mark.parametrize("change", ["written over", "cut", "gone", "endless"])
+def test_arrays_are_read_when_they_are_asked_for_and_believed_by_what_was_recalled(folder, change):
+    call = QuantityCall(quantity="arrays")
+    ask(folder, "arrays")
+    (file,) = (folder / "cache").glob("**/*.npz")
+    whole = file.read_bytes()
+    with oracle(folder) as own:
+        own.recall([(call, SUBJECT)])
+        if change == "written over":
+            file.write_bytes(whole.replace(b"\x80?", b"\x81?"))
+            entry = file.with_suffix(".json")
+            entry.write_text(json.dumps({"arrays": hashlib.sha256(file.read_bytes()).hexdigest()}))
+        elif change == "cut":
+            file.write_bytes(whole[:100])
+        else:
+            file.unlink()
+        if change == "endless":
+            os.mkfifo(file)
+        for _ in range(2):
+            np.testing.assert_array_equal(own.value(call, SUBJECT)["a.b"], np.arange(6).reshape(2, 3))
+        assert own.computed == 1
+        assert isinstance(own.values[own._key(call, SUBJECT)], PackedArrays)
+
+
+def test_arrays_used_last_stay_and_no_more_than_fit(folder, monkeypatch):
+    calls = [QuantityCall(quantity="arrays", parameters={"more": more}) for more in range(3)]
+    with oracle(folder) as own:
+        for call in calls:
+            own.learn(call, SUBJECT)
+        assert own._at_hand == {}
+        first = own.value(calls[0], SUBJECT)
+        monkeypatch.setattr(oracle_module, "_AT_HAND", 2 * oracle_module._bytes(first))
+        assert own.value(calls[1], SUBJECT)["c"] is not None
+        assert own.value(calls[0], SUBJECT) is first
+        own.value(calls[2], SUBJECT)
+        assert list(own._at_hand) == [own._key(call, SUBJECT) for call in (calls[0], calls[2])]
+        assert own.computed == 3
+
+
 def test_an_entry_that_was_not_there_in_the_beginning_is_not_believed_later(folder):
     with oracle(folder) as own:
         own.recall([(SIZE, SUBJECT)])
@@ -247,7 +288,7 @@ def test_tensors_of_an_input_drawn_anew_are_computed_once_and_the_oldest_let_go_
         for call in (*calls, *calls):
             assert own.value(call, fresh)["c"].size == 1
         assert own.computed == 2
-        monkeypatch.setattr("labgrade.truth.oracle._PASSING_BYTES", 1)
+        monkeypatch.setattr("labgrade.truth.oracle._AT_HAND", 1)
         own.value(calls[0], fresh)
         own.value(calls[1], fresh)
         assert own.computed == 2  # nothing was added
