@@ -59,6 +59,7 @@ class Execution:
     busy machine. "refused": it returned something that is not plain data. `reason` is for the student (their own file,
     line and message); `printed` is what it wrote to stdout and stderr, cut, control characters made visible.
     `seeded`: architectures whose trained weights the zoo's stood in for. `failed`: what a cell of a notebook raised.
+    `loading`: it ended while the file was imported. `seconds` are of computing.
     """
 
     status: ExecutionStatus
@@ -68,6 +69,7 @@ class Execution:
     seconds: float = 0.0
     seeded: tuple[str, ...] = ()
     failed: str = ""
+    loading: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,6 @@ from labgrade.core.results import Execution
 from labgrade.core.text import decoded, excerpt
 from labgrade.sandbox.child import wire
 from labgrade.sandbox.child.call import MODULE, MOST_NAMES
-from labgrade.sandbox.child.main import UP
 from labgrade.sandbox.child.wire import NotPlainError, unpack_each
 from labgrade.sandbox.jail.usage import PROCESSES
 from labgrade.sandbox.requests import CallRequest, ProgramRun
@@ -43,7 +42,8 @@ _TEXTS: dict[str, tuple[str, ...]] = {
 def execution(ending: Ending, call: CallRequest, left_out: list[str]) -> Execution:
     """The Execution of a call that has ended. `left_out` names files that were too large to be copied."""
     printed = decoded(bytes(ending.child.output.data))
-    status, reason, value = what_happened(ending, call.function, call.limits, printed)
+    name = call.function if ending.loaded else f"importing {call.file}"
+    status, reason, value = what_happened(ending, name, call.limits, printed)
     seeded: tuple[str, ...] = ()
     failed = ""
     if status == "going":
@@ -56,6 +56,7 @@ def execution(ending: Ending, call: CallRequest, left_out: list[str]) -> Executi
         seconds=ending.exit.seconds if ending.exit else 0.0,
         seeded=seeded,
         failed=excerpt(failed, REASON_CHARS),
+        loading=not ending.loaded,
     )
 
 
@@ -126,7 +127,7 @@ def replies(ending: Ending, request: ReadRequest) -> Execution:
     printed = decoded(bytes(ending.child.output.data))
     status, reason, _ = what_happened(ending, "reading", request.limits, printed)
     try:
-        found = unpack_each(memoryview(ending.child.result.data)[len(UP) :], len(request.asks))
+        found = unpack_each(ending.frames, len(request.asks))
     except NotPlainError as error:
         return Execution(status="crashed", reason=f"a reply is no plain data: {error}")
     whole = len(found) == len(request.asks) and status != "fault"
@@ -149,8 +150,7 @@ def opened(ending: Ending, limits: Limits) -> str:
     end = ending.exit
     if end is None:
         return "what reads it was lost"
-    code_of_cpu = -getattr(signal, "SIGXCPU", 0)
-    match ending.stopped or end.why or ("cpu" if end.code == code_of_cpu else ""):
+    match ending.stopped or end.why or ("cpu" if end.code == -getattr(signal, "SIGXCPU", 0) else ""):
         case "memory":
             return f"it takes more than {limits.memory >> 20} MiB of memory to read"
         case "":
@@ -174,7 +174,7 @@ def what_happened(
         return status, reason + (_SPAWNED if MODULE in printed and status in {"timeout", "waited"} else ""), None
     if ending.exit is None:  # which no code in a jail can do
         return "fault", f"the process that {name} was run by is gone", None
-    if not ending.child.result.data[len(UP) :]:
+    if not ending.frames:
         return (*_silent(ending.exit, name, limits), None)
     return "going", "", None
 
@@ -185,7 +185,7 @@ def frame(ending: Ending) -> object:
     Raises:
         NotPlainError: it is not one frame of plain data.
     """
-    return wire.unpack(bytes(ending.child.result.data[len(UP) :]))
+    return wire.unpack(bytes(ending.frames))
 
 
 def _delivered(ending: Ending, call: CallRequest) -> tuple[ExecutionStatus, str, object, tuple[str, ...], str]:

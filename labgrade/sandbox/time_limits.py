@@ -2,6 +2,7 @@
 
 One loop is enough to know: after a function ran out of time its later calls get less, and from then on a task's calls
 together get twice its limit, and those that are left no more than that little each. What was cut short so says so. A
+file that does not end when it is imported is not imported again, and what only waits is waited for once. A
 student who checks their own work waits for it, and in a class everybody behind it does. A submission as a whole may
 have a limit, too: what would run beyond it is no failure of the student's, and waits. Where a student looks on, a call
 may be broken off after a first look, so that what ends soon is seen first; it is made again later.
@@ -12,7 +13,7 @@ from __future__ import annotations
 import threading
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from labgrade.core.points import CUT_OFF
 from labgrade.core.results import Execution
@@ -34,6 +35,8 @@ _PART = 12  # of the limit, where that is more: a limit is meant to be far over 
 FIRST_LOOK = 5.0  # seconds of a call: most take less than one
 _NEWER = "the work was saved anew"
 _LATE = {"timeout", "waited"}
+_ASLEEP = 0.05  # of the time by the clock; what computes for less was not kept from it by a busy machine
+_LEAST_WALL = 10.0  # seconds by the clock of a call after one that was asleep
 _MOST = 2  # times the task's limit, for all of its calls after the first that did not end
 
 
@@ -59,6 +62,8 @@ class Patience:
         self._seconds, self._spent = seconds, 0.0
         self._slow: set[tuple[str, ...]] = set()
         self._slow_together: set[tuple[str, ...]] = set()
+        self._stuck: dict[str, Any] = {}  # an Execution by its file
+        self._asleep = False
         self._task = ""
         self._used: float | None = None
         self._clock: Callable[[], float] = time.monotonic
@@ -75,7 +80,12 @@ class Patience:
 
     def known(self, request: CallRequest | ProgramRequest | ScriptRequest) -> bool:
         """Whether the function or program ran out of time before, or nobody waits for it any more."""
-        return request.folder in self.gone or request.called in self._slow
+        stuck = isinstance(request, CallRequest) and request.file in self._stuck
+        return request.folder in self.gone or request.called in self._slow or stuck
+
+    def wall(self, usual: float) -> float:
+        """The seconds by the clock that what this thread calls may take, of those that it usually may."""
+        return min(usual, getattr(self._here, "wall", None) or usual)
 
     def together(self, request: CallRequest, run: Callable[[CallRequest], Execution]) -> Execution:
         """Make several calls in one process, which is to save time: nobody waits a second time for what did not end."""
@@ -99,6 +109,9 @@ class Patience:
         if self._seconds and self._spent >= self._seconds:
             self.cut = True
             return kind(status="fault", reason=f"{CUT_OFF}: all of it may take {self._seconds:g} s")
+        if isinstance(request, CallRequest) and request.file in self._stuck:
+            stuck: Result = self._stuck[request.file]
+            return stuck
         hurried = self.known(request)
         limits = self._limits(request, hurried=hurried)
         done = self._looked(request, limits, run)
@@ -109,6 +122,9 @@ class Patience:
         self._used = self._used or 0.0
         if limits == request.limits:
             self._slow.add(request.called)
+            if isinstance(request, CallRequest) and isinstance(done, Execution) and done.loading:
+                done = replace(done, reason=f"{done.reason}; so none of the file's functions can be called")
+                self._stuck[request.file] = replace(done, seconds=0.0)
             return done
         why = "it did not end before" if hurried else "other calls of this task did not end"
         reason = f"{request.called[-1]} did not end in the little time that it was given here, because {why}"
@@ -119,11 +135,13 @@ class Patience:
         short = 0 < self.first_look < limits.seconds and not (isinstance(request, CallRequest) and request.attempt)
         begun = self._clock()
         self._here.folder = request.folder
+        self._here.wall = max(limits.seconds, _LEAST_WALL) if self._asleep else None
         try:
             done = run(replace(request, limits=replace(limits, seconds=self.first_look) if short else limits))
         finally:
-            self._here.folder = None
+            self._here.folder = self._here.wall = None
         took = self._clock() - begun
+        self._asleep = self._asleep or (done.status == "waited" and done.seconds < _ASLEEP * took)
         if short and done.status in _LATE and request.folder not in self.gone:
             raise NotYetError(request.called[-1])
         self._spent += took

@@ -155,3 +155,38 @@ def test_a_loop_in_a_real_process(tmp_path):
         assert "little time" in second.reason
         assert runner.run_each(request, []) == []
         assert runner.run(replace(request, function="g")).value == 1
+
+
+def test_a_file_that_does_not_end_when_it_is_imported_is_imported_once(monkeypatch):
+    calls, patience = Calls(monkeypatch), Patience()
+
+    def importing(request):
+        return replace(calls(request), loading=True)
+
+    assert patience.together(REQUEST, importing).status == "timeout"
+    done = [patience.call(REQUEST, importing, Execution) for _ in range(3)]
+    patience.task("another")
+    done += [patience.call(OTHER, importing, Execution), patience.together(OTHER, importing)]
+    assert {each.status for each in done} == {"timeout"}
+    assert done[3].reason == "f used more than 60 s; so none of the file's functions can be called"
+    assert calls.given == [60, 60]
+    assert patience.call(replace(OTHER, file="other.py"), calls, Execution).reason == "g used more than 60 s"
+
+
+@pytest.mark.parametrize(("seconds", "later"), [(0.1, [60, 10, 60]), (200, [240, 25, 240])])
+def test_what_only_waits_is_waited_for_at_length_once(monkeypatch, seconds, later):
+    calls, patience = Calls(monkeypatch), Patience()
+    walls = []
+
+    def waiting(request):
+        walls.append(patience.wall(240 if request.limits.seconds == 60 else 25))
+        calls.now += walls[-1]
+        return Execution(status="waited", reason="it did not end", seconds=seconds)
+
+    patience.call(REQUEST, waiting, Execution)
+    assert patience.wall(240) == 240
+    patience.call(OTHER, waiting, Execution)
+    patience.call(REQUEST, waiting, Execution)
+    patience.task("another")
+    patience.call(replace(REQUEST, function="h"), waiting, Execution)
+    assert walls == [240, *later]

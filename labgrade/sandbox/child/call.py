@@ -108,7 +108,7 @@ def each(job: Mapping[str, Any], folder: Path, uses: Sequence[Callable[[Callable
 
 def _uses(job: Mapping[str, Any], folder: Path, uses: Sequence[Callable[[Callable[..., object]], object]]) -> Event:
     try:
-        function = vars(_load(folder, job["file"])[0])[job["function"]]
+        function = vars(_load(folder, job)[0])[job["function"]]
     except BaseException as error:  # noqa: BLE001
         return raised(error, folder, "import")
     said: list[object] = []
@@ -128,7 +128,7 @@ def _used(
     job: Mapping[str, Any], names: tuple[str, ...], folder: Path, use: Callable[[Callable[..., object]], object]
 ) -> Event:
     try:
-        module, failed = _load(folder, job["file"])
+        module, failed = _load(folder, job)
     except BaseException as error:  # noqa: BLE001 - SystemExit and KeyboardInterrupt are the student's here
         return raised(error, folder, "import")
     there = vars(module)
@@ -166,11 +166,12 @@ def _listed(value: object) -> object:
     return list(islice(value, _MOST_YIELDED)) if type(value) is GeneratorType else value
 
 
-def _load(folder: Path, file: str) -> tuple[ModuleType, BaseException | None]:
-    """Import a file by its path, of a notebook with what a cell raised.
+def _load(folder: Path, job: Mapping[str, Any]) -> tuple[ModuleType, BaseException | None]:
+    """Import a job's file by its path, of a notebook with what a cell raised, and say that this has ended.
 
     Its folder comes last in the search path: a torch.py beside it shadows nothing.
     """
+    file: str = job["file"]
     path = folder / file
     sys.argv[:] = [str(path)]
     sys.path += dict.fromkeys([str(path.parent), str(folder)])
@@ -182,9 +183,12 @@ def _load(folder: Path, file: str) -> tuple[ModuleType, BaseException | None]:
     module = importlib.util.module_from_spec(spec)
     sys.modules[MODULE] = module
     if file.endswith(notebook.SUFFIX):
-        return module, notebook.run(module, str(path), path.read_bytes())
-    loader.exec_module(module)
-    return module, None
+        failed = notebook.run(module, str(path), path.read_bytes())
+    else:
+        failed = None
+        loader.exec_module(module)
+    job["loaded"]()
+    return module, failed
 
 
 def _unfit(function: Any, names: tuple[str, ...]) -> str:

@@ -8,6 +8,7 @@ that whatever ends it later is the student's doing.
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import os
 import random
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from labgrade.sandbox.child.jobs import Arguments
 
 UP = b"U"
+LOADED = b"\xff" * 8  # no frame begins so: it would be longer than any
 SETUP_FAILED = 98
 _WITH_LENGTH = 4
 # No seed of a subject: a student's own `torch.randn` must not draw the task's input.
@@ -60,6 +62,8 @@ def run_job(
 ) -> NoReturn:
     """Never returns. Without UP on the result pipe, whatever happened was a failure of labgrade's.
 
+    Behind it LOADED says that the file of a call was imported: what does not end later may end with another subject.
+
     `arguments` makes the values to be given from what the grader sends; `confine` is the jail: it returns the folder
     that holds `handin`, the copy of the submission, and `tmp`.
     """
@@ -70,13 +74,14 @@ def run_job(
         _enter(pipes.entries)
         _settle(folder)
         _write_all(pipes.result, UP)
-        job: Arguments = json.loads(receive(pipes.job))
+        own = _getpid()
+        loaded = functools.partial(_say_loaded, pipes.result, own)
+        job: Arguments = {**json.loads(receive(pipes.job)), "loaded": loaded}
         os.close(pipes.job)
     except BaseException:  # noqa: BLE001 - whatever it is, the grader learns of it, and no student code runs
         with contextlib.suppress(BaseException):
             _write_all(2, traceback.format_exc().encode())
         _exit(SETUP_FAILED)
-    own = _getpid()
     try:
         for frame in jobs.do(job, values, folder / "handin"):
             if _getpid() != own:
@@ -86,6 +91,12 @@ def run_job(
         _exit(0)
     finally:
         _exit(1)
+
+
+def _say_loaded(pipe: int, own: int) -> None:
+    if _getpid() == own:
+        with contextlib.suppress(OSError):  # a student's file may have closed it
+            _write_all(pipe, LOADED)
 
 
 def receive(pipe: int) -> bytes:

@@ -15,7 +15,7 @@ from queue import Empty, SimpleQueue
 from typing import IO, TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from labgrade.sandbox.child import wire
-from labgrade.sandbox.child.main import UP, message
+from labgrade.sandbox.child.main import LOADED, UP, message
 from labgrade.sandbox.host.start_server import START_SECONDS
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ class Child:
         self.events: Events = SimpleQueue()
         self._job_pipe, result, output, errors = pipes
         self.kill = kill
-        frame = wire.FRAME_BYTES + len(UP) + 1
+        frame = wire.FRAME_BYTES + len(UP) + len(LOADED) + 1
         self.result = Collector(result, frame, lambda: self.events.put(("up", None)), _nothing, take)
         over = lambda: self.events.put(("over", None))  # noqa: E731 - twice the same
         self.output = Collector(output, most, _nothing, over)
@@ -138,6 +138,9 @@ class Waiting(Protocol):
     def is_gone(self) -> bool:
         """Whether nobody waits any more for what this thread calls."""
 
+    def wall(self, usual: float) -> float:
+        """The seconds that what this thread calls may take, of those that it usually may."""
+
 
 @dataclass(slots=True)
 class Ending:
@@ -154,6 +157,16 @@ class Ending:
     exit: Exit | None = None
     fault: str = ""
     lost: bool = False
+
+    @property
+    def loaded(self) -> bool:
+        """Whether the student's file was imported, as their own process says."""
+        return self.child.result.data.startswith(UP + LOADED)
+
+    @property
+    def frames(self) -> memoryview:
+        """What it said in the end. It must be let go of before more may come."""
+        return memoryview(self.child.result.data)[len(UP) + len(LOADED) * self.loaded :]
 
 
 def follow(
@@ -180,7 +193,7 @@ def follow(
                 ending.stopped = "wall" if ending.up else "start"
             case ("up", _):
                 ending.up = True
-                deadline = time.monotonic() + wall
+                deadline = time.monotonic() + (wall if patience is None else patience.wall(wall))
                 child.give(job)
             case ("over", _):
                 ending.stopped = ending.stopped or "output"
