@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import site
 import sys
 from pathlib import Path
 
+_HOME = str(Path(__file__).parents[2])
 _BEGIN = """
 import runpy, sys
 home, module = sys.argv[1:3]
@@ -17,7 +19,7 @@ runpy.run_module(module, run_name="__main__", alter_sys=True)
 
 def command(module: str, *arguments: str) -> list[str]:
     """What runs a module of labgrade's, wherever this labgrade was imported from."""
-    return [sys.executable, "-P", "-c", _BEGIN, str(Path(__file__).parents[2]), module, *arguments]
+    return [sys.executable, "-P", "-c", _BEGIN, _HOME, module, *arguments]
 
 
 def environment(**own: str) -> dict[str, str]:
@@ -25,3 +27,9 @@ def environment(**own: str) -> dict[str, str]:
     found = {**os.environ, "OMP_NUM_THREADS": "1", **own}
     kept = [path for path in found.pop("PYTHONPATH", "").split(os.pathsep) if os.path.isabs(path)]  # noqa: PTH117
     return {**found, "PYTHONPATH": os.pathsep.join(kept)} if kept else found
+
+
+def searched() -> list[str]:
+    """Where such a process finds modules beside the interpreter's own places, the first one first."""
+    own = environment().get("PYTHONPATH", "").split(os.pathsep)
+    return [place for place in (*own, site.USER_SITE if site.ENABLE_USER_SITE else "", _HOME) if place]

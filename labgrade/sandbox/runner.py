@@ -68,7 +68,7 @@ class Runner:
         self._torch_home = str(torch_home.resolve()) if torch_home else ""
         offered = (self._torch_home,) if torch_home else ()
         self._servers = Servers(zoo=zoo, fresh=asked, layers=layers, secret=secret, offered=offered, shared=shared)
-        self._spare_seconds = spare_seconds
+        self.fork, self._spare_seconds = self._servers.fork, spare_seconds
         self.patience: Patience | None = None
 
     def __enter__(self) -> Self:

@@ -1,18 +1,32 @@
 """One process that has loaded torch for all that compute expected values in a run: each borrows a fork of it.
 
-No name leads to it: who asks sends it a socket, over another that only processes of the run have inherited.
+Where there is one that servers of students' code are forked of, it is a fork of that: torch is loaded once a run. No
+name leads to it: who asks sends it a socket, over another that only processes of the run have inherited.
 """
 
 from __future__ import annotations
 
 import contextlib
+import json
+import os
 import socket
 import subprocess
 import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from labgrade.files import process
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from labgrade.sandbox.host.loader import Forked
+
+    # A fork of what has torch loaded, which runs a module of labgrade's with two descriptors; None where there is none.
+    Fork = Callable[[str, int, int], Forked | None]
+
 UP = b"U"
+_MODULE = "labgrade.truth.worker"
 _START_SECONDS, _END_SECONDS = 180.0, 5.0
 
 
@@ -24,18 +38,21 @@ class Lender:
     def __init__(self) -> None:
         if sys.platform == "linux":
             self.line, self._theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: subprocess.Popen[bytes] | Forked | None = None
 
-    def start(self) -> bool:
-        """Start the process, if it was not: to load torch takes longer than most values. Whether it is there."""
+    def start(self, fork: Fork = lambda *_: None) -> bool:
+        """Start the process, if it was not: to load torch takes longer than most values. Whether it is there.
+
+        What it was forked of learns neither the environment nor the places in which its modules are searched.
+        """
         if self._process is None and self.line is not None:
-            self._process = subprocess.Popen(  # noqa: S603 - our own
-                process.command("labgrade.truth.worker", "lend"),
-                stdin=self._theirs.fileno(),
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                env=process.environment(PYTHONHASHSEED="0"),
-            )
+            environment, line = process.environment(PYTHONHASHSEED="0"), self._theirs.fileno()
+            own = json.dumps({"environment": environment, "searched": process.searched()}).encode()
+            with Path(os.devnull).open("wb") as null, contextlib.suppress(OSError):  # of what is too long to be sent
+                self.line.send(own)
+                self._process = fork(_MODULE, line, null.fileno()) or subprocess.Popen(  # noqa: S603 - our own
+                    process.command(_MODULE, "lend"), stdin=line, stdout=null, stderr=null, env=environment
+                )
         return self._process is not None and self._process.poll() is None
 
     def close(self) -> None:

@@ -6,6 +6,7 @@ import json
 import os
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ import pytest
 from labgrade.core.errors import FaultError
 from labgrade.core.task import CONFIG, InputSpec, QuantityCall, SubjectSpec
 from labgrade.files.cache import PackedArrays
+from labgrade.sandbox.runner import Runner
 from labgrade.spec import registry
 from labgrade.truth import oracle as oracle_module
 from labgrade.truth import worker
@@ -47,6 +49,9 @@ def nothing(subject):
 
 def parent(subject, *, again: int = 0):
     return [os.getppid(), "torch" in sys.modules]
+
+def surroundings(subject):
+    return [dict(os.environ), sys.path]
 
 def trained(subject):
     model, given = subject.with_weights()
@@ -389,13 +394,31 @@ def test_a_worker_that_ends_before_it_has_read_is_a_fault_and_the_next_value_is_
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="nothing is forked")
-def test_workers_may_be_forks_of_one_that_has_torch_loaded(folder):
-    with contextlib.closing(Lender()) as lender, oracle(folder) as one, oracle(folder) as two:
+@pytest.mark.parametrize("forked", [False, True])
+def test_workers_may_be_forks_of_one_that_has_torch_loaded(folder, monkeypatch, forked):
+    monkeypatch.setenv("LABGRADE_NAME_OF_THE_TESTS", "own")
+    monkeypatch.setenv("PYTHONPATH", f"relative:{folder}")
+    with (
+        Runner(zoo=Path(__file__).parents[1] / "sandbox/zoo_light.py", fresh=not forked) as runner,
+        contextlib.closing(Lender()) as lender,
+        oracle(folder) as one,
+        oracle(folder) as two,
+    ):
         parents = []
         for number, own in enumerate((one, two)):
-            own.lender = lambda: lender.line if lender.start() else None
+            own.lender = lambda: lender.line if lender.start(runner.fork) else None
             parents.append(own.value(QuantityCall(quantity="parent", parameters={"again": number}), SUBJECT))
         assert parents == [[lender._process.pid, True]] * 2
+        environment, path = one.value(QuantityCall(quantity="surroundings"), SUBJECT)
+        assert (environment["LABGRADE_NAME_OF_THE_TESTS"], environment["HOME"]) == ("own", os.environ["HOME"])
+        assert str(folder) in path
+        assert not any(place in {"", "relative"} for place in path)
+        above = Path(f"/proc/{lender._process.pid}/stat").read_text().split()
+        if forked:
+            loader = Path(f"/proc/{above[3]}")
+            assert b"LABGRADE_NAME_OF_THE_TESTS" not in (loader / "environ").read_bytes()
+            own_sockets = [each for each in (loader / "fd").iterdir() if "socket" in str(each.readlink())]
+            assert len(own_sockets) == 1, "it holds no line to what computes values"
         with pytest.raises(FaultError, match="ended while computing 'dies': last words"):
             one.value(QuantityCall(quantity="dies"), SUBJECT)
         assert one.value(QuantityCall(quantity="size"), SUBJECT) == 3

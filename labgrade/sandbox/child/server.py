@@ -1,9 +1,10 @@
 """The process that runs children: started by its path, with torch loaded, jailed, and without any secret.
 
 `server.py serve` forks one child a request and keeps it (Linux), or a supervisor that does. `server.py load` has torch
-loaded and no jail, knows nothing else, and only forks such servers. `server.py once ZOO` is the child itself, in a
-process of its own. In all, descriptors 0 to 2 are all that is inherited; a server is spoken to on descriptor 0, a
-socket, and its first message says what to be. Messages are JSON; requests come with descriptors.
+loaded and no jail, knows nothing else, and only forks: such servers, and what computes expected values. `server.py
+once ZOO` is the child itself, in a process of its own. In all, descriptors 0 to 2 are all that is inherited; a server
+is spoken to on descriptor 0, a socket, and its first message says what to be. Messages are JSON; requests come with
+descriptors.
 
 A request `branch` makes another server, a fork of this one with a socket of its own, which may then be asked to prepare
 a subject: the server that it came from never learns of it. A request `compiler` has it load what torch compiles with.
@@ -212,8 +213,9 @@ def _main_load() -> NoReturn:
                 _wait_for_all(forked.values())
             pid = os.fork()
             if not pid:
-                control.close()
-                _serve_as_fork(given, zoo)
+                for each in (control.detach(), *forked):
+                    os.close(each)
+                _serve_as_fork(given, zoo, json.loads(text)["module"])
             for each in given:
                 os.close(each)
             life = os.pidfd_open(pid)
@@ -230,14 +232,20 @@ def _wait_for_all(children: Iterable[int]) -> NoReturn:
     os._exit(0)
 
 
-def _serve_as_fork(given: list[int], zoo: ModuleType) -> NoReturn:
+def _serve_as_fork(given: list[int], zoo: ModuleType, module: str) -> NoReturn:
+    """Be a server; or what a module of labgrade's computes in, which never runs students' code."""
     try:
         line, log = given
         os.setsid()
         os.dup2(log, 1)
         os.dup2(log, 2)
         os.close(log)
-        _main_serve(socket.socket(fileno=line), zoo)
+        if module:
+            os.dup2(line, 0)
+            os.close(line)
+            importlib.import_module(module).lend()
+        else:
+            _main_serve(socket.socket(fileno=line), zoo)
     except BaseException:  # noqa: BLE001 - the grader reads it in the log, and what is forked never returns
         traceback.print_exc()
         sys.stderr.flush()

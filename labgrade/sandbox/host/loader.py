@@ -1,4 +1,7 @@
-"""The grader's end of the process that has torch loaded, of which servers are forks: it is loaded once a run."""
+"""The grader's end of the process that has torch loaded, of which servers are forks: it is loaded once a run.
+
+What computes expected values is a fork of it, too: a brother of the servers, which none of them came of.
+"""
 
 from __future__ import annotations
 
@@ -30,6 +33,12 @@ class Forked:
         """End it, if it has not ended."""
         with contextlib.suppress(ProcessLookupError):
             signal.pidfd_send_signal(self.life, signal.SIGKILL)
+
+    def poll(self) -> int | None:
+        """None while it lives."""
+        poll = select.poll()
+        poll.register(self.life, select.POLLIN)
+        return 0 if poll.poll(0) else None
 
     def wait(self, timeout: float | None = None) -> None:
         """Until it has ended.
@@ -68,14 +77,16 @@ class Loader:
             message = "what servers are forked of did not come up"
             raise FaultError(message)
 
-    def fork(self, line: int, log: int) -> Forked:
+    def fork(self, line: int, log: int, module: str = "") -> Forked:
         """A server that is spoken to on `line` and prints to `log`, both descriptors.
+
+        With a `module` of labgrade's it is what `lend` of that makes of it, in no jail: never what runs students' code.
 
         Raises:
             FaultError: the loader is gone.
         """
         try:
-            socket.send_fds(self._line, [b"{}"], [line, log])
+            socket.send_fds(self._line, [json.dumps({"module": module}).encode()], [line, log])
             text, (life, *_), _, _ = socket.recv_fds(self._line, _MESSAGE_BYTES, 1)
         except (OSError, ValueError) as error:
             message = f"what servers are forked of is gone: {error}"

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from contextlib import AbstractContextManager
 
+    from labgrade.sandbox.host.loader import Forked
+
 STUDENTS, LIGHT, READER = "students", "light", "reader"
 _APART = "\n"  # between a kind and the environment that it begins with
 _IMPORTS = {READER: ("labgrade.answers.reader.job",)}  # by name: what reads is not what this room is built of
@@ -271,6 +273,13 @@ class Servers:
             server.close()
             server = ForkServer(settings(libraries=False), str(home), prefix)
         return server
+
+    def fork(self, module: str, line: int, log: int) -> Forked | None:
+        """A fork of what has torch loaded, for labgrade's module; see `Loader.fork`. None where nothing is forked."""
+        with self._lock, suppress(FaultError):
+            if not self._fresh and self._shared is None and (loader := self._loaded(self._folder(""))) is not None:
+                return loader.fork(line, log, module)
+        return None
 
     def _loaded(self, home: Path) -> Loader | None:
         """What has torch loaded, for servers without an environment of their own; None where they start themselves.
