@@ -66,10 +66,12 @@ def _tensor(answer: Array, expected: Array, rtol: float, atol: float) -> Verdict
         hint = "the values agree, only the shape is wrong" if _same_in_order(answer, expected, rtol, atol) else ""
         reason = f"got shape {_size(answer)}, expected {_size(expected)}; nothing is broadcast"
         return incorrect(reason, hint=hint or _transposed(answer, expected, rtol, atol))
+    tolerance = f"atol {atol:g} + rtol {rtol:g} * abs(expected)"
+    if np.array_equal(answer, expected):  # to the last bit, as of the same machine: takes a tenth of the time
+        return correct(off="0", allowed=tolerance)
     off, allowed, wrong = _compared(answer, expected, rtol, atol)
     if not wrong.any():
-        worst_off = f"{off.max():.3g}" if off.size else "0"
-        return correct(off=worst_off, allowed=f"atol {atol:g} + rtol {rtol:g} * abs(expected)")
+        return correct(off=f"{off.max():.3g}", allowed=tolerance)
     worst = np.unravel_index(int(np.argmax(np.where(wrong, _excess(off, allowed), -np.inf))), off.shape)
     reason = f"{np.count_nonzero(wrong):,} of {wrong.size:,} elements differ{_worst(answer, expected, off, worst)}"
     facts = {"got": f"{answer[worst]}", "expected": f"{expected[worst]}", "off": f"{off[worst]:.6g}"}
