@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import functools
 import re
 import threading
 import warnings
@@ -78,14 +79,24 @@ def _unwarned() -> Iterator[None]:
         yield
 
 
+_REMEMBERED_BYTES = 64 << 10  # a tree takes a hundred times the room of its source
+
+
 def parse(source: bytes | str) -> ast.Module:
-    """The syntax tree.
+    """The syntax tree, not to be changed: of a small file it is remembered, as each function is looked for in it.
 
     Raises:
         SyntaxError, ValueError, RecursionError, MemoryError: it is no Python.
     """
+    return (_remembered if len(source) <= _REMEMBERED_BYTES else _parsed)(source)
+
+
+def _parsed(source: bytes | str) -> ast.Module:
     with _unwarned():
         return ast.parse(source)
+
+
+_remembered = functools.lru_cache(maxsize=2)(_parsed)
 
 
 def literal(text: str) -> object:
