@@ -120,7 +120,7 @@ def call_before(items: Iterable[Item], item: Item) -> SubjectSpec | None:
     Once a check, on its first subject that is small enough to cost nothing; the other is another case of the answer.
     """
     check, cases = item.check, [each for each in items if each.check.cases and each.subject is not None]
-    small = [each for each in cases if _is_small(each.subject)]
+    small = [each for each in cases if is_small(each.subject)]
     first = next((each for each in small if each.check.id == check.id), None)
     if first is None or first.id != item.id or check.measured is not None:
         return None
@@ -129,21 +129,36 @@ def call_before(items: Iterable[Item], item: Item) -> SubjectSpec | None:
 
 
 def called_together(items: Iterable[Item], item: Item) -> list[Item]:
-    """The small cases of an item's check: a function may be called for all of them in one process, in this order.
+    """The cases of an item's check: a function may be called for all of them in one process, in this order.
 
-    Where some are: first is the one whose call comes before (`call_before`), right behind it the one it comes before.
+    Where some are small: first is the one whose call comes before (`call_before`), right behind it the small one it
+    comes before; then the other small ones. Each larger network is among them once: another takes longer to build than
+    a process to start.
     """
     same = [each for each in items if each.check.cases and each.check.answer == item.check.answer]
     cases = [each for each in same if each.check.measured is None and not each.check.by_hand]
-    small = [each for each in cases if each.check.id == item.check.id and _is_small(each.subject)]
+    own = [each for each in cases if each.check.id == item.check.id]
+    small = [each for each in own if is_small(each.subject)]
     subject = call_before(cases, small[0]) if small else None
     before = next((each for each in cases if each.subject == subject), None)
-    if before is None or subject == small[0].subject:
+    if small and (before is None or subject == small[0].subject):
         return []
-    return [before, small[0], *(each for each in small[1:] if each.subject != subject)]
+    first = [before, small[0]] if small and before is not None else []
+    networks = {_network(each.subject): each for each in reversed([*first, *own])}
+    large = [each for name, each in networks.items() if name and not is_small(each.subject)]
+    found = [*first, *(each for each in (*small[1:], *reversed(large)) if each.subject != subject)]
+    return found if len(found) > 1 else []
 
 
-def _is_small(subject: SubjectSpec | None) -> bool:
+def _network(subject: SubjectSpec | None) -> str:
+    """What a subject's module follows from; nothing where it is a file."""
+    if subject is None or not subject.model or subject.is_onnx:
+        return ""
+    return json.dumps([subject.model, dict(subject.options), subject.seed], sort_keys=True)
+
+
+def is_small(subject: SubjectSpec | None) -> bool:
+    """Whether the network is built and run in no time."""
     return subject is not None and subject.model.startswith("micro/")
 
 

@@ -329,7 +329,7 @@ class TaskGrading:
         return self._together.after(before, item, answer, verdict)
 
     def _call_together(self, item: Item) -> None:
-        """Have the small cases of a check answered in one process, as far as that comes out right."""
+        """Have the cases of a check answered in one process, as far as that comes out right."""
         name, all_items = item.check.answer, self.items.values()
         own = self._answers.get(_key(name, None))
         for subject, answer in self._together.right_ones(item, all_items, own, self._verdicts):

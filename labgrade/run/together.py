@@ -1,4 +1,4 @@
-"""Small cases of a check, called in one process: what comes out right there needs no process of its own.
+"""The cases of a check, called in one process: what comes out right there needs no process of its own.
 
 To start a process and put it into its jail takes longer than most calls. What is not right, whatever the reason, is
 called by itself, and only that counts.
@@ -14,7 +14,7 @@ from labgrade.answers.obtain import is_live
 from labgrade.core.errors import FaultError
 from labgrade.core.results import Answer
 from labgrade.core.task import CallForm
-from labgrade.judging.items import called_together, with_later
+from labgrade.judging.items import called_together, is_small, with_later
 from labgrade.truth.measure import UnfitError
 from labgrade.verdict import Outcome
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from labgrade.values import Value
     from labgrade.verdict import Verdict
 
-_MOST_SECONDS = 10.0  # of CPU for all of them: they are small
+_MOST_SECONDS = 10.0  # of CPU for all of them: most take a tenth of it
 
 
 class Together:
@@ -53,7 +53,7 @@ class Together:
     def right_ones(
         self, item: Item, items: Collection[Item], own: Answered | None, verdicts: Mapping[str, Verdict]
     ) -> Iterator[tuple[SubjectSpec | None, Answer]]:
-        """The answers of the small cases of an item's check up to the first that is not right, once a check.
+        """The answers of the cases of an item's check up to the first that is not right, once a check.
 
         `own` is the answer for the task's own subject: only a function that was right there, as the `verdicts` of items
         tell, and said nothing beside its value is called.
@@ -66,7 +66,8 @@ class Together:
             return
         self._tried.add(check.id)
         cases = called_together(items, item)
-        fresh = [(each, subject) for each in cases if (subject := self._fresh(each)) is not None]
+        small = [each for each in cases if is_small(each.subject)]
+        fresh = [(each, subject) for each in small if (subject := self._fresh(each)) is not None]
         asked = [*((each, each.subject) for each in cases), *fresh]
         for place, value in enumerate(self._values([self._ask(check.answer, subject) for _, subject in asked], own)):
             each, subject = asked[place]
@@ -75,7 +76,7 @@ class Together:
                 return  # what comes behind it may owe to it
             answer = replace(own, value=value)
             self._verdicts[each.check.id, id(answer)] = answer, verdict
-            if place == 1:
+            if place == 1 and small:
                 self._later[each.id] = answer
             yield subject, answer
 

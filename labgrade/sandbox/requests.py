@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -164,13 +165,30 @@ class ReadRequest:
     limits: Limits
 
 
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """The subjects that a branch of a server should have ready for a job.
+
+    `several`: it is the branch that has those of other jobs ready, too, as nothing that its jobs say reaches a student.
+    Any other has one subject, so that no job sees what another is given.
+    """
+
+    subjects: Sequence[Mapping[str, Any]] = ()
+    several: bool = False
+
+    @property
+    def branch(self) -> str:
+        """Which branch that is."""
+        return "several" if self.several else json.dumps(self.subjects)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
     """One job on its way to a child: `kind` is one of child/jobs.py, and `arguments` what that kind takes.
 
     `lay` puts the working copy into a folder that is not there yet; `server` is the kind of server that is asked;
-    `wanted` are values of a subject; `errors`: what is printed to stderr comes back by itself; `wall` as in a
-    ProgramRequest; `take` reads the result as it comes.
+    `wanted` are values of a subject; `errors`: what is printed to stderr comes back by itself; `attempt` and `wall` as
+    in a CallRequest and a ProgramRequest; `take` reads the result as it comes.
     """
 
     kind: str
@@ -179,6 +197,7 @@ class Job:
     limits: Limits
     arguments: Mapping[str, object]
     wanted: Mapping[str, Any] | None = None
+    attempt: bool = False
     errors: bool = False
     wall: float = 0.0
     take: Callable[[IO[bytes]], None] | None = None
@@ -192,16 +211,20 @@ class Job:
             return _META.search(opened.read(_MOST_SOURCE)) is not None
 
     @property
-    def worth_preparing(self) -> Any:
-        """The subject, if a branch of the server should have it ready; a random network is used only once.
+    def ready(self) -> Ready:
+        """The subjects that a branch of the server should have ready; a random network is used only once.
 
-        Whatever its input, and what of it is frozen: each job sees to that, on the same weights. Of several it is the
-        only one that takes long to build: two that shared a module would see what the first call left in it.
+        Whatever their input, and what of them is frozen: each job sees to that, on the same weights. Of several, those
+        that take long to build: of an attempt all, else the only one.
         """
         wanted = self.wanted if self.wanted and needs_values(tuple(self.wanted["given"])) else {}
-        several = [each for each in wanted.get("each", ()) if not each["model"].startswith(_QUICKLY_BUILT)]
-        subject = several[0] if len(several) == 1 else wanted.get("subject")
-        if subject is None or subject["model"] == GENERATED:
-            return None
-        options = {name: value for name, value in subject.get("options", {}).items() if name != FROZEN}
-        return without_input(subject) | ({"options": options} if "options" in subject else {})
+        if wanted.get("subject") is not None:
+            return Ready([_of_any_input(wanted["subject"])] if wanted["subject"]["model"] != GENERATED else [])
+        slow = [each for each in wanted.get("each", ()) if not each["model"].startswith(_QUICKLY_BUILT)]
+        fit = self.attempt or len(slow) == 1
+        return Ready(list(map(_of_any_input, slow)) if fit else [], several=self.attempt)
+
+
+def _of_any_input(subject: Mapping[str, Any]) -> dict[str, Any]:
+    options = {name: value for name, value in subject.get("options", {}).items() if name != FROZEN}
+    return without_input(subject) | ({"options": options} if "options" in subject else {})

@@ -154,10 +154,9 @@ class Runner:
             for place, files in given.items():
                 working_copy.place({f"{place}/{name}": source for name, source in files.items()}, folder)
 
-        target = {"file": request.file, "function": request.function, "torch_home": self._torch_home}
-        job = Job(
-            kind=kind, server=STUDENTS, lay=lay, limits=request.limits, arguments={**target, **arguments}, wanted=wanted
-        )
+        asked = {"file": request.file, "function": request.function, "torch_home": self._torch_home, **arguments}
+        limits, attempt = request.limits, request.attempt
+        job = Job(kind=kind, server=STUDENTS, lay=lay, limits=limits, arguments=asked, wanted=wanted, attempt=attempt)
         return self._result(job, lambda ending: outcomes.execution(ending, request, left_out), Execution)
 
     def write(self, request: CallRequest, values: Mapping[str, object]) -> Execution:
@@ -383,10 +382,9 @@ class Runner:
         with self._servers.group(limits.memory) as group, server.user() as user:
             try:
                 if isinstance(server, ForkServer):
-                    ready = job.worth_preparing
                     own = {"job": folder.name, "user": user, "meta": job.on_meta(folder), **allowed}
                     child = server.start(
-                        own, limits.output, errors=job.errors, subject=ready, entries=group.entries, take=job.take
+                        own, limits.output, errors=job.errors, ready=job.ready, entries=group.entries, take=job.take
                     )
                 else:
                     child = server.start({"folder": str(folder), **allowed}, limits.output, job.take)

@@ -1,5 +1,6 @@
 """Several jobs at a time, of one grader and of several: none sees, starves or ends another."""
 
+import json
 import os
 import signal
 import subprocess
@@ -13,12 +14,14 @@ import pytest
 from helpers.soak import soak
 
 from labgrade.core.task import InputSpec, Limits, SubjectSpec
+from labgrade.sandbox.child.subject import Shelf
 from labgrade.sandbox.host import fork_server
 from labgrade.sandbox.host.servers import STUDENTS
 from labgrade.sandbox.jail.layers import NAMESPACES
 from labgrade.sandbox.jail.usage import family
 from labgrade.sandbox.requests import CallRequest, Job
 from labgrade.sandbox.runner import Runner
+from labgrade.subjects import models
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
@@ -178,7 +181,7 @@ def test_a_subject_is_built_once_for_all_graders(runner, tmp_path):
             assert call(other, tmp_path / f"second{number}", COUNTS).value == 4
         time.sleep(0.3)
         assert list(lent._branches.values()) == [line]
-        assert fork_server._is_there(line), "who used it did not end it"
+        assert fork_server._is_there(line.line), "who used it did not end it"
     before = len(family(os.getpid()))
     assert call(runner, tmp_path / "third", COUNTS).value == 4
     assert _wait_for(lambda: len(family(os.getpid())) <= before), "the job and its keeper are gone"
@@ -239,27 +242,65 @@ def test_a_subject_that_a_job_runs_on_stays_ready_until_it_has_ended(tmp_path, m
 
         met, (found, kept) = at_once(lambda: call(own, tmp_path / "slow", MEETS), others)
         assert (met.status, found, kept) == ("returned", [4, 4, 4, 4], True)
-        assert _wait_for(lambda: not server._busy[line])
+        assert _wait_for(lambda: not line.busy)
         assert ask(own, tmp_path, 5) == 4
         assert len(server._branches) == 2
 
 
+def test_an_attempt_has_all_of_its_subjects_ready_in_a_branch_that_nothing_else_runs_in(runner, tmp_path):
+    """What runs there has several subjects in reach, and must say nothing: only its values are looked at."""
+    (tmp_path / "hw.py").write_text("def f(model): return [model[0], len(model)]")
+    ask = {"folder": tmp_path, "file": "hw.py", "function": "f", "given": ("model",), "limits": Limits()}
+    names = [[f"{kind}{number}" for number in range(3)] for kind in "ab"]
+    with Runner(zoo=LIGHT, fresh=False, shared=runner.share()) as other:
+        for tried in (*names, names[0]):
+            subjects = [(replace(SUBJECT, model=name), {}) for name in tried]
+            request = CallRequest(**ask, subject=None, attempt=True)
+            assert other.run_each(request, subjects) == [[name, 4] for name in tried]
+        assert other.run(CallRequest(**ask, subject=replace(SUBJECT, model="a0"))).value == ["a0", 4]
+    lent = runner._servers.get("students")._branches
+    assert sorted(json.loads(each)["model"] for each in lent["several"].ready) == sorted(names[0] + names[1])
+    (alone,) = (branch for key, branch in lent.items() if '"a0"' in key)
+    assert len(alone.ready) == 1
+
+
+def test_each_ready_subject_is_given_once_for_a_call_may_change_it():
+    shelf = Shelf(lambda: models)
+    wanted = {"model": "micro/tied", "shape": [1, 3, 32, 40], "options": {}}
+    shelf.prepare(wanted)
+    shelf.prepare({**wanted, "model": "micro/dilated"})
+    (_, tied), (_, dilated) = shelf._ready
+    each = [{**wanted, "model": name} for name in ("micro/dilated", "micro/tied", "micro/tied")]
+    given = [one["model"] for one in shelf.arguments({"given": ["model"], "each": each})["each"]]
+    assert given[0] is dilated.with_weights()[0]
+    assert given[1] is tied.with_weights()[0]
+    assert given[2] is not given[1]
+    assert all(bool((a == b).all()) for a, b in zip(given[1].parameters(), given[2].parameters(), strict=True))
+
+
 @pytest.mark.parametrize(
-    ("models", "ready"),
+    ("models", "attempt", "ready"),
     [
-        (["torchvision/alexnet", "micro/tied"], "torchvision/alexnet"),
-        (["micro/tied", "torchvision/alexnet", "generated/network"], "torchvision/alexnet"),
-        (["torchvision/alexnet", "torchvision/alexnet"], None),  # they would share a module
-        (["micro/tied", "micro/dilated"], None),
+        (["torchvision/alexnet", "micro/tied"], False, ["torchvision/alexnet"]),
+        (["micro/tied", "torchvision/alexnet", "generated/network"], False, ["torchvision/alexnet"]),
+        (["torchvision/alexnet", "torchvision/vgg11"], False, []),  # what one branch has ready, all of its jobs see
+        (
+            ["torchvision/alexnet", "micro/tied", "torchvision/vgg11"],
+            True,
+            ["torchvision/alexnet", "torchvision/vgg11"],
+        ),
+        (["micro/tied", "micro/dilated"], True, []),
     ],
 )
-def test_of_several_subjects_the_only_one_that_takes_long_to_build_is_ready_before(models, ready):
+def test_of_several_subjects_those_that_take_long_to_build_are_ready_before(models, attempt, ready):
     wanted = {"given": ["model"], "subject": None, "each": [{"model": name, "input_seed": 7} for name in models]}
-    job = Job(kind="calls", server=STUDENTS, lay=lambda _: None, limits=Limits(), arguments={}, wanted=wanted)
-    assert job.worth_preparing == (ready and {"model": ready, "input_seed": 0})
+    job = Job(
+        kind="calls", server=STUDENTS, lay=lambda _: None, limits=Limits(), arguments={}, wanted=wanted, attempt=attempt
+    )
+    assert job.ready.subjects == [{"model": name, "input_seed": 0} for name in ready]
+    assert job.ready.several == attempt
     many = {"shape": [9, 3, 99, 99], "options": {"frozen": ["features"], "num_classes": 3}, "input_seed": 7}
     one = replace(job, wanted={**wanted, "each": [{"model": name, **many} for name in models]})
-    assert one.worth_preparing == (
-        ready and {"model": ready, "shape": [1], "options": {"num_classes": 3}, "input_seed": 0}
-    ), "whatever its input, and what of it is frozen"
-    assert replace(job, wanted={**wanted, "given": ["input_size"]}).worth_preparing is None
+    of_any_input = {"shape": [1], "options": {"num_classes": 3}, "input_seed": 0}
+    assert one.ready.subjects == [{"model": name, **of_any_input} for name in ready], "nor what of it is frozen"
+    assert not replace(job, wanted={**wanted, "given": ["input_size"]}).ready.subjects

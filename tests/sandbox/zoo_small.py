@@ -8,6 +8,8 @@ def import_torchvision():
 
 
 class Subject:
+    has_weights = False
+
     def __init__(self, *, model, shape, fill, input_seed, options, weight_seed):
         assert fill == "normal"
         assert not options

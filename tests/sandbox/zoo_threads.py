@@ -9,6 +9,8 @@ def import_torchvision():
 
 
 class Subject:
+    has_weights = False
+
     def __init__(self, *, shape, model, **_):
         self.shape = shape
         self.real = [model, 1, 2, 3], [0.5]

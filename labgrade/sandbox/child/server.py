@@ -37,7 +37,8 @@ if TYPE_CHECKING:
 
 _MESSAGE_BYTES = 1 << 20
 _DESCRIPTORS = 5 + 2
-_FORKS_PAID_FOR = 16  # about as many as huge pages save the price of, where the machine hands out memory page by page
+_FORKS_PAID_FOR = 32  # about as many as huge pages save the price of, where the machine hands out memory page by page
+_MORE_FORKS = 4  # times as many: by then what they were written over with is worth the same again
 # A module each of this folder, and what a supervisor needs of the jail: a jail shows none of labgrade's files.
 _PARTS = tuple(
     f"child.{name}" for name in ("call", "file_functions", "jobs", "main", "measure", "script", "subject", "wire")
@@ -66,6 +67,7 @@ def serve(control: socket.socket, shelf: Shelf, jail: Jail) -> NoReturn:
     poll.register(control, select.POLLIN)
     waker = _wake_on_children(poll)
     jobs = Jobs(jail, shelf.arguments, poll)
+    huge_pages_at = _FORKS_PAID_FOR
     while True:
         ready = {descriptor for descriptor, _ in poll.poll(jobs.patience)}
         if waker in ready:
@@ -77,9 +79,9 @@ def serve(control: socket.socket, shelf: Shelf, jail: Jail) -> NoReturn:
         if jobs.compiler_wanted and not jobs.running:  # it takes seconds, in which none would be looked after
             jobs.compiler_wanted = False
             _load_compiler()
-        if jobs.begun >= _FORKS_PAID_FOR and shelf.before is not None and not jobs.running:
-            linux.collapse_heap(shelf.before)  # the subject's weights: each child is forked with their pages
-            shelf.before = None
+        if jobs.begun >= huge_pages_at and not jobs.running:
+            linux.collapse_heap()  # under its heap and the subjects' weights, with which each child is forked
+            huge_pages_at *= _MORE_FORKS
 
 
 def _answer(control: socket.socket, shelf: Shelf, jobs: Jobs) -> None:
@@ -153,12 +155,8 @@ def _leave(jail: Jail) -> NoReturn:
 
 
 def _prepared(shelf: Shelf, subject: dict[str, Any]) -> dict[str, object]:
-    from labgrade.sandbox.jail import linux
-
-    before = linux.mapped()
     try:
         shelf.prepare(subject)
-        shelf.before = before
     except Exception as error:  # noqa: BLE001 - a subject that cannot be built is a fault, and the server lives on
         return {"event": "fault", "reason": f"{type(error).__name__}: {error}"[:1000]}
     return {"event": "ready", "bytes": shelf.bytes}

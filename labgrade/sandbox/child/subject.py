@@ -13,16 +13,15 @@ _NO_INPUT = {"shape": [1], "input_seed": 0, "further": []}
 
 
 class Shelf:
-    """The one subject that this process has ready, if any: what is on it is what its children can see.
+    """The subjects that this process has ready: what is on it is what its children can see.
 
-    `zoo` loads the module whose `Subject` builds what is given.
+    A child is given each of them once, since a call may change it: what else is asked for is built. `zoo` loads the
+    module whose `Subject` builds what is given.
     """
 
     def __init__(self, zoo: Callable[[], Any]) -> None:
         self._zoo = zoo
-        self._wanted: object = None
-        self._subject: Any = None
-        self.before: list[tuple[int, int]] | None = None  # what was mapped before it was built
+        self._ready: list[tuple[dict[str, Any], Any]] = []
 
     def prepare(self, wanted: Mapping[str, Any]) -> None:
         """Build a subject, so that the children of this process need not.
@@ -30,16 +29,15 @@ class Shelf:
         Raises:
             Exception: what the zoo raises for a subject that cannot be built.
         """
-        self._subject = self._build(wanted)
-        self._wanted = dict(wanted)
+        self._ready.append((dict(wanted), self._built(wanted)))
         gc.collect()
         gc.freeze()
 
     @property
     def bytes(self) -> int:
-        """What the weights of the ready subject take."""
-        model, _ = self._subject.with_weights()
-        return sum(each.nbytes for each in model.parameters()) if hasattr(model, "parameters") else 0
+        """What the weights of the ready subjects take."""
+        models = [subject.with_weights()[0] for _, subject in self._ready]
+        return sum(each.nbytes for model in models if hasattr(model, "parameters") for each in model.parameters())
 
     def arguments(self, told: Any) -> dict[str, object]:
         """The values of the names `given` of a `subject`, in order; of several, `each`, a list of them."""
@@ -56,17 +54,25 @@ class Shelf:
         }
         if needs_values(given):
             used = wanted if "input" in given else without_input(wanted)
-            subject = self._subject if used == self._wanted else self._build(used, self._subject)
-            values["model"], values["input"] = subject.with_weights()
+            values["model"], values["input"] = self._given(used).with_weights()
         return {name: values[name] for name in given}
 
-    def _build(self, wanted: Mapping[str, Any], beside: Any = None) -> Any:
-        """A subject; one with the weights of the ready one has the module of that, which nobody else uses here."""
-        subject = self._zoo().Subject(**{**wanted, "shape": tuple(wanted["shape"])})
-        if beside is not None:
-            subject.with_weights_of(beside, for_good=True)
+    def _given(self, wanted: Mapping[str, Any]) -> Any:
+        """A subject: a ready one, one with the module of a ready one that has its weights, else one built anew."""
+        subject = self._named(wanted)
+        for place, (known, ready) in enumerate(self._ready):
+            if known == wanted or subject.with_weights_of(ready, for_good=True).has_weights:
+                del self._ready[place]
+                return ready if known == wanted else subject
+        return self._built(wanted)
+
+    def _built(self, wanted: Mapping[str, Any]) -> Any:
+        subject = self._named(wanted)
         subject.with_weights()
         return subject
+
+    def _named(self, wanted: Mapping[str, Any]) -> Any:
+        return self._zoo().Subject(**{**wanted, "shape": tuple(wanted["shape"])})
 
 
 def _sizes(wanted: Mapping[str, Any]) -> tuple[object, ...]:

@@ -10,15 +10,15 @@ import socket
 import subprocess
 import tempfile
 import threading
-from collections import Counter, OrderedDict
+from collections import OrderedDict
 from dataclasses import asdict, dataclass, field
 from typing import IO, TYPE_CHECKING, Any
-from weakref import WeakSet
 
 from labgrade.core.errors import FaultError
 from labgrade.sandbox.host.child import END_SECONDS, Child, Exit
 from labgrade.sandbox.host.start_server import START_SECONDS, start
 from labgrade.sandbox.jail.layers import NAMESPACES
+from labgrade.sandbox.requests import Ready
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -30,6 +30,7 @@ _MESSAGE_BYTES = 1 << 16
 _BRANCHES = 2  # with weights of any size
 _MOST_BRANCHES = 16  # of a server that nobody else uses
 _COMPILER_SECONDS = 0.5  # of CPU; loading torch's compiler takes about twice that, in each job that does
+_NOTHING = Ready()
 _KEPT_BYTES, _LENT_BYTES = 128 << 20, 2 << 30  # of weights in branches; in those that several graders share
 
 
@@ -58,6 +59,20 @@ class Settings:
     variables: Mapping[str, str] = field(default_factory=dict)
 
 
+@dataclass(slots=True, eq=False)
+class _Branch:
+    """A server that forks children: the line to it, the subjects that it has ready, as JSON, their weights' bytes.
+
+    `busy`: how many children run that it keeps. `compiles`: it has loaded torch's compiler.
+    """
+
+    line: socket.socket
+    ready: set[str] = field(default_factory=set)
+    bytes: int = 0
+    busy: int = 0
+    compiles: bool = False
+
+
 class ForkServer:
     """A server that has loaded what children need, and forks one child a request.
 
@@ -69,7 +84,7 @@ class ForkServer:
     """
 
     _process: subprocess.Popen[bytes] | Forked | None = None
-    _ask: Callable[[object], socket.socket] | None = None
+    _ask: Callable[[Ready], socket.socket] | None = None
     _lends = False
     _log: IO[bytes] | None = None
 
@@ -98,11 +113,11 @@ class ForkServer:
 
     @classmethod
     def joined(
-        cls, control: socket.socket, state: dict[str, Any], ask: Callable[[object], socket.socket] | None = None
+        cls, control: socket.socket, state: dict[str, Any], ask: Callable[[Ready], socket.socket] | None = None
     ) -> ForkServer:
         """A branch that somebody else's server made; it ends when it is closed, and its server does not.
 
-        `ask` gives the line to a branch of theirs that has a subject ready, which others use, too.
+        `ask` gives the line to a branch of theirs that has subjects ready, which others use, too.
         """
         joined_server = cls.__new__(cls)
         joined_server._join(control, state)  # noqa: SLF001 - of its own class
@@ -111,12 +126,10 @@ class ForkServer:
 
     def _join(self, control: socket.socket, state: dict[str, Any]) -> None:
         self._control = control
-        self._branches: OrderedDict[str, socket.socket] = OrderedDict()
-        self._sizes: dict[str, int] = {}
+        self._main = _Branch(control)
+        self._branches: OrderedDict[str, _Branch] = OrderedDict()
         self._making_branches = threading.Lock()
-        self._busy: Counter[socket.socket] = Counter()  # how many children run that each branch keeps
         self._compiles = False
-        self._with_compiler: WeakSet[socket.socket] = WeakSet()
         self.state = state
         self.forks_safely = state.get("event") == "ready"
         self.private = NAMESPACES in state.get("layers", ())
@@ -132,23 +145,23 @@ class ForkServer:
         most: int,
         *,
         errors: bool = False,
-        subject: object = None,
+        ready: Ready = _NOTHING,
         entries: tuple[int, ...] = (),
         take: Take | None = None,
     ) -> Child:
-        """Ask for a child, of a branch that has `subject` ready where there is one. A lost server is an event.
+        """Ask for a child, of a branch that has subjects `ready` where there are some. A lost server is an event.
 
         `entries`: descriptors by which it enters a control group before it is up; `take` reads its result. After a
         child whose file names the meta device (`meta` in `setup`) was slow, such children find torch's compiler loaded.
 
         Raises:
             OSError: there is no descriptor left.
-            FaultError: the subject cannot be built.
+            FaultError: a subject cannot be built.
         """
         meta = bool(setup.get("meta"))
         with self._making_branches:
-            control = self._chosen(subject, compiler=meta and self._compiles)
-            self._busy[control] += 1
+            branch = self._chosen(ready, compiler=meta and self._compiles)
+            branch.busy += 1
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         pipes = [os.pipe() for _ in range(4 if errors else 3)]
         (job_read, job_write), *readers = pipes
@@ -157,29 +170,29 @@ class ForkServer:
             given.append(given[-1])
         given += entries
         with contextlib.suppress(OSError):
-            socket.send_fds(control, [json.dumps({"do": "run", **setup}).encode()], given)
+            socket.send_fds(branch.line, [json.dumps({"do": "run", **setup}).encode()], given)
         theirs.close()
         for descriptor in (job_read, *(writer for _, writer in readers)):
             os.close(descriptor)
         result, output, *rest = (reader for reader, _ in readers)
         child = Child((job_write, result, output, rest[0] if rest else -1), most, lambda: _hang_up(ours), take)
-        threading.Thread(target=self._listen, args=(ours, child, meta, control), daemon=True).start()
+        threading.Thread(target=self._listen, args=(ours, child, meta, branch), daemon=True).start()
         return child
 
-    def _chosen(self, subject: object, *, compiler: bool) -> socket.socket:
-        """The line to the server or branch that forks a child, which has loaded torch's compiler if need be."""
-        control = self._control if subject is None else self._branch(subject, compiler=compiler)
+    def _chosen(self, ready: Ready, *, compiler: bool) -> _Branch:
+        """The server or branch that forks a child, which has loaded torch's compiler if need be."""
+        branch = self._branch(ready, compiler=compiler) if ready.subjects else self._main
         if compiler:
-            self._load_compiler(control)
-        return control
+            self._load_compiler(branch)
+        return branch
 
-    def _load_compiler(self, control: socket.socket) -> None:
-        if control not in self._with_compiler:
+    def _load_compiler(self, branch: _Branch) -> None:
+        if not branch.compiles:
             with contextlib.suppress(OSError):
-                control.send(b'{"do": "compiler"}')
-            self._with_compiler.add(control)
+                branch.line.send(b'{"do": "compiler"}')
+            branch.compiles = True
 
-    def _listen(self, line: socket.socket, child: Child, meta: bool, control: socket.socket) -> None:  # noqa: FBT001 - of a thread
+    def _listen(self, line: socket.socket, child: Child, meta: bool, branch: _Branch) -> None:  # noqa: FBT001 - of a thread
         """Turn what is said of a child into events of its child."""
         reply = _receive(line, None)
         with line:
@@ -192,7 +205,7 @@ class ForkServer:
                 case _:
                     child.events.put(("lost", None))
         with self._making_branches:  # which may take a while, but nobody waits for this
-            self._busy[control] -= 1
+            branch.busy -= 1
 
     @contextlib.contextmanager
     def user(self) -> Iterator[int]:
@@ -227,60 +240,80 @@ class ForkServer:
                 raise LostError from error
         return ours
 
-    def lend(self, subject: object, send: Callable[[socket.socket], object]) -> None:
-        """Let others use the branch that has this subject ready: `send` hands them its line.
+    def lend(self, ready: Ready, send: Callable[[socket.socket], object]) -> None:
+        """Let others use the branch that has these subjects ready: `send` hands them its line.
 
         Raises:
             LostError: the server is gone.
-            FaultError: the subject cannot be built.
+            FaultError: a subject cannot be built.
         """
         self._lends = True
         with self._making_branches:
-            send(self._branch(subject))
+            send(self._branch(ready, compiler=False).line)
 
-    def _branch(self, subject: object, *, compiler: bool = False) -> socket.socket:
-        """A server with this subject ready, of which no other server knows."""
-        key = json.dumps(subject, sort_keys=True)
-        if key in self._branches and not _is_there(self._branches[key]):
-            self._branches.pop(key).close()
-        if key in self._branches:
-            self._branches.move_to_end(key)
-            return self._branches[key]
-        if compiler and self._ask is None:
-            self._load_compiler(self._control)  # then its branches have it for nothing
-        self._branches[key] = self._ask(subject) if self._ask is not None else self._new_branch(key, subject)
+    def _branch(self, ready: Ready, *, compiler: bool) -> _Branch:
+        """A server with these subjects ready, of which no other server knows."""
+        key = ready.branch
+        branch = self._branches.get(key)
+        if branch is not None and not _is_there(branch.line):
+            self._branches.pop(key).line.close()
+            branch = None
+        if branch is None and compiler and self._ask is None:
+            self._load_compiler(self._main)  # then its branches have it for nothing
+        if branch is None or not {json.dumps(each) for each in ready.subjects} <= branch.ready:
+            branch = self._branches[key] = self._borrowed(branch, ready) if self._ask else self._made(branch, ready)
+        self._branches.move_to_end(key)
         while len(self._branches) > _BRANCHES and not self._room():
-            idle = (each for each, line in self._branches.items() if each != key and not self._busy[line])
+            idle = (each for each, other in self._branches.items() if other is not branch and not other.busy)
             gone = next(idle, None)
             if gone is None:
                 break  # to hang up would end children that run
-            self._sizes.pop(gone, None)
-            self._busy.pop(line := self._branches.pop(gone), None)
-            line.close()
-        return self._branches[key]
+            self._branches.pop(gone).line.close()
+        return branch
 
     def _room(self) -> bool:
         """Whether all branches may stay: to make a small network ready again costs as much as calling a function.
 
         Those of a borrowed server stay with who lends it, who knows their sizes.
         """
-        held = sum(self._sizes.values())
+        held = sum(branch.bytes for branch in self._branches.values())
         if self._lends:
             return held <= _LENT_BYTES
         return self._ask is None and len(self._branches) <= _MOST_BRANCHES and held <= _KEPT_BYTES
 
-    def _new_branch(self, key: str, subject: object) -> socket.socket:
-        ours = self.branch()
-        with contextlib.suppress(OSError):
-            ours.send(json.dumps({"do": "prepare", "subject": subject}).encode())
-        reply = _receive(ours, START_SECONDS)
-        if reply.get("event") != "ready":
-            ours.close()
-            if not reply:
-                raise LostError
-            raise FaultError(reply["reason"])
-        self._sizes[key] = reply.get("bytes", 0)
-        return ours
+    def _borrowed(self, known: _Branch | None, ready: Ready) -> _Branch:
+        """A branch of somebody else's server, of whose subjects only those are known that were asked for."""
+        if self._ask is None:
+            raise LostError
+        branch = _Branch(self._ask(ready), {json.dumps(each) for each in ready.subjects})
+        if known is not None:
+            branch.ready |= known.ready
+            known.line.close()
+        return branch
+
+    def _made(self, known: _Branch | None, ready: Ready) -> _Branch:
+        """A branch, a known one or a new one, with more subjects ready, as far as there is room: children build others.
+
+        Raises:
+            LostError: the server is gone.
+            FaultError: a subject cannot be built.
+        """
+        branch = known or _Branch(self.branch())
+        for subject in ready.subjects:
+            text = json.dumps(subject)
+            if text not in branch.ready and (self._room() or not branch.ready):
+                with contextlib.suppress(OSError):
+                    branch.line.send(json.dumps({"do": "prepare", "subject": subject}).encode())
+                reply = _receive(branch.line, START_SECONDS)
+                if reply.get("event") != "ready":
+                    if branch is not known:
+                        branch.line.close()
+                    if not reply:
+                        raise LostError
+                    raise FaultError(reply["reason"])
+                branch.bytes = reply.get("bytes", 0)
+            branch.ready.add(text)
+        return branch
 
     def _told(self) -> str:
         if self._process is None or self._log is None:
@@ -292,10 +325,11 @@ class ForkServer:
 
     def close(self) -> None:
         """Hang up; the server then ends its children and itself."""
-        own = () if self._ask is not None else self._branches.values()  # to hang up is to hang up for all who share it
+        lines = [branch.line for branch in self._branches.values()]
+        own = () if self._ask is not None else lines  # to hang up is to hang up for all who share it
         for control in (*own, self._control):
             _hang_up(control)
-        for control in (*self._branches.values(), self._control):
+        for control in (*lines, self._control):
             control.close()
         self._branches.clear()
         if self._process is None or self._log is None:

@@ -1,7 +1,7 @@
 """One set of servers for several graders: the first grader listens, the others (xdist's workers) ask it for a branch.
 
 What is sent is one kind of server; what comes back is how that server is jailed, and a socket of a branch of it. Where
-a subject is sent with it, the branch has that subject ready, and all who ask for it share it: it is built once. The
+subjects are sent with it, the branch has these ready, and all who ask for it share it: they are built once. The
 socket that is listened on lies in a folder of this user's own.
 """
 
@@ -11,15 +11,17 @@ import contextlib
 import json
 import socket
 import threading
+from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from labgrade.core.errors import FaultError
 from labgrade.sandbox.host.fork_server import ForkServer, LostError
 from labgrade.sandbox.host.start_server import START_SECONDS
+from labgrade.sandbox.requests import Ready
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
 _MESSAGE_BYTES = 1 << 16
@@ -45,15 +47,15 @@ class Lender(threading.Thread):
                 with asking, contextlib.suppress(OSError, ValueError):  # it is gone already
                     self._answer(asking, **json.loads(asking.recv(_MESSAGE_BYTES)))
 
-    def _answer(self, asking: socket.socket, kind: str, subject: object = None) -> None:
+    def _answer(self, asking: socket.socket, kind: str, ready: Mapping[str, Any] | None = None) -> None:
         for _ in range(2):
             try:
                 server = self._get(kind)
                 if not isinstance(server, ForkServer):
                     break
                 told = [json.dumps({"state": server.state}).encode()]
-                if subject is not None:
-                    server.lend(subject, partial(_send, asking, told))
+                if ready is not None:
+                    server.lend(Ready(**ready), partial(_send, asking, told))
                 else:
                     with server.branch() as branch:
                         _send(asking, told, branch)
@@ -80,7 +82,7 @@ def borrow(path: Path, kind: str) -> ForkServer:
         FaultError: it has none, or is gone; from the branch, too, where a subject can't be had from it.
     """
     line, state = _ask(path, {"kind": kind})
-    return ForkServer.joined(line, state, lambda subject: _ask(path, {"kind": kind, "subject": subject})[0])
+    return ForkServer.joined(line, state, lambda ready: _ask(path, {"kind": kind, "ready": asdict(ready)})[0])
 
 
 def _send(asking: socket.socket, told: list[bytes], line: socket.socket) -> None:

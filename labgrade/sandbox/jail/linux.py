@@ -9,10 +9,6 @@ import ctypes
 import os
 import platform
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
 
 NEW_MOUNTS = 0x0002_0000
 NEW_CGROUP = 0x0200_0000
@@ -156,44 +152,23 @@ def keep_arenas_few() -> None:
     _LIBC.mallopt(_ARENA_MAX, 2)
 
 
-def mapped() -> list[tuple[int, int]]:
-    """Where this process's private memory lies: beginning and end of each stretch, in order."""
-    found = []
+def collapse_heap() -> int:
+    """Ask for huge pages under this process's private memory, which makes forking it cheap; the bytes asked for.
+
+    Of what a fork shares with others, only the pages of which one was written take room anew. Needs Linux 6.1 and no
+    privilege. Where it is refused nothing is lost.
+    """
+    asked = 0
     for line in Path("/proc/self/maps").read_text().splitlines():
         fields = line.split(maxsplit=5)
         name = fields[5] if len(fields) > 5 else ""  # noqa: PLR2004 - of the six columns the last may be absent
         if fields[1].startswith("rw-p") and fields[4] == "0" and not name.startswith(("[stack", "[v")):
             start, end = (int(part, 16) for part in fields[0].split("-"))
-            found.append((start, end))
-    return found
-
-
-def collapse_heap(before: Iterable[tuple[int, int]] = ()) -> int:
-    """Ask for huge pages under this process's private memory, which makes forking it cheap; the bytes asked for.
-
-    Not under what was mapped `before`, which a fork shares with others. Needs Linux 6.1 and no privilege. Where it is
-    refused nothing is lost.
-    """
-    asked = 0
-    for start, end in _without(mapped(), sorted(before)):
-        if end - start < _HUGE_PAGE:
-            continue
-        if _LIBC.madvise(ctypes.c_void_p(start), ctypes.c_size_t(end - start), _COLLAPSE) == 0:
-            asked += end - start
+            if end - start < _HUGE_PAGE:
+                continue
+            if _LIBC.madvise(ctypes.c_void_p(start), ctypes.c_size_t(end - start), _COLLAPSE) == 0:
+                asked += end - start
     return asked
-
-
-def _without(whole: Iterable[tuple[int, int]], parts: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """What is left of each stretch where some parts are taken out of it; these are in order."""
-    for start, end in whole:
-        rest = start
-        for low, high in parts:
-            if low < end and high > rest:
-                if low > rest:
-                    yield rest, low
-                rest = max(rest, high)
-        if rest < end:
-            yield rest, end
 
 
 _LIBC = ctypes.CDLL(None, use_errno=True)
