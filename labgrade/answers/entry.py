@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
 from labgrade.answers.entries.meant import meant_by
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from labgrade.core.task import AnswerType, EntryForm
     from labgrade.files.yaml import Loaded, Path
     from labgrade.values import Value
+    from labgrade.verdict import Verdict
 
 FILES = ("answers.yaml", "answers.yml", "answers.json")
 
@@ -38,12 +39,13 @@ def obtain(kind: AnswerType, form: EntryForm, submission: Submission) -> Answere
         return None
     if isinstance(file, Unreadable):
         return NoAnswer(verdict=without_value(Outcome.INCORRECT, file.reason), origin=file.path)
+    text = ""
     try:
         text, remarks = text_of(submission, file)
         found = _in_file(text, file, form.path, kind)
     except (SpecError, OSError, ValueError) as error:
         reason = f"'{file}' can't be read: {_first_line(error)}"
-        return NoAnswer(verdict=without_value(Outcome.INCORRECT, reason), origin=file)
+        return NoAnswer(verdict=_unreadable(reason, text, form.path), origin=file)
     if found is None:
         return None
     origin = f"{file}{found.place} {form.path}"
@@ -54,6 +56,21 @@ def obtain(kind: AnswerType, form: EntryForm, submission: Submission) -> Answere
         verdict = without_value(Outcome.MANUAL, f"{origin}: {found.twice}", hint="give each entry once")
         return NoAnswer(verdict=verdict, origin=origin)
     return _typed(found, kind, origin, remarks)
+
+
+_MOST_LINES = 6
+_MEND = "look at this line and the one above it: an entry is `name: value`, those of a task are set in alike below it"
+
+
+def _unreadable(reason: str, text: str, wanted: str) -> Verdict:
+    """MANUAL where a person may find the entry in a file that is no YAML, with the lines that have its name."""
+    words = (re.escape(word) for word in re.split(r"[_ -]", wanted.rpartition(".")[2]))
+    name = re.compile(rf"(?<![\w-]){'[_ -]?'.join(words)}(?![\w-])\W{{0,8}}\w", re.IGNORECASE)
+    numbered = enumerate(text.splitlines(), 1)
+    found = [f"{number}: {cut(line.strip())}" for number, line in numbered if name.search(line)]
+    if not found:
+        return without_value(Outcome.INCORRECT, reason, hint=_MEND if text else "")
+    return replace(without_value(Outcome.MANUAL, reason, hint=_MEND), lines=tuple(found[:_MOST_LINES]))
 
 
 def _typed(found: _EntryFound, kind: AnswerType, origin: str, remarks: tuple[str, ...]) -> Answered | None:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from labgrade.values import Array, Value
 
 _MOST_FILES = 2_000
+_TEXTS = {".txt", ".log", ".out", ".text", ".dat", ".csv", ".tsv", ""}
 _ARRAYS = (".npy", ".npz", ".safetensors")
 
 
@@ -136,7 +137,7 @@ def notebook_instead(submission: Submission, relative: str) -> str | None:
         for notebook in notebooks:
             if _plain_name(PurePosixPath(notebook).stem) == wanted:
                 return _converted(notebook, relative)
-    same = [file for file in submission.files if _plain_name(PurePosixPath(file).name) == _plain_name(path.name)]
+    same = [file for file in submission.files if _is_named_as(PurePosixPath(file), path)]
     if same:
         return f"'{same[0]}' was handed in; name it '{relative}'"
     numbers = re.findall(r"\d", path.name)  # `hw.py` is not `hw2_1.py` misspelt
@@ -159,6 +160,12 @@ def _same_words(wanted: str, name: str) -> bool:
     words = [re.findall(r"[a-z]+", each.lower()) for each in (wanted, name)]
     pairs = ((each, others) for each, others in ((words[0], words[1]), (words[1], words[0])))
     return all(difflib.get_close_matches(word, others, cutoff=0.6) for own, others in pairs for word in own)
+
+
+def _is_named_as(file: PurePosixPath, path: PurePosixPath) -> bool:
+    """Whether a file is called as another, whatever texts are called behind their name."""
+    texts = {file.suffix.lower(), path.suffix.lower()} <= _TEXTS
+    return _plain_name(file.stem if texts else file.name) == _plain_name(path.stem if texts else path.name)
 
 
 def _converted(notebook: str, relative: str) -> str:

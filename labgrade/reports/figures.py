@@ -151,9 +151,7 @@ def zeros(report: Report) -> Sequence[Shared]:
         tried = [row for row in rows if row[1].verdict.outcome not in (Outcome.MISSING, Outcome.SKIPPED)]
         if not tried:
             absent = [graded for _, graded in rows if graded.verdict.outcome is Outcome.MISSING]
-            most = max(absent, key=lambda graded: graded.points, default=None)
-            said = most.verdict.reason.partition(_LINE)[0] if most is not None else ""
-            found[("", "", ""), said or "nothing was found of what was looked for"].append(each.name)
+            found[("", "", ""), _why_missing(absent)].append(each.name)
             continue
         lost: defaultdict[str, Fraction] = defaultdict(Fraction)
         for _, graded in tried:
@@ -162,6 +160,24 @@ def zeros(report: Report) -> Sequence[Shared]:
         place = next(place for place, graded in tried if _outcome_and_reason(graded) == why)
         found[place, f"{why} ({float(lost[why]):g} points)"].append(each.name)
     return _most_first(found, 1)
+
+
+def _why_missing(absent: Sequence[Graded]) -> str:
+    """What lies where answers are looked for, such as a file of another name, by points; else the first reason.
+
+    Files that nobody looks for are in no report, so that it is said where to look.
+    """
+    instead: defaultdict[str, Fraction] = defaultdict(Fraction)
+    for graded in absent:
+        for said in graded.verdict.suggestions[:1]:
+            instead[said] += graded.points
+    if instead:
+        return max(instead, key=lambda said: instead[said])
+    most = max(absent, key=lambda graded: graded.points, default=None)
+    said = most.verdict.reason.partition(_LINE)[0] if most is not None else ""
+    if most is not None and most.verdict.looked_for:
+        return f"{said} of what is looked for: see what else lies in the folder"
+    return said or "nothing was found of what was looked for"
 
 
 def _outcome_and_reason(graded: Graded) -> str:

@@ -48,7 +48,7 @@ def test_digits_of_a_table_and_floats_of_a_tensor(handed):
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        ('{"2-1-4": {"total": 1', "'answers.json' can't be read: "),
+        ('{"2-1-4": {"other": 1', "'answers.json' can't be read: "),
         ("[" * 100_000, "'answers.json' can't be read: it is nested too deeply"),
         ('{"2-1-4": {"total": NaN}}', "answers.json 2-1-4.total: nan, but a count is asked for"),
         ('{"2-1-4": {"total": 1e999}}', "answers.json 2-1-4.total: inf, but a count is asked for"),
@@ -334,9 +334,32 @@ def test_what_a_strict_parser_refuses_and_has_one_meaning(handed, name, content)
     assert handed(content, name=name).value.value == 5
 
 
-def test_tabs_that_may_mean_several_widths_are_refused(handed):
+@pytest.mark.parametrize(
+    "content",
+    [
+        "2-1-4:\n\u00a0\u00a0total: 5\n\u00a0\u00a0other: 6\n",
+        "2-1-4:\n\u3000total: 5\n\u3000other: 6\n",
+        "2-1-4:\n  total:\u00a05\n  other:\u20096\n",
+        "- 2-1-4:\n    total: 5\n-\u00a02-1-5: 6\n",
+    ],
+)
+def test_blanks_of_web_pages_set_in_as_others_do(handed, content):
+    assert handed(content, name="answers.yaml").value.value == 5
+
+
+def test_a_file_that_is_no_yaml_waits_with_the_lines_in_which_the_entry_may_stand(handed):
+    content = "%yaml\n2-1-4:\n  non_total: 3\n  Total = 5\n{\n"
+    waits = handed(content, name="answers.yaml").verdict
+    assert (waits.outcome, waits.lines) == (Outcome.MANUAL, ("4: Total = 5",))
+    assert waits.reason.startswith("'answers.yaml' can't be read: answers.yaml:2:")
+    assert waits.hint.startswith("look at this line and the one above it")
+    lost = handed(content, name="answers.yaml", path="2-1-4.by_type").verdict
+    assert (lost.outcome, lost.lines) == (Outcome.INCORRECT, ())
+
+
+def test_tabs_that_may_mean_several_widths_wait(handed):
     content = "2-1-4:\n\tother:\n    total: 6\n"
-    assert handed(content, name="answers.yaml").verdict.outcome is Outcome.INCORRECT
+    assert handed(content, name="answers.yaml").verdict.outcome is Outcome.MANUAL
 
 
 @pytest.mark.parametrize(

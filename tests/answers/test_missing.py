@@ -74,6 +74,7 @@ def test_a_file_of_entries_that_is_broken_hides_no_other_form(found, beside, rea
             {"report.md": "# 2-1-2\n\nTotal: 5000"},
             "no heading of report.md begins with '2-1-1'; the words 'Total' stand on line 3",
         ),
+        ({"out.log": "Total: 5000"}, "'out.log' was handed in; name it 'out.txt'"),
         ({"report.md": "# 2-1-2\n\nIt is 5000."}, "no heading of report.md begins with '2-1-1'"),
     ],
 )

@@ -39,6 +39,15 @@ def test_pass_rates_leave_out_what_waits():
     assert found.upper_lower is None
 
 
+def test_what_lies_there_in_place_of_what_is_missing_is_the_cause_of_no_points():
+    named = replace(without_value(Outcome.MISSING, "no answer was found"), suggestions=("name it 'out.txt'",))
+    absent = replace(without_value(Outcome.MISSING, "nothing was handed in"), looked_for=("out.txt",))
+    empty = without_value(Outcome.MISSING, "the folder is empty")
+    found = figures.zeros(class_of([absent, absent, named], [absent, absent], [empty]))
+    looking = "nothing was handed in of what is looked for: see what else lies in the folder"
+    assert [each.what for each in found] == ["name it 'out.txt'", looking, "the folder is empty"]
+
+
 def test_item_rest_is_the_correlation_with_all_other_checks():
     random = np.random.default_rng(7)
     table = random.integers(0, 2, (40, 5))

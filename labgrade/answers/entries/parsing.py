@@ -33,6 +33,7 @@ _AROUND = re.compile(r"(?:---|\.\.\.|```\s*\w{0,12}|~~~)\s*")
 _BARE = re.compile(r"\s*[^\W_][\w.-]{0,40}(?: [\w.-]{1,40}){0,4}\s*")
 _FULL = re.compile(r"\s*[^\W_][\w .-]{0,80}: +[\w'\"][^:]*")  # a key with its value, which has none below it
 _ENTRY = re.compile(r"(?P<key>\s*(?:- )?[^\W_][\w .-]{0,80}):\s*(?P<value>[^\s\[{#].*?)\s*(?:\s#.*)?")
+_BLANK = re.compile(r"(?:^|(?<=[:,-]))[^\S\n\t]+", re.MULTILINE)  # that sets in or apart, also those of web pages
 _LONGEST_NUMBER = 400  # characters; longer ones stay text, so that no million-digit integer is ever built
 
 
@@ -55,7 +56,8 @@ def text_of(submission: Submission, file: str) -> tuple[str, tuple[str, ...]]:
         message = "it holds binary data; save it as plain text (UTF-8)"
         raise ValueError(message)
     text, encoding = decoded
-    return without_invisible(text), ((f"'{file}' is not UTF-8: read as {encoding}",) if encoding else ())
+    text = _BLANK.sub(lambda blank: " " * len(blank[0]), without_invisible(text))
+    return text, ((f"'{file}' is not UTF-8: read as {encoding}",) if encoding else ())
 
 
 def parsed_json(text: str, *, in_digits: bool) -> tuple[Any, list[Path]]:
