@@ -88,7 +88,7 @@ def fresh_subject(task: Task, item: Item, key: bytes) -> SubjectSpec | None:
     meant = json.dumps([task.lab, task.id, item.id]).encode()
     seed = int.from_bytes(hmac.new(key, meant, hashlib.sha256).digest()[:6], "big")
     further = tuple(replace(each, seed=seed + 2 + place) for place, each in enumerate(subject.further))
-    return replace(subject, input=replace(subject.input, seed=seed + 1), further=further, passing=True)
+    return replace(subject, input=replace(subject.input, seed=seed + 1), further=further)
 
 
 def with_fresh(verdict: Verdict, fresh: Verdict) -> Verdict:

@@ -10,8 +10,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from labgrade.core.errors import FaultError
+from labgrade.core.task import QuantityCall
 from labgrade.core.text import encodable
-from labgrade.judging.items import items, sources
+from labgrade.judging.items import fresh_subject, items, sources
 from labgrade.judging.variants import all_variants
 from labgrade.ledger import read
 from labgrade.ledger.database import Ledger, LedgerError
@@ -185,8 +186,11 @@ class _ClassRun:
     def _compute(self, grader: Grader) -> None:
         """Each value once, and not once a process; what fails here fails again where it is needed, and says so."""
         for task in all_variants(self._plan.tasks):
-            for wanted in (each for item in items(task) for each in sources(item)):
-                with contextlib.suppress(FaultError, OSError):
-                    grader.oracle.learn(*wanted)
+            for item in items(task):
+                right, fresh = item.check.expected, fresh_subject(task, item, grader.course.key)
+                again = [(right, fresh)] if fresh is not None and isinstance(right, QuantityCall) else []
+                for wanted in (*sources(item), *again):
+                    with contextlib.suppress(FaultError, OSError):
+                        grader.oracle.learn(*wanted)
         grader.oracle.close()
         grader.prepare(self._plan.tasks)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import tempfile
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Self, cast
@@ -20,7 +21,7 @@ from labgrade.diagnosis.explain import companions
 from labgrade.diagnosis.fitting import typed
 from labgrade.files.cache import cache_folder
 from labgrade.judging import by_hand
-from labgrade.judging.items import items, sources
+from labgrade.judging.items import fresh_subject, items, sources
 from labgrade.judging.judge import of_tables, with_parameters
 from labgrade.judging.other_answer import compared_with
 from labgrade.judging.variants import all_variants
@@ -124,8 +125,11 @@ class Grader:
         """
         if not self.oracle.recalled:
             self.oracle.memory.watch()
-            parts = [item for task in all_variants(tasks) for item in items(task)]
-            asked = (each for item in parts for each in (*sources(item), *companions(item, self.course.quantities)))
+            parts = [(task, item) for task in all_variants(tasks) for item in items(task)]
+            fresh = [(item, fresh_subject(task, item, self.course.key)) for task, item in parts]
+            again = [replace(item, subject=subject) for item, subject in fresh if subject is not None]
+            every = [*(item for _, item in parts), *again]
+            asked = (each for item in every for each in (*sources(item), *companions(item, self.course.quantities)))
             self.oracle.recall(asked)
 
     def forget(self) -> None:
