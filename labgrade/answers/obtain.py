@@ -191,7 +191,7 @@ def _missing(forms: list[Form], question: Question, reader: Reader) -> Verdict:
 def _empty(submission: Submission) -> str:
     folders = sorted(entry.name for entry in submission.folder.iterdir() if entry.is_dir())
     if submission.refused:
-        return "nothing in the folder can be read"
+        return f"nothing in the folder can be read: {submission.refused[0]}"
     return f"there is no file in the folder, only folders: '{folders[0]}'" if folders else "the folder is empty"
 
 

@@ -39,7 +39,7 @@ def held(folder: Path) -> Iterator[None]:
         message = f"'{folder}' can't hold results: {(error.strerror or str(error)).lower()}"
         raise UsageError(message) from error
     try:
-        if not _locked_soon(descriptor):
+        if not _locked_soon(descriptor, folder):
             who = os.read(descriptor, 200).decode("utf-8", "replace").strip() or "another run"
             message = f"{who} is grading into '{folder}': wait for its end, or name another folder with --out"
             raise UsageError(message)
@@ -51,12 +51,19 @@ def held(folder: Path) -> Iterator[None]:
         os.close(descriptor)
 
 
-def _locked_soon(descriptor: int) -> bool:
+def _locked_soon(descriptor: int, folder: Path) -> bool:
     """The processes of a run that was killed take a moment to end."""
-    for _ in range(_TRIES):
-        if _locked(descriptor):
-            return True
-        time.sleep(_PAUSE_SECONDS)
+    try:
+        for _ in range(_TRIES):
+            if _locked(descriptor):
+                return True
+            time.sleep(_PAUSE_SECONDS)
+    except OSError as error:
+        message = (
+            f"'{folder}' lies on a disk that locks no files ({(error.strerror or str(error)).lower()}), so that two "
+            "runs could write there at once: name a folder on a disk of this machine with --out"
+        )
+        raise UsageError(message) from error
     return False
 
 

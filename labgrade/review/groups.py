@@ -164,7 +164,8 @@ def _counted(
         *(
             (
                 each.name,
-                f"'{each.name}' ({_when(each)}), {because}: this one has {_answers(each)} of its {most} answers",
+                f"'{each.name}' ({_when(each)}), {because}: this one has {_answers(each)} of its {most} answers"
+                + (f"; left out of it: {each.remarks[0]}" if each.remarks else ""),
             )
             for each in passed
         ),

@@ -56,7 +56,12 @@ def worth_a_look(whole: Whole) -> list[Open]:
         ),
         Open(what="without a point from other causes, each its own", count=len(rare), where=(named(rare),)),
         Open(what="cut off by a limit", count=len(ended), where=tuple(ended)),
-        Open(what="left out of hand-ins", count=len(refused), where=tuple(refused)),
+        Open(
+            what="left out of hand-ins",
+            count=len(refused),
+            where=tuple(refused),
+            remedy="" if len(refused) <= _MOST else f"all: labgrade export --results {whole.folder} --format markdown",
+        ),
     )
     return [each for each in found if each.count]
 

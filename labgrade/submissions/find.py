@@ -44,7 +44,7 @@ def find(source: Path, asked: Sequence[str], store: Path, *, opening: Opening, g
         UsageError: there is no such source or submission; the message offers the closest name.
     """
     there = _from_folder(source) if source.is_dir() else {}
-    known = sorted(there) if source.is_dir() else _from_archive(source, opening)
+    known, loose = (sorted(there), ()) if source.is_dir() else _from_archive(source, opening)
     wanted = [name for each in asked for name in (known if each == "all" else [_match(source, each, known)])]
     stores = {name: Store(store / str(number)) for number, name in enumerate(dict.fromkeys(wanted))}
     nobodys = Store(store / "nobody")
@@ -56,7 +56,8 @@ def find(source: Path, asked: Sequence[str], store: Path, *, opening: Opening, g
         _unpack(source, stores, nobodys, opening)
     for own in stores.values():
         expand(own, opening)
-    return Taken(submissions=tuple(_submission(name, own) for name, own in stores.items()), left_out=nobodys.refused)
+    submissions = tuple(_submission(name, own) for name, own in stores.items())
+    return Taken(submissions=submissions, left_out=(*nobodys.refused, *(loose if "all" in asked else ())))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,8 +104,20 @@ def offer(source: Path, asked: Sequence[str], store: Path, *, opening: Opening, 
     known = sorted(folders)
     wanted = [name for each in asked for name in (known if each == "all" else [_match(source, each, known)])]
     _refuse_grader(folders, wanted, grader)
-    names = tuple(dict.fromkeys(wanted))
-    return Offered(names=names, folders={name: folders[name] for name in names})
+    chosen = tuple(dict.fromkeys(wanted))
+    loose = [each.name for each in source.iterdir() if not each.is_dir() and owner((each.name,), is_file=True) is None]
+    nobodys = _nobodys(loose) if "all" in asked else ()
+    return Offered(names=chosen, left_out=nobodys, folders={name: folders[name] for name in chosen})
+
+
+def _nobodys(loose: Iterable[str]) -> tuple[str, ...]:
+    """That files lie beside the submissions and belong to none, if any do: they may be a student's whole work."""
+    found = sorted(each for each in loose if not each.startswith("."))
+    if not found:
+        return ()
+    shown = ", ".join(f"'{names.for_report(encodable(each))}'" for each in found[:_MOST_NAMED])
+    more = f" and {len(found) - _MOST_NAMED:,} more" if len(found) > _MOST_NAMED else ""
+    return (f"{shown}{more}, because a submission is a folder or an archive; put it into its student's folder",)
 
 
 def names_in(source: Path, asked: Sequence[str] = (), *, opening: Opening) -> list[str]:
@@ -113,7 +126,7 @@ def names_in(source: Path, asked: Sequence[str] = (), *, opening: Opening) -> li
     Raises:
         UsageError: there is no such source.
     """
-    there = sorted(_from_folder(source)) if source.is_dir() else _from_archive(source, opening)
+    there = sorted(_from_folder(source)) if source.is_dir() else _from_archive(source, opening)[0]
     found = []
     for each in asked:
         with contextlib.suppress(UsageError):
@@ -232,7 +245,8 @@ def _refuse_grader(there: dict[str, _Sources], wanted: Sequence[str], grader: Pa
 # ---- an archive of submissions ---------------------------------------------------------------------------------
 
 
-def _from_archive(source: Path, opening: Opening) -> list[str]:
+def _from_archive(source: Path, opening: Opening) -> tuple[list[str], tuple[str, ...]]:
+    """What the submissions are called, and what belongs to none."""
     if not source.is_file():
         message = f"there is no folder '{source}' to take submissions from; name the folder that they lie in"
         raise UsageError(message)
@@ -240,11 +254,12 @@ def _from_archive(source: Path, opening: Opening) -> list[str]:
         message = f"'{source}' is no archive that can be unpacked ({', '.join(names.ARCHIVES)})"
         raise UsageError(message)
     try:
-        owned = [owner(parts, is_file=is_file) for parts, is_file in archives.members(source, opening)]
+        members = [(parts, owner(parts, is_file=is_file)) for parts, is_file in archives.members(source, opening)]
     except (DamagedError, OSError) as error:
         message = f"'{source}' can't be read: {error}"
         raise UsageError(message) from error
-    return sorted({each[0] for each in owned if each is not None and not each[0].startswith(".")})
+    found = {each[0] for _, each in members if each is not None and not each[0].startswith(".")}
+    return sorted(found), _nobodys("/".join(parts) for parts, each in members if each is None)
 
 
 def _unpack(source: Path, stores: dict[str, Store], nobodys: Store, opening: Opening) -> None:

@@ -191,6 +191,8 @@ def test_a_number_cut_by_its_commas_waits_for_a_person(found):
 
 def test_an_empty_folder_and_one_without_files(found, tmp_path, hand_in):
     assert found({}).verdict.reason == "the folder is empty"
+    nothing = obtain._empty(SimpleNamespace(folder=tmp_path, refused=("'a.7z', because why",)))
+    assert nothing == "nothing in the folder can be read: 'a.7z', because why"
     submission = hand_in({})
     (submission.folder / "report.md").mkdir()
     assert found({}).verdict.reason == "there is no file in the folder, only folders: 'report.md'"

@@ -4,6 +4,7 @@ LABGRADE_KILLS is how many random moments a class is killed at.
 """
 
 import contextlib
+import errno
 import os
 import random
 import re
@@ -374,6 +375,18 @@ def test_the_machine_that_grades_is_named(tmp_path, monkeypatch):
             database.held(tmp_path),
         ):
             pass
+
+
+def test_a_disk_that_locks_no_files_is_refused(tmp_path, monkeypatch):
+    def no_locks(descriptor, how):
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    monkeypatch.setattr("fcntl.flock", no_locks)
+    with (
+        pytest.raises(UsageError, match=r"lies on a disk that locks no files \(no locks available\)"),
+        database.held(tmp_path),
+    ):
+        pass
 
 
 def test_a_clock_that_is_set_back_changes_nothing(graded, monkeypatch):

@@ -70,6 +70,8 @@ def test_a_stub_of_one_does_not_replace_the_work_of_another():
     assert name == "bob"
     assert why.endswith("'ann' (2026-11-20T21:59:00+08:00) counts: this one has 1 of its 5 answers")
     assert f"does not count: {why}" in found.notes
+    broken = counted(full, replace(stub, remarks=("'hw.zip', because it is damaged",)))[1].submissions[0].others
+    assert broken[0][1].endswith("has 1 of its 5 answers; left out of it: 'hw.zip', because it is damaged")
     late = at("ann", 30 * HOUR)
     assert counted(late, stub)[0] == ["ann"]  # however late the work itself is
     half = replace(full.tasks[0], checks=(*full.tasks[0].checks[:3], *missing))

@@ -120,6 +120,18 @@ def test_each_student_s_own_files(tmp_path, kind, entries, files):
     assert (only.name, only.files) == (one, files[one])
 
 
+@pytest.mark.parametrize("kind", ["class", "class.zip"])
+def test_a_file_that_belongs_to_no_student_is_named(tmp_path, kind):
+    entries = {"anna/hw.py": "x", ".hidden": "x", **{f"s{number}.py": "x" for number in range(9)}}
+    source = unpacked(tmp_path / kind, entries) if kind == "class" else pack(tmp_path / kind, entries)
+    (said,) = find.offer(source, ["all"], tmp_path / "store", opening=here).left_out
+    assert said == (
+        "'s0.py', 's1.py', 's2.py', 's3.py', 's4.py', 's5.py', 's6.py', 's7.py' and 1 more, because a submission is a "
+        "folder or an archive; put it into its student's folder"
+    )
+    assert find.offer(source, ["anna"], tmp_path / "other", opening=here).left_out == ()
+
+
 def test_a_student_s_traps_cost_nobody_else(tmp_path):
     entries = {
         "anna/ok.py": "x",
