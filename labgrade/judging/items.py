@@ -144,9 +144,11 @@ def called_together(items: Iterable[Item], item: Item) -> list[Item]:
     if small and (before is None or subject == small[0].subject):
         return []
     first = [before, small[0]] if small and before is not None else []
-    networks = {_network(each.subject): each for each in reversed([*first, *own])}
-    large = [each for name, each in networks.items() if name and not is_small(each.subject)]
-    found = [*first, *(each for each in (*small[1:], *reversed(large)) if each.subject != subject)]
+    found = [*first, *(each for each in small[1:] if each.subject != subject)]
+    if not item.check.bonus:  # which most functions don't earn: what takes long would be called twice
+        networks = {_network(each.subject): each for each in reversed([*first, *own])}
+        large = [each for name, each in reversed(networks.items()) if name and not is_small(each.subject)]
+        found += [each for each in large if each.subject != subject]
     return found if len(found) > 1 else []
 
 

@@ -50,6 +50,8 @@ def test_each_network_is_called_once_and_small_ones_come_first(tmp_path, models,
     for item in of_cases:
         assert tuple(each.subject.model for each in called_together(parts, item)) == together
     assert len({id(each) for each in called_together(parts, of_cases[0])}) == len(together)
+    bonus = [replace(each, check=replace(each.check, bonus=True)) for each in parts]
+    assert not any(is_large(each) for each in called_together(bonus, bonus[-1])[1:]), "most don't earn it"
     files = [replace(each, subject=replace(each.subject, model=f"{each.subject.model}.onnx")) for each in parts]
     assert not any(is_large(each) for each in called_together(files, files[-1])[1:]), "a large file is copied for each"
 
