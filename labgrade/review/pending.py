@@ -74,21 +74,32 @@ def _checks(whole: Whole) -> Iterator[tuple[SubmissionReport, TaskReport, Graded
 
 
 def _faults(whole: Whole, names: Pseudonyms) -> Iterator[Open]:
-    """Faults by what failed: one broken checker is one thing to mend, however many students it met."""
+    """Faults by what failed: one broken checker is one thing to mend, however many students it met.
+
+    What --submission-time cut off is one thing, too: whose it is, and how many checks.
+    """
     found: dict[tuple[str, str, str], list[str]] = {}
+    cut: dict[str, Counter[str]] = {}
     for submission, task, check in _checks(whole):
         if check.verdict.outcome is Outcome.FAULT:
             why = check.verdict.facts.get("fault") or check.verdict.reason
+            if why.startswith(CUT_OFF):
+                cut.setdefault(why, Counter())[names.of(submission.name)] += 1
+                continue
             found.setdefault((task.id, check.id.partition("[")[0], why), []).append(names.of(submission.name))
     for (task_id, name, why), who in sorted(found.items(), key=lambda row: -len(row[1])):
-        happened, mend = f"labgrade failed in {task_id} {name}", "mend it and grade again"
-        if why.startswith(CUT_OFF):
-            happened, mend = f"cut off before {task_id} {name} was judged", "grade again with more --submission-time"
         yield Open(
-            what=f"{happened}: {why}",
+            what=f"labgrade failed in {task_id} {name}: {why}",
             count=len(who),
             where=(named(list(dict.fromkeys(who))),),
-            remedy=f"{mend}, or settle it: labgrade override",
+            remedy="mend it and grade again, or settle it: labgrade override",
+        )
+    for why, whose in cut.items():
+        yield Open(
+            what=f"cut off before they were judged: {why}",
+            count=whose.total(),
+            where=tuple(f"'{who}': {count:,} {'check' if count == 1 else 'checks'}" for who, count in whose.items()),
+            remedy="grade again with more --submission-time, or settle it: labgrade override",
         )
 
 

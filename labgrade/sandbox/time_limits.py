@@ -106,12 +106,12 @@ class Patience:
         """
         if request.folder in self.gone:
             return kind(status="fault", reason=_NEWER)
-        if self._seconds and self._spent >= self._seconds:
-            self.cut = True
-            return kind(status="fault", reason=f"{CUT_OFF}: all of it may take {self._seconds:g} s")
         if isinstance(request, CallRequest) and request.file in self._stuck:
             stuck: Result = self._stuck[request.file]
             return stuck
+        if self._seconds and self._spent >= self._seconds:
+            self.cut = True
+            return kind(status="fault", reason=f"{CUT_OFF}: all of it may take {self._seconds:g} s")
         hurried = self.known(request)
         limits = self._limits(request, hurried=hurried)
         done = self._looked(request, limits, run)

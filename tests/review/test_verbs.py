@@ -82,7 +82,7 @@ def test_standing_tells_zeros_with_their_cause_and_what_was_left_out(run, tmp_pa
     slow = without_value(Outcome.TIMEOUT, "total_macs used more than 60 s of computing time")
     rows = graded("a", 20, blank), graded("b", 24, blank), graded("c", 1, slow)
     late = without_value(Outcome.FAULT, "the time of this submission was used up: all of it may take 3 s")
-    cut = submission("gil", graded("c", 1, correct()), graded("d", 1, late))
+    cut = submission("gil", graded("c", 1, correct()), graded("d", 1, late), graded("e", 1, late))
     zero = submission("dan", *rows, remarks=("'a.rar', because why",))
     full = replace(student("eve"), handed_in="2026-11-20T20:00:00+08:00")
     stub = submission("finn", graded("a", 1, correct()), handed_in="2026-11-20T22:00:00+08:00")
@@ -92,8 +92,10 @@ def test_standing_tells_zeros_with_their_cause_and_what_was_left_out(run, tmp_pa
     code, said = run("standing")
     assert code == 1
     assert "1 without a point: INCORRECT: answers.yaml can't be read: line 3 begins with a blank (44 points)\n" in said
-    said_of_time = r"1 cut off before \S+ d was judged: the time of this submission was used up: all of it may take 3 s"
-    assert re.search(said_of_time + r"\n    'gil'\n  -> grade again with more --submission-time", said)
+    said_of_time = (
+        "2 cut off before they were judged: the time of this submission was used up: all of it may take 3 s\n"
+    )
+    assert f"{said_of_time}\n    'gil': 2 checks\n  -> grade again with more --submission-time" in said
     assert re.search(r"1 cut off by a limit\n    \S+ c: TIMEOUT: 'dan'\n", said)
     assert "1 left out of hand-ins\n    dan: 'a.rar', because why\n" in said
 

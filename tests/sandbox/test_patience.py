@@ -169,7 +169,13 @@ def test_a_file_that_does_not_end_when_it_is_imported_is_imported_once(monkeypat
     done += [patience.call(OTHER, importing, Execution), patience.together(OTHER, importing)]
     assert {each.status for each in done} == {"timeout"}
     assert done[3].reason == "f used more than 60 s; so none of the file's functions can be called"
-    assert calls.given == [60, 60]
+    patience = Patience(seconds=50)
+    done = [patience.call(each, importing, Execution) for each in (REQUEST, OTHER)]
+    assert [each.status for each in done] == ["timeout"] * 2
+    assert not patience.cut
+    assert calls.given == [60, 60, 60]
+    assert patience.call(OTHER, calls, Execution).status == "timeout"
+    patience = Patience()
     assert patience.call(replace(OTHER, file="other.py"), calls, Execution).reason == "g used more than 60 s"
 
 
