@@ -66,6 +66,7 @@ _GROUPS = (
     ),
 )
 _COMMANDS = tuple(command for _, commands in _GROUPS for command in commands)
+_INTERRUPTED = 130
 _WIDTH = max(len(name) for name, _, _ in _COMMANDS)
 
 
@@ -77,6 +78,8 @@ def main(arguments: list[str] | None = None) -> int:
     except BrokenPipeError:  # `labgrade | head`
         sys.stderr.close()
         return 0
+    except KeyboardInterrupt:
+        return _INTERRUPTED
     from labgrade.core.errors import FaultError, SpecError, UsageError
 
     try:
@@ -89,7 +92,7 @@ def main(arguments: list[str] | None = None) -> int:
         _complain(f"labgrade: a fault of labgrade's: {error}")
         return FAULT
     except KeyboardInterrupt:
-        return 130
+        return _INTERRUPTED
     except BrokenPipeError:  # `labgrade list | head`
         sys.stderr.close()
         return 0

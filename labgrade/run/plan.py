@@ -71,10 +71,11 @@ class Plan:
     """What all processes of a run know. `specs`: the tasks that the course has, (lab, task), graded now or not.
 
     `unfinished_since`: the first run since one came to its end. `again`: what a busy machine may have failed is tried
-    once more.
+    once more. `scratch`: a folder that is deleted when the run ends, also where a process of it was killed.
     """
 
     request: RunRequest
+    scratch: Path
     course: Course
     offered: Offered
     run: int
@@ -111,6 +112,7 @@ def opened(request: RunRequest, found: Course, tasks: tuple[Task, ...] = ()) -> 
             run = rows.begin(ledger, request.plain())
         yield Plan(
             request=request,
+            scratch=Path(store),
             course=found,
             offered=offered,
             run=run,

@@ -189,6 +189,7 @@ def work(conversation: Conversation, given: tuple[Plan, socket.socket | None]) -
     So is what computes values; `given` has the line to ask for it.
     """
     plan, line = given
+    tempfile.tempdir = str(plan.scratch)  # Ctrl-C kills this process, and what it leaves here goes with the run
     grader = Grader(plan.course, torch_home=plan.request.torch_home, secret=(plan.request.results,))
     grader.oracle.lender = lambda: line if conversation.ask("oracle") else None
     joined = False

@@ -130,7 +130,10 @@ def test_killed_at_any_moment(big):
     assert len(classroom.rows(big.results, "SELECT 1 FROM judged")) == len(right) - 3 * SIZE // 4  # the skipped ones
 
 
-def test_ctrl_c_keeps_what_was_graded(big):
+def test_ctrl_c_keeps_what_was_graded_and_leaves_no_copies(big, tmp_path, monkeypatch):
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    monkeypatch.setenv("TMPDIR", str(scratch))
     running = midway(big)
     for each in (signal.SIGINT, signal.SIGCONT):  # as a terminal sends it: to all of them
         os.killpg(running.pid, each)
@@ -138,6 +141,7 @@ def test_ctrl_c_keeps_what_was_graded(big):
     assert running.returncode == 130
     assert "stopped; what was graded is kept: say the same again to go on" in said
     assert "Traceback" not in said
+    assert list(scratch.iterdir()) == []
     kept = big.outcomes()
     assert 5 < len(kept) < 5 * SIZE
     came = big.grade(jobs=2)

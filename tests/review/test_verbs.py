@@ -92,9 +92,7 @@ def test_standing_tells_zeros_with_their_cause_and_what_was_left_out(run, tmp_pa
     code, said = run("standing")
     assert code == 1
     assert "1 without a point: INCORRECT: answers.yaml can't be read: line 3 begins with a blank (44 points)\n" in said
-    said_of_time = (
-        "2 cut off before they were judged: the time of this submission was used up: all of it may take 3 s\n"
-    )
+    said_of_time = "2 cut off before they were judged: the time of this submission was used up: all of it may take 3 s"
     assert f"{said_of_time}\n    'gil': 2 checks\n  -> grade again with more --submission-time" in said
     assert re.search(r"1 cut off by a limit\n    \S+ c: TIMEOUT: 'dan'\n", said)
     assert "1 left out of hand-ins\n    dan: 'a.rar', because why\n" in said
