@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from labgrade.values import Value
     from labgrade.verdict import Verdict
 
-_MOST_SECONDS = 10.0  # of CPU for all of them: most take a tenth of it
+_MOST_SECONDS = 5.0  # of CPU for all of them: most take a tenth of it
 
 
 class Together:

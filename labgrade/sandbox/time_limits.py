@@ -37,6 +37,7 @@ _NEWER = "the work was saved anew"
 _LATE = {"timeout", "waited"}
 _ASLEEP = 0.05  # of the time by the clock; what computes for less was not kept from it by a busy machine
 _LEAST_WALL = 10.0  # seconds by the clock of a call after one that was asleep
+_LONG = 2.0  # seconds by the clock of a call beside which starting a process is nothing
 _MOST = 2  # times the task's limit, for all of its calls after the first that did not end
 
 
@@ -62,6 +63,7 @@ class Patience:
         self._seconds, self._spent = seconds, 0.0
         self._slow: set[tuple[str, ...]] = set()
         self._slow_together: set[tuple[str, ...]] = set()
+        self._long: set[tuple[str, ...]] = set()
         self._stuck: dict[str, Any] = {}  # an Execution by its file
         self._asleep = False
         self._task = ""
@@ -89,7 +91,8 @@ class Patience:
 
     def together(self, request: CallRequest, run: Callable[[CallRequest], Execution]) -> Execution:
         """Make several calls in one process, which is to save time: nobody waits a second time for what did not end."""
-        if self.known(request) or request.called in self._slow_together:
+        vain = request.attempt and request.called in self._long  # it saves little, and may not end in what it gets
+        if vain or self.known(request) or request.called in self._slow_together:
             return Execution(status="timeout", reason="")
         done = self._looked(request, self._limits(request, hurried=False), run)
         if done.status in _LATE:
@@ -141,6 +144,8 @@ class Patience:
         finally:
             self._here.folder = self._here.wall = None
         took = self._clock() - begun
+        if took > _LONG:
+            self._long.add(request.called)
         self._asleep = self._asleep or (done.status == "waited" and done.seconds < _ASLEEP * took)
         if short and done.status in _LATE and request.folder not in self.gone:
             raise NotYetError(request.called[-1])

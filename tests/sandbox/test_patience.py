@@ -20,7 +20,7 @@ class Calls:
     """Functions of which some never end: what each call was given, and a clock that it moves on."""
 
     def __init__(self, monkeypatch, endless=("f", "g")):
-        self.given, self.now, self.endless = [], 0.0, endless
+        self.given, self.now, self.endless, self.seconds = [], 0.0, endless, 1.0
         monkeypatch.setattr("time.monotonic", lambda: self.now)
 
     def __call__(self, request):
@@ -28,7 +28,7 @@ class Calls:
         if request.function in self.endless:
             self.now += request.limits.seconds
             return Execution(status="timeout", reason=f"{request.function} used more than {request.limits.seconds:g} s")
-        self.now += 1
+        self.now += self.seconds
         return Execution(status="returned", value=1)
 
 
@@ -83,6 +83,19 @@ def test_an_attempt_that_did_not_end_takes_no_time_from_the_calls_that_count(mon
     for _ in range(70):
         patience.call(OTHER, calls, Execution)
     assert calls.given == [60] * 71
+
+
+def test_what_takes_seconds_is_called_by_itself_at_once(monkeypatch):
+    calls, patience = Calls(monkeypatch, endless=()), Patience()
+    attempt = replace(REQUEST, attempt=True)
+    assert patience.together(attempt, calls).status == "returned"
+    calls.seconds = 2.5
+    patience.call(REQUEST, calls, Execution)
+    calls.seconds = 0.1
+    assert patience.together(attempt, calls).status == "timeout"
+    assert patience.together(REQUEST, calls).status == "returned", "calls that count are made"
+    assert patience.together(replace(attempt, function="g"), calls).status == "returned"
+    assert len(calls.given) == 4
 
 
 def test_a_submission_s_own_time_cuts_off_what_is_left_of_it_at_no_cost(monkeypatch):
