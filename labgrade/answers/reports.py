@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from labgrade.core.results import Answered, Submission
     from labgrade.core.task import AnswerType, TextForm
 
-_MOST_NAMED = 4
+_MOST_NAMED, _MOST_REPORTS = 4, 50
 _LONGEST_LINE = 600
 _TASK_NUMBER = re.compile(r"(?<![\w.-])\d{1,2}-\d{1,2}-\d{1,2}(?![\w-])")
 _REFERS = re.compile(
@@ -52,13 +53,24 @@ _NO_REPORT = re.compile(
 def find_reports(submission: Submission) -> tuple[str, ...]:
     """The written reports nearest to the top: named `report` in a format that is read, else any other document.
 
-    `report.md` comes first. Of one name in several formats, as where it was exported, those that lose least.
+    `report.md` comes first. Of one name in several formats, as where it was exported, those that lose least. Of more
+    than a person would write, as where texts are data, the first ones, plain texts last.
     """
-    found = [file for file in submission.files if _is_report(file)]
-    found = found or [file for file in submission.files if _is_written(file) and not _NO_REPORT.search(_name(file))]
+    return _reports_among(submission.files)
+
+
+@lru_cache(maxsize=4)
+def _reports_among(files: tuple[str, ...]) -> tuple[str, ...]:
+    found = [file for file in files if _is_report(file)]
+    found = found or [file for file in files if _is_written(file) and not _NO_REPORT.search(_name(file))]
     highest = min((file.count("/") for file in found), default=0)
     level = [file for file in found if file.count("/") == highest]
-    level = [file for file in level if not any(_stem(one) == _stem(file) and _loss(one) < _loss(file) for one in level)]
+    least: dict[PurePosixPath, int] = {}
+    for file in level:
+        least[_stem(file)] = min(_loss(file), least.get(_stem(file), _loss(file)))
+    level = [file for file in level if _loss(file) == least[_stem(file)]]
+    if len(level) > _MOST_REPORTS:
+        level = sorted(level, key=lambda file: (file.lower().endswith(".txt"), file))[:_MOST_REPORTS]
     return tuple(sorted(level, key=lambda file: (PurePosixPath(file).name.lower() != "report.md", file)))
 
 
