@@ -59,11 +59,11 @@ class Shelf:
 
     def _given(self, wanted: Mapping[str, Any]) -> Any:
         """A subject: a ready one, one with the module of a ready one that has its weights, else one built anew."""
-        subject = self._named(wanted)
         for place, (known, ready) in enumerate(self._ready):
-            if known == wanted or subject.with_weights_of(ready, for_good=True).has_weights:
+            subject = ready if known == wanted else self._named(wanted).with_weights_of(ready, for_good=True)
+            if subject is ready or subject.has_weights:
                 del self._ready[place]
-                return ready if known == wanted else subject
+                return subject
         return self._built(wanted)
 
     def _built(self, wanted: Mapping[str, Any]) -> Any:
