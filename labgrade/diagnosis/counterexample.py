@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from labgrade.core.errors import FaultError
+from labgrade.core.serialise import plain_subject
 from labgrade.core.task import CallForm, InputSpec, SubjectSpec
 from labgrade.diagnosis import as_code, families, random_layers
-from labgrade.diagnosis.search import SearchPlan, available, search
-from labgrade.files.cache import Cache, cache_folder, key_of
+from labgrade.diagnosis.search import SearchPlan, available, is_drawn, know, search, subjects
+from labgrade.files.cache import Cache, cache_folder, key_of, version_of
 from labgrade.judging.judge import explains_all
 from labgrade.subjects import networks
 from labgrade.subjects.networks import GENERATED
@@ -76,11 +78,33 @@ def judged(trials: Trials, plan: SearchPlan, remembered: Iterable[Remembered] = 
     return SearchVerdict(_wrong_on(trials, form, found, subject, trial), origin, smallest=found.smallest)
 
 
+def know_subjects(plan: SearchPlan, kept: Cache, *, draw: bool = False) -> None:
+    """Take in what an earlier run drew for a plan, so that no process of this one has to; else `draw` and keep it.
+
+    Drawing and importing Hypothesis take a second, which each process of a class spends.
+    """
+    if is_drawn(plan) or not available():
+        return
+    like = None if plan.like is None else plain_subject(plan.like)
+    key = key_of("drawn", _sources(), version_of("hypothesis"), plan.among, like, plan.tries, plan.seed)
+    if known := _subjects(kept.read(key)):
+        know(plan, known)
+    elif draw:
+        drawn = subjects(plan)
+        plain = [_plain(each) for each in drawn]
+        if _subjects((json.loads(json.dumps(plain)),)) == drawn:  # else there is more to them than is written
+            kept.write(key, plain)
+
+
 def memory(task: Task, check: Check, file: object) -> Remembered:
     """Where the example for a check is remembered, by the content or the place of the function's file."""
+    return Remembered(cache_folder(), [_sources(), task.lab, task.id, check.id, check.answer, str(file)])
+
+
+def _sources() -> str:
+    """A digest of what random subjects are made by."""
     sources = (families.__file__, random_layers.__file__, networks.__file__)
-    ours = hashlib.sha256(b"\0".join(Path(each).read_bytes() for each in sources)).hexdigest()
-    return Remembered(cache_folder(), [ours, task.lab, task.id, check.id, check.answer, str(file)])
+    return hashlib.sha256(b"\0".join(Path(each).read_bytes() for each in sources)).hexdigest()
 
 
 def wrong(trial: Trial) -> str:
@@ -243,18 +267,23 @@ class Remembered:
 
     def read(self) -> list[SubjectSpec]:
         """The smallest subject and others that were tried; nothing where nothing can be read."""
-        found: Any = self._cache.read(self._key) or ([],)
-        try:
-            return [_subject(each) for each in found[0][:_MOST_SUBJECTS]]
-        except (ValueError, KeyError, TypeError):
-            return []
+        return _subjects(self._cache.read(self._key))[:_MOST_SUBJECTS]
 
     def write(self, subjects: Sequence[SubjectSpec]) -> None:
         """Keep these in place of what was there, the smallest first; a full disk only costs time."""
-        plain = [
-            {"model": each.model, "shape": list(each.input.shape), "options": dict(each.options)} for each in subjects
-        ]
-        self._cache.write(self._key, plain)
+        self._cache.write(self._key, [_plain(each) for each in subjects])
+
+
+def _plain(subject: SubjectSpec) -> dict[str, Any]:
+    return {"model": subject.model, "shape": list(subject.input.shape), "options": dict(subject.options)}
+
+
+def _subjects(read: tuple[Any] | None) -> list[SubjectSpec]:
+    """The subjects that were read; none where one of them is none."""
+    try:
+        return [] if read is None else [_subject(each) for each in read[0]]
+    except (ValueError, KeyError, TypeError):
+        return []
 
 
 def _subject(plain: Any) -> SubjectSpec:

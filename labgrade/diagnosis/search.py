@@ -64,6 +64,18 @@ def subjects(plan: SearchPlan) -> list[SubjectSpec]:
     return list(_drawn[repr(plan)])
 
 
+def is_drawn(plan: SearchPlan) -> bool:
+    """Whether the `subjects` of a plan are known without Hypothesis."""
+    return repr(plan) in _drawn
+
+
+def know(plan: SearchPlan, drawn: Sequence[SubjectSpec]) -> None:
+    """Take these for the `subjects` of a plan, which were drawn by another process."""
+    if len(_drawn) >= _PLANS:
+        _drawn.clear()
+    _drawn[repr(plan)] = list(drawn)
+
+
 def _shown(plan: SearchPlan, look: Callable[[Sequence[SubjectSpec]], bool]) -> bool:
     """Have the `subjects` looked at, some together, as long as that says so; whether all were.
 
@@ -91,9 +103,7 @@ def _shown(plan: SearchPlan, look: Callable[[Sequence[SubjectSpec]], bool]) -> b
         _hypothesis(plan, note)
     except _StopError:
         return False
-    if len(_drawn) == _PLANS:
-        _drawn.clear()
-    _drawn[key] = list(found.values())
+    know(plan, list(found.values()))
     return not waiting or look(waiting)
 
 

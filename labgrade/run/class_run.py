@@ -193,4 +193,5 @@ class _ClassRun:
                     with contextlib.suppress(FaultError, OSError):
                         grader.oracle.learn(*wanted)
         grader.oracle.close()
+        grader.know_subjects(self._plan.tasks, draw=True)
         grader.prepare(self._plan.tasks)

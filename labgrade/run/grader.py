@@ -13,10 +13,12 @@ from labgrade.answers import obtain
 from labgrade.answers.question import Question
 from labgrade.answers.reader.reader import Reader
 from labgrade.answers.run import Runs
+from labgrade.core.by_identity import ByIdentity
 from labgrade.core.errors import FaultError, UsageError
 from labgrade.core.results import SubmissionReport
 from labgrade.core.task import AnswerValue, LiteralValue
 from labgrade.cpp.build import Builder
+from labgrade.diagnosis.counterexample import know_subjects, plan_of
 from labgrade.diagnosis.explain import companions
 from labgrade.diagnosis.fitting import typed
 from labgrade.files.cache import cache_folder
@@ -44,6 +46,7 @@ if TYPE_CHECKING:
     from labgrade.values import Value
     from labgrade.verdict import Verdict
 
+_TABLES = 256  # expected tables that are kept in their types
 _REFUSED = (
     "nothing protects you from the submissions' code; grade in a virtual machine, or say --unsafe if you trust it"
 )
@@ -82,6 +85,7 @@ class Grader:
         self._store = tempfile.TemporaryDirectory(prefix="labgrade-store-")
         self.store = Path(self._store.name)
         self._digest: tuple[Submission, str] | None = None
+        self._typed = ByIdentity(typed, _TABLES)
 
     def __enter__(self) -> Self:
         return self
@@ -124,6 +128,7 @@ class Grader:
         Nothing that a student's code writes over them then has an effect on this run.
         """
         if not self.oracle.recalled:
+            tasks = list(tasks)
             self.oracle.memory.watch()
             parts = [(task, item) for task in all_variants(tasks) for item in items(task)]
             fresh = [(item, fresh_subject(task, item, self.course.key)) for task, item in parts]
@@ -131,6 +136,14 @@ class Grader:
             every = [*(item for _, item in parts), *again]
             asked = (each for item in every for each in (*sources(item), *companions(item, self.course.quantities)))
             self.oracle.recall(asked)
+            self.know_subjects(tasks)
+
+    def know_subjects(self, tasks: Iterable[Task], *, draw: bool = False) -> None:
+        """Take in the random networks of all searches; `draw` those that are not remembered."""
+        for task in all_variants(tasks):
+            for search in (item.check.counterexample for item in items(task)):
+                if search is not None:
+                    know_subjects(plan_of(task, search), self.oracle.memory, draw=draw)
 
     def forget(self) -> None:
         """Let go of all that belongs to the submissions graded so far: memory does not grow with a class."""
@@ -189,7 +202,9 @@ class Grader:
             if isinstance(source, AnswerValue):
                 found = answers or partial(self._answer, task, submission)
                 return compared_with(source, found(source.answer, subject), kind)
-            return typed(self.value_of(source, subject=subject, submission=submission, limits=task.limits), kind)
+            plain = self.value_of(source, subject=subject, submission=submission, limits=task.limits)
+            own_table = isinstance(plain, list) and not (subject is not None and subject.handed_in)
+            return self._typed(plain, kind) if own_table else typed(plain, kind)
 
         return judging, expect
 

@@ -19,6 +19,7 @@ from labgrade.commands import counterexample as command
 from labgrade.core import student_view
 from labgrade.core.errors import FaultError
 from labgrade.core.results import Graded, Report, SubmissionReport, TaskReport
+from labgrade.core.serialise import plain_subject
 from labgrade.core.task import CallForm, InputSpec, QuantityCall, SubjectSpec
 from labgrade.diagnosis import as_code, counterexample, families
 from labgrade.diagnosis import search as engine
@@ -28,6 +29,7 @@ from labgrade.diagnosis.random_layers import Linear, PoolLayer
 from labgrade.diagnosis.random_layers import program as fitted
 from labgrade.diagnosis.search import SearchPlan, SearchResult
 from labgrade.diagnosis.search import search as look
+from labgrade.files.cache import Cache
 from labgrade.reports.summary import full_reason
 from labgrade.subjects import models
 from labgrade.subjects.networks import flat
@@ -169,6 +171,34 @@ def test_what_is_tried_is_drawn_once_for_a_class_and_is_the_same(monkeypatch):
     ahead = look(plan, lambda subject: subject, lambda _: "", (), list)
     assert (ahead.tried, ahead.complete, ahead.smallest) == (alone.tried, True, None)
     assert not drawn
+
+
+@pytest.mark.parametrize(("among", "like"), [("cnn", None), ("cnn", LIKE_ONNX), ("linear", None), ("attention", None)])
+def test_what_one_run_drew_the_next_takes_in_and_tries_the_same(tmp_path, monkeypatch, among, like):
+    monkeypatch.setattr(engine, "_drawn", {})
+    plan, kept = SearchPlan(among=among, like=like, tries=20), Cache(tmp_path)
+    counterexample.know_subjects(plan, kept)
+    assert not engine.is_drawn(plan)
+    counterexample.know_subjects(plan, kept, draw=True)
+    drawn = engine.subjects(plan)
+    engine._drawn.clear()
+    monkeypatch.setattr(engine, "_hypothesis", None)
+    counterexample.know_subjects(plan, kept)
+    assert engine.subjects(plan) == drawn
+    assert list(map(plain_subject, engine.subjects(plan))) == list(map(plain_subject, drawn))
+    assert all(each.passing for each in engine.subjects(plan))
+
+
+@pytest.mark.parametrize("damaged", [[], [{}], "no list", [{"model": "a.onnx", "shape": [1], "options": {}}], None])
+def test_what_no_run_drew_is_not_taken_in(tmp_path, monkeypatch, damaged):
+    monkeypatch.setattr(engine, "_drawn", {})
+    plan, kept = SearchPlan(among="linear", tries=5), Cache(tmp_path)
+    counterexample.know_subjects(plan, kept, draw=True)
+    (key,) = (path.stem for path in tmp_path.glob("*/*.json"))
+    kept.write(key, damaged)
+    engine._drawn.clear()
+    counterexample.know_subjects(plan, kept)
+    assert not engine.is_drawn(plan)
 
 
 def test_what_is_found_is_remembered_and_tried_first(tmp_path):

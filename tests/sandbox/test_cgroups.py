@@ -220,17 +220,23 @@ def test_a_killed_grader_leaves_no_process_in_its_group_and_the_next_one_removes
 
 
 def test_a_kill_that_the_machine_needed_is_not_the_jobs_fault(tmp_path):
+    def group(version, name):
+        (tmp_path / name).touch()
+        return cgroups.Group(version, (tmp_path,), LIMIT, kills=os.open(tmp_path / name, os.O_RDONLY))
+
+    one = group(1, "memory.oom_control")
     (tmp_path / "memory.oom_control").write_text("oom_kill_disable 0\nunder_oom 0\noom_kill 1\n")
     (tmp_path / "memory.max_usage_in_bytes").write_text(f"{100 << 20}\n")
-    one = cgroups.Group(1, (tmp_path,), LIMIT)
     assert not one.starved()
     (tmp_path / "memory.max_usage_in_bytes").write_text(f"{LIMIT - 4096}\n")
     assert one.starved()
+    two = group(2, "memory.events")
     (tmp_path / "memory.events").write_text("low 0\nhigh 0\nmax 9\noom 0\noom_kill 1\noom_group_kill 0\n")
-    two = cgroups.Group(2, (tmp_path,), LIMIT)
     assert not two.starved()
     (tmp_path / "memory.events").write_text("low 0\nhigh 0\nmax 9\noom 1\noom_kill 1\noom_group_kill 1\n")
     assert two.starved()
+    for each in (one, two):
+        os.close(each.kills)
     assert not cgroups.Group().starved()
 
 

@@ -101,6 +101,7 @@ def processes(folder: Path) -> list[int]:
 _SLACK_BYTES = 4 << 20  # the kernel counts in batches, and gives up a huge page before it kills
 _REMOVE_SECONDS = 2.0
 _TRIAL_BYTES = 64 << 20
+_COUNTS_BYTES = 4096
 _numbers = itertools.count()
 
 
@@ -108,26 +109,28 @@ _numbers = itertools.count()
 class Group:
     """One job's group. `folders`: one in version 2; in version 1 that for memory, and that for processes if any.
 
-    `entries`: descriptors; a process that writes `0` to each of them is in the group, whichever it is.
+    `entries`: descriptors; a process that writes `0` to each of them is in the group, whichever it is. `kills`: a
+    descriptor of the file in which the kernel counts what it ended.
     """
 
     version: int = 0
     folders: tuple[Path, ...] = ()
     memory: int = 0
     entries: tuple[int, ...] = ()
+    kills: int = -1
 
     def starved(self) -> bool:
         """Whether the kernel ended a process of the group because the group, not the machine, was at its limit."""
-        if not self.folders:
+        if self.kills < 0:
             return False
-        memory = self.folders[0]
         try:
+            told = _counted(os.pread(self.kills, _COUNTS_BYTES, 0).decode())  # asked twenty times a second
             if self.version == 2:  # noqa: PLR2004 - of two versions
-                told = _counts(memory / "memory.events")
                 return told["oom_kill"] > 0 and told["oom"] > 0
-            if not _counts(memory / "memory.oom_control")["oom_kill"]:  # asked twenty times a second
+            if not told["oom_kill"]:
                 return False
-            return int((memory / "memory.max_usage_in_bytes").read_text()) >= self.memory - _SLACK_BYTES
+            most = self.folders[0] / "memory.max_usage_in_bytes"
+            return int(most.read_text()) >= self.memory - _SLACK_BYTES
         except (OSError, KeyError):
             return False
 
@@ -172,7 +175,9 @@ class Groups:
         for folder in folders:
             entries.append(os.open(folder / "cgroup.procs", os.O_WRONLY | os.O_CLOEXEC))
             ending.callback(os.close, entries[-1])
-        return Group(self.version, folders, memory, tuple(entries))
+        kills = os.open(_kills(self.version, folders[0]), os.O_RDONLY | os.O_CLOEXEC)
+        ending.callback(os.close, kills)
+        return Group(self.version, folders, memory, tuple(entries), kills)
 
     def _try(self) -> None:
         """Have a process that is nobody of importance enter a group, as a job would."""
@@ -183,7 +188,7 @@ class Groups:
             script = f'echo 0 && echo 0 >&2 && for file in {shown}; do grep -qx "$$" "$file" || exit 1; done'
             command = ["sh", "-c", script]
             done = subprocess.run(command, check=False, stdout=group.entries[0], stderr=group.entries[-1])
-            told = _counts(group.folders[0] / ("memory.oom_control" if self.version == 1 else "memory.events"))
+            told = _counted(_kills(self.version, group.folders[0]).read_text())
             if done.returncode:
                 message = f"no process can enter {group.folders[0]}"
                 raise OSError(message)
@@ -239,5 +244,9 @@ def _end(folder: Path) -> None:
                 os.kill(pid, signal.SIGKILL)
 
 
-def _counts(file: Path) -> dict[str, int]:
-    return {name: int(count) for name, count in (line.split() for line in file.read_text().splitlines())}
+def _kills(version: int, folder: Path) -> Path:
+    return folder / ("memory.oom_control" if version == 1 else "memory.events")
+
+
+def _counted(text: str) -> dict[str, int]:
+    return {name: int(count) for name, count in (line.split() for line in text.splitlines())}
