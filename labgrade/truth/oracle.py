@@ -65,7 +65,7 @@ class Oracle:
         self._passing: tuple[tempfile.TemporaryDirectory[str], OnnxFiles] | None = None
         self._digests: dict[Path, str] = {}  # of quantities, by their files
         self._imports: dict[Path, list[Path]] = {}
-        self._key = ByIdentity(self._key_of, _KEYS)
+        self._keys = ByIdentity(self._key_of, _KEYS)
         self._known: dict[str, Any] = {}
         self._at_hand: OrderedDict[str, dict[str, NDArray[Any]]] = OrderedDict()  # those used last, unpacked
         self._worker: subprocess.Popen[bytes] | Borrowed | None = None
@@ -224,6 +224,9 @@ class Oracle:
         """Know the values of another oracle, of the same quantities; nothing is read from disk any more."""
         self._known |= values
         self.recalled = True
+
+    def _key(self, call: QuantityCall, subject: SubjectSpec) -> str:
+        return self._key_of(call, subject) if subject.file else self._keys(call, subject)  # a file may change meanwhile
 
     def _key_of(self, call: QuantityCall, subject: SubjectSpec) -> str:
         entry = self._quantities.get(call.quantity)

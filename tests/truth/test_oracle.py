@@ -547,3 +547,14 @@ def test_a_network_is_asked_about_again_and_again_and_kept_meanwhile():
     assert len(subjects) < 20
     assert worker._subject(plain[0], subjects) is heavy
     assert worker._subject(plain[1], subjects) is not light
+
+
+def test_a_file_that_changes_has_another_value_at_once(tmp_path):
+    """Its call and its subject are the same objects, of which the key of a value is kept otherwise."""
+    (tmp_path / "size.py").write_text("import os\n\ndef length(artifact):\n    return os.path.getsize(artifact)\n")
+    file = tmp_path / "own.onnx"
+    call, subject = QuantityCall(quantity="length"), SubjectSpec(input=InputSpec(shape=(1,)), file=str(file))
+    with Oracle(registry.read("quantity", (tmp_path,)), tmp_path / "cache") as oracle:
+        for content in (b"one", b"three"):
+            file.write_bytes(content)
+            assert oracle.value(call, subject) == len(content)
