@@ -17,6 +17,7 @@ from labgrade.core.errors import UsageError
 from labgrade.ledger import read
 from labgrade.ledger.database import Ledger
 from labgrade.reports.summary import reason
+from labgrade.run.grader import Grader
 from labgrade.submissions import find
 
 FULL = "no more can be stored"
@@ -179,6 +180,21 @@ def test_a_fault_of_ours_runs_again_until_it_is_none(room):
     assert room.outcomes() == classroom.expected(4)
     assert len(came.changes) == 3
     assert room.grade().ran == 0
+
+
+def test_networks_that_cannot_be_drawn_ahead_stop_no_class(room, monkeypatch):
+    asked = []
+
+    def fail(self, tasks, *, draw=False):
+        asked.append(draw)
+        if draw:
+            message = "of Hypothesis"
+            raise RuntimeError(message)
+
+    monkeypatch.setattr(Grader, "know_subjects", fail)
+    room.grade()
+    assert room.outcomes() == classroom.expected(4)
+    assert asked == [True, False]
 
 
 def test_what_we_could_not_read_costs_nobody_a_point_and_is_read_the_next_time(room, monkeypatch):
