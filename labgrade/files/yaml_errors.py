@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 TOO_DEEP = "this is nested too deeply"
 TOO_MUCH = "this holds more values than any answers do"
 QUOTE_IT = "put it in quotes"
+_LIBYAML_TOO_DEEP = "exceeded maximum nesting depth"  # from version 0.2.6 on, which reads ahead of the events it gives
 _WITHOUT_BLANK = re.compile(r"(\s*(?:- +)*)([\w-]+):(\S.*)")
 _INDICATOR = re.compile(r"found character '(.)' that cannot start any token")
 _FOUND = re.compile(r"but (?:got|found) '?([^']+)'?$")
@@ -29,8 +30,8 @@ def finding(error: yaml.MarkedYAMLError, text: str, file: str) -> SpecFinding:
     """What is wrong, at its place, with the remedy."""
     mark = error.problem_mark or error.context_mark
     line, column = (mark.line, mark.column) if mark else (0, 0)
-    if error.problem in (TOO_DEEP, TOO_MUCH):
-        return SpecFinding(Mark(file, line + 1, column + 1), error.problem)
+    if error.problem in (TOO_DEEP, TOO_MUCH, _LIBYAML_TOO_DEEP):
+        return SpecFinding(Mark(file, line + 1, column + 1), TOO_MUCH if error.problem == TOO_MUCH else TOO_DEEP)
     start = (error.context_mark.line, error.context_mark.column) if error.context_mark else (line, column)
     context, problem = error.context or "", error.problem or ""
     found = _of_a_quote(context, problem, text, line, column, start) or _of_a_line(
