@@ -152,6 +152,11 @@ def keep_arenas_few() -> None:
     _LIBC.mallopt(_ARENA_MAX, 2)
 
 
+def give_back_memory() -> None:
+    """Give the kernel back what was freed and is still held."""
+    _LIBC.malloc_trim(ctypes.c_size_t(0))
+
+
 def collapse_heap() -> int:
     """Ask for huge pages under this process's private memory, which makes forking it cheap; the bytes asked for.
 

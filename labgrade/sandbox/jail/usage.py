@@ -45,6 +45,7 @@ class Meter:
         own_growth = _private_bytes(self._root) - self._held
         if resident + own_growth > memory:
             proportional = sum(proportional_bytes(pid) for pid in (*pids, *self._sharing))
+            proportional -= sum(_shared_bytes(pid) for pid in self._sharing)  # weights, that the job may have read
             if proportional - self._held > memory:
                 return "memory"
         return "processes" if len(pids) > PROCESSES else ""
@@ -116,6 +117,12 @@ def _private_bytes(pid: int) -> int:
     """Resident memory that is not of a file."""
     sizes = _told(f"{pid}/statm").split()
     return (int(sizes[1]) - int(sizes[2])) * _PAGE if sizes else 0
+
+
+def _shared_bytes(pid: int) -> int:
+    """Resident memory of files without a place on a disk."""
+    lines = _told(f"{pid}/status").splitlines()
+    return sum(int(line.split()[1]) * 1024 for line in lines if line.startswith(b"RssShmem:"))
 
 
 def proportional_bytes(pid: int) -> int:

@@ -1,0 +1,107 @@
+"""Weights that a server has ready: a fork copies nothing of them, and no job changes another's."""
+
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+import torch
+
+from labgrade.core.task import InputSpec, Limits, SubjectSpec
+from labgrade.sandbox.child.subject import Shelf
+from labgrade.sandbox.requests import CallRequest
+from labgrade.sandbox.runner import Runner
+from labgrade.subjects import models
+
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform != "linux", reason="servers are warm on Linux alone")]
+SHAPE = (1, 3, 64, 64)
+
+
+class Tied(torch.nn.Module):
+    """4 MiB of weights by themselves, and two tensors that share theirs."""
+
+    def __init__(self):
+        super().__init__()
+        self.alone = torch.nn.Parameter(torch.arange(1 << 20, dtype=torch.float32))
+        self.one = torch.nn.Parameter(torch.ones(1 << 20))
+        self.other = torch.nn.Parameter(self.one.detach())
+        self.register_buffer("count", torch.tensor(3))
+
+
+def prepared(module):
+    """A module, as a server has it ready."""
+    zoo = SimpleNamespace(Subject=lambda **_: SimpleNamespace(with_weights=lambda: (module, None)))
+    shelf = Shelf(lambda: zoo)
+    shelf.prepare({"shape": [1]})
+    return module
+
+
+def is_in_a_file(tensor):
+    """Whether a tensor's memory is that of a file without a name, of which this process has pages of its own."""
+    for line in Path("/proc/self/maps").read_text().splitlines():
+        place, rights, *_ = line.split()
+        first, last = (int(end, 16) for end in place.split("-"))
+        if first <= tensor.data_ptr() < last:
+            return "/memfd:weights" in line and rights == "rw-p"
+    return False
+
+
+def test_a_module_is_as_it_was_with_its_weights_elsewhere():
+    module = prepared(Tied())
+    assert is_in_a_file(module.alone)
+    assert not is_in_a_file(module.one)
+    assert torch.equal(module.alone, torch.arange(1 << 20, dtype=torch.float32))
+    assert module.alone.untyped_storage().nbytes() == 4 << 20
+    assert (module.count, module.count.shape) == (3, ())
+    module.one.data[5] = 7
+    assert module.other[5] == 7
+
+
+def test_few_weights_stay_where_they_are():
+    assert not is_in_a_file(prepared(torch.nn.Linear(64, 64)).weight)
+
+
+def test_what_a_call_writes_into_its_weights_no_other_call_sees(tmp_path):
+    (tmp_path / "hw.py").write_text(
+        "def f(model):\n"
+        "    found = [float(each.sum()) for each in model.parameters()]\n"
+        "    for each in model.parameters():\n"
+        "        each.data.zero_()\n"
+        "    return found\n"
+    )
+    subject = SubjectSpec(model="torchvision/squeezenet1_1", input=InputSpec(shape=SHAPE))
+    ask = {"folder": tmp_path, "file": "hw.py", "function": "f", "given": ("model",), "limits": Limits()}
+    with Runner() as runner:
+        first, second = [runner.run(CallRequest(subject=subject, **ask)).value for _ in range(2)]
+    own, _ = models.Subject(model=subject.model, shape=SHAPE).with_weights()
+    assert first == second == pytest.approx([float(each.detach().sum()) for each in own.parameters()], rel=1e-3)
+
+
+READS = """
+import os, time, torch
+from labgrade.sandbox.child.subject import _keep_in_a_file
+from labgrade.sandbox.jail.usage import Meter, end_descendants
+
+model = torch.nn.Linear(1 << 24, 1, bias=False)
+_keep_in_a_file(model)
+(go, begin), (ours, theirs) = os.pipe(), os.pipe()
+pid = os.fork()
+if not pid:
+    os.read(go, 1)
+    os.fork()
+    held = float(model.weight.data.sum()), b"x" * (12 << 20)
+    os.write(theirs, b"!")
+    time.sleep(60)
+meter = Meter(pid, shared_with=os.getpid())
+os.write(begin, b"!")
+os.read(ours, 1), os.read(ours, 1)
+print([bool(meter.excess(60, size << 20)) for size in (16, 48)])
+end_descendants(os.getpid())
+"""
+
+
+def test_weights_that_a_job_reads_are_not_memory_that_it_takes():
+    """Two processes of it make 24 MiB of their own, beside 64 MiB that both are given."""
+    done = subprocess.run([sys.executable, "-c", READS], check=True, capture_output=True, text=True)
+    assert done.stdout == "[True, False]\n"
