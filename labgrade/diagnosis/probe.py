@@ -207,7 +207,7 @@ class Trials:
         Raises:
             FaultError: it can't be computed.
         """
-        return self._grader.oracle.value(source, subject)
+        return self._grader.oracle.value_if_any(source, subject)
 
     def content(self) -> str:
         """A digest of the files that the check's function may lie in."""

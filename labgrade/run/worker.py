@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -202,6 +203,7 @@ def work(conversation: Conversation, given: tuple[Plan, socket.socket | None]) -
             if shared:
                 grader.runner.join(Path(shared))
             grader.prepare(plan.tasks)
+            gc.freeze()  # what all submissions are judged by is looked through for rubbish no more
         if judging is not None:
             conversation.tell(judging)
 

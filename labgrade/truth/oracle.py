@@ -46,6 +46,10 @@ _KEYS = 1024  # of values asked for: those of a lab's specs, and a submission's 
 _AT_HAND = 128 << 20  # bytes of tensors: to read 10 MB again takes 10 ms, to compute those of a fresh input 100
 
 
+class _FailedError(FaultError):
+    """What computes a quantity said that it can't, and goes on."""
+
+
 class Oracle:
     """Answers what a quantity is for a subject. Starts its worker when the first value is not remembered.
 
@@ -76,6 +80,7 @@ class Oracle:
         self.recalled = False
         self._later: dict[str, str] = {}  # as JSON: few of them are asked for
         self._new: dict[str, str] = {}
+        self._failed: dict[str, str] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -123,6 +128,25 @@ class Oracle:
                     self._at_hand.popitem(last=False)
             self._at_hand.move_to_end(key)
             return self._at_hand[key]
+
+    def value_if_any(self, call: QuantityCall, subject: SubjectSpec) -> object:
+        """As `value`, of a subject that nobody chose: that there is no value of it is remembered as a value is.
+
+        Raises:
+            FaultError: as `value`.
+        """
+        with self._one_at_a_time:
+            key = f"!{self._key(call, subject)}"
+            why = self._failed.get(key) or self._later.get(key)
+            if why:
+                raise FaultError(why)
+            try:
+                return self.value(call, subject)
+            except _FailedError as error:
+                self._failed[key] = str(error)
+                if self.recalled:
+                    self._new[key] = str(error)
+                raise
 
     def learn(self, call: QuantityCall, subject: SubjectSpec) -> None:
         """Have a value, remembered or computed, for those who will ask; tensors are not taken apart.
@@ -263,7 +287,7 @@ class Oracle:
         if "error" in reply:
             where = subject.model or subject.short_name
             message = f"the quantity '{call.quantity}' failed on '{where}': {reply['error']}"
-            raise FaultError(message)
+            raise _FailedError(message)
         if not reply.get("arrays"):
             if not subject.passing:
                 self.memory.write(key, reply["value"])

@@ -285,6 +285,33 @@ def test_what_is_computed_while_students_code_runs_is_remembered_for_the_next_ru
         assert len(json.loads(file.read_text())["value"]) == 41
 
 
+def test_what_there_is_no_value_of_is_asked_once_where_nobody_chose_it(folder):
+    broken = QuantityCall(quantity="broken")
+    for run in range(2):
+        with oracle(folder) as one, oracle(folder) as other:
+            one.recall([])
+            other.recall([])
+            for _ in range(3):
+                with pytest.raises(FaultError, match=r"'broken' failed on .*by zero"):
+                    other.value_if_any(broken, SUBJECT)
+            assert other.computed == 1 - run
+            one.hear(other.new())
+            one.keep()
+            with pytest.raises(FaultError, match="by zero"):
+                other.value(broken, SUBJECT)
+            assert other.computed == 2 - run
+
+
+def test_a_process_that_ended_says_nothing_of_what_it_was_asked(folder):
+    with oracle(folder) as own:
+        own.recall([])
+        for tries in (1, 2):
+            with pytest.raises(FaultError, match="last words"):
+                own.value_if_any(QuantityCall(quantity="dies"), SUBJECT)
+            assert own.computed == tries
+        assert not own.new()
+
+
 def test_tensors_of_an_input_drawn_anew_are_computed_once_and_the_oldest_let_go_of(folder, monkeypatch):
     calls = [QuantityCall(quantity="arrays", parameters={}), QuantityCall(quantity="more_arrays", parameters={})]
     fresh = SubjectSpec(model=SUBJECT.model, input=SUBJECT.input, passing=True)
