@@ -185,7 +185,7 @@ def frame(ending: Ending) -> object:
     Raises:
         NotPlainError: it is not one frame of plain data.
     """
-    return wire.unpack(bytes(ending.frames))
+    return wire.unpack(ending.frames)
 
 
 def _delivered(ending: Ending, call: CallRequest) -> tuple[ExecutionStatus, str, object, tuple[str, ...], str]:

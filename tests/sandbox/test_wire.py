@@ -12,8 +12,11 @@ import pytest
 
 from labgrade.core.arguments import GIVEN
 from labgrade.sandbox.child import wire
+from labgrade.sandbox.child.main import LOADED, UP
 from labgrade.sandbox.child.plain_data import convert
 from labgrade.sandbox.child.wire import NotPlainError, pack, unpack
+
+BEFORE = UP + LOADED
 
 
 def crossed(value):
@@ -67,6 +70,19 @@ def test_arrays_cross_with_dtype_and_shape(dtype, shape):
 def test_a_transposed_array_keeps_its_order():
     array = np.arange(6).reshape(2, 3).T
     assert np.array_equal(crossed(array), array)
+
+
+@pytest.mark.parametrize("more", range(8))
+def test_arrays_of_a_frame_as_it_was_received_are_parts_of_it(more):
+    """All but those that lie behind an odd number of bytes, which are copies."""
+    numbers = [np.arange(size, dtype=kind) for size, kind in ((3, "<f8"), (more, "|u1"), (2, "<f4"))]
+    said = BEFORE + pack({"é" * more: numbers}, convert)
+    received = bytearray(said)
+    ((first, _, last),) = unpack(memoryview(received)[len(BEFORE) :]).values()
+    assert all(found.flags.behaved for found in (first, last))
+    received[:] = bytes(len(received))
+    assert not first.any()
+    assert last.any() == (more % 4 > 0)
 
 
 def test_a_lone_surrogate_becomes_a_character_that_can_be_printed():

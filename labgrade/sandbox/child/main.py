@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from labgrade.sandbox.child.jobs import Arguments
 
 UP = b"U"
-LOADED = b"\xff" * 8  # no frame begins so: it would be longer than any
+LOADED = b"\xff" * 15  # no frame begins so: it would be longer than any; behind both a frame lies as it is aligned
 SETUP_FAILED = 98
 _WITH_LENGTH = 4
 # No seed of a subject: a student's own `torch.randn` must not draw the task's input.

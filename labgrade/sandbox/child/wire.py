@@ -27,6 +27,7 @@ FRAME_BYTES = 256 << 20
 HEADER_BYTES = 8 << 20
 DEPTH = 64
 INT_DIGITS = 400
+_ALIGNED = 16
 _LARGEST_KEY = 10**18
 DTYPES = frozenset({"|b1", "|i1", "|u1", "<i2", "<u2", "<i4", "<u4", "<i8", "<u8", "<f2", "<f4", "<f8"})
 _PREFIX = struct.Struct("<QI")
@@ -71,6 +72,7 @@ def pack_in_parts(value: object, convert: Callable[[object], object]) -> list[by
     packer.add(value, 0)
     shapes = ",".join(f"[{_quote(array.dtype)},{list(array.shape)}]" for array in packer.arrays)
     header = f'{{"value":{"".join(packer.parts)},"arrays":[{shapes}]}}'.encode("ascii")
+    header += b" " * (-(_PREFIX.size + len(header)) % _ALIGNED)  # then arrays can be used where they lie
     size = sum(len(array.data) for array in packer.arrays)
     prefix = _PREFIX.pack(_PREFIX.size + len(header) + size, len(header))
     return [prefix + header, *(array.data for array in packer.arrays)]
@@ -196,7 +198,9 @@ def _float_text(number: float) -> str:
 
 
 def unpack(frame: bytes | memoryview) -> object:
-    """The plain data of exactly one frame: None, bool, int, float, str, list, dict, numpy arrays (of their own).
+    """The plain data of exactly one frame: None, bool, int, float, str, list, dict, numpy arrays.
+
+    Of a frame that may be written the arrays are parts, where they lie as numpy likes it; else they are copies.
 
     Raises:
         NotPlainError: for anything else, with what is wrong.
@@ -263,9 +267,10 @@ def _read_arrays(data: memoryview, shapes: list[Any]) -> list[NDArray[generic] |
                 if size * kind.itemsize > len(data):
                     refuse("an array whose shape does not fit its data")
                 try:
-                    arrays.append(np.frombuffer(data[: size * kind.itemsize], kind).reshape(shape).copy())
+                    found = np.frombuffer(data[: size * kind.itemsize], kind).reshape(shape)
                 except ValueError:  # no numbers at all, in more dimensions than numpy can count
                     refuse("a garbled array")
+                arrays.append(found if found.flags.behaved else found.copy())
                 data = data[size * kind.itemsize :]
             case _:
                 refuse("a garbled array")
