@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 _AT_FIRST = (2, 16)  # subjects that are looked at ahead together: much that is wrong shows itself at once
-_AT_ONCE = 41  # afterwards: what was right on those is mostly right on all
+_AT_ONCE = 82  # afterwards: what was right on those is mostly right on all
 _PLANS = 64  # whose subjects are kept; a lab has a few
 _drawn: dict[str, list[SubjectSpec]] = {}
 _SHRINKING = 1.0  # times as long as the search itself, that shrinking may take beyond it
