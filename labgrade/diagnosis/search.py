@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 _AT_FIRST = (2, 16)  # subjects that are looked at ahead together: much that is wrong shows itself at once
-_AT_ONCE = 82  # afterwards: what was right on those is mostly right on all
+_AT_ONCE = 41  # afterwards: what was right on those is mostly right on all
 _PLANS = 64  # whose subjects are kept; a lab has a few
 _drawn: dict[str, list[SubjectSpec]] = {}
 _SHRINKING = 1.0  # times as long as the search itself, that shrinking may take beyond it
@@ -84,7 +84,7 @@ def _shown(plan: SearchPlan, look: Callable[[Sequence[SubjectSpec]], bool]) -> b
     """
     key = repr(plan)
     if key in _drawn:
-        ends = [0, *(end for end in range(len(_drawn[key])) if _ends(end)), len(_drawn[key])]
+        ends = (0, sum(_AT_FIRST), len(_drawn[key]))
         return all(look(_drawn[key][start:end]) for start, end in itertools.pairwise(ends) if start < end)
     found: dict[str, SubjectSpec] = {}
     waiting: list[SubjectSpec] = []

@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from labgrade.core import serialise
+from labgrade.core.by_identity import ByIdentity
 from labgrade.judging.graded_items import fill_in, with_placeholders
 from labgrade.judging.items import items
 from labgrade.ledger import depends, rows, why_changed
@@ -31,9 +32,13 @@ class MarkedVerdict(NamedTuple):
     plain: Any
 
 
+_CHECKS = 512  # of the specs of a course that are graded at once
+_with_placeholders = ByIdentity(with_placeholders, _CHECKS)  # one mark serves a class: nobody is shown it
+
+
 def judged_with_marks(item: Item, grade: Callable[[Item], Graded]) -> MarkedVerdict:
     """Judge an item; a corrected sentence in its spec is then no reason to judge it again."""
-    check, mark = with_placeholders(item.check)
+    check, mark = _with_placeholders(item.check)
     return MarkedVerdict(mark, serialise.plain(grade(replace(item, check=check))))
 
 
@@ -45,12 +50,17 @@ def filled_in(item: Item, judged: MarkedVerdict) -> Graded:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recorded:
-    """A check that has its row in the ledger. `ran`: it was judged now, and not remembered."""
+    """A check that has its row in the ledger. `ran`: it was judged now, and not remembered.
+
+    `graded` is all of it; other processes are not told that.
+    """
 
     who: str
     place: Place
-    graded: Graded
     ran: bool
+    outcome: Outcome
+    seconds: float
+    graded: Graded | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -204,7 +214,10 @@ class TaskBook:
                 self._stand(item, where, before, after, text)
             if judged is not None and fresh and judged.outcome != Outcome.FAULT:  # another check may ask for the same
                 book.recalled[judged.key] = replace(judged, id=after.judged or 0)
-        book.rules.after(Recorded(who=book.who, place=where, graded=graded, ran=fresh))
+        outcome, seconds = graded.verdict.outcome, graded.seconds
+        book.rules.after(
+            Recorded(who=book.who, place=where, ran=fresh, outcome=outcome, seconds=seconds, graded=graded)
+        )
 
     def _stand(self, item: Item, where: Place, before: CheckRow | None, after: CheckRow, text: str) -> None:
         book = self._book

@@ -120,7 +120,7 @@ class Grading:
                 self._worker = self._worker or Worker(self.plan, self.grader)
                 for event in self._worker.events([job]):
                     match event:
-                        case Recorded(place=place, graded=graded):
+                        case Recorded(place=place, graded=graded) if graded is not None:
                             self._graded[GradingJob(job.who, place)] = graded
                         case SubmissionFailed(why=why):
                             pytest.fail(f"'{encodable(job.who)}' can't be taken in: {why}", pytrace=False)

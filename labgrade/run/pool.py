@@ -41,19 +41,29 @@ class Conversation:
 
     def __init__(self, line: Connection) -> None:
         self._line = line
+        self._unsaid: list[object] = []
 
-    def tell(self, message: object) -> None:
-        """Say something, and go on."""
-        self._line.send(("event", message))
+    def tell(self, message: object, *, hurry: bool = True) -> None:
+        """Say something, and go on; without hurry it is said with what comes next."""
+        self._unsaid.append(message)
+        if hurry:
+            self._say()
+
+    def _say(self) -> None:
+        if self._unsaid:
+            self._line.send(("events", self._unsaid))
+            self._unsaid = []
 
     def ask(self, question: str) -> Any:
         """Say something, and wait for the answer."""
+        self._say()
         self._line.send(("asked", question))
         return self._line.recv()
 
     def jobs(self) -> Iterator[Any]:
         """One job after the other, until there are no more."""
         while True:
+            self._say()
             self._line.send(("next", None))
             job = self._line.recv()
             if job is None:
@@ -104,8 +114,8 @@ class WorkerPool:
                     if lost is not None:
                         yield lost
                     continue
-                if kind == "event":
-                    yield message
+                if kind == "events":
+                    yield from message
                 elif kind == "asked":
                     yield WorkerQuestion(message, line.send)
                 else:

@@ -113,10 +113,10 @@ class RunProgress:
         self._now_and_then()
 
     def _enter(self, entered: Recorded) -> None:
-        self._outcomes[str(entered.graded.verdict.outcome)] += 1
+        self._outcomes[str(entered.outcome)] += 1
         self._bar.update(self._task, completed=min(self._outcomes.total(), self._checks))
-        if entered.ran and entered.graded.seconds > self._slowest[0]:
-            self._slowest = (entered.graded.seconds, f"{entered.place[1]} {entered.place[2]} of {entered.who}")
+        if entered.ran and entered.seconds > self._slowest[0]:
+            self._slowest = (entered.seconds, f"{entered.place[1]} {entered.place[2]} of {entered.who}")
 
     def _now_and_then(self) -> None:
         now = time.monotonic()

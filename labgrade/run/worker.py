@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -210,7 +210,10 @@ def work(conversation: Conversation, given: tuple[Plan, socket.socket | None]) -
     try:
         with contextlib.closing(Worker(plan, grader, before)) as worker:
             for event in worker.events(map(GradingJob, conversation.jobs())):
-                conversation.tell(event)
+                if isinstance(event, Recorded):
+                    conversation.tell(replace(event, graded=None), hurry=False)
+                else:
+                    conversation.tell(event)
     except LedgerError as error:
         conversation.tell(RunFailed(str(error)))
     finally:

@@ -19,6 +19,15 @@ def works(conversation, folder):
         conversation.tell((job, conversation.ask("how?")))
 
 
+def says_it_late(conversation, folder):
+    for job in conversation.jobs():
+        conversation.tell((job, 1), hurry=False)
+        conversation.ask("how?")
+        conversation.tell((job, 2), hurry=False)
+        conversation.tell((job, 3))
+        conversation.tell((job, 4), hurry=False)
+
+
 def dies_at_once(conversation, folder):
     os._exit(7)
 
@@ -38,6 +47,10 @@ def done(size, jobs, folder, work=works):
 def test_every_job_is_done_once(tmp_path, size):
     jobs = [f"job {number}" for number in range(20)]
     assert sorted(done(size, jobs, tmp_path)) == sorted((job, "how?!") for job in jobs)
+
+
+def test_what_is_told_without_hurry_is_heard_in_its_place(tmp_path):
+    assert done(1, ["a", "b"], tmp_path, says_it_late) == [(job, number) for job in "ab" for number in (1, 2, 3, 4)]
 
 
 @pytest.mark.parametrize("size", [1, 2])

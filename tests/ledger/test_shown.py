@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import io
-from fractions import Fraction
 
 import pytest
 from rich.console import Console
 
-from labgrade.core.results import Graded
 from labgrade.ledger.verdict_memory import Recorded
 from labgrade.run.events import Judging, Started, SubmissionDone
 from labgrade.run.progress import RunProgress
-from labgrade.verdict import Outcome, without_value
+from labgrade.verdict import Outcome
 
 
 def entered(who, outcome="CORRECT", seconds=0.1, *, ran=True):
-    verdict = without_value(Outcome(outcome), "a reason")
-    graded = Graded(id="any-network", points=Fraction(1), earned=Fraction(0), verdict=verdict, seconds=seconds)
-    return Recorded(who=who, place=("lab", "2-1-4-macs", "any-network"), graded=graded, ran=ran)
+    place = ("lab", "2-1-4-macs", "any-network")
+    return Recorded(who=who, place=place, outcome=Outcome(outcome), seconds=seconds, ran=ran)
 
 
 def shown(*events, terminal=True, width=80):

@@ -79,6 +79,7 @@ class Servers:
         self._lender: Lender | None = None
         self._lock = threading.Lock()
         self._home: tempfile.TemporaryDirectory[str] | None = None
+        self._place = Path()  # of it, once there is one
         self._running: dict[str, ForkServer | SpawnedServer] = {}
         self._broken: dict[str, str] = {}
         self._loader: Loader | None = None
@@ -301,11 +302,12 @@ class Servers:
             return self._shared.parent / name
         if self._home is None:
             self._home = tempfile.TemporaryDirectory(prefix="labgrade-", ignore_cleanup_errors=True)
+            self._place = Path(self._home.name).resolve()
             self._secret = (*self._secret, self._home.name)
             jobs = Path(self._home.name, "jobs")
             jobs.mkdir()
             jobs.chmod(0o755)
-        return Path(self._home.name).resolve() / name
+        return self._place / name
 
 
 def _environment_of(kind: str) -> tuple[list[str], dict[str, str]]:
