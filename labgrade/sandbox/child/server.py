@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 _MESSAGE_BYTES = 1 << 20
 _DESCRIPTORS = 5 + 2
-_FORKS_PAID_FOR = 256  # about as many as huge pages save the price of, where the machine hands out memory page by page
+_FORKS_PAID_FOR = 1024  # about as many as huge pages save the price of, where the machine hands out memory page by page
 _MORE_FORKS = 4  # times as many: by then what they were written over with is worth the same again
 # A module each of this folder, and what a supervisor needs of the jail: a jail shows none of labgrade's files.
 _PARTS = tuple(
