@@ -11,7 +11,7 @@ are graded by one pytest process each; their time for a whole class is extrapola
 The students' own CPU time is what the sandbox metered of their jobs, so that building the model that a function is
 given counts as theirs, and so does what a process does to jail itself. The rest is overhead, and the second line says
 where it goes: each moment of labgrade's own processes counts for the innermost part that is at work. Exits with 1 where
-memory grows with the class, or the rerun takes over a fiftieth.
+memory grows with the class from 100 students on, or the rerun takes over a fiftieth.
 
 `--loops`: a class of twenty, and the same with a function in each of two hand-ins that never ends. Exits with 1 where
 that takes more than 1.3 times as long and two time limits. A limit is CPU time, and lasts as much longer by the clock
@@ -70,7 +70,8 @@ PARTS = {
         "files.cache:Cache:discard_changes",
     ),
 }
-GROWTH = 1.2  # how much more memory the largest class may take than the smallest
+GROWTH = 1.2  # how much more memory the largest class may take than one of `STEADY` students
+STEADY = 100  # by then each process has at hand what it keeps for all of them, such as expected tensors
 _SAMPLE_SECONDS = 0.5
 
 # What is written below the right solution, so that the last definition of a function counts.
@@ -328,8 +329,8 @@ def _options() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def classes(folder: Path, sizes: Sequence[int], jobs: int) -> tuple[float, bool]:
-    """Grade a class of each size, and print a line for each; how memory grew, and whether a rerun was short."""
+def classes(folder: Path, sizes: Sequence[int], jobs: int) -> tuple[float | None, bool]:
+    """Grade a class of each size, and print a line for each; how memory grew, if known, and whether reruns were short."""
     make(folder / "first/submissions", len(KINDS))
     cost = measured(folder / "first/submissions", folder / "first/results", jobs)
     print(f"first of its course: {len(KINDS)} students, {cost.cpu:.0f} s of CPU, of it theirs {cost.own:.0f} s")
@@ -347,7 +348,8 @@ def classes(folder: Path, sizes: Sequence[int], jobs: int) -> tuple[float, bool]
         print(f" {cost.own / size:>11.2f} s {cost.cpu / cost.own - 1:>8.0%} {cost.grader >> 20:>5} MiB", end="")
         print(f" {cost.everything >> 20:>7} MiB {again.wall:>6.1f} s {cost.wall / again.wall:>6.0f}x")
         print(f"       overhead a student: {where(cost, size)}", flush=True)
-    return first[-1].grader / first[0].grader, kept
+    steady = [each.grader for each, size in zip(first, sizes, strict=True) if size >= STEADY]
+    return (steady[-1] / steady[0] if len(steady) > 1 else None), kept
 
 
 def one_by_one(submissions: Path, count: int, jobs: int) -> None:
@@ -374,8 +376,9 @@ def main() -> int:
         growth, kept = classes(folder, sizes, options.jobs)
         if options.alone:
             one_by_one(folder / str(sizes[-1]) / "submissions", min(options.alone, sizes[-1]), options.jobs)
-    print(f"memory of the grader, the largest class against the smallest: {growth:.2f} (at most {GROWTH})")
-    return 0 if kept and growth <= GROWTH else 1
+    told = f"{growth:.2f} (at most {GROWTH})" if growth is not None else f"unknown: it takes two of {STEADY} or more"
+    print(f"memory of the grader, the largest class against one of {STEADY} or more: {told}")
+    return 0 if kept and (growth is None or growth <= GROWTH) else 1
 
 
 if __name__ == "__main__":
