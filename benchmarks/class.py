@@ -330,7 +330,7 @@ def _options() -> argparse.Namespace:
 
 
 def classes(folder: Path, sizes: Sequence[int], jobs: int) -> tuple[float | None, bool]:
-    """Grade a class of each size, and print a line for each; how memory grew, if known, and whether reruns were short."""
+    """Grade classes, and print a line for each; how memory grew, if that is known, and whether reruns were short."""
     make(folder / "first/submissions", len(KINDS))
     cost = measured(folder / "first/submissions", folder / "first/results", jobs)
     print(f"first of its course: {len(KINDS)} students, {cost.cpu:.0f} s of CPU, of it theirs {cost.own:.0f} s")

@@ -1,5 +1,7 @@
 """Weights that a server has ready: a fork copies nothing of them, and no job changes another's."""
 
+import mmap
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -56,6 +58,23 @@ def test_a_module_is_as_it_was_with_its_weights_elsewhere():
     assert (module.count, module.count.shape) == (3, ())
     module.one.data[5] = 7
     assert module.other[5] == 7
+
+
+def test_the_file_can_be_changed_by_nobody():
+    module = prepared(Tied())
+    for line in Path("/proc/self/maps").read_text().splitlines():
+        if "/memfd:weights" in line and int(line.partition("-")[0], 16) <= module.alone.data_ptr():
+            place = Path("/proc/self/map_files", line.split()[0])
+    try:
+        file = os.open(place, os.O_RDWR)
+    except PermissionError:
+        pytest.skip("only root may open a file by where it is mapped")
+    try:
+        for change in (lambda: os.pwrite(file, b"x", 0), lambda: os.truncate(file, 0), lambda: mmap.mmap(file, 4096)):
+            with pytest.raises(PermissionError):
+                change()
+    finally:
+        os.close(file)
 
 
 def test_few_weights_stay_where_they_are():

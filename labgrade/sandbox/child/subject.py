@@ -89,6 +89,7 @@ class Shelf:
 def _keep_in_a_file(model: Any) -> None:
     """Keep a module's weights in a file without a name, of which each process has pages of its own once it writes.
 
+    Nobody can change the file any more, by whatever way to it.
     To fork a process takes as long as to copy the page tables of all its other memory: of 500 MB, longer than most
     calls.
     """
@@ -100,13 +101,16 @@ def _keep_in_a_file(model: Any) -> None:
     moved = [each for each in whole if users[each.data_ptr()] == 1]
     if sum(each.nbytes for each in moved) < _MANY_BYTES:
         return
+    import fcntl
+
     import torch
 
-    with os.fdopen(os.memfd_create("weights"), "wb") as file:
+    with os.fdopen(os.memfd_create("weights", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING), "wb") as file:
         for each in moved:
             file.write(each.detach().reshape(-1).view(torch.uint8).numpy())
             file.write(bytes(-each.nbytes % _ALIGNED))
         file.flush()
+        fcntl.fcntl(file, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SEAL | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_WRITE)
         area = torch.from_file(f"/proc/self/fd/{file.fileno()}", size=file.tell(), dtype=torch.uint8).numpy()
     area[::_PAGE].max()  # so that this process, too, holds what its children read: see usage.Meter
     place = 0
