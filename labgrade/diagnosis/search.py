@@ -84,7 +84,7 @@ def _shown(plan: SearchPlan, look: Callable[[Sequence[SubjectSpec]], bool]) -> b
     """
     key = repr(plan)
     if key in _drawn:
-        ends = (0, sum(_AT_FIRST), len(_drawn[key]))
+        ends = (0, sum(_AT_FIRST), len(_drawn[key]))  # nothing waits to be drawn: few large portions
         return all(look(_drawn[key][start:end]) for start, end in itertools.pairwise(ends) if start < end)
     found: dict[str, SubjectSpec] = {}
     waiting: list[SubjectSpec] = []

@@ -187,8 +187,9 @@ class Job:
     """One job on its way to a child: `kind` is one of child/jobs.py, and `arguments` what that kind takes.
 
     `lay` puts the working copy into a folder that is not there yet; `server` is the kind of server that is asked;
-    `wanted` are values of a subject; `errors`: what is printed to stderr comes back by itself; `attempt` and `wall` as
-    in a CallRequest and a ProgramRequest; `take` reads the result as it comes.
+    `wanted` are values of a subject, `anew` where the child is to build them itself; `errors`: what is printed to
+    stderr comes back by itself; `attempt` and `wall` as in a CallRequest and a ProgramRequest; `take` reads the result
+    as it comes.
     """
 
     kind: str
@@ -198,6 +199,7 @@ class Job:
     arguments: Mapping[str, object]
     wanted: Mapping[str, Any] | None = None
     attempt: bool = False
+    anew: bool = False
     errors: bool = False
     wall: float = 0.0
     take: Callable[[IO[bytes]], None] | None = None
@@ -217,7 +219,8 @@ class Job:
         Whatever their input, and what of them is frozen: each job sees to that, on the same weights. Of several, those
         that take long to build: of an attempt all, else the only one.
         """
-        wanted = self.wanted if self.wanted and needs_values(tuple(self.wanted["given"])) else {}
+        some = self.wanted and not self.anew and needs_values(tuple(self.wanted["given"]))
+        wanted = self.wanted if self.wanted and some else {}
         if wanted.get("subject") is not None:
             return Ready([_of_any_input(wanted["subject"])] if wanted["subject"]["model"] != GENERATED else [])
         slow = [each for each in wanted.get("each", ()) if not each["model"].startswith(_QUICKLY_BUILT)]

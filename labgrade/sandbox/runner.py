@@ -38,8 +38,8 @@ Result = TypeVar("Result", Execution, ProgramRun)
 MOST_BYTES = 247 << 20  # of a file that a function writes: what fits into one frame
 SAVED_AS = "answer.onnx"
 _OPEN_SECONDS, _OPENED_BYTES_A_SECOND, _OPEN_MEMORY = 10, 20 << 20, 512 << 20
-_WALL_FACTOR = 4.0
-_WALL_SPARE = 20.0
+_NOT_RESIZABLE = "storage that is not resizable"  # as torch says of weights that a server has ready
+_WALL_FACTOR, _WALL_SPARE = 4.0, 20.0
 _OWN_WALL_FACTOR = 30.0  # of labgrade's own code, which waits for nothing but a busy machine
 
 
@@ -157,7 +157,10 @@ class Runner:
         asked = {"file": request.file, "function": request.function, "torch_home": self._torch_home, **arguments}
         limits, attempt = request.limits, request.attempt
         job = Job(kind=kind, server=STUDENTS, lay=lay, limits=limits, arguments=asked, wanted=wanted, attempt=attempt)
-        return self._result(job, lambda ending: outcomes.execution(ending, request, left_out), Execution)
+        read = lambda ending: outcomes.execution(ending, request, left_out)  # noqa: E731 - for both
+        done = self._result(job, read, Execution)
+        refused = _NOT_RESIZABLE in done.reason and job.ready.subjects
+        return self._result(replace(job, anew=True), read, Execution) if refused else done
 
     def write(self, request: CallRequest, values: Mapping[str, object]) -> Execution:
         """Call a function that writes a file; where it returned, the value is the file, an array of bytes.
@@ -176,8 +179,7 @@ class Runner:
         """The files that a function writes for several subjects (values and files) in one process; see `run_each`."""
         given = {f"{GIVEN_FOLDER}/{place}": model for place, (_, model, _) in enumerate(each)}
         built = request.built
-        subjects = [plain_subject(subject) for _, _, subject in each]
-        wanted = {"given": built, "subject": None, "each": subjects} if built else None
+        wanted = {"given": built, "subject": None, "each": [plain_subject(own) for *_, own in each]} if built else None
         done = self._writes(request, [(values, model) for values, model, _ in each], given, wanted, several=True)
         return done.value if done.status == "returned" and isinstance(done.value, list) else []
 

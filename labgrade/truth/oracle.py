@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import re
 import subprocess
 import tempfile
 import threading
@@ -44,6 +45,10 @@ _LATER = "computed-late"
 _LARGEST, _MOST = 1_000_000, 5_000_000  # characters of one value, and of all together
 _KEYS = 1024  # of values asked for: those of a lab's specs, and a submission's random networks
 _AT_HAND = 128 << 20  # bytes of tensors: to read 10 MB again takes 10 ms, to compute those of a fresh input 100
+
+
+# What the machine lacked at that time, as Python, the system and torch say it.
+_TRANSIENT = re.compile(r"': (?:MemoryError|OSError):|allocate memory")
 
 
 class _FailedError(FaultError):
@@ -143,6 +148,8 @@ class Oracle:
             try:
                 return self.value(call, subject)
             except _FailedError as error:
+                if _TRANSIENT.search(str(error)):
+                    raise
                 self._failed[key] = str(error)
                 if self.recalled:
                     self._new[key] = str(error)

@@ -81,6 +81,22 @@ def test_few_weights_stay_where_they_are():
     assert not is_in_a_file(prepared(torch.nn.Linear(64, 64)).weight)
 
 
+@pytest.mark.parametrize("given", [("model",), ("model", "input")])
+def test_weights_may_be_given_a_larger_storage(tmp_path, given):
+    """Which torch refuses of memory that is mapped: then the child builds them itself."""
+    (tmp_path / "hw.py").write_text(
+        "def f(model, *_):\n"
+        "    weight = next(model.parameters()).data\n"
+        "    weight.resize_(2 * weight.numel())\n"
+        "    return list(weight.shape)\n"
+    )
+    subject = SubjectSpec(model="torchvision/squeezenet1_1", input=InputSpec(shape=SHAPE))
+    ask = {"folder": tmp_path, "file": "hw.py", "function": "f", "given": given, "limits": Limits()}
+    with Runner() as runner:
+        done = runner.run(CallRequest(subject=subject, **ask))
+    assert (done.status, done.value, done.reason) == ("returned", [2 * 64 * 3 * 3 * 3], "")
+
+
 def test_what_a_call_writes_into_its_weights_no_other_call_sees(tmp_path):
     (tmp_path / "hw.py").write_text(
         "def f(model):\n"

@@ -34,6 +34,9 @@ def size(subject, *, times: int = 1) -> int:
 def broken(subject):
     raise ZeroDivisionError("by zero")
 
+def starved(subject):
+    raise MemoryError
+
 def dies(subject):
     os.write(2, b"first\\nlast words\\n")
     os._exit(7)
@@ -302,12 +305,13 @@ def test_what_there_is_no_value_of_is_asked_once_where_nobody_chose_it(folder):
             assert other.computed == 2 - run
 
 
-def test_a_process_that_ended_says_nothing_of_what_it_was_asked(folder):
+@pytest.mark.parametrize(("quantity", "why"), [("dies", "last words"), ("starved", "MemoryError")])
+def test_what_failed_for_another_reason_says_nothing_of_what_was_asked(folder, quantity, why):
     with oracle(folder) as own:
         own.recall([])
         for tries in (1, 2):
-            with pytest.raises(FaultError, match="last words"):
-                own.value_if_any(QuantityCall(quantity="dies"), SUBJECT)
+            with pytest.raises(FaultError, match=why):
+                own.value_if_any(QuantityCall(quantity=quantity), SUBJECT)
             assert own.computed == tries
         assert not own.new()
 
