@@ -1,4 +1,4 @@
-"""One started child as the grader sees it: what it sends and prints, and what happens to it, in one queue.
+"""One started child as the grader sees it: what it sends and prints, and what happens to it, one event after the other.
 
 Events are `(kind, data)`: `up`, `over` (too much printed), `ended` (an Exit), `fault` (a reason), `lost` (what
 kept it is gone).
@@ -7,10 +7,13 @@ kept it is gone).
 from __future__ import annotations
 
 import contextlib
+import math
 import os
+import select
+import socket
 import threading
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
 from typing import IO, TYPE_CHECKING, Any, Protocol, TypeAlias
 
@@ -25,7 +28,7 @@ if TYPE_CHECKING:
 
 END_SECONDS = 5.0
 _CHUNK = 1 << 16
-Events: TypeAlias = "SimpleQueue[tuple[str, Any]]"
+Event: TypeAlias = tuple[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,65 +40,80 @@ class Exit:
     why: str = ""
 
 
-class Collector(threading.Thread):
-    """Reads a pipe to its end and keeps its first bytes; beyond `most` it only counts.
+@dataclass(slots=True, eq=False)
+class Stream:
+    """What comes through a pipe: its first `most` bytes are kept; `over`: there were more."""
 
-    `take` reads what comes behind the first byte instead, as it comes.
-    """
+    pipe: int
+    most: int
+    data: bytearray = field(default_factory=bytearray)
+    over: bool = False
 
-    def __init__(
-        self,
-        pipe: int,
-        most: int,
-        on_first: Callable[[], None],
-        on_over: Callable[[], None],
-        take: Take | None = None,
-    ) -> None:
-        super().__init__(daemon=True)
-        self._pipe = pipe
-        self._most = most
-        self._on_first = on_first
-        self._on_over = on_over
-        self._take = take
-        self.data = bytearray()
-        self.over = False
-        self.start()
-
-    def run(self) -> None:
-        """Read until the pipe's other end is closed."""
-        with contextlib.suppress(OSError), open(self._pipe, "rb", buffering=0) as pipe:  # noqa: PTH123 - a descriptor
-            if self._take is not None:
-                self.data += pipe.read(1)
-                if self.data:
-                    self._on_first()
-                self._take(pipe)
-            while chunk := pipe.read(_CHUNK):
-                if not self.data:
-                    self._on_first()
-                room = self._most - len(self.data)
-                self.data += chunk[:room]
-                if len(chunk) > room and not self.over:
-                    self.over = True
-                    self._on_over()
+    def read(self, size: int = _CHUNK) -> bool:
+        """Take what comes next; whether that was not the end."""
+        try:
+            chunk = os.read(self.pipe, size)
+        except OSError:
+            return False
+        room = self.most - len(self.data)
+        self.data += chunk[:room]
+        self.over |= len(chunk) > room
+        return bool(chunk)
 
 
 class Child:
     """One started child. `pipes`: its job to be written, result, output and errors to be read; errors may be -1.
 
-    `take` reads the result as it comes.
+    `take` reads what comes behind the first byte of the result, as it comes. Each pipe has a thread that reads it.
     """
 
     def __init__(
         self, pipes: tuple[int, int, int, int], most: int, kill: Callable[[], None], take: Take | None = None
     ) -> None:
-        self.events: Events = SimpleQueue()
+        self.events: SimpleQueue[Event] = SimpleQueue()
         self._job_pipe, result, output, errors = pipes
-        self.kill = kill
-        frame = wire.FRAME_BYTES + len(UP) + len(LOADED) + 1
-        self.result = Collector(result, frame, lambda: self.events.put(("up", None)), _nothing, take)
-        over = lambda: self.events.put(("over", None))  # noqa: E731 - twice the same
-        self.output = Collector(output, most, _nothing, over)
-        self.errors = None if errors < 0 else Collector(errors, most, _nothing, over)
+        self.kill, self._take = kill, take
+        self.result = Stream(result, wire.FRAME_BYTES + len(UP) + len(LOADED) + 1)
+        self.output = Stream(output, most)
+        self.errors = None if errors < 0 else Stream(errors, most)
+        self._streams = [each for each in (self.result, self.output, self.errors) if each is not None]
+        self._threads: list[threading.Thread] = []
+        self._begin()
+
+    def _begin(self) -> None:
+        for stream in self._streams:
+            self._start(self._read_all, stream)
+
+    def _start(self, read: Callable[[Stream], None], stream: Stream) -> None:
+        self._threads.append(threading.Thread(target=read, args=(stream,), daemon=True))
+        self._threads[-1].start()
+
+    def _read_all(self, stream: Stream) -> None:
+        while self._read(stream):
+            if self._is_taken(stream):
+                self._let_take(stream)
+                return
+
+    def _read(self, stream: Stream) -> bool:
+        """Take what comes next of one stream, and tell of it; whether more may come."""
+        begun, over = bool(stream.data), stream.over
+        goes_on = stream.read(1 if self._is_taken(stream) else _CHUNK)
+        if stream is self.result:
+            if stream.data and not begun:
+                self.events.put(("up", None))
+        elif stream.over and not over:
+            self.events.put(("over", None))
+        return goes_on
+
+    def _is_taken(self, stream: Stream) -> bool:
+        return stream is self.result and self._take is not None
+
+    def _let_take(self, stream: Stream) -> None:
+        with contextlib.suppress(OSError), open(stream.pipe, "rb", buffering=0, closefd=False) as pipe:
+            if self._take is not None:
+                self._take(pipe)
+            while pipe.read(_CHUNK):
+                pass
 
     def give(self, data: object) -> None:
         """Send something. A child that is gone takes none; an event says that it ended."""
@@ -104,7 +122,7 @@ class Child:
             while view:
                 view = view[os.write(self._job_pipe, view) :]
 
-    def next_event(self, seconds: float) -> tuple[str, Any] | None:
+    def next_event(self, seconds: float) -> Event | None:
         """The next event, or None after so many seconds without one."""
         try:
             return self.events.get(timeout=max(0.0, seconds))
@@ -119,13 +137,72 @@ class Child:
     def close(self) -> None:
         """Wait for what was sent to be read to its end, as far as nobody holds the pipes open."""
         os.close(self._job_pipe)
-        for collector in (self.result, self.output, self.errors):
-            if collector is not None:
-                collector.join(END_SECONDS)
+        for thread in self._threads:
+            thread.join(END_SECONDS)
+        if not any(thread.is_alive() for thread in self._threads):
+            for stream in self._streams:
+                os.close(stream.pipe)
 
 
-def _nothing() -> None:
-    """No event."""
+class PolledChild(Child):
+    """A child of a server that tells of it on a `line`: who waits for the next event reads all that comes meanwhile.
+
+    A thread for each pipe would take longer than many a call. `heard` makes the last event of what the line says.
+    """
+
+    def __init__(
+        self,
+        pipes: tuple[int, int, int, int],
+        most: int,
+        take: Take | None,
+        line: socket.socket,
+        heard: Callable[[socket.socket], Event],
+    ) -> None:
+        self._line, self._heard = line, heard
+        super().__init__(pipes, most, self._hang_up, take)
+
+    def _begin(self) -> None:
+        self._open = {each.pipe: each for each in self._streams}
+        self._poll = select.poll()
+        for descriptor in (*self._open, self._line.fileno()):
+            self._poll.register(descriptor, select.POLLIN)
+
+    def next_event(self, seconds: float) -> Event | None:
+        """The next event, or None after so many seconds without one."""
+        deadline = time.monotonic() + max(0.0, seconds)
+        while self.events.empty():
+            left = deadline - time.monotonic()
+            if left < 0 or not self._look(left):
+                return None
+        return self.events.get()
+
+    def _look(self, seconds: float) -> bool:
+        """Read what comes within so many seconds; whether there was something. What was sent comes before the end."""
+        ready = {descriptor for descriptor, _ in self._poll.poll(math.ceil(seconds * 1000))}
+        for stream in [self._open[each] for each in ready & self._open.keys()]:
+            goes_on = self._read(stream)
+            if goes_on and self._is_taken(stream):
+                self._start(self._let_take, stream)
+            if not goes_on or self._is_taken(stream):
+                self._poll.unregister(stream.pipe)
+                del self._open[stream.pipe]
+        if self._line.fileno() in ready:
+            self._poll.unregister(self._line)
+            self.events.put(self._heard(self._line))
+        return bool(ready)
+
+    def _hang_up(self) -> None:
+        with contextlib.suppress(OSError):
+            self._line.shutdown(socket.SHUT_WR)
+
+    def close(self) -> None:
+        """Wait for what was sent to be read to its end, as far as nobody holds the pipes open."""
+        self._hang_up()
+        deadline = time.monotonic() + END_SECONDS
+        while self._open and (left := deadline - time.monotonic()) > 0:
+            self._look(left)
+        self._line.close()
+        super().close()
 
 
 _KILL_SECONDS = 10.0
@@ -211,7 +288,7 @@ def follow(
     return ending
 
 
-def _next(ending: Ending, deadline: float, reasons: Mapping[str, Callable[[], bool]]) -> tuple[str, Any] | None:
+def _next(ending: Ending, deadline: float, reasons: Mapping[str, Callable[[], bool]]) -> Event | None:
     """The next event, or None at the deadline. Looks for a reason to stop, from when the child is the student's."""
     while True:
         event = ending.child.next_event(min(deadline - time.monotonic(), _LOOK_SECONDS))

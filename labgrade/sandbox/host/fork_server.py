@@ -12,10 +12,11 @@ import tempfile
 import threading
 from collections import OrderedDict
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from typing import IO, TYPE_CHECKING, Any
 
 from labgrade.core.errors import FaultError
-from labgrade.sandbox.host.child import END_SECONDS, Child, Exit
+from labgrade.sandbox.host.child import END_SECONDS, Exit, PolledChild
 from labgrade.sandbox.host.start_server import START_SECONDS, start
 from labgrade.sandbox.jail.layers import NAMESPACES
 from labgrade.sandbox.requests import Ready
@@ -23,7 +24,7 @@ from labgrade.sandbox.requests import Ready
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from labgrade.sandbox.host.child import Take
+    from labgrade.sandbox.host.child import Child, Event, Take
     from labgrade.sandbox.host.loader import Forked, Loader
 
 _MESSAGE_BYTES = 1 << 16
@@ -63,14 +64,20 @@ class Settings:
 class _Branch:
     """A server that forks children: the line to it, the subjects that it has ready, as JSON, their weights' bytes.
 
-    `busy`: how many children run that it keeps. `compiles`: it has loaded torch's compiler.
+    `lines`: those of children that it keeps, each open until its child has ended. `compiles`: it has loaded torch's
+    compiler.
     """
 
     line: socket.socket
     ready: set[str] = field(default_factory=set)
     bytes: int = 0
-    busy: int = 0
+    lines: list[socket.socket] = field(default_factory=list)
     compiles: bool = False
+
+    @property
+    def busy(self) -> bool:
+        """Whether a child runs that it keeps."""
+        return any(line.fileno() >= 0 for line in self.lines)
 
 
 class ForkServer:
@@ -159,10 +166,10 @@ class ForkServer:
             FaultError: a subject cannot be built.
         """
         meta = bool(setup.get("meta"))
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with self._making_branches:
             branch = self._chosen(ready, compiler=meta and self._compiles)
-            branch.busy += 1
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+            branch.lines = [ours, *(line for line in branch.lines if line.fileno() >= 0)]
         pipes = [os.pipe() for _ in range(4 if errors else 3)]
         (job_read, job_write), *readers = pipes
         given = [theirs.fileno(), job_read, *(writer for _, writer in readers)]
@@ -175,9 +182,8 @@ class ForkServer:
         for descriptor in (job_read, *(writer for _, writer in readers)):
             os.close(descriptor)
         result, output, *rest = (reader for reader, _ in readers)
-        child = Child((job_write, result, output, rest[0] if rest else -1), most, lambda: _hang_up(ours), take)
-        threading.Thread(target=self._listen, args=(ours, child, meta, branch), daemon=True).start()
-        return child
+        ends = (job_write, result, output, rest[0] if rest else -1)
+        return PolledChild(ends, most, take, ours, partial(self._heard, meta=meta))
 
     def _chosen(self, ready: Ready, *, compiler: bool) -> _Branch:
         """The server or branch that forks a child, which has loaded torch's compiler if need be."""
@@ -192,20 +198,15 @@ class ForkServer:
                 branch.line.send(b'{"do": "compiler"}')
             branch.compiles = True
 
-    def _listen(self, line: socket.socket, child: Child, meta: bool, branch: _Branch) -> None:  # noqa: FBT001 - of a thread
-        """Turn what is said of a child into events of its child."""
-        reply = _receive(line, None)
-        with line:
-            match reply:
-                case {"event": "ended", "code": code, "seconds": seconds, "why": why}:
-                    self._compiles |= meta and seconds > _COMPILER_SECONDS
-                    child.events.put(("ended", Exit(code, seconds, why)))
-                case {"event": "fault", "reason": reason}:
-                    child.events.put(("fault", reason))
-                case _:
-                    child.events.put(("lost", None))
-        with self._making_branches:  # which may take a while, but nobody waits for this
-            branch.busy -= 1
+    def _heard(self, line: socket.socket, *, meta: bool) -> Event:
+        """The event of a child that is told on its line."""
+        match _receive(line, None):
+            case {"event": "ended", "code": code, "seconds": seconds, "why": why}:
+                self._compiles |= meta and seconds > _COMPILER_SECONDS
+                return "ended", Exit(code, seconds, why)
+            case {"event": "fault", "reason": reason}:
+                return "fault", reason
+        return "lost", None
 
     @contextlib.contextmanager
     def user(self) -> Iterator[int]:
