@@ -1,5 +1,9 @@
-"""Large files in the sandbox: what was handed in is the student's to change, what is given is itself and read-only."""
+"""Large files in the sandbox: what was handed in is the student's to change, what is given is itself and read-only.
 
+Large results, which come back by a file.
+"""
+
+import mmap
 import sys
 
 import numpy as np
@@ -9,6 +13,8 @@ from helpers import warm
 from onnx import TensorProto, helper, numpy_helper
 
 from labgrade.core.task import InputSpec, Limits, SubjectSpec
+from labgrade.sandbox.child.main import IN_FILE
+from labgrade.sandbox.host import fork_server
 from labgrade.sandbox.requests import CallRequest
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform != "linux", reason="there is a jail on Linux alone")]
@@ -68,3 +74,73 @@ def test_a_large_model_that_is_given_can_be_loaded_and_not_changed(runner, tmp_p
     assert done.status == "returned", done.reason
     assert done.value[:2] == [["w"], 4.0]
     assert with_data_beside["m.data"].stat().st_size > LARGE - 1
+
+
+NUMBERS = 1 << 18  # of 8 bytes each
+KEPT = """
+import os, stat
+
+def kept(kind):
+    for n in range(3, 50):
+        try:
+            if kind(os.fstat(n).st_mode):
+                return n
+        except OSError:
+            pass
+
+"""
+RETURNS = KEPT + (
+    "import numpy\ndef f():\n"
+    "    file = kept(stat.S_ISREG)\n"
+    "    {}\n"
+    f"    return {{{{'x': numpy.arange({NUMBERS}.0), 'y': file is not None}}}}\n"
+)
+
+
+@pytest.fixture
+def grouped(runner):
+    """A runner whose jobs have a file for large results."""
+    with runner._servers.group(1 << 30) as group:
+        if not group.entries:
+            pytest.skip("no control group can be made here")
+    return runner
+
+
+def lies_in(array):
+    while isinstance(array, np.ndarray):
+        array = array.base
+    return array.obj
+
+
+@pytest.mark.parametrize("before", ["pass", "os.write(file, b'nonsense')", "os.ftruncate(file, 1 << 20)"])
+def test_a_large_result_is_read_where_its_job_wrote_it(grouped, tmp_path, before):
+    done = call(grouped, tmp_path, RETURNS.format(before), given=(), subject=None)
+    assert (done.status, done.value["y"]) == ("returned", True), done.reason
+    assert done.value["x"].tolist() == list(range(NUMBERS))
+    assert isinstance(lies_in(done.value["x"]), mmap.mmap)
+
+
+def test_where_no_group_holds_a_jobs_memory_it_comes_by_the_pipe(runner, tmp_path, monkeypatch):
+    monkeypatch.setattr(fork_server, "_file", lambda: -1)
+    done = call(runner, tmp_path, RETURNS.format("pass"), given=(), subject=None)
+    assert (done.status, done.value["y"]) == ("returned", False), done.reason
+    assert done.value["x"].tolist() == list(range(NUMBERS))
+
+
+def test_nobody_makes_the_file_of_a_result_shorter(grouped, tmp_path):
+    source = KEPT + (
+        "def f():\n    file = kept(stat.S_ISREG)\n    os.ftruncate(file, 1000)\n"
+        "    try:\n        os.ftruncate(file, 5)\n    except PermissionError:\n        return os.fstat(file).st_size\n"
+    )
+    assert call(grouped, tmp_path, source, given=(), subject=None).value == 1000
+
+
+@pytest.mark.parametrize("written", [b"", b"x", bytes(99), (99).to_bytes(8, "little") + bytes(91), b"\xff" * 99])
+def test_a_forged_result_in_the_file_is_refused(grouped, tmp_path, written):
+    source = KEPT + (
+        f"def f():\n    os.write(kept(stat.S_ISREG), {written!r})\n    os.write(kept(stat.S_ISFIFO), {IN_FILE!r})\n"
+        "    os._exit(0)\n"
+    )
+    done = call(grouped, tmp_path, source, given=(), subject=None)
+    assert done.status == "refused", done.reason
+    assert done.reason.startswith("f left ")

@@ -38,7 +38,7 @@ def test_what_runs_students_code_and_what_measures_it_are_forks_of_one_process(s
     sockets = [each for each in Path(f"/proc/{loader}/fd").iterdir() if "socket" in str(each.readlink())]
     assert len(sockets) == 1, "it holds no server's line"
     servers.close()
-    assert set(family(os.getpid())) == before
+    assert set(family(os.getpid())) <= before  # what another test began may have ended meanwhile
 
 
 def test_a_loader_that_was_lost_costs_nobody(servers):

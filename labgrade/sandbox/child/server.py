@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from labgrade.sandbox.jail.jail import Jail
 
 _MESSAGE_BYTES = 1 << 20
-_DESCRIPTORS = 5 + 2
+_DESCRIPTORS = 5 + 1 + 2
 _FORKS_PAID_FOR = 1024  # about as many as huge pages save the price of, where the machine hands out memory page by page
 _MORE_FORKS = 4  # times as many: by then what they were written over with is worth the same again
 # A module each of this folder, and what a supervisor needs of the jail: a jail shows none of labgrade's files.
@@ -98,7 +98,7 @@ def _answer(control: socket.socket, shelf: Shelf, jobs: Jobs) -> None:
         case "compiler":
             jobs.compiler_wanted = True
         case "run" if jobs.jail.private:
-            jobs.begin(socket.socket(fileno=descriptors[0]), _pipes(descriptors), request)
+            jobs.begin(socket.socket(fileno=descriptors[0]), _pipes(descriptors, request), request)
         case _ if _fork():
             for descriptor in descriptors:
                 os.close(descriptor)
@@ -108,14 +108,15 @@ def _answer(control: socket.socket, shelf: Shelf, jobs: Jobs) -> None:
             line = socket.socket(fileno=descriptors[0])
             if wanted == "branch":
                 serve(line, shelf, jobs.jail)
-            keep(line, _pipes(descriptors), request, jobs.jail, shelf.arguments)
+            keep(line, _pipes(descriptors, request), request, jobs.jail, shelf.arguments)
 
 
-def _pipes(descriptors: list[int]) -> Pipes:
+def _pipes(descriptors: list[int], request: Mapping[str, Any]) -> Pipes:
     from labgrade.sandbox.child.main import Pipes
 
-    job, result, output, errors, *entries = descriptors[1:]
-    return Pipes(job, result, output, errors, tuple(entries))
+    job, result, output, errors, *more = descriptors[1:]
+    file = more.pop() if request["file"] else -1
+    return Pipes(job, result, output, errors, file, tuple(more))
 
 
 def _load_compiler() -> None:

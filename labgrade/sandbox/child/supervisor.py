@@ -175,7 +175,7 @@ def keep(
 
 
 def _close(pipes: main.Pipes) -> None:
-    for descriptor in {pipes.job, pipes.result, pipes.output, pipes.errors, *pipes.entries}:
+    for descriptor in {pipes.job, pipes.result, pipes.output, pipes.errors, pipes.file, *pipes.entries} - {-1}:
         os.close(descriptor)
 
 

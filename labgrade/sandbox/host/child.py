@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import mmap
 import os
 import select
 import socket
@@ -18,7 +19,7 @@ from queue import Empty, SimpleQueue
 from typing import IO, TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from labgrade.sandbox.child import wire
-from labgrade.sandbox.child.main import LOADED, UP, message
+from labgrade.sandbox.child.main import IN_FILE, LOADED, UP, message
 from labgrade.sandbox.host.start_server import START_SECONDS
 
 if TYPE_CHECKING:
@@ -77,6 +78,7 @@ class Child:
         self.output = Stream(output, most)
         self.errors = None if errors < 0 else Stream(errors, most)
         self._streams = [each for each in (self.result, self.output, self.errors) if each is not None]
+        self.large: memoryview | None = None
         self._threads: list[threading.Thread] = []
         self._begin()
 
@@ -147,18 +149,20 @@ class Child:
 class PolledChild(Child):
     """A child of a server that tells of it on a `line`: who waits for the next event reads all that comes meanwhile.
 
-    A thread for each pipe would take longer than many a call. `heard` makes the last event of what the line says.
+    A thread for each pipe would take longer than many a call. `heard` makes the last event of what the line says;
+    a large result lies in the `file`, a descriptor or -1.
     """
 
     def __init__(
         self,
         pipes: tuple[int, int, int, int],
         most: int,
-        take: Take | None,
         line: socket.socket,
         heard: Callable[[socket.socket], Event],
+        take: Take | None = None,
+        file: int = -1,
     ) -> None:
-        self._line, self._heard = line, heard
+        self._line, self._heard, self._file = line, heard, file
         super().__init__(pipes, most, self._hang_up, take)
 
     def _begin(self) -> None:
@@ -202,7 +206,17 @@ class PolledChild(Child):
         while self._open and (left := deadline - time.monotonic()) > 0:
             self._look(left)
         self._line.close()
+        if self._file >= 0:
+            if self.result.data.endswith(IN_FILE):
+                self._map()
+            os.close(self._file)
         super().close()
+
+    def _map(self) -> None:
+        """Read the result where it lies: to have it copied through the pipe would take ten times as long."""
+        size = min(os.fstat(self._file).st_size, wire.FRAME_BYTES + 1)
+        if size:
+            self.large = memoryview(mmap.mmap(self._file, size, access=mmap.ACCESS_COPY))
 
 
 _KILL_SECONDS = 10.0
@@ -243,7 +257,8 @@ class Ending:
     @property
     def frames(self) -> memoryview:
         """What it said in the end. It must be let go of before more may come."""
-        return memoryview(self.child.result.data)[len(UP) + len(LOADED) * self.loaded :]
+        said = memoryview(self.child.result.data)[len(UP) + len(LOADED) * self.loaded :]
+        return self.child.large if said == IN_FILE and self.child.large is not None else said
 
 
 def follow(

@@ -166,24 +166,26 @@ class ForkServer:
             FaultError: a subject cannot be built.
         """
         meta = bool(setup.get("meta"))
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with self._making_branches:
             branch = self._chosen(ready, compiler=meta and self._compiles)
+            ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
             branch.lines = [ours, *(line for line in branch.lines if line.fileno() >= 0)]
         pipes = [os.pipe() for _ in range(4 if errors else 3)]
         (job_read, job_write), *readers = pipes
         given = [theirs.fileno(), job_read, *(writer for _, writer in readers)]
         if not errors:
             given.append(given[-1])
-        given += entries
+        file = _file() if entries and take is None else -1  # what lies in it counts as the group's memory
+        given += [*entries, *([file] if file >= 0 else [])]
         with contextlib.suppress(OSError):
-            socket.send_fds(branch.line, [json.dumps({"do": "run", **setup}).encode()], given)
+            request = {"do": "run", "file": file >= 0, **setup}
+            socket.send_fds(branch.line, [json.dumps(request).encode()], given)
         theirs.close()
         for descriptor in (job_read, *(writer for _, writer in readers)):
             os.close(descriptor)
         result, output, *rest = (reader for reader, _ in readers)
         ends = (job_write, result, output, rest[0] if rest else -1)
-        return PolledChild(ends, most, take, ours, partial(self._heard, meta=meta))
+        return PolledChild(ends, most, ours, partial(self._heard, meta=meta), take, file)
 
     def _chosen(self, ready: Ready, *, compiler: bool) -> _Branch:
         """The server or branch that forks a child, which has loaded torch's compiler if need be."""
@@ -354,6 +356,18 @@ def _receive(line: socket.socket, seconds: float | None) -> dict[str, Any]:
     except OSError:
         text = b""
     return json.loads(text) if text else {}
+
+
+def _file() -> int:
+    """A file without a name for a large result, which nobody can make shorter while it is read; -1 if there is none."""
+    import fcntl  # Linux alone has all of this
+
+    try:
+        file = os.memfd_create("result", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+        fcntl.fcntl(file, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK)
+    except OSError:
+        return -1
+    return file
 
 
 def _binds(listener: socket.socket, name: str) -> bool:
