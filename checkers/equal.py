@@ -45,7 +45,6 @@ def equal(answer: Scalar | Mapping[str, Number], expected: Value, *, digits: int
 
 def _number(answer: Number, expected: Number, digits: int) -> Verdict:
     off, allowed = answer.value - expected.value, answer.half_unit + expected.half_unit
-    is_cut = _is_cut(answer, expected)
     facts = {"got": shown(answer), "expected": shown(expected), "off": shown(off), "allowed": shown(allowed)}
     printed = digits if answer.digits is None else answer.digits if answer.value else 0
     if not off or (abs(off) <= allowed and printed >= digits):
@@ -56,7 +55,7 @@ def _number(answer: Number, expected: Number, digits: int) -> Verdict:
             return incorrect(f"got {shown(answer)}, which says too little to be judged", hint=hint, **facts)
         reason = f"got {shown(answer)}, which agrees with the expected value as far as it was printed"
         return partial(TOO_FEW_DIGITS, reason, hint=hint, agrees=True, **facts)
-    if is_cut and printed >= digits:
+    if printed >= digits and _is_cut(answer, expected):
         reason = f"got {shown(answer)}, which is the expected value with its last digits cut off"
         return partial(
             CUT_NOT_ROUNDED, reason, hint="rounded it would be right: round, don't cut", agrees=False, **facts

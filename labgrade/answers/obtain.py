@@ -6,14 +6,17 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from labgrade.answers import artifacts, call, run
+from labgrade.answers.question import about
 from labgrade.answers.reader.asks import ask_image, ask_lines, ask_notes, ask_passages, ask_present, ask_seen, ask_value
+from labgrade.answers.reader.reader import by_name
+from labgrade.core.by_identity import ByIdentity
 from labgrade.core.results import Answer, NoAnswer
 from labgrade.core.task import ARTIFACT_KINDS, BuildForm, CallForm, EntryForm, FileForm, RunForm, TextForm
 from labgrade.values import Number
 from labgrade.verdict import Outcome, without_value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from labgrade.answers.near_miss import Note
     from labgrade.answers.question import Question, Running
@@ -21,10 +24,11 @@ if TYPE_CHECKING:
     from labgrade.answers.reader.reader import Reader
     from labgrade.answers.text import Seen
     from labgrade.core.results import Answered, Submission
-    from labgrade.core.task import AnswerSpec, AnswerType, Form
+    from labgrade.core.task import AnswerSpec, AnswerType, Form, SubjectSpec
     from labgrade.verdict import Verdict
 
 _MOST_NOTES = 2
+_ANSWERS = 1024  # of the specs of a course that are graded at once
 _TEXTS = (".txt", ".md", ".log")
 # What a program came to that gave no value: others may still find one in what it printed or wrote.
 _TRIED = frozenset({Outcome.MISSING, Outcome.CRASHED, Outcome.TIMEOUT, Outcome.MEMORY, Outcome.OUTPUT})
@@ -80,20 +84,28 @@ def _worse(one: NoAnswer | None, other: NoAnswer) -> NoAnswer:
     return one
 
 
-def asks(wanted: AnswerSpec, submission: Submission, about: str) -> list[Ask]:
+def asks(wanted: AnswerSpec, submission: Submission, subject: SubjectSpec | None) -> Mapping[str, Ask]:
     """What is likely to be read of a hand-in for an answer; where it has no code for it, all that may be."""
-    live = [form for form in wanted.forms if is_live(form)]
-    has_code = any(isinstance(form, CallForm) and form.file in submission.files for form in live)
+    has_code = any(isinstance(form, CallForm) and form.file in submission.files for form in wanted.forms)
+    return _asks(wanted, subject, has_code)
+
+
+def _asks_of(wanted: AnswerSpec, subject: SubjectSpec | None, has_code: bool) -> Mapping[str, Ask]:  # noqa: FBT001
+    live, model = [form for form in wanted.forms if is_live(form)], about(subject)
     read = [form for form in wanted.forms if _is_read(form) and not _is_opened(form, wanted.type)]
     texts = [form for form in wanted.forms if isinstance(form, TextForm)]
-    return [
+    found = (
         *(ask_present(form) for form in wanted.forms if isinstance(form, CallForm)),
-        *(ask_value(wanted.type, form, about) for form in read),
+        *(ask_value(wanted.type, form, model) for form in read),
         ask_notes(wanted.type, list(wanted.forms)),
         *(ask_seen(wanted.type, form) for form in texts),
         *(ask_passages("file", [form]) for form in texts if wanted.type in ARTIFACT_KINDS),
-        *([] if has_code else [ask_notes(wanted.type, live), *_lines(wanted, about)]),
-    ]
+        *([] if has_code else [ask_notes(wanted.type, live), *_lines(wanted, model)]),
+    )
+    return by_name(found)
+
+
+_asks = ByIdentity(_asks_of, _ANSWERS)  # a class is asked the same
 
 
 def _lines(wanted: AnswerSpec, about: str) -> Iterator[Ask]:

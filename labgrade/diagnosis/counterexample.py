@@ -64,7 +64,7 @@ def judged(trials: Trials, plan: SearchPlan, remembered: Iterable[Remembered] = 
         return SearchVerdict(absent)
     records = list(remembered)
     replayed = [each for each in (record.read() for record in records) if each]
-    found = search(plan, trials, wrong, replayed, trials.ahead)
+    found = search(plan, trials, wrong, replayed, trials.coming)
     if not found.tried:
         return SearchVerdict(without_value(Outcome.MANUAL, f"nothing could be tried in {plan.seconds:g} s"))
     origin = found.tried[0][1].origin

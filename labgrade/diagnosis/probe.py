@@ -19,7 +19,7 @@ from labgrade.truth.measure import UnfitError, files_given, original_file
 from labgrade.values import Artifact
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from labgrade.core.results import Answer, Answered, Submission
@@ -108,14 +108,18 @@ class Trials:
         Raises:
             FaultError: a failure of labgrade's.
         """
+        return list(self.coming(subjects))
+
+    def coming(self, subjects: Sequence[SubjectSpec]) -> Iterator[Trial]:
+        """The same, each judged when it is asked for: who stops at the first that is wrong needs no other."""
         wanted = _called(self.task.answers[self.check.answer])
         (form, *others) = [each for each in wanted.forms if isinstance(each, CallForm)]
         if others or not subjects:
-            return []
+            return
         questions = [self._question(wanted, each) for each in subjects]
         origin, values = values_of_each(self._grader, form, self.check, questions)
-        means = [self._grader.judging_of(self.task, self.check, each, self._whole) for each in subjects]
-        return [self._judged(value, origin, *one) for value, one in zip(values, means, strict=False)]
+        for value, subject in zip(values, subjects, strict=False):
+            yield self._judged(value, origin, *self._grader.judging_of(self.task, self.check, subject, self._whole))
 
     def again(self, subject: SubjectSpec, count: int) -> list[Trial | None]:
         """So many calls for one subject in one process; None for what gives no value.

@@ -118,7 +118,7 @@ def search(
     attempt: Callable[[SubjectSpec], T],
     wrong: Callable[[T], str],
     first: Iterable[Sequence[SubjectSpec]] = (),
-    ahead: Callable[[Sequence[SubjectSpec]], Sequence[T]] | None = None,
+    ahead: Callable[[Sequence[SubjectSpec]], Iterable[T]] | None = None,
 ) -> SearchResult[T]:
     """Look for the smallest subject that `attempt` comes out `wrong` on: a word for the kind of wrong, or nothing.
 
@@ -172,7 +172,7 @@ class _Trials(Generic[T]):
         self.fault: FaultError | None = None
         self._ahead: dict[str, T] = {}
 
-    def all_right(self, ahead: Callable[[Sequence[SubjectSpec]], Sequence[T]]) -> bool:
+    def all_right(self, ahead: Callable[[Sequence[SubjectSpec]], Iterable[T]]) -> bool:
         """Attempt what the search asks about while nothing is wrong, many at once, up to the first that may be.
 
         Where none is, all that the search would ask was attempted, and it has nothing left to find.
@@ -185,7 +185,7 @@ class _Trials(Generic[T]):
 
         return _shown(self._plan, look) and not any(map(self.is_wrong, subjects(self._plan)))
 
-    def _right(self, ahead: Callable[[Sequence[SubjectSpec]], Sequence[T]], subjects: Sequence[SubjectSpec]) -> list[T]:
+    def _right(self, ahead: Callable[[Sequence[SubjectSpec]], Iterable[T]], subjects: Sequence[SubjectSpec]) -> list[T]:
         """The trials that are right, up to the first that is not. What fails here fails again by itself."""
         try:
             return list(itertools.takewhile(lambda trial: not self._wrong(trial), ahead(subjects)))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from labgrade.verdict import Outcome, Verdict, without_value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from fractions import Fraction
 
 
@@ -51,24 +51,32 @@ def resolve(
     those that were skipped, which were never judged. `decisions`: what people decided about some of them.
     A decision can open what needs a check, and close what waited for it; it closes nothing that labgrade found open.
     """
+    gate = gates(checks, verdicts, decisions)
+    return {name: gate(name) for name in checks}
+
+
+def gates(
+    checks: Mapping[str, Sequence[str]], verdicts: Mapping[str, Verdict], decisions: Mapping[str, Decided]
+) -> Callable[[str], NeedsGate]:
+    """What tells the gate of one check, by its name; as `resolve`."""
     cases: dict[str, list[str]] = {}
     for name in checks:
         cases.setdefault(name.partition("[")[0], []).append(name)
-    gates: dict[str, NeedsGate] = {}
+    found: dict[str, NeedsGate] = {}
 
     def gate(name: str) -> NeedsGate:
-        if name not in gates:
+        if name not in found:
             needs = {need: _all_of(map(state, cases.get(need, ()))) for need in checks[name]}
-            gates[name] = NeedsGate(
-                failed=tuple(need for need, found in needs.items() if found is Need.FAILED),
-                waits=tuple(need for need, found in needs.items() if found is Need.WAITS),
+            found[name] = NeedsGate(
+                failed=tuple(need for need, state in needs.items() if state is Need.FAILED),
+                waits=tuple(need for need, state in needs.items() if state is Need.WAITS),
             )
-        return gates[name]
+        return found[name]
 
     def state(name: str) -> Need:
         return _state(gate(name), verdicts.get(name), decisions.get(name))
 
-    return {name: gate(name) for name in checks}
+    return gate
 
 
 def _state(gate: NeedsGate, own: Verdict | None, decided: Decided | None) -> Need:

@@ -29,7 +29,7 @@ from labgrade.judging.coherent import of_one_file, tells_files
 from labgrade.judging.graded_items import Judged, fault, graded_so_far, ungraded, waiting, with_points
 from labgrade.judging.items import call_before, fresh_subject, items, same_source, with_fresh
 from labgrade.judging.judge import follows, judge, speak, with_measured
-from labgrade.judging.needs import resolve
+from labgrade.judging.needs import gates
 from labgrade.judging.other_answer import compared_with
 from labgrade.judging.variants import own_variant, with_variant
 from labgrade.run.free_text import FreeText
@@ -94,9 +94,8 @@ class TaskGrading:
         self.submission = course.without_kit(submission)
         self._diagnoser = Diagnoser(grader, task, self.submission)
         self.items = {item.id: item for item in items(task)}
-        model = about(task.subject)
-        asks = (ask for each in task.answers.values() for ask in obtain.asks(each, self.submission, model))
-        grader.reader.expect(self.submission, asks)
+        for wanted in task.answers.values():
+            grader.reader.expect(self.submission, obtain.asks(wanted, self.submission, task.subject))
         self._graded: dict[str, Graded] = {}
         self._answers: dict[tuple[str, str], Answered] = {}
         self._together = Together(grader, partial(self._question, live_only=True), self._fresh, self._judged)
@@ -182,7 +181,7 @@ class TaskGrading:
             if other.check.id in item.check.needs:
                 self.graded(name)
         needs = {name: each.check.needs for name, each in self.items.items()}
-        return resolve(needs, self._verdicts, self._credits)[item.id].verdict()
+        return gates(needs, self._verdicts, self._credits)(item.id).verdict()
 
     def _judge(self, item: Item) -> Judged:
         check = item.check

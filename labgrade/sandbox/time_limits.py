@@ -2,10 +2,11 @@
 
 One loop is enough to know: after a function ran out of time its later calls get less, and from then on a task's calls
 together get twice its limit, and those that are left no more than that little each. What was cut short so says so. A
-file that does not end when it is imported is not imported again, and what only waits is waited for once. A
-student who checks their own work waits for it, and in a class everybody behind it does. A submission as a whole may
-have a limit, too: what would run beyond it is no failure of the student's, and waits. Where a student looks on, a call
-may be broken off after a first look, so that what ends soon is seen first; it is made again later.
+file that does not end when it is imported is not imported again, nor is one whose import failed for two functions in
+the same way, and what only waits is waited for once. A student who checks their own work waits for it, and in a class
+everybody behind it does. A submission as a whole may have a limit, too: what would run beyond it is no failure of the
+student's, and waits. Where a student looks on, a call may be broken off after a first look, so that what ends soon is
+seen first; it is made again later.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ Result = TypeVar("Result", Execution, ProgramRun)
 _LEAST = 2.0  # seconds of a call after an endless one
 _PART = 12  # of the limit, where that is more: a limit is meant to be far over what a sound solution takes
 FIRST_LOOK = 5.0  # seconds of a call: most take less than one
+_ALL = "*"  # functions
 _NEWER = "the work was saved anew"
 _LATE = {"timeout", "waited"}
 _ASLEEP = 0.05  # of the time by the clock; what computes for less was not kept from it by a busy machine
@@ -65,6 +67,7 @@ class Patience:
         self._slow_together: set[tuple[str, ...]] = set()
         self._long: set[tuple[str, ...]] = set()
         self._stuck: dict[str, Any] = {}  # an Execution by its file
+        self._failed: dict[tuple[object, ...], tuple[str, Any]] = {}  # an import's Execution, and for which function
         self._asleep = False
         self._task = ""
         self._used: float | None = None
@@ -82,7 +85,7 @@ class Patience:
 
     def known(self, request: CallRequest | ProgramRequest | ScriptRequest) -> bool:
         """Whether the function or program ran out of time before, or nobody waits for it any more."""
-        stuck = isinstance(request, CallRequest) and request.file in self._stuck
+        stuck = isinstance(request, CallRequest) and self._known_import(request) is not None
         return request.folder in self.gone or request.called in self._slow or stuck
 
     def wall(self, usual: float) -> float:
@@ -109,9 +112,9 @@ class Patience:
         """
         if request.folder in self.gone:
             return kind(status="fault", reason=_NEWER)
-        if isinstance(request, CallRequest) and request.file in self._stuck:
-            stuck: Result = self._stuck[request.file]
-            return stuck
+        if isinstance(request, CallRequest) and (imported := self._known_import(request)) is not None:
+            known: Result = imported
+            return known
         if self._seconds and self._spent >= self._seconds:
             self.cut = True
             return kind(status="fault", reason=f"{CUT_OFF}: all of it may take {self._seconds:g} s")
@@ -119,6 +122,8 @@ class Patience:
         limits = self._limits(request, hurried=hurried)
         done = self._looked(request, limits, run)
         if done.status not in _LATE:
+            if isinstance(request, CallRequest) and isinstance(done, Execution):
+                self._note_import(request, done)
             return done
         if request.folder in self.gone:
             return kind(status="fault", reason=_NEWER)
@@ -132,6 +137,18 @@ class Patience:
         why = "it did not end before" if hurried else "other calls of this task did not end"
         reason = f"{request.called[-1]} did not end in the little time that it was given here, because {why}"
         return replace(done, reason=reason)
+
+    def _note_import(self, request: CallRequest, done: Execution) -> None:
+        """Keep what a file's import failed with; what two functions met alike, others would, too."""
+        if done.loading and done.status == "crashed":
+            now, (function, before) = replace(done, seconds=0.0), self._failed.get(_imported(request), ("", None))
+            alike = now == before and request.function != function
+            self._failed[_imported(request)] = (_ALL if alike else request.function, now)
+
+    def _known_import(self, request: CallRequest) -> Any:
+        """What importing a call's file came to, where it need not be tried again; else None."""
+        function, failed = self._failed.get(_imported(request), ("", None))
+        return self._stuck.get(request.file, failed if function == _ALL else None)
 
     def _looked(self, request: Request, limits: Limits, run: Callable[[Request], Result]) -> Result:
         """What comes of a call with these limits; of a first look where there is one, and it is shorter."""
@@ -162,3 +179,8 @@ class Patience:
             left = _MOST * request.limits.seconds - self._used
             seconds = min(seconds, max(_LEAST, seconds / _PART, left // 1))
         return replace(request.limits, seconds=seconds)
+
+
+def _imported(request: CallRequest) -> tuple[object, ...]:
+    """What decides how importing a call's file goes."""
+    return request.folder, request.file, repr(request.limits.environment)

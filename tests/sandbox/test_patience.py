@@ -8,7 +8,7 @@ import pytest
 from helpers import warm
 
 from labgrade.core.results import Execution
-from labgrade.core.task import Limits
+from labgrade.core.task import Environment, Limits
 from labgrade.sandbox.requests import CallRequest, ProgramRequest, ProgramRun
 from labgrade.sandbox.time_limits import NotYetError, Patience
 
@@ -209,3 +209,46 @@ def test_what_only_waits_is_waited_for_at_length_once(monkeypatch, seconds, late
     patience.task("another")
     patience.call(replace(REQUEST, function="h"), waiting, Execution)
     assert walls == [240, *later]
+
+
+class Imports(Calls):
+    """Calls of a file whose import fails, with what its `says` gives for a function."""
+
+    def __init__(self, monkeypatch, says):
+        super().__init__(monkeypatch, endless=())
+        self.says = says
+
+    def __call__(self, request):
+        self.given.append(request.function)
+        return Execution(status="crashed", reason=self.says(request), loading=True, seconds=len(self.given))
+
+
+def of(*functions):
+    return [replace(REQUEST, function=each) for each in functions]
+
+
+def test_a_file_whose_import_fails_for_two_functions_alike_is_not_imported_again(monkeypatch):
+    calls, patience = Imports(monkeypatch, lambda _: "no such module"), Patience()
+    said = [patience.call(each, calls, Execution) for each in of("f", "f", "g", "h", "f")]
+    assert calls.given == ["f", "f", "g"]
+    assert {(each.status, each.reason, each.loading) for each in said} == {("crashed", "no such module", True)}
+    assert patience.together(replace(OTHER, attempt=True), calls).status == "timeout"
+    elsewhere = [replace(OTHER, folder=Path("other")), replace(OTHER, file="other.py")]
+    elsewhere += [replace(OTHER, limits=replace(OTHER.limits, environment=Environment(variables={"A": "1"})))]
+    for each in elsewhere:
+        patience.call(each, calls, Execution)
+    assert calls.given == ["f", "f", "g", *["g"] * 3]
+
+
+def test_an_import_that_says_something_else_each_time_is_tried_each_time(monkeypatch):
+    calls, patience = Imports(monkeypatch, lambda request: f"{request.function} raised"), Patience()
+    assert [patience.call(each, calls, Execution).reason for each in of("f", "g", "f", "h")][-1] == "h raised"
+    assert calls.given == ["f", "g", "f", "h"]
+
+
+def test_what_crashes_once_the_file_is_imported_is_called_each_time(monkeypatch):
+    calls, patience = Calls(monkeypatch), Patience()
+    crashed = lambda request: calls.given.append(request.function) or Execution(status="crashed", reason="x")  # noqa: E731
+    for each in of("f", "g", "h", "f"):
+        patience.call(each, crashed, Execution)
+    assert calls.given == ["f", "g", "h", "f"]

@@ -74,12 +74,12 @@ class Reader:
         with self._lock:
             self._known.clear()
 
-    def expect(self, submission: Submission, asks: Iterable[Ask]) -> None:
-        """Have these read along with the first that is asked of this hand-in."""
+    def expect(self, submission: Submission, asks: Mapping[str, Ask]) -> None:
+        """Have these, `by_name`, read along with the first that is asked of this hand-in."""
         if self._runner is not None:
             known = self._of(submission)
             with known.lock:
-                known.expected |= {name: ask for ask in asks if (name := _said(ask)) not in known.replies}
+                known.expected |= {name: ask for name, ask in asks.items() if name not in known.replies}
 
     def ask(self, submission: Submission, ask: Ask) -> Any:
         """The reply. What can't be read within the limits is wrong or nothing, with the reason; never a fault.
@@ -125,6 +125,11 @@ class Reader:
             while len(self._known) > _REMEMBERED:
                 self._known.popitem(last=False)
             return known
+
+
+def by_name(asks: Iterable[Ask]) -> dict[str, Ask]:
+    """Asks by what `Reader` knows them by."""
+    return {_said(ask): ask for ask in asks}
 
 
 def _said(ask: Ask) -> str:

@@ -34,17 +34,22 @@ if TYPE_CHECKING:
     Arguments = Callable[[object], Mapping[str, object]]
 
 _POLL_MS = 50
+_POLL_HELD_MS = 200  # of a job whose memory the kernel holds: what it has computed grows no faster than time
 _SUBREAPER, _DEATH_SIGNAL = 36, 1
 
 
 @dataclass(slots=True)
 class _Kept:
-    """A job that runs. `why` the supervisor ended it, and the CPU seconds that it had used by then."""
+    """A job that runs. `why` the supervisor ended it, and the CPU seconds that it had used by then.
+
+    `held`: a control group holds its memory.
+    """
 
     line: socket.socket
     pid: int
     allowed: limits.Allowed
     meter: usage.Meter
+    held: bool
     why: str = ""
     spent: float = 0.0
 
@@ -80,7 +85,9 @@ class Jobs:
     @property
     def patience(self) -> int | None:
         """Milliseconds until one has to look again."""
-        return _POLL_MS if self.running and not _is_unmetered(self.jail) else None
+        if not self.running or _is_unmetered(self.jail):
+            return None
+        return _POLL_HELD_MS if all(job.held for job in self.running.values()) else _POLL_MS
 
     def begin(self, line: socket.socket, pipes: main.Pipes, request: Mapping[str, Any]) -> None:
         """Fork a job as the first process of a tree of its own."""
@@ -106,7 +113,9 @@ class Jobs:
         if pid < 0:
             line.close()
             return
-        self.running[line.fileno()] = _Kept(line, pid, allowed, usage.Meter(pid, shared_with=os.getpid()))
+        self.running[line.fileno()] = _Kept(
+            line, pid, allowed, usage.Meter(pid, shared_with=os.getpid()), held=bool(pipes.entries)
+        )
         self.poll.register(line, select.POLLIN)
 
     def look(self, ready: AbstractSet[int]) -> None:
@@ -164,7 +173,7 @@ def keep(
         line.close()
         main.run_job(pipes, lambda: jail.confine(request["job"], request["user"], allowed), arguments)
     _close(pipes)
-    job = _Kept(line, pid, allowed, usage.Meter(os.getpid()))
+    job = _Kept(line, pid, allowed, usage.Meter(os.getpid()), held=bool(pipes.entries))
     job.end(_watch(job, unmetered=_is_unmetered(jail)))
     status = os.waitpid(pid, 0)[1]
     usage.reap_all()

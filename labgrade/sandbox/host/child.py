@@ -220,7 +220,7 @@ class PolledChild(Child):
 
 
 _KILL_SECONDS = 10.0
-_LOOK_SECONDS = 0.05
+_LOOK_SECONDS = 0.2
 
 
 class Waiting(Protocol):

@@ -11,7 +11,7 @@ from helpers import warm
 from labgrade.answers import near_miss
 from labgrade.answers.reader import asks, job, reader
 from labgrade.answers.reader.asks import Ask, ask_notes, ask_seen, ask_value
-from labgrade.answers.reader.reader import LIMITS, Reader
+from labgrade.answers.reader.reader import LIMITS, Reader, by_name
 from labgrade.answers.reader.replies import GarbledReplyError, array, decode, encode
 from labgrade.core.errors import FaultError
 from labgrade.core.results import Answer, Execution, NoAnswer, Submission
@@ -81,7 +81,7 @@ def test_the_jail_reads_what_this_process_reads(handed, fresh):
     here = Reader(None)
     with Runner(fresh=fresh) as running:
         there = Reader(running)
-        there.expect(handed, ASKS)
+        there.expect(handed, by_name(ASKS))
         for ask in ASKS:
             assert same(there.ask(handed, ask), here.ask(handed, ask))
 
@@ -95,7 +95,7 @@ def test_everything_expected_of_a_hand_in_is_read_in_one_job(handed, runner):
             return runner.read(request)
 
     reader = Reader(Counting())
-    reader.expect(handed, ASKS)
+    reader.expect(handed, by_name(ASKS))
     for ask in (*ASKS, *ASKS, ask_value("count", EntryForm(path="b"))):
         reader.ask(handed, ask)
     assert jobs == [len(ASKS), 1]
@@ -136,7 +136,7 @@ def unpacked(frame):
 def test_what_can_t_be_read_costs_nothing_else(handed, status, why, jobs):
     ending = Ending(status, "the report")
     reader, here = Reader(ending), Reader(None)
-    reader.expect(handed, ASKS)
+    reader.expect(handed, by_name(ASKS))
     for ask in ASKS:
         if ask.place != "the report":
             assert same(reader.ask(handed, ask), here.ask(handed, ask))
@@ -180,7 +180,7 @@ def test_a_hand_in_of_which_much_can_t_be_read_is_given_up(handed):
             return Execution(status="timeout", value=[])
 
     reader = Reader(slow := Slow())
-    reader.expect(handed, [ask for ask in ASKS if ask != ASKS[5]])
+    reader.expect(handed, by_name(ask for ask in ASKS if ask != ASKS[5]))
     found = [reader.ask(handed, ask) for ask in ASKS if ask != ASKS[5]]
     assert {each.verdict.outcome for each in found if isinstance(each, NoAnswer)} == {Outcome.INCORRECT}
     assert slow.jobs == 3
@@ -196,7 +196,7 @@ def test_a_fault_of_the_sandbox_or_a_busy_machine_is_no_student_s(handed, status
 def test_a_fault_of_labgrade_s_code_costs_only_its_own_ask(handed, monkeypatch):
     monkeypatch.setattr(near_miss, "notes", lambda *_: 1 / 0)
     reader = Reader(Ending("crashed", ""))
-    reader.expect(handed, ASKS)
+    reader.expect(handed, by_name(ASKS))
     assert isinstance(reader.ask(handed, ASKS[0]), NoAnswer)
     with pytest.raises(FaultError, match="ZeroDivisionError"):
         reader.ask(handed, ASKS[12])
@@ -212,7 +212,7 @@ def test_what_takes_too_much_within_the_reader_is_named_and_never_no_answer(hand
     performed = job.perform
     monkeypatch.setattr(job, "perform", starves)
     reader = Reader(Ending("crashed", ""))
-    reader.expect(handed, ASKS)
+    reader.expect(handed, by_name(ASKS))
     found = reader.ask(handed, ASKS[0])
     assert found.verdict.outcome is Outcome.INCORRECT
     assert found.verdict.reason.endswith("can't be read: it is nested too deeply, or takes more memory than there is")
@@ -240,7 +240,7 @@ def test_documents_that_take_long_hold_up_nothing(hand_in, runner):
         ask_notes("count", [CallForm(file="hw.py", function="total", given=())]),
     ]
     good = ask_value("count", TextForm(after="Total MACs", file="good.txt"))
-    reader.expect(submission, [*asks, good])
+    reader.expect(submission, by_name([*asks, good]))
     assert reader.ask(submission, good).value.value == 5000
     for ask in asks:
         found = reader.ask(submission, ask)
