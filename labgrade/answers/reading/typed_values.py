@@ -360,10 +360,11 @@ def _cells_by_name(name: str, cells: Mapping[Any, object], kind: TableType) -> d
         meant = column_meant(str(key), columns)
         if meant is not None and (meant not in found or key == meant):
             found[meant] = cell
-    inside = [cell for key, cell in cells.items() if key != "also_right" and not column_meant(str(key), columns)]
-    for key, cell in (part for part_of in inside for part in named(part_of)):
-        if (meant := column_meant(key, columns)) is not None:
-            found.setdefault(meant, cell)
+    if len(found) < len(columns):
+        inside = [cell for key, cell in cells.items() if key != "also_right" and not column_meant(str(key), columns)]
+        for key, cell in (part for part_of in inside for part in named(part_of)):
+            if (meant := column_meant(key, columns)) is not None:
+                found.setdefault(meant, cell)
     missing = [column for column in columns if column not in found]
     if missing and not kind.sparse:
         has = ", ".join(f"'{cut(str(key))}'" for key in list(cells)[:8]) or "nothing"
