@@ -7,6 +7,7 @@ page shows, end an XML document, start markup or run as a formula of a spreadshe
 
 from __future__ import annotations
 
+import functools
 import re
 import textwrap
 import unicodedata
@@ -146,10 +147,15 @@ def all_encodable(value: T) -> T:
     elif isinstance(value, Mapping):
         made = {key: all_encodable(each) for key, each in value.items()}
     elif is_dataclass(value) and not isinstance(value, type):
-        known: dict[str, Any] = {each.name: getattr(value, each.name) for each in fields(value)}
+        known: dict[str, Any] = {name: getattr(value, name) for name in _fields(type(value))}
         changed = {name: new for name, old in known.items() if (new := all_encodable(old)) != old}
         made = replace(value, **changed) if changed else value
     return value if made == value else cast("T", made)
+
+
+@functools.cache
+def _fields(kind: Any) -> tuple[str, ...]:
+    return tuple(each.name for each in fields(kind))
 
 
 def _half(code: int) -> str:

@@ -8,6 +8,7 @@ import json
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from labgrade.core.by_identity import ByIdentity
 from labgrade.core.points import share
 from labgrade.core.task import CallForm, QuantityCall, TableOfType
 from labgrade.verdict import Outcome, Verdict
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
     from labgrade.core.task import Check, Source, SubjectSpec, Task
+
+_TASKS = 256  # of a course, with variants
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +32,12 @@ class Item:
     subject: SubjectSpec | None
 
 
-def items(task: Task) -> list[Item]:
+def items(task: Task) -> tuple[Item, ...]:
     """The checks of a task in the spec's order, one item a case: `other-models[resnet18]`."""
+    return _items(task)
+
+
+def _items_of(task: Task) -> tuple[Item, ...]:
     found = []
     for check in task.checks:
         if not check.cases:
@@ -42,7 +49,10 @@ def items(task: Task) -> list[Item]:
             Item(check, f"{check.id}[{name}]", points, case)
             for name, points, case in zip(names, shares, check.cases, strict=True)
         ]
-    return found
+    return tuple(found)
+
+
+_items = ByIdentity(_items_of, _TASKS)  # asked for several times with each submission
 
 
 def sources(item: Item) -> Iterator[tuple[QuantityCall, SubjectSpec]]:

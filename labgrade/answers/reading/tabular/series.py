@@ -35,9 +35,11 @@ def of_labels(plain: str, above: str, found: Sequence[Found]) -> dict[int, froze
     sign = apart[1] if apart is not None else None
     for said in (_LED.sub("", plain[: series[0].start]), above):
         for parts in ((said.split(sign) if sign else _COLUMNS.split(said)), _ANY.split(said)):
-            labels = [concepts(each) for each in map(str.strip, parts) if each]
-            short = all(len(each) <= _LONGEST_LABEL for each in parts)
-            if short and len(labels) == len(series) and all(labels) and len(set(labels)) == len(labels):
+            said_each = [each for each in map(str.strip, parts) if each]
+            if len(said_each) != len(series) or any(len(each) > _LONGEST_LABEL for each in parts):
+                continue
+            labels = list(map(concepts, said_each))
+            if all(labels) and len(set(labels)) == len(labels):
                 return {each.start: label for each, label in zip(series, labels, strict=True)}
     return {}
 
