@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from labgrade.run.plan import Plan
     from labgrade.run.pool import Conversation
 
-_MADE_BETWEEN = 10_000  # objects between two looks for rubbish: as many as a submission leaves behind
-
 
 @dataclass(frozen=True, slots=True)
 class GradingJob:
@@ -206,7 +204,6 @@ def work(conversation: Conversation, given: tuple[Plan, socket.socket | None]) -
                 grader.runner.join(Path(shared))
             grader.prepare(plan.tasks)
             gc.freeze()  # what all submissions are judged by is looked through for rubbish no more
-            gc.set_threshold(_MADE_BETWEEN)
         if judging is not None:
             conversation.tell(judging)
 
