@@ -95,6 +95,7 @@ class Child:
             if self._is_taken(stream):
                 self._let_take(stream)
                 return
+        os.close(stream.pipe)
 
     def _read(self, stream: Stream) -> bool:
         """Take what comes next of one stream, and tell of it; whether more may come."""
@@ -111,7 +112,7 @@ class Child:
         return stream is self.result and self._take is not None
 
     def _let_take(self, stream: Stream) -> None:
-        with contextlib.suppress(OSError), open(stream.pipe, "rb", buffering=0, closefd=False) as pipe:
+        with contextlib.suppress(OSError), open(stream.pipe, "rb", buffering=0) as pipe:  # noqa: PTH123 - a descriptor
             if self._take is not None:
                 self._take(pipe)
             while pipe.read(_CHUNK):
@@ -141,9 +142,6 @@ class Child:
         os.close(self._job_pipe)
         for thread in self._threads:
             thread.join(END_SECONDS)
-        if not any(thread.is_alive() for thread in self._threads):
-            for stream in self._streams:
-                os.close(stream.pipe)
 
 
 class PolledChild(Child):
@@ -185,11 +183,14 @@ class PolledChild(Child):
         ready = {descriptor for descriptor, _ in self._poll.poll(math.ceil(seconds * 1000))}
         for stream in [self._open[each] for each in ready & self._open.keys()]:
             goes_on = self._read(stream)
-            if goes_on and self._is_taken(stream):
+            if goes_on and not self._is_taken(stream):
+                continue
+            self._poll.unregister(stream.pipe)
+            del self._open[stream.pipe]
+            if goes_on:
                 self._start(self._let_take, stream)
-            if not goes_on or self._is_taken(stream):
-                self._poll.unregister(stream.pipe)
-                del self._open[stream.pipe]
+            else:
+                os.close(stream.pipe)
         if self._line.fileno() in ready:
             self._poll.unregister(self._line)
             self.events.put(self._heard(self._line))
@@ -205,6 +206,8 @@ class PolledChild(Child):
         deadline = time.monotonic() + END_SECONDS
         while self._open and (left := deadline - time.monotonic()) > 0:
             self._look(left)
+        for pipe in self._open:
+            os.close(pipe)
         self._line.close()
         if self._file >= 0:
             if self.result.data.endswith(IN_FILE):
