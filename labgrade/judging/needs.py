@@ -68,8 +68,8 @@ def gates(
         if name not in found:
             needs = {need: _all_of(map(state, cases.get(need, ()))) for need in checks[name]}
             found[name] = NeedsGate(
-                failed=tuple(need for need, state in needs.items() if state is Need.FAILED),
-                waits=tuple(need for need, state in needs.items() if state is Need.WAITS),
+                failed=tuple(need for need, met in needs.items() if met is Need.FAILED),
+                waits=tuple(need for need, met in needs.items() if met is Need.WAITS),
             )
         return found[name]
 

@@ -183,4 +183,4 @@ class Patience:
 
 def _imported(request: CallRequest) -> tuple[object, ...]:
     """What decides how importing a call's file goes."""
-    return request.folder, request.file, repr(request.limits.environment)
+    return request.folder, request.file, repr(request.limits.environment), tuple(request.model.items())

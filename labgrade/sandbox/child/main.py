@@ -31,7 +31,9 @@ UP = b"U"
 LOADED = b"\xff" * 15  # no frame begins so: it would be longer than any; behind both a frame lies as it is aligned
 IN_FILE = b"\xfe" * 8  # in place of a frame: it lies in the file
 SETUP_FAILED = 98
-_LARGE = 1 << 20  # bytes of a frame from which on a file is the shorter way
+# Bytes of a frame from which on a file is the shorter way, and up to which its copy there is little of ROOMY memory.
+_LARGE, _LARGEST = 1 << 20, 32 << 20
+ROOMY = 1 << 30
 _WITH_LENGTH = 4
 # No seed of a subject: a student's own `torch.randn` must not draw the task's input.
 _SEED = 0x1AB6_2ADE
@@ -92,14 +94,20 @@ def run_job(
             if _getpid() != own:
                 _exit(1)  # a fork of the student's, which came out of their function as the first one will
             _flush()
-            if pipes.file >= 0 and len(frame) >= _LARGE and not jobs.trusted_alone():
-                _lseek(pipes.file, 0, os.SEEK_SET)  # whatever a student's code did with it
-                _write_all(pipes.file, frame)
-                frame = IN_FILE  # noqa: PLW2901
-            _write_all(pipes.result, frame)
+            _send(pipes, frame)
         _exit(0)
     finally:
         _exit(1)
+
+
+def _send(pipes: Pipes, frame: bytes | memoryview) -> None:
+    """Say a frame; a large one, which is the only one of its job, in the file where there is one."""
+    if pipes.file >= 0 and _LARGE <= len(frame) <= _LARGEST and not jobs.trusted_alone():
+        with contextlib.suppress(OSError):  # a student's code may have closed it, or limited files
+            _lseek(pipes.file, 0, os.SEEK_SET)  # wherever it left it
+            _write_all(pipes.file, frame)
+            frame = IN_FILE
+    _write_all(pipes.result, frame)
 
 
 def _say_loaded(pipe: int, own: int) -> None:

@@ -15,6 +15,7 @@ import socket
 import threading
 import time
 from dataclasses import dataclass, field
+from functools import partial
 from queue import Empty, SimpleQueue
 from typing import IO, TYPE_CHECKING, Any, Protocol, TypeAlias
 
@@ -161,7 +162,7 @@ class PolledChild(Child):
         file: int = -1,
     ) -> None:
         self._line, self._heard, self._file = line, heard, file
-        super().__init__(pipes, most, self._hang_up, take)
+        super().__init__(pipes, most, partial(hang_up, line), take)
 
     def _begin(self) -> None:
         self._open = {each.pipe: each for each in self._streams}
@@ -196,13 +197,9 @@ class PolledChild(Child):
             self.events.put(self._heard(self._line))
         return bool(ready)
 
-    def _hang_up(self) -> None:
-        with contextlib.suppress(OSError):
-            self._line.shutdown(socket.SHUT_WR)
-
     def close(self) -> None:
         """Wait for what was sent to be read to its end, as far as nobody holds the pipes open."""
-        self._hang_up()
+        hang_up(self._line)
         deadline = time.monotonic() + END_SECONDS
         while self._open and (left := deadline - time.monotonic()) > 0:
             self._look(left)
@@ -220,6 +217,12 @@ class PolledChild(Child):
         size = min(os.fstat(self._file).st_size, wire.FRAME_BYTES + 1)
         if size:
             self.large = memoryview(mmap.mmap(self._file, size, access=mmap.ACCESS_COPY))
+
+
+def hang_up(line: socket.socket) -> None:
+    """Have whoever is at the other end of a line end what it keeps for it."""
+    with contextlib.suppress(OSError):
+        line.shutdown(socket.SHUT_WR)
 
 
 _KILL_SECONDS = 10.0

@@ -16,7 +16,8 @@ from functools import partial
 from typing import IO, TYPE_CHECKING, Any
 
 from labgrade.core.errors import FaultError
-from labgrade.sandbox.host.child import END_SECONDS, Exit, PolledChild
+from labgrade.sandbox.child.main import ROOMY
+from labgrade.sandbox.host.child import END_SECONDS, Exit, PolledChild, hang_up
 from labgrade.sandbox.host.start_server import START_SECONDS, start
 from labgrade.sandbox.jail.layers import NAMESPACES
 from labgrade.sandbox.requests import Ready
@@ -148,7 +149,7 @@ class ForkServer:
 
     def start(
         self,
-        setup: Mapping[str, object],
+        setup: Mapping[str, Any],
         most: int,
         *,
         errors: bool = False,
@@ -175,7 +176,8 @@ class ForkServer:
         given = [theirs.fileno(), job_read, *(writer for _, writer in readers)]
         if not errors:
             given.append(given[-1])
-        file = _file() if entries and take is None else -1  # what lies in it counts as the group's memory
+        # What lies in it counts as the group's memory, of which it is to be a small part.
+        file = _file() if entries and take is None and setup["memory"] >= ROOMY else -1
         given += [*entries, *([file] if file >= 0 else [])]
         with contextlib.suppress(OSError):
             request = {"do": "run", "file": file >= 0, **setup}
@@ -331,7 +333,7 @@ class ForkServer:
         lines = [branch.line for branch in self._branches.values()]
         own = () if self._ask is not None else lines  # to hang up is to hang up for all who share it
         for control in (*own, self._control):
-            _hang_up(control)
+            hang_up(control)
         for control in (*lines, self._control):
             control.close()
         self._branches.clear()
@@ -384,8 +386,3 @@ def _is_there(line: socket.socket) -> bool:
     poll = select.poll()
     poll.register(line, 0)
     return not poll.poll(0)
-
-
-def _hang_up(line: socket.socket) -> None:
-    with contextlib.suppress(OSError):
-        line.shutdown(socket.SHUT_WR)
