@@ -112,6 +112,22 @@ def lies_in(array):
     return array.obj
 
 
+@pytest.mark.parametrize(
+    "before", ["os.close(file)", "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 16, 1 << 16))"]
+)
+def test_what_the_file_does_not_take_comes_by_the_pipe(grouped, tmp_path, before):
+    done = call(grouped, tmp_path, RETURNS.format(before), given=(), subject=None)
+    assert (done.status, done.value["y"]) == ("returned", True), done.reason
+    assert done.value["x"].tolist() == list(range(NUMBERS))
+
+
+def test_a_job_with_little_memory_has_no_file_that_takes_of_it(grouped, tmp_path):
+    (tmp_path / "hw.py").write_text(RETURNS.format("pass"))
+    limits = Limits(seconds=20, memory=1000 << 20)
+    request = CallRequest(folder=tmp_path, file="hw.py", function="f", given=(), subject=None, limits=limits)
+    assert grouped.run(request).value["y"] is False
+
+
 @pytest.mark.parametrize("before", ["pass", "os.write(file, b'nonsense')", "os.ftruncate(file, 1 << 20)"])
 def test_a_large_result_is_read_where_its_job_wrote_it(grouped, tmp_path, before):
     done = call(grouped, tmp_path, RETURNS.format(before), given=(), subject=None)
