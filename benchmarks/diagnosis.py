@@ -20,6 +20,7 @@ from labgrade.core.results import Submission
 from labgrade.diagnosis.behaviour import explore
 from labgrade.diagnosis.probe import Trials
 from labgrade.diagnosis.repair.repairs import Repairs
+from labgrade.diagnosis.small_networks import called_on
 from labgrade.run.grader import Grader
 from labgrade.spec import course, load
 
@@ -58,7 +59,7 @@ def measure(grader: Grader, task: Task, check: Check, file: str, change: tuple[s
         who = Submission(name="someone", folder=Path(folder), files=(file,))
         before, begun = _cpu(), time.monotonic()
         trials = Trials(grader, task, check, who)
-        found = explore(trials)
+        found = explore(trials, called_on(trials))
         right = all(each.right for each in found.called)
         changed = "" if found.holds or right else Repairs(trials, [*found.called, *found.others]).of_all()
         said = "+".join(found.holds.slips) if found.holds else "right" if right else changed[:32] or "nothing"

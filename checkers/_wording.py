@@ -25,7 +25,7 @@ def shown(value: object) -> str:
         case Number(text=text) if text and not text.removeprefix("-").isdecimal():
             return clip(text)
         case Number(value=number) | (Fraction() as number):
-            if abs(number) < TOO_LONG_TO_READ:
+            if abs(number.numerator) < TOO_LONG_TO_READ * number.denominator:  # as fractions it takes ten times as long
                 return show(number)
             return f"about {'-' if number < 0 else ''}10^{int(math.log10(int(abs(number))))}"
         case tuple():

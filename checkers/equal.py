@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 TOO_FEW_DIGITS = Fraction(1, 2)
 FEWEST_DIGITS = 2  # a number printed with fewer agrees with almost anything
 CUT_NOT_ROUNDED = Fraction(1, 2)
+_NOTHING = Fraction(0)
 
 
 def equal(answer: Scalar | Mapping[str, Number], expected: Value, *, digits: int = 3) -> Verdict:
@@ -44,7 +45,8 @@ def equal(answer: Scalar | Mapping[str, Number], expected: Value, *, digits: int
 
 
 def _number(answer: Number, expected: Number, digits: int) -> Verdict:
-    off, allowed = answer.value - expected.value, answer.half_unit + expected.half_unit
+    off = answer.value - expected.value if answer.value != expected.value else _NOTHING
+    allowed = answer.half_unit + expected.half_unit if answer.half_unit or expected.half_unit else _NOTHING
     facts = {"got": shown(answer), "expected": shown(expected), "off": shown(off), "allowed": shown(allowed)}
     printed = digits if answer.digits is None else answer.digits if answer.value else 0
     if not off or (abs(off) <= allowed and printed >= digits):

@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING
 
 from labgrade.answers import artifacts, call, run
 from labgrade.answers.question import about
-from labgrade.answers.reader.asks import ask_image, ask_lines, ask_notes, ask_passages, ask_present, ask_seen, ask_value
+from labgrade.answers.reader.asks import (
+    ask_image,
+    ask_lines,
+    ask_mentions,
+    ask_notes,
+    ask_passages,
+    ask_present,
+    ask_seen,
+    ask_value,
+)
 from labgrade.answers.reader.reader import by_name
 from labgrade.core.by_identity import ByIdentity
 from labgrade.core.results import Answer, NoAnswer
@@ -109,9 +118,12 @@ _asks = ByIdentity(_asks_of, _ANSWERS)  # a class is asked the same
 
 
 def _lines(wanted: AnswerSpec, about: str) -> Iterator[Ask]:
-    """All lines in which it may stand."""
-    for form in (*text_forms(wanted), TextForm(report=())):
+    """All lines in which it may stand, and those that speak of its task."""
+    texts = text_forms(wanted)
+    for form in (*texts, TextForm(report=())):
         yield ask_lines(form, about)
+    for path in dict.fromkeys((report_path(wanted), ())) if texts else ():
+        yield ask_mentions(TextForm(report=path), about)
 
 
 def text_forms(wanted: AnswerSpec) -> list[TextForm]:
@@ -121,6 +133,11 @@ def text_forms(wanted: AnswerSpec) -> list[TextForm]:
         *(form for form in wanted.forms if isinstance(form, TextForm)),
         *(TextForm(file=form.pattern) for form in texts),
     ]
+
+
+def report_path(wanted: AnswerSpec) -> tuple[str, ...]:
+    """The headings under which a report is to have the answer, or none."""
+    return next((form.report for form in text_forms(wanted) if form.report), ())
 
 
 def _is_read(form: Form) -> bool:

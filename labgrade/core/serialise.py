@@ -47,7 +47,9 @@ def plain(value: Any) -> Any:
         return value.value
     if isinstance(value, Mapping):
         return {key: plain(each) for key, each in value.items()}
-    found = {name: plain(getattr(value, name)) for name in _kept(kind) if _is_said(value, name)}
+    rare = isinstance(value, Verdict)
+    parts = ((name, getattr(value, name)) for name in _kept(kind))
+    found = {name: plain(part) for name, part in parts if part or not rare or name in _VERDICT}
     return list(found.values()) if isinstance(value, _AS_LISTS) else found
 
 
@@ -62,10 +64,6 @@ def from_plain(data: Any, kind: type[T] = Graded) -> T:  # type: ignore[assignme
     return read(data)
 
 
-def _is_said(value: Any, name: str) -> bool:
-    return not isinstance(value, Verdict) or name in _VERDICT or bool(getattr(value, name))
-
-
 @functools.cache
 def _kept(kind: Any) -> tuple[str, ...]:
     return tuple(each.name for each in fields(kind) if each.name not in _LEFT_OUT.get(kind, ()))
@@ -75,7 +73,7 @@ def _kept(kind: Any) -> tuple[str, ...]:
 def _reader(kind: Any) -> Callable[[Any], Any]:
     """What makes a value of a type of its plain form."""
     if kind is Fraction:
-        return lambda data: Fraction(data if isinstance(data, str) else repr(data))
+        return lambda data: _fraction(data if isinstance(data, str) else repr(data))
     if is_dataclass(kind):
         return functools.partial(_structured, kind)
     origin, within = typing.get_origin(kind), typing.get_args(kind)
@@ -90,6 +88,9 @@ def _reader(kind: Any) -> Callable[[Any], Any]:
         read = _reader(some)
         return lambda data: None if data is None else read(data)
     return kind if isinstance(kind, type) and issubclass(kind, Enum) else _as_it_is
+
+
+_fraction = functools.lru_cache(1024)(Fraction)  # most are points and credits of a spec's
 
 
 def _as_it_is(data: Any) -> Any:

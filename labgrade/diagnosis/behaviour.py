@@ -15,7 +15,7 @@ from labgrade.core.errors import FaultError
 from labgrade.core.task import CallForm, QuantityCall
 from labgrade.diagnosis.bases import Base, bases_of, slipped
 from labgrade.diagnosis.fitting import OTHER_INPUTS, explains, fits, is_of_input, leaves_open
-from labgrade.diagnosis.small_networks import Called, called_on, more
+from labgrade.diagnosis.small_networks import Called, more
 from labgrade.values import Number
 
 if TYPE_CHECKING:
@@ -77,8 +77,8 @@ def _bases(trials: Trials) -> list[Base]:
     return bases_of(trials.check, trials.quantities)
 
 
-def explore(trials: Trials) -> Behaviour:
-    """Call the function on the small networks, and look for the hypothesis that it follows.
+def explore(trials: Trials, called: Sequence[Called]) -> Behaviour:
+    """Look for the hypothesis that a function follows, by what it gave on the small networks.
 
     It may do more besides where nodes are nested, where a network attends, or where a file is out of the ordinary: then
     it is looked for on the others, as where it takes as many slips as one looks for.
@@ -86,7 +86,6 @@ def explore(trials: Trials) -> Behaviour:
     Raises:
         FaultError: a failure of labgrade's.
     """
-    called = called_on(trials)
     found = Behaviour(called=called)
     best: Behaviour | None = None
     tried = 0

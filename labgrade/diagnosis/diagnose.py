@@ -63,7 +63,7 @@ class Diagnoser:
         if verdict.outcome not in _WRONG or verdict.agrees:
             return None
         trials = Trials(self._grader, self._task, item.check, self._submission)
-        behaviour = self._behaviour(trials)
+        behaviour = self._behaviour(trials, value)
         if item.subject is None or (behaviour is None and (verdict.hint or not isinstance(value, dict))):
             return None
         judging, expect = self._grader.judging_of(self._task, item.check, item.subject, self._submission)
@@ -141,7 +141,7 @@ class Diagnoser:
         if verdict.outcome not in _WRONG or verdict.hint:
             return verdict
         trials = Trials(self._grader, self._task, check, self._submission)
-        behaviour = self._behaviour(trials)
+        behaviour = self._behaviour(trials, found.smallest[1].value if found.smallest is not None else None)
         if behaviour is None or behaviour.holds is None or _rounded(behaviour.called):
             says = self._repairs[_asked(check)].of_all() if _asked(check) in self._repairs else ""
             return replace(verdict, hint=says) if says else verdict
@@ -152,15 +152,20 @@ class Diagnoser:
         holds = _holding(behaviour, behaviour.holds, behaviour.holds.slips)
         return replace(verdict, diagnosis=self._in_words_of(check, holds))
 
-    def _behaviour(self, trials: Trials) -> Behaviour | None:
-        """What was found out about the function; None where there is nothing to find out, or it can't be."""
+    def _behaviour(self, trials: Trials, here: Value | None = None) -> Behaviour | None:
+        """What was found out about the function; None where there is nothing to find out, or it can't be.
+
+        `here`: the value of another subject. Of what gives that number everywhere no hypothesis is looked for.
+        """
         if not applies(trials):
             return None
         check = trials.check
         key = _asked(check)
         if key not in self._known:
             try:
-                self._known[key] = check, explore(trials)
+                called = called_on(trials)
+                constant = isinstance(here, Number) and here.value and _constant(called, here)
+                self._known[key] = check, Behaviour(called=called) if constant else explore(trials, called)
             except FaultError:  # then there is one explanation less, and the verdict is what it was
                 self._known[key] = check, None
         return self._known[key][1]

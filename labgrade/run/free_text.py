@@ -7,7 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from labgrade.answers.obtain import text_forms
+from labgrade.answers.obtain import report_path, text_forms
 from labgrade.answers.reader.asks import ask_lines, ask_mentions, ask_value
 from labgrade.core.errors import FaultError, NoSuchSlipError
 from labgrade.core.results import Answer, NoAnswer
@@ -112,9 +112,6 @@ class FreeText:
             return printed_tensors(lines, _NO_FUNCTION) or as_it_is
         return as_it_is
 
-    def _path(self) -> tuple[str, ...]:
-        return next((form.report for form in text_forms(self._wanted) if form.report), ())
-
     def _may_be_told(self, verdict: Verdict) -> bool:
         """Whether an answer that is missing may stand in a text: tensors and files don't."""
         missing = verdict.outcome is Outcome.MISSING or (is_open(verdict) and bool(verdict.looked_for))
@@ -124,7 +121,7 @@ class FreeText:
 
     def _unless_told(self, answer: Answered, missing: Choice, lines: tuple[Line, ...]) -> Choice:
         """MANUAL where the report speaks of the task, or may do so: nothing is missing that a person might find."""
-        path = self._path()
+        path = report_path(self._wanted)
         task = " / ".join(path) or self._task.id
         told = self._mentions(path) if path else ()
         numbered = bool(self._mentions(()))

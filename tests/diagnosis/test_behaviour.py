@@ -1,6 +1,7 @@
 """A wrong function is called on small networks, and what it does is named: the slip, or the product of slips."""
 
 from dataclasses import replace
+from fractions import Fraction
 from types import SimpleNamespace
 
 import pytest
@@ -14,11 +15,14 @@ from labgrade.diagnosis.behaviour import Behaviour, Hypothesis, _Search, contrad
 from labgrade.diagnosis.counterexample import SearchVerdict
 from labgrade.diagnosis.diagnose import Diagnoser
 from labgrade.diagnosis.probe import Trial
-from labgrade.diagnosis.small_networks import Called, networks
+from labgrade.diagnosis.small_networks import Called, called_on, networks
+from labgrade.judging.items import items
+from labgrade.values import Number
 from labgrade.verdict import correct, incorrect
 
 pytestmark = pytest.mark.slow
 
+RIGHT_ONE = Number(value=Fraction(1_498_376_192))
 HELD = """
 from torch import nn
 
@@ -41,7 +45,7 @@ def named(folder, source, name="2-1-4-macs", check="total"):
     """The slips that a function is said to follow, and on how many networks it was called."""
     found = trials(folder, source, name, check)
     try:
-        behaviour = explore(found)
+        behaviour = explore(found, called_on(found))
     finally:
         found._grader.stop()
     return (set(behaviour.holds.slips) if behaviour.holds else None), behaviour
@@ -222,7 +226,7 @@ def test_slips_that_hand_ins_showed_are_named(tmp_path, shown):
     check = check or checks.get(task, "total")
     found = trials(tmp_path, source, task, check, file)
     try:
-        behaviour = explore(found)
+        behaviour = explore(found, called_on(found))
     finally:
         found._grader.stop()
     assert set(behaviour.holds.slips) == slips
@@ -235,7 +239,7 @@ def test_two_slips_with_an_exception_are_surer_than_a_third_one(tmp_path):
     source = about.program(("float16",)).replace('!= "Constant"', 'in ("Conv", "Gemm", "MatMul")')
     found = trials(tmp_path, source, about.task, about.check, about.file)
     try:
-        behaviour = explore(found)
+        behaviour = explore(found, called_on(found))
     finally:
         found._grader.stop()
     assert set(behaviour.holds.slips) == {"float16", "layers_alone"}
@@ -289,7 +293,7 @@ def test_a_sentence_of_the_spec_is_said_only_of_what_it_says_on_every_network(tm
     )
     found = trials(tmp_path, source, check="total")
     try:
-        called = explore(found).called
+        called = explore(found, called_on(found)).called
     finally:
         found._grader.stop()
     known = [each for each in found.check.misconceptions if "linear layers are missing" in each.says]
@@ -312,6 +316,28 @@ def test_beside_a_smallest_network_stands_no_cause_that_it_does_not_show(tmp_pat
         found._grader.stop()
     assert set(said[0].causes) == {"groups", "twice"}
     assert said[1] is None
+
+
+def test_of_one_number_everywhere_no_slips_are_looked_for(tmp_path, monkeypatch):
+    """Each such number would be looked for among thousands of products, in vain."""
+    number = "def total_macs(model, input_size):\n    return 22261347\n"
+    found = trials(tmp_path, number, check="total")
+    diagnoser = Diagnoser(found._grader, found.task, found._submission)
+    item = next(each for each in items(found.task) if each.check.id == "total")
+    explored = []
+    monkeypatch.setattr("labgrade.diagnosis.diagnose.explore", lambda *given: explored.append(given) or explore(*given))
+    try:
+        own = found(found.task.subject)
+        said = diagnoser.explained(own.verdict, own.value, item).diagnosis
+        smallest = networks()[0].subject
+        search = SearchVerdict(incorrect("wrong"), smallest=(smallest, found(smallest)))
+        beside = Diagnoser(found._grader, found.task, found._submission).searched(search, found.check)
+        for_sure = len(explored)
+        Diagnoser(found._grader, found.task, found._submission).explained(own.verdict, RIGHT_ONE, item)
+    finally:
+        found._grader.stop()
+    assert (said.causes, "22,261,347" in said.says[0], beside.diagnosis, for_sure) == (("constant",), True, None, 0)
+    assert len(explored) == 1, "another number for the task's own subject may follow a slip"
 
 
 def test_each_case_says_the_sentence_of_its_own_check_and_calls_the_function_once(tmp_path):

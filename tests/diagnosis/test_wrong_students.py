@@ -18,7 +18,7 @@ from labgrade.diagnosis.bases import bases_of, slipped
 from labgrade.diagnosis.behaviour import ENOUGH_WRONG, explore, matters_on
 from labgrade.diagnosis.fitting import typed
 from labgrade.diagnosis.probe import Trials
-from labgrade.diagnosis.small_networks import more, networks
+from labgrade.diagnosis.small_networks import called_on, more, networks
 
 pytestmark = pytest.mark.slow
 
@@ -65,7 +65,7 @@ def seen(folder, source, task, check="total", file="hw2_1.py"):
     folder.mkdir()
     found = direct.trials(folder, source, task, check, file)
     try:
-        behaviour = explore(found)
+        behaviour = explore(found, called_on(found))
         if behaviour.holds is None:
             return None, True
         return set(behaviour.holds.slips), all(follows(found, behaviour.holds, each) for each in fresh(found))
@@ -163,7 +163,7 @@ def test_each_slip_is_named_and_without_it_the_answer_is_right(tmp_path, slip, m
         ahead = partial(made_each, base, "" if follows_advice else name)
         monkeypatch.setattr(Trials, "ahead", lambda own, subjects, ahead=ahead: ahead(own, subjects))
         try:
-            behaviour = explore(found)
+            behaviour = explore(found, called_on(found))
         finally:
             found._grader.stop()
         wrong = [each for each in behaviour.called if not each.right]

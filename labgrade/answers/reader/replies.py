@@ -19,7 +19,7 @@ from labgrade.values import Artifact, Number, Row, Table
 from labgrade.verdict import Outcome, Suggestion, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Iterable, Sequence
     from pathlib import Path
 
     from labgrade.values import Array
@@ -70,13 +70,13 @@ def _plain(value: Any, arrays: list[Array]) -> object:
     if kind in _LEAVES:
         return value
     if kind in _FIELDS:
-        return [kind.__name__, *(_plain(getattr(value, name), arrays) for name in _FIELDS[kind])]
+        return [kind.__name__, *_all_plain([getattr(value, name) for name in _FIELDS[kind]], arrays)]
     if isinstance(value, Outcome):
         return [_OUTCOME, value.value]
     if isinstance(value, str | int | float):
         return value
     if isinstance(value, tuple | list):
-        return [_TUPLE if isinstance(value, tuple) else _LIST, *(_plain(each, arrays) for each in value)]
+        return [_TUPLE if isinstance(value, tuple) else _LIST, *_all_plain(value, arrays)]
     if isinstance(value, Fraction):
         return [_FRACTION, f"{value.numerator:x}", f"{value.denominator:x}"]  # digits without a limit
     if isinstance(value, Artifact):
@@ -85,6 +85,10 @@ def _plain(value: Any, arrays: list[Array]) -> object:
         return [_MAP, *([key, _plain(each, arrays)] for key, each in value.items())]
     arrays.append(value)
     return [_ARRAY, len(arrays) - 1]
+
+
+def _all_plain(values: Iterable[Any], arrays: list[Array]) -> list[object]:
+    return [each if type(each) in _LEAVES else _plain(each, arrays) for each in values]
 
 
 def decode(data: bytes, arrays: Sequence[Array] = (), folder: Path | None = None, files: Collection[str] = ()) -> Any:
@@ -111,12 +115,12 @@ class _Decoder:
         tag, *parts = plain
         if tag in _CLASSES:
             made = _CLASSES[tag]
-            return made(**dict(zip(_FIELDS[made], map(self.value, parts), strict=True)))
+            return made(**dict(zip(_FIELDS[made], self._values(parts), strict=True)))
         match tag, parts:
             case "()", _:
-                return tuple(map(self.value, parts))
+                return tuple(self._values(parts))
             case "[]", _:
-                return list(map(self.value, parts))
+                return self._values(parts)
             case "{}", _:
                 return {str(key): self.value(each) for key, each in parts}
             case "/", [str(over), str(under)]:
@@ -128,6 +132,9 @@ class _Decoder:
             case "Artifact", [str(name)] if self._folder is not None and name in self._files:
                 return Artifact(path=self._folder / name, name=name)
         raise ValueError(tag)
+
+    def _values(self, parts: list[Any]) -> list[Any]:
+        return [each if type(each) in _LEAVES else self.value(each) for each in parts]
 
 
 def _leaf(plain: object) -> object:

@@ -32,6 +32,7 @@ LIMIT = 10**30
 _LONGEST = 80
 _LARGEST_EXPONENT = 60
 _LONGEST_EXPONENT = 4
+_NO_UNIT = Unit()
 
 _THIN = "\u00a0"
 _AS_ASCII = str.maketrans(
@@ -105,7 +106,7 @@ class Found:
 
 def as_ascii(text: str) -> str:
     """The text with full-width forms, thin spaces and dashes made plain. Same length, so that places stay."""
-    return text.translate(_AS_ASCII)
+    return text if text.isascii() else text.translate(_AS_ASCII)
 
 
 def find_numbers(text: str, kind: str, *, unit: str = "") -> Iterator[Found]:
@@ -256,12 +257,12 @@ def _found(text: str, plain: str, match: re.Match[str], kind: str, stated: Unit 
         unit = as_mebibytes(unit) if kind == "bytes" else unit
         unit = replace(unit, scale=unit.scale / 8) if _IN_BITS.match(plain, end) else unit
     if unit is None or (not unit.prefixed and unit.measures == "count" and stated is not None):
-        unit = stated or Unit()
+        unit = stated or _NO_UNIT
         written = f"{written} {stated.text}" if stated else written
     problem = _wrong_unit(unit, kind, written) or _too_long(match)
     if problem:
         return Found(start=match.start(), end=end, problem=problem)
-    number = _number(match, unit if kind != "number" else Unit(), written)
+    number = _number(match, unit if kind != "number" else _NO_UNIT, written)
     if abs(number.value) > LIMIT:
         return Found(start=match.start(), end=end, problem=f"{_quoted(written)} is too large to be {_KINDS[kind]}")
     noun = unit.noun or ("" if unit.measures not in ("", "count") or unit.prefixed else thing_at(plain, match.end()))
@@ -277,13 +278,12 @@ _MYRIADS = re.compile(
 def _in_myriads(plain: str, start: int) -> Found | None:
     """A number of several parts, each with its own scale; None where there are no two of them."""
     match = _MYRIADS.match(plain, start)
-    parts = {name: digits for name, digits in match.groupdict().items() if digits} if match else {}
-    if match is None or len(parts) < 2:  # noqa: PLR2004 - a single scale is a unit
+    if match is None or sum(map(bool, match.groups())) < 2:  # noqa: PLR2004 - a single scale is a unit
         return None
+    parts = {name: digits for name, digits in match.groupdict().items() if digits}
     scales = {"oku": 10**8, "man": 10**4, "one": 1}
     value = sum(int(digits.replace(",", "")) * scales[name] for name, digits in parts.items())
-    end = match.end()
-    return Found(start=start, end=end, number=Number(value=Fraction(value), text=match[0].strip()))
+    return Found(start=start, end=match.end(), number=Number(value=Fraction(value), text=match[0].strip()))
 
 
 _CLOCK = re.compile(
@@ -363,6 +363,8 @@ _PRECISE = 4
 
 def _number(match: re.Match[str], unit: Unit, written: str) -> Number:
     written_digits = match["digits"]
+    if written_digits.isdecimal() and match["power"] is None and unit is _NO_UNIT:  # most are
+        return Number(value=Fraction(int((match["sign"] or "") + written_digits)), text=written)
     if match["grouped"]:  # 26.499,6: where dots or blanks part the groups, a comma is the decimal one
         written_digits = re.sub(r"[^\d,]", "", written_digits).replace(",", ".")
     digits = re.sub(

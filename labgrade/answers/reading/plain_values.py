@@ -78,12 +78,15 @@ def is_array(plain: object) -> bool:
 
 def without_numpy(plain: object) -> object:
     """A numpy scalar, or an array of no dimensions, as the Python value that it holds."""
-    numpy = sys.modules.get("numpy")
+    numpy = None if type(plain) in _PLAIN else sys.modules.get("numpy")
     if numpy is not None and (
         isinstance(plain, numpy.generic) or (isinstance(plain, numpy.ndarray) and plain.ndim == 0)
     ):
         return cast("object", plain.item())
     return plain
+
+
+_PLAIN = frozenset({int, str, float, list, tuple, dict})
 
 
 _DIMENSION = r"(?:-1|\d{1,12}|None|\?|[NB](?![A-Za-z]))"

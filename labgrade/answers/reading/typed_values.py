@@ -73,9 +73,9 @@ def as_value(plain: object, kind: AnswerType, *, trusted: bool = False) -> Value
 
 def as_scalar(plain: Any, kind: str) -> Scalar:
     """As `as_value`, for the types that fit in a cell of a table: count, bytes, number, text, shape."""
-    plain = without_numpy(plain.reshape(()) if is_array(plain) and plain.size == 1 and kind in NUMBER_KINDS else plain)
     if kind in NUMBER_KINDS:
-        return _number(plain, kind)
+        return _number(without_numpy(plain.reshape(()) if is_array(plain) and plain.size == 1 else plain), kind)
+    plain = without_numpy(plain)
     if kind == "text":
         return _text(plain)
     if kind == "shape":
@@ -85,6 +85,8 @@ def as_scalar(plain: Any, kind: str) -> Scalar:
 
 
 def _number(plain: object, kind: str) -> Number:
+    if type(plain) is int and -LIMIT <= plain <= LIMIT:  # most are
+        return Number(value=Fraction(plain), text=str(plain))
     if isinstance(plain, Number):
         return plain
     if isinstance(plain, str):
@@ -164,6 +166,8 @@ def _shape(plain: object) -> tuple[int, ...]:
 
 
 def _dimension(plain: object) -> int:
+    if type(plain) is int and -LIMIT < plain < LIMIT:  # most are
+        return plain
     size = -1 if plain is None else without_numpy(plain)
     if isinstance(size, Number):
         size = size.value
