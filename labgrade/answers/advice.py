@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import re
 from typing import TYPE_CHECKING
@@ -30,8 +31,13 @@ def hint(execution: Execution | ProgramRun) -> str:
     return ""
 
 
+@functools.cache  # to look whether a package is there reads folders
+def _there() -> tuple[str, ...]:
+    return (*_ALWAYS, *(name for name in _OFTEN if importlib.util.find_spec(name) is not None))
+
+
 def _not_installed(module: str) -> str:
-    there = (*_ALWAYS, *(name for name in _OFTEN if importlib.util.find_spec(name) is not None))
+    there = _there()
     return (
         f"'{module}' is not installed where your work is graded: a file of your own must be handed in, too; of "
         f"packages, Python's own, {', '.join(there[:-1])} and {there[-1]} may be imported. Import others only inside "

@@ -12,7 +12,7 @@ from labgrade.core.errors import FaultError
 from labgrade.core.serialise import plain_subject
 from labgrade.core.task import CallForm, InputSpec, SubjectSpec
 from labgrade.diagnosis import as_code, families, random_layers
-from labgrade.diagnosis.search import SearchPlan, available, is_drawn, know, search, subjects
+from labgrade.diagnosis.search import Asked, SearchPlan, asked, available, is_drawn, know, search
 from labgrade.files.cache import Cache, cache_folder, key_of, version_of
 from labgrade.judging.judge import explains_all
 from labgrade.subjects import networks
@@ -86,14 +86,23 @@ def know_subjects(plan: SearchPlan, kept: Cache, *, draw: bool = False) -> None:
     if is_drawn(plan) or not available():
         return
     like = None if plan.like is None else plain_subject(plan.like)
-    key = key_of("drawn", _sources(), version_of("hypothesis"), plan.among, like, plan.tries, plan.seed)
-    if known := _subjects(kept.read(key)):
+    key = key_of("asked", _sources(), version_of("hypothesis"), plan.among, like, plan.tries, plan.seed)
+    if known := _asked(kept.read(key)):
         know(plan, known)
     elif draw:
-        drawn = subjects(plan)
-        plain = [_plain(each) for each in drawn]
-        if _subjects((json.loads(json.dumps(plain)),)) == drawn:  # else there is more to them than is written
+        know(plan, drawn := asked(plan))
+        plain = [[_plain(each) for each in some] for some in drawn]
+        if _asked((json.loads(json.dumps(plain)),)) == drawn:  # else there is more to them than is written
             kept.write(key, plain)
+
+
+def _asked(read: tuple[Any] | None) -> Asked | None:
+    """What `know_subjects` wrote; None where there is nothing, or it is damaged."""
+    match read:
+        case ([right, wrong],):
+            known = Asked(_subjects((right,)), _subjects((wrong,)))
+            return known if all(known) else None
+    return None
 
 
 def memory(task: Task, check: Check, file: object) -> Remembered:

@@ -10,7 +10,7 @@ import json
 import random
 import time
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from labgrade.core.errors import FaultError
 from labgrade.core.serialise import plain_subject
@@ -25,7 +25,7 @@ T = TypeVar("T")
 _AT_FIRST = (2, 16)  # subjects that are looked at ahead together: much that is wrong shows itself at once
 _AT_ONCE = 41  # afterwards: what was right on those is mostly right on all
 _PLANS = 64  # whose subjects are kept; a lab has a few
-_drawn: dict[str, list[SubjectSpec]] = {}
+_drawn: dict[str, Asked] = {}
 _SHRINKING = 1.0  # times as long as the search itself, that shrinking may take beyond it
 
 
@@ -38,6 +38,13 @@ class SearchPlan:
     tries: int = 100
     seconds: float = 180.0
     seed: int = 0
+
+
+class Asked(NamedTuple):
+    """What a search asks about, in order: while nothing is wrong; while everything is, and in the end the smallest."""
+
+    right: Sequence[SubjectSpec]
+    wrong: Sequence[SubjectSpec] = ()
 
 
 @dataclass(slots=True, kw_only=True)
@@ -61,19 +68,31 @@ def available() -> bool:
 def subjects(plan: SearchPlan) -> list[SubjectSpec]:
     """What a search asks about while nothing is wrong, in order. The same plan gives the same."""
     _shown(plan, lambda _: True)
-    return list(_drawn[repr(plan)])
+    return list(_drawn[repr(plan)].right)
+
+
+def asked(plan: SearchPlan) -> Asked:
+    """All that is known of a plan ahead; as `subjects`."""
+    wrong: list[SubjectSpec] = []
+
+    def note(subject: SubjectSpec) -> bool:
+        wrong.append(subject)
+        return True
+
+    smallest = _hypothesis(plan, note)
+    return Asked(subjects(plan), [*wrong, smallest] if smallest is not None else [])
 
 
 def is_drawn(plan: SearchPlan) -> bool:
-    """Whether the `subjects` of a plan are known without Hypothesis."""
+    """Whether a plan's subjects are known without Hypothesis."""
     return repr(plan) in _drawn
 
 
-def know(plan: SearchPlan, drawn: Sequence[SubjectSpec]) -> None:
-    """Take these for the `subjects` of a plan, which were drawn by another process."""
+def know(plan: SearchPlan, drawn: Asked) -> None:
+    """Take these for a plan's subjects, which may be drawn by another process."""
     if len(_drawn) >= _PLANS:
         _drawn.clear()
-    _drawn[repr(plan)] = list(drawn)
+    _drawn[repr(plan)] = drawn
 
 
 def _shown(plan: SearchPlan, look: Callable[[Sequence[SubjectSpec]], bool]) -> bool:
@@ -84,8 +103,9 @@ def _shown(plan: SearchPlan, look: Callable[[Sequence[SubjectSpec]], bool]) -> b
     """
     key = repr(plan)
     if key in _drawn:
-        ends = (0, sum(_AT_FIRST), len(_drawn[key]))  # nothing waits to be drawn: few large portions
-        return all(look(_drawn[key][start:end]) for start, end in itertools.pairwise(ends) if start < end)
+        known = _drawn[key].right
+        ends = (0, sum(_AT_FIRST), len(known))  # nothing waits to be drawn: few large portions
+        return all(look(known[start:end]) for start, end in itertools.pairwise(ends) if start < end)
     found: dict[str, SubjectSpec] = {}
     waiting: list[SubjectSpec] = []
 
@@ -103,7 +123,7 @@ def _shown(plan: SearchPlan, look: Callable[[Sequence[SubjectSpec]], bool]) -> b
         _hypothesis(plan, note)
     except _StopError:
         return False
-    know(plan, list(found.values()))
+    know(plan, Asked(list(found.values())))
     return not waiting or look(waiting)
 
 
@@ -134,7 +154,7 @@ def search(
     if not _replayed(trials, first):
         with contextlib.suppress(_StopError):
             known = ahead is not None and trials.all_right(ahead)
-            if not known and (smallest := _hypothesis(plan, trials.is_wrong)):
+            if not known and (smallest := trials.all_wrong() or _hypothesis(plan, trials.is_wrong)):
                 trials.found.smallest = (smallest, trials.known[_key(smallest)][0])
         if trials.fault is not None:
             raise trials.fault
@@ -184,6 +204,14 @@ class _Trials(Generic[T]):
             return len(right) == len(some) and time.monotonic() - self.begun <= self._plan.seconds
 
         return _shown(self._plan, look) and not any(map(self.is_wrong, subjects(self._plan)))
+
+    def all_wrong(self) -> SubjectSpec | None:
+        """The smallest subject, where all that the search asks about while everything is wrong is wrong.
+
+        Up to the first that is not, nothing else was asked than Hypothesis would; then it goes on from there.
+        """
+        path = _drawn[key].wrong if (key := repr(self._plan)) in _drawn else ()
+        return path[-1] if path and all(map(self.is_wrong, path)) else None
 
     def _right(self, ahead: Callable[[Sequence[SubjectSpec]], Iterable[T]], subjects: Sequence[SubjectSpec]) -> list[T]:
         """The trials that are right, up to the first that is not. What fails here fails again by itself."""

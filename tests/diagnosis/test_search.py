@@ -189,7 +189,28 @@ def test_what_one_run_drew_the_next_takes_in_and_tries_the_same(tmp_path, monkey
     assert all(each.passing for each in engine.subjects(plan))
 
 
-@pytest.mark.parametrize("damaged", [[], [{}], "no list", [{"model": "a.onnx", "shape": [1], "options": {}}], None])
+@pytest.mark.parametrize("bound", [0, 1, 4])
+def test_what_is_asked_where_everything_is_wrong_is_asked_at_once(monkeypatch, bound):
+    """The same networks in the same order as Hypothesis asks about, which goes on behind the first that is right."""
+
+    def tried():
+        found = look(plan, lambda subject: subject, lambda subject: "wrong" if subject.input.shape[1] >= bound else "")
+        return found.tried, found.smallest
+
+    plan = SearchPlan(among="cnn", tries=20)
+    monkeypatch.setattr(engine, "_drawn", {})
+    alone = tried()
+    engine.know(plan, engine.asked(plan))
+    searched, search_ = [], engine._hypothesis
+    monkeypatch.setattr(engine, "_hypothesis", lambda *given: searched.append(given) or search_(*given))
+    assert tried() == alone
+    assert bool(searched) == (bound > 1)
+
+
+_DAMAGED = {"model": "a.onnx", "shape": [1], "options": {}}
+
+
+@pytest.mark.parametrize("damaged", [[], [{}], "no list", [[{}], [{}]], [[_DAMAGED], [_DAMAGED]], [[], []], [1, 2], None])
 def test_what_no_run_drew_is_not_taken_in(tmp_path, monkeypatch, damaged):
     monkeypatch.setattr(engine, "_drawn", {})
     plan, kept = SearchPlan(among="linear", tries=5), Cache(tmp_path)
