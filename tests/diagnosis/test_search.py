@@ -207,10 +207,10 @@ def test_what_is_asked_where_everything_is_wrong_is_asked_at_once(monkeypatch, b
     assert bool(searched) == (bound > 1)
 
 
-_DAMAGED = {"model": "a.onnx", "shape": [1], "options": {}}
+_DAMAGED = [{"model": "a.onnx", "shape": [1], "options": {}}]
 
 
-@pytest.mark.parametrize("damaged", [[], [{}], "no list", [[{}], [{}]], [[_DAMAGED], [_DAMAGED]], [[], []], [1, 2], None])
+@pytest.mark.parametrize("damaged", [[], [{}], "no list", [[{}], [{}]], [_DAMAGED, _DAMAGED], [[], []], [1, 2], None])
 def test_what_no_run_drew_is_not_taken_in(tmp_path, monkeypatch, damaged):
     monkeypatch.setattr(engine, "_drawn", {})
     plan, kept = SearchPlan(among="linear", tries=5), Cache(tmp_path)
