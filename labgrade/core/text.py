@@ -134,7 +134,7 @@ def encodable(text: str) -> str:
     >>> encodable("lab\udcff")
     'lab\\xff'
     """
-    return _SURROGATE.sub(lambda found: _half(ord(found[0])), text)
+    return text if text.isascii() else _SURROGATE.sub(lambda found: _half(ord(found[0])), text)
 
 
 def all_encodable(value: T) -> T:
@@ -148,9 +148,9 @@ def all_encodable(value: T) -> T:
         made = {key: all_encodable(each) for key, each in value.items()}
     elif is_dataclass(value) and not isinstance(value, type):
         known: dict[str, Any] = {name: getattr(value, name) for name in _fields(type(value))}
-        changed = {name: new for name, old in known.items() if (new := all_encodable(old)) != old}
+        changed = {name: new for name, old in known.items() if (new := all_encodable(old)) is not old}
         made = replace(value, **changed) if changed else value
-    return value if made == value else cast("T", made)
+    return value if made is value or made == value else cast("T", made)
 
 
 @functools.cache

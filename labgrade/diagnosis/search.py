@@ -12,6 +12,7 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
+from labgrade.core.by_identity import ByIdentity
 from labgrade.core.errors import FaultError
 from labgrade.core.serialise import plain_subject
 from labgrade.diagnosis import families
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 _AT_FIRST = (2, 16)  # subjects that are looked at ahead together: much that is wrong shows itself at once
 _AT_ONCE = 41  # afterwards: what was right on those is mostly right on all
+_KEYS = 1024  # of subjects: a class is asked about the same few hundred
 _PLANS = 64  # whose subjects are kept; a lab has a few
 _drawn: dict[str, Asked] = {}
 _SHRINKING = 1.0  # times as long as the search itself, that shrinking may take beyond it
@@ -291,5 +293,8 @@ def _look_at_nothing_around() -> None:
         inside.CONSTANTS_CACHE.cache.clear()
 
 
-def _key(subject: SubjectSpec) -> str:
+def _as_text(subject: SubjectSpec) -> str:
     return json.dumps(plain_subject(subject), sort_keys=True)
+
+
+_key = ByIdentity(_as_text, _KEYS)

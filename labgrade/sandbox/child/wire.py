@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import struct
 from dataclasses import dataclass
 from json.encoder import encode_basestring_ascii as _quote
@@ -32,6 +33,8 @@ _LARGEST_KEY = 10**18
 DTYPES = frozenset({"|b1", "|i1", "|u1", "<i2", "<u2", "<i4", "<u4", "<i8", "<u8", "<f2", "<f4", "<f8"})
 _PREFIX = struct.Struct("<QI")
 _INT_BITS = int(INT_DIGITS / math.log10(2))
+_LONG = re.compile(rb"(?<!\d)\d{%d}" % INT_DIGITS)
+_LEAVES = frozenset({int, float, bool, type(None)})
 _MOST_AXES = 32
 _GARBLED = "a garbled result"
 
@@ -239,7 +242,7 @@ def unpack_each(frames: bytes | memoryview, most: int) -> list[object]:
 
 def _read_header(text: bytes) -> dict[str, Any]:
     try:
-        header = json.loads(text.decode("ascii"), parse_int=_bounded_int)
+        header = json.loads(text.decode("ascii"), parse_int=_bounded_int if _LONG.search(text) else int)
     except (ValueError, RecursionError):
         raise NotPlainError(_GARBLED) from None
     if not isinstance(header, dict) or header.keys() != {"value", "arrays"} or not isinstance(header["arrays"], list):
@@ -286,11 +289,11 @@ def _are_sizes(shape: list[Any]) -> bool:
 def _restore(node: Any, arrays: list[NDArray[generic] | None], depth: int) -> object:
     if depth > DEPTH:
         refuse("a value nested too deep")
+    if type(node) in _LEAVES or (type(node) is str and node.isascii()):  # most are
+        return node
     match node:
         case str():
             return node.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-        case None | bool() | int() | float():
-            return node
         case list():
             return [_restore(item, arrays, depth + 1) for item in node]
         case {"map": dict(items), **rest} if not rest:
