@@ -242,13 +242,23 @@ def test_a_kill_that_the_machine_needed_is_not_the_jobs_fault(tmp_path):
 
 def test_version_2_is_given_the_files_of_its_documentation(tmp_path):
     for name in ("memory.max", "memory.swap.max", "memory.oom.group", "pids.max"):
-        (tmp_path / name).write_text("max")
-    assert {file.name: value for file, value in cgroups._settings(2, (tmp_path,), LIMIT)} == {
+        (tmp_path / name).touch()
+    cgroups._limit(2, (tmp_path,), LIMIT)
+    assert {file.name: int(file.read_text()) for file in tmp_path.iterdir()} == {
         "memory.max": LIMIT,
         "memory.swap.max": 0,
         "memory.oom.group": 1,
         "pids.max": 256,
     }
+
+
+def test_a_kernel_may_lack_all_limits_but_that_of_memory(tmp_path):
+    (tmp_path / "memory.max").touch()
+    cgroups._limit(2, (tmp_path,), LIMIT)
+    assert [(file.name, file.read_text()) for file in tmp_path.iterdir()] == [("memory.max", str(LIMIT))]
+    (tmp_path / "memory.max").unlink()
+    with pytest.raises(FileNotFoundError):
+        cgroups._limit(2, (tmp_path,), LIMIT)
 
 
 def test_in_version_2_the_graders_processes_make_room_and_others_are_never_moved(tmp_path):
@@ -313,7 +323,7 @@ def test_where_no_group_is_wanted_none_is_made(monkeypatch, tmp_path):
 
 
 def test_a_job_for_which_no_group_can_be_made_any_more_is_polled(groups, monkeypatch):
-    monkeypatch.setattr(cgroups, "_settings", lambda *_: [(Path("/nowhere/at/all"), 1)])
+    monkeypatch.setattr(cgroups, "_limit", lambda *_: Path("/nowhere/at/all").read_text())
     with groups.of_a_job(LIMIT) as group:
         assert group.entries == ()
     assert own_groups() == []

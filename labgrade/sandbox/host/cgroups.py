@@ -102,6 +102,7 @@ _SLACK_BYTES = 4 << 20  # the kernel counts in batches, and gives up a huge page
 _REMOVE_SECONDS = 2.0
 _TRIAL_BYTES = 64 << 20
 _COUNTS_BYTES = 4096
+_KILLS = {1: "memory.oom_control", 2: "memory.events"}  # by version: where the kernel counts what it ends
 _numbers = itertools.count()
 
 
@@ -169,13 +170,12 @@ class Groups:
         for folder in folders:
             folder.mkdir()
             ending.callback(_remove, folder)
-        for file, value in _settings(self.version, folders, memory):
-            file.write_text(str(value))
+        _limit(self.version, folders, memory)
         entries = []
         for folder in folders:
-            entries.append(os.open(folder / "cgroup.procs", os.O_WRONLY | os.O_CLOEXEC))
+            entries.append(os.open(f"{folder}/cgroup.procs", os.O_WRONLY | os.O_CLOEXEC))
             ending.callback(os.close, entries[-1])
-        kills = os.open(_kills(self.version, folders[0]), os.O_RDONLY | os.O_CLOEXEC)
+        kills = os.open(f"{folders[0]}/{_KILLS[self.version]}", os.O_RDONLY | os.O_CLOEXEC)
         ending.callback(os.close, kills)
         return Group(self.version, folders, memory, tuple(entries), kills)
 
@@ -188,7 +188,7 @@ class Groups:
             script = f'echo 0 && echo 0 >&2 && for file in {shown}; do grep -qx "$$" "$file" || exit 1; done'
             command = ["sh", "-c", script]
             done = subprocess.run(command, check=False, stdout=group.entries[0], stderr=group.entries[-1])
-            told = _counted(_kills(self.version, group.folders[0]).read_text())
+            told = _counted(os.pread(group.kills, _COUNTS_BYTES, 0).decode())
             if done.returncode:
                 message = f"no process can enter {group.folders[0]}"
                 raise OSError(message)
@@ -197,16 +197,27 @@ class Groups:
                 raise OSError(message)
 
 
-def _settings(version: int, folders: tuple[Path, ...], memory: int) -> Iterator[tuple[Path, int]]:
+def _limit(version: int, folders: tuple[Path, ...], memory: int) -> None:
+    """Set what a group may use; a kernel may lack all limits but that of memory."""
     first, last = folders[0], folders[-1]
     if version == 1:
-        yield first / "memory.limit_in_bytes", memory
-        optional = [(first / "memory.memsw.limit_in_bytes", memory)]
+        _set(f"{first}/memory.limit_in_bytes", memory)
+        optional = {f"{first}/memory.memsw.limit_in_bytes": memory}
     else:
-        yield first / "memory.max", memory
-        optional = [(first / "memory.swap.max", 0), (first / "memory.oom.group", 1)]
-    optional.append((last / "pids.max", THREADS))
-    yield from ((file, value) for file, value in optional if file.exists())
+        _set(f"{first}/memory.max", memory)
+        optional = {f"{first}/memory.swap.max": 0, f"{first}/memory.oom.group": 1}
+    for file, value in {**optional, f"{last}/pids.max": THREADS}.items():
+        with contextlib.suppress(FileNotFoundError):
+            _set(file, value)
+
+
+def _set(file: str, value: int) -> None:
+    """Write a number to a file of the kernel's: an object that does so takes longer than the kernel."""
+    descriptor = os.open(file, os.O_WRONLY | os.O_CLOEXEC)
+    try:
+        os.write(descriptor, str(value).encode())
+    finally:
+        os.close(descriptor)
 
 
 def _sweep(above: Iterable[Path]) -> None:
@@ -242,10 +253,6 @@ def _end(folder: Path) -> None:
         for pid in processes(folder):
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
-
-
-def _kills(version: int, folder: Path) -> Path:
-    return folder / ("memory.oom_control" if version == 1 else "memory.events")
 
 
 def _counted(text: str) -> dict[str, int]:
