@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, TypeGuard
 
@@ -54,7 +55,8 @@ def _number(answer: Number, expected: Number, digits: int) -> Verdict:
     if abs(off) <= allowed:
         hint = f"print more digits: at least {digits} significant digits are needed"
         if printed < FEWEST_DIGITS:
-            return incorrect(f"got {shown(answer)}, which says too little to be judged", hint=hint, **facts)
+            reason = f"got {shown(answer)}, which says too little to be judged"
+            return replace(incorrect(reason, hint=hint, **facts), agrees=True)  # nor does it show a mistake
         reason = f"got {shown(answer)}, which agrees with the expected value as far as it was printed"
         return partial(TOO_FEW_DIGITS, reason, hint=hint, agrees=True, **facts)
     if printed >= digits and _is_cut(answer, expected):

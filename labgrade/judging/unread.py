@@ -169,9 +169,10 @@ def _is_right(wanted: WantedNumber, each: Sighting) -> bool:
 
 
 def first_number(lines: Sequence[Line]) -> Line | None:
-    """The first line with a number that does not stand there in passing; else the first with any."""
+    """The first line with a number that does not stand there in passing; else the first with any, but of code."""
     plain = (line for line in lines if not (line.code or line.quoted) and any(map(_stands_out, line.pieces)))
-    any_of_them = (line for line in lines if any(isinstance(piece.value, Number) for piece in line.pieces))
+    written = (line for line in lines if not line.code)
+    any_of_them = (line for line in written if any(isinstance(piece.value, Number) for piece in line.pieces))
     return next(plain, None) or next(any_of_them, None)
 
 

@@ -118,15 +118,16 @@ def test_few_digits_that_are_all_there_is_are_enough():
 
 def test_zeros_are_no_digits():
     verdict = equal(Number(value=Fraction(0), half_unit=Fraction(1, 2), digits=4, text="0.000"), exact("0.3"))
-    assert (verdict.outcome, verdict.agrees) == (Outcome.INCORRECT, False)
+    assert (verdict.outcome, verdict.agrees) == (Outcome.INCORRECT, True)
     assert equal(Number(value=Fraction(0), half_unit=Fraction(1, 2), digits=1), exact("0.3"), digits=1).credit == 0
     assert equal(Number(value=Fraction(0), half_unit=Fraction(1, 2), digits=1), exact(0)).credit == 1
 
 
 def test_a_single_digit_earns_nothing_where_more_are_asked_for():
     verdict = equal(printed("1", unit=GIGA), exact(1_200_000_000))
-    assert (verdict.outcome, verdict.agrees) == (Outcome.INCORRECT, False)
+    assert (verdict.outcome, verdict.agrees) == (Outcome.INCORRECT, True), "nothing speaks of a mistake"
     assert verdict.reason == "got 1,000,000,000, which says too little to be judged"
+    assert not equal(printed("1", unit=GIGA), exact(1_600_000_000)).agrees
     assert verdict.hint == "print more digits: at least 3 significant digits are needed"
     assert equal(printed("1.2", unit=GIGA), exact(1_200_000_001)).credit == Fraction(1, 2)
     assert equal(printed("1", unit=GIGA), exact(1_200_000_000), digits=1).credit == 1

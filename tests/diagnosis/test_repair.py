@@ -13,7 +13,7 @@ from labgrade.diagnosis import probe
 from labgrade.diagnosis.probe import Source, Trial, Trials
 from labgrade.diagnosis.repair import repairs
 from labgrade.diagnosis.repair.edits import edits
-from labgrade.diagnosis.repair.places import statements
+from labgrade.diagnosis.repair.places import apart, statements
 from labgrade.diagnosis.repair.repairs import Repair, Repairs
 from labgrade.diagnosis.small_networks import Called, SmallNetwork
 from labgrade.verdict import correct, incorrect
@@ -127,6 +127,13 @@ def test_a_change_is_said_with_its_line():
     assert "with `model.named_modules` in place of `model.named_children` in line 4" in said
     loop = [each.says() for each in edits(COUNT.replace("    return", "        return"), "count")]
     assert "with `return total` behind it, `return total` within the loop" not in loop
+
+
+def test_of_two_long_texts_that_part_is_shown_in_which_they_differ():
+    text = 'sum(v[t].nbytes for n in g.node if n.op_type != "Constant" for t in n.output if t)'
+    assert apart(text, text.replace("if t)", "if t in w)")) == ("... in n.output if t)", "... in n.output if t in w)")
+    assert apart(text, text.replace("sum", "max"))[1].startswith("max(v[t].nbytes for n in g.node")
+    assert apart("a  + b", "a - b") == ("a + b", "a - b")
 
 
 class FakeTrials:

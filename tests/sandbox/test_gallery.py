@@ -263,6 +263,7 @@ def test_types_of_libraries_are_converted(call):
         "fraction": 7,
         "named": [{"layer": "conv1", "macs": 5}, {"layer": "conv2", "macs": 6}],
         "items": [["conv1", 5]],
+        "ordered": [[["conv1", 5]], ["conv1"], [5]],
         "yielded": [0, 1],
         "by_class": {"Conv2d": "Linear"},
     }

@@ -68,6 +68,16 @@ def is_comment(text: str, position: int) -> bool:
     return fence != -1 and bool(_LANGUAGE.match(above, fence))
 
 
+def goes_on_in_code(line: str, before: bool) -> bool:  # noqa: FBT001 - whether it was so on the line before
+    """Whether what follows a line stands in a fence of source code."""
+    return bool(_LANGUAGE.match(line)) or (before and not line.startswith("```"))
+
+
+def is_statement(line: str) -> bool:
+    """Whether a line of source code is no comment."""
+    return not _COMMENT.match(line)
+
+
 _ONE_AT_A_TIME = threading.Lock()
 
 

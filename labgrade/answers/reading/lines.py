@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from labgrade.answers.reading.claims import JOINED, doubt_about, is_term, other_model, stands_out, taken_back
-from labgrade.answers.reading.code import is_code
+from labgrade.answers.reading.code import goes_on_in_code, is_code, is_statement
 from labgrade.answers.reading.number_words import words_in
 from labgrade.answers.reading.numbers import Found, as_ascii, find_numbers
 from labgrade.answers.reading.phrases import GOES_ON, LEFT_OUT, OUR_ANSWER, PIPES, examples, said_of
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from labgrade.answers.reading.documents import Document
     from labgrade.answers.reading.passages.sections import Span
 
+_NOTEBOOK = ".ipynb"  # whose cells of code stand in fences
 _MOST_LINES = 4_000
 _LONGEST_LINE = 600
 _LONGEST_TITLE = 200
@@ -115,13 +116,15 @@ def read_lines(document: Document, spans: tuple[Span, ...], about: str = "") -> 
         # A heading may say the answer itself.
         if said is not None and any(isinstance(each.value, Number) and not each.small for each in said.pieces):
             found.append(said)
-        position = span.start
+        position, in_code = span.start, False
         for written in GOES_ON.sub(_joined, document.text[span.start : span.end]).split("\n"):
             if len(found) == _MOST_LINES:
                 return tuple(found)
             whole = written.replace(_JOINED, " ")
             line = _line(whole[:_LONGEST_LINE], above, document.path, number, about)
+            in_code = document.path.endswith(_NOTEBOOK) and goes_on_in_code(whole, in_code)
             if line is not None:
+                line = replace(line, code=True) if in_code and is_statement(whole) else line
                 found.append(_doubted(line, said_of(shown, position)))
             number += 1 + written.count(_JOINED)
             position += len(written) + 1

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 _MOST_ROWS = _LONGEST_TEXT = 100_000
 _MOST_DIMENSIONS, _MOST_NUMBERS = 64, 1 << 24
 _LONGEST_NUMBER = 1_000  # characters: what is longer is no number that anybody wrote
+_NOISE = 1e-12  # of a whole number that was added up of thousands of floats
 _UNREADABLE = 0.5  # of the rows: with more, the table is of another kind
 NUMBER_KINDS = ("count", "bytes", "number", "time")
 _ASKED = {
@@ -84,6 +85,11 @@ def as_scalar(plain: Any, kind: str) -> Scalar:
     raise FaultError(message)
 
 
+def _without_noise(number: float) -> float:
+    """A whole number where floats came as near to it as they do."""
+    return round(number) if abs(number - round(number)) <= _NOISE * abs(number) else number
+
+
 def _number(plain: object, kind: str) -> Number:
     if type(plain) is int and -LIMIT <= plain <= LIMIT:  # most are
         return Number(value=Fraction(plain), text=str(plain))
@@ -104,6 +110,7 @@ def _number(plain: object, kind: str) -> Number:
     if isinstance(plain, float) and not math.isfinite(plain):
         message = f"{plain}, but {_ASKED[kind]} is asked for; look for a division by zero or an overflow"
         raise WrongTypeError(message)
+    plain = _without_noise(plain) if isinstance(plain, float) and kind in ("count", "bytes") else plain
     if not -LIMIT <= plain <= LIMIT:
         message = f"{_magnitude(plain)}, too large to be {_ASKED[kind]}"
         raise WrongTypeError(message)

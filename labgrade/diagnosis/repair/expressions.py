@@ -6,7 +6,7 @@ import ast
 import re
 from typing import TYPE_CHECKING
 
-from labgrade.diagnosis.repair.places import Places, closed, short
+from labgrade.diagnosis.repair.places import Places, apart, closed, short
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -159,7 +159,7 @@ class Expressions(Places):
                 (end - len(name), end),
                 other,
                 1,
-                (short(self._text(node)), short(self._text(node)[: -len(name)] + other)),
+                apart(self._text(node), self._text(node)[: -len(name)] + other),
             )
         if name == "dim_value":
             self._put(node, f"({self._text(node)} or 1)", 1)
@@ -215,7 +215,7 @@ class Expressions(Places):
         if between:
             for other in others:
                 span = (start + between.start(), start + between.end())
-                said = (short(self._text(node)), short(f"{kept[0]} {other} {kept[1]}"))
+                said = apart(self._text(node), f"{kept[0]} {other} {kept[1]}")
                 self._add(span, other, 3, said, node)
         if isinstance(node.op, ast.FloorDiv):
             self._put(node, f"-(-{kept[0]} // {kept[1]})", 5)
@@ -231,7 +231,7 @@ class Expressions(Places):
                 whole = (
                     self._source[self._span(node)[0] : span[0]] + other + self._source[span[1] : self._span(node)[1]]
                 )
-                self._add(span, other, 3, (short(self._text(node)), short(whole)), node)
+                self._add(span, other, 3, apart(self._text(node), whole), node)
 
     def _call(self, node: ast.Call) -> None:
         function, arguments = node.func, node.args

@@ -79,7 +79,8 @@ class Places:
     def _put(self, node: Node, text: str, rank: int, said: str | None = None) -> None:
         """Put a text in place of a node; `said` is what a student reads of it."""
         start, end = self._span(node)
-        self._add((start, end), text, rank, (short(self._source[start:end]), short(text) if said is None else said))
+        was, becomes = apart(self._source[start:end], text)
+        self._add((start, end), text, rank, (was, becomes if said is None else said))
 
     def _add(
         self, span: tuple[int, int], text: str, rank: int, said: tuple[str, str], whole: Node | None = None
@@ -129,3 +130,13 @@ def short(text: str) -> str:
     """A text on one line, as much of it as one reads."""
     line = " ".join(text.split())
     return line if len(line) <= _MOST_CHARS else f"{line[: _MOST_CHARS - 4]} ..."
+
+
+def apart(one: str, other: str) -> tuple[str, str]:
+    """Two texts as `short` shows them, from shortly before the first place where they differ if that is far behind."""
+    lines = [" ".join(each.split()) for each in (one, other)]
+    differs = (at for at, (this, that) in enumerate(zip(*lines, strict=False)) if this != that)
+    same = next(differs, min(map(len, lines)))
+    left_out = same - _MOST_CHARS // 4 if same > _MOST_CHARS // 2 and max(map(len, lines)) > _MOST_CHARS else 0
+    was, becomes = (short(f"... {line[left_out:]}" if left_out else line) for line in lines)
+    return was, becomes

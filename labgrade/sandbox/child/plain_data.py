@@ -25,6 +25,9 @@ _LAZY: tuple[type, ...] = (
     type({}.keys()),
     type({}.values()),
     type({}.items()),
+    type(OrderedDict().keys()),
+    type(OrderedDict().values()),
+    type(OrderedDict().items()),
 )
 _MOST_ITEMS = 1 << 22
 _PLAIN = "numbers, text, lists, dicts or tensors"

@@ -8,6 +8,7 @@ from labgrade.answers.reading.lines import read_lines
 from labgrade.answers.reading.markup import plain_markup
 from labgrade.answers.reading.passages.sections import Span
 from labgrade.answers.reading.vocabulary import concepts, labels
+from labgrade.judging.unread import first_number
 from labgrade.values import Number
 
 
@@ -20,6 +21,20 @@ def labelled(text, title=""):
     """Each number with what labels it."""
     pieces = [piece for line in read(text, title) for piece in line.pieces if isinstance(piece.value, Number)]
     return [(int(piece.value.value), set(piece.said)) for piece in pieces]
+
+
+def test_a_cell_of_a_notebook_is_code_but_for_its_comments():
+    """Or a notebook of functions speaks of every task: `n = 0` may be an answer anywhere else."""
+    text = "```python\nn = 0\n# total: 5 M\n```\nn = 0\n```\nn = 7\n```"
+    kept = {}
+    for path in ("a.ipynb", "report.md"):
+        found = read_lines(Document(path=path, text=text), (Span(start=0, end=len(text)),))
+        kept[path] = [line for line in found if any(isinstance(each.value, Number) for each in line.pieces)]
+    assert [line.code for line in kept["a.ipynb"]] == [True, False, False, False]
+    assert not any(line.code for line in kept["report.md"])
+    assert first_number(kept["a.ipynb"][:1]) is None
+    assert first_number(kept["a.ipynb"]).number == 3
+    assert first_number(kept["report.md"][:1]).number == 2
 
 
 @pytest.mark.parametrize(

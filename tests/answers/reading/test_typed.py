@@ -29,6 +29,23 @@ def test_counts(plain, value):
     assert as_value(plain, "count").value == value
 
 
+@pytest.mark.parametrize(
+    ("plain", "value"),
+    [
+        (3.0000000000000004, 3),
+        (123256831.99999997, 123_256_832),
+        (sum([0.1] * 10_000), 1000),  # 1000.0000000001588
+        (0.1 + 0.2, Fraction(0.1 + 0.2)),
+        (123256831.9, Fraction(123256831.9)),
+        (1e-13, Fraction(1e-13)),
+    ],
+)
+def test_what_adding_up_floats_loses_makes_no_count_wrong(plain, value):
+    assert as_value(plain, "count").value == value
+    assert as_value(plain, "bytes").value == value
+    assert as_value(plain, "number").value == Fraction(plain)
+
+
 def test_a_python_number_is_exact():
     number = as_value(0.1, "number")
     assert (number.value, number.half_unit, number.digits, number.text) == (Fraction(0.1), 0, None, "0.1")

@@ -43,6 +43,7 @@ def total_macs(model, input_size):
         fraction=Fraction(14, 2),
         named=[Row("conv1", 5), Record("conv2", 6)],
         items={"conv1": 5}.items(),
+        ordered=[OrderedDict(conv1=5).items(), OrderedDict(conv1=5).keys(), OrderedDict(conv1=5).values()],
         yielded=(n for n in range(2)),
         by_class={torch.nn.Conv2d: torch.nn.Linear},
     )
