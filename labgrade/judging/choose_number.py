@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from labgrade.answers.reading.claims import is_model
+from labgrade.answers.reading.doubts import is_model
 from labgrade.answers.reading.lines import LinePiece
 from labgrade.answers.reading.vocabulary import concepts, foreign, labels, special
 from labgrade.judging.sightings import (

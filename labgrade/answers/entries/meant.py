@@ -12,7 +12,8 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, cast
 
 from labgrade.answers.entries.rearranged import COUNTS, forms, joined
-from labgrade.answers.reading.claims import doubt_about, not_counted
+from labgrade.answers.reading.claims import not_counted
+from labgrade.answers.reading.doubts import doubt_about
 from labgrade.answers.reading.numbers import Found, as_ascii, find_numbers, finest_of, read_number, worked_out
 from labgrade.answers.reading.phrases import TOTAL
 from labgrade.answers.reading.typed_values import NUMBER_KINDS, WrongTypeError, as_value

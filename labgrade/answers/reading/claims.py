@@ -8,6 +8,7 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from labgrade.answers.reading.doubts import doubt_about, said_of_other
 from labgrade.answers.reading.number_words import in_words
 from labgrade.answers.reading.numbers import MEASURED, Found, find_numbers, with_point
 from labgrade.answers.reading.units import label_unit
@@ -15,112 +16,6 @@ from labgrade.values import Number
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-REMARK = re.compile(r"[(\[]([^()\[\]\n]{0,80})[)\]]")
-_TAG = re.compile(r"</?\w[^<>\n]{0,80}>")
-_CLAUSE = re.compile(r"[,;:|\uff0c\uff1a\uff1b\u3001\u3002]")
-_WORDS = re.compile(
-    r"""\b(?:not|never|(?:is|are|was|were|does|did|ca|wo|should|would|could)n['\u2019]?t|don['\u2019]t|cannot|no\ longer
-         |less|fewer|more(?!\ precisely|\ exactly)|greater|smaller|larger|most|least|exceeds?|between|should|would|could
-         |might|maybe|perhaps|possibly|probably|guess|unsure|expected|supposed|either|one\ of|half|twice|double|wrong
-         |incorrect|false|instead|unlike|other\ than
-         |(?:friends?|classmates?|roommate|chatgpt|copilot|claude|gemini|literature|paper|slides|docs|documentation)
-         \ (?:also\ )?(?:got|gets|has|have|had|says?|said|gives?|gave|claims?|reports?|found|finds?))\b
-      | \b(?:under|over|below|above|up\ to)\W*$
-      | 不(?![含包計计考算])|非(?!常)
-      | 小於|小于|少於|少于|低於|低于|大於|大于|多於|多于|高於|高于|超過|超过|至少|至多|最多|最少|應該|应该
-      | 應為|应为|可能|也許|也许|介於|介于""",
-    re.VERBOSE | re.IGNORECASE,
-)
-_UNFINISHED = re.compile(
-    r"\b(?:so far|until (?:now|here)|up to (?:now|here)|bis (?:hier(?:her)?|jetzt)|bisher|zwischensumme|sub-?total"
-    r"|(?:running|partial) (?:total|sum)"
-    r"|hasta (?:ahora|aqu\u00ed)|jusqu['\u2019]ici|sous-total)\b|目前為止|目前为止|到目前|小計|小计",
-    re.IGNORECASE,
-)
-_SIGN = re.compile(
-    r"""(?:≠|!=|≤|≥|<=(?!>)|(?<![-=<])>=?|<|±|&[lg][te];|\\(?:neq?|leq?|geq?|lt|gt|pm)(?![a-z]))[\s*_`$~"'(\\]*$"""
-)
-_LABEL = re.compile(
-    r"\b(?:(?:expected|published|reference|official|wrong|incorrect|old|previous|earlier|former|not|never|isn't|without"
-    r"|running|partial|intermediate)"
-    r"(?:\s+the)?|(?:first|initially|originally|zuerst|anfangs),?\s+(?:I|we|ich|wir)\s+\w{1,12}(?:\s+the)?)[\s*_`\"'(]*$",
-    re.IGNORECASE,
-)
-_BEHIND = re.compile(
-    r"""\.\s+(?:that|this|it|which)(?:\ (?:is|was)|['\u2019]s)\ (?:wrong|incorrect|false)\b
-      | [^.;|\n]{0,40}?(?:[(]|[-,(\u2013]\s*(?:but\ )?(?:which|that|this|it)(?:\ is|\ was|['\u2019]s)\ )
-        not\ (?:what|the\ one)\b
-      | (?:[ (]{1,2}without\ [\w\ ]{1,30})?[-\s*_`$)(,;.\u2013]*(?:(?:which|that|this|it)\ )?
-        (?:(?:is\ |was\ )?not\ (?:asked|wanted|what)\b|(?:does\ not|doesn['\u2019]t)\ count(?=\W*$|\s*[.,;)]))
-      | [\s*_`$)(,]*in\ (?:the|my|our)\ (?:first|old|previous|earlier)\b
-      | [\s*_`$)(,]*is\ (?:the\ (?:number|value|figure)\ )?(?:in|from|on)\ the\ (?:slides|paper|lecture|handout)\b
-      | [\ \w]{0,20}[,;]\ (?:which|that|this)\ (?:I|we)\ (?:think|believe|guess)\ (?:is|are)\ (?:wrong|not|too|false|in)
-      | [\ \w]{0,20}[,;.]\ (?:but\ )?(?:I|we)\ (?:could|did|can|do)(?:\ not|n['\u2019]t)\ (?:run|get|reproduce|verify)\b
-      | \ additions\ and\b
-      | [\s*_`$)(,]*(?:\? | ± | \+/-\s*\d | \\pm\b
-        | (?:which\ |that\ |this\ |it\ )?(?:is|was|looks|seems)\ (?:wrong|incorrect|not|too|false)\b
-        | times(?![ ]*(?:[.,;:)(|]|$|(?:and|in|per|during|for|by|when|while|over|at)\b))
-        | (?:wrong|incorrect|plus|minus|divided\ by|multiplied\ by|or\ (?:more|less|higher|lower)|at\ most
-            |at\ least|per\ (?:layer|module|block|channel|pixel|weight|second))\b
-        | 以上|以下|不對|不对|錯|错)""",
-    re.VERBOSE | re.IGNORECASE,
-)
-_MODEL = re.compile(
-    r"(?<![A-Za-z])(?:(wide[ _-]?)?resnet|resnext|vgg|alexnet|mobilenet|densenet|squeezenet|shufflenet|efficientnet"
-    r"|mnasnet|regnet|convnext|inception[ _-]?v[234]|googlenet|lenet|maxvit|vit|swin)"
-    r"(?:[ _-]?v?\d{1,3}(?![\d.,]))?",
-    re.IGNORECASE,
-)
-_PLAIN = re.compile(r"[\W_]+")
-_OF_MODEL = re.compile(
-    r"[\s*_`]*(?:(?:for|of|in|on|für|bei|von|pour|para|per)\s+(?:the\s+)?|\(\s*(?=[\w -]{0,30}\)))"
-    rf"({_MODEL.pattern})(?!\s+(?:has|needs|is|was)\b)",
-    re.IGNORECASE,
-)
-
-
-def doubt_about(label: str, before: str, after: str, about: str = "") -> str:
-    """What makes one doubt that a number is the answer, as written; "" where nothing does.
-
-    `label` leads to the words that are looked for, `before` from there to the number, `after` on from it. `about` is
-    the model in question: a number said of another one is none.
-    """
-    leads = _TAG.sub(" ", REMARK.sub(" ", before))
-    clause = _CLAUSE.split(leads)[-1]
-    found = (
-        _SIGN.search(leads)
-        or _UNFINISHED.search(before)
-        or _WORDS.search(clause)
-        or _LABEL.search(label)
-        or _BEHIND.match(after)
-    )
-    return found[0].strip() if found else other_model(label + leads, about) or said_of_other(after, about)
-
-
-def is_model(text: str) -> bool:
-    """Whether a text is the name of a model, and nothing else."""
-    return bool(_MODEL.fullmatch(text))
-
-
-def other_model(text: str, about: str) -> str:
-    """The name of a model that the text speaks of, where it is another one than `about`; else ""."""
-    names = [match[0].strip(" _-") for match in _MODEL.finditer(text)] if about else []
-    own = _PLAIN.sub("", about.lower())
-    others = [name for name in names if _PLAIN.sub("", name.lower()) not in own]
-    return others[0] if others and len(others) == len(names) else ""
-
-
-def names_model(text: str) -> bool:
-    """Whether a text speaks of a known model."""
-    return _MODEL.search(text) is not None
-
-
-def said_of_other(after: str, about: str) -> str:
-    """The name of another model of which a number is said right behind it: `5 for ResNet-18`; else ""."""
-    found = _OF_MODEL.match(after)
-    return other_model(found[1], about) if found else ""
-
 
 _LEAST_DIGITS = 4
 _WIDEST = 8
@@ -165,11 +60,15 @@ _NONE = re.compile(
     re.IGNORECASE,
 )
 _UNIT_BESIDE = re.compile(r"[\s*_`$]{0,9}(?:\|\s*([^|\s][^|\n]{0,15}?)\s*\||[(\[]\s*([^()\[\]\n]{1,20}?)\s*[)\]])")
+_AND = re.compile(r"[^\W\d_][\s*_`]*(?:[/&:|]|\b(?:and|und|et|y)\b)[\s*_`]*$", re.IGNORECASE)
+_APART = re.compile(r"[\s*_`$]*(?:[/&:|,]|\b(?:and|und|et|y)\b)[\s*_`$]*", re.IGNORECASE)
 _NOT = re.compile(r"(?:\bnot|\bnicht|\bno|不是)[\s*_`~]*$", re.IGNORECASE)
 _BUT = re.compile(r"(?:\bbut|\bsondern|\bsino|而是)[\s*_`~]*$", re.IGNORECASE)
 _TAKEN_BACK = re.compile(
     r"""\b(?:(?:must|should|ought\ to|has\ to)\ be|would\ (?:get|be|give)|hand(?:ed)?\ in|was\ my\ (?:first|old)
-        |my\ (?:program|code|answer|final|result)|correct(?:ed|ion)|final(?:ly)?|forg[eo]t(?:ten)?|mistake
+        |(?:my|our)\ (?:own|program|code|answer|final|result|run|count)|\(?mine\b|ich\ (?:komme|erhalte|bekomme|habe)
+        |(?:I|we)\ (?:get|got|count|counted|find|found|obtain|obtained|measure|measured|compute|computed)\b
+        |correct(?:ed|ion)|final(?:ly)?|forg[eo]t(?:ten)?|mistake
         |instead(?!\ of)|in\ fact|oops|ups|or\ is\ it|(?:no,?\ )?wait(?=[,.:!])|no,?\ (?=\d)|so\ (?=\d)
         |(?:the|my|our)\ (?:right|correct|real)\ (?:one|value|number|answer|result)
         |I(?:['\u2019]ll|\ will)?\ (?:take|took|choose|chose|go\ with|stick\ (?:to|with))
@@ -254,6 +153,7 @@ def claims(label: str, line: str, position: int, asked: Wanted, *, paired: bool 
         return [Claim(found=meant, doubt=doubt_about(label, "", rest[meant.end :], asked.about))]
     doubt = doubt_about(label, line[:position] + rest[: first.start], rest[first.end :], asked.about)
     doubt = doubt or taken_back(line[position:], first, asked.kind) or _another_in_all(rest, first, fitting)
+    doubt = doubt or _of_several(label, rest, first, fitting)
     others = () if paired else _beside(rest, first, fitting, asked.kind)
     return [Claim(found=each, near=near, doubt=doubt) for each in (first, *others)]
 
@@ -288,6 +188,14 @@ def _another_in_all(rest: str, first: Found, fitting: list[Found]) -> str:
     return found[0].strip() if found else ""
 
 
+def _of_several(label: str, rest: str, first: Found, fitting: list[Found]) -> str:
+    """What says that the first of several numbers is another label's: `trainable and non-trainable: 5 and 0`."""
+    joined = _AND.search(label)
+    behind = next((each for each in fitting if each.start > first.start), None)
+    series = behind is not None and _APART.fullmatch(rest, first.end, behind.start)
+    return joined[0].strip() if joined and series else ""
+
+
 def _but(rest: str, first: Found, fitting: list[Found]) -> Found | None:
     """The number that is meant where the first is not: `not 2.997 G (FLOPs) but 1.498 G`."""
     if not _NOT.search(rest[: first.start]):
@@ -306,6 +214,8 @@ def taken_back(line: str, first: Found, kind: str) -> str:
     small = not stands_out(line, first)
     for each in find_numbers(later, kind):
         near = small and each.start <= _NEXT_TO
+        if each.noun == "FLOPs" != first.noun or (each.noun and first.noun and each.noun != first.noun):
+            continue
         if each.number is not None and (near or stands_out(later, each)) and not _agree(first.number, each.number):
             return match[0]
     return ""

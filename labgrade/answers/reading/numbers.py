@@ -38,7 +38,7 @@ _THIN = "\u00a0"
 _AS_ASCII = str.maketrans(
     {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)}
     | dict.fromkeys((0x2007, 0x2009, 0x200A, 0x202F), _THIN)
-    | {0x3000: " ", 0x2212: "-", 0x2013: "-", 0x2014: "-", 0x2019: "'"}
+    | {0x3000: " ", 0x2212: "-", 0x2010: "-", 0x2011: "-", 0x2013: "-", 0x2014: "-", 0x2019: "'"}
 )
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻", "0123456789+-")
 

@@ -9,8 +9,9 @@ from functools import lru_cache
 from itertools import islice, pairwise
 from typing import TYPE_CHECKING
 
-from labgrade.answers.reading.claims import REMARK, Claim, Wanted, claims, doubt_about, other_model, stands_out
+from labgrade.answers.reading.claims import Claim, Wanted, claims, stands_out
 from labgrade.answers.reading.code import is_code, is_comment, starts_a_variable
+from labgrade.answers.reading.doubts import REMARK, doubt_about, other_model
 from labgrade.answers.reading.numbers import as_ascii, explain_number, find_numbers
 from labgrade.answers.reading.plain_values import find_shape, read_shape
 from labgrade.answers.reading.tabular.headers import unit_of_header

@@ -11,7 +11,7 @@ from labgrade.answers.reading.numbers import as_ascii
 _WORDS = {
     "frozen": r"requires[_ ]grad\W{0,4}false|non[- _]?trainable|not[- ]trainable|un-?trainable|frozen"
     r"|nicht[- ]?trainierbar\w*|eingefroren\w*"
-    r"|no entrenables?|non entra[iî]nables?|n[aã]o trein[aá]ve(?:l|is)|[非不]可?訓練|[非不]可?训练"
+    r"|no[- ]entrenables?|non[- ]entra[iî]nables?|n[aã]o[- ]trein[aá]ve(?:l|is)|[非不]可?訓練|[非不]可?训练"
     r"|(?:not|no[nt]?[- ]?|un)-?(?:be )?(?:trained|learn(?:ed|t|able)|updat(?:ed|able))"
     r"|can(?:not|['\u2019]t)(?: be trained)?"
     r"|(?:no|without|w/o)[- ]?(?:re[qk]uires[- ])?grad(?:ient)?s?|not requires[_ ]grad|fixed|feste?[nr]?"
@@ -23,7 +23,8 @@ _WORDS = {
     r"|trenowaln\w*|обучаем\w*|可以?訓練|可以?训练|학습 ?가능|훈련 ?가능|学習可能|訓練可能",
     "pass": r"forward\s*/\s*backward|backward|estimated total",
     "buffers": r"buffers?|puffer",
-    "auxiliary": r"aux(?:iliary|iliar\w*)?(?:[ _]?logits|[ _]?heads?|[ _]?classifiers?)?|hilfs\w*|輔助|辅助|보조",
+    "auxiliary": r"(?<!without )(?<!without the )(?<!no )(?<!ohne )(?<!sans )(?<!sin )aux(?![ _]?logits\W{0,3}false)"
+    r"(?:iliary|iliar\w*)?(?:[ _]?logits|[ _]?heads?|[ _]?classifiers?)?|hilfs\w*|輔助|辅助|보조",
     "traffic": r"traffic|bandwidth|bandbreite\w*|datenverkehr|data (?:movement|transfer\w*|moved)|moved?|moves"
     r"|bewegt\w*|tr[aá]fico|ancho de banda|bande passante|largura de banda|頻寬|带宽|帶寬|搬移|搬運量?"
     r"|傳輸量?|传输量?|대역폭|트래픽|데이터 ?이동|帯域幅?|転送量",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from labgrade.answers.reading.claims import names_model, other_model
+from labgrade.answers.reading.doubts import names_model, other_model
 from labgrade.answers.reading.passages.headings import document_headings
 from labgrade.answers.reading.passages.mentions import names_tasks
 from labgrade.answers.reading.passages.sections import Span
