@@ -40,8 +40,9 @@ _OTHERS = re.compile(  # Total MACs are asked for: the handout says total MACs: 
       | \bI\ doubt\b[^.;:\n]{0,30}$""",
     re.VERBOSE | re.IGNORECASE,
 )
-_PRECISION = re.compile(r"\b(?:fp|float|bf|bfloat)-?(?:16|64)\b|\b(?:half|double)[- ]precision\b", re.IGNORECASE)
-_NEAR = 24
+_PRECISION = r"(?:\b(?:fp|float|bf|bfloat)-?(?:16|64)\b|\b(?:half|double)[- ]precision\b)"  # than a task's
+_PRECISION_BEFORE = re.compile(rf"{_PRECISION}[^,;.|]{{0,40}}$", re.IGNORECASE)
+_PRECISION_BEHIND = re.compile(rf"[^,;.|/\n]{{0,20}}?{_PRECISION}", re.IGNORECASE)
 _SIGN = re.compile(
     r"""(?:≠|!=|≤|≥|<=(?!>)|(?<![-=<])>=?|<|±|&[lg][te];|\\(?:neq?|leq?|geq?|lt|gt|pm)(?![a-z]))[\s*_`$~"'(\\]*$"""
 )
@@ -103,8 +104,8 @@ def doubt_about(label: str, before: str, after: str, about: str = "") -> str:
         or _OTHERS.search(label)
         or _PART_OF.search(label + before)
         or _BEHIND.match(after)
-        or _PRECISION.search(before)
-        or _PRECISION.search(after[:_NEAR])
+        or _PRECISION_BEFORE.search(before)
+        or _PRECISION_BEHIND.match(after)
     )
     return found[0].strip() if found else other_model(label + leads, about) or said_of_other(after, about)
 

@@ -51,6 +51,9 @@ def test_a_number_that_is_a_part_of_others_or_another_ones_is_doubted(text):
         f"Total: {SIX}, as expected",
         f"I get {SIX} MACs, that is 13,249,808 FLOPs. I get 13,249,808 FLOPs.",
         f"Memory in float32: {SIX}",
+        f"In fp16 it would be half as much, so it is {SIX}",
+        f"{SIX} (float32; fp16 takes half)",
+        f"{SIX} (fp32) / 3,312,452 (fp16)",
     ],
 )
 def test_a_number_that_is_plainly_said_is_not_doubted(text):
