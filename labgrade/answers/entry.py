@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
-from labgrade.answers.entries.meant import meant_by
+from labgrade.answers.entries.meant import doubt_of, meant_by
 from labgrade.answers.entries.parsing import is_json, parsed_json, parsed_yaml, text_of, without_comments
 from labgrade.answers.entries.places import find_alone, find_entry
 from labgrade.answers.reading.documents import Unreadable, locate
@@ -18,6 +18,7 @@ from labgrade.answers.reading.typed_values import WrongTypeError, as_value
 from labgrade.core.errors import SpecError
 from labgrade.core.results import Answer, NoAnswer
 from labgrade.files import yaml
+from labgrade.values import Number
 from labgrade.verdict import Outcome, without_value
 
 if TYPE_CHECKING:
@@ -90,6 +91,9 @@ def _typed(found: _EntryFound, kind: AnswerType, origin: str, remarks: tuple[str
             return NoAnswer(verdict=without_value(outcome, f"{origin}: {error}"), origin=origin, remarks=remarks)
         value, others = meant.value, meant.others
         problem = problem or ("" if meant.sure else f"{origin}: {error}")
+    text = found.plain
+    if isinstance(text, str) and isinstance(value, Number) and (doubt := doubt_of(text, value, str(kind))):
+        problem = problem or f"{origin}: '{cut(text)}' says '{doubt}' of the number"
     return Answer(value=value, others=others, origin=origin, unsure=problem, remarks=remarks)
 
 

@@ -40,6 +40,46 @@ def test_the_digits_that_were_written_are_kept(handed, name, content):
     assert (number.value, number.half_unit, number.digits) == (1_498_000_000, 500_000, 4)
 
 
+@pytest.mark.parametrize(
+    ("content", "alone"),
+    [
+        ("hw2: {2-1-1: {total: 1}, 2-1-4: 5000}", True),
+        ("answers: {hw2: {2-1-4: 5000}}", True),
+        ("{a: {2-1-4: 5000}, b: {2-1-4: 6000}}", False),
+        ("hw2: {2-1-4: {other: 5000}}", False),
+    ],
+)
+def test_what_stands_for_a_task_alone_may_stand_within_a_mapping_around_the_tasks(handed, content, alone):
+    answer = handed(content, name="answers.yaml")
+    assert (answer is not None) == alone
+    assert not alone or (answer.value.value == 5000 and answer.unsure)
+
+
+@pytest.mark.parametrize(
+    ("said", "doubt"),
+    [
+        (">5000", ">"),
+        ("<5000", "<"),
+        ("5000?", "?"),
+        ("5000 is wrong", "is wrong"),
+        ("5000 (fp16)", "(fp16"),
+        ("5000", ""),
+    ],
+)
+def test_a_number_that_its_own_entry_doubts_is_not_sure(handed, said, doubt):
+    answer = handed(f"2-1-4: {{total: '{said}'}}", name="answers.yaml")
+    assert answer.value.value == 5000
+    assert answer.unsure == (f"answers.yaml:1 2-1-4.total: '{said}' says '{doubt}' of the number" if doubt else "")
+
+
+@pytest.mark.parametrize(
+    "said", ["~5000", "= 5000", "-> 5000", "about 5000", "5000 MACs", "5.000 K = 5000", "2 * 2500 = 5000"]
+)
+def test_a_number_that_its_entry_plainly_says_is_sure(handed, said):
+    answer = handed(f"2-1-4: {{total: '{said}'}}", name="answers.yaml")
+    assert (answer.value.value, answer.unsure) == (5000, "")
+
+
 def test_digits_of_a_table_and_floats_of_a_tensor(handed):
     assert handed('{"a": [0.10, 2]}', "tensor", "a").value.tolist() == [0.1, 2.0]
     assert handed('{"a": {"x": 2.50}}', "histogram", "a").value["x"].half_unit == Fraction(1, 200)

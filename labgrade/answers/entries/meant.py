@@ -269,3 +269,11 @@ def _rows(plain: object, kind: AnswerType) -> Meant | None:
             counts = {row.name: count for row in value.rows if isinstance(count := row.cells.get("count"), Number)}
             return Meant(value=value if isinstance(kind, TableType) else counts, sure=True)
     return None
+
+
+def doubt_of(text: str, value: Number, kind: str) -> str:
+    """What makes one doubt a value that was read of a text, as in `> 5`, `5?` and `5 is wrong`; "" if nothing does."""
+    found = next((each for each in find_numbers(text, kind) if each.number is not None), None)
+    if found is None or found.number is None or found.number.value != value.value:
+        return ""
+    return doubt_about("", text[: found.start], text[found.end :])

@@ -41,12 +41,31 @@ def find_entry(data: object, dotted: str) -> Path | None:
 
 
 def find_alone(data: object, dotted: str) -> Path | None:
-    """The path to what stands under the first part of a name where nothing has the rest of it: `2-1-1: 6624904`."""
+    """The path to what stands under the first part of a name where nothing has the rest of it: `2-1-1: 6624904`.
+
+    It may stand within mappings around the tasks, in one place alone.
+    """
     head, _, rest = dotted.partition(".")
     if not rest or _NUMBERED.fullmatch(head) is None:
         return None
-    path = _find(data, head, _same) or _find(data, head, _meaning)
-    return None if path is None or isinstance(_at(data, path), dict) else path
+    within: list[Path] = [()]
+    for _ in range(_DEEPEST):
+        found: list[Path] = []
+        for path in within:
+            own = _find(_at(data, path), head, _same) or _find(_at(data, path), head, _meaning)
+            if own is not None and not isinstance(_at(data, (*path, *own)), dict):
+                found.append((*path, *own))
+        if found:
+            return found[0] if len(found) == 1 else None
+        there = ((path, _at(data, path)) for path in within)
+        within = [
+            (*path, key)
+            for path, each in there
+            if isinstance(each, dict)
+            for key in list(each)[:_MOST_KEYS]
+            if isinstance(each[key], dict)
+        ]
+    return None
 
 
 def _find(data: Any, dotted: str, meaning: Callable[[str], Callable[[str], bool]]) -> Path | None:
