@@ -48,8 +48,7 @@ def same_rows(  # noqa: PLR0913 - what a spec may set, each by its name
     unless `others` are allowed, it sums up the others, or all in it is zero; where others are `unsure` and nothing else
     is wrong, a person decides. A row that stands twice and says two things is wrong, whichever is right.
     A cell that was left open is not compared, unless most of its column was left open where something is expected;
-    with `left_open: wrong`, every cell in which something is expected has to be there, and none in which nothing is; a
-    column in which nothing is expected of any row is not compared.
+    with `left_open: wrong`, every cell in which something is expected has to be there, and no other of those columns.
     With `abridged`, rows missing from a table that shows it leaves some out cost nothing, as long as half of the rows
     are there, or `at_least` that many. Numbers are compared as printed, with at least `digits` significant digits (as
     `equal` does); within `rtol` of the expected value, what was computed in floating point is right, too.

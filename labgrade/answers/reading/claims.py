@@ -152,7 +152,7 @@ def claims(label: str, line: str, position: int, asked: Wanted, *, paired: bool 
     if meant is not None:
         return [Claim(found=meant, doubt=doubt_about(label, "", rest[meant.end :], asked.about))]
     doubt = doubt_about(label, line[:position] + rest[: first.start], rest[first.end :], asked.about)
-    doubt = doubt or taken_back(line[position:], first, asked.kind) or _another_in_all(rest, first, fitting)
+    doubt = doubt or taken_back(line[position:], first, asked.kind, asked.noun) or _another_in_all(rest, first, fitting)
     doubt = doubt or _of_several(label, rest, first, fitting)
     others = () if paired else _beside(rest, first, fitting, asked.kind)
     return [Claim(found=each, near=near, doubt=doubt) for each in (first, *others)]
@@ -203,8 +203,8 @@ def _but(rest: str, first: Found, fitting: list[Found]) -> Found | None:
     return next((each for each in fitting if each.start > first.start and _BUT.search(rest[: each.start])), None)
 
 
-def taken_back(line: str, first: Found, kind: str) -> str:
-    """What takes a number back for another one, later on the line; "" where nothing does."""
+def taken_back(line: str, first: Found, kind: str, noun: str = "") -> str:
+    """What takes a number back for another one of its `noun`, later on the line; "" where nothing does."""
     match = _TAKEN_BACK.search(line, first.end)
     if match is None or first.number is None:
         return ""
@@ -214,7 +214,8 @@ def taken_back(line: str, first: Found, kind: str) -> str:
     small = not stands_out(line, first)
     for each in find_numbers(later, kind):
         near = small and each.start <= _NEXT_TO
-        if each.noun == "FLOPs" != first.noun or (each.noun and first.noun and each.noun != first.noun):
+        counted = first.noun or noun
+        if each.noun == "FLOPs" != counted or (each.noun and counted and each.noun != counted):
             continue
         if each.number is not None and (near or stands_out(later, each)) and not _agree(first.number, each.number):
             return match[0]

@@ -2,8 +2,10 @@
 
 import pytest
 
+from labgrade.answers.reading.claims import taken_back
 from labgrade.answers.reading.documents import Document
 from labgrade.answers.reading.lines import read_lines
+from labgrade.answers.reading.numbers import find_numbers
 from labgrade.answers.reading.passages.sections import Span
 from labgrade.values import Number
 
@@ -58,3 +60,10 @@ def test_a_number_that_is_a_part_of_others_or_another_ones_is_doubted(text):
 )
 def test_a_number_that_is_plainly_said_is_not_doubted(text):
     assert not doubted(text)
+
+
+def test_a_later_number_of_other_things_takes_nothing_back():
+    line = ": 1,498,376,192. We computed 6,624,904 parameters above."
+    first = next(find_numbers(line, "count"))
+    assert not taken_back(line, first, "count", "MACs")
+    assert taken_back(line.replace("parameters", "MACs"), first, "count", "MACs") == "We computed"
