@@ -194,6 +194,14 @@ def _each_once(rows: Sequence[Row], expected: Table) -> tuple[Row, ...]:
     return tuple(kept.values())
 
 
+def is_of_others(table: Table, expected: Table) -> bool:
+    """Whether a table bears one expected name of several, beside names that nobody asked for: `conv1`, `fc`."""
+    names = _names(expected)
+    required = {row.name for row in expected.rows if not row.optional}
+    found = [names.get(_plain(row.name)) for row in table.rows]
+    return len(required) > 1 and None in found and len(set(found) - {None}) == 1
+
+
 def _names(expected: Table) -> Mapping[str, str]:
     """Each name that an expected row goes by, in plain form."""
     found: dict[str, str] = {}

@@ -12,13 +12,15 @@ from typing import TYPE_CHECKING
 
 from labgrade.answers.reading.units import label_unit
 from labgrade.answers.reading.vocabulary import concepts, labels
-from labgrade.values import Number
+from labgrade.core.results import Answer
+from labgrade.values import Number, Table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from labgrade.answers.reading.lines import Line, LinePiece
     from labgrade.answers.reading.units import Unit
+    from labgrade.core.results import Answered
     from labgrade.values import Value
     from labgrade.verdict import Verdict
 
@@ -190,3 +192,12 @@ def units_in_sight(lines: Sequence[Line], at: int) -> list[Unit]:
 def is_bare(number: Number) -> bool:
     """Whether a number was written without any unit or word."""
     return bool(_BARE.fullmatch(number.text))
+
+
+def numbers_of(answer: Answered | None) -> Iterator[Fraction]:
+    """The numbers of an answer: its own, or those of a table's cells."""
+    value = answer.value if isinstance(answer, Answer) else None
+    if isinstance(value, Number):
+        yield value.value
+    elif isinstance(value, Table):
+        yield from (cell.value for row in value.rows for cell in row.cells.values() if isinstance(cell, Number))

@@ -43,6 +43,14 @@ _NOT_YET = re.compile(
     r"|待補|待补|未完成|[没沒](?:做|寫|写)|^略$|미완성",
     re.IGNORECASE,
 )
+_NOTHING = re.compile(  # of a short line: a template that was left as it is, or that there is no answer
+    r"\b(?:don t know|dont know|dunno|no (?:idea|clue|answer)|not (?:computed|calculated|measured|answered|sure)|to do"
+    r"|fill (?:\w+ )?in|your (?:answer|value|number|result)|(?:answer|value|number|result) (?:goes )?here"
+    r"|insert (?:\w+ ){0,2}(?:here|value|number|answer)|x{3,}|placeholder"
+    r"|wei\u00df (?:ich |es )?nicht|keine ahnung|no (?:lo )?s\u00e9|(?:sais|sait) pas)\b|不知道|不會寫|不会写",
+    re.IGNORECASE,
+)
+_SHORT = 8  # words
 
 
 def own_lines(wanted: WantedNumber, lines: Iterable[Line], given: Sequence[str], title: str) -> list[Line]:
@@ -100,15 +108,20 @@ def only_suggested(found: Choice, task: str) -> Choice:
     if found.verdict.outcome is Outcome.MANUAL:
         return found
     reason = f"{found.place} speaks of {task}, under no heading of its own"
+    return left_to_person(found, reason, "beside the task's number")
+
+
+def left_to_person(found: Choice, reason: str, kind: str, hint: str = "") -> Choice:
+    """MANUAL with what was found as a suggestion of some `kind`."""
     said = Suggestion(
         outcome=found.verdict.outcome,
         credit=found.verdict.credit,
         why=found.verdict.reason or "it is the expected value",
         place=found.place,
-        kind="beside the task's number",
+        kind=kind,
     )
-    waits = replace(without_value(Outcome.MANUAL, reason), suggestion=said)
-    return replace(found, verdict=replace(waits, facts=found.verdict.facts, rows=found.verdict.rows))
+    verdict = replace(without_value(Outcome.MANUAL, reason, hint=hint), suggestion=said)
+    return replace(found, verdict=replace(verdict, facts=found.verdict.facts, rows=found.verdict.rows))
 
 
 def in_words(wanted: WantedNumber, found: Choice, missing: Choice, lines: Sequence[Line]) -> Choice:
@@ -297,4 +310,6 @@ def _is_to_come(line: Line) -> bool:
     said = _said(line)
     numbers = any(not isinstance(piece.value, str) for piece in line.pieces)
     asked = any(isinstance(piece.value, str) and piece.value.startswith("??") for piece in line.pieces)
-    return not numbers and said.count(" ") < _MOST_WORDS and (asked or bool(_NOT_YET.search(said)))
+    if numbers or said.count(" ") >= _MOST_WORDS:
+        return False
+    return asked or bool(_NOT_YET.search(said) or (said.count(" ") < _SHORT and _NOTHING.search(said)))

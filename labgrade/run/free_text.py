@@ -25,8 +25,8 @@ from labgrade.judging.choose_listed import (
     says_something,
 )
 from labgrade.judging.choose_number import NUMBERS, Choice, choose_fitting, choose_number
-from labgrade.judging.choose_rows import rows_by_name
-from labgrade.judging.sightings import WantedNumber
+from labgrade.judging.choose_rows import is_of_others, rows_by_name
+from labgrade.judging.sightings import WantedNumber, numbers_of
 from labgrade.judging.unread import (
     and_others,
     as_table,
@@ -36,6 +36,7 @@ from labgrade.judging.unread import (
     in_words,
     is_open,
     is_unlabelled,
+    left_to_person,
     merged,
     only_suggested,
     own_lines,
@@ -55,9 +56,10 @@ if TYPE_CHECKING:
     from labgrade.answers.reading.lines import Line
     from labgrade.core.results import Answered, Submission
     from labgrade.core.task import Alternative, Check, Source, Task
+    from labgrade.judging.choose_rows import RowsFound
     from labgrade.values import Value
 
-_MOSTLY = Fraction(1, 2)  # of rows found by their names: with fewer of them right, these may be others
+_MOSTLY = Fraction(1, 2)  # of several rows found by their names: with fewer of them right, these may be others
 _DENSE = 4  # values of one line that may be a table by themselves
 _BEYOND_DOUBT = ("total among parts", "labelled value", "value taken back")
 _HISTOGRAM = TableType(row="name", columns={"count": "count"})
@@ -281,32 +283,37 @@ class FreeText:
         if as_it_is.verdict.credit == 1 or (isinstance(answer, Answer) and as_it_is.verdict.outcome is Outcome.MANUAL):
             return as_it_is
         kind = self._wanted.type if isinstance(self._wanted.type, TableType) else _HISTOGRAM
-        if isinstance(answer, Answer) and isinstance(answer.value, Table) and not as_it_is.verdict.credit:
-            as_it_is = second_look.table_in_sight(self._judged, answer.value, as_it_is, lines)
+        own = answer.value if isinstance(answer, Answer) and isinstance(answer.value, Table) else None
+        if own and not as_it_is.verdict.credit:
+            as_it_is = second_look.table_in_sight(self._judged, own, as_it_is, lines)
             if as_it_is.verdict.outcome is Outcome.MANUAL:
                 return as_it_is
         found = rows_by_name(kind, expected, lines) if expected is not None else None
-        if found is None:
-            return self._no_rows(answer, as_it_is, lines)
+        read = self._no_rows(answer, as_it_is, lines) if found is None else self._named(found, answer, as_it_is, lines)
+        if own and expected and read.verdict.outcome is Outcome.PARTIAL and is_of_others(own, expected):
+            return left_to_person(read, _OTHER_ROWS, "other rows")
+        return read
+
+    def _named(self, found: RowsFound, answer: Answered, as_it_is: Choice, lines: tuple[Line, ...]) -> Choice:
+        """What the rows come to that were found by their names: as sure as they are."""
         value: Value = found.table
         if self._wanted.type == "histogram":
             value = {row.name: count for row in found.table.rows if isinstance(count := row.cells["count"], Number)}
         verdict = self._judged(value)
         if verdict.credit <= as_it_is.verdict.credit and isinstance(answer, Answer):
             return as_it_is
-        if found.sure and (verdict.credit == 1 or (verdict.credit >= _MOSTLY and isinstance(answer, NoAnswer))):
+        mostly = verdict.credit >= _MOSTLY and len(found.table.rows) > 1 and isinstance(answer, NoAnswer)
+        if found.sure and (verdict.credit == 1 or mostly):
             note = f"the rows were found by their names, from {found.place} on"
             return Choice(verdict=replace(verdict, notes=(*verdict.notes, note)), place=found.place)
         if not verdict.credit:
             return self._no_rows(answer, as_it_is, lines)
         why = f"rows by their names, from {found.place} on: {verdict.reason or 'all are right'}"
-        suggestion = Suggestion(
-            outcome=verdict.outcome, credit=verdict.credit, why=why, place=found.place, kind="rows by their names"
-        )
-        waits = without_value(Outcome.MANUAL, "the table could not be read for certain", hint=_TABLE_HINT)
-        undecided = found.rival and verdict.outcome is Outcome.CORRECT
-        waits = replace(waits, suggestion=None if undecided else suggestion, rows=verdict.rows)
-        return merged(as_it_is, Choice(verdict=waits, place=found.place))
+        read = Choice(verdict=replace(verdict, reason=why), place=found.place)
+        choice = left_to_person(read, "the table could not be read for certain", "rows by their names", _TABLE_HINT)
+        if found.rival and verdict.outcome is Outcome.CORRECT:
+            choice = replace(choice, verdict=replace(choice.verdict, suggestion=None))
+        return merged(as_it_is, choice)
 
     def _without_other_answers(self, answer: Answered, as_it_is: Choice) -> tuple[Answered, Choice]:
         """A table without rows that are other answers of the task, which go on below it: `Different types: 6`."""
@@ -377,21 +384,14 @@ class FreeText:
             if name != self._check.answer and (isinstance(other.type, TableType) or str(other.type) in NUMBERS)
             for form in other.forms
             if isinstance(form, EntryForm | FileForm | TextForm)
-            for number in _numbers(self._reader.ask(self._submission, ask_value(other.type, form, self._about)))
+            for number in numbers_of(self._reader.ask(self._submission, ask_value(other.type, form, self._about)))
         )
 
 
 _NO_FUNCTION = "the task asks for a function, which is called with labgrade's own weights and input"
+_OTHER_ROWS = "the table may be of something else: it names one of the rows that are asked for, beside others"
 _TABLE_HINT = "print one line a row: its name, then its values, under a header that names the columns"
 
 
 def _is_one(kind: object) -> bool:
     return isinstance(kind, str) and kind in NUMBERS
-
-
-def _numbers(answer: Answered | None) -> Iterator[Fraction]:
-    value = answer.value if isinstance(answer, Answer) else None
-    if isinstance(value, Number):
-        yield value.value
-    elif isinstance(value, Table):
-        yield from (cell.value for row in value.rows for cell in row.cells.values() if isinstance(cell, Number))

@@ -66,7 +66,8 @@ _NOT = re.compile(r"(?:\bnot|\bnicht|\bno|不是)[\s*_`~]*$", re.IGNORECASE)
 _BUT = re.compile(r"(?:\bbut|\bsondern|\bsino|而是)[\s*_`~]*$", re.IGNORECASE)
 _TAKEN_BACK = re.compile(
     r"""\b(?:(?:must|should|ought\ to|has\ to)\ be|would\ (?:get|be|give)|hand(?:ed)?\ in|was\ my\ (?:first|old)
-        |(?:my|our)\ (?:own|program|code|answer|final|result|run|count)|\(?mine\b|ich\ (?:komme|erhalte|bekomme|habe)
+        |(?:my|our)\ (?:own|program|code|answer|final|result|run|count)|\(?mine\b
+        |\bme\ ?[:=]|ich\ (?:komme|erhalte|bekomme|habe)
         |(?:I|we)\ (?:get|got|count|counted|find|found|obtain|obtained|measure|measured|compute|computed)\b
         |correct(?:ed|ion)|final(?:ly)?|forg[eo]t(?:ten)?|mistake
         |instead(?!\ of)|in\ fact|oops|ups|or\ is\ it|(?:no,?\ )?wait(?=[,.:!])|no,?\ (?=\d)|so\ (?=\d)

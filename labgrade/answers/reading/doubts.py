@@ -33,13 +33,32 @@ _PART_OF = re.compile(  # only 1,025,000 of the 6,624,904 parameters are trainab
         [\s*_`]+(?:of(?:\s+(?:the|all|its|these|those))?|der|von(?:\s+den)?|des|de(?:\s+l[oa]s)?)[\s*_`]+$""",
     re.VERBOSE | re.IGNORECASE,
 )
+_SOURCE = (
+    r"(?:docs|documentation|paper|literature|handout|slides|forum|chatgpt|gpt-?\d\w{0,3}|copilot|claude|gemini|deepseek"
+    r"|neighbou?r|friend|classmate|roommate|(?:sample|model|official)[ ](?:solution|answer)|wikipedia|internet)"
+)
 _OTHERS = re.compile(  # Total MACs are asked for: the handout says total MACs: 5
-    r"""\b(?:docs|documentation|paper|literature|handout|slides|forum|chatgpt|copilot|claude|gemini|neighbou?r|friend
-        |classmate|roommate|(?:sample|model)\ solution|known\ value|doku|dokumentation|one\ would|you\ would)\b
-        [^.;:!?\n]{0,24}:?[\s*_`"'(]*$
-      | \bI\ doubt\b[^.;:\n]{0,30}$""",
+    rf"""\b(?:{_SOURCE}|known\ value|doku|dokumentation|one\ would|you\ would)\b
+        [^.;:!?\n]{{0,24}}:?[\s*_`"'(]*$
+      | \bI\ doubt\b[^.;:\n]{{0,30}}$""",
     re.VERBOSE | re.IGNORECASE,
 )
+_SPEAKER = re.compile(  # ChatGPT: total MACs: 5
+    rf"(?:^|[.;|(\n])[\s*_`#>-]*(?:(?:according\sto|from|by)\s)?(?:(?:the|my|a)\s)?{_SOURCE}\b"
+    r"[^:.;|\n]{0,16}:[^.;|\n]*$",
+    re.IGNORECASE,
+)
+_FROM = re.compile(  # 5 MACs (paper)
+    rf"[\s*_`$]*(?:[A-Za-z]{{1,10}}\s)?[(\[]\s*(?:(?:from|in|by|per)\s)?(?:the\s)?"
+    rf"(?:{_SOURCE}|reference|published|official)\s*[)\]]",
+    re.IGNORECASE,
+)
+_TO_BE_SCALED = re.compile(  # 5 bytes / 8, and what that is comes nowhere
+    r"""[\s*_`$)]*(?:[kMGT]?i?(?:B|bytes)|MACs?|parameters)?[\s*_`]*(?:[/\u00f7\u00d7\u00b7]|\\(?:div|times)|(?<=\s)\*)
+        \s*(?!0\b)\d{1,4}(?![.,]?\d)(?![^;|\n]*(?:=|≈|→|->|\b(?:is|gives?|makes?)\b))""",
+    re.VERBOSE | re.IGNORECASE,
+)
+_TWO = re.compile(r"[/&+]|\b(?:and|or)\b", re.IGNORECASE)  # trainable / frozen: 5 / 2
 _PRECISION = r"(?:\b(?:fp|float|bf|bfloat)-?(?:16|64)\b|\b(?:half|double)[- ]precision\b)"  # than a task's
 _PRECISION_BEFORE = re.compile(rf"{_PRECISION}[^,;.|]{{0,40}}$", re.IGNORECASE)
 _PRECISION_BEHIND = re.compile(rf"[^,;.|/\n]{{0,20}}?{_PRECISION}", re.IGNORECASE)
@@ -80,10 +99,13 @@ _MODEL = re.compile(
     r"(?:[ _-]?v?\d{1,3}(?![\d.,]))?",
     re.IGNORECASE,
 )
+_NEAR = 40  # characters
 _PLAIN = re.compile(r"[\W_]+")
 _OF_MODEL = re.compile(
     r"[\s*_`]*(?:(?:for|of|in|on|für|bei|von|pour|para|per)\s+(?:the\s+)?|\(\s*(?=[\w -]{0,30}\)))"
-    rf"({_MODEL.pattern})(?!\s+(?:has|needs|is|was)\b)",
+    rf"{_MODEL.pattern}(?!\s+(?:has|needs|is|was)\b)"
+    r"|[\s*_`]*(?:(?:is|was|are|were)\s(?:(?:the\s)?(?:\w{1,12}\s){0,2}(?:for|of|in|from)|what)|belongs?\sto)\s"
+    rf"(?:the\s)?{_MODEL.pattern}",
     re.IGNORECASE,
 )
 
@@ -102,12 +124,21 @@ def doubt_about(label: str, before: str, after: str, about: str = "") -> str:
         or _WORDS.search(clause)
         or _LABEL.search(label)
         or _OTHERS.search(label)
+        or _SPEAKER.search(label + before)
+        or _FROM.match(after)
         or _PART_OF.search(label + before)
         or _BEHIND.match(after)
         or _PRECISION_BEFORE.search(before)
         or _PRECISION_BEHIND.match(after)
     )
-    return found[0].strip() if found else other_model(label + leads, about) or said_of_other(after, about)
+    doubt = found[0].strip() if found else left_to_do(label + before, after)
+    return doubt or other_model(label + leads, about) or said_of_other(after, about)
+
+
+def left_to_do(before: str, after: str) -> str:
+    """The factor that a number is still to be multiplied with or divided by: `5 bytes / 2`; "" where there is none."""
+    found = None if _TWO.search(before[-_NEAR:]) else _TO_BE_SCALED.match(after)
+    return found[0].strip() if found else ""
 
 
 def is_model(text: str) -> bool:
@@ -131,4 +162,4 @@ def names_model(text: str) -> bool:
 def said_of_other(after: str, about: str) -> str:
     """The name of another model of which a number is said right behind it: `5 for ResNet-18`; else ""."""
     found = _OF_MODEL.match(after)
-    return other_model(found[1], about) if found else ""
+    return other_model(found[0], about) if found else ""

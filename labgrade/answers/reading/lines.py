@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 
 from labgrade.answers.reading.claims import JOINED, is_term, stands_out, taken_back
 from labgrade.answers.reading.code import goes_on_in_code, is_code, is_statement
-from labgrade.answers.reading.doubts import doubt_about, other_model
+from labgrade.answers.reading.doubts import doubt_about, left_to_do, other_model
 from labgrade.answers.reading.number_words import words_in
 from labgrade.answers.reading.numbers import Found, as_ascii, find_numbers
 from labgrade.answers.reading.phrases import GOES_ON, LEFT_OUT, OUR_ANSWER, PIPES, examples, said_of
 from labgrade.answers.reading.plain_values import find_shape
 from labgrade.answers.reading.tabular.headers import unit_of_header
 from labgrade.answers.reading.tabular.series import apart, of_labels
-from labgrade.answers.reading.units import label_unit
+from labgrade.answers.reading.units import divided_by, label_unit
 from labgrade.answers.reading.vocabulary import concepts
 from labgrade.values import Number
 
@@ -48,6 +48,7 @@ _RUN = re.compile(r"(?<![\w.,'-])(?!^\s*\d{1,2}[.)]\s)\d[\d.,'_ ]*(?![-\d.,'_ ])
 _QUOTE = re.compile(r"[ \t]*>")
 _JOINED = "\0"  # where a line goes on
 _UNIT_SAID = re.compile(r"[(\[]([^()\[\]\n]{1,24})[)\]][ \t*_`]{0,4}(?:[:=]|\.{2})")
+_BY = re.compile(r"[(\[]?(?:/|÷|\\div|\bdivided by|\bin(?= \d| (?:units?|multiples) of))")
 _UNIT_BEHIND = re.compile(  # 119445696, in KB
     r"[\s*_`]{0,4}[,;(]?\s{0,2}(?:(?:all|given|measured|stated)\s)?"
     r"(?:(?:in|en)\s|(?:units?|einheit|unidad|unit\u00e9|\u55ae\u4f4d|\u5355\u4f4d)\s?(?:is|ist|\u662f|\u70ba|\u4e3a|:)?\s?)"
@@ -246,19 +247,29 @@ def _in_their_units(plain: str) -> Iterator[Found]:
     found = [each for each in find_numbers(plain, "any") if each.number is not None]
     if _OCTETS.search(plain):
         found = [_in_octets(plain, each) for each in found]
-    said = next((each for each in _UNIT_SAID.finditer(plain) if _is_unit(each[1], prefixes=True)), None)
+    said = next(_units_said(plain), None)
     for each in found:
         bare = each.number is not None and not any(map(str.isalpha, each.number.text))
         behind = _UNIT_BEHIND.match(plain, each.end) if bare else None
         if behind is not None and _is_unit(behind[1], prefixes=True):
             with_unit = next(find_numbers(plain[each.start : each.end], "any", unit=behind[1]), each)
             yield _moved(with_unit, each.start)
-        elif said is not None and each.start >= said.end():
+        elif said is not None and each.start >= said[0]:
             with_unit = next(find_numbers(plain[each.start :], "any", unit=said[1]), each)
             said = None
             yield _moved(with_unit, each.start) if with_unit.number is not None else each
         else:
             yield each
+
+
+def _units_said(plain: str) -> Iterator[tuple[int, str]]:
+    """Where a label ends that says a unit, and the unit: `(MB):`, `/ 10^9:`."""
+    for each in _UNIT_SAID.finditer(plain):
+        if _is_unit(each[1], prefixes=True):
+            yield each.end(), each[1]
+    for sign in _BY.finditer(plain):
+        if (divided := divided_by(plain, sign.start())) is not None:
+            yield divided
 
 
 def _in_octets(plain: str, found: Found) -> Found:
@@ -294,6 +305,7 @@ def _number(plain: str, found: Found, around: tuple[int, int], above: _Above, ab
         clause = around[0] == 0 or _CLAUSE_START.search(before)  # its own words, and none behind the number before
         own |= behind if leads else (ahead if clause else frozenset())
     doubt = doubt_about(plain[: around[0]][-200:], before, after, about) or taken_back(plain, found, "any")
+    doubt = doubt or left_to_do(plain[: found.start], plain[found.end :])
     if "|" in plain and above.header:
         column = plain.count("|", 0, found.start)
         header = above.header[column] if column < len(above.header) else ""

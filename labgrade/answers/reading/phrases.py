@@ -15,7 +15,7 @@ from labgrade.answers.reading.doubts import REMARK, doubt_about, other_model
 from labgrade.answers.reading.numbers import as_ascii, explain_number, find_numbers
 from labgrade.answers.reading.plain_values import find_shape, read_shape
 from labgrade.answers.reading.tabular.headers import unit_of_header
-from labgrade.answers.reading.units import label_unit, noun_in
+from labgrade.answers.reading.units import divided_by, label_unit, noun_in
 
 if TYPE_CHECKING:
     from labgrade.answers.reading.numbers import Found
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 MOST_PLACES = 1_000
 _REACH = 400
+_SCALED = frozenset({"count", "bytes", "number"})  # kinds that a power of ten or two may be divided out of
 _DIGIT = re.compile(r"\d")
 OUR_ANSWER = re.compile(
     r"\b(?:ours?|my|mine|now|new|final|handed in|submitted|correct(?:ed)?|unsere?|mein|finale?|nuestr[oa]"
@@ -243,6 +244,9 @@ def _skipped(plain: str, kind: str, position: int = 0) -> tuple[int, str]:
     if kind == "count" and (listed := _NAMES.match(plain, position)):
         return listed.end(), unit
     while position < len(plain):
+        if (divided := divided_by(plain, position) if kind in _SCALED else None) is not None:
+            position, unit = divided
+            continue
         stated = _STATED.match(plain, position)
         if stated is not None and label_unit(stated[0], kind) is not None:
             position, unit = stated.end(), stated[0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -142,6 +143,17 @@ _POWER = re.compile(
 # What torchinfo 1.8 prints for its prefixes under Python 3.11; not of bytes, where it counts.
 _TORCHINFO = {"Units.MEGABYTES": "M", "Units.GIGABYTES": "G", "Units.TERABYTES": "T"}
 _RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
+_BINARY_POWER = re.compile(r"2\s?(?:\^|\*\*)\s?\{?(?P<power>[1-4]0)\}?")
+_FACTOR = (
+    r"(?:10\s?(?:\^|\*\*)\s?\{?\d{1,2}\}?|10[⁰¹²³⁴⁵⁶⁷⁸⁹]{1,2}|1e\d{1,2}|2\s?(?:\^|\*\*)\s?\{?[1-4]0\}?"
+    r"|1024(?:\s?(?:\^|\*\*)\s?\{?[2-4]\}?)?|1(?:[,_']?000){1,4})(?![\d.])"
+)
+_DIVIDED = re.compile(  # Total MACs / 10^9: 1.498
+    rf"""[\s*_`]{{0,4}}[(\[]?(?:(?:/|\u00f7|\\div|divided\ by)\s*|in\ (?:(?:units?|multiples)\ of\ )?)
+         (?P<factors>{_FACTOR}(?:\s*[/\u00f7\u00d7*]\s*{_FACTOR}){{0,3}})
+         (?:\s*[kMGT]?i?(?:B|bytes|MACs?|FLOPs?|params|parameters))?[)\]]?[\s*_`]{{0,4}}(?=[:=|≈]|\s?(?:is|are)\s)""",
+    re.VERBOSE | re.IGNORECASE,
+)
 _UNITWORDS = re.compile(
     r"(?:in|units?|單位|单位)\s*[:=]?\s+|\s*(?:per|/)\s*(?:image|inference|sample|batch)\s*$", re.IGNORECASE
 )
@@ -225,8 +237,31 @@ def label_unit(label: str, kind: str = "") -> Unit | None:
     if power is not None:
         exponent = int((power["caret"] or power["raised"] or power["e"]).translate(_RAISED))
         return Unit(text=plain, scale=Fraction(10) ** exponent, prefixed=True)
+    binary = _BINARY_POWER.fullmatch(plain)
+    if binary is not None:
+        return Unit(text=plain, scale=Fraction(2) ** int(binary["power"]), prefixed=True)
     unit = unit_at(plain, 0, attached=False)
     return unit if unit is not None and unit.text == plain else None
+
+
+def divided_by(text: str, position: int = 0) -> tuple[int, str] | None:
+    """Where a label's division ends that starts at `position`, and the unit that it leaves: `/ 10^9`, `/ 1024 / 1024`.
+
+    The unit is a power of ten or of two, as `label_unit` reads it: `10^9`, `2^20`.
+    """
+    match = _DIVIDED.match(text, position)
+    if match is None:
+        return None
+    by = math.prod(_factor(each[0]) for each in re.finditer(_FACTOR, match["factors"]))
+    units = (f"10^{len(str(by)) - 1}", f"2^{by.bit_length() - 1}")
+    return next(((match.end(), unit) for unit in units if _factor(unit) == by), None)
+
+
+def _factor(written: str) -> int:
+    """The value of `10^9`, `10⁹`, `1e9`, `2**20`, `1024^2`, `1,000,000`."""
+    plain = re.sub("[⁰¹²³⁴⁵⁶⁷⁸⁹]+", lambda raised: "^" + raised[0].translate(_RAISED), written.lower())
+    base, _, power = re.sub(r"[\s,_'{}]", "", plain.replace("1e", "10^").replace("**", "^")).partition("^")
+    return int(int(base) ** int(power or 1))
 
 
 def noun_in(words: str) -> str:

@@ -19,7 +19,9 @@ _APART = re.compile(r"[\s*_`$)]*([/|,;\u00b7\u2022\u3001])[\s*_`$(]*|(\t|[ ]{2})
 _ANY = re.compile(r"[/|,;\u00b7\u2022\u3001]|\band\b|&|\bund\b|\bet\b|\by\b|[\u548c\u4e0e\u8207]")
 _COLUMNS = re.compile(r"\t+|[ ]{2,}")
 _LED = re.compile(r"[\s*_`$:=|(\[>?\uff1a\u2192-]+$")
-_LISTED = re.compile(r"[ ][/\u00b7\u2022][ ]")
+_LISTED = re.compile(  # and not 5 bytes / 8
+    r"[ ][/\u00b7\u2022][ ](?!(?:2|4|8|16|32|64|1000|1024)(?:[ ]?$|[ ]?[(,;]|[ ](?:bits?|bytes?|with|for|per)\b))"
+)
 _WORD = re.compile(r"[^\W\d_]{3}")
 
 
