@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import importlib.util
 import re
+import sys
 from typing import TYPE_CHECKING
 
 from labgrade.core.results import Execution
@@ -15,6 +16,10 @@ if TYPE_CHECKING:
 _NO_MODULE = re.compile(r"ModuleNotFoundError: No module named '([^']{1,80})'")
 _ALWAYS = ("numpy", "onnx", "onnxruntime", "torch", "torchvision")
 _OFTEN = ("fvcore", "matplotlib", "pandas", "ptflops", "scipy", "thop", "torchinfo", "torchsummary", "tqdm")
+_NEWER = re.compile(  # what Python 3.12 takes, and 3.11 does not
+    r"raised SyntaxError: f-string\b|`[^`]*\b[Rr]?[fF]['\"][^`]*\{[^`]*` raised SyntaxError: unexpected"
+    r"|`(?:(?:async )?(?:def|class) \w+\[|type \w+(?:\[[^`]*\])? = )[^`]*` raised SyntaxError"
+)
 _NO_FILE = re.compile(r"FileNotFoundError: .{0,40}No such file or directory: '([^']{1,200})'")
 
 
@@ -24,6 +29,11 @@ def hint(execution: Execution | ProgramRun) -> str:
         return _not_installed(found[1].partition(".")[0])
     if found := _NO_FILE.search(execution.reason):
         return f"hand in '{found[1]}', too, and open it by a path relative to your program's folder"
+    if _NEWER.search(execution.reason) and sys.version_info < (3, 12):
+        return (
+            "if this line runs for you, you have a newer Python: your work is graded by Python 3.11, which takes neither "
+            "an f-string's own quotes nor a backslash within its braces, nor `type X = ...`, nor `def f[T](...)`"
+        )
     if "EOFError: EOF when reading a line" in execution.reason:
         return "nobody types while your work is graded: take what you need as a constant, not by input()"
     if execution.status == "memory":
