@@ -72,6 +72,9 @@ class ComparedNumber:
     expected: str
 
 
+DOUBTFUL, OTHER_ROWS = "doubtful value", "other rows"  # kinds of suggestions that are to be looked at one by one
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Suggestion:
     """What labgrade would say of a check that waits for a person, who may accept it; by itself it never counts.

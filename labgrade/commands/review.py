@@ -178,7 +178,7 @@ def add_mark(parser: argparse.ArgumentParser) -> None:
         "--accept",
         metavar="WHAT",
         help="accept what labgrade suggests: of a check (`total`, `2-1-4-macs total`), of a kind (`labelled value`), "
-        "or `all`",
+        "or `all`; a kind that one should look at (`doubtful value`) only by its name",
     )
     by(parser)
     parser.set_defaults(run=mark)
@@ -256,6 +256,9 @@ def _accept(options: argparse.Namespace, found: Whole, waiting: list[marking.ToD
     decisions.add(options.results, [(marking.accepted(each, by), found.decisions.last(each.place)) for each in chosen])
     left = len(marking.waiting(read(options.results, options.roster).staff, options.task))
     tell(f"{len(chosen):,} suggestions accepted; {left:,} left to be marked")
+    for kind in marking.TO_LOOK_AT:
+        if kind != options.accept and (doubted := len(marking.suggested(waiting, kind))):
+            tell(f"look at {doubted:,} of the kind '{kind}' first: --accept '{kind}' takes them, too")
     return NOT_RIGHT if left else OK
 
 

@@ -35,7 +35,7 @@ from labgrade.judging.sightings import (
     words_of,
 )
 from labgrade.values import Number, show
-from labgrade.verdict import Outcome, Suggestion, Verdict, without_value
+from labgrade.verdict import DOUBTFUL, Outcome, Suggestion, Verdict, without_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -311,7 +311,7 @@ def _instead(doubtful: Sighting, numbers: list[Sighting]) -> tuple[Sighting | No
     others = distinct_sightings(beside or [each for each in plain if not each.piece.small])
     if len(others) > 1 and beside:
         return None, ""
-    return (others[0] if len(others) == 1 else doubtful), "doubtful value"
+    return (others[0] if len(others) == 1 else doubtful), DOUBTFUL
 
 
 def _meant(clean: list[Sighting]) -> tuple[Sighting | None, str]:

@@ -15,7 +15,7 @@ from labgrade.answers.reading.vocabulary import concepts
 from labgrade.judging.choose_number import SPECIAL, Choice, suggested
 from labgrade.judging.sightings import Sighting, WantedNumber, agree, are_rivals, distinct_sightings, sightings
 from labgrade.values import Number, Row, Table
-from labgrade.verdict import Outcome, Suggestion, Verdict, without_value
+from labgrade.verdict import DOUBTFUL, Outcome, Suggestion, Verdict, without_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _TENSORS = ("tensor", "torch.tensor", "array", "ndarray")
 _LETTERS = re.compile(r"[^\W\d_]+")
 _MOST_WORDS = 20  # of a line that says that nothing is there yet
-_LED_TO = ("labelled value", "total among parts", "value taken back", "doubtful value", "one known value among others")
+_LED_TO = ("labelled value", "total among parts", "value taken back", DOUBTFUL, "one known value among others")
 _LEAST_DIGITS = 3
 _FEW, _MAGNITUDE = 6, 10
 _TOLD_APART = 100  # a smaller number may stand anywhere

@@ -137,7 +137,7 @@ class Desk:
         each = waiting[place]
         suggestion = each.graded.verdict.suggestion
         what = {TAKE_KIND: suggestion.kind if suggestion else "", TAKE_CHECK: f"{each.place.task} {each.place.check}"}
-        chosen = [each] if key == TAKE else suggested(waiting[place:], what[key])
+        chosen = [each] if key == TAKE else [each, *suggested(waiting[place:], what[key])]
         taken = [number for number in range(place, len(waiting)) if waiting[number] in chosen and number not in kept]
         decisions.add(self._results, [(accepted(waiting[at], self._by), self._seen[waiting[at].place]) for at in taken])
         for at in taken:

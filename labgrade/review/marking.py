@@ -9,15 +9,17 @@ from typing import TYPE_CHECKING
 
 from labgrade.review.apply import EARLIER, NEXT
 from labgrade.review.decisions import Place, RubricLine, Ruling, points
-from labgrade.verdict import Outcome
+from labgrade.verdict import DOUBTFUL, OTHER_ROWS, Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from labgrade.core.results import Graded, Report
+    from labgrade.verdict import Suggestion
 
 WHOLE = "the whole check"
 FULL, NONE, ACCEPT = "full", "none", "accept"
+TO_LOOK_AT = (DOUBTFUL, OTHER_ROWS)
 ALL = "all"
 _POINTS = re.compile(r"\d{1,7}(?:\.\d{1,2})?|\.\d{1,2}")
 
@@ -38,14 +40,18 @@ class ToDecide:
 
 
 def suggested(waiting: Sequence[ToDecide], what: str) -> list[ToDecide]:
-    """Those with a suggestion, of `what`: a check (`total`, `2-1-4-macs total`), a kind of suggestion, or `all`."""
-    found = [(each, each.graded.verdict.suggestion) for each in waiting]
+    """Those with a suggestion, of `what`: a check (`total`, `2-1-4-macs total`), a kind of suggestion, or `all`.
+
+    Of a kind that one should look at, such as a value that may be a neighbour's, only where that kind is named.
+    """
     return [
-        each
-        for each, suggestion in found
-        if suggestion is not None
-        and what in (ALL, suggestion.kind, each.place.check, f"{each.place.task} {each.place.check}")
+        each for each in waiting if (said := each.graded.verdict.suggestion) is not None and _is_of(each, said, what)
     ]
+
+
+def _is_of(each: ToDecide, suggestion: Suggestion, what: str) -> bool:
+    places = (each.place.check, f"{each.place.task} {each.place.check}")
+    return what == suggestion.kind or (suggestion.kind not in TO_LOOK_AT and what in (ALL, *places))
 
 
 def accepted(each: ToDecide, by: str) -> Ruling:

@@ -47,7 +47,7 @@ from labgrade.judging.unread import (
     unread,
 )
 from labgrade.values import Number, Table, show
-from labgrade.verdict import Outcome, Suggestion, Verdict, without_value
+from labgrade.verdict import OTHER_ROWS, Outcome, Suggestion, Verdict, without_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -291,7 +291,7 @@ class FreeText:
         found = rows_by_name(kind, expected, lines) if expected is not None else None
         read = self._no_rows(answer, as_it_is, lines) if found is None else self._named(found, answer, as_it_is, lines)
         if own and expected and read.verdict.outcome is Outcome.PARTIAL and is_of_others(own, expected):
-            return left_to_person(read, _OTHER_ROWS, "other rows")
+            return left_to_person(read, _OTHER_TABLE, OTHER_ROWS)
         return read
 
     def _named(self, found: RowsFound, answer: Answered, as_it_is: Choice, lines: tuple[Line, ...]) -> Choice:
@@ -389,7 +389,7 @@ class FreeText:
 
 
 _NO_FUNCTION = "the task asks for a function, which is called with labgrade's own weights and input"
-_OTHER_ROWS = "the table may be of something else: it names one of the rows that are asked for, beside others"
+_OTHER_TABLE = "the table may be of something else: it names one of the rows that are asked for, beside others"
 _TABLE_HINT = "print one line a row: its name, then its values, under a header that names the columns"
 
 

@@ -16,7 +16,7 @@ from labgrade.review.apply import decided
 from labgrade.review.decisions import Decisions
 from labgrade.review.interview import Desk
 from labgrade.review.marking import NoPointsError, accepted, suggested, waiting
-from labgrade.verdict import Outcome, Suggestion, without_value
+from labgrade.verdict import DOUBTFUL, OTHER_ROWS, Outcome, Suggestion, without_value
 
 
 def waits(name, kind, credit, outcome=Outcome.CORRECT):
@@ -51,6 +51,15 @@ def names(found):
 )
 def test_suggestions_of_a_check_of_a_kind_or_all(what, whose):
     assert sorted(names(suggested(waiting(CLASS), what))) == sorted(whose)
+
+
+@pytest.mark.parametrize("kind", [DOUBTFUL, OTHER_ROWS])
+def test_what_is_to_be_looked_at_is_taken_by_its_kind_alone(kind):
+    found = waiting(
+        report(submission("ann", waits("total", kind, 1)), submission("bob", waits("total", "only number", 1)))
+    )
+    assert names(suggested(found, "all")) == names(suggested(found, "total")) == ["bob macs total"]
+    assert names(suggested(found, kind)) == ["ann macs total"]
 
 
 def test_what_is_accepted_gives_the_suggested_share():
