@@ -32,7 +32,7 @@ def hint(execution: Execution | ProgramRun) -> str:
     if _NEWER.search(execution.reason) and sys.version_info < (3, 12):
         return (
             "if this line runs for you, you have a newer Python: your work is graded by Python 3.11, which takes "
-            "neither an f-string's own quotes nor a backslash within its braces, nor `type X = ...`, nor `def f[T](...)`"
+            "neither an f-string's own quotes nor a backslash within its braces, nor `type X = ...` or `def f[T](...)`"
         )
     if "EOFError: EOF when reading a line" in execution.reason:
         return "nobody types while your work is graded: take what you need as a constant, not by input()"
