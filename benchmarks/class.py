@@ -23,6 +23,7 @@ from __future__ import annotations
 import argparse
 import compileall
 import functools
+import gc
 import importlib
 import json
 import multiprocessing
@@ -146,6 +147,7 @@ class Stopwatch:
 
 def grade(submissions: Path, results: Path, jobs: int, tasks: tuple[str, ...]) -> None:
     """Grade, and print what it took as JSON. What the sandbox meters of each job is added up over all processes."""
+    from labgrade.cli import YOUNG
     from labgrade.run import class_run
     from labgrade.run.plan import RunRequest
     from labgrade.sandbox.host.fork_server import ForkServer
@@ -153,6 +155,7 @@ def grade(submissions: Path, results: Path, jobs: int, tasks: tuple[str, ...]) -
     from labgrade.sandbox.runner import Runner
     from labgrade.spec.load import chosen
 
+    gc.set_threshold(YOUNG)  # as `labgrade grade` does
     watch = Stopwatch()
     run, begin = Runner._run, ForkServer.__init__  # noqa: SLF001 - nobody else needs the sums
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
 USAGE, FAULT = 2, 3
-_YOUNG = 20_000  # objects made since the last look for garbage: Python's 700 let that take a fifth of a check
+YOUNG = 20_000  # objects made since the last look for garbage: Python's 700 let that take a fifth of a check
 _NOT_WRITTEN = {errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG}
 # By who needs them: each command, the module of `labgrade.commands` whose `add_<command>` gives its arguments, and
 # what it is for.
@@ -72,7 +72,7 @@ _WIDTH = max(len(name) for name, _, _ in _COMMANDS)
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one command and return its exit code."""
-    gc.set_threshold(_YOUNG)
+    gc.set_threshold(YOUNG)
     try:
         options = parsed(sys.argv[1:] if arguments is None else arguments)
     except BrokenPipeError:  # `labgrade | head`
