@@ -12,7 +12,7 @@ from labgrade.answers.entries.meant import doubt_of, meant_by
 from labgrade.answers.entries.parsing import is_json, parsed_json, parsed_yaml, text_of, without_comments
 from labgrade.answers.entries.places import find_alone, find_entry
 from labgrade.answers.reading.documents import Unreadable, locate
-from labgrade.answers.reading.numbers import read_number
+from labgrade.answers.reading.numbers import read_number, worked_out
 from labgrade.answers.reading.plain_values import cut, what
 from labgrade.answers.reading.typed_values import WrongTypeError, as_value
 from labgrade.core.errors import SpecError
@@ -92,7 +92,12 @@ def _typed(found: _EntryFound, kind: AnswerType, origin: str, remarks: tuple[str
         value, others = meant.value, meant.others
         problem = problem or ("" if meant.sure else f"{origin}: {error}")
     text = found.plain
-    if isinstance(text, str) and isinstance(value, Number) and (doubt := doubt_of(text, value, str(kind))):
+    worked = worked_out(text) if isinstance(text, str) and isinstance(value, Number) and "=" not in text else None
+    if worked is not None and worked.value != cast("Number", value).value:
+        return Answer(
+            value=worked, origin=origin, unsure=f"{origin}: '{cut(str(text))}' is not worked out", remarks=remarks
+        )
+    if isinstance(text, str) and isinstance(value, Number) and (doubt := doubt_of(text, value, str(kind), origin)):
         problem = problem or f"{origin}: '{cut(text)}' says '{doubt}' of the number"
     return Answer(value=value, others=others, origin=origin, unsure=problem, remarks=remarks)
 

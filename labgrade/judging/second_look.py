@@ -62,7 +62,8 @@ def said_otherwise(wanted: WantedNumber, lines: Sequence[Line], read: Number) ->
     others = [each for each in total if not (each.piece.doubt or each.piece.small or agree(each.number, read))]
     is_right = any(isinstance(each, Number) and agree(each, read) for each in wanted.right)
     right = replace(wanted, known=())
-    others = [each for each in distinct_sightings(others) if is_known(right, each.number) != is_right]
+    own = [each for each in found if are_rivals(each.number, read) and _OWN.search(" ".join(words_of(each.line)))]
+    others = [each for each in distinct_sightings([*others, *own]) if is_known(right, each.number) != is_right]
     if len(others) != 1:
         return None
     other = others[0]
@@ -71,6 +72,9 @@ def said_otherwise(wanted: WantedNumber, lines: Sequence[Line], read: Number) ->
         return None
     reason = f"the report says {read} behind these words, and {other.number} on {other.line.place}"
     return Choice(verdict=without_value(Outcome.MANUAL, reason, hint="say one value"), place=other.line.place)
+
+
+_OWN = re.compile(r"\b(?:I|we) (?:get|got|find|found|measured?|obtain(?:ed)?)\b|\bmine\b", re.IGNORECASE)
 
 
 def right_elsewhere(wanted: WantedNumber, lines: Sequence[Line]) -> Choice | None:
@@ -161,28 +165,27 @@ def _scaled(number: Number, unit: Unit) -> Number:
 
 
 _CORRECTION = re.compile(
-    r"\b(?:errat(?:a|um)|corrigend(?:a|um)|(?:should|must|has to) (?:read|say)|berichtigung|muss (?:es )?hei\u00dfen"
+    r"\b(?:errat(?:a|um)|edit(?:ed)? should|corrigend(?:a|um)|(?:should|must|has to) (?:read|say)"
+    r"|berichtigung|muss (?:es )?hei\u00dfen"
     r"|fe de errat(?:as|a)|debe decir|rectificati(?:f|on)|lire plut\u00f4t)\b"
     r"|[\u52d8\u6b63]\u8aa4\u8868?|\u52d8\u8bef|\u8a02\u6b63|\u66f4\u6b63|\uc815\uc815",
     re.IGNORECASE,
 )
 
 
-def corrected(wanted: WantedNumber, lines: Sequence[Line], report: Sequence[Line], read: Number) -> Choice | None:
-    """MANUAL where a report has a list of corrections elsewhere than in these `lines`, with another number of the size.
+def corrected(wanted: WantedNumber, report: Sequence[Line], read: Number) -> Choice | None:
+    """MANUAL where a report has a list of corrections, with another number of the size.
 
     What it puts in the place of the number that was `read` is suggested, where there is only one such number.
     """
-    places = {line.place for line in lines}
-    outside = [line for line in report if line.place not in places]
-    first = next((at for at, line in enumerate(outside) if _CORRECTION.search(" ".join(words_of(line)))), None)
+    first = next((at for at, line in enumerate(report) if _CORRECTION.search(" ".join(words_of(line)))), None)
     if first is None:
         return None
-    found = [each for each in sightings(wanted.kind, outside[first:]) if not each.piece.small]
+    found = [each for each in sightings(wanted.kind, report[first:]) if not each.piece.small]
     others = distinct_sightings([each for each in found if are_rivals(each.number, read)])
     if not others:
         return None
-    waits = f"the report says {read}, and corrects something from {outside[first].place} on"
+    waits = f"the report says {read}, and corrects something from {report[first].place} on"
     if len(others) == 1:
         verdict = wanted.judged(others[0].number)
         choice = suggested(wanted, verdict, others[0], "value taken back", found)

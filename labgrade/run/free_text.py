@@ -170,7 +170,7 @@ class FreeText:
         if found is None and self._is_reported():
             known = self._number_wanted(self._right(), self._known())
             found = second_look.contradicted(known, self._report(), read, as_it_is.place)
-            found = found or second_look.corrected(known, lines, self._report(), read)
+            found = found or second_look.corrected(known, self._report(), read)
         return replace(found, place=as_it_is.place) if found is not None else None
 
     def _is_reported(self) -> bool:
@@ -214,7 +214,7 @@ class FreeText:
             return doubted(as_it_is, exact) if exact else self._contradicted(answer, as_it_is, lines) or as_it_is
         found = None if left_open(wanted, lines) else choose_number(wanted, lines)
         if found is not None and found.number is not None and self._is_reported():
-            found = second_look.corrected(wanted, lines, self._report(), found.number) or found
+            found = second_look.corrected(wanted, self._report(), found.number) or found
         found = sight if sight and not (found and second_look.is_right(found.verdict)) else found
         if isinstance(answer, NoAnswer) and (found is None or is_open(found.verdict)):
             found = count_listed(wanted, lines) or found

@@ -439,3 +439,48 @@ def test_what_stands_for_the_task_alone_may_be_meant(handed, content):
 @pytest.mark.parametrize("content", ["see 2-1-1", "same as above", "siehe 2-1-1"])
 def test_an_entry_that_says_where_the_answer_stands_waits(handed, content):
     assert handed(f"a: {content}", "count", "a", name="answers.yaml").verdict.outcome is Outcome.MANUAL
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "weniger als 5000",
+        "moins de 5000",
+        "5000 \ubbf8\ub9cc",
+        "5000 or so",
+        "sqrt(5000)",
+        "5000 floats",
+        "5000 per sequence",
+        "5000 each for keys and values",
+        "5000 B (keys) + 5000 B (values)",
+        "5000 for the keys only",
+        "5000 (keys only)",
+        "5000, too small",
+        "50 * 10^3",
+    ],
+)
+def test_an_entry_that_says_more_than_its_number_waits(handed, content):
+    assert handed(f"a: '{content}'", "bytes", "a", name="answers.yaml").unsure
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "about 5000",
+        "ca. 5000 Byte",
+        "5000 bytes in total",
+        "5,000 B = 5 kB",
+        "genau 5000",
+        "5000 (all layers)",
+        "a: 5000",
+        "\u5171 5000",
+        "5000 bytes per image",
+        "{kB: 5.000}",
+        "{kB: 5.000, KiB: 4.883}",
+        "5 kB",
+    ],
+)
+def test_an_entry_with_plain_words_is_read(handed, content):
+    said = content if content.startswith("{") else f"'{content}'"
+    answer = handed(f"a: {said}", "bytes", "a", name="answers.yaml")
+    assert (answer.value.value, answer.unsure) == (5000, "")

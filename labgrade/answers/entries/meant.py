@@ -13,16 +13,18 @@ from typing import TYPE_CHECKING, cast
 
 from labgrade.answers.entries.rearranged import COUNTS, forms, joined
 from labgrade.answers.reading.claims import not_counted
-from labgrade.answers.reading.doubts import doubt_about
-from labgrade.answers.reading.numbers import Found, as_ascii, find_numbers, finest_of, read_number, worked_out
+from labgrade.answers.reading.doubts import doubt_about, names_model, other_precision
+from labgrade.answers.reading.numbers import as_ascii, find_numbers, finest_of, read_number, worked_out
 from labgrade.answers.reading.phrases import TOTAL
 from labgrade.answers.reading.typed_values import NUMBER_KINDS, WrongTypeError, as_value
+from labgrade.answers.reading.vocabulary import concepts
 from labgrade.core.task import TableType
 from labgrade.values import Number, Table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from labgrade.answers.reading.number_words import Found
     from labgrade.core.task import AnswerType
     from labgrade.values import Value
 
@@ -50,6 +52,17 @@ _OF_ALL = re.compile(
     r"\s*(?:[A-Za-z]\w{0,20}\s+){0,2}(?:out\s+of|of|von|aus|sur|de|di|из)\s+(?:the\s+|all\s+|den\s+|allen\s+|les\s+|las\s+)?",
     re.IGNORECASE,
 )
+
+_ADDED = re.compile(r"[+*\u00d7\u00b7]\s*[\d(]")
+_WORDS = re.compile(r"[^\W\d_]{2,}")
+_PLAIN_WORDS = """about approx approximately roughly around nearly circa ca etwa ungef\u00e4hr rund environ cerca unos
+    aproximadamente exactly exact precisely precise genau exactamente exactement in im for f\u00fcr of the an is are to
+    equals equal it them has we our get value number count amount counted image inference sample batch per with and und
+    et rounded gerundet float fp single precision decimal si base units unit
+    torch pytorch onnx torchinfo torchsummary fvcore thop ptflops
+    \u7d04 \u7ea6 \u5927\u7d04 \u5927\u7ea6 \u7d04\u70ba \u7ea6\u4e3a \u5171 \u5171\u6709 \u4e00\u5171"""
+_PLAIN = frozenset(_PLAIN_WORDS.split())
+_ALONE = re.compile(r"\b(?:only|alone|nur|solo|seulement)\b|\u53ea|\b(?:sqrt|log\d*|ln|exp)\s?\(", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -271,9 +284,27 @@ def _rows(plain: object, kind: AnswerType) -> Meant | None:
     return None
 
 
-def doubt_of(text: str, value: Number, kind: str) -> str:
-    """What makes one doubt a value that was read of a text, as in `> 5`, `5?` and `5 is wrong`; "" if nothing does."""
-    found = next((each for each in find_numbers(text, kind) if each.number is not None), None)
-    if found is None or found.number is None or found.number.value != value.value:
+def doubt_of(text: str, value: Number, kind: str, name: str = "") -> str:
+    """What makes one doubt a value that was read of a text, as in `> 5`, `5?` and `5 for the keys`; "" if nothing does.
+
+    An entry is to be a number: any word beside it that is no unit, none of its `name` and says nothing special may say
+    of what it is instead.
+    """
+    text = as_ascii(text)
+    found = [each for each in find_numbers(text, kind) if each.number is not None]
+    if not found or found[0].number is None or found[0].number.value != value.value:
         return ""
-    return doubt_about("", text[: found.start], text[found.end :])
+    said = _ALONE.search(text) or (None if "=" in text else _ADDED.search(_BRACKETS.sub("", text)))
+    around = text[: found[0].start], text[found[0].end :]
+    doubt = doubt_about("", *around) or other_precision(*around) or (said[0] if said else "")
+    return doubt or ("" if "=" in text else _strange_word(_BRACKETS.sub(" ", text), kind, name))
+
+
+def _strange_word(text: str, kind: str, name: str) -> str:
+    """The first word beside the only number of a text that may say something special of it; "" where none does."""
+    found = list(find_numbers(text, kind))
+    if len(found) != 1:
+        return ""
+    words = _WORDS.findall(f"{text[: found[0].start]} {text[found[0].end :]}")
+    strange = (each for each in words if not (each.lower() in _PLAIN or each.lower() in name.lower()))
+    return next((each for each in strange if not (concepts(each) - {"peak"} or names_model(each))), "")

@@ -16,6 +16,12 @@ _WORDS = re.compile(
          |(?:friends?|classmates?|roommate|chatgpt|copilot|claude|gemini|literature|paper|slides|docs|documentation)
          \ (?:also\ )?(?:got|gets|has|have|had|says?|said|gives?|gave|claims?|reports?|found|finds?))\b
       | \b(?:under|over|below|above|up\ to)\W*$
+      | \b(?:weniger|kleiner|geringer|mehr|größer|höher|höchstens|mindestens|maximal|minimal|nicht|niemals|vielleicht
+          |vermutlich|möglicherweise|moins|pas|jamais|peut-être|menos|más|nunca|quizás?|tal\ vez|meno|più|mai|forse|não
+          |mais|niet|minder|meer|hoogstens|minstens|inte|ikke|mindre|mer|høyst|mniej|więcej|nie|değil|az|fazla|không|kurang|lebih
+          |bukan|tidak|не|менее|меньше|более|больше|максимум|минимум)\b
+      | \b(?:unter|über|bis\ zu|plus\ de|au\ plus|jusqu['\u2019](?:à|au)|hasta|fino\ a|até|tot|max(?:im[aeo]|imum|imal)?
+          |m[aá]ximo|mínimo|min(?:imum)?|keine?[mnrs]?|non?|до)\b\W*$
       | 不(?![含包計计考算])|非(?!常)
       | 小於|小于|少於|少于|低於|低于|大於|大于|多於|多于|高於|高于|超過|超过|至少|至多|最多|最少|應該|应该
       | 應為|应为|可能|也許|也许|介於|介于""",
@@ -23,7 +29,7 @@ _WORDS = re.compile(
 )
 _UNFINISHED = re.compile(
     r"\b(?:so far|until (?:now|here)|up to (?:now|here)|bis (?:hier(?:her)?|jetzt)|bisher|zwischensumme|sub-?total"
-    r"|(?:running|partial) (?:total|sum)"
+    r"|(?:running|partial) (?:total|sum)|(?:sum|total) (?:per|of (?:each|one|a)) (?:layer|block|head|token|sequence)"
     r"|hasta (?:ahora|aqu\u00ed)|jusqu['\u2019]ici|sous-total)\b|目前為止|目前为止|到目前|小計|小计",
     re.IGNORECASE,
 )
@@ -86,11 +92,17 @@ _BEHIND = re.compile(
         | (?:which\ |that\ |this\ |it\ )?(?:is|was|looks|seems)\ (?:wrong|incorrect|not|too|false)\b
         | times(?![ ]*(?:[.,;:)(|]|$|(?:and|in|per|during|for|by|when|while|over|at)\b))
         | (?:wrong|incorrect|plus|minus|divided\ by|multiplied\ by|or\ (?:more|less|higher|lower)|at\ most
-            |at\ least|per\ (?:layer|module|block|channel|pixel|weight|second))\b
+            |at\ least|each
+            |per\ (?:layer|module|block|channel|pixel|weight|parameter|second|sequence|token|head|worker|step|row))\b
+        | (?:for|of|in)\ (?:(?:one|a\ single|each|every)\ (?:layer|sequence|token|head|worker|block|step|row)
+            |(?:the\ )?\w+\ (?:only|alone))\b
         | (?:(?:was|is)\ )?expected\b
         | (?:according\ to|per)\ (?:the\ )?(?:docs|documentation|paper|slides|handout|forum|literature)\b
         | (?:in|from)\ (?:the\ )?(?:docs|documentation|forum)\b
-        | 以上|以下|不對|不对|錯|错)""",
+        | too\ (?:small|large|big|few|many|high|low|much)\b
+        | (?:or|oder|ou|o|of|eller)\ (?:so|fewer|weniger|mehr|moins|plus|menos|más|meno|più)\b
+        | (?:mindestens|höchstens|max(?:imum|imal)?|at\ (?:the\ )?most|au\ (?:plus|moins)|como\ (?:máximo|mínimo))\b
+        | 以上|以下|以内|以內|未満|未滿|미만|이하|이상|이내|不對|不对|錯|错)""",
     re.VERBOSE | re.IGNORECASE,
 )
 _MODEL = re.compile(
@@ -98,6 +110,10 @@ _MODEL = re.compile(
     r"|mnasnet|regnet|convnext|inception[ _-]?v[234]|googlenet|lenet|maxvit|vit|swin)"
     r"(?:[ _-]?v?\d{1,3}(?![\d.,]))?",
     re.IGNORECASE,
+)
+_REDEFINED = re.compile(  # 35.01 MB, with 1 MB = 2^20 B
+    r"\b1\s?(?:[kKMGT]B|[kmgt]ilobytes?)\s?(?:=|is|are|means?)\s?(?:2\s?(?:\^|\*\*)|1[, ]?024|1[, ]?048)"
+    r"|^\s?\((?:[kKMG]iB|2\s?(?:\^|\*\*)\s?[1-4]0|1024)"
 )
 _NEAR = 40  # characters
 _PLAIN = re.compile(r"[\W_]+")
@@ -128,11 +144,17 @@ def doubt_about(label: str, before: str, after: str, about: str = "") -> str:
         or _FROM.match(after)
         or _PART_OF.search(label + before)
         or _BEHIND.match(after)
-        or _PRECISION_BEFORE.search(before)
-        or _PRECISION_BEHIND.match(after)
+        or _REDEFINED.search(after)
     )
     doubt = found[0].strip() if found else left_to_do(label + before, after)
+    doubt = doubt or (other_precision(before, after) if about else "")
     return doubt or other_model(label + leads, about) or said_of_other(after, about)
+
+
+def other_precision(before: str, after: str) -> str:
+    """What says of a number that it is of another precision than float32; "" where nothing does."""
+    found = _PRECISION_BEFORE.search(before) or _PRECISION_BEHIND.match(after)
+    return found[0].strip() if found else ""
 
 
 def left_to_do(before: str, after: str) -> str:

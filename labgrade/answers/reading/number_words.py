@@ -1,9 +1,13 @@
-"""Whole numbers in words: `one hundred and five`, `sechshundertvierundzwanzig`, `six cent mille`, `六百六十二萬`."""
+"""Whole numbers in words, `one hundred and five`, and numbers of several parts: `1 min 30 s`, `2 GB 654 MB`."""
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING
+
+from labgrade.values import Number
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -160,3 +164,105 @@ def words_in(text: str) -> Iterator[tuple[int, int, int]]:
         if words is not None and match[0].lower() not in _SCALES:
             yield match.start(), words[0], words[1]
         position = max(match.end(), words[0] if words is not None else 0)
+
+
+# ---- numbers found, and numbers of several parts ---------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """A number in a text at [start, end), or why what stands there is not a value of the kind asked for.
+
+    `noun` and `measures`: what its unit says that it counts, as in `Unit`.
+    """
+
+    start: int
+    end: int
+    number: Number | None = None
+    problem: str = ""
+    noun: str = ""
+    measures: str = ""
+
+
+def in_parts(plain: str, start: int, end: int, kind: str) -> Found | None:
+    """The number of several parts, each with its own scale, whose first digits stand at [start, end); else None."""
+    parted = _in_myriads(plain, start) or _in_units(plain, start)
+    return parted or (_by_the_clock(plain, start, end) if kind == "time" else None)
+
+
+# As East Asian texts print large numbers: 14億9837萬6192, 14억 9,837만 6,192.
+_MYRIADS = re.compile(
+    r"(?:(?P<cho>\d{1,4})\s?[兆조]\s?)?(?:(?P<oku>\d{1,5}|\d,\d{3})\s?[億亿억]\s?)?(?:(?P<man>\d{1,4}|\d,\d{3})\s?[萬万만]\s?)?(?P<one>\d,\d{3}|\d{1,4})?(?![\d.,]\d|\d)"
+)
+
+
+def _in_myriads(plain: str, start: int) -> Found | None:
+    """A number of several parts, each with its own scale; None where there are no two of them."""
+    match = _MYRIADS.match(plain, start)
+    if match is None or sum(map(bool, match.groups())) < 2:  # noqa: PLR2004 - a single scale is a unit
+        return None
+    parts = {name: digits for name, digits in match.groupdict().items() if digits}
+    scales = {"cho": 10**12, "oku": 10**8, "man": 10**4, "one": 1}
+    value = sum(int(digits.replace(",", "")) * scales[name] for name, digits in parts.items())
+    return Found(start=start, end=match.end(), number=Number(value=Fraction(value), text=match[0].strip()))
+
+
+_CLOCK = re.compile(
+    r"(?:(?P<h>\d{1,4})\s?(?:h|hrs?|hours?|小時|小时)\s?(?:and\s|,\s?)?)?"
+    r"(?:(?P<m>\d{1,4})\s?(?:m|min(?:ute)?s?|分鐘?|分钟?)\s?(?:and\s|,\s?)?)?"
+    r"(?:(?P<s>\d{1,4})(?P<part>\.\d{1,9})?\s?(?:s|secs?|seconds?|秒))?(?![A-Za-z0-9])"
+)
+_COLONS = re.compile(r"(?P<h>\d{1,4}):(?P<m>[0-5]\d):(?P<s>[0-5]\d)(?P<part>\.\d{1,9})?(?![\d:])")
+_TWO_PARTS = re.compile(r"\d{1,4}:[0-5]\d(?![\d:])")
+_LONE_M = re.compile(r"\s?m(?![A-Za-z0-9])")
+
+
+def _by_the_clock(plain: str, start: int, first_end: int) -> Found | None:
+    """A time of several parts, as `1 min 30 s`, `1m30.5s`, `1:02:03`; what may be two times is a problem."""
+    match = _COLONS.match(plain, start) or _CLOCK.match(plain, start)
+    parts = {name: digits for name, digits in match.groupdict().items() if digits} if match else {}
+    part = parts.pop("part", "")
+    if match is not None and len(parts) > 1:
+        whole = sum(int(digits) * {"h": 3600, "m": 60, "s": 1}[name] for name, digits in parts.items())
+        half = Fraction(1, 2 * 10 ** len(part[1:])) if part else Fraction(0)
+        value = whole + Fraction(f"0{part}")
+        number = Number(value=value, half_unit=half, text=match[0].strip())
+        return Found(start=start, end=match.end(), number=number, measures="time")
+    either = "hours and minutes, or minutes and seconds" if (two := _TWO_PARTS.match(plain, start)) else ""
+    if two is None and (lone := _LONE_M.match(plain, first_end)):
+        either, two = "minutes or milliseconds", lone
+    if two is None:
+        return None
+    written = plain[start : two.end()]
+    return Found(start=start, end=two.end(), problem=f"{quoted(written)} may be {either}: write min, ms or s")
+
+
+_BYTES_PART = re.compile(r"(\d{1,4}) ?(?:([TGMkK])(i?)B|B|[Bb]ytes?)(?![A-Za-z0-9])")
+_NEXT_PART = re.compile(r",? (?:and )?(?=\d)")
+_BYTE_POWERS = {"T": 4, "G": 3, "M": 2, "k": 1, "K": 1, None: 0}
+
+
+def _in_units(plain: str, start: int) -> Found | None:
+    """Bytes of several units, each smaller than the one before: `2 GB 654 MB 208 kB`; None where there are no two."""
+    parts: list[tuple[int, int]] = []
+    position = start
+    while (part := _BYTES_PART.match(plain, position)) is not None:
+        scale = (1024 if part[3] else 1000) ** _BYTE_POWERS[part[2]]
+        if parts and scale >= parts[-1][1]:
+            return None
+        parts.append((int(part[1]), scale))
+        end = part.end()
+        behind = _NEXT_PART.match(plain, end)
+        position = behind.end() if behind else len(plain)
+    if len(parts) < 2:  # noqa: PLR2004 - a single one is a number with its unit
+        return None
+    value = sum(count * scale for count, scale in parts)
+    half_unit = Fraction(parts[-1][1], 2) if parts[-1][1] > 1 else Fraction(0)
+    number = Number(value=Fraction(value), half_unit=half_unit, text=plain[start:end])
+    return Found(start=start, end=end, number=number, measures="bytes")
+
+
+def quoted(text: str) -> str:
+    """A text in quotation marks, cut where it is long."""
+    shown = " ".join(text[:60].split())
+    return f"'{shown}…'" if len(text) > len(shown) + 20 else f"'{shown}'"

@@ -6,13 +6,14 @@ heading, a layer's name) is left alone. Hostile text costs time linear in its le
 
 from __future__ import annotations
 
+import ast
 import math
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from labgrade.answers.reading.number_words import in_words
+from labgrade.answers.reading.number_words import Found, in_parts, in_words, quoted
 from labgrade.answers.reading.units import (
     WORDS,
     Unit,
@@ -63,7 +64,7 @@ _NUMBER = re.compile(
       | (?<![\[(]) \d{1,2} (?:,\d{2}){1,8} ,\d{3} (?![\d,])
         | \d++ (?> (?:_\d++)* ) )
       (?:\.\d{3}(?:\u00a0\d{3}){1,6}(?!\d) | \.\d++ | (?P<comma>,(?=(?:\d{1,2}|\d{4,20}|(?<=(?<!\d)0,)\d{3})
-          (?: [\x20\u00a0]?(?:[\u00d7xX*\u00b7]|\\times|\\cdot)[\x20\u00a0]?1[0e] | {SCALED} )) \d++))?
+          (?: [\x20\u00a0]?(?:[\u00d7xX*\u00b7]|\\times|\\cdot)[\x20\u00a0]?1[0e] | [eE][+-]?\d | {SCALED} )) \d++))?
     | \.\d++ )
     (?P<power> [eE][+-]?\d++
       | [ \u00a0]? (?:[\u00d7xX*\u00b7]|\\times|\\cdot) [ \u00a0]? 1(?:\.0)?[eE]\+?(?P<times>\d++)
@@ -87,21 +88,6 @@ _BEFORE = re.compile(
     r"(?:[\s*`$_~≈=:<>|(\[\"'+-]|about|approx(?:imately|\.)?|roughly|around|ca\.|約|约|大約|\\approx|\\sim)*",
     re.IGNORECASE,
 )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
-    """A number in a text at [start, end), or why what stands there is not a value of the kind asked for.
-
-    `noun` and `measures`: what its unit says that it counts, as in `Unit`.
-    """
-
-    start: int
-    end: int
-    number: Number | None = None
-    problem: str = ""
-    noun: str = ""
-    measures: str = ""
 
 
 def as_ascii(text: str) -> str:
@@ -157,7 +143,7 @@ def explain_number(text: str, kind: str, *, unit: str = "") -> Found:
     text = with_point(text) if unit or kind in MEASURED else text
     text = _POWER_OF_TEN.sub(r"1e\1", text) if kind == "number" else text
     found = list(find_numbers(text[:1000], kind, unit=unit))
-    nothing = Found(start=0, end=0, problem=f"{_quoted(text)} is not {_KINDS[kind]}")
+    nothing = Found(start=0, end=0, problem=f"{quoted(text)} is not {_KINDS[kind]}")
     if not found and (words := in_words(text, 0)) and kind in ("count", "bytes"):
         return Found(start=0, end=words[0], number=Number(value=Fraction(words[1]), text=text[: words[0]]))
     if not found or not _BEFORE.fullmatch(as_ascii(text[: found[0].start])):
@@ -170,7 +156,7 @@ def explain_number(text: str, kind: str, *, unit: str = "") -> Found:
     numbers = [each.number for each in found if each.number is not None]
     finest = finest_of(numbers) or _sum_of_others(text, found, numbers)
     if finest is None:
-        return Found(start=0, end=0, problem=f"{_quoted(text)} holds several numbers; give one")
+        return Found(start=0, end=0, problem=f"{quoted(text)} holds several numbers; give one")
     return Found(start=found[0].start, end=found[0].end, number=finest)
 
 
@@ -207,13 +193,55 @@ _TIMES = re.compile(r"\s*(?:\*|\bx\b|(?<=\d)x(?=\d)|\u00d7|\u00b7|\\times|\\cdot
 
 
 def worked_out(text: str) -> Number | None:
-    """What sums and products without their result come to, `4 * 6,624,904 bytes`; None of any other text."""
+    """What a formula without its result comes to, `4 * 6,624,904 bytes`, `81000 * 2^15`; None of any other text."""
+    formula = _TIMES.sub("*", _BETWEEN_GROUPS.sub("", _UNIT_LAST.sub("", as_ascii(text[:200])))).replace("^", "**")
+    if _FORMULA.fullmatch(formula):
+        return _evaluated(formula.strip(), text.strip())
+    if _SUM_IN_BRACKETS.search(text):
+        return None
     terms = [[read_number(each, "any") for each in _TIMES.split(term)] for term in text[:200].split("+")]
     factors = [each for term in terms for each in term]
     if len(factors) < 2 or any(each is None or each.half_unit for each in factors):  # noqa: PLR2004 - an operation
         return None
     value = sum(math.prod(each.value for each in term if each is not None) for term in terms)
     return Number(value=Fraction(value), text=text.strip())
+
+
+def _evaluated(formula: str, text: str) -> Number | None:
+    try:
+        worked = _value_of(ast.parse(formula, mode="eval").body)
+    except (SyntaxError, ValueError, ZeroDivisionError, RecursionError, MemoryError):
+        return None
+    return Number(value=worked, text=text) if worked.denominator == 1 and abs(worked) <= LIMIT else None
+
+
+_SUM_IN_BRACKETS = re.compile(r"\([^()]*\d\s*[+*-]")
+_FORMULA = re.compile(r"[\d\s+*/()-]*[\d)]\s*[+*][\d\s+*/()-]*")  # 2024-10-11 is none
+_BETWEEN_GROUPS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
+_UNIT_LAST = re.compile(r"\s*(?:bytes?|B|MACs?|FLOPs?|param(?:eter)?s)\s*$", re.IGNORECASE)
+_LARGEST_POWER = 64
+
+
+def _value_of(node: ast.expr) -> Fraction:
+    """What sums, products and powers of whole numbers come to.
+
+    Raises:
+        ValueError: it is something else, or too large.
+        ZeroDivisionError: it divides by zero.
+    """
+    match node:
+        case ast.Constant(value=int() as value) if not isinstance(value, bool):
+            return Fraction(value)
+        case ast.BinOp(left=left, op=ast.Add() | ast.Sub() | ast.Mult() | ast.Div() | ast.Pow() as op, right=right):
+            one, other = _value_of(left), _value_of(right)
+            if isinstance(op, ast.Pow) and not (0 <= other <= _LARGEST_POWER and other.denominator == 1):
+                raise ValueError(other)
+            worked = {ast.Add: one.__add__, ast.Sub: one.__sub__, ast.Mult: one.__mul__, ast.Div: one.__truediv__}
+            found = one ** int(other) if isinstance(op, ast.Pow) else worked[type(op)](other)
+            if abs(found) > LIMIT:
+                raise ValueError(found)
+            return Fraction(found)
+    raise ValueError(node)
 
 
 def finest_of(numbers: Iterable[Number]) -> Number | None:
@@ -236,8 +264,7 @@ _KINDS = {
 
 
 def _found(text: str, plain: str, match: re.Match[str], kind: str, stated: Unit | None) -> Found | None:
-    parted = _in_myriads(plain, match.start()) or (_by_the_clock(plain, match) if kind == "time" else None)
-    if parted is not None:
+    if (parted := in_parts(plain, match.start(), match.end(), kind)) is not None:
         return parted
     gap = _GAP.match(plain, match.end())
     start = gap.end() if gap else match.end()
@@ -249,8 +276,8 @@ def _found(text: str, plain: str, match: re.Match[str], kind: str, stated: Unit 
         return None
     if kind in ("count", "bytes") and "." in match["digits"] and _RATIO.match(plain, match.end()):
         return None
-    if kind == "count" and unit is not None and unit.text == "B" and start == match.end() and _is_short(match):
-        unit = Unit(text="B", scale=Fraction(10**9), prefixed=True)
+    if _is_short(match) and (kind == "count" or (kind == "any" and "." in match["digits"])):  # no bytes are halved
+        unit, stated = _as_billions(unit), _as_billions(stated)
     written = text[match.start() : match.end()].strip()
     if unit is not None:
         written += (" " if start > match.end() else "") + unit.text
@@ -264,57 +291,13 @@ def _found(text: str, plain: str, match: re.Match[str], kind: str, stated: Unit 
         return Found(start=match.start(), end=end, problem=problem)
     number = _number(match, unit if kind != "number" else _NO_UNIT, written)
     if abs(number.value) > LIMIT:
-        return Found(start=match.start(), end=end, problem=f"{_quoted(written)} is too large to be {_KINDS[kind]}")
+        return Found(start=match.start(), end=end, problem=f"{quoted(written)} is too large to be {_KINDS[kind]}")
     noun = unit.noun or ("" if unit.measures not in ("", "count") or unit.prefixed else thing_at(plain, match.end()))
     return Found(start=match.start(), end=end, number=number, noun=noun, measures=unit.measures)
 
 
-# As East Asian texts print large numbers: 14億9837萬6192, 14억 9,837만 6,192.
-_MYRIADS = re.compile(
-    r"(?:(?P<oku>\d{1,5})\s?[億亿억]\s?)?(?:(?P<man>\d{1,4}|\d,\d{3})\s?[萬万만]\s?)?(?P<one>\d,\d{3}|\d{1,4})?(?![\d.,]\d|\d)"
-)
-
-
-def _in_myriads(plain: str, start: int) -> Found | None:
-    """A number of several parts, each with its own scale; None where there are no two of them."""
-    match = _MYRIADS.match(plain, start)
-    if match is None or sum(map(bool, match.groups())) < 2:  # noqa: PLR2004 - a single scale is a unit
-        return None
-    parts = {name: digits for name, digits in match.groupdict().items() if digits}
-    scales = {"oku": 10**8, "man": 10**4, "one": 1}
-    value = sum(int(digits.replace(",", "")) * scales[name] for name, digits in parts.items())
-    return Found(start=start, end=match.end(), number=Number(value=Fraction(value), text=match[0].strip()))
-
-
-_CLOCK = re.compile(
-    r"(?:(?P<h>\d{1,4})\s?(?:h|hrs?|hours?|小時|小时)\s?(?:and\s|,\s?)?)?"
-    r"(?:(?P<m>\d{1,4})\s?(?:m|min(?:ute)?s?|分鐘?|分钟?)\s?(?:and\s|,\s?)?)?"
-    r"(?:(?P<s>\d{1,4})(?P<part>\.\d{1,9})?\s?(?:s|secs?|seconds?|秒))?(?![A-Za-z0-9])"
-)
-_COLONS = re.compile(r"(?P<h>\d{1,4}):(?P<m>[0-5]\d):(?P<s>[0-5]\d)(?P<part>\.\d{1,9})?(?![\d:])")
-_TWO_PARTS = re.compile(r"\d{1,4}:[0-5]\d(?![\d:])")
-_LONE_M = re.compile(r"\s?m(?![A-Za-z0-9])")
-
-
-def _by_the_clock(plain: str, first: re.Match[str]) -> Found | None:
-    """A time of several parts, as `1 min 30 s`, `1m30.5s`, `1:02:03`; what may be two times is a problem."""
-    start = first.start()
-    match = _COLONS.match(plain, start) or _CLOCK.match(plain, start)
-    parts = {name: digits for name, digits in match.groupdict().items() if digits} if match else {}
-    part = parts.pop("part", "")
-    if match is not None and len(parts) > 1:
-        whole = sum(int(digits) * {"h": 3600, "m": 60, "s": 1}[name] for name, digits in parts.items())
-        half = Fraction(1, 2 * 10 ** len(part[1:])) if part else Fraction(0)
-        value = whole + Fraction(f"0{part}")
-        number = Number(value=value, half_unit=half, text=match[0].strip())
-        return Found(start=start, end=match.end(), number=number, measures="time")
-    either = "hours and minutes, or minutes and seconds" if (two := _TWO_PARTS.match(plain, start)) else ""
-    if two is None and (lone := _LONE_M.match(plain, first.end())):
-        either, two = "minutes or milliseconds", lone
-    if two is None:
-        return None
-    written = plain[start : two.end()]
-    return Found(start=start, end=two.end(), problem=f"{_quoted(written)} may be {either}: write min, ms or s")
+def _as_billions(unit: Unit | None) -> Unit | None:
+    return Unit(text="B", scale=Fraction(10**9), prefixed=True) if unit is not None and unit.text == "B" else unit
 
 
 def _is_short(match: re.Match[str]) -> bool:
@@ -327,12 +310,12 @@ def _wrong_unit(unit: Unit, kind: str, written: str) -> str:
         return ""
     asked = {"count": "a count is asked for", "time": "a time is asked for"}.get(kind, "bytes are asked for")
     what = {"bytes": "in bytes or bits", "count": "a count", "percent": "a percentage", "rate": "a rate"}[unit.measures]
-    return f"{_quoted(written)} is {what}, but {asked}"
+    return f"{quoted(written)} is {what}, but {asked}"
 
 
 def _too_long(match: re.Match[str]) -> str:
     if len(match["digits"]) > _LONGEST or abs(_exponent(match)) > _LARGEST_EXPONENT:
-        return f"{_quoted(match[0])} is out of any sensible range"
+        return f"{quoted(match[0])} is out of any sensible range"
     return ""
 
 
@@ -358,7 +341,6 @@ _COMMA_LANGUAGES = (  # where 1,498 is less than two
     *("millioner", "miljoner", "milion", "millió", "мільйон", "мільярд"),
 )
 _ONE_COMMA = re.compile(r"\d{1,3},\d{3}")
-_PRECISE = 4
 
 
 def _number(match: re.Match[str], unit: Unit, written: str) -> Number:
@@ -378,10 +360,10 @@ def _number(match: re.Match[str], unit: Unit, written: str) -> Number:
     last_place = scale / 10 ** len(places)
     value = int(whole + places or "0") * last_place
     exact = not point and match["power"] is None and not unit.prefixed
-    # Of 120 MB the zero may say nothing; 244,400 kB has four digits that do.
+    # Of 120 MB, which may be 0.12 GB, the zero may say nothing.
     certain = whole + places if point or exact else whole.rstrip("0")
-    if not exact and len(certain.lstrip("0")) >= _PRECISE:
-        last_place = scale * Fraction(10) ** (len(whole) - len(certain)) if not point else last_place
+    if not (exact or point) and certain:
+        last_place = scale * Fraction(10) ** (len(whole) - len(certain))
     return Number(
         value=-value if match["sign"] == "-" else value,
         half_unit=Fraction(0) if exact else last_place / 2,
@@ -393,8 +375,3 @@ def _number(match: re.Match[str], unit: Unit, written: str) -> Number:
 def _behind_first_digits(plain: str, match: re.Match[str]) -> int:
     run = re.compile(r"[+-]?\.?\d+").match(plain, match.start())
     return run.end() if run else match.end()
-
-
-def _quoted(text: str) -> str:
-    shown = " ".join(text[:60].split())
-    return f"'{shown}…'" if len(text) > len(shown) + 20 else f"'{shown}'"

@@ -18,7 +18,7 @@ from labgrade.answers.reading.tabular.headers import unit_of_header
 from labgrade.answers.reading.units import divided_by, label_unit, noun_in
 
 if TYPE_CHECKING:
-    from labgrade.answers.reading.numbers import Found
+    from labgrade.answers.reading.number_words import Found
     from labgrade.values import Value
 
 MOST_PLACES = 1_000

@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 import re
 import sys
+from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any, cast
 
-from labgrade.answers.reading.numbers import as_ascii
+from labgrade.answers.reading.numbers import as_ascii, explain_number, finest_of
+from labgrade.answers.reading.units import label_unit
 from labgrade.values import Number
 
 LEFT_OPEN = frozenset({"", "-", "--", "---", "n/a", "na", "none", "null", "(recursive)", "recursive"})
@@ -126,3 +128,29 @@ def find_shape(text: str, position: int = 0) -> tuple[tuple[int, ...], int, int]
 def _dimensions(text: str) -> tuple[int, ...]:
     pieces = _PIECE.findall(text)
     return tuple(int(piece) if piece.lstrip("-").isdigit() else UNKNOWN for piece in pieces)
+
+
+def _with_unit(plain: object) -> tuple[object, str] | None:
+    """A number and its unit that were handed in apart: `{value: 26.5, unit: MB}`, `[26.5, MB]`; else None."""
+    if isinstance(plain, Mapping):
+        named = {str(key).lower(): each for key, each in plain.items()}
+        parts: tuple[object, ...] = (named.get("value"), named.get("unit")) if set(named) == {"value", "unit"} else ()
+    else:
+        parts = tuple(plain) if isinstance(plain, list | tuple) else ()
+    match parts:
+        case (int() | float() | str() | Number() as value, str() as unit) if not isinstance(value, bool):
+            return (value.text if isinstance(value, Number) else value), unit
+    return None
+
+
+def in_units(plain: object, kind: str) -> Number | str | None:
+    """A number that is handed in beside its unit, as a text, or in units that agree, `{GB: 2.654, GiB: 2.472}`."""
+    if (parts := _with_unit(plain)) is not None:
+        return f"{parts[0]} {parts[1]}"
+    if not isinstance(plain, Mapping) or not plain:
+        return None
+    units = [label_unit(str(key), kind) for key in plain]
+    if any(unit is None or not (unit.prefixed or unit.measures == kind) for unit in units):
+        return None
+    numbers = [explain_number(f"{value} {key}", kind).number for key, value in plain.items()]
+    return finest_of([each for each in numbers if each is not None]) if None not in numbers else None

@@ -12,6 +12,7 @@ from labgrade.answers.reading.numbers import LIMIT, explain_number
 from labgrade.answers.reading.plain_values import (
     LEFT_OPEN,
     cut,
+    in_units,
     is_array,
     named,
     not_finite,
@@ -103,8 +104,8 @@ def _number(plain: object, kind: str) -> Number:
         if found.number is None:
             raise WrongTypeError(found.problem)
         return found.number
-    if (parts := _with_unit(plain)) is not None:
-        return _number(f"{parts[0]} {parts[1]}", kind)
+    if (said := in_units(plain, kind)) is not None:
+        return said if isinstance(said, Number) else _number(said, kind)
     if isinstance(plain, bool) or not isinstance(plain, int | float | Fraction):
         raise _wrong(plain, kind)
     if isinstance(plain, float) and not math.isfinite(plain):
@@ -116,19 +117,6 @@ def _number(plain: object, kind: str) -> Number:
         raise WrongTypeError(message)
     value = Fraction(plain)
     return Number(value=value, text=str(value.numerator) if value.denominator == 1 else repr(float(value)))
-
-
-def _with_unit(plain: object) -> tuple[object, str] | None:
-    """A number and its unit that were handed in apart: `{value: 26.5, unit: MB}`, `[26.5, MB]`; else None."""
-    if isinstance(plain, Mapping):
-        named = {str(key).lower(): each for key, each in plain.items()}
-        parts: tuple[object, ...] = (named.get("value"), named.get("unit")) if set(named) == {"value", "unit"} else ()
-    else:
-        parts = tuple(plain) if isinstance(plain, list | tuple) else ()
-    match parts:
-        case (int() | float() | str() | Number() as value, str() as unit) if not isinstance(value, bool):
-            return (value.text if isinstance(value, Number) else value), unit
-    return None
 
 
 def _magnitude(plain: float | Fraction) -> str:
