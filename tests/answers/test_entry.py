@@ -456,7 +456,7 @@ def test_an_entry_that_says_where_the_answer_stands_waits(handed, content):
         "5000 for the keys only",
         "5000 (keys only)",
         "5000, too small",
-        "50 * 10^3",
+        "50 * 2^2 * 25",
     ],
 )
 def test_an_entry_that_says_more_than_its_number_waits(handed, content):
@@ -483,4 +483,12 @@ def test_an_entry_that_says_more_than_its_number_waits(handed, content):
 def test_an_entry_with_plain_words_is_read(handed, content):
     said = content if content.startswith("{") else f"'{content}'"
     answer = handed(f"a: {said}", "bytes", "a", name="answers.yaml")
+    assert (answer.value.value, answer.unsure) == (5000, "")
+
+
+@pytest.mark.parametrize(
+    "content", ["5 * 10^3", "**5000**", "5.000 × 10³", "5·10^3 bytes", "The model takes 5000 bytes."]
+)
+def test_powers_of_ten_and_plain_sentences_are_no_formulas(handed, content):
+    answer = handed(f"a: '{content}'", "bytes", "a", name="answers.yaml")
     assert (answer.value.value, answer.unsure) == (5000, "")

@@ -53,12 +53,13 @@ _OF_ALL = re.compile(
     re.IGNORECASE,
 )
 
-_ADDED = re.compile(r"[+*\u00d7\u00b7]\s*[\d(]")
+_ADDED = re.compile(r"[+*\u00d7\u00b7]")
 _WORDS = re.compile(r"[^\W\d_]{2,}")
 _PLAIN_WORDS = """about approx approximately roughly around nearly circa ca etwa ungef\u00e4hr rund environ cerca unos
     aproximadamente exactly exact precisely precise genau exactamente exactement in im for f\u00fcr of the an is are to
     equals equal it them has we our get value number count amount counted image inference sample batch per with and und
     et rounded gerundet float fp single precision decimal si base units unit
+    model network decoder layers forward pass one takes take needs need requires uses
     torch pytorch onnx torchinfo torchsummary fvcore thop ptflops
     \u7d04 \u7ea6 \u5927\u7d04 \u5927\u7ea6 \u7d04\u70ba \u7ea6\u4e3a \u5171 \u5171\u6709 \u4e00\u5171"""
 _PLAIN = frozenset(_PLAIN_WORDS.split())
@@ -294,10 +295,16 @@ def doubt_of(text: str, value: Number, kind: str, name: str = "") -> str:
     found = [each for each in find_numbers(text, kind) if each.number is not None]
     if not found or found[0].number is None or found[0].number.value != value.value:
         return ""
-    said = _ALONE.search(text) or (None if "=" in text else _ADDED.search(_BRACKETS.sub("", text)))
+    said = _ALONE.search(text) or (None if "=" in text else _added(_BRACKETS.sub(" ", text), kind))
     around = text[: found[0].start], text[found[0].end :]
     doubt = doubt_about("", *around) or other_precision(*around) or (said[0] if said else "")
     return doubt or ("" if "=" in text else _strange_word(_BRACKETS.sub(" ", text), kind, name))
+
+
+def _added(text: str, kind: str) -> re.Match[str] | None:
+    """The sign by which a number of a text is added to another one, or multiplied with it."""
+    between = (text[one.end : other.start] for one, other in pairwise(find_numbers(text, kind)))
+    return next(filter(None, map(_ADDED.search, between)), None)
 
 
 def _strange_word(text: str, kind: str, name: str) -> str:

@@ -93,8 +93,8 @@ _BEHIND = re.compile(
         | times(?![ ]*(?:[.,;:)(|]|$|(?:and|in|per|during|for|by|when|while|over|at)\b))
         | (?:wrong|incorrect|plus|minus|divided\ by|multiplied\ by|or\ (?:more|less|higher|lower)|at\ most
             |at\ least|each
-            |per\ (?:layer|module|block|channel|pixel|weight|parameter|second|sequence|token|head|worker|step|row))\b
-        | (?:for|of|in)\ (?:(?:one|a\ single|each|every)\ (?:layer|sequence|token|head|worker|block|step|row)
+            |per\ (?:layer|module|block|channel|pixel|weight|parameter|second|sequence|token|head|step|row))\b
+        | (?:for|of|in)\ (?:(?:one|a\ single|each|every)\ (?:layer|sequence|token|head|block|step|row)
             |(?:the\ )?\w+\ (?:only|alone))\b
         | (?:(?:was|is)\ )?expected\b
         | (?:according\ to|per)\ (?:the\ )?(?:docs|documentation|paper|slides|handout|forum|literature)\b
