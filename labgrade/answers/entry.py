@@ -92,7 +92,8 @@ def _typed(found: _EntryFound, kind: AnswerType, origin: str, remarks: tuple[str
         value, others = meant.value, meant.others
         problem = problem or ("" if meant.sure else f"{origin}: {error}")
     text = found.plain
-    worked = worked_out(text) if isinstance(text, str) and isinstance(value, Number) and "=" not in text else None
+    formula = text.lstrip("= ") if isinstance(text, str) and isinstance(value, Number) else "="
+    worked = worked_out(formula) if "=" not in formula else None
     if worked is not None and worked.value != cast("Number", value).value:
         return Answer(
             value=worked, origin=origin, unsure=f"{origin}: '{cut(str(text))}' is not worked out", remarks=remarks

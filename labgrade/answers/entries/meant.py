@@ -60,6 +60,7 @@ _PLAIN_WORDS = """about approx approximately roughly around nearly circa ca etwa
     equals equal it them has we our get value number count amount counted image inference sample batch per with and und
     et rounded gerundet float fp single precision decimal si base units unit
     model network decoder layers forward pass one takes take needs need requires uses
+    en el los las de le les la der die das den un une una size
     torch pytorch onnx torchinfo torchsummary fvcore thop ptflops
     \u7d04 \u7ea6 \u5927\u7d04 \u5927\u7ea6 \u7d04\u70ba \u7ea6\u4e3a \u5171 \u5171\u6709 \u4e00\u5171"""
 _PLAIN = frozenset(_PLAIN_WORDS.split())
