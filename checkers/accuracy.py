@@ -19,7 +19,7 @@ def accuracy(answer: Array, expected: Array, *, at_least: float) -> Verdict:
     """
     got, labels = np.squeeze(answer), np.squeeze(expected)
     if got.shape != labels.shape:
-        scores = got.ndim == labels.ndim + 1 and got.shape[0] == labels.shape[0]
+        scores = got.ndim == labels.ndim + 1 and got.shape[:-1] == labels.shape
         hint = "these are scores of the classes: hand in the largest one's index, argmax(axis=1)" if scores else ""
         sizes = f"got {_size(got)} predictions, {_size(labels)} are asked for"
         return incorrect(sizes, hint=hint)
@@ -29,9 +29,9 @@ def accuracy(answer: Array, expected: Array, *, at_least: float) -> Verdict:
     facts = {"got": f"{share:.4f}", "allowed": f"at least {at_least:g}"}
     if share >= at_least:
         return correct(said, **facts)
-    one_off = [
-        step for step in (1, -1) if labels.size and np.count_nonzero(got + step == labels) / labels.size >= at_least
-    ]
+    # The labels move, as floats: unsigned predictions have no -1, and short ones no room for a 1 more.
+    shifted = {step: np.count_nonzero(got == labels - np.float64(step)) for step in (1, -1)}
+    one_off = [step for step, agree in shifted.items() if labels.size and agree / labels.size >= at_least]
     hint = f"they would be right with {one_off[0]:+d} added: classes are counted from another number" if one_off else ""
     return incorrect(f"{said}; at least {at_least:.1%} are asked for", hint=hint, **facts)
 

@@ -19,7 +19,7 @@ def tensors(artifact: Path) -> dict[str, torch.Tensor]:
     Only weights are read (`weights_only`): a file that holds objects is refused, and nothing of it is run.
 
     Raises:
-        ValueError: it is no such file, it holds no tensor, or more than 200 MB of them.
+        ValueError: it is no such file, it holds no tensor, one without values, or more than 200 MB of them.
     """
     import torch
 
@@ -45,6 +45,11 @@ def _within(held: Any, name: str) -> Iterator[tuple[str, torch.Tensor]]:
     import torch
 
     if isinstance(held, torch.Tensor):
+        if held.is_meta or held.is_nested:
+            message = (
+                f"'{name}' is a tensor {'without values (on device meta)' if held.is_meta else 'of tensors (nested)'}"
+            )
+            raise ValueError(message)
         dense = (
             held.dequantize() if held.is_quantized else held.to_dense() if held.layout is not torch.strided else held
         )

@@ -152,6 +152,16 @@ def test_predictions_of_another_kind_are_recognised():
     assert "with -1 added" in accuracy(LABELS + 1, LABELS, at_least=0.9).hint
 
 
+@pytest.mark.parametrize("kind", ["bool", "u1", ">u2", "u8", "i1", ">i4", "f2", ">f8", "c8"])
+def test_predictions_may_be_of_any_number_type(kind):
+    right = LABELS % 2
+    assert accuracy(right.astype(kind), right, at_least=1).credit == 1
+    assert accuracy(np.zeros(100).astype(kind), LABELS, at_least=0.9).credit == 0
+    assert accuracy(np.array(3).astype(kind), LABELS, at_least=0.9).credit == 0
+    assert "with +1 added" in accuracy(right.astype(kind), right.astype("u1") + np.uint8(1), at_least=0.9).hint
+    assert "with -1 added" in accuracy((right == 0).astype(kind), -right.astype("i1"), at_least=0.9).hint
+
+
 def test_within_is_relative_to_each_tensors_largest():
     want = {"small": np.array([1e-3, 0.0]), "large": np.array([100.0, 0.0])}
     near = {"small": want["small"] + 0.9e-5, "large": want["large"] + 0.9}

@@ -243,6 +243,16 @@ def test_files_before_and_after_are_compared_by_name(tmp_path, change, says):
         quantity("quantised_file_findings")(both)
 
 
+@pytest.mark.parametrize("made", [
+    lambda: torch.empty(3, 4, device="meta"),
+    lambda: torch.nested.nested_tensor([torch.ones(2), torch.ones(3)], layout=torch.jagged),
+])  # fmt: skip
+def test_a_tensor_whose_values_are_not_there_is_the_students(tmp_path, made):
+    torch.save({"0.weight": made()}, tmp_path / "a.pth")
+    with pytest.raises(ValueError, match=r"'0\.weight' is a tensor"):
+        quantity("quantised_file_findings")({name: [tmp_path / "a.pth"] for name in ("before", "after")})
+
+
 def test_half_precision_and_numbers_in_other_notations(tmp_path):
     w = np.array([[1.25e-5, -0.5, 0.2], [0.0923, -3.1, 12.5]])
     assert report(tmp_path, torch.tensor(w), torch.round(torch.tensor(w) * 16).clamp(-128, 127) / 16) == []
