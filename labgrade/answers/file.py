@@ -15,7 +15,7 @@ from labgrade.answers.reading.arrays import read_npy, read_npz, read_raw, read_s
 from labgrade.answers.reading.documents import Document, Unreadable, locate, read_document
 from labgrade.answers.reading.typed_values import WrongTypeError, as_value
 from labgrade.core.results import Answer, NoAnswer
-from labgrade.core.task import FileForm, TableOfType, TextForm
+from labgrade.core.task import FileForm, TableOfType, TableType, TextForm
 from labgrade.verdict import Outcome, without_value
 
 if TYPE_CHECKING:
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 _MOST_FILES = 2_000
 _TEXTS = {".txt", ".log", ".out", ".text", ".dat", ".csv", ".tsv", ""}
+_MOST_SEEN = 100_000
+_NUMBER = r"[ \t]{0,20}[+-]?[\d.]{1,20}(?:e[+-]?\d{1,3})?%?[ \t]{0,20}"
+_ROW = re.compile(rf"^{_NUMBER}(?:[,;\t]{_NUMBER}){{1,20}}$", re.MULTILINE | re.IGNORECASE)
 _ARRAYS = (".npy", ".npz", ".safetensors")
 
 
@@ -41,7 +44,8 @@ def obtain(kind: AnswerType, form: FileForm, submission: Submission) -> Answered
     if isinstance(found, Unreadable):
         return _refused(found)
     if PurePosixPath(found).suffix.lower() not in _ARRAYS and not form.dtype:
-        return _reworded(text.obtain(kind, TextForm(file=form.pattern), submission), found)
+        said = text.obtain(kind, TextForm(file=form.pattern), submission)
+        return said if said is not None else _without_value(kind, found, submission)
     return _loaded(kind, found, form, submission)
 
 
@@ -56,10 +60,16 @@ def _loaded(kind: AnswerType, found: str, form: FileForm, submission: Submission
         return _refused(Unreadable(path=found, reason=f"'{found}': {error}"))
 
 
-def _reworded(answer: Answered | None, path: str) -> Answered:
-    """A file that is there and holds nothing of the kind is wrong, not missing; its lines may still say something."""
-    if answer is not None:
-        return answer
+def _without_value(kind: AnswerType, path: str, submission: Submission) -> Answered:
+    """A file that is there and holds nothing of the kind is wrong, not missing; its lines may still say something.
+
+    Rows of numbers that no header names are a table that a person can read.
+    """
+    document = read_document(submission, path) if isinstance(kind, TableType) else None
+    if isinstance(document, Document) and len(_ROW.findall(document.text[:_MOST_SEEN])) > 1:
+        reason = f"'{path}' has rows of numbers, but no header that says what they are"
+        verdict = without_value(Outcome.MANUAL, reason, hint="name the columns in the first line")
+        return NoAnswer(verdict=verdict, origin=path, free=True)
     reason = f"'{path}' holds no value of the kind asked for"
     return replace(_refused(Unreadable(path=path, reason=reason)), free=True)
 

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 _MOST_NOTES = 2
 _ANSWERS = 1024  # of the specs of a course that are graded at once
-_TEXTS = (".txt", ".md", ".log")
+_TEXTS = (".txt", ".md", ".log", ".csv", ".tsv")
 # What a program came to that gave no value: others may still find one in what it printed or wrote.
 _TRIED = frozenset({Outcome.MISSING, Outcome.CRASHED, Outcome.TIMEOUT, Outcome.MEMORY, Outcome.OUTPUT})
 

@@ -57,6 +57,32 @@ def test_tables(handed):
         assert answer.origin == f"{name}:1"
 
 
+@pytest.mark.parametrize("there", ["batch_size.csv", "BatchSize.csv", "runs/batch size.csv"])
+def test_a_file_is_found_whatever_parts_its_words(handed, there):
+    answer = handed({there: "layer,macs\nfc,5\n"}, MACS, "batch-size.csv")
+    assert answer.origin == f"{there}:1"
+    assert answer.remarks == (f"read '{there}' for 'batch-size.csv'",)
+    assert handed({there: "", "batch__size.csv": ""}, MACS, "batch-size.csv") is None
+
+
+@pytest.mark.parametrize(("there", "wanted"), [("hw2-11.csv", "hw2-1-1.csv"), ("hw21.txt", "hw2_1.txt")])
+def test_marks_between_digits_tell_files_apart(handed, there, wanted):
+    assert handed({there: "layer,macs\nfc,5\n"}, MACS, wanted) is None
+
+
+def test_a_line_ends_once_however_often_it_is_said(handed):
+    answer = handed({"t.csv": b"layer,macs\r\r\nfc,5\r\r\nfd,6\r\r\n"}, MACS, "t.csv")
+    assert [row.name for row in answer.value.rows] == ["fc", "fd"]
+
+
+def test_numbers_without_a_header_wait(handed):
+    runs = TableType(row="size", sparse=True, columns={"size": "count", "seed": "count", "accuracy": "number"})
+    answer = handed({"t.csv": "16,0,0.95\n16,1,9.4e-1\n16,2,.9\n"}, runs, "t.csv")
+    assert answer.verdict.outcome is Outcome.MANUAL
+    assert "no header" in answer.verdict.reason
+    assert handed({"t.csv": "a,b\nc,d\n1,2\n"}, runs, "t.csv").verdict.outcome is Outcome.INCORRECT
+
+
 def test_a_value_alone_in_a_file(handed):
     assert handed({"macs.txt": "1.498 G\n"}, "count", "macs.txt").value.value == 1_498_000_000
 

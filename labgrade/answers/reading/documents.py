@@ -47,6 +47,7 @@ _LOG = re.compile(
 _LEAST_LOGGED = 2
 _INDENT = 13
 _INK = re.compile(r"[^\n]")
+_LINE_END = re.compile(r"\r+\n|\r")  # `\r\r\n` is one: Python's csv writes it on Windows without newline=""
 
 
 def visible(text: str) -> str:
@@ -186,7 +187,7 @@ def _document(data: bytes, path: str) -> Document | Unreadable:
     if decoded is None:
         return Unreadable(path=path, reason=f"'{path}' holds binary data; hand in plain text (UTF-8)")
     text, encoding = decoded
-    text = without_invisible(without_colours(text)).replace("\r\n", "\n").replace("\r", "\n")
+    text = _LINE_END.sub("\n", without_invisible(without_colours(text)))
     text = plain_latex(text) if path.lower().endswith(".tex") else text
     remarks = (f"'{path}' is not UTF-8: read as {encoding}",) if encoding else ()
     text = text if path.lower().endswith(_AS_THEY_ARE) else plain_markup(visible(without_log_marks(text)))
@@ -194,18 +195,31 @@ def _document(data: bytes, path: str) -> Document | Unreadable:
 
 
 def locate(submission: Submission, relative: str) -> str | Unreadable | None:
-    """The file that is meant: of that very path, or else the only one of that name in other case or deeper."""
+    """The file that is meant: of that very path, or else the only one of that name in other case or deeper.
+
+    Else the only one, no code, whose name has other marks between its words: `batch_size.csv` for `batch-size.csv`.
+    """
     if relative in submission.files:
         return relative
     wanted = relative.lower()
     close = [file for file in submission.files if file.lower() == wanted]
     close = close or [file for file in submission.files if file.lower().endswith(f"/{wanted}")]
+    if not close and not wanted.endswith(".py"):
+        plain = f"/{_without_marks(relative)}"
+        spelt = [file for file in submission.files if f"/{_without_marks(file)}".endswith(plain)]
+        return spelt[0] if len(spelt) == 1 else None
     if len(close) > 1:
         named = ", ".join(f"'{file}'" for file in close[:_MOST_NAMED]) + (", ..." if len(close) > _MOST_NAMED else "")
         return Unreadable(
             path=relative, reason=f"{len(close)} files could be '{relative}': {named}; keep one, at the top"
         )
     return close[0] if close else None
+
+
+@lru_cache(maxsize=1 << 12)
+def _without_marks(path: str) -> str:
+    """A path without case and marks between words; those between digits stay, of which `2-1` is not `21`."""
+    return re.sub(r"(?<!\d)-|-(?!\d)", "", re.sub(r"[\s_-]+", "-", path.lower()))
 
 
 def read_bytes(submission: Submission, relative: str, largest: int) -> bytes | Unreadable:

@@ -23,6 +23,67 @@ def read(text: str) -> list[tuple[float | None, ...]]:
     ]
 
 
+LONG = "batch_size,seed,accuracy\n16,0,0.95\n16,1,0.94\n64,0,0.9\n64,1,0.91\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        LONG.replace("\n64,0", "\n\n64,0"),
+        LONG.replace(",", ";").replace("\n", "\n\n\n"),
+        LONG + ",,\n,,\n",
+        LONG.replace("\n64,0", "\n,,\n64,0"),
+        LONG + "average,,0.925\n",
+        LONG + "mean of all runs,,0.925\nstd,,0.02\n",
+        LONG.replace("\n64,0", "\n16,mean,0.945\n16,std,0.005\n64,0"),
+        LONG.replace("\n64,0", "\nbatch_size,seed,accuracy\n64,0"),
+        LONG.replace("\n16,1", "\n,1").replace("\n64,1", "\n,1"),
+        "| bs | seed | accuracy |\n|--|--|--|\n| 16 | 0 | 0.95 |\n| | 1 | 0.94 |\n| 64 | 0 | .9 |\n| | 1 | .91 |\n",
+        LONG.replace("16,", "2^4,").replace("64,", "2**6,"),
+        LONG.replace("16,", "2⁴,").replace("64,", "$2^{6}$,"),
+        LONG.replace("16,", "bs16,").replace("64,", "batch 64,"),
+        LONG.replace(",0,", ",s0,").replace(",1,", ",seed 1,"),
+        LONG.replace(",0,", ",run0,").replace(",1,", ",run#1,"),
+        LONG.replace("0.95", "95/100").replace("0.94", "94 / 100"),
+        LONG.replace("accuracy", "final accuracy").replace("batch_size", "bs"),
+        LONG.replace("accuracy", "top1"),
+        LONG.replace("accuracy", "final_test_accuracy"),
+        "batch_size,0,1\n16,0.95,0.94\n64,0.9,0.91\n",
+        "batch_size,0,1,mean\n16,0.95,0.94,0.945\n64,0.9,0.91,0.905\nmean,0.925,0.925,0.925\n",
+    ],
+)
+def test_rows_of_runs_are_read_as_people_write_them(text):
+    assert read(text) == FOUR
+
+
+@pytest.mark.parametrize(
+    ("text", "runs"),
+    [
+        (LONG + "\n5 MB, 6 MB, 7 MB\n", FOUR),  # what goes on below is no row
+        (LONG + "\nin all,4,runs\n", FOUR),
+        (LONG + "128,,0.8\n", [*FOUR, (128, None, 0.8)]),  # whose mean it may be
+        (LONG + ",,0.8\n", [*FOUR, (None, None, 0.8)]),
+        (LONG + "x4,0,0.8\n", [*FOUR, (None, 0, 0.8)]),
+        (LONG + "2^-1,0,7/5\n", [*FOUR, (None, 0, None)]),
+    ],
+)
+def test_what_is_no_plain_run_is_not_taken_for_one(text, runs):
+    assert read(text) == runs
+
+
+@pytest.mark.parametrize("header", ["batch_size,1,5,10", "batch_size,16,64,epochs", "size in MB,0,1,2"])
+def test_bare_numbers_that_do_not_follow_on_each_other_are_no_seeds(header):
+    text = header + "\n16,0.95,0.94,0.93\n64,0.9,0.91,0.92\n"
+    assert not [found for found in find_tables(text, 0, len(text), KIND) if isinstance(found, TableFound)]
+
+
+def test_settings_that_are_powers_may_be_below_one():
+    kind = TableType(row="rate", sparse=True, columns={"rate": "number", "seed": "count", "accuracy": "number"})
+    text = "rate,seed,accuracy\n10^-5,0,0.2\n10**-2,0,0.9\n2^{-1},0,0.5\n"
+    (found,) = find_tables(text, 0, len(text), kind)
+    assert [float(row.cells["rate"].value) for row in found.table.rows] == [1e-5, 0.01, 0.5]
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -10,6 +10,7 @@ from labgrade.answers.reading.numbers import as_ascii, explain_number
 from labgrade.answers.reading.phrases import TOTAL
 from labgrade.answers.reading.tabular.cells import row_name, row_of
 from labgrade.answers.reading.tabular.headers import column_meant, could_head
+from labgrade.answers.reading.tabular.runs import SEEDS, as_run, is_study, sums_up
 from labgrade.answers.reading.typed_values import WrongTypeError
 from labgrade.values import Number, Table
 
@@ -24,6 +25,7 @@ _SETTING = re.compile(r"([^\d=:#]{2,60}?)[\s=:#_(]{0,4}(\d[\d.^e+-]{0,20})\)?", 
 _UNIT = re.compile(
     r"(?<=[\d)])[\s,;]{0,3}(?:[(\[]\s?)?(?:in\s)?(?:%|percent|per\scent|prozent)[\s)\]]{0,3}$", re.IGNORECASE
 )
+_BARE = re.compile(r"\d{1,6}")
 _BLANKS = re.compile(r"\s{2,}")
 _RULE = re.compile(r"[\s|+:=\-]+$")
 _SAID = re.compile(
@@ -36,9 +38,6 @@ _SIGN = re.compile(r"[:=]|->")
 _LONGEST_LINE = 600
 _LAST_WORDS = 3
 _MARKS = ("|", "\t", ";", ",", "  ")  # between cells: the first that a line has
-_SEEDS = frozenset(
-    ("run", "trial", "repeat", "repetition", "lauf", "durchlauf", "wiederholung", "essai", "ensayo", "次", "回")
-)
 
 
 def find_runs(lines: list[str], kind: TableType) -> Iterator[tuple[Table, int]]:
@@ -46,7 +45,8 @@ def find_runs(lines: list[str], kind: TableType) -> Iterator[tuple[Table, int]]:
     if kind.row not in kind.columns or len(kind.columns) < 2:  # noqa: PLR2004 - a setting, and what came of it
         return
     for first, grid in _grids(lines):
-        yield from _tabled(_spread(grid, kind) or _across(grid, kind) or _numbered(grid, kind), kind, first)
+        spread = _spread(grid, kind) or _across(grid, kind) or _spread(_with_seeds(grid, kind), kind)
+        yield from _tabled(spread or _numbered(grid, kind), kind, first)
     told = ((number, line[:_LONGEST_LINE]) for number, line in enumerate(lines) if could_head(line, kind.columns))
     said = [(number, found) for number, line in told if not is_code(line) and (found := _said(line, kind))]
     if len(said) > 1:
@@ -56,8 +56,12 @@ def find_runs(lines: list[str], kind: TableType) -> Iterator[tuple[Table, int]]:
 def _tabled(runs: list[dict[str, str]], kind: TableType, first: int) -> Iterator[tuple[Table, int]]:
     """The table of these runs, if there are two and the first can be read."""
     kinds = dict(kind.columns)
+    told: list[dict[str, str]] = []
+    for run in runs[:_MOST_RUNS]:
+        plain = as_run(run, told[-1] if told else None, kind) if is_study(kind) else run
+        told += [plain] if plain is not None else []
     try:
-        rows = [row_of(run[kind.row], run, kinds, {}, as_text=place > 0) for place, run in enumerate(runs[:_MOST_RUNS])]
+        rows = [row_of(run[kind.row], run, kinds, {}, as_text=place > 0) for place, run in enumerate(told)]
     except WrongTypeError:
         return
     if len(rows) > 1:
@@ -102,6 +106,17 @@ def _spread(grid: list[list[str]], kind: TableType) -> list[dict[str, str]]:
     ]
 
 
+def _with_seeds(grid: list[list[str]], kind: TableType) -> list[list[str]]:
+    """The table with its header's `seed 0 | seed 1` in full, where numbers that follow on each other head all runs."""
+    header, *rows = grid
+    numbers = [int(cell) for cell in header if _BARE.fullmatch(cell)]
+    others = [column_meant(cell, kind.columns) or sums_up(cell) for cell in header if not _BARE.fullmatch(cell)]
+    follow = numbers == [*range(numbers[0], numbers[0] + len(numbers))] if numbers else False
+    if not follow or "seed" not in kind.columns or {kind.row, True} | set(others) != {kind.row, True}:
+        return grid
+    return [[f"seed {cell}" if _BARE.fullmatch(cell) else cell for cell in header], *rows]
+
+
 def _across(grid: list[list[str]], kind: TableType) -> list[dict[str, str]]:
     """The runs of a table that lies on its side: `batch size | 16 | 64`, and a row for the accuracy or each seed."""
     header, *rows = grid
@@ -123,7 +138,7 @@ def _numbered(grid: list[list[str]], kind: TableType) -> list[dict[str, str]]:
     """The runs of a table that numbers those of each setting, `epochs | run | accuracy`; a number of all is no seed."""
     header, *rows = grid
     named = {column: place for place, cell in enumerate(header) if (column := column_meant(cell, kind.columns))}
-    numbers = [place for place, cell in enumerate(header) if cell.lower().rstrip("s #.") in _SEEDS]
+    numbers = [place for place, cell in enumerate(header) if cell.lower().rstrip("s #.") in SEEDS]
     lacking = set(kind.columns) - set(named)
     if lacking != {"seed"} or len(numbers) != 1:
         return []
@@ -165,8 +180,8 @@ def _column_of(words: str, columns: Mapping[str, str]) -> str | None:
     for count in range(_LAST_WORDS, 0, -1):
         if found := column_meant(" ".join(said[-count:]), columns):
             return found
-    alike = [column for column in columns if column in (*_SEEDS, "seed")]
-    return alike[0] if alike and said and said[-1].lower().rstrip("s") in _SEEDS else None
+    alike = [column for column in columns if column in (*SEEDS, "seed")]
+    return alike[0] if alike and said and said[-1].lower().rstrip("s") in SEEDS else None
 
 
 def _said(line: str, kind: TableType) -> dict[str, str]:

@@ -8,10 +8,10 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, TypeAlias
 
 from labgrade.answers.reading.code import is_code
-from labgrade.answers.reading.numbers import MEASURED, with_point
 from labgrade.answers.reading.phrases import LEFT_OUT, PIPES, TOTAL, words_pattern
 from labgrade.answers.reading.tabular.blocks import find_across, find_blocks
 from labgrade.answers.reading.tabular.cells import row_name, row_of, without_tree
+from labgrade.answers.reading.tabular.columns import as_meant
 from labgrade.answers.reading.tabular.headers import (
     axes_of_shape,
     column_meant,
@@ -23,6 +23,7 @@ from labgrade.answers.reading.tabular.headers import (
     with_index_named,
 )
 from labgrade.answers.reading.tabular.listings import find_listings, find_printed
+from labgrade.answers.reading.tabular.runs import as_run, is_study
 from labgrade.answers.reading.tabular.splits import (
     PIECE,
     by_blanks,
@@ -56,10 +57,9 @@ _INK = re.compile(r"[^\n]")
 _MOST_TEXT = 4_000_000
 _MOST_LINES = 100_000
 _MOST_PLACES = 50
+_MOST_BLANK = 5  # lines between two rows
 _LONGEST_LINE = 2_000
 
-_DOTTED = re.compile(r"\d{1,3}(?:\.\d{3}){1,10}")
-_GROUPS = re.compile(r"\s*[+-]?\d{1,3}(?:,\d{3}){2}")
 _WITH_INDEX = re.compile(r"\d+ \S")
 _RULE = re.compile(r"[\s|+:=\-_\u2500-\u257f]+$")
 
@@ -280,7 +280,7 @@ def _read(
         line = lines[number][:_LONGEST_LINE]
         if LEFT_OUT.match(line):
             abridged = True
-        elif _ends(line, header, begun=bool(rows or abridged)):
+        elif _ends(line, header, begun=bool(rows or abridged)) and not (rows and _goes_on(lines, number, header, kind)):
             break
         elif line.strip() and not _RULE.match(line) and not is_tensor(line):
             pieces = _pieces(line, header)
@@ -288,19 +288,21 @@ def _read(
                 break
             name = row_name(pieces[header.name_at])
             name = tree.name(line, name, abridged=abridged) if tree is not None else name
-            if not TOTAL.match(name):
+            cells = _cells_of(pieces, header, kind, written) if line.strip() != lines[first].strip() else None
+            if cells is not None and not TOTAL.match(name):
                 try:
-                    row = _row(name, _cells(pieces, header), kind, header, begun=bool(rows))
+                    row = _row(name or cells.get(kind.row, ""), cells, kind, header, begun=bool(rows))
                 except WrongTypeError as error:
                     return TableProblem(position=starts[number], reason=str(error)), number + 1
                 if row is None:
                     break
                 rows.append(row)
-                written.append(_cells(pieces, header))
+                written.append(cells)
         number += 1
     if not rows:
         return None, max(number, first + 1)
-    table = Table(rows=tuple(_as_meant(rows, written, kind, header)), abridged=abridged)
+    rows = as_meant(rows, written, dict(kind.columns), header.units) if header.delimited else rows
+    table = Table(rows=tuple(rows), abridged=abridged)
     return TableFound(table=table, position=starts[first], about=header.about), number
 
 
@@ -318,45 +320,34 @@ def _row(name: str, cells: dict[str, str], kind: TableType, header: _Header, *, 
         return row_of(name, cells, dict(kind.columns), header.units, as_text=True) if header.delimited else None
 
 
-def _as_meant(rows: list[Row], written: list[dict[str, str]], kind: TableType, header: _Header) -> list[Row]:
-    """The rows, with the points and commas of their numbers as all of them together tell what they mean."""
-    columns = dict(kind.columns)
-    measured = {column for column, of in columns.items() if of in MEASURED or header.units.get(column)}
-    whole = {column for column, of in columns.items() if of in ("count", "bytes")} - measured
-    meant = _with_points(_without_groups(written, whole), measured) if header.delimited else written
-    if meant == written:
-        return rows
-    return [
-        row_of(row.name, cells, columns, header.units, as_text=True) for row, cells in zip(rows, meant, strict=True)
-    ]
-
-
-def _without_groups(written: list[dict[str, str]], whole: set[str]) -> list[dict[str, str]]:
-    """Whole numbers as `9.408` without their points, where all have such groups and one has two (`1.025.000`)."""
-    dotted = [cell for cells in written for column, cell in cells.items() if column in whole and "." in cell]
-    if not (all(map(_DOTTED.fullmatch, dotted)) and any(cell.count(".") > 1 for cell in dotted)):
-        return written
-    return [
-        {name: cell.replace(".", "") if name in whole else cell for name, cell in cells.items()} for cells in written
-    ]
-
-
-def _with_points(written: list[dict[str, str]], measured: set[str]) -> list[dict[str, str]]:
-    """Cells with `1,234` as 1.234 where another has a decimal comma, and none has commas of groups."""
-    printed = [cell for cells in written for column, cell in cells.items() if column in measured]
-    if not any(with_point(cell) != cell for cell in printed) or any(map(_GROUPS.match, printed)):
-        return written
-    return [
-        {column: with_point(cell, surely=True) if column in measured else cell for column, cell in cells.items()}
-        for cells in written
-    ]
-
-
 def _ends(line: str, header: _Header, *, begun: bool) -> bool:
     """Whether a line stands behind the last row: a blank one, or a rule below columns of blanks."""
     if not line.strip():
         return begun or header.split is by_pipes
     return begun and not header.delimited and bool(_RULE.match(line))
+
+
+def _goes_on(lines: list[str], number: int, header: _Header, kind: TableType) -> bool:
+    """Whether a few blank lines part rows whose cells stand between commas or their like."""
+    line = next((line for line in lines[number : number + _MOST_BLANK] if line.strip()), "")[:_LONGEST_LINE]
+    pieces = header.split(line) if header.split in (by_commas, by_semicolons, by_tabs) else []
+    if len(pieces) != header.pieces:
+        return False
+    try:
+        row = row_of("", _cells(pieces, header), dict(kind.columns), header.units)
+    except WrongTypeError:
+        return False
+    return any(cell is not None for cell in row.cells.values()) or not any(pieces)
+
+
+def _cells_of(
+    pieces: list[str], header: _Header, kind: TableType, written: list[dict[str, str]]
+) -> dict[str, str] | None:
+    """The cells of a row below those that are `written`; None where it is empty, or no run of a study."""
+    if header.delimited and not any(pieces):
+        return None
+    cells = _cells(pieces, header)
+    return as_run(cells, written[-1] if written else None, kind) if is_study(kind) else cells
 
 
 def _cells(pieces: list[str], header: _Header) -> dict[str, str]:
