@@ -2,32 +2,74 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from labgrade.values import Number
+from labgrade.values import Number, Table
+from labgrade.verdict import Outcome, Suggestion, Verdict, incorrect, without_value
 
-from ._wording import listed, shown
+from ._wording import listed, of_all_parts, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from fractions import Fraction
 
-    from labgrade.values import Row, Table
+    from labgrade.values import Row
 
 _NOT_FINITE = frozenset({"nan", "inf", "-inf"})
 
 
-def unreadable(table: Table, columns: Sequence[str]) -> str:
-    """Which rows have no number in one of these columns, as a sentence; nothing where all have."""
+def judged_without_gaps(table: Table, columns: Sequence[str], judged: Callable[[Table], Verdict]) -> Verdict:
+    """The verdict on the rows that have a number in each of these columns.
+
+    Rows without one may be runs or not: they wait for a person, with what the others show as a suggestion.
+    """
     if not table.rows:
-        return "the table has no rows"
+        return incorrect("the table has no rows")
     for column in columns:
-        lacking = [row.name for row in table.rows if not isinstance(row.cells.get(column), Number)]
-        if lacking:
-            return (
-                f"{len(lacking)} of {len(table.rows)} rows have no number in the column '{column}': {listed(lacking)}"
-            )
-    return ""
+        if not any(isinstance(row.cells.get(column), Number) for row in table.rows):
+            return _without(table, column, [each for each in columns if each != column])
+    gaps = with_gaps(table, columns)
+    if not gaps:
+        return judged(table)
+    whole = [row for row in table.rows if _is_whole(row, columns)]
+    lacking = f"{of_all_parts(len(gaps), len(table.rows), 'rows', 'has', 'have')} no number in {' or '.join(columns)}"
+    rest = judged(Table(rows=tuple(whole))) if whole else incorrect("no row has all numbers")
+    return to_look_at(f"{lacking} ({listed([_in_words(row) for row in gaps])})", len(gaps), rest)
+
+
+def with_gaps(table: Table, columns: Sequence[str]) -> list[Row]:
+    """The rows that have no number in one of these columns."""
+    return [row for row in table.rows if not _is_whole(row, columns)]
+
+
+def _is_whole(row: Row, columns: Sequence[str]) -> bool:
+    return all(isinstance(row.cells.get(column), Number) for column in columns)
+
+
+def _without(table: Table, column: str, others: Sequence[str]) -> Verdict:
+    """The verdict on a table that lacks a column; where settings stand there twice, another name may be meant."""
+    cells = [(name, cell) for row in table.rows for name, cell in row.cells.items() if isinstance(cell, Number)]
+    names = listed([*dict.fromkeys(name for name, _ in cells)])
+    reason = f"no row has a number in a column '{column}'" + (f"; numbers stand in {names}" if cells else "")
+    settings = {tuple(map(shown, map(row.cells.get, others))) for row in table.rows}
+    no_more = incorrect(reason)
+    if not cells or len(settings) == len(table.rows):
+        return no_more
+    waits = without_value(Outcome.MANUAL, f"{reason}, in more rows than settings")
+    return replace(waits, suggestion=Suggestion(outcome=no_more.outcome, credit=no_more.credit, why=reason))
+
+
+def to_look_at(said: str, count: int, rest: Verdict) -> Verdict:
+    """MANUAL for what is `said` of some runs, with what the others show as a suggestion."""
+    shows = f"without {'them' if count > 1 else 'it'}: {rest.reason or 'right'}"
+    alone = rest.suggestion or rest
+    waits = without_value(Outcome.MANUAL, f"{said}; {shows}", **rest.facts)
+    return replace(waits, suggestion=Suggestion(outcome=alone.outcome, credit=alone.credit, why=shows))
+
+
+def _in_words(row: Row) -> str:
+    return ", ".join(f"{column} {shown(cell)}" for column, cell in row.cells.items() if cell is not None) or row.name
 
 
 def diverged(table: Table, column: str) -> list[Row]:
@@ -36,7 +78,7 @@ def diverged(table: Table, column: str) -> list[Row]:
 
 
 def number(row: Row, column: str) -> Fraction:
-    """The number of a column, once `unreadable` found it there."""
+    """The number of a column, once it is known to be there."""
     cell = row.cells[column]
     if not isinstance(cell, Number):
         raise TypeError(shown(cell))

@@ -89,6 +89,11 @@ def listed(names: Sequence[str]) -> str:
     return f"{first} and {more:,} more" if more > 0 else first
 
 
+def of_all_parts(count: int, total: int, what: str, one: str, many: str) -> str:
+    """How many of all, with the verb that goes with it: `1 of 3 rows is`, `2 of 3 rows are`."""
+    return f"{count:,} of {total:,} {what} {one if count == 1 else many}"
+
+
 def tally(
     what: str,
     parts: int,
@@ -107,7 +112,7 @@ def tally(
         extra: names that are there and not expected.
     """
     right = parts - len(wrong) - len(missing)
-    sentences = [f"{right:,} of {parts:,} {what} are right"]
+    sentences = [f"{of_all_parts(right, parts, what, 'is', 'are')} right"]
     if wrong:
         (name, reason), *others = wrong
         sentences.append(f"the first wrong one is '{clip(name)}': {reason}")

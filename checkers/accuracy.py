@@ -8,6 +8,8 @@ import numpy as np
 
 from labgrade.verdict import Verdict, correct, incorrect
 
+from ._wording import of_all_parts
+
 if TYPE_CHECKING:
     from labgrade.values import Array
 
@@ -25,7 +27,7 @@ def accuracy(answer: Array, expected: Array, *, at_least: float) -> Verdict:
         return incorrect(sizes, hint=hint)
     right = int(np.count_nonzero(got == labels))
     share = right / labels.size if labels.size else 0.0
-    said = f"{right:,} of {labels.size:,} predictions are right ({share:.1%})"
+    said = f"{of_all_parts(right, labels.size, 'predictions', 'is', 'are')} right ({share:.1%})"
     facts = {"got": f"{share:.4f}", "allowed": f"at least {at_least:g}"}
     if share >= at_least:
         return correct(said, **facts)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from labgrade.values import Table
 from labgrade.verdict import Verdict, correct, incorrect, partial
 
-from ._wording import listed, shown
+from ._wording import listed, of_all_parts, shown
 
 if TYPE_CHECKING:
     from labgrade.values import Findings, Row, Value
@@ -29,10 +29,12 @@ def catches(answer: Table | Findings, expected: Value | None) -> Verdict:
     wrong = [row for row in answer.rows if not row.name.startswith(_RIGHT)]
     refused = [f"{_what(row)} ({row.cells.get('verdict')})" for row in right if not _is(row, _ACCEPTED)]
     if refused:
-        return incorrect(f"{len(refused)} of {len(right)} right files are not accepted: {listed(refused)}")
+        said = of_all_parts(len(refused), len(right), "right files", "is", "are")
+        return incorrect(f"{said} not accepted: {listed(refused)}")
     missed = [_what(row) for row in wrong if not _is(row, "rejected")]
     caught = len(wrong) - len(missed)
-    said = f"{caught} of {len(wrong)} wrong files are rejected, and all {len(right)} right ones accepted"
+    said = of_all_parts(caught, len(wrong), "wrong files", "is", "are")
+    said = f"{said} rejected, and all {len(right)} right ones accepted"
     if not missed:
         return correct(said)
     return partial(Fraction(caught, len(wrong)), f"{said}; let through: {listed(missed)}")

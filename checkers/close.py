@@ -14,7 +14,7 @@ from labgrade.values import Number
 from labgrade.verdict import Verdict, correct, incorrect
 
 from ._names import by_name
-from ._wording import off_by, shown
+from ._wording import of_all_parts, off_by, shown
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -73,7 +73,8 @@ def _tensor(answer: Array, expected: Array, rtol: float, atol: float) -> Verdict
     if not wrong.any():
         return correct(off=f"{off.max():.3g}", allowed=tolerance)
     worst = np.unravel_index(int(np.argmax(np.where(wrong, _excess(off, allowed), -np.inf))), off.shape)
-    reason = f"{np.count_nonzero(wrong):,} of {wrong.size:,} elements differ{_worst(answer, expected, off, worst)}"
+    differ = of_all_parts(np.count_nonzero(wrong), wrong.size, "elements", "differs", "differ")
+    reason = f"{differ}{_worst(answer, expected, off, worst)}"
     facts = {"got": f"{answer[worst]}", "expected": f"{expected[worst]}", "off": f"{off[worst]:.6g}"}
     if np.isfinite(off).all():
         facts[PASSES] = _passing_all(off, expected, rtol, atol)

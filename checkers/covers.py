@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from labgrade.values import Table, show
 from labgrade.verdict import Verdict, correct, incorrect, partial
 
-from ._runs import groups, number, unreadable
-from ._wording import listed, shown
+from ._runs import groups, judged_without_gaps, number
+from ._wording import listed, of_all_parts, shown
 
 if TYPE_CHECKING:
     from labgrade.values import Findings, Value
@@ -38,16 +38,20 @@ def covers(
     del expected  # the table's own values are what has to be combined
     if not isinstance(answer, Table):
         return incorrect(f"got {shown(answer)}, which is no table of runs")
-    if reason := unreadable(answer, columns):
-        return incorrect(reason)
-    values = [list(groups(answer, column)) for column in columns]
+    return judged_without_gaps(answer, columns, lambda runs: _covered(runs, columns, least, ends))
+
+
+def _covered(runs: Table, columns: list[str], least: list[int], ends: list[float] | None) -> Verdict:
+    """The verdict on runs that all have a number in each column."""
+    values = [list(groups(runs, column)) for column in columns]
     for column, own, wanted in zip(columns, values, least, strict=False):
         if len(own) < wanted:
             tried = listed([show(each) for each in own])
-            return incorrect(f"{len(own)} values of {column} were tried ({tried}); {wanted} are asked for")
+            some = f"{len(own)} values of {column} were" if len(own) > 1 else f"1 value of {column} was"
+            return incorrect(f"{some} tried ({tried}); {wanted} are asked for")
     if (total := prod(map(len, values))) > _MOST:
         return incorrect(f"{total:,} combinations of {listed(columns)} can't all be there")
-    there = {tuple(number(row, column) for column in columns) for row in answer.rows}
+    there = {tuple(number(row, column) for column in columns) for row in runs.rows}
     short = [f"all with {columns[0]} {end}" for end in _beyond(values[0], ends)] if ends else []
     values = _without_extra(values, there, least)
     lacking = [each for each in product(*values) if each not in there]
@@ -59,7 +63,7 @@ def covers(
     ]
     at_ends = len(short) * prod(map(len, values[1:]))
     missing, total = len(lacking) + at_ends, prod(map(len, values)) + at_ends
-    reason = f"{missing} of {total:,} combinations are missing: {listed([*short, *named])}"
+    reason = f"{of_all_parts(missing, total, 'combinations', 'is', 'are')} missing: {listed([*short, *named])}"
     return partial(Fraction(total - missing, total), reason)
 
 

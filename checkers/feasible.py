@@ -9,7 +9,7 @@ from labgrade.values import Table, show
 from labgrade.verdict import Verdict, correct, incorrect, partial
 
 from ._names import folded
-from ._runs import number, unreadable
+from ._runs import number, with_gaps
 from ._wording import clip, listed, shown
 
 if TYPE_CHECKING:
@@ -35,8 +35,9 @@ def feasible(
     if not isinstance(answer, Table) or len(answer.rows) != 1:
         count = f"{len(answer.rows)} rows" if isinstance(answer, Table) else shown(answer)
         return incorrect(f"got {count}; hand in the one row that you choose")
-    if reason := unreadable(expected, [limit, best]):
-        raise ValueError(reason)  # the course's own table
+    if with_gaps(expected, [limit, best]):
+        message = f"a row of the course's own table has no number in {limit} or {best}"
+        raise ValueError(message)
     rows = {folded(row.name): row for row in expected.rows}
     chosen = rows.get(folded(answer.rows[0].name))
     if chosen is None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from labgrade.values import Table, show
 from labgrade.verdict import Outcome, Suggestion, Verdict, correct, incorrect, without_value
 
-from ._runs import diverged, groups, number, unreadable
+from ._runs import diverged, groups, judged_without_gaps, number, to_look_at
 from ._wording import listed, shown
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from labgrade.values import Findings, Row, Value
 
 _LEAST_FOR_A_PEAK = 3
+_PERCENT = 100
 
 
 def trend(  # noqa: PLR0913 - each is one thing that a spec may set
@@ -31,23 +32,39 @@ def trend(  # noqa: PLR0913 - each is one thing that a spec may set
     seed: str | None = None,
     least: int = 1,
     slack: float = 0.0,
+    share: bool = False,
 ) -> Verdict:
     """The mean of `column` over the runs of each value of `along` falls, rises, or has its peak between the ends.
 
     `least` runs are needed of each value, with different values in the column `seed` where one is named. `slack` is
     how far a step may go the other way, as a share of the largest mean: shares and percents are judged alike. Runs
     that went astray (nan, inf) wait for a person: it may be what the study shows. So do means that go another way,
-    which honest runs with other settings may do.
+    which honest runs with other settings may do, and of a `share` values that are none, in percent neither.
     """
     del expected  # what it should do is said by `goes`
     if not isinstance(answer, Table):
         return incorrect(f"got {shown(answer)}, which is no table of runs")
     if astray := diverged(answer, column):
         rest = Table(rows=tuple(row for row in answer.rows if row not in astray))
-        judged = trend(rest, None, column=column, along=along, goes=goes, seed=seed, least=least, slack=slack)
-        return _to_look_at(astray, column, judged)
-    if reason := unreadable(answer, [along, column, *([seed] if seed else [])]):
-        return incorrect(reason)
+        judged = trend(
+            rest, None, column=column, along=along, goes=goes, seed=seed, least=least, slack=slack, share=share
+        )
+        named = listed([f"{row.name}: {row.cells[column]}" for row in astray])
+        said = f"{len(astray)} run{'s have' if len(astray) > 1 else ' has'} no finite {column} ({named})"
+        return to_look_at(said, len(astray), judged)
+
+    def of_runs(runs: Table) -> Verdict:
+        beyond = [row for row in runs.rows if share and not 0 <= number(row, column) <= _PERCENT]
+        if beyond:
+            named = listed([shown(row.cells[column]) for row in beyond])
+            return without_value(Outcome.MANUAL, f"a share is from 0 to 1, or to 100 %; {column} is {named}")
+        return _shown(runs, column, along, goes, seed, least, slack)
+
+    return judged_without_gaps(answer, [along, column, *([seed] if seed else [])], of_runs)
+
+
+def _shown(answer: Table, column: str, along: str, goes: str, seed: str | None, least: int, slack: float) -> Verdict:
+    """The verdict on runs that all have their numbers."""
     runs = groups(answer, along)
     if reason := _too_few(runs, along, seed, least, _LEAST_FOR_A_PEAK if goes == "peaks_inside" else 2):
         return incorrect(reason)
@@ -68,16 +85,6 @@ def _to_read(reason: str, facts: dict[str, str]) -> Verdict:
         **facts,
     )
     return replace(waits, suggestion=Suggestion(outcome=Outcome.INCORRECT, credit=Fraction(0), why=reason))
-
-
-def _to_look_at(astray: list[Row], column: str, rest: Verdict) -> Verdict:
-    """MANUAL, with what the other runs show as a suggestion."""
-    named = listed([f"{row.name}: {row.cells[column]}" for row in astray])
-    runs = f"{len(astray)} run{'s have' if len(astray) > 1 else ' has'}"
-    said = f"without {'them' if len(astray) > 1 else 'it'}: {rest.reason or 'right'}"
-    alone = rest.suggestion or rest
-    waits = without_value(Outcome.MANUAL, f"{runs} no finite {column} ({named}); {said}", **rest.facts)
-    return replace(waits, suggestion=Suggestion(outcome=alone.outcome, credit=alone.credit, why=said))
 
 
 def _too_few(runs: dict[Fraction, list[Row]], along: str, seed: str | None, least: int, values: int) -> str:

@@ -77,7 +77,9 @@ def _wrong(
     place = int(off.argmax())
     worst = f"{before.flatten()[place]:.6g} became {after.flatten()[place]:.6g}"
     right = f"{_grid.nearest(before, width, fraction).flatten()[place] + 0.0:.6g}"  # no `-0`
-    share = f"{int((off > 0).sum()):,} of {off.numel():,} values of '{name}' are not what they should be"
+    count = int((off > 0).sum())
+    verb = "is not what it" if count == 1 else "are not what they"
+    share = f"{count:,} of {off.numel():,} values of '{name}' {verb} should be"
     yield f"{share}: {worst}, not {right}", _hint(ways)
 
 

@@ -81,7 +81,8 @@ def _counted(differ: Array, held: Array, wanted: Array, d: Deviation, here: str,
     row, column = (int(index) for index in np.argwhere(differ)[0])
     first = f"first W[{d.k0 + row},{d.n0 + column}]: {held[row, column]!s} instead of {wanted[row, column]!s}"
     where = "" if differ.sum() <= wanted.size // 2 else f", and what it holds occurs nowhere in W: it should be {here}"
-    return f"{int(differ.sum())} of {wanted.size} weights differ, {first}{where}"
+    count = int(differ.sum())
+    return f"{count} of {wanted.size} weights differ{'s' * (count == 1)}, {first}{where}"
 
 
 def _factor(held: Array, wanted: Array) -> str:
@@ -152,8 +153,8 @@ def _bias(d: Deviation, layer: Layer) -> str:
     differ = np.broadcast_to(only.values[0] != wanted, (d.n1 - d.n0,))
     if not differ.any():
         return "the bias differs from row to row"
-    first = int(np.flatnonzero(differ)[0])
+    first, count = int(np.flatnonzero(differ)[0]), int(differ.sum())
     return (
-        f"{int(differ.sum())} of {d.n1 - d.n0} bias values differ, first output {d.n0 + first}: "
+        f"{count} of {d.n1 - d.n0} bias values differ{'s' * (count == 1)}, first output {d.n0 + first}: "
         f"{only.values[0][first]!s} instead of {np.broadcast_to(wanted, differ.shape)[first]!s}"
     )

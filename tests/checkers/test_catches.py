@@ -30,7 +30,7 @@ def test_what_is_let_through_is_named_and_costs_its_share():
 def test_rejecting_a_right_file_costs_everything(refusal):
     verdict = catches(said(right_a=refusal, right_b="accepted", wrong_c="rejected"), None)
     assert verdict.outcome is Outcome.INCORRECT
-    assert verdict.reason == f"1 of 2 right files are not accepted: 'a ({refusal})'"
+    assert verdict.reason == f"1 of 2 right files is not accepted: 'a ({refusal})'"
 
 
 def test_a_verification_that_accepts_everything_catches_nothing():

@@ -211,7 +211,7 @@ def test_a_histogram_gets_the_share_of_names_that_are_right():
     verdict = equal(got, OPERATORS)
     assert (verdict.outcome, verdict.credit, verdict.agrees) == (Outcome.PARTIAL, Fraction(1, 4), False)
     assert verdict.reason == (
-        "1 of 3 names are right; the first wrong one is 'Relu': got 56, which is 1 less than expected; "
+        "1 of 3 names is right; the first wrong one is 'Relu': got 56, which is 1 less than expected; "
         "missing: 'MaxPool'; not expected: 'Gemm'"
     )
     assert verdict.facts["got"] == "Conv 57, Relu 56, Gemm 1"

@@ -306,7 +306,7 @@ def test_an_abridged_table_shows_at_least_half_of_the_rows():
     assert same_rows(table(*ROWS[:2], abridged=True), EXPECTED, abridged=True).credit == 1
     verdict = same_rows(table(ROWS[0], abridged=True), EXPECTED, abridged=True)
     assert (verdict.outcome, verdict.credit) == (Outcome.PARTIAL, Fraction(1, 4))
-    assert verdict.reason == "1 of 4 rows are right; 3 missing: 'conv2', 'conv3', 'fc'"
+    assert verdict.reason == "1 of 4 rows is right; 3 missing: 'conv2', 'conv3', 'fc'"
     assert verdict.hint == "the table leaves rows out: hand in at least 2 of them"
     three = table(*ROWS[:3])
     assert same_rows(table(ROWS[0], abridged=True), three, abridged=True).credit == Fraction(1, 3)
@@ -329,7 +329,7 @@ def test_an_abridged_table_with_a_wrong_row():
     got = table(ROWS[0], row("conv2", 1), abridged=True)
     verdict = same_rows(got, EXPECTED, abridged=True, at_least=2)
     assert verdict.credit == Fraction(1, 2)
-    assert verdict.reason.startswith("1 of 2 rows are right; the first wrong one is 'conv2'")
+    assert verdict.reason.startswith("1 of 2 rows is right; the first wrong one is 'conv2'")
     assert verdict.reason.endswith("; the table is abridged and shows 2 of 4 rows")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 import pytest
@@ -70,7 +71,7 @@ def test_a_trend_is_that_of_the_means(means, goes, slack, right):
             table(("batch", "seed", "accuracy"), (1, 0, 0.5), (1, 0, 0.6), (2, 0, 0.4)),
             "at batch 1 a seed stands twice: runs with the same one are the same run",
         ),
-        (table(("batch", "seed", "accuracy"), (1, 0, None)), "1 of 1 rows have no number in the column 'accuracy'"),
+        (table(("batch", "seed", "accuracy"), (1, 0, None)), "no row has a number in a column 'accuracy'"),
         (Table(), "the table has no rows"),
     ],
 )
@@ -100,6 +101,36 @@ def test_a_peak_needs_three_values():
     assert "at least 3 show a trend" in trend(runs(0.5, 0.6), None, goes="peaks_inside", **STUDY).reason
 
 
+def test_rows_that_lack_a_number_wait_with_what_the_others_show():
+    gap = table(("batch", "seed", "accuracy"), (256, None, 0.4))
+    judged = partial(trend, expected=None, goes="falls", **STUDY)
+    for answer, outcome in ((runs(0.9, 0.8), Outcome.CORRECT), (runs(0.9, 0.8, seeds=2), Outcome.INCORRECT)):
+        verdict = judged(Table(rows=(*answer.rows, *gap.rows)))
+        assert verdict.outcome is Outcome.MANUAL
+        assert verdict.suggestion.outcome is outcome
+        assert f"1 of {len(answer.rows) + 1} rows has no number in" in verdict.reason
+        assert "('batch 256, accuracy 0.4')" in verdict.reason
+    verdict = covers(Table(rows=(*runs(0.9, 0.8).rows, *gap.rows)), None, columns=["batch", "seed"], least=[2, 3])
+    assert (verdict.outcome, verdict.suggestion.outcome) == (Outcome.MANUAL, Outcome.CORRECT)
+
+
+def test_runs_without_a_seed_wait_where_settings_stand_there_twice():
+    wants = partial(covers, expected=None, columns=["batch", "seed"], least=[2, 2])
+    twice = wants(table(("batch", "seed", "accuracy"), (1, None, 0.9), (1, None, 0.8), (4, None, 0.5)))
+    assert (twice.outcome, twice.suggestion.outcome) == (Outcome.MANUAL, Outcome.INCORRECT)
+    once = wants(table(("batch", "seed", "accuracy"), (1, None, 0.9), (4, None, 0.5)))
+    assert once.outcome is Outcome.INCORRECT
+    assert once.reason == "no row has a number in a column 'seed'; numbers stand in 'batch', 'accuracy'"
+    assert "1 value of batch was tried ('1'); 2 are" in wants(table(("batch", "seed"), (1, 0))).reason
+
+
+@pytest.mark.parametrize(("factor", "outcome"), [(1, "CORRECT"), (100, "CORRECT"), (300, "MANUAL"), (-1, "MANUAL")])
+def test_a_share_is_at_most_all(factor, outcome):
+    answer = runs(*(each * factor for each in ((0.9, 0.8) if factor > 0 else (0.8, 0.9))))
+    assert trend(answer, None, goes="falls", share=True, **STUDY).outcome is Outcome[outcome]
+    assert trend(answer, None, goes="falls", **STUDY).outcome is Outcome.CORRECT
+
+
 GRID = table(("batch", "rate"), *((batch, rate) for batch in (16, 64) for rate in (0.1, 0.01, 0.001)))
 
 
@@ -108,7 +139,7 @@ def test_a_grid_is_covered_where_each_combination_is_there():
     short = Table(rows=GRID.rows[:-1])
     verdict = covers(short, None, columns=["batch", "rate"], least=[2, 3])
     assert verdict.credit == Fraction(5, 6)
-    assert verdict.reason == "1 of 6 combinations are missing: 'batch 64 with rate 0.001'"
+    assert verdict.reason == "1 of 6 combinations is missing: 'batch 64 with rate 0.001'"
     assert "3 are asked for" in covers(GRID, None, columns=["batch", "rate"], least=[3, 3]).reason
     third_seed = Table(rows=(*GRID.rows, *table(("batch", "rate"), (16, 0.5)).rows))
     assert covers(third_seed, None, columns=["batch", "rate"], least=[2, 3]).credit == 1

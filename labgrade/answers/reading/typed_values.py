@@ -374,7 +374,7 @@ def _cells_by_name(name: str, cells: Mapping[Any, object], kind: TableType) -> d
 
 def _example(kind: TableType) -> str:
     columns = list(kind.columns)
-    inner = f"a {columns[0]}" if len(columns) == 1 else "{" + ", ".join(f"{column}: ..." for column in columns) + "}"
+    inner = f"its {columns[0]}" if len(columns) == 1 else "{" + ", ".join(f"{column}: ..." for column in columns) + "}"
     return f"a mapping of each {kind.row} to {inner}"
 
 

@@ -261,9 +261,9 @@ def test_a_table_stays_as_it_is():
 @pytest.mark.parametrize(
     ("plain", "kind", "says"),
     [
-        (5, MACS, "a number, but a table is asked for: a mapping of each layer to a macs"),
-        ([5], MACS, "row 1 has no 'layer': a table is a mapping of each layer to a macs"),
-        ([{"macs": 5}], MACS, "row 1 has no 'layer': a table is a mapping of each layer to a macs"),
+        (5, MACS, "a number, but a table is asked for: a mapping of each layer to its macs"),
+        ([5], MACS, "row 1 has no 'layer': a table is a mapping of each layer to its macs"),
+        ([{"macs": 5}], MACS, "row 1 has no 'layer': a table is a mapping of each layer to its macs"),
         ({"conv": True}, MACS, "row 'conv', column 'macs': True, but a count is asked for"),
         ({"conv": 10**400}, MACS, "row 'conv', column 'macs': a number of about 401 digits, too large to be a count"),
         ({"conv": {"parameters": 5}}, LAYERS, "row 'conv' has no column 'output_shape'; it has 'parameters'"),
