@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from labgrade.answers.reading.plain_values import not_finite
 from labgrade.answers.reading.typed_values import WrongTypeError, as_scalar, as_value
 from labgrade.core.results import NoAnswer
-from labgrade.core.task import SCALAR_KINDS
+from labgrade.core.task import SCALAR_KINDS, AnswerValue
 from labgrade.truth.measure import UnfitError
 from labgrade.values import Number, Row, Scalar, Table
 from labgrade.verdict import Outcome, without_value
@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from labgrade.core.results import Answered
-    from labgrade.core.task import AnswerType, AnswerValue, SubjectSpec
+    from labgrade.core.task import AnswerType, SubjectSpec
+    from labgrade.judging.graded_items import Judged
+    from labgrade.judging.items import Item
     from labgrade.values import Value
 
 OtherAnswer: TypeAlias = "Callable[[str, SubjectSpec | None], Answered]"
@@ -43,6 +45,13 @@ def own_says(source: AnswerValue, expected: Scalar) -> str:
     taken = f"where {of} is {_WHERE[source.take]} on average" if source.take in _WHERE else f"the {source.take} of {of}"
     shown = f"{source.by} {expected}" if source.by else str(expected)
     return f"your own '{source.answer}' says {shown}{f', {taken}' if source.take else ''}"
+
+
+def is_missing(name: str, items: Iterable[Item], judged: Callable[[Item], Judged]) -> bool:
+    """Whether a check of an answer says for certain that no text holds it."""
+    own = (each for each in items if each.check.answer == name and not each.check.cases)
+    alone = (each for each in own if not isinstance(each.check.expected, AnswerValue))
+    return any(judged(each).verdict.outcome is Outcome.MISSING for each in alone)
 
 
 def compared_with(source: AnswerValue, answered: Answered, kind: AnswerType | None) -> Value:

@@ -30,7 +30,7 @@ from labgrade.judging.graded_items import Judged, fault, graded_so_far, ungraded
 from labgrade.judging.items import call_before, fresh_subject, items, same_source, with_fresh
 from labgrade.judging.judge import follows, judge, speak, with_measured
 from labgrade.judging.needs import gates
-from labgrade.judging.other_answer import compared_with
+from labgrade.judging.other_answer import compared_with, is_missing
 from labgrade.judging.variants import own_variant, with_variant
 from labgrade.run.free_text import FreeText
 from labgrade.run.together import Together
@@ -357,7 +357,8 @@ class TaskGrading:
         """The answer that another is compared with, on the same subject; a text may hold one that was not found."""
         found = self._answer(name, None if subject == self.task.subject else subject)
         texts = any(isinstance(form, TextForm) for form in self.task.answers[name].forms)
-        if isinstance(found, NoAnswer) and texts and found.free:
+        missing = isinstance(found, NoAnswer) and found.free and is_missing(name, self.items.values(), self._guarded)
+        if isinstance(found, NoAnswer) and texts and found.free and not missing:
             return replace(found, verdict=replace(found.verdict, outcome=Outcome.MANUAL))
         return found
 

@@ -132,3 +132,33 @@ def test_a_comparison_that_can_not_be_is_told(tmp_path, was, becomes, says):
 def test_it_says_nothing_of_a_right_one(tmp_path):
     own_course.write(tmp_path, {"specs/lab/study.yaml": SPEC})
     assert own_course.findings(tmp_path) == []
+
+
+STUDY = """
+id: study
+title: A study
+points: 2
+statement: Try batch sizes, and say what is best.
+answers:
+  runs:
+    type: {table: {row: size, sparse: true, columns: {size: count, accuracy: number}}}
+    from: [{file: runs.csv}, {report: under 1}]
+  best: {type: count, from: [{entry: best}, {after: Best size, report: under 1}]}
+checks:
+  - {id: runs, points: 1, answer: runs, checker: {covers: {columns: [size], least: [2]}}}
+  - {id: best, points: 1, answer: best, checker: equal, expected: {answer: runs, take: argmax, of: accuracy}}
+"""
+REPORTS = {
+    "nothing": ({"notes.txt": "see the report\n"}, "MISSING"),
+    "alone": ({"report.md": "## 1\n\nBest size: 16\n"}, "MISSING"),
+    "in words": ({"report.md": "## 1\n\nBest size: 16\n\n16 gave 0.9512 there,\nand 64 gave 0.9123\n"}, "MANUAL"),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", REPORTS)
+def test_what_is_compared_with_a_missing_table_is_missing(tmp_path, name):
+    handed_in, outcome = REPORTS[name]
+    files = {f"submissions/ada/{path}": text for path, text in handed_in.items()}
+    with own_course.grading(own_course.write(tmp_path, {"specs/lab/study.yaml": STUDY, **files})) as grade:
+        assert outcomes(grade("ada")) == {"runs": outcome, "best": outcome}
