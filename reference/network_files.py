@@ -20,6 +20,15 @@ def times_as_many_parameters(artifact: Path, *, original: str = "") -> float:
     return own / other
 
 
+def network_file_parameters(artifact: Path) -> int:
+    """How many parameters a network has; buffers are none, a shared one counts once.
+
+    Raises:
+        ValueError: the file is no TorchScript.
+    """
+    return _parameters(_loaded(artifact))
+
+
 def network_output_shape(artifact: Path, *, input_shape: list[int] | None = None) -> list[int]:
     """The shape of what a network puts out for an input of the subject's shape, in eval mode.
 

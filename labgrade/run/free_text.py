@@ -24,9 +24,10 @@ from labgrade.judging.choose_listed import (
     saying,
     says_something,
 )
-from labgrade.judging.choose_number import NUMBERS, Choice, choose_fitting, choose_number
+from labgrade.judging.choose_number import NUMBERS, Choice, choose_number
 from labgrade.judging.choose_rows import is_of_others, rows_by_name
 from labgrade.judging.sightings import WantedNumber, numbers_of
+from labgrade.judging.unexpected import unexpected
 from labgrade.judging.unread import (
     and_others,
     as_table,
@@ -268,13 +269,12 @@ class FreeText:
         )
 
     def _unexpected(self, answer: Answered, as_it_is: Choice, lines: tuple[Line, ...]) -> Choice:
-        """Of a check that expects no value: MANUAL where none was read, and the text says one that may be meant."""
+        """Of a check that expects no value: the verdict, or that a person has to look."""
         if isinstance(self._wanted.type, TableType):
             return self._no_rows(answer, as_it_is, lines)
-        if isinstance(answer, Answer) or self._check.bonus or self._wanted.type not in NUMBERS:
+        if self._check.bonus or self._wanted.type not in NUMBERS:
             return as_it_is
-        found = choose_fitting(self._number_wanted((), ()), lines)
-        return as_it_is if found is None else merged(as_it_is, found)
+        return unexpected(self._number_wanted((), ()), answer, as_it_is, lines)
 
     def _rows(self, answer: Answered, as_it_is: Choice, lines: tuple[Line, ...]) -> Choice:
         source = self._check.expected

@@ -233,3 +233,33 @@ def test_a_network_that_a_function_changes_and_does_not_return_is_taken(tmp_path
     assert made(change).shape[0] > 0
     with pytest.raises(file_functions.call.UnfitValueError, match="returned NoneType, not a network"):
         made(lambda model: None)
+
+
+@pytest.mark.filterwarnings("ignore:`torch.jit:DeprecationWarning")
+@pytest.mark.parametrize("kind", ["lazy", "float64", "bfloat16", "float16"])
+def test_a_network_is_saved_whatever_its_numbers_and_sizes(tmp_path, kind):
+    torch = pytest.importorskip("torch")
+    job = {"name": "answer.pt", "given": ["model"], "module": True, "most": 1 << 20}
+    layer = torch.nn.LazyLinear(3) if kind == "lazy" else torch.nn.Linear(4, 3).to(getattr(torch, kind))
+    values = {"model": torch.nn.Identity(), "input": torch.ones(2, 4)}
+    made = file_functions._content(job, tmp_path, values, "", lambda model: torch.nn.Sequential(layer))
+    (tmp_path / "made.pt").write_bytes(made.data)
+    loaded = torch.jit.load(str(tmp_path / "made.pt"))
+    assert loaded(torch.zeros(5, 4)).shape == (5, 3)
+    assert sum(each.numel() for each in loaded.parameters()) == 15
+
+
+def test_a_network_that_does_not_run_is_no_error_of_the_function(tmp_path):
+    torch = pytest.importorskip("torch")
+    job = {"name": "answer.pt", "given": ["model"], "module": True, "most": 1 << 20}
+    values = {"model": torch.nn.Linear(5, 5), "input": torch.ones(2, 4)}
+    with pytest.raises(
+        file_functions.call.UnfitValueError, match=r"returned a network that can't be run .*RuntimeError: mat1"
+    ):
+        file_functions._content(job, tmp_path, values, "", lambda model: model)
+    (tmp_path / "own.py").write_text("def forward(x):\n    return x @ x\n")
+    own = {}
+    exec(compile((tmp_path / "own.py").read_text(), str(tmp_path / "own.py"), "exec"), own)  # noqa: S102 - a student's
+    values["model"].forward = own["forward"]
+    with pytest.raises(RuntimeError, match="mat1"):
+        file_functions._content(job, tmp_path, values, "", lambda model: model)

@@ -38,7 +38,7 @@ def raised(error: BaseException, folder: Path, phase: str) -> Event:
     try:
         event["kind"] = str.__str__(type(error).__name__)[:100]
         event["memory"] = _is_out_of_memory(error)
-        event.update(_place(error, folder))
+        event.update(place(error, folder))
         text = error.msg if isinstance(error, SyntaxError) else str(error)
         event["message"] = str.__str__(text)[:_MESSAGE_CHARS]
         if event["kind"] == "ImportError" and event["message"] == _RELATIVE:
@@ -54,7 +54,7 @@ def _is_out_of_memory(error: BaseException) -> bool:
     return isinstance(error, MemoryError) or (isinstance(error, RuntimeError) and "DefaultCPUAllocator" in str(error))
 
 
-def _place(error: BaseException, folder: Path) -> Event:
+def place(error: BaseException, folder: Path) -> Event:
     """The last line of the student's own that the exception went through."""
     if isinstance(error, SyntaxError) and error.filename and Path(error.filename).is_relative_to(folder):
         own = Path(error.filename).relative_to(folder).as_posix()

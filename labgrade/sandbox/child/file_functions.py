@@ -16,6 +16,8 @@ from labgrade.sandbox.child.wire import RawArray, type_name
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    import torch
+
 MODEL = "model_path"
 _UNWRITTEN = f"returned without writing the file that {SAVE_TO} names"
 
@@ -48,7 +50,7 @@ def _content(
     if job["module"]:
         # A pass that changes the network that it is given need not return it.
         in_place = returned is None and repr(network) != before
-        _save(network if in_place else returned, values.get("input"), target)
+        _save(network if in_place else returned, values.get("input"), target, folder)
     if not target.is_file():
         others = [each for each in target.parent.iterdir() if each.is_file() and each.name.startswith(target.name)]
         if len(others) != 1:  # numpy.save puts an ending behind a name without one
@@ -71,7 +73,7 @@ def _in_one_file(target: Path) -> None:
             onnx.save(onnx.load(str(target)), str(target))
 
 
-def _save(network: object, given: object, target: Path) -> None:
+def _save(network: object, given: object, target: Path, folder: Path) -> None:
     """A network as TorchScript: traced on its input, compiled where it has none."""
     import torch
 
@@ -80,13 +82,36 @@ def _save(network: object, given: object, target: Path) -> None:
         raise call.UnfitValueError(message)
     with torch.no_grad(), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of torch, about a format that courses still use
-        if isinstance(network, torch.jit.ScriptModule):
-            made = network
-        elif given is None:
-            made = torch.jit.script(network)
-        else:
-            made = torch.jit.trace(network, given, check_trace=False, strict=False)  # type: ignore[no-untyped-call]
+        try:
+            made = network if isinstance(network, torch.jit.ScriptModule) else _scripted(network, given)
+        except Exception as error:
+            if call.place(error, folder):
+                raise
+            # The function raised nothing.
+            said = next(iter(str(error).splitlines()), "")
+            message = f"returned a network that can't be run on the task's input ({type(error).__name__}: {said})"
+            raise call.UnfitValueError(message) from None
         made.save(str(target))
+
+
+def _scripted(network: torch.nn.Module, given: object) -> torch.jit.ScriptModule:
+    """A network traced or compiled; in float32, as its input is, where it can't be run in its own numbers."""
+    import torch
+
+    def made() -> torch.jit.ScriptModule:
+        if given is None:
+            return torch.jit.script(network)
+        if any(map(torch.nn.parameter.is_lazy, network.parameters())):  # their sizes come with the first input
+            network(*(given if isinstance(given, tuple) else (given,)))
+        return torch.jit.trace(network, given, check_trace=False, strict=False)  # type: ignore[no-untyped-call, no-any-return]
+
+    try:
+        return made()
+    except RuntimeError:
+        if {each.dtype for each in network.parameters() if each.is_floating_point()} <= {torch.float32}:
+            raise
+        network.float()
+        return made()
 
 
 def verify(job: Mapping[str, Any], folder: Path) -> bytes:
