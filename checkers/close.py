@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
+from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Literal
 
@@ -15,6 +17,7 @@ from labgrade.verdict import Verdict, correct, incorrect
 
 from ._names import by_name
 from ._wording import of_all_parts, off_by, shown
+from .equal import equal
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -23,6 +26,7 @@ if TYPE_CHECKING:
 
 
 NUMERIC = "biufc"
+_ROUNDED, _MOST_ROUNDED, _ZEROS = 3, 9, 6  # digits of a float that was rounded, zeros of a whole number
 PASSES = "would pass with"  # for staff: a student who knows the tolerance can aim at it
 
 
@@ -38,7 +42,8 @@ def close(
 
     Works for numbers, tensors and named tensors. Shapes must be equal, nothing is broadcast; the number type may
     differ. NaN is equal to nothing, an infinity to itself. Named tensors get the share of names that are right, a name
-    that is not expected counting as a wrong one unless `others` are allowed.
+    that is not expected counting as a wrong one unless `others` are allowed. A number that was rounded to three digits
+    or more is right, too, where the expected value rounds to it; of fewer digits `equal` says what they are worth.
     """
     match answer, expected:
         case Number(), Number():
@@ -56,7 +61,20 @@ def _number(answer: Number, expected: Number, rtol: float, atol: float) -> Verdi
     facts = {"got": shown(answer), "expected": shown(expected), "off": shown(off), "allowed": shown(allowed)}
     if off <= allowed:
         return correct(**facts)
+    if (rounded := equal(_as_rounded(answer), expected)).credit or rounded.agrees:
+        return rounded
     return incorrect(off_by(answer, expected), **facts, **_passing(off, abs(expected.value), rtol, atol))
+
+
+def _as_rounded(answer: Number) -> Number:
+    """A number that was given in full, as precise as its digits: what `round(x, 2)` returns, 144000000000."""
+    if answer.digits is not None or abs(answer.value) > sys.float_info.max:
+        return answer
+    plain = Decimal(repr(float(answer.value))).normalize().as_tuple()
+    exponent, digits = int(plain.exponent), len(plain.digits)
+    whole = 0 <= exponent < _ZEROS
+    exact = whole or not _ROUNDED <= digits <= _MOST_ROUNDED
+    return answer if exact else replace(answer, half_unit=Fraction(10) ** exponent / 2, digits=digits)
 
 
 def _tensor(answer: Array, expected: Array, rtol: float, atol: float) -> Verdict:

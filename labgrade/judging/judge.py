@@ -14,6 +14,7 @@ from fractions import Fraction
 from functools import partial as partial_of
 from typing import TYPE_CHECKING, TypeAlias
 
+from labgrade.answers.reading.prefixes import as_meant
 from labgrade.core.errors import FaultError, NoSuchSlipError
 from labgrade.core.task import AnswerValue, LiteralValue
 from labgrade.judging.choose_rows import with_types_named
@@ -50,7 +51,7 @@ def judge(check: Check, answer: Value, judging: Judging, expect: Expect, *, comp
     What `judging` and `expect` raise is not caught: it is a fault of labgrade's, and the caller's to name.
     """
     expected = expect(check.expected) if check.expected is not None else None
-    answer = answer if computed else with_types_named(answer, expected)
+    answer = as_meant(answer if computed else with_types_named(answer, expected), expected)
     verdict = judging(answer, expected)
     if verdict.outcome is Outcome.CORRECT:
         return verdict

@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 from checkers.close import close
+from labgrade.answers.reading.numbers import read_number
+from labgrade.answers.reading.typed_values import as_value
 from labgrade.values import Number
 from labgrade.verdict import Outcome
 
@@ -140,6 +142,29 @@ def test_numbers():
     for (got, expected), told in passing.items():
         assert close(number(got), number(expected)).facts["would pass with"] == told
     assert close(Number(value=Fraction(10**400)), number("1")).credit == 0
+
+
+@pytest.mark.parametrize(
+    ("answer", "credit"),
+    [
+        (read_number("5.76", "number"), 1),
+        (read_number("5.8", "number"), Fraction(1, 2)),
+        (read_number("5.77", "number"), 0),
+        (as_value(5.76, "number"), 1),  # round(x, 2)
+        (as_value(5.8, "number"), 0),
+        (as_value(5.770000001, "number"), 0),
+        (as_value(5.76421 * 1.0005, "number"), 0),  # in full, and wrong
+    ],
+)
+def test_a_number_is_compared_as_precisely_as_it_was_rounded(answer, credit):
+    assert close(answer, Number(value=Fraction("5.76421004936"))).credit == credit
+
+
+def test_zeros_at_the_end_of_a_large_number_say_nothing():
+    expected = Number(value=Fraction(144105251234))
+    assert close(as_value(144_000_000_000, "number"), expected).credit == 1
+    assert close(as_value(145_000_000_000, "number"), expected).credit == 0
+    assert close(as_value(144_000, "number"), Number(value=Fraction(144_105))).credit == 0
 
 
 LAYERS = {f"conv{number}": RAMP + number for number in range(1, 5)}

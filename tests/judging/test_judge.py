@@ -46,6 +46,11 @@ def test_right_is_right_even_where_a_misconception_has_the_same_value():
     assert not found.hint
 
 
+def test_a_number_that_was_taken_as_printed_is_judged_with_its_prefix():
+    printed = Number(value=Fraction(2), text="2.000 kFLOP")
+    assert verdict(printed, misconceptions=(known(2000),)).hint == "mistake"
+
+
 def test_another_convention_is_right_and_says_which():
     found = verdict(number(1010), also_right=(known(1010, "with the bias", 1),))
     assert found.outcome is Outcome.CORRECT

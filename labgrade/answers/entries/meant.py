@@ -17,6 +17,7 @@ from labgrade.answers.reading.doubts import doubt_about, names_model, other_prec
 from labgrade.answers.reading.numbers import as_ascii, find_numbers, finest_of, read_number, worked_out
 from labgrade.answers.reading.phrases import TOTAL
 from labgrade.answers.reading.typed_values import NUMBER_KINDS, WrongTypeError, as_value
+from labgrade.answers.reading.units import behind_rate
 from labgrade.answers.reading.vocabulary import concepts
 from labgrade.core.task import TableType
 from labgrade.values import Number, Table
@@ -297,9 +298,13 @@ def doubt_of(text: str, value: Number, kind: str, name: str = "") -> str:
     if not found or found[0].number is None or found[0].number.value != value.value:
         return ""
     said = _ALONE.search(text) or (None if "=" in text else _added(_BRACKETS.sub(" ", text), kind))
-    around = text[: found[0].start], text[found[0].end :]
+    around = text[: found[0].start], _behind(text, found[0])
     doubt = doubt_about("", *around) or other_precision(*around) or (said[0] if said else "")
     return doubt or ("" if "=" in text else _strange_word(_BRACKETS.sub(" ", text), kind, name))
+
+
+def _behind(text: str, found: Found) -> str:
+    return behind_rate(text[found.end :]) if found.measures == "rate" else text[found.end :]
 
 
 def _added(text: str, kind: str) -> re.Match[str] | None:
@@ -313,6 +318,6 @@ def _strange_word(text: str, kind: str, name: str) -> str:
     found = list(find_numbers(text, kind))
     if len(found) != 1:
         return ""
-    words = _WORDS.findall(f"{text[: found[0].start]} {text[found[0].end :]}")
+    words = _WORDS.findall(f"{text[: found[0].start]} {_behind(text, found[0])}")
     strange = (each for each in words if not (each.lower() in _PLAIN or each.lower() in name.lower()))
     return next((each for each in strange if not (concepts(each) - {"peak"} or names_model(each))), "")

@@ -164,7 +164,7 @@ _DIVIDED = re.compile(  # Total MACs / 10^9: 1.498
 _UNITWORDS = re.compile(
     r"(?:in|units?|單位|单位)\s*[:=]?\s+|\s*(?:per|/)\s*(?:image|inference|sample|batch)\s*$", re.IGNORECASE
 )
-_PER_SECOND = re.compile(r"\s?/\s?s(?:ec(?:ond)?)?\b|\s?per\ssec|ps\b")
+_PER_SECOND = re.compile(r"\s?/\s?s(?:ec(?:ond)?)?\b|\s?(?:per|an?|each)\ssec(?:ond)?s?\b|ps\b")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -224,6 +224,12 @@ def unit_at(text: str, position: int, *, attached: bool) -> Unit | None:
     return Unit(text=match[0].rstrip(), scale=scale, measures=measured, noun=noun, prefixed=prefixed)
 
 
+def behind_rate(text: str) -> str:
+    """A text that stands behind a unit, without `per second` at its beginning."""
+    match = _PER_SECOND.match(text)
+    return text[match.end() :] if match else text
+
+
 def as_mebibytes(unit: Unit) -> Unit:
     """The unit; `Mio` alone, where bytes are asked for, is the mebioctet of French. In German it would need a noun."""
     return replace(unit, scale=Fraction(2**20), measures="bytes") if unit.text == "Mio" else unit
@@ -248,7 +254,9 @@ def label_unit(label: str, kind: str = "") -> Unit | None:
     if binary is not None:
         return Unit(text=plain, scale=Fraction(2) ** int(binary["power"]), prefixed=True)
     unit = unit_at(plain, 0, attached=False)
-    return unit if unit is not None and unit.text == plain else None
+    if unit is None or plain == unit.text:
+        return unit
+    return unit if unit.measures == "rate" and _PER_SECOND.fullmatch(plain, len(unit.text)) else None
 
 
 def divided_by(text: str, position: int = 0) -> tuple[int, str] | None:

@@ -1,0 +1,35 @@
+"""A number that was taken as it was printed, with the prefix of its unit: `144.1 GFLOP/s` is 144.1, or 144,100,000,000.
+
+Of a type without a unit of its own only what is expected tells which of them is meant.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from labgrade.answers.reading.numbers import read_number
+from labgrade.values import Number
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+    from labgrade.values import Value
+
+_TOO_LARGE = 10**300  # no float holds more
+
+
+def as_meant(answer: Value, expected: Value | None) -> Value:
+    """The answer; a number as it was printed times the prefix of its unit, if so it is nearer to what is expected."""
+    if not isinstance(answer, Number) or not isinstance(expected, Number) or answer.text.isdecimal():
+        return answer
+    printed, scaled = (read_number(answer.text, kind) for kind in ("number", "any"))
+    if printed is None or scaled is None or printed.value != answer.value:
+        return answer
+    return min(answer, scaled, key=lambda each: _apart(each.value, expected.value))
+
+
+def _apart(one: Fraction, other: Fraction) -> float:
+    """How many times as large one is as the other, as a logarithm; of other signs they are as far apart as can be."""
+    ratio = one / other if other else 0
+    return abs(math.log(ratio)) if 0 < ratio < _TOO_LARGE else math.inf
