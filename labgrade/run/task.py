@@ -284,21 +284,22 @@ class TaskGrading:
         return speak(min(made, key=lambda each: each.credit), replace(verdict, fits=()), right=False)
 
     def _alike(self, item: Item) -> Iterator[Item]:
-        """The items that ask the same of other subjects, and need nothing that this one does not."""
+        """The items that ask the same of other subjects and need no more; of configs those that need this one, too."""
+        own = {item.check.id} if item.subject and item.subject.is_config else set()  # a network may show two mistakes
         for other in self.items.values():
             check = other.check
             same = check.answer == item.check.answer and same_source(check.expected, item.check.expected)
-            asks_more = set(check.needs) - set(item.check.needs) or check.bonus > item.check.bonus
+            asks_more = set(check.needs) - {*own, *item.check.needs} or check.bonus > item.check.bonus
             if same and other is not item and not (asks_more or check.counterexample or check.measured):
                 yield other
 
     def _made_on(self, item: Item, slip: Alternative) -> bool:
         """Whether the function makes a slip on an item's subject, as far as that can be known."""
-        check, subject = item.check, item.subject
-        answer = self._answer(check.answer, subject if check.cases else None)
+        check = item.check
+        answer = self._answer(check.answer, item.subject if check.cases else None)
         if not isinstance(answer, Answer) or not answer.computed:
             return True
-        judging, expect = self._judging(check, subject)
+        judging, expect = self._judging(check, item.subject)
         expected = expect(check.expected) if check.expected is not None else None
         try:
             return follows(answer.value, slip.source, expected, judging, expect, where_absent=True)

@@ -51,7 +51,13 @@ class DirectOracle:
     def value(self, call, subject):
         entry = COURSE.quantities.get(call.quantity)
         self.asked += 1
-        of = self.file(subject) if subject.is_onnx else a_subject(subject)
+        of = (
+            dict(subject.options)
+            if subject.is_config
+            else self.file(subject)
+            if subject.is_onnx
+            else a_subject(subject)
+        )
         try:
             return entry.load()(of, **parameters_of(call, entry, subject))
         except ValueError as error:
@@ -80,6 +86,7 @@ class DirectRunner:
         self.calls += 1
         module = module or self._loaded(request)
         given = {"input_size": request.subject.input.shape, "model_path": str(next(iter(request.model.values()), ""))}
+        given["config"] = dict(request.subject.options)
         if {"model", "input"} & set(request.given):
             try:
                 given["model"], given["input"] = a_subject(request.subject).with_weights()

@@ -75,12 +75,50 @@ def test_what_is_wrong_with_a_bonus_contradicts_no_hint(tmp_path):
     assert said(tmp_path, TASK + BONUS, result) == ["one image", "one image", "", ""]
 
 
-def said(tmp_path, text, result):
+CONFIG = """
+id: task
+title: Cache
+points: 2
+statement: How many?
+subject: {config: {name: own, layers: 3, heads: 4, kv_heads: 2, head_dim: 8, tokens: 5, batch: 2, bytes: 2}}
+answers:
+  total: {type: bytes, from: [{call: "hw2_1.py:answer", given: [config]}]}
+checks:
+  - id: own
+    points: 1
+    answer: total
+    checker: equal
+    expected: {quantity: kv_cache_bytes}
+    misconceptions: [kv_cache_bytes_of_keys]
+    again:
+      - {id: others, points: 1, hidden: true, cases: [{config: {name: bytes, bytes: 1}}, {config: {name: one, batch: 1}}]}
+"""
+CACHE = """
+def answer(config):
+    numbers = config["layers"] * config["kv_heads"] * config["head_dim"] * config["tokens"] * config["batch"]
+    return RESULT
+"""
+
+
+@pytest.mark.parametrize(
+    ("result", "told"),
+    [
+        ("numbers * config['bytes']", True),
+        ("2 * numbers", False),
+        ("2 * numbers * config['bytes'] // config['batch']", False),
+    ],
+)
+def test_of_configs_cases_that_need_the_check_tell_whether_its_hint_holds(tmp_path, result, told):
+    """What is half on the task's own config is the keys alone, or without the bytes, or of one sequence."""
+    assert said(tmp_path, CONFIG, result, CACHE)[0].startswith("Keys and values") is told
+
+
+def said(tmp_path, text, result, answer=ANSWER):
     """The hints of a function, a check or case each."""
     (tmp_path / "specs/lab").mkdir(parents=True)
     (tmp_path / "specs/lab/task.yaml").write_text(text)
     (tmp_path / "work").mkdir()
-    (tmp_path / "work/hw2_1.py").write_text(RIGHT + ANSWER.replace("RESULT", result))
+    (tmp_path / "work/hw2_1.py").write_text(RIGHT + answer.replace("RESULT", result))
     task = load.read(tmp_path / "specs/lab/task.yaml", COURSE)
     grader = Grader(COURSE, runner=DirectRunner(), reader=Reader(None), oracle=DirectOracle(tmp_path))
     checks = TaskGrading(grader, task, read(tmp_path / "work", "someone"), explains=False).report().checks
