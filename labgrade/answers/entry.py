@@ -13,6 +13,7 @@ from labgrade.answers.entries.parsing import is_json, parsed_json, parsed_yaml, 
 from labgrade.answers.entries.places import find_alone, find_entry
 from labgrade.answers.reading.documents import Unreadable, locate
 from labgrade.answers.reading.numbers import read_number, worked_out
+from labgrade.answers.reading.placeholders import is_placeholder, says_todo
 from labgrade.answers.reading.plain_values import cut, what
 from labgrade.answers.reading.typed_values import WrongTypeError, as_value
 from labgrade.core.errors import SpecError
@@ -34,7 +35,7 @@ FILES = ("answers.yaml", "answers.yml", "answers.json")
 
 
 def obtain(kind: AnswerType, form: EntryForm, submission: Submission) -> Answered | None:
-    """The value under `form.path`, or None where there is no such file or entry."""
+    """The value under `form.path`, or None where there is no such file or entry, or it is still to come."""
     file = next((there for each in FILES if (there := locate(submission, each)) is not None), None)
     if file is None:
         return None
@@ -47,7 +48,7 @@ def obtain(kind: AnswerType, form: EntryForm, submission: Submission) -> Answere
     except (SpecError, OSError, ValueError) as error:
         reason = f"'{file}' can't be read: {_first_line(error)}"
         return NoAnswer(verdict=_unreadable(reason, text, form.path), origin=file)
-    if found is None:
+    if found is None or (kind != "text" and not found.twice and is_placeholder(found.plain)):
         return None
     origin = f"{file}{found.place} {form.path}"
     if found.cut:
@@ -98,9 +99,13 @@ def _typed(found: _EntryFound, kind: AnswerType, origin: str, remarks: tuple[str
         return Answer(
             value=worked, origin=origin, unsure=f"{origin}: '{cut(str(text))}' is not worked out", remarks=remarks
         )
-    if isinstance(text, str) and isinstance(value, Number) and (doubt := doubt_of(text, value, str(kind), origin)):
+    if isinstance(text, str) and isinstance(value, Number) and (doubt := _doubt(text, value, str(kind), origin)):
         problem = problem or f"{origin}: '{cut(text)}' says '{doubt}' of the number"
     return Answer(value=value, others=others, origin=origin, unsure=problem, remarks=remarks)
+
+
+def _doubt(text: str, value: Number, kind: str, name: str) -> str:
+    return says_todo(text) or doubt_of(text, value, kind, name)
 
 
 _REFERS = re.compile(r"(?:see|same|ditto|siehe|wie|cf\.?|as|vgl\.?|voir|\u898b|\u89c1|\u540c)(?!\w)", re.IGNORECASE)

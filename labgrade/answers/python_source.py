@@ -110,12 +110,17 @@ def _printed(text: str, kind: AnswerType) -> Value:
 
 
 def _is_stub(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> bool:
-    """A template that nobody filled in: a docstring at most, then `raise NotImplementedError`."""
-    *before, last = node.body
-    raised = last.exc if isinstance(last, ast.Raise) else None
-    named = raised.func if isinstance(raised, ast.Call) else raised
-    only = all(isinstance(each, ast.Expr) and isinstance(each.value, ast.Constant) for each in before)
-    return only and isinstance(named, ast.Name) and named.id == "NotImplementedError"
+    """A template that nobody filled in: a docstring at most, then what does nothing, or `raise NotImplementedError`."""
+    function = not isinstance(node, ast.ClassDef) and not node.decorator_list
+    body = [each for each in node.body if not (isinstance(each, ast.Expr) and isinstance(each.value, ast.Constant))]
+    match body:
+        case [] | [ast.Pass()] | [ast.Return(value=None)]:
+            return function
+        case [ast.Return(value=ast.Constant(value=value))]:
+            return function and value in (None, ...)
+        case [ast.Raise(exc=ast.Name() as named)] | [ast.Raise(exc=ast.Call(func=ast.Name() as named))]:
+            return named.id == "NotImplementedError"
+    return False
 
 
 def _bound(tree: ast.Module) -> Iterator[str]:

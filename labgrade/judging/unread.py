@@ -11,6 +11,7 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from labgrade.answers.reading.placeholders import is_to_come
 from labgrade.answers.reading.vocabulary import concepts
 from labgrade.judging.choose_number import SPECIAL, Choice, suggested
 from labgrade.judging.sightings import Sighting, WantedNumber, agree, are_rivals, distinct_sightings, sightings
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 
 _TENSORS = ("tensor", "torch.tensor", "array", "ndarray")
 _LETTERS = re.compile(r"[^\W\d_]+")
-_MOST_WORDS = 20  # of a line that says that nothing is there yet
 _LED_TO = ("labelled value", "total among parts", "value taken back", DOUBTFUL, "one known value among others")
 _LEAST_DIGITS = 3
 _FEW, _MAGNITUDE = 6, 10
@@ -37,20 +37,6 @@ _PLAIN_WORDS = (
     " the there this to value was we were what with answer hw lab task"
 )
 _PLAIN = frozenset(_PLAIN_WORDS.split())
-_NOT_YET = re.compile(
-    r"\b(?:todo|tb[ad]|n a|missing|unknown|skipped|open|not (?:done|yet|finish\w*|attempted|solved)|no time|"
-    r"offen|fehlt|nicht (?:gemacht|fertig|bearbeitet|gelöst)|pendiente|falta|manque|à faire|не сделано)\b"
-    r"|待補|待补|未完成|[没沒](?:做|寫|写)|^略$|미완성",
-    re.IGNORECASE,
-)
-_NOTHING = re.compile(  # of a short line: a template that was left as it is, or that there is no answer
-    r"\b(?:don t know|dont know|dunno|no (?:idea|clue|answer)|not (?:computed|calculated|measured|answered|sure)|to do"
-    r"|fill (?:\w+ )?in|your (?:answer|value|number|result)|(?:answer|value|number|result) (?:goes )?here"
-    r"|insert (?:\w+ ){0,2}(?:here|value|number|answer)|x{3,}|placeholder"
-    r"|wei\u00df (?:ich |es )?nicht|keine ahnung|no (?:lo )?s\u00e9|(?:sais|sait) pas)\b|不知道|不會寫|不会写",
-    re.IGNORECASE,
-)
-_SHORT = 8  # words
 
 
 def own_lines(wanted: WantedNumber, lines: Iterable[Line], given: Sequence[str], title: str) -> list[Line]:
@@ -307,9 +293,6 @@ def _says_nothing_special(word: str, plain: frozenset[str]) -> bool:
 
 
 def _is_to_come(line: Line) -> bool:
-    said = _said(line)
     numbers = any(not isinstance(piece.value, str) for piece in line.pieces)
     asked = any(isinstance(piece.value, str) and piece.value.startswith("??") for piece in line.pieces)
-    if numbers or said.count(" ") >= _MOST_WORDS:
-        return False
-    return asked or bool(_NOT_YET.search(said) or (said.count(" ") < _SHORT and _NOTHING.search(said)))
+    return not numbers and is_to_come(_said(line), asked=asked)

@@ -166,7 +166,7 @@ def test_a_number_with_what_says_more_of_it(handed, content, kind, value):
         "a: 2.5 k * 4",
         "a: 26499616 / 4",
         "a: 6624904 - 5",
-        "a: not yet",
+        "a: many",
     ],
 )
 def test_numbers_of_which_none_is_meant(handed, content):
@@ -492,3 +492,21 @@ def test_an_entry_with_plain_words_is_read(handed, content):
 def test_powers_of_ten_and_plain_sentences_are_no_formulas(handed, content):
     answer = handed(f"a: '{content}'", "bytes", "a", name="answers.yaml")
     assert (answer.value.value, answer.unsure) == (5000, "")
+
+
+@pytest.mark.parametrize(
+    "said", ["TODO", '""', "???", "...", "n/a", "<your answer>", "fill in", "keine Ahnung", "XXXX", "-"]
+)
+def test_an_entry_that_is_still_to_come_is_not_handed_in(handed, said):
+    assert handed(f"2-1-1:\n  total: {said}\n", path="2-1-1.total", name="answers.yaml") is None
+
+
+def test_an_entry_of_a_mapping_is_still_to_come_where_all_of_it_is(handed):
+    assert handed("2-1-1: {counts: {Conv: TODO, Linear: tbd}}", "histogram", "2-1-1.counts", "answers.yaml") is None
+    assert handed("2-1-1: {counts: {Conv: 5, Linear: tbd}}", "histogram", "2-1-1.counts", "answers.yaml") is not None
+
+
+def test_a_number_beside_todo_is_not_sure(handed):
+    found = handed("2-1-1: {total: 'TODO 5'}", path="2-1-1.total", name="answers.yaml")
+    assert isinstance(found, Answer)
+    assert "says 'TODO' of the number" in found.unsure

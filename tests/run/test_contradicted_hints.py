@@ -91,7 +91,10 @@ checks:
     expected: {quantity: kv_cache_bytes}
     misconceptions: [kv_cache_bytes_of_keys]
     again:
-      - {id: others, points: 1, hidden: true, cases: [{config: {name: bytes, bytes: 1}}, {config: {name: one, batch: 1}}]}
+      - id: others
+        points: 1
+        hidden: true
+        cases: [{config: {name: bytes, bytes: 1}}, {config: {name: one, batch: 1}}]
 """
 CACHE = """
 def answer(config):
