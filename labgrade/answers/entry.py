@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 from labgrade.answers.entries.meant import doubt_of, meant_by
 from labgrade.answers.entries.parsing import is_json, parsed_json, parsed_yaml, text_of, without_comments
-from labgrade.answers.entries.places import find_alone, find_entry
+from labgrade.answers.entries.places import find_alone, find_entry, find_stray, unit_of
 from labgrade.answers.reading.documents import Unreadable, locate
 from labgrade.answers.reading.numbers import read_number, worked_out
+from labgrade.answers.reading.phrases import TOTAL
 from labgrade.answers.reading.placeholders import is_placeholder, says_todo
 from labgrade.answers.reading.plain_values import cut, what
 from labgrade.answers.reading.typed_values import WrongTypeError, as_value
@@ -34,8 +35,11 @@ if TYPE_CHECKING:
 FILES = ("answers.yaml", "answers.yml", "answers.json")
 
 
-def obtain(kind: AnswerType, form: EntryForm, submission: Submission) -> Answered | None:
-    """The value under `form.path`, or None where there is no such file or entry, or it is still to come."""
+def obtain(kind: AnswerType, form: EntryForm, submission: Submission, *, stray: bool = False) -> Answered | None:
+    """The value under `form.path`, or None where there is no such file or entry, or it is still to come.
+
+    `stray`: the value under another name that is likely to mean it, which is never sure.
+    """
     file = next((there for each in FILES if (there := locate(submission, each)) is not None), None)
     if file is None:
         return None
@@ -44,7 +48,7 @@ def obtain(kind: AnswerType, form: EntryForm, submission: Submission) -> Answere
     text = ""
     try:
         text, remarks = text_of(submission, file)
-        found = _in_file(text, file, form.path, kind)
+        found = _in_file(text, file, form.path, kind, stray=stray)
     except (SpecError, OSError, ValueError) as error:
         reason = f"'{file}' can't be read: {_first_line(error)}"
         return NoAnswer(verdict=_unreadable(reason, text, form.path), origin=file)
@@ -78,9 +82,10 @@ def _unreadable(reason: str, text: str, wanted: str) -> Verdict:
 def _typed(found: _EntryFound, kind: AnswerType, origin: str, remarks: tuple[str, ...]) -> Answered | None:
     """What was found, as a value of its kind or as what may be meant; None of what is neither, under the task alone."""
     others: tuple[Value, ...] = ()
-    problem = (
-        "" if not found.alone else f"{origin}: this name is not there, and {what(found.plain)} stands for the task"
-    )
+    problem = "" if not found.alone else f"{origin}: this name is not there; '{found.alone}' is {what(found.plain)}"
+    if found.unit and isinstance(found.plain, int | float | Number):
+        problem = problem or f"{origin}: the name says '{found.unit}' of the number"
+        found, others = replace(found, plain=f"{found.plain} {found.unit}"), (as_value(found.plain, kind),)
     try:
         value = as_value(found.plain, kind)
     except WrongTypeError as error:
@@ -90,7 +95,7 @@ def _typed(found: _EntryFound, kind: AnswerType, origin: str, remarks: tuple[str
         if meant is None:
             outcome = Outcome.MANUAL if _refers(found.plain) else Outcome.INCORRECT
             return NoAnswer(verdict=without_value(outcome, f"{origin}: {error}"), origin=origin, remarks=remarks)
-        value, others = meant.value, meant.others
+        value, others = meant.value, (*others, *meant.others)
         problem = problem or ("" if meant.sure else f"{origin}: {error}")
     text = found.plain
     formula = text.lstrip("= ") if isinstance(text, str) and isinstance(value, Number) else "="
@@ -130,17 +135,19 @@ def read(submission: Submission, file: str) -> object:
 class _EntryFound:
     """The data under a dotted name; `place`: the line, where it is known; `cut`: a number that commas cut up, or "".
 
-    `twice`: what of it is given a second time, or "". `alone`: it stands under the task's name, not under its own.
+    `twice`: what of it is given a second time, or "". `alone`: the name under which it stands, if that is not its own.
+    `unit`: in which its key says that it is.
     """
 
     plain: object
     place: str = ""
     cut: str = ""
     twice: str = ""
-    alone: bool = False
+    alone: str = ""
+    unit: str = ""
 
 
-def _in_file(text: str, file: str, wanted: str, kind: AnswerType) -> _EntryFound | None:
+def _in_file(text: str, file: str, wanted: str, kind: AnswerType, *, stray: bool) -> _EntryFound | None:
     """The data under a dotted name. JSON with single quotes, remarks or commas at an end is YAML.
 
     Raises:
@@ -148,41 +155,42 @@ def _in_file(text: str, file: str, wanted: str, kind: AnswerType) -> _EntryFound
         SpecError: it is no YAML.
     """
     if not is_json(file):
-        return _in_yaml(text, file, wanted, kind)
+        return _in_yaml(text, file, wanted, kind, stray=stray)
     try:
-        return _in_json(text, wanted, kind)
+        return _in_json(text, wanted, kind, stray=stray)
     except ValueError:
         with contextlib.suppress(SpecError):
-            return _in_yaml(without_comments(text), file, wanted, kind)
+            return _in_yaml(without_comments(text), file, wanted, kind, stray=stray)
         raise
 
 
-def _in_json(text: str, wanted: str, kind: AnswerType) -> _EntryFound | None:
+def _in_json(text: str, wanted: str, kind: AnswerType, *, stray: bool) -> _EntryFound | None:
     """The data under a dotted name. Numbers keep the digits that were written.
 
     Raises:
         ValueError: it is no JSON.
     """
     data, doubles = parsed_json(text, in_digits=kind != "tensor")
-    own = find_entry(data, wanted)
-    path = find_alone(data, wanted) if own is None else own
+    own = None if stray else find_entry(data, wanted)
+    path = _other_place(data, wanted, kind, stray=stray) if own is None else own
     twice = _contradicted(doubles, path, wanted)
     said = f"'{cut(str(twice[-1]))}' is given twice, with different values" if twice else ""
     if path is None:
         return _EntryFound(plain=None, twice=said) if said else None
     plain = functools.reduce(lambda inner, key: inner[key], path, data)
-    return _EntryFound(plain=plain, twice=said, alone=own is None)
+    alone = "" if own is not None else ".".join(map(str, path))
+    return _EntryFound(plain=plain, twice=said, alone=alone, unit=unit_of(path, wanted))
 
 
-def _in_yaml(text: str, file: str, wanted: str, kind: AnswerType) -> _EntryFound | None:
+def _in_yaml(text: str, file: str, wanted: str, kind: AnswerType, *, stray: bool) -> _EntryFound | None:
     """The data under a dotted name, and where it stands. Numbers keep the digits that were written (`1.5e9`).
 
     Raises:
         SpecError: it is no YAML.
     """
     loaded = parsed_yaml(text, file)
-    own = find_entry(loaded.data, wanted)
-    path = find_alone(loaded.data, wanted) if own is None else own
+    own = None if stray else find_entry(loaded.data, wanted)
+    path = _other_place(loaded.data, wanted, kind, stray=stray) if own is None else own
     twice = _contradicted(loaded.twice, path, wanted)
     said = f"'{cut(str(twice[-1]))}' stands there again on line {loaded.twice[twice].line}" if twice else ""
     if path is None:
@@ -192,9 +200,20 @@ def _in_yaml(text: str, file: str, wanted: str, kind: AnswerType) -> _EntryFound
         plain=_keep_digits(data, loaded, path, kind),
         place=f":{loaded.mark(path).line}",
         twice=said,
-        alone=own is None,
+        alone="" if own is not None else ".".join(map(str, path)),
+        unit=unit_of(path, wanted),
         cut=next((written for place, written in loaded.cut.items() if place[: len(path)] == path), ""),
     )
+
+
+def _other_place(data: object, wanted: str, kind: AnswerType, *, stray: bool) -> Path | None:
+    """The path to what stands under another name: the task's; `stray`: under one that is likely to mean it."""
+    if not stray:
+        return find_alone(data, wanted)
+    path = find_stray(data, wanted)
+    own = find_entry(data, wanted.partition(".")[0]) if path is None and kind == "histogram" else None
+    held = functools.reduce(lambda inner, key: inner[key], own or (), cast("Any", data))
+    return own if own and isinstance(held, dict) and not any(TOTAL.match(str(key)) for key in held) else path
 
 
 def _contradicted(doubles: Iterable[Path], path: Path | None, wanted: str) -> Path | None:

@@ -15,6 +15,7 @@ from labgrade.answers.reader.asks import (
     ask_passages,
     ask_present,
     ask_seen,
+    ask_stray,
     ask_value,
 )
 from labgrade.answers.reader.reader import by_name
@@ -71,8 +72,18 @@ def obtain(question: Question, running: Running) -> Answered:
         return failed
     if unread is not None:
         return unread
-    verdict = _missing(forms, question, running.reader)
+    return _stray(forms, wanted.type, submission, running.reader) or _none(forms, question, running.reader)
+
+
+def _none(forms: list[Form], question: Question, reader: Reader) -> NoAnswer:
+    verdict = _missing(forms, question, reader)
     return NoAnswer(verdict=verdict, free=verdict.outcome in (Outcome.MISSING, Outcome.MANUAL))
+
+
+def _stray(forms: list[Form], kind: AnswerType, submission: Submission, reader: Reader) -> Answered | None:
+    """What is likely to be the answer, in the file of entries under another name."""
+    asks = (ask_stray(kind, form) for form in forms if isinstance(form, EntryForm) and kind != "text")
+    return next((found for ask in asks if isinstance(found := reader.ask(submission, ask), Answer)), None)
 
 
 def _is_in_no_file(found: Answered | None, form: Form) -> bool:
@@ -106,6 +117,7 @@ def _asks_of(wanted: AnswerSpec, subject: SubjectSpec | None, has_code: bool) ->
     found = (
         *(ask_present(form) for form in wanted.forms if isinstance(form, CallForm)),
         *(ask_value(wanted.type, form, model) for form in read),
+        *(ask_stray(wanted.type, form) for form in wanted.forms if isinstance(form, EntryForm)),
         ask_notes(wanted.type, list(wanted.forms)),
         *(ask_seen(wanted.type, form) for form in texts),
         *(ask_passages("file", [form]) for form in texts if wanted.type in ARTIFACT_KINDS),

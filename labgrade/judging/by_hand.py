@@ -140,10 +140,12 @@ def _of_meant(verdict: Verdict, answer: Answer, others: Sequence[tuple[Value, Ve
     right = [value for value, found in everything if found.outcome is Outcome.CORRECT]
     if len(right) == len(everything) > 1:
         return replace(verdict, notes=(*verdict.notes, f"each of them is right: {', '.join(map(_shown, right))}"))
-    mostly = isinstance(answer.value, Table | Mapping) and verdict.credit >= _HALF
+    mostly = (isinstance(answer.value, Table | Mapping) or not others) and verdict.credit >= _HALF
     if not right and not mostly:
         return without_value(Outcome.INCORRECT, answer.unsure)
-    waits = without_value(Outcome.MANUAL, answer.unsure, hint="hand in the number" if right else "")
+    waits = without_value(
+        Outcome.MANUAL, answer.unsure, hint="hand in the number alone, under its own name" if right else ""
+    )
     chosen = right[0] if right else answer.value
     rivals = [value for value, found in everything if found.outcome is not Outcome.CORRECT]
     if len(everything) > _MOST_MEANT or (

@@ -510,3 +510,56 @@ def test_a_number_beside_todo_is_not_sure(handed):
     found = handed("2-1-1: {total: 'TODO 5'}", path="2-1-1.total", name="answers.yaml")
     assert isinstance(found, Answer)
     assert "says 'TODO' of the number" in found.unsure
+
+
+def strayed(hand_in, content, path, kind="count", name="answers.yaml"):
+    return entry.obtain(kind, EntryForm(path=path), hand_in({name: content}), stray=True)
+
+
+@pytest.mark.parametrize(
+    ("content", "path"),
+    [
+        ("total: 5", "2-1-1.total"),
+        ("answers: {total: 5}", "2-1-1.total"),
+        ("kv-cach: {cache_byte: 5}", "kv-cache.cache_bytes"),
+        ("total 5\nothers = 4", "2-1-1.total"),
+    ],
+)
+def test_a_name_that_is_likely_to_mean_an_entry_is_never_sure(hand_in, content, path):
+    found = strayed(hand_in, content, path)
+    assert (found.value.value, bool(found.unsure)) == (5, True)
+
+
+@pytest.mark.parametrize(
+    ("content", "path"),
+    [
+        ("2-1-2: {total: 5}", "2-1-1.total"),
+        ("2-1-1: {total: 5}", "2-1-1.trainable"),
+        ("llm-lora: {parameters: 5}", "llm-parameters.parameters"),
+        ("parameters: 5", "llm-lora.lora_parameters"),
+        ("2-1-1: {total_acts: 5}", "2-1-1.total_macs"),
+        ("2-1-1: {conv1: 5}", "2-1-1.conv2"),
+    ],
+)
+def test_what_another_name_says_is_not_taken(hand_in, content, path):
+    assert strayed(hand_in, content, path) is None
+
+
+def test_counts_that_stand_for_the_task_may_be_meant(hand_in):
+    found = strayed(hand_in, "2-1: {Conv: 5, Linear: 1}", "2-1.counts", "histogram")
+    assert found.value["Conv"].value == 5
+    assert found.unsure
+    assert strayed(hand_in, "2-1: {total: 5, types: 1}", "2-1.counts", "histogram") is None
+
+
+def test_a_number_that_stands_for_a_task_without_a_number_may_be_meant(handed):
+    found = handed("llm-lora: 5", path="llm-lora.lora_parameters", name="answers.yaml")
+    assert (found.value.value, bool(found.unsure)) == (5, True)
+
+
+@pytest.mark.parametrize(
+    ("said", "kind", "value"), [("cache_GB: 2.5", "bytes", 2_500_000_000), ("cache_bytes_MiB: 1.5", "bytes", 1_572_864)]
+)
+def test_the_unit_of_a_key_is_that_of_its_number(handed, said, kind, value):
+    found = handed(f"kv-cache: {{{said}}}", kind, "kv-cache.cache_bytes", "answers.yaml")
+    assert (found.value.value, bool(found.unsure)) == (value, True)

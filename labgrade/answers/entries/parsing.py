@@ -33,6 +33,7 @@ _AROUND = re.compile(r"(?:---|\.\.\.|```\s*\w{0,12}|~~~)\s*")
 _BARE = re.compile(r"\s*[^\W_][\w.-]{0,40}(?: [\w.-]{1,40}){0,4}\s*")
 _FULL = re.compile(r"\s*[^\W_][\w .-]{0,80}: +[\w'\"][^:]*")  # a key with its value, which has none below it
 _ENTRY = re.compile(r"(?P<key>\s*(?:- )?[^\W_][\w .-]{0,80}):\s*(?P<value>[^\s\[{#].*?)\s*(?:\s#.*)?")
+_NAMED = re.compile(r"\s*(?P<key>[^\W\d][\w.-]{0,80})(?:\s*=\s*|\s+)(?P<value>\d[^'\n]{0,200})")
 _BLANK = re.compile(r"(?:^|(?<=[:,-]))[^\S\n\t]+", re.MULTILINE)  # that sets in or apart, also those of web pages
 _LONGEST_NUMBER = 400  # characters; longer ones stay text, so that no million-digit integer is ever built
 
@@ -117,9 +118,19 @@ def parsed_yaml(text: str, file: str) -> Loaded:
 @lru_cache(maxsize=_REMEMBERED)
 def _remembered_yaml(text: str, file: str) -> Loaded | SpecError:
     try:
-        return yaml.load_untrusted(text, file)
+        found = yaml.load_untrusted(text, file)
+        return (_without_colons(text, file) or found) if isinstance(found.data, str) else found
     except SpecError as error:
         return (_without_tabs(text, file) if "\t" in text else None) or _mended(text, file, error) or error
+
+
+def _without_colons(text: str, file: str) -> Loaded | None:
+    """The data of lines that each say a name and a number, `parameters 1729218560`, `cache_bytes = 2654208000`."""
+    lines = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
+    found = [_NAMED.fullmatch(line) for line in lines]
+    if not found or not all(found):
+        return None
+    return yaml.load_untrusted("\n".join(f"{each['key']}: '{each['value']}'" for each in found if each), file)
 
 
 def _without_tabs(text: str, file: str) -> Loaded | None:

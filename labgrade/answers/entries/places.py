@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Any
 
 from labgrade.answers.reading.numbers import as_ascii
+from labgrade.answers.reading.units import label_unit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -18,6 +20,8 @@ _MOST_KEYS = 2_000
 _DEEPEST = 3  # mappings around the tasks: `answers`, `hw2`
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _SEPARATORS = re.compile(r"[\s_.:#-]+")
+_AROUND = frozenset({"answer", "answers", "results", "solution", "solutions", "values"})
+_ALIKE = 0.85  # of two words
 _NOT = frozenset({"non", "not", "no", "un", "without"})
 
 
@@ -46,7 +50,7 @@ def find_alone(data: object, dotted: str) -> Path | None:
     It may stand within mappings around the tasks, in one place alone.
     """
     head, _, rest = dotted.partition(".")
-    if not rest or _NUMBERED.fullmatch(head) is None:
+    if not rest:
         return None
     within: list[Path] = [()]
     for _ in range(_DEEPEST):
@@ -66,6 +70,30 @@ def find_alone(data: object, dotted: str) -> Path | None:
             if isinstance(each[key], dict)
         ]
     return None
+
+
+def find_stray(data: object, dotted: str) -> Path | None:
+    """The path to what is likely meant by a name that is not there: its end at the top, a name with a wrong letter."""
+    _, _, rest = dotted.partition(".")
+    around = [key for key in data if _plain(str(key)) in _AROUND] if isinstance(data, dict) else []
+    within = [((), data), *(((key,), _at(data, (key,))) for key in around)]
+    for name, means in ((rest, _meaning), (dotted, _misspelt)):
+        found = [(*path, *inner) for path, each in within if name and (inner := _find(each, name, means)) is not None]
+        if found:
+            return found[0] if len(found) == 1 else None
+    return None
+
+
+def unit_of(path: Path, dotted: str) -> str:
+    """The unit in which a key says that its number is, where the name has none: the `GB` of `cache_GB`."""
+    words = {word for word in _SEPARATORS.split(str(path[-1])) if _base(word)} if path else set()
+    return words.pop() if len(words) == 1 and not words & set(_SEPARATORS.split(dotted)) else ""
+
+
+def _base(word: str) -> str:
+    """What a word measures that is a unit with a prefix: `bytes` of GB, `flops` of TFLOPs; "" of any other."""
+    unit = label_unit(word) if word[:1].isupper() else None
+    return (unit.noun or unit.measures).lower() if unit is not None and unit.prefixed and len(word) > 1 else ""
 
 
 def _find(data: Any, dotted: str, meaning: Callable[[str], Callable[[str], bool]]) -> Path | None:
@@ -143,10 +171,28 @@ def _wording(wanted: str) -> Callable[[str], bool]:
     words = set(_plain(wanted).split("-"))
 
     def means(key: str) -> bool:
-        own = set(_plain(key).split("-"))
+        own = {_base(word) or _plain(word) for word in _SEPARATORS.split(_CAMEL.sub("-", key[:80])) if word}
         return own & _NOT == words & _NOT and (words <= own or own <= words)
 
     return means
+
+
+def _misspelt(wanted: str) -> Callable[[str], bool]:
+    """As `_meaning`, with words of which a letter is left out, or wrong; digits are right."""
+    words = _plain(wanted).split("-")
+
+    def means(key: str) -> bool:
+        own = _plain(key).split("-")
+        return len(own) == len(words) and all(map(_nearly, own, words))
+
+    return means
+
+
+def _nearly(one: str, other: str) -> bool:
+    if one == other:
+        return True
+    letters = one.isalpha() and other.isalpha() and one[:1] == other[:1]
+    return letters and SequenceMatcher(None, one, other).ratio() >= _ALIKE
 
 
 def _plain(key: str) -> str:

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 Wanted: TypeAlias = Literal[
     "value",
+    "stray",
     "printed",
     "notes",
     "seen",
@@ -57,9 +58,9 @@ Wanted: TypeAlias = Literal[
 class Ask:
     """One thing to be read of a hand-in.
 
-    `value`: the answer of the only form; `printed`: the same of what a program printed; `notes`: what lies where the
-    forms look in vain; `seen`: what a text holds instead of a value; `passages`: the texts in which forms look;
-    `lines`: the lines in which a form looks, as typed pieces; `mentions`: those that have its task's number;
+    `value`: the answer of the only form; `stray`: what is likely to be it, under another name; `printed`: the answer of
+    what a program printed; `notes`: what lies where the forms look in vain; `seen`: what a text holds instead of a
+    value; `passages`: the texts in which forms look; `lines`: the lines in which a form looks, as typed pieces; `mentions`: those that have its task's number;
     `present`: whether a file has the function of the only form; `returned`: what a text that it returned stands for;
     `markdown`, `picture`, `code`: what a person is shown, of a text, of a file, of all files with code; `log`, `crash`,
     `sources`: what is found in what tools and programs said, and in C++ sources.
@@ -79,7 +80,7 @@ class Ask:
         """What is read for it: where this can't be read for one ask, it can't for others."""
         if self.wanted == "returned":
             return "the text that was returned"
-        if self.wanted not in {"value", "seen", "present"}:
+        if self.wanted not in {"value", "stray", "seen", "present"}:
             return self.wanted
         form = self.forms[0]
         match form:
@@ -97,6 +98,11 @@ class Ask:
 def ask_value(kind: AnswerType, form: Form, about: str = "") -> Ask:
     """For the answer in a form; what names no model takes none, so that it is read once for all."""
     return Ask(wanted="value", kind=kind, forms=(form,), about=about if isinstance(form, TextForm) else "")
+
+
+def ask_stray(kind: AnswerType, form: EntryForm) -> Ask:
+    """For what is likely to be an entry, under another name."""
+    return Ask(wanted="stray", kind=kind, forms=(form,))
 
 
 def ask_present(form: CallForm) -> Ask:
@@ -159,6 +165,8 @@ def perform(ask: Ask, submission: Submission) -> Reply:
     match ask.wanted, ask.forms[0] if ask.forms else None:
         case "value", EntryForm() as form:
             return entry.obtain(ask.kind, form, submission)
+        case "stray", EntryForm() as form:
+            return entry.obtain(ask.kind, form, submission, stray=True)
         case "value", FileForm() as form:
             return file.obtain(ask.kind, form, submission)
         case "value", TextForm() as form:

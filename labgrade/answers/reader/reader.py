@@ -41,7 +41,7 @@ _BROKE = "what reads it broke off"
 _FORGED = "what read it sent no reply"
 _NONE = type(None)
 _REPLIES: dict[str, tuple[type, ...]] = {
-    **dict.fromkeys(("value", "printed", "returned"), (Answer, NoAnswer, _NONE)),
+    **dict.fromkeys(("value", "stray", "printed", "returned"), (Answer, NoAnswer, _NONE)),
     **dict.fromkeys(("notes", "passages", "lines", "mentions", "code", *NOTHING), (tuple,)),
     "seen": (Seen, _NONE),
     "present": (bool,),
