@@ -60,7 +60,8 @@ class Ask:
 
     `value`: the answer of the only form; `stray`: what is likely to be it, under another name; `printed`: the answer of
     what a program printed; `notes`: what lies where the forms look in vain; `seen`: what a text holds instead of a
-    value; `passages`: the texts in which forms look; `lines`: the lines in which a form looks, as typed pieces; `mentions`: those that have its task's number;
+    value; `passages`: the texts in which forms look; `lines`: the lines in which a form looks, as typed pieces;
+    `mentions`: those that have its task's number;
     `present`: whether a file has the function of the only form; `returned`: what a text that it returned stands for;
     `markdown`, `picture`, `code`: what a person is shown, of a text, of a file, of all files with code; `log`, `crash`,
     `sources`: what is found in what tools and programs said, and in C++ sources.
