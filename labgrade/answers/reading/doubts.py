@@ -21,7 +21,7 @@ _WORDS = re.compile(
           |mais|niet|minder|meer|hoogstens|minstens|inte|ikke|mindre|mer|høyst|mniej|więcej|nie|değil|az|fazla|không|kurang|lebih
           |bukan|tidak|не|менее|меньше|более|больше|максимум|минимум)\b
       | \b(?:unter|über|bis\ zu|plus\ de|au\ plus|jusqu['\u2019](?:à|au)|hasta|fino\ a|até|tot|max(?:im[aeo]|imum|imal)?
-          |m[aá]ximo|mínimo|min(?:imum)?|keine?[mnrs]?|non?|до)\b\W*$
+          |m[aá]ximo|mínimo|min(?:imum)?|keine?[mnrs]?|non?|до)\b[^\w=(]*$
       | 不(?![含包計计考算])|非(?!常)
       | 小於|小于|少於|少于|低於|低于|大於|大于|多於|多于|高於|高于|超過|超过|至少|至多|最多|最少|應該|应该
       | 應為|应为|可能|也許|也许|介於|介于""",
