@@ -77,7 +77,7 @@ def rows_by_name(kind: TableType, expected: Table, lines: Sequence[Line]) -> Row
     if len(columns) != len(kind.columns) or sum(of in _NUMBERS for of in columns.values()) > 1:
         return None
     names = _names(expected)
-    lines = [_with_each(line, names) for line in lines]
+    lines = [_with_each(_with_joined(line, names), names) for line in lines]
     records = _beside_others(list(_records(lines, names, columns)))
     if not records:
         return None
@@ -145,6 +145,19 @@ def _with_each(line: Line, names: Mapping[str, str]) -> Line:
         piece for one in behind for piece in ((said, one)[::order] if _plain(str(one.value)) in names else (one,))
     ]
     return replace(line, pieces=(*line.pieces[: each - 1], *spread))
+
+
+def _with_joined(line: Line, names: Mapping[str, str]) -> Line:
+    """The line, with words that are a name together as one: `Call module` for `call_module`."""
+    pieces: list[LinePiece] = []
+    for piece in line.pieces:
+        before = pieces[-1].value if pieces else None
+        both = f"{before}_{piece.value}" if isinstance(before, str) and isinstance(piece.value, str) else ""
+        if both and _plain(both) in names:
+            pieces[-1] = replace(piece, value=both)
+        else:
+            pieces.append(piece)
+    return replace(line, pieces=tuple(pieces)) if len(pieces) < len(line.pieces) else line
 
 
 def _beside_others(records: list[_NamedValues]) -> list[_NamedValues]:

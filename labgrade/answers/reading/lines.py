@@ -12,9 +12,9 @@ from labgrade.answers.reading.code import goes_on_in_code, is_code, is_statement
 from labgrade.answers.reading.doubts import doubt_about, left_to_do, other_model
 from labgrade.answers.reading.number_words import Found, words_in
 from labgrade.answers.reading.numbers import as_ascii, find_numbers
-from labgrade.answers.reading.phrases import GOES_ON, LEFT_OUT, OUR_ANSWER, PIPES, examples, said_of
+from labgrade.answers.reading.phrases import GOES_ON, LEFT_OUT, PIPES, examples, said_of
 from labgrade.answers.reading.plain_values import find_shape
-from labgrade.answers.reading.tabular.headers import unit_of_header
+from labgrade.answers.reading.tabular.headers import answer_column, unit_of_header
 from labgrade.answers.reading.tabular.series import apart, of_labels
 from labgrade.answers.reading.units import divided_by, label_unit
 from labgrade.answers.reading.vocabulary import concepts
@@ -291,8 +291,8 @@ def _moved(found: Found, offset: int) -> Found:
 
 def _passed_over(header: tuple[str, ...], column: int) -> str:
     """What says that a column is not the answer: the one header that calls another column so; "" where none does."""
-    meant = [place for place, each in enumerate(header) if OUR_ANSWER.search(each)]
-    return header[meant[0]].strip() if len(meant) == 1 and meant[0] != column else ""
+    meant = answer_column(header)
+    return header[meant].strip() if meant is not None and meant != column else ""
 
 
 def _number(plain: str, found: Found, around: tuple[int, int], above: _Above, about: str, *, leads: bool) -> LinePiece:

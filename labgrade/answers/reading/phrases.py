@@ -14,7 +14,7 @@ from labgrade.answers.reading.code import is_code, is_comment, starts_a_variable
 from labgrade.answers.reading.doubts import REMARK, doubt_about, other_model
 from labgrade.answers.reading.numbers import as_ascii, explain_number, find_numbers
 from labgrade.answers.reading.plain_values import find_shape, read_shape
-from labgrade.answers.reading.tabular.headers import unit_of_header
+from labgrade.answers.reading.tabular.headers import OUR_ANSWER, unit_of_header
 from labgrade.answers.reading.units import divided_by, label_unit, noun_in
 
 if TYPE_CHECKING:
@@ -25,11 +25,6 @@ MOST_PLACES = 1_000
 _REACH = 400
 _SCALED = frozenset({"count", "bytes", "number"})  # kinds that a power of ten or two may be divided out of
 _DIGIT = re.compile(r"\d")
-OUR_ANSWER = re.compile(
-    r"\b(?:ours?|my|mine|now|new|final|handed in|submitted|correct(?:ed)?|unsere?|mein|finale?|nuestr[oa]"
-    r"|notre)\b(?! (?:old|first))|\banswers?\b|\bAntwort|最終|最终|答案",
-    re.IGNORECASE,
-)
 _MOST_ROWS = 200
 
 _BETWEEN_WORDS = (

@@ -69,6 +69,12 @@ _TYPE_WORDS = frozenset(
         "tipodecapa",
     )
 )
+OUR_ANSWER = re.compile(
+    r"\b(?:ours?|my|mine|now|new|final|handed in|submitted|correct(?:ed)?|unsere?|mein|finale?|nuestr[oa]"
+    r"|notre)\b(?! (?:old|first))|\banswers?\b|\bAntwort|最終|最终|答案",
+    re.IGNORECASE,
+)
+_OTHER_NETWORK = re.compile(r"\b(?:toy|tiny|baseline)\b", re.IGNORECASE)
 _PLAIN = re.compile(r"[\W_]+")
 _PREFIXED = re.compile(r"(?<![A-Za-z])([kKMGT])((?:MACs?|FLOPs?|FLOPS|Mult-?[Aa]dds?|M[Aa]dds?)(?![A-Za-z]))")
 _SERIES = re.compile(r"Name: (\w{1,40}), (?:Length: \d{1,9}, )?dtype: ")
@@ -87,6 +93,15 @@ def unit_of_header(header: str) -> str:
     """What a header says in brackets at its end, the `M` of `MACs (M)`, or by a prefix of its noun: `GMACs`."""
     match = re.search(r"[(\[]([^()\[\]]{1,24})[)\]]\s*$", as_ascii(header)) or _PREFIXED.search(header)
     return match[1] if match else ""
+
+
+def answer_column(header: Sequence[str]) -> int | None:
+    """The place of the one head that says that its column is the answer; None where none does, or several.
+
+    Beside `toy`, `mine` is another network: which of the two a task is about is not said.
+    """
+    meant = [place for place, each in enumerate(header) if OUR_ANSWER.search(each)]
+    return meant[0] if len(meant) == 1 and not any(map(_OTHER_NETWORK.search, header)) else None
 
 
 def column_meant(header: str, columns: Iterable[str]) -> str | None:

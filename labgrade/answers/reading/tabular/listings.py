@@ -13,11 +13,11 @@ from labgrade.answers.reading import code
 from labgrade.answers.reading.claims import JOINED
 from labgrade.answers.reading.code import is_code
 from labgrade.answers.reading.numbers import as_ascii, find_numbers
-from labgrade.answers.reading.phrases import LEFT_OUT, OUR_ANSWER, TOTAL
+from labgrade.answers.reading.phrases import LEFT_OUT, TOTAL
 from labgrade.answers.reading.plain_values import find_shape
 from labgrade.answers.reading.tabular.alike import written_alike
 from labgrade.answers.reading.tabular.cells import cell_value, row_name, without_package
-from labgrade.answers.reading.tabular.headers import column_meant, names_rows
+from labgrade.answers.reading.tabular.headers import answer_column, column_meant, names_rows
 from labgrade.answers.reading.typed_values import NUMBER_KINDS, WrongTypeError, as_value
 from labgrade.values import Number, Row, Scalar, Table
 
@@ -78,9 +78,8 @@ def _of_answer(line: str, header: list[str]) -> str:
     numbers = [place for place, cell in enumerate(cells) if _ALONE.fullmatch(cell)]
     if len(numbers) < 2 or len(cells) != len(header):  # noqa: PLR2004 - several
         return line
-    meant = [place for place in numbers if OUR_ANSWER.search(header[place])]
-    kept = meant if len(meant) == 1 else []
-    return "|".join(cell for place, cell in enumerate(cells) if place not in numbers or place in kept)
+    meant = answer_column(header)
+    return "|".join(cell for place, cell in enumerate(cells) if place not in numbers or place == meant)
 
 
 def _row(line: str, kind: TableType) -> Row | None:

@@ -38,7 +38,7 @@ from labgrade.answers.reading.tabular.splits import (
     unwrapped,
 )
 from labgrade.answers.reading.tabular.studies import find_runs, find_turned
-from labgrade.answers.reading.tabular.tallies import find_tallies
+from labgrade.answers.reading.tabular.tallies import find_graphs, find_tallies
 from labgrade.answers.reading.tabular.trees import is_tensor, tree_below
 from labgrade.answers.reading.typed_values import WrongTypeError
 from labgrade.values import Table
@@ -175,13 +175,17 @@ def _without_header(region: str, start: int, kind: TableType, least: int) -> lis
     for table, first, behind in list(find_printed(region, kind)) if "{" in region else ():
         found.append(TableFound(table=table, position=start + first))
         region = region[:first] + _INK.sub("!", region[first:behind]) + region[behind:]
+    graphs: list[TableFound | TableProblem] = []
+    for table, first, behind in find_graphs(region, kind):
+        graphs.append(TableFound(table=table, position=start + first))
+        region = region[:first] + _INK.sub(" ", region[first:behind]) + region[behind:]
     if len(kind.columns) == 1:
         lines = region.split("\n", _MOST_LINES)[:_MOST_LINES]
         starts = list(accumulate((len(line) + 1 for line in lines), initial=start))
         found += [
             TableFound(table=table, position=starts[line]) for table, line in find_listings(lines, kind, least=least)
         ]
-    return found
+    return found or graphs
 
 
 def _headless(lines: list[str], kind: TableType, starts: list[int]) -> list[TableFound | TableProblem]:

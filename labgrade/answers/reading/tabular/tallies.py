@@ -103,3 +103,22 @@ def _rows(told: Sequence[tuple[str, bool | None]], flag: str, rest: Sequence[str
     for name, total in totals.items():
         cells = {flag: counted[name], f"{_NOT}{flag}": total - counted[name], **dict.fromkeys(rest, total)}
         yield Row(name=name, cells={each: Number(value=Fraction(n), text=str(n)) for each, n in cells.items()})
+
+
+_GRAPH = re.compile(  # of Graph.print_tabular()
+    r"^[ \t>|]*opcode[ \t|]+name[ \t|]+target\b.*\n(?:[ \t|:+=-]*\n)?"
+    r"((?:[ \t>|]*(?:placeholder|get_attr|call_function|call_module|call_method|output)\b.*(?:\n|\Z))+)",
+    re.MULTILINE,
+)
+_OPCODE = re.compile(r"^[ \t>|]*(\w+)", re.MULTILINE)
+
+
+def find_graphs(text: str, kind: TableType) -> Iterator[tuple[Table, int, int]]:
+    """How many nodes of each kind the graphs have that torch.fx prints, with the place of each; of one count a row."""
+    if list(kind.columns.values()) != ["count"]:
+        return
+    (column,) = kind.columns
+    for graph in _GRAPH.finditer(text):
+        counts = Counter(_OPCODE.findall(graph[1])).items()
+        rows = (Row(name=name, cells={column: Number(value=Fraction(count))}) for name, count in counts)
+        yield Table(rows=tuple(rows)), graph.start(), graph.end()
