@@ -27,7 +27,7 @@ def none_left(
     `says`: what a student reads where nothing is.
 
     Findings that are not certain cost nothing by themselves: the verdict waits for a person, with what evidence there
-    is. A finding that is labgrade's own failure is a FAULT.
+    is. A finding that is labgrade's own failure is a FAULT, and one that says that nothing is there is MISSING.
     """
     del expected  # nothing is what is expected
     if isinstance(answer, Table):
@@ -40,6 +40,9 @@ def none_left(
     if fault is not None:
         reason = "labgrade contradicts itself about this file, which is its failure, not yours: a person will look"
         return without_value(Outcome.FAULT, reason, fault=fault.says)
+    absent = next((finding for finding in answer.found if finding.absent), None)
+    if absent is not None:
+        return without_value(Outcome.MISSING, absent.says)
     certain = [finding for finding in answer.found if finding.certain]
     if certain:
         picture = next((finding.picture for finding in certain if finding.picture), ())

@@ -93,13 +93,15 @@ class Finding:
     """One thing that is wrong with a file, in a sentence for the student.
 
     `certain` is False where a person has to look, and `opinion` then says what other evidence there is; `fault` is
-    labgrade's own failure. `picture` are lines of characters that show where it is; `grid` has the same in more detail.
+    labgrade's own failure, and `absent` says that the file holds nothing of what is asked for. `picture` are lines of
+    characters that show where it is; `grid` has the same in more detail.
     """
 
     says: str
     certain: bool = True
     opinion: str = ""
     fault: bool = False
+    absent: bool = False
     picture: tuple[str, ...] = ()
     grid: Grid | None = None
 

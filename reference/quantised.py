@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import inspect
 import re
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 from . import _grid, fixed_point
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     import torch
 
 _MOST_SAID, _HALF = 4, 0.5
+_LEAST_ON_GRID = 2  # different values: one may be any number
 _LEAST_SHOWN = 3  # numbers of a printed tensor: fewer agree with too much
 _SLIPS: Mapping[str, Any] = {
     "unchanged": fixed_point.fixed_point_floats,
@@ -48,6 +50,8 @@ def quantised_file_findings(
     from .tensors import tensors
 
     before, after = (tensors(artifact[group][0]) for group in ("before", "after"))
+    if not before.keys() & after.keys():  # `model.0.weight` after a wrapper
+        before, after = _without_prefix(before), _without_prefix(after)
     weights = {name: each for name, each in before.items() if each.dim() > 1 and name.endswith("weight")}
     both = [name for name in weights if name in after]
     if not both:
@@ -61,6 +65,14 @@ def quantised_file_findings(
         {"says": f"{fact}. {hint}" if hint and hint not in hints[:at] else fact}
         for at, (fact, hint) in enumerate(found[:_MOST_SAID])
     ]
+
+
+def _without_prefix(named: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    """The tensors, by names without the first parts that all of them share."""
+    parts = [name.split(".") for name in named]
+    shared = takewhile(lambda each: len(set(each)) == 1, zip(*(each[:-1] for each in parts), strict=False))
+    start = sum(1 for _ in shared)
+    return {".".join(own[start:]): each for own, each in zip(parts, named.values(), strict=True)}
 
 
 def _wrong(
@@ -88,16 +100,18 @@ def printed_quantisation(artifact: Path, *, width: int = 8, fraction: int = 4) -
 
     Lists of numbers in brackets are tensors, as torch, numpy and Python print them. Two of one shape are before and
     after where a way of quantising leads from one to the other, as precisely as they were printed. Where none are, a
-    person has to look.
+    person has to look, unless nothing of the kind is printed.
 
     Raises:
-        ValueError: the report prints no two tensors of one shape.
+        ValueError: the report is no text, or too long.
     """
-    shown = [each for each in printed_tensors(artifact) if each.values.numel() >= _LEAST_SHOWN]
+    printed = printed_tensors(artifact)
+    shown = [each for each in printed if each.values.numel() >= _LEAST_SHOWN]
     pairs = [(a, b) for place, a in enumerate(shown) for b in shown[place + 1 :] if a.shape == b.shape]
     if not pairs:
-        message = "it prints no two tensors of one shape: print a weight before and after it was quantised"
-        raise ValueError(message)
+        says = "it prints no two tensors of one shape: print a weight before and after it was quantised"
+        there = bool(printed) or _shows_grid(artifact, fraction)
+        return [{"says": says, "certain": False} if there else {"says": says, "absent": True}]
     ways = {pair: list(_of_printed(*pair, width, fraction)) for pair in pairs}
     right = [after for (_, after), found in ways.items() if "nearest" in found]
     missed = [pair for pair, found in ways.items() if found and pair[1] not in right]
@@ -108,6 +122,16 @@ def printed_quantisation(artifact: Path, *, width: int = 8, fraction: int = 4) -
         return [{"says": _said(*pair, ways[pair], width, fraction), "certain": not right} for pair in told[:_MOST_SAID]]
     says = "tensors of one shape are printed, but of none can it be seen that it is another one quantised"
     return [{"says": says, "certain": False}]
+
+
+def _shows_grid(report: Path, fraction: int) -> bool:
+    """Whether several values of the grid stand in a text with all their decimals, as in a table: 0.1875, -0.0625."""
+    found = {float(each) for each in re.findall(rf"(?<![\d.])\d\.\d{{{fraction - 1},{fraction}}}(?!\d)", _text(report))}
+    return sum(value > 0 and (value * 2**fraction).is_integer() for value in found) >= _LEAST_ON_GRID
+
+
+def _text(report: Path) -> str:
+    return report.read_text(encoding="utf-8-sig", errors="replace")
 
 
 def _of_printed(before: Printed, after: Printed, width: int, fraction: int) -> Iterator[str]:

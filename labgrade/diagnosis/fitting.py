@@ -102,6 +102,7 @@ def _finding(plain: dict[str, Any]) -> Finding:
     return Finding(
         says=excerpt(plain["says"], _SAID_CHARS),
         certain=plain.get("certain", True) is True,
+        absent=plain.get("absent") is True,
         opinion=excerpt(str(plain.get("opinion", "")), _SAID_CHARS),
         fault=plain.get("kind") == "fault",
         picture=tuple(excerpt(str(line), _LINE_CHARS) for line in plain.get("picture", ())),

@@ -6,7 +6,6 @@ that nobody expected. Time is linear in the length of the text.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -14,6 +13,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, TypeAlias
 
 from labgrade.answers.reading.number_words import in_words
+from labgrade.judging.row_names import names_of, plain_name
 from labgrade.values import Number, Row, Table
 
 if TYPE_CHECKING:
@@ -21,26 +21,13 @@ if TYPE_CHECKING:
 
     from labgrade.answers.reading.lines import Line, LinePiece
     from labgrade.core.task import TableType
-    from labgrade.values import Scalar, Value
+    from labgrade.values import Scalar
 
-_PREFIXES = ("model.", "module.", "net.", "self.", "nn.", "torch.nn.")
-_LAYERS = re.compile(r"(?<=\w)[-_ ]?(?:layers?|schicht(?:en)?|ebenen?|lagen?|層|层)$")
-_BLANKS = re.compile(r"[\s_]+")
 _SLOTS = (0, -1, 1, -2, 2)
 _NEAR = 2  # lines from row to row of a table
 _MAGNITUDE = 10  # within which sums of two columns may be of the same
 _MOST_BELOW = 4  # lines between a name and its value
 _NUMBERS = frozenset({"count", "bytes", "number"})
-_DIMENSIONS = re.compile(r"(?<=[a-z])[123]d$")
-_SYNONYMS = {  # what people call a type of layers, by its class without its dimensions
-    "Conv": "conv convs convolution convolutions convolutional faltung faltungen 卷積 卷積層 卷积 卷积层",
-    "Linear": """linears linear fc dense connected fully-connected classifier 線性層 線性 线性层 线性 全連接層 全連接
-        全连接层 全连接""",
-    "BatchNorm": "batchnorm batchnorms bn batch-norm batch-normalization batch-normalisation 批次正規化 批归一化",
-    "MaxPool": "maxpool maxpooling max-pool max-pooling 最大池化",
-    "AdaptiveAvgPool": """adaptiveavgpool avgpool avgpooling avg-pool avg-pooling average-pool average-pooling
-        global-average-pool global-average-pooling globalaveragepool 平均池化""",
-}
 _COUNT_WORDS = frozenset(
     {"count", "number", "num", "no", "n", "time", "x", "occurrence", "used", "node", "operator", "op", "total"}
     | {"anzahl", "mal", "veces", "fois", "個", "个", "次", "數量", "数量", "個數", "次數", "개", "회", "回"}
@@ -76,7 +63,7 @@ def rows_by_name(kind: TableType, expected: Table, lines: Sequence[Line]) -> Row
     columns = {name: of for name, of in kind.columns.items() if of in _NUMBERS or of == "shape"}
     if len(columns) != len(kind.columns) or sum(of in _NUMBERS for of in columns.values()) > 1:
         return None
-    names = _names(expected)
+    names = names_of(expected)
     lines = [_with_each(_with_joined(line, names), names) for line in lines]
     records = _beside_others(list(_records(lines, names, columns)))
     if not records:
@@ -110,7 +97,7 @@ def rows_by_name(kind: TableType, expected: Table, lines: Sequence[Line]) -> Row
 def _without_value(used: Sequence[_NamedValues], names: Mapping[str, str]) -> set[str]:
     """The rows that the same lines name without a value that could be read: `MaxPool2d once`."""
     words = (piece.value for each in used for piece in each.line.pieces if isinstance(piece.value, str))
-    return {names[_plain(word)] for word in words if _plain(word) in names} - {each.name for each in used}
+    return {names[plain_name(word)] for word in words if plain_name(word) in names} - {each.name for each in used}
 
 
 def _has_rival(records: Sequence[_NamedValues], columns: Mapping[str, str], slots: Mapping[str, int]) -> bool:
@@ -139,22 +126,24 @@ def _with_each(line: Line, names: Mapping[str, str]) -> Line:
         return line
     words = [piece.value if isinstance(piece.value, str) else "" for piece in line.pieces[:each]]
     # In `Add 10, and one each of Flatten and Gemm` names come first.
-    first = next((at for at, word in enumerate(words) if _plain(word) in names), None)
+    first = next((at for at, word in enumerate(words) if plain_name(word) in names), None)
     order = 1 if first is None or not all(words[: first + 1]) else -1
     spread = [
-        piece for one in behind for piece in ((said, one)[::order] if _plain(str(one.value)) in names else (one,))
+        piece for one in behind for piece in ((said, one)[::order] if plain_name(str(one.value)) in names else (one,))
     ]
     return replace(line, pieces=(*line.pieces[: each - 1], *spread))
 
 
 def _with_joined(line: Line, names: Mapping[str, str]) -> Line:
-    """The line, with words that are a name together as one: `Call module` for `call_module`."""
+    """The line, with two words that are a name together as one: `Call module`, `batch norm`."""
     pieces: list[LinePiece] = []
     for piece in line.pieces:
         before = pieces[-1].value if pieces else None
-        both = f"{before}_{piece.value}" if isinstance(before, str) and isinstance(piece.value, str) else ""
-        if both and _plain(both) in names:
-            pieces[-1] = replace(piece, value=both)
+        words = isinstance(before, str) and isinstance(piece.value, str)
+        both = [f"{before}{sign}{piece.value}" for sign in ("_", "-", "")] if words else []
+        known = next((each for each in both if plain_name(each) in names), None)
+        if known is not None:
+            pieces[-1] = replace(piece, value=known)
         else:
             pieces.append(piece)
     return replace(line, pieces=tuple(pieces)) if len(pieces) < len(line.pieces) else line
@@ -169,7 +158,10 @@ def _beside_others(records: list[_NamedValues]) -> list[_NamedValues]:
     return [
         each
         for place, each in enumerate(records)
-        if any(isinstance(piece.value, str) and _plain(piece.value) == _plain(each.name) for piece in each.line.pieces)
+        if any(
+            isinstance(piece.value, str) and plain_name(piece.value) == plain_name(each.name)
+            for piece in each.line.pieces
+        )
         or each.form[2] < 0
         or any(
             records[other].name != each.name and abs(places[other] - each.line.number) <= _NEAR
@@ -207,59 +199,6 @@ def _each_once(rows: Sequence[Row], expected: Table) -> tuple[Row, ...]:
     return tuple(kept.values())
 
 
-def is_of_others(table: Table, expected: Table) -> bool:
-    """Whether a table bears one expected name of several, beside names that nobody asked for: `conv1`, `fc`."""
-    names = _names(expected)
-    required = {row.name for row in expected.rows if not row.optional}
-    found = [names.get(_plain(row.name)) for row in table.rows]
-    return len(required) > 1 and None in found and len(set(found) - {None}) == 1
-
-
-def _names(expected: Table) -> Mapping[str, str]:
-    """Each name that an expected row goes by, in plain form."""
-    found: dict[str, str] = {}
-    for own in (True, False):
-        for row in expected.rows:
-            for name in (row.name,) if own else row.also_named:
-                found.setdefault(_plain(name), row.name)
-    return {**_called(expected), **found}
-
-
-def _called(expected: Table) -> Mapping[str, str]:
-    """What people call the types of layers that are rows; nothing that several of them may be called."""
-    of_class = ((row.name, _DIMENSIONS.sub("", row.name)) for row in expected.rows)
-    names = [(each, name) for name, base in of_class for each in {base.lower(), *_SYNONYMS.get(base, "").split()}]
-    shared = Counter(each for each, _ in names)
-    return {each: name for each, name in names if shared[each] == 1}
-
-
-def with_types_named(answer: Value, expected: Value | None) -> Value:
-    """A table that was written down, with its rows named as expected where people call a type of layers by less.
-
-    `Conv` is Conv2d where no other row can be, neither of those that are expected nor of those that were handed in.
-    """
-    if not isinstance(answer, Table) or not isinstance(expected, Table):
-        return answer
-    called = _called(expected)
-    own = {_plain(name) for row in expected.rows for name in (row.name, *row.also_named)}
-    plain = [_BLANKS.sub("-", _plain(row.name)) for row in answer.rows]
-    meant = [called.get(name, "") if name not in own else "" for name in plain]
-    taken = Counter([*plain, *(name.lower() for name in meant)])
-    rows = (
-        replace(row, name=name) if name and taken[name.lower()] == 1 else row
-        for row, name in zip(answer.rows, meant, strict=True)
-    )
-    return replace(answer, rows=tuple(rows))
-
-
-def _plain(name: str) -> str:
-    """A name in lower case, without what it is a member of and what says that it is a layer: `Conv2d-Schichten`."""
-    plain = _LAYERS.sub("", name.strip().lower())
-    for prefix in _PREFIXES:
-        plain = plain.removeprefix(prefix)
-    return plain
-
-
 def _of_kind(values: Sequence[LinePiece], kind: str) -> list[Scalar]:
     if kind == "shape":
         return [each.value for each in values if isinstance(each.value, tuple)]
@@ -283,9 +222,9 @@ def _records(lines: Sequence[Line], names: Mapping[str, str], columns: Mapping[s
         if line.code or line.quoted:
             continue
         at = [
-            (place, names[_plain(piece.value)])
+            (place, names[plain_name(piece.value)])
             for place, piece in enumerate(line.pieces)
-            if isinstance(piece.value, str) and _plain(piece.value) in names
+            if isinstance(piece.value, str) and plain_name(piece.value) in names
         ]
         values = [piece for piece in line.pieces if not isinstance(piece.value, str)]
         fit = [each for each in values if any(_of_kind([each], of) for of in columns.values())]
@@ -388,7 +327,7 @@ def _strangers(
         if line.code or line.quoted or usual[2] < 0:
             continue
         words = [(place, piece.value) for place, piece in enumerate(line.pieces) if isinstance(piece.value, str)]
-        if len(words) <= len(usual[0]) or any(_plain(word) in names for _, word in words):
+        if len(words) <= len(usual[0]) or any(plain_name(word) in names for _, word in words):
             continue
         place, name = words[len(usual[0])]
         like = ("." in name or any(map(str.isdigit, name))) if dotted else name[:1].isupper() and not name.isupper()

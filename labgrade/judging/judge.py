@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, TypeAlias
 from labgrade.answers.reading.prefixes import as_meant
 from labgrade.core.errors import FaultError, NoSuchSlipError
 from labgrade.core.task import AnswerValue, LiteralValue
-from labgrade.judging.choose_rows import with_types_named
 from labgrade.judging.other_answer import own_says
+from labgrade.judging.row_names import with_types_named
 from labgrade.truth.measure import UnfitError
 from labgrade.values import Number, Row, Table
 from labgrade.verdict import Outcome, Suggestion, Verdict, correct, partial, without_value

@@ -25,7 +25,8 @@ from labgrade.judging.choose_listed import (
     says_something,
 )
 from labgrade.judging.choose_number import NUMBERS, Choice, choose_number
-from labgrade.judging.choose_rows import is_of_others, rows_by_name
+from labgrade.judging.choose_rows import rows_by_name
+from labgrade.judging.row_names import by_order, is_of_others
 from labgrade.judging.sightings import WantedNumber, numbers_of
 from labgrade.judging.unexpected import unexpected
 from labgrade.judging.unread import (
@@ -288,6 +289,8 @@ class FreeText:
             as_it_is = second_look.table_in_sight(self._judged, own, as_it_is, lines)
             if as_it_is.verdict.outcome is Outcome.MANUAL:
                 return as_it_is
+        if own and expected and (unnamed := by_order(own, expected, self._judged, as_it_is)) is not None:
+            return unnamed
         found = rows_by_name(kind, expected, lines) if expected is not None else None
         read = self._no_rows(answer, as_it_is, lines) if found is None else self._named(found, answer, as_it_is, lines)
         if own and expected and read.verdict.outcome is Outcome.PARTIAL and is_of_others(own, expected):
@@ -337,7 +340,7 @@ class FreeText:
         shapes, taken = "shape" in kind.columns.values(), self._taken()
         decimals = shapes or "number" in kind.columns.values()
         left = [line for line in lines if holds_values(line, taken, shapes=shapes, decimals=decimals)]
-        left = left or [line for line in lines if shapes and names_layer(line)]
+        left = left or [line for line in lines if (shapes and names_layer(line)) or (line.terms and not line.quoted)]
         by_numbers, by_names = self._expected_among(lines)
         dense = any(holds_values(line, taken, shapes=shapes, decimals=decimals, least=_DENSE) for line in left)
         if len(left) < 2 and not dense:  # noqa: PLR2004 - two lines may be a table

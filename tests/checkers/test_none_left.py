@@ -74,3 +74,8 @@ def test_measured_findings_are_read_and_made_visible():
     assert not found.certain
     assert found.picture == ("..",)
     assert natural([{"says": "x"}]).found[0].certain
+
+
+def test_what_is_absent_is_missing():
+    verdict = none_left(Findings(found=(Finding(says="no tensor is printed", absent=True),)), None)
+    assert (verdict.outcome, verdict.reason) == (Outcome.MISSING, "no tensor is printed")

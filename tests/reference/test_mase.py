@@ -215,8 +215,21 @@ def test_the_floats_again_are_no_quantised_ones(tmp_path):
 def test_what_can_not_be_told_waits_for_a_person(tmp_path):
     assert [each["certain"] for each in report(tmp_path, weights(1), weights(2))] == [False]
     assert [each["certain"] for each in report(tmp_path, rounded(weights(1)), rounded(weights(2)))] == [False]
-    with pytest.raises(ValueError, match="no two tensors of one shape"):
-        report(tmp_path, weights(1), weights(2, rows=3), "[16, 32] and [16, 32]")
+    (finding,) = report(tmp_path, weights(1), weights(2, rows=3), "[16, 32] and [16, 32]")
+    assert not finding["certain"]
+    assert "no two tensors of one shape" in finding["says"]
+
+
+@pytest.mark.parametrize(("text", "absent"), [
+    ("TODO", True),
+    ("accuracy 0.9375 with 1,177 parameters, 0.95 and 0.9372", True),
+    ("tensor([0.5, 0.25])", False),
+    ("| before | after |\n|---|---|\n| 0.1858 | 0.1875 |\n| -0.0653 | -0.0625 |", False),
+])  # fmt: skip
+def test_a_report_without_any_tensor_hands_in_none(tmp_path, text, absent):
+    (finding,) = report(tmp_path, text)
+    assert finding.get("absent", False) is absent
+    assert finding.get("certain", True) is absent
 
 
 def test_abridged_tensors_are_compared_as_far_as_they_are_shown(tmp_path):
@@ -251,6 +264,19 @@ def test_a_tensor_whose_values_are_not_there_is_the_students(tmp_path, made):
     torch.save({"0.weight": made()}, tmp_path / "a.pth")
     with pytest.raises(ValueError, match=r"'0\.weight' is a tensor"):
         quantity("quantised_file_findings")({name: [tmp_path / "a.pth"] for name in ("before", "after")})
+
+
+@pytest.mark.parametrize(
+    ("before", "after"), [("{}", "model.{}"), ("module.net.{}", "{}"), ("_orig_mod.{}", "model.{}")]
+)
+def test_a_prefix_that_all_names_share_is_none_of_theirs(tmp_path, before, after):
+    w = weights()
+    for file, name, weight in (("before", before, w), ("after", after, rounded(w))):
+        torch.save({name.format("0.weight"): weight, name.format("1.bias"): w[0]}, tmp_path / f"{file}.pth")
+    both = {name: [tmp_path / f"{name}.pth"] for name in ("before", "after")}
+    assert quantity("quantised_file_findings")(both) == []
+    torch.save({after.format("0.weight"): w, after.format("1.bias"): w[0]}, tmp_path / "after.pth")
+    assert "float weights" in quantity("quantised_file_findings")(both)[0]["says"]
 
 
 def test_half_precision_and_numbers_in_other_notations(tmp_path):

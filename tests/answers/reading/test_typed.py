@@ -253,6 +253,13 @@ def test_our_own_rows_may_say_more():
     assert not as_value([{**plain[0], "macs": 5}], MACS).rows[0].also_right
 
 
+def test_columns_go_by_their_usual_short_names():
+    kind = TableType(row="layer", columns={"mean": "number", "variance": "number"})
+    (row,) = as_value({"fc": {"avg": 0.5, "var": 0.25}}, kind).rows
+    assert {name: float(cell.value) for name, cell in row.cells.items()} == {"mean": 0.5, "variance": 0.25}
+    assert "no column 'variance'" in refusal({"fc": {"mean": 0.5, "std": 0.25}}, kind)
+
+
 def test_a_table_stays_as_it_is():
     table = Table(rows=())
     assert as_value(table, MACS) is table

@@ -18,6 +18,7 @@ _CLASS = re.compile(
 _BLANKS = re.compile(r"\d{1,3}(?:[ \u00a0]\d{3}){1,10}")  # 9 408, alone in its cell
 # Of a mean: 0.95 \u00b1 0.01
 _SPREAD = re.compile(r"(?<=[\d%])[ \u00a0$]{0,3}(?:\u00b1|\+/?-|\\pm)[ \u00a0$]{0,3}[\d.]{1,20}[ \u00a0]?%?\$?$")
+_REMARK = re.compile(r"(?<=[\d\w%])\s{0,3}\([^()]{1,80}\)$")  # 640 (+40 for the bias)
 _MARKUP = "*_` \t\n\u00a0\u3000"
 
 
@@ -64,7 +65,13 @@ def cell_value(written: str, kind: str, unit: str = "") -> Scalar | None:
         found = explain_number(plain, kind, unit=unit)
         if found.number is not None:
             return found.number
-    return as_scalar(plain, kind)
+    try:
+        return as_scalar(plain, kind)
+    except WrongTypeError:
+        bare = _REMARK.sub("", plain) if kind in NUMBER_KINDS else ""
+        if not bare or bare == plain:
+            raise
+        return cell_value(bare, kind, unit)
 
 
 def row_name(written: str) -> str:

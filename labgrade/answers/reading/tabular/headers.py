@@ -51,6 +51,9 @@ _SAME = (
      "训练轮数", "輪數", "轮数"),
     ("seed", "seeds", "randomseed", "graine", "semilla", "semente", "startwert", "隨機種子", "随机种子", "種子",
      "种子"),
+    ("mean", "avg", "average", "mittelwert", "moyenne", "promedio"),
+    ("variance", "var", "varianz", "varianza"),
+    ("quantile", "quantiles", "percentile", "q97", "p97", "quantil", "cuantil"),
     ("count", "number", "times", "數量", "数量", "次數", "次数"),
 )  # fmt: skip
 _GROUP = {word: number for number, words in enumerate(_SAME) for word in words}
