@@ -96,7 +96,8 @@ def _typed(found: _EntryFound, kind: AnswerType, origin: str, remarks: tuple[str
             outcome = Outcome.MANUAL if _refers(found.plain) else Outcome.INCORRECT
             return NoAnswer(verdict=without_value(outcome, f"{origin}: {error}"), origin=origin, remarks=remarks)
         value, others = meant.value, (*others, *meant.others)
-        problem = problem or ("" if meant.sure else f"{origin}: {error}")
+        said = f"'{cut(found.plain)}' says more than a number" if isinstance(found.plain, str) else error
+        problem = problem or ("" if meant.sure else f"{origin}: {said}")
     text = found.plain
     formula = text.lstrip("= ") if isinstance(text, str) and isinstance(value, Number) else "="
     worked = worked_out(formula) if "=" not in formula else None

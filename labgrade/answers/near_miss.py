@@ -29,6 +29,7 @@ _OTHER_REPORTS = (".doc", ".odt", ".rtf")
 _LISTED = 6
 _REACH = 200
 _LONG_NUMBER = re.compile(r"\d[\d.,' ]{2,}\d")
+_ON_LINE = re.compile(r"^the words '.*?' (?=stand on line)")
 _COMMA = re.compile(r"\d+,\d+(?![\d,])")
 _NUMBER_LIKE = re.compile(r"[^\w\n]{0,20}?(\d[\d.,']*(?: ?[A-Za-z]{1,8})?)")
 
@@ -50,7 +51,9 @@ def notes(forms: list[Form], kind: AnswerType, submission: Submission) -> list[N
     forms = _beneath_headings(forms, submission)
     found = [note for form in forms for note in _notes(form, kind, submission)]
     found += _unannounced([form for form in forms if isinstance(form, TextForm) and form.file is None], submission)
-    return sorted(dict.fromkeys(found), key=lambda note: (not note.unread, note.blank))
+    by_place = {_ON_LINE.sub("", note.text): note for note in reversed(found)}  # of one line the first words
+    once = [note for note in dict.fromkeys(found) if by_place[_ON_LINE.sub("", note.text)] == note]
+    return sorted(once, key=lambda note: (not note.unread, note.blank))
 
 
 def _beneath_headings(forms: list[Form], submission: Submission) -> list[Form]:
@@ -220,7 +223,9 @@ def _said(form: TextForm, words: str, document: Document) -> Iterator[Note]:
         yield Note(text=_no_heading(form, document))
         first = words_pattern(words).search(document.text)
         if first is not None:
-            unread = not names_tasks(document) and bool(_LONG_NUMBER.search(document.text, first.end()))
+            unread = not names_tasks(document, form.report or ()) and bool(
+                _LONG_NUMBER.search(document.text, first.end())
+            )
             yield Note(text=f"the words '{words}' stand on line {document.line(first.start())}", unread=unread)
 
 

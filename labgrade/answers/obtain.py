@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from labgrade.core.task import AnswerSpec, AnswerType, Form, SubjectSpec
     from labgrade.verdict import Verdict
 
+UNREAD = "no value could be read"
 _MOST_NOTES = 2
 _ANSWERS = 1024  # of the specs of a course that are graded at once
 _TEXTS = (".txt", ".md", ".log", ".csv", ".tsv")
@@ -218,7 +219,7 @@ def _missing(forms: list[Form], question: Question, reader: Reader) -> Verdict:
     notes: tuple[Note, ...] = reader.ask(submission, ask_notes(kind, forms))
     suggestions = tuple(note.text for note in notes[:_MOST_NOTES])
     if any(note.unread for note in notes):
-        verdict = without_value(Outcome.MANUAL, "no value could be read")
+        verdict = without_value(Outcome.MANUAL, UNREAD)
         return replace(verdict, looked_for=looked_for, suggestions=suggestions)
     if notes and all(note.blank for note in notes):
         return without_value(Outcome.MISSING, f"not handed in yet: {notes[0].text}{_elsewhere(len(looked_for) - 1)}")

@@ -12,7 +12,7 @@ from labgrade.answers.reading.documents import Document, read_document
 from labgrade.answers.reading.lines import read_lines
 from labgrade.answers.reading.markup import FORMATS, LOSSY
 from labgrade.answers.reading.numbers import finest_of
-from labgrade.answers.reading.passages.mentions import of_task, spoken_of
+from labgrade.answers.reading.passages.mentions import any_like, names_tasks, of_task, spoken_of
 from labgrade.answers.reading.passages.sections import Span, closing, from_heading
 from labgrade.answers.reading.passages.topics import of_model
 from labgrade.answers.reading.phrases import candidates
@@ -120,7 +120,7 @@ def lines(form: TextForm, submission: Submission, about: str) -> tuple[Line, ...
 def mentions(form: TextForm, submission: Submission, about: str) -> tuple[Line, ...]:
     """The lines of a report that have the number of a form's task and are no heading; without a path, of any task.
 
-    Of a report that has no such numbers, under a path: what is not under a heading of another model.
+    Of a report that has no such numbers, under a path of one task: what is not under a heading of another model.
     """
     found: list[Line] = []
     for path in find_reports(submission) if form.file is None else ():
@@ -130,7 +130,7 @@ def mentions(form: TextForm, submission: Submission, about: str) -> tuple[Line, 
         told = spoken_of(document, form.report or ())
         if told is not None:
             found += read_lines(told, (Span(start=0, end=len(told.text)),), about)
-        elif form.report:
+        elif form.report and form.report != (any_like(form.report[-1]),) and not names_tasks(document, form.report):
             found += read_lines(document, of_model(document, about), about)
     return tuple(found)
 

@@ -77,7 +77,7 @@ def choose_number(wanted: WantedNumber, lines: Sequence[Line]) -> Choice | None:
         sure = sure and not _has_unit_in_sight(wanted, verdict, chosen, lines)
         return _answered(verdict, chosen) if sure else suggested(wanted, verdict, chosen, kind, found)
 
-    chosen, kind = _meant(clean)
+    chosen, kind = _meant(wanted, clean)
     if chosen is not None:
         return judged(chosen, kind, labelled=True)
     if not clean and of_all is not None and frozenset(("frozen",)) <= frozenset[str]().union(*wanted.label_sets):
@@ -314,17 +314,27 @@ def _instead(doubtful: Sighting, numbers: list[Sighting]) -> tuple[Sighting | No
     return (others[0] if len(others) == 1 else doubtful), DOUBTFUL
 
 
-def _meant(clean: list[Sighting]) -> tuple[Sighting | None, str]:
-    """The only value that is labelled as it should be, or the total among its parts."""
+def _meant(wanted: WantedNumber, clean: list[Sighting]) -> tuple[Sighting | None, str]:
+    """The only value that is labelled as it should be, or the total among its parts, if no other has the very words."""
     distinct = distinct_sightings(clean)
     if len(distinct) <= 1:
         return (distinct[0], _LABELLED) if distinct else (None, "")
     sums = [each for each in distinct if is_sum(each, distinct)]
     totals = distinct_sightings([each for each in clean if "total" in each.piece.said])
+    if any(_has_words(wanted, each) for each in clean if each not in totals) and not any(
+        _has_words(wanted, each) for each in totals
+    ):
+        totals = []
     for found in (sums, totals):
         if len(found) == 1:
             return found[0], "total among parts"
     return None, ""
+
+
+def _has_words(wanted: WantedNumber, each: Sighting) -> bool:
+    """Whether a line has the spec's own words of several, such as `LoRA parameters`."""
+    said = " ".join(words_of(each.line)).lower()
+    return any(" " in words and words.lower() in said for words in wanted.words)
 
 
 def _is_rounder(one: Number, other: Number) -> bool:

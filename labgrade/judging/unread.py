@@ -11,6 +11,7 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from labgrade.answers.obtain import UNREAD
 from labgrade.answers.reading.placeholders import is_to_come
 from labgrade.answers.reading.vocabulary import concepts
 from labgrade.judging.choose_number import SPECIAL, Choice, suggested
@@ -211,7 +212,7 @@ def merged(as_it_is: Choice, found: Choice) -> Choice:
     if found.verdict.outcome is not Outcome.MANUAL:
         return found
     kept = replace(found.verdict, looked_for=before.looked_for, suggestions=before.suggestions)
-    if before.outcome is Outcome.MANUAL:
+    if before.outcome is Outcome.MANUAL and not (before.reason == UNREAD and kept.suggestion):
         kept = replace(kept, reason=before.reason, hint=before.hint)
     elif before.suggestions:
         kept = replace(kept, hint="")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from labgrade.answers.obtain import report_path, text_forms
 from labgrade.answers.reader.asks import ask_lines, ask_mentions, ask_value
+from labgrade.answers.reading.passages.mentions import any_like
 from labgrade.core.errors import FaultError, NoSuchSlipError
 from labgrade.core.results import Answer, NoAnswer
 from labgrade.core.task import ARTIFACT_KINDS, EntryForm, FileForm, TableOfType, TableType, TextForm
@@ -128,7 +129,8 @@ class FreeText:
         path = report_path(self._wanted)
         task = " / ".join(path) or self._task.id
         told = self._mentions(path) if path else ()
-        numbered = bool(self._mentions(()))
+        alike = any_like(path[-1]) if path else ""
+        numbered = bool(self._mentions(()) or (alike and self._mentions((alike,))))
         found = self._read(answer, missing, told)
         wanted = self._number_wanted(self._right() if self._check.expected else (), ())
         found = found if numbered else in_words(wanted, found, missing, told)

@@ -162,7 +162,8 @@ def _beside_remarks(text: str, kind: str) -> Meant | None:
     if not remarks or meant is None:
         return None
     inside = [number for remark in remarks for number in _found(remark, kind)]
-    parts = sum(each.value for each in inside) <= meant.value or not inside
+    again = finest_of([meant, *inside]) is not None
+    parts = again or sum(each.value for each in inside) <= meant.value
     other = all(_SAYS.search(remark) for remark in remarks if _found(remark, kind))
     clear = (parts or other) and not any(_CORRECTS.search(remark) or _ADDS.match(remark) for remark in remarks)
     return Meant(value=meant, others=_distinct(inside, meant), sure=clear)

@@ -89,8 +89,10 @@ def spoken_of(document: Document, path: tuple[str, ...]) -> Document | None:
     """The lines that have a task's number and are no heading, and those that go on behind them; None without any.
 
     A mention in passing, `see 2-1-1`, counts where there is no other. Without a path: the lines of any task, headings
-    too.
+    too; those of a name without a number are of tasks whose names begin alike, `llm-*`, or of one of them.
     """
+    if path and (alike := any_like(path[-1])):
+        return _named(document, path[-1]) if _named(document, alike) is not None else None
     every = _mentions(document)
     known = [each for each in every if not path or each.number == path[-1]]
     known = _not_in_headings(document, known) if path else known
@@ -108,8 +110,31 @@ def spoken_of(document: Document, path: tuple[str, ...]) -> Document | None:
     return _only(document, found) if found else None
 
 
-def names_tasks(document: Document) -> bool:
-    """Whether a report tells its tasks by their numbers: where it does not, words may speak of any task."""
+def any_like(name: str) -> str:
+    """What stands for the names of all tasks that begin as one without a number does: `llm-*` of `llm-lora`."""
+    first, joint, _ = name.partition("-")
+    return f"{first}-*" if joint and first.isalpha() else ""
+
+
+def _named(document: Document, name: str) -> Document | None:
+    """The lines that have a task's name and are no heading; of `llm-*` those that begin so, headings too."""
+    text, every = document.text, name.endswith("*")
+    begins = rf"^[^\w\n]{{0,12}}(?:\d{{1,2}}[.)]\s)?{re.escape(name[:-1])}[a-z][\w-]*" if every else re.escape(name)
+    pattern = re.compile(rf"(?<![\w-]){begins}(?![\w-])", re.IGNORECASE | re.MULTILINE)
+    headed = set() if every else {document.line(each.start) for each in document_headings(document)}
+    lines = {document.line(match.end()): match.end() for match in islice(pattern.finditer(text), _MOST)}
+    found = [
+        (line, text[text.rfind("\n", 0, end) + 1 : _paragraph_end(text, end, len(text))])
+        for line, end in lines.items()
+        if line not in headed
+    ]
+    return _only(document, found) if found else None
+
+
+def names_tasks(document: Document, path: tuple[str, ...] = ()) -> bool:
+    """Whether a report tells its tasks by their numbers, or by names like a path's: else words may speak of any."""
+    if path and (alike := any_like(path[-1])) and _named(document, alike) is not None:
+        return True
     headed = (number for heading in document_headings(document) for number in heading.known_as)
     return any(map(_TASK.fullmatch, headed)) or any(each.leads for each in _mentions(document))
 
