@@ -47,7 +47,7 @@ def test_the_gallery_is_large():
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "outcome"), [("report.pdf", pdf(), "MANUAL"), ("report.md", b"# 2-6\nx\n", "INCORRECT")]
+    ("name", "content", "outcome"), [("report.pdf", pdf(), "MANUAL"), ("report.md", b"# 2-6\nx\n", "MISSING")]
 )
 def test_tensors_that_are_not_found_wait_where_a_part_may_be_lost(tmp_path, name, content, outcome):
     (tmp_path / name).write_bytes(content)
