@@ -143,7 +143,8 @@ def decoder_flops_masked(config: Config) -> int:
     """FLOPs of a forward pass, half of the scores left out.
 
     Slip of: decoder_flops
-    Hint: Half of the scores are left out, as a causal mask allows. The task counts the whole products.
+    Hint: Half of attention's products are left out: those of queries with keys, those of scores with values, or what a
+        causal mask hides. The task counts both, whole.
     Credit: 0.7
     """
     return (decoder_flops(config) + decoder_flops_without_scores(config)) // 2
@@ -172,7 +173,7 @@ def adamw_bytes_without_gradients(config: Config) -> int:
     """Bytes of training without gradients.
 
     Slip of: adamw_bytes
-    Hint: The gradients are missing, one for each parameter.
+    Hint: The gradients are missing, one for each parameter; or, where they take as many bytes, the weights.
     Credit: 0.5
     """
     return adamw_bytes({**config, "gradient_bytes": 0})
@@ -228,7 +229,7 @@ def kv_cache_bytes_of_keys(config: Config) -> int:
     """Bytes of the keys.
 
     Slip of: kv_cache_bytes
-    Hint: Keys and values are kept: this is one of the two.
+    Hint: This is half: keys and values are both kept, and each number takes `bytes` bytes.
     Credit: 0.5
     """
     return kv_cache_bytes(config) // 2

@@ -4,7 +4,7 @@ import pytest
 
 from labgrade.verdict import Outcome
 
-LORA = "## llm-lora\n\nLoRA parameters: 2949120\n"
+LORA = "## llm-lora\n\nLoRA parameters: 3502080\n"
 
 
 @pytest.mark.parametrize(
@@ -22,7 +22,7 @@ def test_a_report_that_names_other_tasks_says_nothing_of_this_one(judged, task, 
 
 
 def test_a_total_of_something_else_is_not_suggested_beside_the_words_of_a_task(judged):
-    text = "Total parameters: 1729218560\n\nLoRA parameters: 2949120\n"
+    text = "Total parameters: 1729218560\n\nLoRA parameters: 3502080\n"
     found = judged("llm-accounting/llm-lora", text, "lora-parameters")
     assert (found.outcome, found.suggestion.outcome) == (Outcome.MANUAL, Outcome.CORRECT)
-    assert found.reason == "no value could be read for certain: 2949120 stands on report.md:3"
+    assert found.reason == "no value could be read for certain: 3502080 stands on report.md:3"

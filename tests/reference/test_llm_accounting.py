@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from helpers.direct import task
 from helpers.samples import ROOT
 from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
@@ -186,3 +187,17 @@ SLIPS = [
 def test_a_slip_gives_another_value_where_there_is_an_occasion(entry):
     config = {**ASKED, "tied": True} if entry.name == "decoder_parameters_of_two_embeddings" else ASKED
     assert entry.load()(config) != quantity(entry.slip.of[0])(config)
+
+
+@pytest.mark.parametrize(
+    ("name", "quantity", "slip", "mistake"),
+    [
+        ("llm-forward-flops", "decoder_flops", "decoder_macs", {"batch": 1}),
+        ("llm-lora", "lora_parameters", "lora_parameters_of_one_factor", {"targets": ["q"]}),
+        ("llm-ring", "ring_all_reduce_bytes", "ring_all_reduce_bytes_together", {"bytes": 32}),
+    ],
+)
+def test_a_batch_of_one_queries_alone_and_bits_are_not_what_a_hint_speaks_of(name, quantity, slip, mistake):
+    own = dict(task(name, "llm-accounting").subject.options)
+    right, known = (FOUND.quantities.get(each).load() for each in (quantity, slip))
+    assert right({**own, **mistake}) != known(own)

@@ -6,7 +6,7 @@ from labgrade.answers import near_miss, reports
 from labgrade.answers.reading.passages.mentions import any_like
 from labgrade.core.task import TextForm
 
-LORA = "# Report\n\n## llm-lora\n\nLoRA parameters: 2949120\n"
+LORA = "# Report\n\n## llm-lora\n\nLoRA parameters: 3502080\n"
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def mentioned(hand_in):
         (LORA + "\n## llm-kv-cache\n\nTODO\n", []),
         (LORA + "\nllm-kv-cache: 5000 bytes\n", [7]),
         ("1. llm-lora: 5\n2. llm-kv-cache: 5000 bytes\n", [2]),
-        ("## LoRA\n\nParameters: 2949120\n", [3]),  # it tells no task: its words may speak of any
+        ("## LoRA\n\nParameters: 3502080\n", [3]),  # it tells no task: its words may speak of any
     ],
 )
 def test_the_lines_of_another_task_are_none_of_this_one(mentioned, text, lines):
@@ -37,7 +37,7 @@ def test_whether_a_report_names_its_tasks(mentioned):
     assert not any_like("2-1-4")
     assert not any_like("macs")
     assert mentioned(LORA, "llm-*") == [3]
-    assert mentioned("## LoRA\n\nParameters: 2949120\n", "llm-*") == []
+    assert mentioned("## LoRA\n\nParameters: 3502080\n", "llm-*") == []
 
 
 def test_words_on_one_line_are_named_once(hand_in):
