@@ -12,7 +12,7 @@ from labgrade.answers.entries.meant import doubt_of, meant_by
 from labgrade.answers.entries.parsing import is_json, parsed_json, parsed_yaml, text_of, without_comments
 from labgrade.answers.entries.places import find_alone, find_entry, find_stray, unit_of
 from labgrade.answers.reading.documents import Unreadable, locate
-from labgrade.answers.reading.numbers import read_number, worked_out
+from labgrade.answers.reading.numerals.numbers import read_number, worked_out
 from labgrade.answers.reading.phrases import TOTAL
 from labgrade.answers.reading.placeholders import is_placeholder, says_todo
 from labgrade.answers.reading.plain_values import cut, what

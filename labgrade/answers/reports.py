@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from labgrade.answers.reading.documents import Document, read_document
 from labgrade.answers.reading.lines import read_lines
 from labgrade.answers.reading.markup import FORMATS, LOSSY
-from labgrade.answers.reading.numbers import finest_of
+from labgrade.answers.reading.numerals.numbers import finest_of
 from labgrade.answers.reading.passages.mentions import any_like, names_tasks, of_task, spoken_of
 from labgrade.answers.reading.passages.sections import Span, closing, from_heading
 from labgrade.answers.reading.passages.topics import of_model

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from labgrade.answers.reading.claims import stands_out
 from labgrade.answers.reading.documents import Document, Unreadable, read_document
-from labgrade.answers.reading.numbers import find_numbers, finest_of
+from labgrade.answers.reading.numerals.numbers import find_numbers, finest_of
 from labgrade.answers.reading.phrases import Candidate, candidates
 from labgrade.answers.reading.plain_values import cut, is_array
 from labgrade.answers.reading.tabular.listings import find_records

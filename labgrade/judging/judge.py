@@ -14,7 +14,7 @@ from fractions import Fraction
 from functools import partial as partial_of
 from typing import TYPE_CHECKING, TypeAlias
 
-from labgrade.answers.reading.prefixes import as_meant
+from labgrade.answers.reading.numerals.prefixes import as_meant
 from labgrade.core.errors import FaultError, NoSuchSlipError
 from labgrade.core.task import AnswerValue, LiteralValue
 from labgrade.judging.other_answer import own_says

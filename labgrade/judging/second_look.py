@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from labgrade.answers.reading.lines import Line, LinePiece
-    from labgrade.answers.reading.units import Unit
+    from labgrade.answers.reading.numerals.units import Unit
     from labgrade.values import Scalar, Table, Value
     from labgrade.verdict import Verdict
 

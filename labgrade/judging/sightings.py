@@ -10,7 +10,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from labgrade.answers.reading.units import label_unit
+from labgrade.answers.reading.numerals.units import label_unit
 from labgrade.answers.reading.vocabulary import concepts, labels
 from labgrade.core.results import Answer
 from labgrade.values import Number, Table
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from labgrade.answers.reading.lines import Line, LinePiece
-    from labgrade.answers.reading.units import Unit
+    from labgrade.answers.reading.numerals.units import Unit
     from labgrade.core.results import Answered
     from labgrade.values import Value
     from labgrade.verdict import Verdict

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from checkers.close import close
-from labgrade.answers.reading.numbers import read_number
+from labgrade.answers.reading.numerals.numbers import read_number
 from labgrade.answers.reading.typed_values import as_value
 from labgrade.values import Number
 from labgrade.verdict import Outcome

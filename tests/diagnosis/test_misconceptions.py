@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from helpers.handed_in import read
 
-from labgrade.answers.reading.numbers import read_number
+from labgrade.answers.reading.numerals.numbers import read_number
 from labgrade.core.errors import FaultError, NoSuchSlipError
 from labgrade.judging.judge import judge
 from labgrade.run.grader import Grader

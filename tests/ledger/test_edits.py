@@ -164,7 +164,7 @@ def test_the_version_of_a_library_that_a_quantity_imports_counts_for_it_alone(co
         "subjects/models.py",
         "subjects/networks.py",
         "judging/judge.py",
-        "answers/reading/numbers.py",
+        "answers/reading/numerals/numbers.py",
         "sandbox/child/call.py",
     ],
 )

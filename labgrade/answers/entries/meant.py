@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, cast
 from labgrade.answers.entries.rearranged import COUNTS, forms, joined
 from labgrade.answers.reading.claims import not_counted
 from labgrade.answers.reading.doubts import doubt_about, names_model, other_precision
-from labgrade.answers.reading.numbers import as_ascii, find_numbers, finest_of, read_number, worked_out
+from labgrade.answers.reading.numerals.numbers import as_ascii, find_numbers, finest_of, read_number, worked_out
+from labgrade.answers.reading.numerals.units import behind_rate
 from labgrade.answers.reading.phrases import TOTAL
 from labgrade.answers.reading.typed_values import NUMBER_KINDS, WrongTypeError, as_value
-from labgrade.answers.reading.units import behind_rate
 from labgrade.answers.reading.vocabulary import concepts
 from labgrade.core.task import TableType
 from labgrade.values import Number, Table
@@ -25,7 +25,7 @@ from labgrade.values import Number, Table
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from labgrade.answers.reading.number_words import Found
+    from labgrade.answers.reading.numerals.number_words import Found
     from labgrade.core.task import AnswerType
     from labgrade.values import Value
 

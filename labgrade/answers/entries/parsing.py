@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from labgrade.answers.reading.documents import Unreadable, decoded_text, read_bytes
-from labgrade.answers.reading.numbers import read_number
+from labgrade.answers.reading.numerals.numbers import read_number
 from labgrade.core.errors import SpecError
 from labgrade.core.text import without_invisible
 from labgrade.files import yaml

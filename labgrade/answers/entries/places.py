@@ -6,8 +6,8 @@ import re
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Any
 
-from labgrade.answers.reading.numbers import as_ascii
-from labgrade.answers.reading.units import label_unit
+from labgrade.answers.reading.numerals.numbers import as_ascii
+from labgrade.answers.reading.numerals.units import label_unit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -9,9 +9,9 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from labgrade.answers.reading.doubts import doubt_about, said_of_other
-from labgrade.answers.reading.number_words import Found, in_words
-from labgrade.answers.reading.numbers import MEASURED, find_numbers, with_point
-from labgrade.answers.reading.units import label_unit
+from labgrade.answers.reading.numerals.number_words import Found, in_words
+from labgrade.answers.reading.numerals.numbers import MEASURED, find_numbers, with_point
+from labgrade.answers.reading.numerals.units import label_unit
 from labgrade.values import Number
 
 if TYPE_CHECKING:

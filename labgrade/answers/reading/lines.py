@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 from labgrade.answers.reading.claims import JOINED, is_term, stands_out, taken_back
 from labgrade.answers.reading.code import goes_on_in_code, is_code, is_statement
 from labgrade.answers.reading.doubts import doubt_about, left_to_do, other_model
-from labgrade.answers.reading.number_words import Found, words_in
-from labgrade.answers.reading.numbers import as_ascii, find_numbers
+from labgrade.answers.reading.numerals.number_words import Found, words_in
+from labgrade.answers.reading.numerals.numbers import as_ascii, find_numbers
+from labgrade.answers.reading.numerals.units import divided_by, label_unit
 from labgrade.answers.reading.phrases import GOES_ON, LEFT_OUT, PIPES, examples, said_of
 from labgrade.answers.reading.plain_values import find_shape
 from labgrade.answers.reading.tabular.headers import answer_column, unit_of_header
 from labgrade.answers.reading.tabular.series import apart, of_labels
-from labgrade.answers.reading.units import divided_by, label_unit
 from labgrade.answers.reading.vocabulary import concepts
 from labgrade.values import Number
 

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 from labgrade.answers.reading.claims import Claim, Wanted, claims, stands_out
 from labgrade.answers.reading.code import is_code, is_comment, starts_a_variable
 from labgrade.answers.reading.doubts import REMARK, doubt_about, other_model
-from labgrade.answers.reading.numbers import as_ascii, explain_number, find_numbers
+from labgrade.answers.reading.numerals.numbers import as_ascii, explain_number, find_numbers
+from labgrade.answers.reading.numerals.units import divided_by, label_unit, noun_in
 from labgrade.answers.reading.plain_values import find_shape, read_shape
 from labgrade.answers.reading.tabular.headers import OUR_ANSWER, unit_of_header
-from labgrade.answers.reading.units import divided_by, label_unit, noun_in
 
 if TYPE_CHECKING:
-    from labgrade.answers.reading.number_words import Found
+    from labgrade.answers.reading.numerals.number_words import Found
     from labgrade.values import Value
 
 MOST_PLACES = 1_000

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any, cast
 
-from labgrade.answers.reading.numbers import as_ascii, explain_number, finest_of
-from labgrade.answers.reading.units import label_unit
+from labgrade.answers.reading.numerals.numbers import as_ascii, explain_number, finest_of
+from labgrade.answers.reading.numerals.units import label_unit
 from labgrade.values import Number
 
 LEFT_OPEN = frozenset({"", "-", "--", "---", "n/a", "na", "none", "null", "(recursive)", "recursive"})

@@ -8,7 +8,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, cast
 
-from labgrade.answers.reading.numbers import LIMIT, explain_number
+from labgrade.answers.reading.numerals.numbers import LIMIT, explain_number
 from labgrade.answers.reading.plain_values import (
     LEFT_OPEN,
     cut,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from labgrade.answers.reading.numbers import as_ascii
+from labgrade.answers.reading.numerals.numbers import as_ascii
 
 # The order counts: what was taken for one concept is no word of a later one (non-trainable is not trainable).
 _WORDS = {

@@ -2,7 +2,7 @@
 
 import pytest
 
-from labgrade.answers.reading.units import divided_by, label_unit
+from labgrade.answers.reading.numerals.units import divided_by, label_unit
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import pytest
 from labgrade.answers.reading.claims import taken_back
 from labgrade.answers.reading.documents import Document
 from labgrade.answers.reading.lines import read_lines
-from labgrade.answers.reading.numbers import find_numbers
+from labgrade.answers.reading.numerals.numbers import find_numbers
 from labgrade.answers.reading.passages.sections import Span
 from labgrade.values import Number
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from labgrade.answers.reading.number_words import in_words
-from labgrade.answers.reading.numbers import read_number
+from labgrade.answers.reading.numerals.number_words import in_words
+from labgrade.answers.reading.numerals.numbers import read_number
 
 
 @pytest.mark.parametrize(

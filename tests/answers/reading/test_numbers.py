@@ -3,7 +3,7 @@ from fractions import Fraction
 import pytest
 from helpers.linear import takes_linear_time
 
-from labgrade.answers.reading.numbers import (
+from labgrade.answers.reading.numerals.numbers import (
     explain_number,
     find_numbers,
     finest_of,

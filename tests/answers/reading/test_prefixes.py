@@ -5,9 +5,9 @@ from fractions import Fraction
 import pytest
 
 from labgrade.answers.entries.meant import doubt_of
-from labgrade.answers.reading.numbers import read_number
-from labgrade.answers.reading.prefixes import as_meant
-from labgrade.answers.reading.units import label_unit
+from labgrade.answers.reading.numerals.numbers import read_number
+from labgrade.answers.reading.numerals.prefixes import as_meant
+from labgrade.answers.reading.numerals.units import label_unit
 from labgrade.values import Number
 
 

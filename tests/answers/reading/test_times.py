@@ -5,7 +5,7 @@ from fractions import Fraction
 import pytest
 from helpers import own_course
 
-from labgrade.answers.reading.numbers import explain_number
+from labgrade.answers.reading.numerals.numbers import explain_number
 from labgrade.answers.reading.typed_values import WrongTypeError, as_value
 
 SPEC = """

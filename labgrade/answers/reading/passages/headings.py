@@ -9,7 +9,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from labgrade.answers.reading.code import is_code
-from labgrade.answers.reading.numbers import as_ascii
+from labgrade.answers.reading.numerals.numbers import as_ascii
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

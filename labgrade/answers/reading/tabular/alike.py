@@ -7,7 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from labgrade.answers.reading.numbers import explain_number, with_point
+from labgrade.answers.reading.numerals.numbers import explain_number, with_point
 from labgrade.values import Number
 
 if TYPE_CHECKING:

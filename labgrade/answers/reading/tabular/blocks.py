@@ -10,7 +10,7 @@ import re
 from typing import TYPE_CHECKING
 
 from labgrade.answers.reading.code import is_code
-from labgrade.answers.reading.numbers import as_ascii
+from labgrade.answers.reading.numerals.numbers import as_ascii
 from labgrade.answers.reading.phrases import TOTAL
 from labgrade.answers.reading.tabular.cells import cell_value, row_name
 from labgrade.answers.reading.tabular.headers import column_meant, names_rows

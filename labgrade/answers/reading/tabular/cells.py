@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from labgrade.answers.reading.numbers import MEASURED, as_ascii, explain_number
+from labgrade.answers.reading.numerals.numbers import MEASURED, as_ascii, explain_number
 from labgrade.answers.reading.plain_values import LEFT_OPEN, cut, not_finite, read_shape
 from labgrade.answers.reading.typed_values import NUMBER_KINDS, WrongTypeError, as_scalar
 from labgrade.values import Row, Scalar

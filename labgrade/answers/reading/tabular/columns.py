@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from labgrade.answers.reading.numbers import MEASURED, with_point
+from labgrade.answers.reading.numerals.numbers import MEASURED, with_point
 from labgrade.answers.reading.tabular.cells import row_of
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import functools
 import re
 from typing import TYPE_CHECKING
 
-from labgrade.answers.reading.numbers import as_ascii
+from labgrade.answers.reading.numerals.numbers import as_ascii
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

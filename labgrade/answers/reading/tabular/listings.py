@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from labgrade.answers.reading import code
 from labgrade.answers.reading.claims import JOINED
 from labgrade.answers.reading.code import is_code
-from labgrade.answers.reading.numbers import as_ascii, find_numbers
+from labgrade.answers.reading.numerals.numbers import as_ascii, find_numbers
 from labgrade.answers.reading.phrases import LEFT_OUT, TOTAL
 from labgrade.answers.reading.plain_values import find_shape
 from labgrade.answers.reading.tabular.alike import written_alike

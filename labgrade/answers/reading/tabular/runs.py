@@ -6,7 +6,7 @@ import re
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from labgrade.answers.reading.numbers import as_ascii
+from labgrade.answers.reading.numerals.numbers import as_ascii
 from labgrade.answers.reading.tabular.headers import column_meant
 
 if TYPE_CHECKING:

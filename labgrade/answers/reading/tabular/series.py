@@ -11,7 +11,7 @@ from labgrade.answers.reading.vocabulary import concepts
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from labgrade.answers.reading.number_words import Found
+    from labgrade.answers.reading.numerals.number_words import Found
 
 _LONGEST_LABEL = 40
 _MOST_VALUES = 12

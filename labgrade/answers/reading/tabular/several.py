@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from labgrade.answers.reading.numbers import finest_of
+from labgrade.answers.reading.numerals.numbers import finest_of
 from labgrade.values import Number, Table
 
 if TYPE_CHECKING:

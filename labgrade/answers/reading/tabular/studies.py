@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from labgrade.answers.reading.code import is_code
-from labgrade.answers.reading.numbers import as_ascii, explain_number
+from labgrade.answers.reading.numerals.numbers import as_ascii, explain_number
 from labgrade.answers.reading.phrases import TOTAL
 from labgrade.answers.reading.tabular.cells import row_name, row_of
 from labgrade.answers.reading.tabular.headers import column_meant, could_head

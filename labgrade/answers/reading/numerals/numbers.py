@@ -13,8 +13,8 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from labgrade.answers.reading.number_words import Found, in_parts, in_words, quoted
-from labgrade.answers.reading.units import (
+from labgrade.answers.reading.numerals.number_words import Found, in_parts, in_words, quoted
+from labgrade.answers.reading.numerals.units import (
     WORDS,
     Unit,
     as_mebibytes,

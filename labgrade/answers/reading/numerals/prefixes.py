@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from labgrade.answers.reading.numbers import read_number
+from labgrade.answers.reading.numerals.numbers import read_number
 from labgrade.values import Number
 
 if TYPE_CHECKING:

@@ -1,0 +1,1 @@
+"""Numbers as people write them: in digits, in words, in several parts, with units and their prefixes."""
