@@ -18,7 +18,7 @@ from labgrade.answers.reading.numerals.prefixes import as_meant
 from labgrade.core.errors import FaultError, NoSuchSlipError
 from labgrade.core.task import AnswerValue, LiteralValue
 from labgrade.judging.other_answer import own_says
-from labgrade.judging.row_names import with_types_named
+from labgrade.judging.texts.row_names import with_types_named
 from labgrade.truth.measure import UnfitError
 from labgrade.values import Number, Row, Table
 from labgrade.verdict import Outcome, Suggestion, Verdict, correct, partial, without_value

@@ -13,8 +13,8 @@ from labgrade.answers.reading.passages.mentions import any_like
 from labgrade.core.errors import FaultError, NoSuchSlipError
 from labgrade.core.results import Answer, NoAnswer
 from labgrade.core.task import ARTIFACT_KINDS, EntryForm, FileForm, TableOfType, TableType, TextForm
-from labgrade.judging import second_look
-from labgrade.judging.choose_listed import (
+from labgrade.judging.texts import second_look
+from labgrade.judging.texts.choose_listed import (
     TOLD_APART,
     choose_shape,
     count_listed,
@@ -25,12 +25,12 @@ from labgrade.judging.choose_listed import (
     saying,
     says_something,
 )
-from labgrade.judging.choose_number import NUMBERS, Choice, choose_number
-from labgrade.judging.choose_rows import rows_by_name
-from labgrade.judging.row_names import by_order, is_of_others
-from labgrade.judging.sightings import WantedNumber, numbers_of
-from labgrade.judging.unexpected import unexpected
-from labgrade.judging.unread import (
+from labgrade.judging.texts.choose_number import Choice, choose_number
+from labgrade.judging.texts.choose_rows import rows_by_name
+from labgrade.judging.texts.row_names import by_order, is_of_others
+from labgrade.judging.texts.sightings import NUMBERS, WantedNumber, is_one, numbers_of
+from labgrade.judging.texts.unexpected import unexpected
+from labgrade.judging.texts.unread import (
     and_others,
     as_table,
     doubted,
@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from labgrade.answers.reading.lines import Line
     from labgrade.core.results import Answered, Submission
     from labgrade.core.task import Alternative, Check, Source, Task
-    from labgrade.judging.choose_rows import RowsFound
+    from labgrade.judging.texts.choose_rows import RowsFound
     from labgrade.values import Value
 
 _MOSTLY = Fraction(1, 2)  # of several rows found by their names: with fewer of them right, these may be others
@@ -106,7 +106,7 @@ class FreeText:
             return self._beside_right(as_it_is)
         if self._check.expected is None:
             return self._unexpected(answer, as_it_is, lines)
-        if _is_one(self._wanted.type):
+        if is_one(self._wanted.type):
             found = self._number(answer, as_it_is, lines)
             return self._elsewhere(found) if is_unlabelled(found.verdict) else found
         if isinstance(self._wanted.type, TableType) or self._wanted.type == "histogram":
@@ -143,7 +143,7 @@ class FreeText:
             table = as_table(self._expect(self._check.expected)) if self._check.expected else None
             held = own if table is not None and holds_rows(own, table) else []
             return merged(missing, unread(task, held, _TABLE_HINT)) if held else missing
-        among = right_among(wanted, own) if own and self._check.expected and _is_one(self._wanted.type) else None
+        among = right_among(wanted, own) if own and self._check.expected and is_one(self._wanted.type) else None
         among = among or (None if numbered else right_in_other_words(wanted, told))
         if among is not None:
             return merged(missing, among)
@@ -183,7 +183,7 @@ class FreeText:
     def _beside_right(self, waits: Choice) -> Choice:
         """What waits with nothing read, and the number that is right for a person to look for."""
         kind, source = self._wanted.type, self._check.expected
-        if waits.verdict.outcome is not Outcome.MANUAL or source is None or not _is_one(kind):
+        if waits.verdict.outcome is not Outcome.MANUAL or source is None or not is_one(kind):
             return waits
         right = self._expect(source)
         facts = {"expected": show(right.value)} if isinstance(right, Number) else {}
@@ -396,7 +396,3 @@ class FreeText:
 _NO_FUNCTION = "the task asks for a function, which is called with labgrade's own weights and input"
 _OTHER_TABLE = "the table may be of something else: it names one of the rows that are asked for, beside others"
 _TABLE_HINT = "print one line a row: its name, then its values, under a header that names the columns"
-
-
-def _is_one(kind: object) -> bool:
-    return isinstance(kind, str) and kind in NUMBERS

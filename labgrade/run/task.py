@@ -45,10 +45,10 @@ if TYPE_CHECKING:
 
     from labgrade.core.results import Answered, Graded, Submission
     from labgrade.core.task import Alternative, Check, Counterexample, Limits, LiteralValue, Source, SubjectSpec, Task
-    from labgrade.judging.choose_number import Choice
     from labgrade.judging.graded_items import Book
     from labgrade.judging.items import Item
     from labgrade.judging.judge import Expect, Judging
+    from labgrade.judging.texts.choose_number import Choice
     from labgrade.values import Value
 
 
@@ -372,8 +372,7 @@ class TaskGrading:
     def _passages(self, name: str) -> tuple[str, ...]:
         """The parts of the hand-in in which an answer is looked for."""
         wanted = self.task.answers[name]
-        ask = ask_passages(wanted.type, wanted.forms)
-        found: tuple[str, ...] = self._grader.reader.ask(self.submission, ask)
+        found: tuple[str, ...] = self._grader.reader.ask(self.submission, ask_passages(wanted.type, wanted.forms))
         return found
 
     def _answer(self, name: str, case: SubjectSpec | None, *, live_only: bool = True) -> Answered:

@@ -8,10 +8,10 @@ from labgrade.answers.reading.documents import Document
 from labgrade.answers.reading.lines import read_lines
 from labgrade.answers.reading.passages.sections import Span
 from labgrade.core.task import Check, LiteralValue, TableType
-from labgrade.judging.choose_listed import in_order
-from labgrade.judging.choose_rows import rows_by_name
 from labgrade.judging.judge import judge
-from labgrade.judging.row_names import with_types_named
+from labgrade.judging.texts.choose_listed import in_order
+from labgrade.judging.texts.choose_rows import rows_by_name
+from labgrade.judging.texts.row_names import with_types_named
 from labgrade.values import Number, Row, Table
 from labgrade.verdict import Outcome, correct, incorrect
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from labgrade.core.results import Answer
-from labgrade.judging.choose_number import Choice, choose_fitting
-from labgrade.judging.second_look import is_right
-from labgrade.judging.unread import doubted, left_to_person, merged
+from labgrade.judging.texts.choose_number import Choice, choose_fitting
+from labgrade.judging.texts.second_look import is_right
+from labgrade.judging.texts.unread import doubted, left_to_person, merged
 from labgrade.values import Number
 from labgrade.verdict import Outcome
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from labgrade.answers.reading.lines import Line
     from labgrade.core.results import Answered
-    from labgrade.judging.sightings import WantedNumber
+    from labgrade.judging.texts.sightings import WantedNumber
 
 
 def unexpected(wanted: WantedNumber, answer: Answered, as_it_is: Choice, lines: Sequence[Line]) -> Choice:

@@ -8,13 +8,13 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from labgrade.judging.unread import left_to_person
+from labgrade.judging.texts.unread import left_to_person
 from labgrade.values import Table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from labgrade.judging.choose_number import Choice
+    from labgrade.judging.texts.choose_number import Choice
     from labgrade.values import Value
     from labgrade.verdict import Verdict
 

@@ -11,8 +11,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from labgrade.answers.reading.claims import misprinted
-from labgrade.judging.choose_number import MOST_ALIKE, Choice, suggested
-from labgrade.judging.sightings import (
+from labgrade.judging.texts.choose_number import MOST_ALIKE, Choice, suggested
+from labgrade.judging.texts.sightings import (
     Sighting,
     WantedNumber,
     agree,

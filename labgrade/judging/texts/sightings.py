@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from labgrade.values import Value
     from labgrade.verdict import Verdict
 
+NUMBERS = frozenset({"count", "bytes", "number"})
 LEAST_DIGITS = 5  # of a value that is recognised wherever it stands
 MAGNITUDE = 10
 _LARGE = 10_000  # a number that is no count of items, of layers, of a table's rows
@@ -201,3 +202,8 @@ def numbers_of(answer: Answered | None) -> Iterator[Fraction]:
         yield value.value
     elif isinstance(value, Table):
         yield from (cell.value for row in value.rows for cell in row.cells.values() if isinstance(cell, Number))
+
+
+def is_one(kind: object) -> bool:
+    """Whether an answer's type is that of one number."""
+    return isinstance(kind, str) and kind in NUMBERS

@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, TypeAlias
 
 from labgrade.answers.reading.numerals.number_words import in_words
-from labgrade.judging.row_names import names_of, plain_name
+from labgrade.judging.texts.row_names import names_of, plain_name
 from labgrade.values import Number, Row, Table
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 from labgrade.answers.obtain import UNREAD
 from labgrade.answers.reading.placeholders import is_to_come
 from labgrade.answers.reading.vocabulary import concepts
-from labgrade.judging.choose_number import SPECIAL, Choice, suggested
-from labgrade.judging.sightings import Sighting, WantedNumber, agree, are_rivals, distinct_sightings, sightings
+from labgrade.judging.texts.choose_number import SPECIAL, Choice, suggested
+from labgrade.judging.texts.sightings import Sighting, WantedNumber, agree, are_rivals, distinct_sightings, sightings
 from labgrade.values import Number, Row, Table
 from labgrade.verdict import DOUBTFUL, Outcome, Suggestion, Verdict, without_value
 

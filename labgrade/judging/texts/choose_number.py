@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from labgrade.answers.reading.doubts import is_model
 from labgrade.answers.reading.lines import LinePiece
 from labgrade.answers.reading.vocabulary import concepts, foreign, labels, special
-from labgrade.judging.sightings import (
+from labgrade.judging.texts.sightings import (
     LEAST_DIGITS,
     MAGNITUDE,
     Sighting,
@@ -48,7 +48,6 @@ _MOST_LISTED = 4
 _LABELLED = "labelled value"
 _WITH_UNIT = 4  # digits of a value that stands alone and says its unit
 _CLAIMABLE_DIGITS = 3  # of a known mistake that is the only number with the label
-NUMBERS = frozenset({"count", "bytes", "number"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
