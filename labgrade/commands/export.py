@@ -12,6 +12,7 @@ from labgrade.core import student_view
 from labgrade.core.errors import UsageError
 from labgrade.core.text import for_terminal, one_line
 from labgrade.files import output
+from labgrade.ledger.read import NOT_ENDED
 from labgrade.reports import csv, gradescope, html, json, junit, lms, markdown
 from labgrade.reports import json as as_json
 from labgrade.review import results
@@ -88,6 +89,8 @@ def run(options: argparse.Namespace) -> int:
         message = "say which --format to write, or --merge a gradebook"
         raise UsageError(message)
     report, students = _reports(options)
+    if NOT_ENDED in report.notes:
+        print(for_terminal(f"not final: {NOT_ENDED}"), file=sys.stderr)  # noqa: T201
     if options.merge:
         _merge(report, options)
     if not options.format:

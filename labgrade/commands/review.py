@@ -15,6 +15,7 @@ from labgrade.core.did_you_mean import did_you_mean, look_up
 from labgrade.core.errors import NOT_RIGHT, OK, UsageError
 from labgrade.core.points import final_totals
 from labgrade.files import output
+from labgrade.ledger.read import NOT_ENDED
 from labgrade.reports.plain_page import Page
 from labgrade.review import decisions, interview, marking, pseudonyms, releases, sheet
 from labgrade.review.decisions import Place, points, say
@@ -102,7 +103,7 @@ def add_release(parser: argparse.ArgumentParser) -> None:
         "--student", action="append", default=[], metavar="NAME", help="only this one (may be repeated)"
     )
     parser.add_argument("--reveal-hidden", action="store_true", help="show hidden checks, too")
-    parser.add_argument("--unfinished", action="store_true", help="even where something waits for a person")
+    parser.add_argument("--unfinished", action="store_true", help="even where something waits, or a run did not end")
     parser.add_argument("--lower", action="store_true", help="even where there are fewer points than before")
     parser.add_argument("--reason", default="", help="why results are released again")
     by(parser)
@@ -117,6 +118,9 @@ def run(options: argparse.Namespace) -> int:
     made = [releases.made(each, by=by, reason=options.reason, hidden_too=options.reveal_hidden) for each in chosen]
     new = [each for each in made if _changed(found, each)]
     changing = [each for each in chosen if each.name in {one.submission for one in new}]
+    if NOT_ENDED in found.machine.notes and not options.unfinished:
+        message = f"{NOT_ENDED}; nothing was released: to release what there is, say --unfinished"
+        raise UsageError(message)
     _refuse_open(found, changing, allowed=options.unfinished)
     _refuse_lower(found, changing, allowed=options.lower and bool(options.reason.strip()))
     releases.add(options.results, new)

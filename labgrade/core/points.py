@@ -17,6 +17,7 @@ PLACES = 2  # points are given to hundredths
 NOT_SHOWN = "cases that are not shown"  # what hidden checks are called where students read of their points
 NOT_GRADED = "not graded: "  # begins a note on a submission that labgrade could not grade
 CUT_OFF = "the time of this submission was used up"  # begins the reason of what waits for more of it
+NOT_REACHED = "not judged yet"  # begins the reason of what a run that did not end has not come to
 LEFT_OUT = "left out: "  # begins a note on what belongs to no student in a folder of submissions
 
 

@@ -13,6 +13,7 @@ from labgrade.core import serialise
 from labgrade.core.results import Report, SubmissionReport, TaskReport
 from labgrade.ledger.database import Ledger, load
 from labgrade.ledger.rows import parts_of, published, standing
+from labgrade.ledger.unfinished import not_reached, unfinished
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,9 +25,7 @@ if TYPE_CHECKING:
 
 _EMPTY = hashlib.sha256().hexdigest()[:32]  # as `depends.digest` has it
 FEW = 3
-NOT_ENDED = (
-    "the last run has not come to its end: what it did not reach is not here, or as it was; grade again to go on"
-)
+NOT_ENDED = "a run has not come to its end: what it did not reach is pending, or as it was before; grade again to go on"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,25 +72,26 @@ def report_of(results: Path) -> Report:
     """The report of all that was graded into a folder, from its ledger alone.
 
     Submissions are sorted by name, tasks by lab and name, checks as the spec has them, whatever order they came in.
+    What a run did not reach that has not come to its end is pending.
 
     Raises:
         LedgerError: there is no ledger, or it can't be read.
     """
     with Ledger(results) as ledger:
-        people = ledger.rows("SELECT who, remarks FROM submission ORDER BY who")
+        runs = unfinished(ledger)
+        to_do = not_reached(runs)
+        people = {**dict.fromkeys(to_do, "[]"), **dict(ledger.rows("SELECT who, remarks FROM submission"))}
         return Report(
             submissions=tuple(
-                SubmissionReport(name=who, tasks=_tasks(standing(ledger, who)), remarks=tuple(load(ledger, remarks)))
-                for who, remarks in people
+                SubmissionReport(
+                    name=who,
+                    tasks=_tasks({**to_do.get(who, {}), **standing(ledger, who)}),
+                    remarks=tuple(load(ledger, people[who])),
+                )
+                for who in sorted(people)
             ),
-            notes=(*notes(ledger), *_not_ended(ledger)),
+            notes=(*notes(ledger), *((NOT_ENDED,) if runs else ())),
         )
-
-
-def _not_ended(ledger: Ledger) -> tuple[str, ...]:
-    """That the last run was interrupted, or is still at work: the report of a part looks like one of the whole."""
-    found = ledger.rows("SELECT ended FROM run ORDER BY id DESC LIMIT 1")
-    return (NOT_ENDED,) if found and found[0][0] is None else ()
 
 
 def notes(ledger: Ledger) -> tuple[str, ...]:

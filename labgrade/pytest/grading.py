@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from labgrade.core.errors import LabgradeError, UsageError
+from labgrade.core.errors import LabgradeError, SpecError, UsageError
 from labgrade.core.results import Report, SubmissionReport
 from labgrade.core.text import encodable
 from labgrade.files import output
 from labgrade.judging.items import items
-from labgrade.ledger import read
-from labgrade.ledger.database import LedgerError
+from labgrade.ledger import read, unfinished
+from labgrade.ledger.database import Ledger, LedgerError
 from labgrade.ledger.verdict_memory import Recorded
 from labgrade.pytest import options
 from labgrade.reports import html
@@ -55,7 +55,7 @@ def begin(config: pytest.Config) -> None:
         grading = Grading(config, options.plan(config))
         if not hasattr(config, "workerinput"):
             grading.protect()
-    except UsageError as error:
+    except (UsageError, SpecError) as error:
         raise pytest.UsageError(str(error)) from None
     options.leave_stdout(config)
     config.stash[_GRADING] = grading
@@ -138,6 +138,11 @@ class Grading:
         """Take in expected values: no student's code has run yet, under xdist not in another worker either."""
         chosen = {item.task.path: item.task for item in session.items if isinstance(item, CheckItem)}
         self.plan = replace(self.plan, tasks=tuple(chosen.values()))
+        if self.plan.tasks:
+            names = {item.job.who for item in session.items if isinstance(item, CheckItem)}
+            places = {item.job.place for item in session.items if isinstance(item, CheckItem) and item.job.place}
+            with Ledger(self.plan.request.results, write=True) as ledger:
+                unfinished.expect(ledger, self.plan.run, names, self.plan.tasks, places)
         self.grader.prepare(self.plan.tasks)
 
     def pytest_ignore_collect(self, collection_path: Path) -> bool | None:
@@ -204,7 +209,7 @@ class Grading:
         for message in self.broken.values():
             console.print(message, style="red", markup=False, soft_wrap=True)
         try:
-            if exitstatus != pytest.ExitCode.INTERRUPTED:
+            if exitstatus != pytest.ExitCode.INTERRUPTED and not self._stopped():
                 end(self.plan, self.protection)
             report = self._report()
             terminal.render(report, console=console, staff=True)
@@ -221,6 +226,9 @@ class Grading:
         folder = self.plan.request.results
         graded = results.told_of(read.report_of(folder), results.secret_labs(self.plan.course.specs))
         whole = handed_in_times.noted(graded, folder)
+        with Ledger(folder) as ledger:
+            to_do = unfinished.not_reached(unfinished.unfinished(ledger))
+        self._reported |= {(who, *place) for who, places in to_do.items() for place in places}
         there = {each.name: each for each in whole.submissions}
         names = map(encodable, self.plan.offered.names)
         found = tuple(self._reported_of(there.get(name) or SubmissionReport(name=name, tasks=())) for name in names)
@@ -237,6 +245,10 @@ class Grading:
             for task in submission.tasks
         )
         return replace(submission, tasks=tuple(task for task in tasks if task.checks))
+
+    def _stopped(self) -> bool:
+        """Whether pytest ended before its last check, as `-x` has it."""
+        return self._session is not None and bool(self._session.shouldfail or self._session.shouldstop)
 
     def _as_json(self, text: str) -> None:
         target = self.config.getoption("labgrade_json")

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from labgrade.core.points import CUT_OFF
+from labgrade.core.points import CUT_OFF, NOT_REACHED
 from labgrade.reports import figures
 from labgrade.review import releases
 from labgrade.review.apply import EARLIER, NEXT, RUN
@@ -76,14 +76,14 @@ def _checks(whole: Whole) -> Iterator[tuple[SubmissionReport, TaskReport, Graded
 def _faults(whole: Whole, names: Pseudonyms) -> Iterator[Open]:
     """Faults by what failed: one broken checker is one thing to mend, however many students it met.
 
-    What --submission-time cut off is one thing, too: whose it is, and how many checks.
+    What --submission-time cut off, or a run did not reach, is one thing, too: whose it is, and how many checks.
     """
     found: dict[tuple[str, str, str], list[str]] = {}
     cut: dict[str, Counter[str]] = {}
     for submission, task, check in _checks(whole):
         if check.verdict.outcome is Outcome.FAULT:
             why = check.verdict.facts.get("fault") or check.verdict.reason
-            if why.startswith(CUT_OFF):
+            if why.startswith((CUT_OFF, NOT_REACHED)):
                 cut.setdefault(why, Counter())[names.of(submission.name)] += 1
                 continue
             found.setdefault((task.id, check.id.partition("[")[0], why), []).append(names.of(submission.name))
@@ -95,11 +95,12 @@ def _faults(whole: Whole, names: Pseudonyms) -> Iterator[Open]:
             remedy="mend it and grade again, or settle it: labgrade override",
         )
     for why, whose in cut.items():
+        remedy = "grade again to go on" if why.startswith(NOT_REACHED) else "grade again with more --submission-time"
         yield Open(
             what=f"cut off before they were judged: {why}",
             count=whose.total(),
             where=tuple(f"'{who}': {count:,} {'check' if count == 1 else 'checks'}" for who, count in whose.items()),
-            remedy="grade again with more --submission-time, or settle it: labgrade override",
+            remedy=f"{remedy}, or settle it: labgrade override",
         )
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from labgrade.core import points
 from labgrade.core.errors import UsageError
 from labgrade.core.text import encodable
-from labgrade.ledger import database, read, rows
+from labgrade.ledger import database, read, rows, unfinished
 from labgrade.ledger.database import Ledger
 from labgrade.ledger.depends import VerdictParts
 from labgrade.review import decisions, handed_in_times
@@ -92,8 +92,11 @@ class Plan:
 def opened(request: RunRequest, found: Course, tasks: tuple[Task, ...] = ()) -> Iterator[Plan]:
     """The plan of a new run; no other run works in its results folder meanwhile.
 
+    Before the first verdict the folder knows what is to be graded (pytest says it later), and when it was handed in.
+
     Raises:
         UsageError: there is no such submission; another run is at work; the ledger can't be used.
+        SpecError: a lab.yaml is wrong.
     """
     database.refuse_within(request.results, request.source)
     with (
@@ -101,15 +104,18 @@ def opened(request: RunRequest, found: Course, tasks: tuple[Task, ...] = ()) -> 
         tempfile.TemporaryDirectory(prefix="labgrade-store-", ignore_cleanup_errors=True) as store,
     ):
         names, grader = request.names or ("all",), found.root.resolve()
-        with Runner() as runner:
+        deadlines = load.deadlines(found.specs)
+        with Runner(secret=(request.results,)) as runner:
             offered = find.offer(request.source, names, Path(store), opening=runner.open, grader=grader)
-        if not offered.names:
-            message = f"there is no submission in '{request.source}'"
-            raise UsageError(message)
-        offered = offered.without(request.source, request.skip)
-        with Ledger(request.results, write=True) as ledger:
-            since = read.unfinished_since(ledger)
-            run = rows.begin(ledger, request.plain())
+            if not offered.names:
+                message = f"there is no submission in '{request.source}'"
+                raise UsageError(message)
+            offered = offered.without(request.source, request.skip)
+            with Ledger(request.results, write=True) as ledger:
+                since = read.unfinished_since(ledger)
+                run = rows.begin(ledger, {**request.plain(), "part": not tasks})
+                unfinished.expect(ledger, run, offered.names, tasks)
+            handed_in_times.note(request.results, request.source, offered.names, deadlines, opening=runner.open)
         yield Plan(
             request=request,
             scratch=Path(store),
@@ -126,13 +132,13 @@ def opened(request: RunRequest, found: Course, tasks: tuple[Task, ...] = ()) -> 
 
 
 def end(plan: Plan, protection: tuple[str, ...] | None, lost: Iterable[str] = ()) -> None:
-    """Write that the run came to its end, what holds for all of its verdicts, and when each was handed in.
+    """Write that the run came to its end, and what holds for all of its verdicts.
 
     `lost`: which submissions were not graded, and why. `protection` is None where no student's code ran: then the
     verdicts are those of earlier runs, and so is what protected them.
 
     Raises:
-        LabgradeError: that can't be written; a lab.yaml is wrong.
+        LabgradeError: that can't be written.
     """
     request = plan.request
     with Ledger(request.results, write=True) as ledger:
@@ -144,7 +150,3 @@ def end(plan: Plan, protection: tuple[str, ...] | None, lost: Iterable[str] = ()
         )
         not_graded = (f"{points.NOT_GRADED}{each}" for each in (*lost, *skipped))
         rows.end(ledger, plan.run, tuple(dict.fromkeys((*notes, *left_out, *not_graded))))
-    deadlines = load.deadlines(plan.course.specs)
-    with Runner(secret=(request.results,)) as runner:
-        names = plan.offered.names
-        handed_in_times.note(request.results, request.source, names, deadlines, opening=runner.open)

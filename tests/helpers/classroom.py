@@ -13,6 +13,7 @@ from unittest import mock
 from labgrade import cli
 from labgrade.ledger import read
 from labgrade.ledger.database import Ledger
+from labgrade.ledger.unfinished import was_not_reached
 from labgrade.review import releases
 from labgrade.run import class_run
 from labgrade.run.plan import RunRequest
@@ -110,12 +111,13 @@ class Classroom:
         return sorted((json.loads(plain)["id"], outcome) for plain, outcome in found)
 
     def outcomes(self):
-        """{(who, item): outcome} of the whole report."""
+        """{(who, item): outcome} of all that was graded."""
         return {
             (who.name, check.id): str(check.verdict.outcome)
             for who in read.report_of(self.results).submissions
             for task in who.tasks
             for check in task.checks
+            if not was_not_reached(check)
         }
 
     def told(self):

@@ -4,6 +4,7 @@ LABGRADE_KILLS is how many random moments a class is killed at.
 """
 
 import contextlib
+import csv
 import errno
 import os
 import random
@@ -26,7 +27,7 @@ from helpers.soak import soak
 from labgrade.core.errors import UsageError
 from labgrade.ledger import database, read, rows
 from labgrade.ledger.database import Ledger, LedgerError
-from labgrade.review import releases
+from labgrade.review import handed_in_times, releases
 
 pytestmark = pytest.mark.slow
 
@@ -155,9 +156,22 @@ def test_a_report_of_what_was_interrupted_says_that_it_is_one(big):
     os.killpg(running.pid, signal.SIGKILL)
     running.communicate()
     assert read.report_of(big.results).notes[-1:] == (read.NOT_ENDED,)
-    assert "note: │ the last run has not come to its end" in big.said("standing").stdout
+    assert "note: │ a run has not come to its end" in big.said("standing").stdout
+    exported = big.said("export", "--results", "results", "--format", "csv")
+    rows_of = list(csv.DictReader(exported.stdout.splitlines()))
+    assert [row["points"] for row in rows_of] == ["10"] * SIZE
+    assert [row["student"] for row in rows_of if row["pending"] == "5"]  # whom it did not reach
+    assert "not final: a run has not come to its end" in exported.stderr
+    assert all(each.handed_in for each in handed_in_times.noted(read.report_of(big.results), big.results).submissions)
+    refused = big.said("release", "--student", "s002", "--by", "ta")
+    assert refused.returncode == 2
+    assert "nothing was released: to release what there is, say --unfinished" in refused.stderr
+    big.grade(names=("s000",))
+    assert read.NOT_ENDED in read.report_of(big.results).notes  # a run that asked for less makes up for nothing
+    assert "grade again to go on, or settle it" in big.said("standing").stdout
     big.grade()
     assert read.NOT_ENDED not in read.report_of(big.results).notes
+    assert big.outcomes() == classroom.expected(SIZE)
 
 
 def test_a_worker_that_is_killed_costs_nobody_a_verdict(big):

@@ -166,6 +166,19 @@ def test_xdist_gives_the_same_verdicts_in_the_same_order_and_finds_submissions_e
     assert "Traceback" not in done.stdout + done.stderr
 
 
+@pytest.mark.parametrize("how", ["-x", "Ctrl-C"])
+def test_what_an_interrupted_run_did_not_reach_is_pending(course, how):
+    if how == "Ctrl-C":
+        with (course / "conftest.py").open("a") as file:
+            file.write("def pytest_runtest_makereport(item, call):\n    raise KeyboardInterrupt\n")
+    done, report, found = checks(course, "--submission=all", "--results=kept", *(["-x"] if how == "-x" else []))
+    assert {who for who, _ in found} == set(small_course.SUBMISSIONS)
+    assert [note for note in report["notes"] if "a run has not come to its end" in note]
+    assert all(who["points"] == 10 for who in report["submissions"])
+    last = report["submissions"][-1]
+    assert {check["outcome"] for task in last["tasks"] for check in task["checks"]} == {"FAULT"}, done.stdout
+
+
 def test_one_spec_one_check_and_the_submissions_can_be_chosen(course, tmp_path_factory):
     """Two of them, in the order that is asked for; what a check needs is judged even where it was not chosen."""
     elsewhere = tmp_path_factory.mktemp("moodle lab 2")
