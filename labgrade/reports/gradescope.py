@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from fractions import Fraction
 
-    from labgrade.core.results import Graded, SubmissionReport, TaskReport
+    from labgrade.core.results import Deduction, Graded, SubmissionReport, TaskReport
     from labgrade.core.task import Plain
 
 
@@ -45,10 +45,17 @@ def _output(submission: SubmissionReport) -> str:
     """What holds for the whole submission. Nothing here tells of hidden checks: no total, no count, no share."""
     (shown,) = student_view.for_student(Report(submissions=(submission,))).submissions
     lines = [framed(remark, "left out: ", theirs=True) for remark in summary.left_out(shown)]
-    lines += [f"{each.lab}: {summary.points(each.points)} points are taken: {each.why}" for each in shown.deductions]
+    lines += [f"{each.lab}: {_taken(each)}{each.why}" for each in submission.deductions]
     if any(check.verdict.outcome in PENDING for check in summary.checks(shown)):
         lines.append("some checks wait for a person, so the score may still rise")
     return escaped("\n".join(lines))
+
+
+def _taken(deduction: Deduction) -> str:
+    """How many points a deduction takes. Those of a share, of which hidden checks are a part, would tell what these are
+    worth; those of the visible part alone would not be what the score has.
+    """
+    return "late: " if deduction.share is not None else f"{summary.points(deduction.points)} points are taken: "
 
 
 def _tests(submission: SubmissionReport) -> Iterator[Plain]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from labgrade.review.late import lateness, named
 from labgrade.review.roster import folded
-from labgrade.submissions.names import bare
+from labgrade.submissions.names import bare, unpacked
 from labgrade.verdict import Outcome
 
 if TYPE_CHECKING:
@@ -46,6 +46,7 @@ class Owners:
 
     def named(self, submission: str) -> tuple[Student, ...]:
         """Whom the name itself means: one student of a group, or all where it is the group's; else nobody."""
+        submission = unpacked(submission)
         names = {unicodedata.normalize("NFC", each) for each in (submission, bare(submission))}
         plain = {folded(name) for name in names}
         number = _NUMBER.search(submission)
@@ -61,7 +62,7 @@ class Owners:
 def drawn_as(roster: Roster, name: str) -> str:
     """By which name a variant is drawn: the group or else the id of whose this is, or the name itself."""
     found = Owners(roster).of(name) if roster.students else ()
-    return folded(found[0].group or found[0].id) if found else folded(bare(name))
+    return folded(found[0].group or found[0].id) if found else folded(bare(unpacked(name)))
 
 
 def _called(student: Student) -> set[str]:

@@ -179,17 +179,11 @@ class _Sources:
 
 def _from_folder(source: Path) -> dict[str, _Sources]:
     found: dict[str, _Sources] = {}
-    entries = sorted(entry for entry in source.iterdir() if not entry.name.startswith("."))
-    for entry in sorted(entries, key=lambda entry: not entry.is_dir()):  # an archive gives way to a folder of its name
-        owned = owner((entry.name,), is_file=not entry.is_dir())
-        if owned is None:
-            continue
-        name, below = owned
+    for name, entry, below in folders.owned(source):
+        own = found.setdefault(name, _Sources())
         if entry.is_dir():
-            found.setdefault(name, _Sources()).folders.append(entry)
+            own.folders.append(entry)
         else:
-            whole = below == (entry.name,)
-            own = found.setdefault(entry.name if whole and name in found else name, _Sources())
             own.files.append((entry, below))
     _refuse_alike(found)
     return found

@@ -33,6 +33,22 @@ class _FoundFile:
     identity: tuple[int, int]
 
 
+def owned(source: Path) -> Iterator[tuple[str, Path, tuple[str, ...]]]:
+    """What lies in a folder of submissions: whose it is, and its path within the hand-in.
+
+    Beside a folder an archive of the same name is a hand-in of its own, which has its whole name.
+    """
+    entries = sorted(entry for entry in source.iterdir() if not entry.name.startswith("."))
+    seen: set[str] = set()
+    for entry in sorted(entries, key=lambda entry: not entry.is_dir()):
+        found = names.owner((entry.name,), is_file=not entry.is_dir())
+        if found is not None:
+            name, below = found
+            name = entry.name if not entry.is_dir() and below == (entry.name,) and name in seen else name
+            seen.add(name)
+            yield name, entry, below
+
+
 def take(source: Path, store: Store, below: tuple[str, ...] = ()) -> None:
     """Copy a folder into the store, under `below`. Smallest files first, so that a huge one costs no other.
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from labgrade.core.results import CLUTTER
 from labgrade.core.text import one_line
-from labgrade.submissions import archives, git
+from labgrade.submissions import archives, folders, git
 from labgrade.submissions import names as platforms
 
 if TYPE_CHECKING:
@@ -91,11 +91,11 @@ class _Evidence:
 
     def _told(self, name: str, own: list[Path]) -> Iterator[tuple[datetime | None, str]]:
         """What tells the moment, best first. Nothing is read before it is asked for."""
-        folders = [entry for entry in own if entry.is_dir() and not entry.is_symlink()]
+        unpacked = [entry for entry in own if entry.is_dir() and not entry.is_symlink()]
         yield self._recorded.get(name), "Gradescope's record"
         written = (name, *(platforms.by_platform(entry.name) for entry in own))
         yield _newest(_in_name(each, self._zone) for each in written), "the platform's name for it"
-        yield _newest(self._committed(folder) for folder in folders), "its last commit"
+        yield _newest(self._committed(folder) for folder in unpacked), "its last commit"
         yield _newest(self._around.at(entry) for entry in own), "the last commit that touches it"
         packed = [file for entry in own for file in _archives_in(entry)]
         yield (
@@ -150,10 +150,8 @@ def _newest(times: Iterable[datetime | None]) -> datetime | None:
 def _entries(source: Path) -> dict[str, list[Path]]:
     """What lies in a folder of submissions, by whose it is."""
     found: dict[str, list[Path]] = {}
-    for entry in sorted(source.iterdir()):
-        owned = None if entry.name.startswith(".") else platforms.owner((entry.name,), is_file=not entry.is_dir())
-        if owned is not None:
-            found.setdefault(owned[0], []).append(entry)
+    for name, entry, _ in folders.owned(source):
+        found.setdefault(name, []).append(entry)
     return found
 
 

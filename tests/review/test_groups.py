@@ -9,7 +9,7 @@ from fractions import Fraction
 from helpers.class_sample import CLASS, graded, report, student, submission
 
 from labgrade.reports.summary import left_out
-from labgrade.review.groups import grouped
+from labgrade.review.groups import drawn_as, grouped
 from labgrade.review.late import with_late
 from labgrade.review.roster import Roster, Student
 from labgrade.spec.lab import Deadline, LateRule
@@ -46,6 +46,14 @@ def test_everybody_gets_the_result():
     assert names == ["ann", "王小明"]
     assert [each.members for each in found.submissions] == [("b1", "b2"), ("b3",)]
     assert found.notes == ()
+
+
+def test_an_archive_beside_a_folder_of_its_name_is_the_same_students():
+    names, found = counted(at("王小明", 25 * HOUR), at("王小明.zip", -HOUR))
+    assert names == ["王小明.zip"]
+    assert found.submissions[0].members == ("b3",)
+    assert drawn_as(ROSTER, "王小明.zip") == drawn_as(ROSTER, "王小明")
+    assert drawn_as(Roster(), "s08.zip") == drawn_as(Roster(), "s08")
 
 
 def test_the_latest_in_time_counts_and_both_are_named():

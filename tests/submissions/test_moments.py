@@ -20,7 +20,7 @@ from helpers import warm
 from helpers.opened import here
 
 from labgrade.submissions.git import Around, Commit, own
-from labgrade.submissions.handed_in_at import GRADESCOPE, moment, moments
+from labgrade.submissions.handed_in_at import GRADESCOPE, UNSURE, moment, moments
 
 TAIPEI = timezone(timedelta(hours=8))
 NOW = datetime(2026, 12, 1, tzinfo=UTC)
@@ -125,6 +125,16 @@ def test_an_archive_tells_when_its_newest_file_was_changed(tmp_path, name):
     zipped(tmp_path / name, ("hw.py", plain), ("old.py", datetime(1980, 1, 1)), ("__MACOSX/x", datetime(2026, 11, 30)))  # noqa: DTZ001
     (ann,) = found(tmp_path, "ann").values()
     assert (ann.at, ann.by) == (plain.replace(tzinfo=TAIPEI), "the newest file in its archive")
+
+
+def test_an_archive_beside_a_folder_of_its_name_has_a_time_of_its_own(tmp_path):
+    write(tmp_path / "ann/a.py", at=NOON)
+    with zipfile.ZipFile(tmp_path / "ann.zip", "w") as archive:
+        archive.writestr(zipfile.ZipInfo("a.py", date_time=(2026, 11, 22, 20, 0, 0)), "x")
+    both = found(tmp_path, "ann", "ann.zip")
+    assert (both["ann"].at, both["ann"].by) == (NOON, UNSURE)
+    assert both["ann.zip"].at == NOON + timedelta(days=2)
+    assert both["ann.zip"].by == "the newest file in its archive"
 
 
 def test_an_archive_that_knows_utc_is_read_so(tmp_path):
