@@ -88,7 +88,8 @@ def _kit(options: argparse.Namespace) -> int:
         student=whose(options, found),
     )
     print(f"{out}: {len(list(out.rglob('*')))} files and folders; begin with {out / course.KIT_START}")  # noqa: T201
-    for line in told:
+    lacks = [f"warning: {found.lacks_key}"] if options.drawn_as and found.lacks_key else []
+    for line in [*told, *lacks]:
         print(line)  # noqa: T201
     return 0
 

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, cast
 from labgrade.authoring import new_course
 from labgrade.core.did_you_mean import did_you_mean
 from labgrade.core.errors import SpecError, UsageError
+from labgrade.review import roster
+from labgrade.run import course_key
 from labgrade.spec import course, load
 from labgrade.spec.registry import SLIPS
 from labgrade.subjects import catalogue
@@ -267,6 +269,8 @@ def validate(options: argparse.Namespace) -> int:
         *load.folder_findings(paths),
     ]
     findings += [finding for read in specs if read.task for finding in check_values.literals(read.task)]
+    if not options.paths:
+        findings += roster.findings(found.root, [path.parent.name for path in paths])
     if options.compute:
         from labgrade.judging.variants import all_variants
         from labgrade.run.grader import Grader
@@ -276,9 +280,12 @@ def validate(options: argparse.Namespace) -> int:
                 findings += check_values.findings(task, grader)
     if findings:
         raise SpecError(findings)
-    warnings = [finding for read in specs if read.task for finding in check_values.never_called_again(read.task)]
+    tasks = [read.task for read in specs if read.task is not None]
+    called = (finding for task in tasks for finding in check_values.never_called_again(task))
+    warnings = [f"{each.mark}: warning: {each.message}" for each in called]
+    warnings += [f"warning: {each}" for each in course_key.lacking(found, tasks)]
     for warning in warnings:
-        print(f"{warning.mark}: warning: {warning.message}")  # noqa: T201
+        print(warning)  # noqa: T201
     count = f", {len(warnings)} warning{'s' if len(warnings) > 1 else ''}" if warnings else ""
     print(f"{len(specs)} spec{'s' if len(specs) != 1 else ''}, nothing wrong{count}")  # noqa: T201
     return 0

@@ -125,7 +125,7 @@ class Ledger:
         self.path = folder / NAME
         if name == NAME and not self.path.is_file():
             self._make(folder, write=write)
-        self._durable = durable
+        self._durable, self._lasts = durable, name == NAME
         self.parts: set[str] = set()  # digests that this process has written
         with self._in_words():
             place: str | Path = folder / name
@@ -196,12 +196,8 @@ class Ledger:
 
         Refuse to begin anew where one was lost.
         """
-        if (folder / tables.KEPT).is_file() and not self.path.is_file():  # looked at again: another process makes it
-            message = (
-                f"'{self.path}' is gone, and with it all that people decided and released: put a copy of it back; to "
-                f"begin without any of it, delete '{folder / tables.KEPT}'"
-            )
-            raise LedgerError(message)
+        if not self.path.is_file():  # looked at again: another process makes it
+            self._refuse_lost("gone")
         older = tables.is_older(folder)
         if not write and not older:
             raise self._nothing()
@@ -223,6 +219,15 @@ class Ledger:
         if older:
             tables.put_aside(folder)
 
+    def _refuse_lost(self, what: str) -> None:
+        kept = self.path.with_name(tables.KEPT)
+        if kept.is_file():
+            message = (
+                f"'{self.path}' is {what}, and with it all that people decided and released: put a copy of it back; to "
+                f"begin without any of it, delete '{kept}'"
+            )
+            raise LedgerError(message)
+
     def _nothing(self) -> LedgerError:
         folder = self.path.parent
         return LedgerError(
@@ -237,6 +242,8 @@ class Ledger:
                 f"this one knows {VERSION}): update labgrade, or grade into another folder"
             )
             raise LedgerError(message)
+        if not version and self._lasts:
+            self._refuse_lost("empty")
         if not write and not version:  # a run was killed before it began
             raise self._nothing()
         if write or version < VERSION:

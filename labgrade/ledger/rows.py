@@ -187,6 +187,13 @@ def begin(ledger: Ledger, asked: Mapping[str, Any]) -> int:
         return ledger.write("INSERT INTO run (began, asked, notes) VALUES (?, ?, '[]')", now(), dump(asked))
 
 
+def note(ledger: Ledger, run: int, more: Mapping[str, Any]) -> None:
+    """Add to what a run was asked for."""
+    with ledger.transaction():
+        ((asked,),) = ledger.rows("SELECT asked FROM run WHERE id = ?", run)
+        ledger.write("UPDATE run SET asked = ? WHERE id = ?", dump({**load(ledger, asked), **more}), run)
+
+
 def end(ledger: Ledger, run: int, notes: tuple[str, ...]) -> None:
     """The run came to its end."""
     with ledger.transaction():

@@ -16,7 +16,7 @@ from labgrade.ledger.rows import CheckRow, KeptVerdict
 from labgrade.verdict import PENDING, Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     from labgrade.core.results import Graded, Submission
     from labgrade.core.task import Task
@@ -239,8 +239,20 @@ class TaskBook:
         ledger = self._book.ledger
         if before.judged == after.judged or not before.judged or not after.judged:
             return why_changed.of_plain(before.plain, after.plain)
-        changed = why_changed.words(rows.parts_of(ledger, before.judged), rows.parts_of(ledger, after.judged), item)
+        old, new = rows.parts_of(ledger, before.judged), rows.parts_of(ledger, after.judged)
+        changed = self._redrawn(old.get("spec", {}), item) or why_changed.words(old, new, item)
         return changed or why_changed.of_plain(before.plain, after.plain)
+
+    def _redrawn(self, old: Mapping[str, Any], item: Item) -> str:
+        """That another variant is drawn for the student than before, where that is what the spec's change is."""
+        for other in self._task.variants:
+            same = next((each for each in items(other) if each.id == item.id), None)
+            if same is not None and other.variant != self._task.variant and depends.meaning(other, same) == old:
+                return (
+                    f"another variant is drawn ({other.variant} before, {self._task.variant} now): 'course.key', or "
+                    "who this is in the roster, changed"
+                )
+        return ""
 
 
 def _worth(plain: Any) -> Fraction:

@@ -24,6 +24,7 @@ from labgrade.pytest import options
 from labgrade.reports import html
 from labgrade.reports.summary import full_reason, hint
 from labgrade.review import handed_in_times, results
+from labgrade.run import course_key
 from labgrade.run.events import SubmissionFailed
 from labgrade.run.grader import Grader
 from labgrade.run.plan import end
@@ -143,6 +144,7 @@ class Grading:
             places = {item.job.place for item in session.items if isinstance(item, CheckItem) and item.job.place}
             with Ledger(self.plan.request.results, write=True) as ledger:
                 unfinished.expect(ledger, self.plan.run, names, self.plan.tasks, places)
+                course_key.note(ledger, self.plan.run, self.plan.course, self.plan.tasks)
         self.grader.prepare(self.plan.tasks)
 
     def pytest_ignore_collect(self, collection_path: Path) -> bool | None:

@@ -52,8 +52,9 @@ def _output(submission: SubmissionReport) -> str:
 
 
 def _taken(deduction: Deduction) -> str:
-    """How many points a deduction takes. Those of a share, of which hidden checks are a part, would tell what these are
-    worth; those of the visible part alone would not be what the score has.
+    """How many points a deduction takes.
+
+    Those of a share would tell what hidden checks are worth; those of visible ones alone are not what the score lost.
     """
     return "late: " if deduction.share is not None else f"{summary.points(deduction.points)} points are taken: "
 

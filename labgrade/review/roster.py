@@ -157,6 +157,17 @@ def of_course(root: Path) -> Roster:
     return read(file) if file is not None else Roster()
 
 
+def findings(root: Path, labs: Iterable[str]) -> tuple[SpecFinding, ...]:
+    """What is wrong with the roster of a course."""
+    try:
+        file = find(root)
+        if file is not None:
+            read(file, labs)
+    except SpecError as error:
+        return error.findings
+    return ()
+
+
 def read(path: Path, labs: Iterable[str] | None = None) -> Roster:
     """Read a roster, .yaml or .csv. `labs`: those that an extension may name.
 

@@ -16,6 +16,7 @@ from labgrade.ledger.database import Ledger
 from labgrade.ledger.depends import VerdictParts
 from labgrade.review import decisions, handed_in_times
 from labgrade.review import roster as rosters
+from labgrade.run import course_key
 from labgrade.sandbox.runner import Runner
 from labgrade.spec import load
 from labgrade.submissions import find
@@ -112,9 +113,11 @@ def opened(request: RunRequest, found: Course, tasks: tuple[Task, ...] = ()) -> 
                 raise UsageError(message)
             offered = offered.without(request.source, request.skip)
             with Ledger(request.results, write=True) as ledger:
+                course_key.refuse_another(ledger, found, request.results)
                 since = read.unfinished_since(ledger)
                 run = rows.begin(ledger, {**request.plain(), "part": not tasks})
                 unfinished.expect(ledger, run, offered.names, tasks)
+                course_key.note(ledger, run, found, tasks)
             handed_in_times.note(request.results, request.source, offered.names, deadlines, opening=runner.open)
         yield Plan(
             request=request,
@@ -149,4 +152,5 @@ def end(plan: Plan, protection: tuple[str, ...] | None, lost: Iterable[str] = ()
             f"'{encodable(name)}', as --skip asks; what was graded before stands" for name in plan.offered.skipped
         )
         not_graded = (f"{points.NOT_GRADED}{each}" for each in (*lost, *skipped))
-        rows.end(ledger, plan.run, tuple(dict.fromkeys((*notes, *left_out, *not_graded))))
+        key = course_key.lacking(plan.course, plan.tasks)
+        rows.end(ledger, plan.run, tuple(dict.fromkeys((*notes, *key, *left_out, *not_graded))))

@@ -285,6 +285,13 @@ def test_validate_says_all_that_is_wrong(course, capsys):
     assert "no checker is called 'equl'; did you mean 'equal'?" in err
 
 
+def test_validate_reads_the_roster(course, capsys):
+    (course / "roster.yaml").write_text("students: [{id: ann, extension: {lba: 2 days}}]\n")
+    assert main(["validate"]) == 2
+    assert "roster.yaml:1:" in (said := capsys.readouterr().err)
+    assert "there is no lab 'lba'; did you mean 'lab'?" in said
+
+
 def test_validate_names_a_quantity_file_that_is_not_python(course, capsys):
     (course / "reference/bad.py").write_text("def x(:\n")
     assert main(["validate"]) == 2

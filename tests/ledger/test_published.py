@@ -65,13 +65,16 @@ def test_the_command_rebuilds(graded):
     assert earned(graded) == before
 
 
-def test_a_database_that_was_deleted_is_missed(graded):
+@pytest.mark.parametrize("what", ["gone", "empty"])
+def test_a_database_that_was_deleted_is_missed(graded, what):
     released(graded)
     change_what_is_right(graded)
     for path in graded.results.glob("results.sqlite*"):
         path.unlink()
+    if what == "empty":
+        (graded.results / "results.sqlite").touch()
     for use in (graded.grade, lambda: read.report_of(graded.results)):
-        with pytest.raises(LedgerError, match=r"is gone, and with it all that people decided and released: put a copy"):
+        with pytest.raises(LedgerError, match=rf"is {what}, and with it all that people decided and released: put a"):
             use()
 
 

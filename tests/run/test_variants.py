@@ -53,13 +53,19 @@ def grid_cells_of_one_plane(config) -> int:
     """
     return config["rows"] * config["columns"]
 '''
+KEY = b"0123456789abcdef"
 ROSTER = "students:\n- {id: '0001', name: Ann Lee}\n- {id: '0002', group: blue}\n- {id: '0003', group: blue}\n"
 FUNCTION = "def total(config):\n    return config['rows'] * config['columns'] * config['planes']\n"
 
 
 @pytest.fixture(scope="module")
 def about(tmp_path_factory):
-    files = {"specs/lab/cells.yaml": SPEC, "reference/grids.py": REFERENCE, "roster.yaml": ROSTER, "course.key": "k"}
+    files = {
+        "specs/lab/cells.yaml": SPEC,
+        "reference/grids.py": REFERENCE,
+        "roster.yaml": ROSTER,
+        "course.key": KEY.decode(),
+    }
     return own_course.write(tmp_path_factory.mktemp("course"), files)
 
 
@@ -79,11 +85,11 @@ def test_each_student_has_one_and_keeps_it(about):
         "rows 13, columns 31",
         "rows 17, columns 29",
     ]
-    drawn = {name: own_variant(task, name, b"k").variant for name in map(str, range(200))}
+    drawn = {name: own_variant(task, name, KEY).variant for name in map(str, range(200))}
     assert set(drawn.values()) == {each.variant for each in task.variants}
-    assert drawn == {name: own_variant(task, name, b"k").variant for name in drawn}
+    assert drawn == {name: own_variant(task, name, KEY).variant for name in drawn}
     assert drawn != {name: own_variant(task, name, b"other").variant for name in drawn}
-    deep = own_variant(task, "7", b"k")
+    deep = own_variant(task, "7", KEY)
     (case,) = [item.subject for item in items(deep) if item.check.cases]
     assert case.options == {**deep.subject.options, "planes": 5}
 
@@ -98,13 +104,13 @@ def test_the_roster_says_whose(about):
 @pytest.mark.slow
 def test_a_class_is_judged_by_its_own(about, monkeypatch, capfd):
     task = task_of(about)
-    own = own_variant(task, "0001", b"k")
+    own = own_variant(task, "0001", KEY)
     other = next(each for each in task.variants if each.variant != own.variant)
-    blue = own_variant(task, "blue", b"k")
+    blue = own_variant(task, "blue", KEY)
     answers = {
         "0001": f"total: {cells(own)}\n",
         "0002": f"total: {cells(blue)}\n",
-        "stranger": f"total: {cells(own_variant(task, 'stranger', b'k')) // 3}\n",
+        "stranger": f"total: {cells(own_variant(task, 'stranger', KEY)) // 3}\n",
     }
     files = {f"class/{name}/answers.yaml": text for name, text in answers.items()}
     own_course.write(about, {**files, "class/coder/hw.py": FUNCTION})
@@ -132,6 +138,42 @@ def test_a_class_is_judged_by_its_own(about, monkeypatch, capfd):
     )
 
 
+@pytest.mark.slow
+def test_another_key_is_refused_and_a_missing_one_is_said(tmp_path, monkeypatch, capfd):
+    files = {"specs/lab/cells.yaml": SPEC, "reference/grids.py": REFERENCE, "class/ann/answers.yaml": "total: 1\n"}
+    own_course.write(tmp_path, files)
+    before = own_variant(task_of(tmp_path), "ann", KEY)
+    own_course.write(tmp_path, {"class/ann/answers.yaml": f"total: {cells(before)}\n"})
+    monkeypatch.chdir(tmp_path)
+    assert cli.main(["validate"]) == 0
+    assert "warning: no '" in capfd.readouterr().out
+    (tmp_path / "course.key").write_bytes(b"k")
+    assert cli.main(["grade", "class", "--out", "weak", "--jobs", "1"]) == 0
+    assert "has 1 byte: each student's variant follows from what anybody knows" in " ".join(
+        capfd.readouterr().out.replace("│", " ").split()
+    )
+    (tmp_path / "course.key").write_bytes(KEY)
+    assert cli.main(["grade", "class", "--out", "kept", "--jobs", "1"]) == 0
+    for content in (b"another", b"", None):
+        if content is None:
+            (tmp_path / "course.key").unlink()
+        else:
+            (tmp_path / "course.key").write_bytes(content)
+        for command in (["grade", "class", "--out", "kept"], ["regrade", "kept"]):
+            capfd.readouterr()
+            assert cli.main(command) == 2
+            said = capfd.readouterr().err
+            assert f"course.key' {'was changed' if content else 'is empty or gone'} since variants were drawn" in said
+            assert "put back the one that was there" in said
+    (tmp_path / "course.key").write_bytes(KEY)
+    number = next(n for n in range(99) if own_variant(task_of(tmp_path), str(n), KEY).variant != before.variant)
+    own_course.write(tmp_path, {"roster.yaml": f"students: [{{id: '{number}', submission: ann}}]\n"})
+    assert cli.main(["regrade", "kept", "--jobs", "1"]) == 0
+    assert f"another variant is drawn ({before.variant} before, " in " ".join(
+        capfd.readouterr().out.replace("│", " ").split()
+    )
+
+
 def test_a_verdict_depends_on_the_variant(about):
     found, task = course.find(about), task_of(about)
     known = VerdictParts(found)
@@ -145,7 +187,7 @@ def test_staff_computes_of_the_variant_of_one_and_of_nobodys_nothing(about, monk
     assert cli.main(["subject", "cells"]) == 2
     assert capsys.readouterr().err.count("each student has a variant of 'cells'") == 2
     assert cli.main(["compute", "grid_cells", "--task", "cells", "--for", "Ann Lee", "--json"]) == 0
-    assert int(capsys.readouterr().out) == cells(own_variant(task_of(about), "0001", b"k"))
+    assert int(capsys.readouterr().out) == cells(own_variant(task_of(about), "0001", KEY))
     assert cli.main(["subject", "cells", "--for", "Ann Lee"]) == 2
     assert "'cells' has no ONNX or TorchScript file of labgrade's" in capsys.readouterr().err
 
@@ -156,7 +198,7 @@ def test_a_kit_is_somebodys(about, monkeypatch, capfd):
     assert cli.main(["kit", "lab", "--out", "kit"]) == 2
     assert "name the one whose is meant, --for NAME" in capfd.readouterr().err
     assert cli.main(["kit", "lab", "--out", "kit", "--for", "Ann Lee", "--without-subjects"]) == 0
-    own = own_variant(task_of(about), "0001", b"k")
+    own = own_variant(task_of(about), "0001", KEY)
     data = yaml.load((about / "kit/specs/lab/cells.yaml").read_text(), "cells.yaml").data
     assert data["subject"]["config"] == own.subject.options
     assert data["checks"][0]["expected"] == {"literal": cells(own)}

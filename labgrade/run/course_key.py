@@ -1,0 +1,61 @@
+"""The key that variants are drawn by: noted with the results, so that another one never draws them anew in silence."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING
+
+from labgrade.core.errors import UsageError
+from labgrade.ledger import read, rows
+from labgrade.spec.course import KEY
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from labgrade.core.task import Task
+    from labgrade.ledger.database import Ledger
+    from labgrade.spec.course import Course
+
+_DIGITS = 16
+_WORD = "key"  # under which a run notes it, where it drew variants
+
+
+def refuse_another(ledger: Ledger, found: Course, results: Path) -> None:
+    """Refuse to go on with another key than the one that variants in these results were drawn by.
+
+    Raises:
+        UsageError: it is another.
+    """
+    before = next((plain[_WORD] for plain in read.asked(ledger).values() if _WORD in plain), None)
+    if before is None or before == _digest(found):
+        return
+    path = found.root / KEY
+    now = f"'{path}' {'was changed' if found.key else 'is empty or gone'}"
+    remedy = "put back the one that was there"
+    if before == _digest_of(b""):
+        now, remedy = f"'{path}' was made", "take it away"
+    message = (
+        f"{now} since variants were drawn for '{results}': each student would be judged by another variant; {remedy}, "
+        "or draw all anew in another folder, with --out"
+    )
+    raise UsageError(message)
+
+
+def note(ledger: Ledger, run: int, found: Course, tasks: Iterable[Task]) -> None:
+    """Note the key of a run that draws variants."""
+    if any(task.variants for task in tasks):
+        rows.note(ledger, run, {_WORD: _digest(found)})
+
+
+def lacking(found: Course, tasks: Iterable[Task]) -> tuple[str, ...]:
+    """What is to be said where variants are drawn without a proper key."""
+    return (found.lacks_key,) if found.lacks_key and any(task.variants for task in tasks) else ()
+
+
+def _digest(found: Course) -> str:
+    return _digest_of(found.key)
+
+
+def _digest_of(key: bytes) -> str:
+    return hashlib.sha256(key).hexdigest()[:_DIGITS]
