@@ -20,7 +20,7 @@ from labgrade.spec import course, load
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from labgrade.core.results import Report
     from labgrade.reports.lms import Merged
@@ -73,7 +73,9 @@ def add_export(parser: argparse.ArgumentParser) -> None:
     source.add_argument("--json", type=Path, metavar="FILE", help="what pytest --labgrade-json wrote")
     formats = [*FORMATS, "all"]
     parser.add_argument("--format", choices=formats, help="which one; html is a page a student, class one of all")
-    parser.add_argument("--out", type=Path, metavar="DIR", help="where the files go (default: one format to stdout)")
+    parser.add_argument(
+        "--out", type=Path, metavar="DIR", help="where the files go; or the file, of one (default: stdout)"
+    )
     parser.add_argument("--merge", type=Path, metavar="CSV", help="a gradebook that Canvas or Moodle exported")
     parser.add_argument("--column", metavar="NAME", help="the column of it that takes the points")
     parser.add_argument("--with-pending", action="store_true", help="also merge points that are not settled yet")
@@ -91,6 +93,9 @@ def run(options: argparse.Namespace) -> int:
     report, students = _reports(options)
     if NOT_ENDED in report.notes:
         print(for_terminal(f"not final: {NOT_ENDED}"), file=sys.stderr)  # noqa: T201
+    if options.merge and options.format and options.out is not None and _is_file(options.out, ".csv"):
+        message = f"--merge and --format write two files, and '{options.out}' is one; name a folder"
+        raise UsageError(message)
     if options.merge:
         _merge(report, options)
     if not options.format:
@@ -143,16 +148,27 @@ def _write(shown: Mapping[str, Report], out: Path) -> None:
     for name, report in shown.items():
         written = 0
         pages = _pages(shown["html"]) if name == "class" and "html" in shown else {}
-        for path, text in _files(report, FORMATS[name], pages):
-            target = out / path
-            try:
-                target.parent.mkdir(parents=True, exist_ok=True)
-            except OSError as error:
-                message = f"'{target.parent}' can't be made: {(error.strerror or str(error)).lower()}"
-                raise UsageError(message) from error
+        files = list(_files(report, FORMATS[name], pages))
+        for path, text in files:
+            alone = len(shown) == len(files) == 1
+            target = out if alone and _is_file(out, Path(path).suffix) else out / path
+            _make_folder(target.parent)
             output.write(str(target), text)
             written += 1
         print(f"{name}: {written} {'file' if written == 1 else 'files'} in {out}", file=sys.stderr)  # noqa: T201
+
+
+def _is_file(out: Path, suffix: str) -> bool:
+    """Whether --out names the file itself, and not the folder that it goes into."""
+    return out.suffix.lower() == suffix and not out.is_dir()
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        message = f"--out: the folder '{folder}' can't be made: {(error.strerror or str(error)).lower()}"
+        raise UsageError(message) from error
 
 
 def _files(report: Report, form: _Format, pages: Mapping[str, str]) -> Iterator[tuple[str, str]]:
@@ -160,29 +176,39 @@ def _files(report: Report, form: _Format, pages: Mapping[str, str]) -> Iterator[
     if not form.each:
         yield form.file, _class_page(report, pages) if pages else form.render(report)
         return
-    taken: set[str] = set()
+    named = _file_names(each.name for each in report.submissions)
     for submission in report.submissions:
-        name = _file_name(submission.name, taken)
-        yield form.file.format(name), form.render(replace(report, submissions=(submission,)))
+        text = form.render(replace(report, submissions=(submission,)))
+        yield form.file.format(named[submission.name]), text
 
 
 def _pages(report: Report) -> dict[str, str]:
     """The address of each student's page, seen from the page of the class."""
-    taken: set[str] = set()
-    names = {each.name: _file_name(each.name, taken) for each in report.submissions}
+    names = _file_names(each.name for each in report.submissions)
     return {name: quote(FORMATS["html"].file.format(file)) for name, file in names.items()}
 
 
-def _file_name(name: str, taken: set[str]) -> str:
-    """A submission's name as that of a file, on every system; each is given once, whatever the case of its letters."""
-    kept = "".join(each if each.isalnum() or each in _KEPT else "_" for each in name).strip(" .")
-    bare = kept.encode()[:_NAME_BYTES].decode(errors="ignore").strip(" .") or "_"
-    found, number = bare, 1
-    while found.casefold() in taken:
-        number += 1
-        found = f"{bare}-{number}"
-    taken.add(found.casefold())
+def _file_names(names: Iterable[str]) -> dict[str, str]:
+    """The names of submissions as those of files, on every system; each is given once, whatever the case of letters.
+
+    Who is called as a file may be has the file of that name; others, of whom less is left, have one beside it.
+    """
+    bare = {name: _file_name(name) for name in names}
+    taken: set[str] = set()
+    found = {}
+    for name in sorted(bare, key=lambda name: bare[name] != name):
+        file, number = bare[name], 1
+        while file.casefold() in taken:
+            number += 1
+            file = f"{bare[name]}-{number}"
+        taken.add(file.casefold())
+        found[name] = file
     return found
+
+
+def _file_name(name: str) -> str:
+    kept = "".join(each if each.isalnum() or each in _KEPT else "_" for each in name).strip(" .")
+    return kept.encode()[:_NAME_BYTES].decode(errors="ignore").strip(" .") or "_"
 
 
 def _merge(report: Report, options: argparse.Namespace) -> None:
@@ -198,11 +224,11 @@ def _merge(report: Report, options: argparse.Namespace) -> None:
     merged = lms.merge(report, exported, str(options.merge), options.column, with_pending=options.with_pending)
     target = options.merge.with_name(f"{options.merge.stem}-merged.csv")
     if options.out is not None:
-        target = options.out / options.merge.name
+        target = options.out if _is_file(options.out, ".csv") else options.out / options.merge.name
         if target.resolve() == options.merge.resolve():
             message = f"'{target}' is the gradebook itself; say another --out"
             raise UsageError(message)
-        target.parent.mkdir(parents=True, exist_ok=True)
+        _make_folder(target.parent)
     output.write_bytes(str(target), merged.text)
     for line in _said(merged, target):
         print(for_terminal(line), file=sys.stderr)  # noqa: T201

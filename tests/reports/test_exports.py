@@ -332,8 +332,29 @@ def test_what_cannot_be_exported_is_a_sentence(report, capsys, arguments, messag
 
 def test_names_of_students_are_names_of_files_and_none_is_lost():
     names = ["../../etc/passwd", "..", "a/b", "A/B", "a\\b", "王小明", "con|<>:", "x" * 300, "王" * 85]
-    taken: set[str] = set()
-    files = [export._file_name(name, taken) for name in names]
+    files = [*map(export._file_names(names).get, names)]
     assert files[:6] == ["_.._etc_passwd", "_", "a_b", "A_B-2", "a_b-3", "王小明"]
     assert len({name.casefold() for name in files}) == len(names)
     assert max(len(name.encode()) for name in files) <= 120
+
+
+def test_who_is_called_as_a_file_may_be_has_the_file_of_that_name():
+    names = ['"x', "_x-2", ":x", "=x", "_x"]
+    assert export._file_names(names) == {'"x': "_x-3", ":x": "_x-4", "=x": "_x-5", "_x": "_x", "_x-2": "_x-2"}
+
+
+def test_out_may_name_the_one_file(report, capsys):
+    (report / "moodle.csv").write_text("Full name,Grade\nstudent42,\n")
+    merge = ["export", "--json", "report.json", "--merge", "moodle.csv", "--column", "Grade", "--with-pending"]
+    assert main([*merge, "--out", "moodle.csv"]) == 2
+    assert "'moodle.csv' is the gradebook itself; say another --out" in capsys.readouterr().err
+    assert main([*merge, "--out", "deeper/moodle2.csv"]) == 0
+    assert (report / "deeper/moodle2.csv").read_text().startswith("Full name,Grade\nstudent42,")
+    assert main([*merge, "--out", "folder"]) == 0
+    assert (report / "folder/moodle.csv").is_file()
+    assert main([*merge, "--out", "moodle.csv/below"]) == 2
+    assert "--out: the folder 'moodle.csv/below' can't be made" in capsys.readouterr().err
+    assert main([*merge, "--format", "csv", "--out", "both.csv"]) == 2
+    assert "write two files, and 'both.csv' is one; name a folder" in capsys.readouterr().err
+    assert main(["export", "--json", "report.json", "--format", "csv", "--out", "mine.csv"]) == 0
+    assert (report / "mine.csv").read_text().startswith("student,")
