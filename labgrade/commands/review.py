@@ -392,8 +392,8 @@ def anonymous(options: argparse.Namespace) -> int:
         return OK
     pseudonyms.make_key(options.results)
     tell(
-        f"{len(found.staff.submissions):,} submissions are shown under pseudonyms until they are released; the key is "
-        f"'{options.results / pseudonyms.FILE}'",
+        f"{sum(each.name not in found.releases for each in found.staff.submissions):,} submissions are shown under "
+        f"pseudonyms until they are released; the key is '{options.results / pseudonyms.FILE}'",
         "a name that students wrote into their work stays where it is",
     )
     return OK

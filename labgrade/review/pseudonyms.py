@@ -14,15 +14,17 @@ from typing import TYPE_CHECKING
 from labgrade.core.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable
+    from collections.abc import Callable, Collection, Iterable, Mapping
     from pathlib import Path
 
-    from labgrade.core.results import Report, SubmissionReport
+    from labgrade.core.results import Report, SubmissionReport, TaskReport
+    from labgrade.verdict import Verdict
 
 FILE = "names.key"
 _ASIDE = "names.key.off"
 _BYTES = 32
 _SHORTEST = 6  # characters of a pseudonym: 30 bits
+OTHER = "another hand-in of the same people, which is kept back with their names"
 WHEN = "handed in late; when is kept back with the name"
 
 
@@ -66,7 +68,11 @@ def anonymised(report: Report, key: bytes, known: Collection[str] = ()) -> Repor
     hide = _hider(hidden, pseudonyms)
     unnamed = sorted((_unnamed(each, pseudonyms, hide) for each in hidden), key=lambda each: each.name)
     named = [_without_names(each, hide) for each in report.submissions if each.name in known]
-    return replace(report, submissions=(*named, *unnamed), notes=tuple(map(hide, report.notes)))
+    whose = {why for each in hidden for _, why in each.others}  # of a group, with its times
+    told = (
+        next((note.removesuffix(why) + OTHER for why in whose if note.endswith(why)), note) for note in report.notes
+    )
+    return replace(report, submissions=(*named, *unnamed), notes=tuple(map(hide, dict.fromkeys(told))))
 
 
 def _without_names(each: SubmissionReport, hide: Callable[[str], str]) -> SubmissionReport:
@@ -75,9 +81,12 @@ def _without_names(each: SubmissionReport, hide: Callable[[str], str]) -> Submis
 
 
 def _unnamed(each: SubmissionReport, pseudonyms: Pseudonyms, hide: Callable[[str], str]) -> SubmissionReport:
+    own = {remark: hide(remark) for remark in each.remarks if hide(remark) != remark}
     return replace(
         _without_names(each, hide),
         name=pseudonyms.of(each.name),
+        tasks=tuple(_task(task, own) for task in each.tasks) if own else each.tasks,
+        others=(("", OTHER),) if each.others else (),
         members=(),
         called=(),
         handed_in="",
@@ -86,9 +95,29 @@ def _unnamed(each: SubmissionReport, pseudonyms: Pseudonyms, hide: Callable[[str
     )
 
 
+def _task(task: TaskReport, said: Mapping[str, str]) -> TaskReport:
+    """A task in which what labgrade says of the hand-in's own files is as `said`: a reason may quote it."""
+
+    def hide(text: str) -> str:
+        for before, after in said.items():
+            text = text.replace(before, after)
+        return text
+
+    def of(verdict: Verdict) -> Verdict:
+        facts = {key: hide(value) for key, value in verdict.facts.items()}
+        return replace(verdict, reason=hide(verdict.reason), hint=hide(verdict.hint), facts=facts)
+
+    checks = (
+        replace(each, verdict=of(each.verdict), once_met=each.once_met and of(each.once_met)) for each in task.checks
+    )
+    return replace(task, checks=tuple(checks))
+
+
 def _hider(hidden: Iterable[SubmissionReport], pseudonyms: Pseudonyms) -> Callable[[str], str]:
     """Replaces the names of submissions and of their members in what labgrade itself says of them."""
-    called = {member: pseudonyms.of(each.name) for each in hidden for member in (*each.members, each.name)}
+    called = {
+        member: pseudonyms.of(each.name) for each in hidden for member in (*each.members, *each.called, each.name)
+    }
     longest = sorted(filter(None, called), key=len, reverse=True)
     pattern = re.compile("|".join(rf"(?<!\w){re.escape(name)}(?!\w)" for name in longest) or r"(?!)")
     return lambda text: pattern.sub(lambda found: called[found[0]], text)

@@ -54,8 +54,8 @@ class Whole:
         """
         counts = {each.name for each in self.staff.submissions}
         seen = releases.released(self.machine, self.releases).submissions
-        named = (replace(each, name=self.names.of(each.name)) for each in seen if each.name in counts)
-        return replace(self.machine, submissions=tuple(named))
+        report = replace(self.machine, submissions=tuple(each for each in seen if each.name in counts))
+        return report if self.key is None else anonymised(report, self.key, self.releases)
 
     @cached_property
     def names(self) -> Pseudonyms:

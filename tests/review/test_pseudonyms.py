@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import stat
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from helpers.class_sample import CLASS, report, student
@@ -12,9 +13,10 @@ from helpers.class_sample import CLASS, report, student
 from labgrade.core.errors import UsageError
 from labgrade.core.results import Deduction
 from labgrade.reports import json as as_json
-from labgrade.review import pseudonyms, results
+from labgrade.review import pseudonyms
 from labgrade.review.pseudonyms import Pseudonyms, anonymised
 from labgrade.review.results import Whole
+from labgrade.verdict import Outcome, without_value
 
 KEY, OTHER = b"k" * 32, b"o" * 32
 NAMES = ["ann", "bob", "王小明"]
@@ -45,11 +47,11 @@ def test_a_thousand_students_have_a_thousand_pseudonyms():
 def test_a_class_is_named_once_however_many_it_has(tmp_path, monkeypatch):
     """Once a submission took an hour for ten thousand of them."""
     made = []
-    monkeypatch.setattr(results, "Pseudonyms", lambda *given: made.append(given) or Pseudonyms(*given))
+    monkeypatch.setattr(pseudonyms, "Pseudonyms", lambda *given: made.append(given) or Pseudonyms(*given))
     for key in (None, KEY):
         seen = Whole(folder=tmp_path, machine=CLASS, staff=CLASS, key=key)
         assert len(seen.students.submissions) == len(CLASS.submissions) > 1
-    assert len(made) == 2
+    assert len(made) == 1
 
 
 def test_nothing_of_a_name_is_left_in_what_labgrade_says():
@@ -72,6 +74,29 @@ def test_nothing_of_a_name_is_left_in_what_labgrade_says():
     assert seen.remarks == (f"'{who}' of {who} counts, and 'joann' is no name of ours",)
     assert (seen.deductions[0].points, seen.deductions[0].why) == (2, pseudonyms.WHEN)
     assert seen.tasks == ann.tasks
+
+
+def test_a_verdict_that_quotes_the_hand_ins_own_name_quotes_the_pseudonym():
+    refused = "'Anna Lee.rar', because '.rar' can't be unpacked here"
+    missing = without_value(Outcome.MISSING, f"nothing in the folder can be read: {refused}", why=refused)
+    own = replace(CLASS.submissions[0], name="Anna Lee", remarks=(refused,))
+    first, *rest = own.tasks[0].checks
+    task = replace(own.tasks[0], checks=(replace(first, verdict=missing), *rest))
+    whole = report(replace(own, tasks=(task, *own.tasks[1:])))
+    who = Pseudonyms(KEY, ["Anna Lee"]).of("Anna Lee")
+    for found in (anonymised(whole, KEY), Whole(folder=Path(), machine=whole, staff=whole, key=KEY).students):
+        assert "Anna" not in as_json.render(found) + repr(found)
+        assert f"'{who}.rar'" in found.submissions[0].tasks[0].checks[0].verdict.reason
+
+
+def test_a_group_and_its_times_are_kept_back_with_its_names():
+    why = "'Old One' (2026-11-20T20:00), because group 'A1' handed in 2 times and 'ann' counts"
+    ann = replace(CLASS.submissions[0], members=("m-one",), called=("Mae One",), others=(("Old One", why),))
+    whole = replace(report(ann), notes=(f"does not count: {why}", "of the roster: 'Mae One'"))
+    found = anonymised(whole, KEY)
+    assert found.notes[0] == f"does not count: {pseudonyms.OTHER}"
+    text = as_json.render(found) + repr(found)
+    assert not [told for told in ("Old One", "2026", "A1", "Mae One") if told in text]
 
 
 def test_the_order_tells_nothing():
