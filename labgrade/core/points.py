@@ -19,6 +19,10 @@ NOT_GRADED = "not graded: "  # begins a note on a submission that labgrade could
 CUT_OFF = "the time of this submission was used up"  # begins the reason of what waits for more of it
 NOT_REACHED = "not judged yet"  # begins the reason of what a run that did not end has not come to
 LEFT_OUT = "left out: "  # begins a note on what belongs to no student in a folder of submissions
+NOT_THERE = "not in this run: "  # begins a note on who is in the results and not among the submissions any more
+ONLY_ONE = "only one submission: "  # begins a note on a folder that may hold all of them
+OF_ONE_RUN = (NOT_GRADED, NOT_THERE, ONLY_ONE)
+FOR_STAFF = (LEFT_OUT, *OF_ONE_RUN)  # such notes name others
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

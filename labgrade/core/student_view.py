@@ -26,7 +26,7 @@ def for_student(report: Report, *, released: bool = False) -> Report:
 
     Nor does it say what of a class was left out, which names others. `released`: what hidden checks earned is told.
     """
-    notes = tuple(note for note in report.notes if not note.startswith(points.LEFT_OUT))
+    notes = tuple(note for note in report.notes if not note.startswith(points.FOR_STAFF))
     views = tuple(_submission(submission, released=released) for submission in report.submissions)
     return replace(report, notes=notes, submissions=views)
 

@@ -16,6 +16,7 @@ from labgrade.ledger.database import Ledger
 from labgrade.ledger.depends import VerdictParts
 from labgrade.review import decisions, handed_in_times
 from labgrade.review import roster as rosters
+from labgrade.review.late import named
 from labgrade.run import course_key
 from labgrade.sandbox.runner import Runner
 from labgrade.spec import load
@@ -145,7 +146,7 @@ def end(plan: Plan, protection: tuple[str, ...] | None, lost: Iterable[str] = ()
     """
     request = plan.request
     with Ledger(request.results, write=True) as ledger:
-        before = (each for each in read.notes(ledger) if not each.startswith(points.NOT_GRADED))
+        before = (each for each in read.notes(ledger) if not each.startswith(points.OF_ONE_RUN))
         notes = before if protection is None else protection
         left_out = (f"{points.LEFT_OUT}{each}" for each in plan.offered.left_out)
         skipped = (
@@ -153,4 +154,22 @@ def end(plan: Plan, protection: tuple[str, ...] | None, lost: Iterable[str] = ()
         )
         not_graded = (f"{points.NOT_GRADED}{each}" for each in (*lost, *skipped))
         key = course_key.lacking(plan.course, plan.tasks)
-        rows.end(ledger, plan.run, tuple(dict.fromkeys((*notes, *key, *left_out, *not_graded))))
+        doubts = (f"{points.ONLY_ONE}{each}" for each in plan.offered.doubts)
+        there = _not_there(ledger, plan)
+        rows.end(ledger, plan.run, tuple(dict.fromkeys((*notes, *key, *left_out, *doubts, *there, *not_graded))))
+
+
+def _not_there(ledger: Ledger, plan: Plan) -> Iterator[str]:
+    """Whose results stay although this run, of all that were to be graded, did not see them: by where they lay."""
+    if plan.request.names:
+        return
+    offered = {encodable(name) for name in (*plan.offered.names, *plan.offered.skipped)}
+    runs, here = read.asked(ledger), plan.request.plain()["source"]
+    whose: dict[str, list[str]] = {}
+    for who, run in sorted(read.handed_in(ledger).items()):
+        if who not in offered:
+            whose.setdefault(runs[run].get("source", ""), []).append(who)
+    for source, names in whose.items():
+        where = f"no more in '{source}'" if source == here else f"not in '{here}', but were taken from '{source}'"
+        count = f"{len(names):,} of these results {'is' if len(names) == 1 else 'are'}"
+        yield f"{points.NOT_THERE}{count} {where}, and what was graded stays: {named(names)}"

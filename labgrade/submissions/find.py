@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from labgrade.core.did_you_mean import did_you_mean
 from labgrade.core.errors import UsageError
-from labgrade.core.results import Submission
+from labgrade.core.results import CLUTTER, Submission
 from labgrade.core.text import encodable, one_line
 from labgrade.submissions import archives, folders, names
 from labgrade.submissions.names import bare, owner
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from labgrade.submissions.archive_records import Opening
 
 _MOST_NAMED = 8
+_FEWEST = 2  # folders that a class has, at the least
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,11 +63,15 @@ def find(source: Path, asked: Sequence[str], store: Path, *, opening: Opening, g
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Offered:
-    """The submissions of a folder that are taken one at a time; those of an archive were all unpacked."""
+    """The submissions of a folder that are taken one at a time; those of an archive were all unpacked.
+
+    `doubts`: what makes it unlikely that these are the submissions.
+    """
 
     names: tuple[str, ...]
     left_out: tuple[str, ...] = ()
     skipped: tuple[str, ...] = ()
+    doubts: tuple[str, ...] = ()
     folders: Mapping[str, _Sources] = field(default_factory=dict)
     unpacked: Mapping[str, Submission] = field(default_factory=dict)
 
@@ -99,7 +104,9 @@ def offer(source: Path, asked: Sequence[str], store: Path, *, opening: Opening, 
     if not source.is_dir():
         taken = find(source, asked, store, opening=opening)
         there = {each.name: each for each in taken.submissions}
-        return Offered(names=tuple(there), left_out=taken.left_out, unpacked=there)
+        below = {(each.name, file.partition("/")[0]): "/" in file for each in taken.submissions for file in each.files}
+        doubts = _wrapped(source, list(there), below)
+        return Offered(names=tuple(there), left_out=taken.left_out, doubts=doubts, unpacked=there)
     folders = _from_folder(source)
     known = sorted(folders)
     wanted = [name for each in asked for name in (known if each == "all" else [_match(source, each, known)])]
@@ -107,7 +114,20 @@ def offer(source: Path, asked: Sequence[str], store: Path, *, opening: Opening, 
     chosen = tuple(dict.fromkeys(wanted))
     loose = [each.name for each in source.iterdir() if not each.is_dir() and owner((each.name,), is_file=True) is None]
     nobodys = _nobodys(loose) if "all" in asked else ()
-    return Offered(names=chosen, left_out=nobodys, folders={name: folders[name] for name in chosen})
+    around = source / chosen[0] if len(chosen) == 1 else source
+    entries = around.iterdir() if around != source and around.is_dir() else ()
+    below = {(chosen[0], each.name): each.is_dir() for each in entries if each.name not in CLUTTER}
+    doubts = _wrapped(source, known, below)
+    return Offered(names=chosen, left_out=nobodys, doubts=doubts, folders={name: folders[name] for name in chosen})
+
+
+def _wrapped(source: Path, known: list[str], below: Mapping[tuple[str, str], bool]) -> tuple[str, ...]:
+    """That the only submission may be a folder around all. `below`: what lies in it, and whether that is a folder."""
+    if len(known) != 1 or len(below) < _FEWEST or not all(below.values()):
+        return ()
+    count = f"'{encodable(known[0])}' holds nothing but {len(below):,} folders"
+    remedy = "name that folder itself" if source.is_dir() else "unpack it, and name the folder that they lie in"
+    return (f"{count}; if each of them is a submission, {remedy}",)
 
 
 def _nobodys(loose: Iterable[str]) -> tuple[str, ...]:

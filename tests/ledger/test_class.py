@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from helpers import classroom, pytest_run
@@ -161,6 +162,38 @@ def test_who_is_skipped_is_named_and_keeps_what_was_graded(graded):
     assert graded.grade().ran
     with Ledger(graded.results) as ledger:
         assert not any("--skip" in note for note in read.notes(ledger))
+
+
+def test_who_is_no_more_there_and_who_is_of_another_class_are_named(room, tmp_path):
+    room.grade()
+    shutil.move(room.submissions / "s001", tmp_path / "s001")
+    room.grade()
+    place = room.submissions
+    gone = f"not in this run: 1 of these results is no more in '{place}', and what was graded stays: 's001'"
+    with Ledger(room.results) as ledger:
+        assert gone in read.notes(ledger)
+    room.write("others/ann/answers.yaml", "task: {total: 1234}\n")
+    room.grade(source=tmp_path / "others")
+    mixed = f"not in this run: 4 of these results are not in '{tmp_path / 'others'}', but were taken from '{place}'"
+    with Ledger(room.results) as ledger:
+        assert [note for note in read.notes(ledger) if note.startswith(mixed)]
+        assert gone not in read.notes(ledger)
+    room.grade(names=("s000",))
+    with Ledger(room.results) as ledger:
+        assert not [note for note in read.notes(ledger) if note.startswith("not in this run")]
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_folder_around_the_class_is_said_to_be_one(graded, tmp_path, packed):
+    for name in ("s000", "s001"):
+        shutil.copytree(graded.submissions / name, tmp_path / "wrapped/all" / name)
+    source = (
+        shutil.make_archive(str(tmp_path / "class"), "zip", tmp_path / "wrapped") if packed else tmp_path / "wrapped"
+    )
+    graded.grade(source=Path(source))
+    said = "only one submission: 'all' holds nothing but 2 folders; if each of them is a submission, "
+    with Ledger(graded.results) as ledger:
+        assert [note for note in read.notes(ledger) if note.startswith(said)]
 
 
 def test_the_same_work_handed_in_twice_is_judged_once(graded):
