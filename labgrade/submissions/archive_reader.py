@@ -48,7 +48,6 @@ _ENCRYPTED = 0x1
 _TOO_MUCH = f"it would unpack to more than {RATIO} times its size"
 _EXTRA_HEAD, _STAMP = struct.Struct("<HH"), struct.Struct("<Bl")
 _UNIX_TIME = 0x5455  # Info-ZIP's extended timestamp
-_MADE_BY_DOS = 0
 _ZIP_ERRORS = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError, ValueError, lzma.LZMAError)
 _TAR_ERRORS = (tarfile.TarError, zlib.error, EOFError, OSError, ValueError, OverflowError, RecursionError, DamagedError)
 
@@ -112,16 +111,18 @@ def _pieces(opened: Callable[[], IO[bytes] | None], damage: tuple[type[Exception
 def _zip_entries(path: Path) -> Iterator[_Found]:
     with _opened_zip(path) as archive:
         # Smallest first, so that a huge entry costs no other.
-        for info in sorted(archive.infolist(), key=lambda info: info.file_size):
-            parts = names.split(_zip_name(info))
+        called = ((info, _zip_name(info)) for info in archive.infolist())
+        listed = [(info, name, names.split(name)) for info, name in called]
+        last = {parts: info for info, name, parts in listed if not name.endswith("/")}  # of one name, as all unpack it
+        for info, name, parts in sorted(listed, key=lambda each: each[0].file_size):
             if not _is_clutter(parts):
                 entry = _entry(
-                    _zip_name(info),
+                    name,
                     parts,
-                    is_folder=info.is_dir(),
+                    is_folder=name.endswith("/"),
                     size=info.file_size,
                     at=_zip_time(info),
-                    problem=_zip_problem(info),
+                    problem=_zip_problem(info) if last.get(parts, info) is info else archive_records.TWICE,
                 )
                 yield _Found(entry, partial(_pieces, partial(archive.open, info), (*_ZIP_ERRORS, OSError)))
 
@@ -149,7 +150,7 @@ def _zip_name(info: zipfile.ZipInfo) -> str:
     name = info.orig_filename
     if not info.flag_bits & zipfile._MASK_UTF_FILENAME:  # type: ignore[attr-defined]  # noqa: SLF001 - bit 11
         name = names.decoded(name.encode("cp437"), name)
-    return name.replace("\\", "/") if info.create_system == _MADE_BY_DOS else name
+    return name.replace("\\", "/")
 
 
 def _zip_time(info: zipfile.ZipInfo) -> datetime | None:

@@ -28,6 +28,7 @@ _PIECE = 1 << 20
 _TOLD_BYTES = 1 << 16  # of all but content
 _NAME_CHARS = 2_000
 _WHY_CHARS = 300
+TWICE = "the archive holds it more than once, and the last one counts"
 CUT_SHORT = "it is damaged or cut short"
 _BROKE_OFF = "what reads it broke off; what came before was taken"
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import TypeAlias
 
-    from labgrade.submissions.archive_records import Opening, Records
+    from labgrade.submissions.archive_records import ArchiveEntry, Opening, Records
     from labgrade.submissions.store import Store
 
     # For the parts of an entry's path: the store that takes it, and the parts there; None where nobody wants it.
@@ -69,6 +69,7 @@ def unpack(
 
     `owners`: only what may be these students' is read.
     """
+    taken: set[tuple[Store, tuple[str, ...]]] = set()
 
     def take(told: Records) -> None:
         for entry in told:
@@ -79,11 +80,7 @@ def unpack(
             routed = route(entry.parts) if entry.is_file else None
             if routed is None:
                 continue
-            store, kept = routed
-            if entry.why:
-                store.refuse("/".join(kept), entry.why)
-            elif store.accepts("/".join(kept), entry.size):
-                store.put(kept, told.read)
+            _take_in(entry, routed, taken, told)
         if told.note:
             refuse(called, told.note)
 
@@ -91,6 +88,26 @@ def unpack(
         _read(path, opening, take, content=True, owners=owners)
     except DamagedError as error:
         refuse(called, str(error))
+
+
+def _take_in(
+    entry: ArchiveEntry,
+    routed: tuple[Store, tuple[str, ...]],
+    taken: set[tuple[Store, tuple[str, ...]]],
+    told: Records,
+) -> None:
+    """Take an entry, or refuse it; of one that comes again what came before is dropped, as whatever unpacks it does."""
+    store, kept = routed
+    path = "/".join(kept)
+    if entry.why:
+        store.refuse(path, entry.why)
+        return
+    if routed in taken and path in store.files:
+        store.drop(path)
+        store.refuse(path, archive_records.TWICE)
+    if store.accepts(path, entry.size):
+        store.put(kept, told.read)
+        taken.add(routed)
 
 
 def _read(

@@ -20,11 +20,14 @@ _FOREIGN = re.compile(r'[<>:"|?*]|[. ]$')  # what Windows gives a meaning of its
 
 
 def split(path: str) -> tuple[str, ...] | str:
-    """The parts of a POSIX path, as they are kept; or why the path is not taken. `./a//b` is `a/b`.
+    """The parts of a path, as they are kept; or why the path is not taken. `./a//b` is `a/b`.
+
+    So is what has a backslash in place of the slash, as Windows wrote into archives: what unpacks these leaves it.
 
     >>> split("./a//b.py"), split("../b.py")
     (('a', 'b.py'), "its path leads out of the hand-in ('..')")
     """
+    path = path.replace("\\", "/")
     if path.startswith("/") or _DRIVE.match(path):
         return "its path is absolute"
     parts = tuple(unicodedata.normalize("NFC", part) for part in path.split("/") if part not in ("", "."))
@@ -39,8 +42,6 @@ def split(path: str) -> tuple[str, ...] | str:
 def _problem(part: str) -> str:
     if part == "..":
         return "its path leads out of the hand-in ('..')"
-    if "\\" in part:
-        return "its name holds a backslash"
     if not part.isprintable():
         return "its name holds characters that can't be shown"
     if os.name == "nt" and _FOREIGN.search(part):
