@@ -65,6 +65,9 @@ def explain(options: argparse.Namespace) -> int:
         check = _one_of(options.check, [each.place[2] for each in chosen], "check", options.out)
         chosen = [each for each in chosen if each.place[2] == check]
     page = Page(Console(highlight=False))
+    passed_over = dict(other for each in found.shown.submissions for other in each.others)
+    if who in passed_over:
+        page.paragraph(passed_over[who], indent=0, label="does not count: ", style="yellow")
     for each in chosen:
         _tell(page, found.names.of(who), each)
         for ruling in found.decisions.history(Place(submission=who, **dict(zip(_PLACE, each.place, strict=True)))):

@@ -84,6 +84,12 @@ def plan(config: pytest.Config) -> Plan:
     if "" in names:
         message = "--submission names nobody; it takes the name of a submission, or `all`"
         raise UsageError(message)
+    for each in names:
+        if Path(each).name not in ("", each):
+            message = (
+                f"--submission={each} is a path: --submission={Path(each).name} --submissions-dir={Path(each).parent}"
+            )
+            raise UsageError(message)
     there = course.find(config.rootpath)
     refuse(config, there)
     stack = contextlib.ExitStack()

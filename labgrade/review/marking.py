@@ -21,6 +21,7 @@ WHOLE = "the whole check"
 FULL, NONE, ACCEPT = "full", "none", "accept"
 TO_LOOK_AT = (DOUBTFUL, OTHER_ROWS)
 ALL = "all"
+_COMMA = re.compile(r"^(\d*),(\d{1,2})$")
 _POINTS = re.compile(r"\d{1,7}(?:\.\d{1,2})?|\.\d{1,2}")
 
 
@@ -108,20 +109,19 @@ def rubric(check: Graded) -> tuple[tuple[Fraction, str], ...]:
 
 
 def given(text: str, worth: Fraction) -> Fraction:
-    """The share of a line's points that was typed: `2.5`, `full`, `none`.
+    """The share of a line's points that was typed: `2.5`, `2,5`, `full`, `none`.
 
     Raises:
         NoPointsError: it is none, or more than the line is worth.
     """
-    said = text.strip().lower()
+    said = _COMMA.sub(r"\1.\2", text.strip().lower())
     if said in {FULL, NONE}:
         return Fraction(said == FULL)
     if not worth:
         message = f"this is worth no points: say '{FULL}' or '{NONE}'"
         raise NoPointsError(message)
     if not _POINTS.fullmatch(said):
-        hint = " (a point, no comma)" if re.fullmatch(r"\d+,\d+", said) else ""
-        message = f"'{text.strip()}' is no number of points{hint}: 0 to {points(worth)}, to hundredths, or '{FULL}'"
+        message = f"'{text.strip()}' is no number of points: 0 to {points(worth)}, to hundredths, or '{FULL}'"
         raise NoPointsError(message)
     if Fraction(said) > worth:
         message = f"{text.strip()} is more than the {points(worth)} that this is worth"

@@ -137,7 +137,7 @@ def _others(whole: Whole, names: Pseudonyms) -> Iterator[Open]:
     )
     current = {each.name: each for each in whole.staff.submissions}
     less = [
-        f"{names.of(name)}: {points(found[-1].before)} before, {points(found[-1].now)} now"
+        f"{names.of(name)} {found[-1]}"
         for name, release in whole.releases.items()
         if name in current and (found := releases.lowered(release, current[name]))
     ]

@@ -18,6 +18,7 @@ from labgrade.core.student_view import for_student
 from labgrade.core.text import encodable
 from labgrade.ledger import database, rows
 from labgrade.ledger.database import Ledger
+from labgrade.review.decisions import points
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -49,6 +50,12 @@ class Lowered:
     check: str
     before: Fraction
     now: Fraction
+    gone: bool = False
+
+    def __str__(self) -> str:
+        """`2-1-params total: 4 before, 2 now`; a check that was renamed is gone under the name that students saw."""
+        after = "there is no such check any more" if self.gone else f"{points(self.now)} now"
+        return f"{self.task or 'all'} {self.check}".rstrip() + f": {points(self.before)} before, {after}"
 
 
 def before(submission: SubmissionReport) -> SubmissionReport:
@@ -92,12 +99,12 @@ def made(submission: SubmissionReport, *, by: str, reason: str = "", hidden_too:
 def lowered(release: Release, now: SubmissionReport) -> list[Lowered]:
     """Where a submission has fewer points than were released: in checks that were shown, and in all."""
     none = Fraction(0)
-    points = {(task.id, check.id): check.earned for task in now.tasks for check in task.checks}
+    there = {(task.id, check.id): check.earned for task in now.tasks for check in task.checks}
     shown = ((task.id, check) for task in release.view.tasks for check in task.checks)
     found = [
-        Lowered(task=task, check=check.id, before=check.earned, now=points.get((task, check.id), none))
+        Lowered(task=task, check=check.id, before=check.earned, now=there.get(key, none), gone=key not in there)
         for task, check in shown
-        if points.get((task, check.id), none) < check.earned
+        if there.get(key := (task, check.id), none) < check.earned
     ]
     final = final_totals(now).final
     return [*found, *([Lowered(task="", check="", before=release.final, now=final)] if final < release.final else [])]

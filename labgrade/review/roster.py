@@ -7,7 +7,7 @@ import io
 import re
 import unicodedata
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from labgrade.core.did_you_mean import did_you_mean, look_up
@@ -35,6 +35,7 @@ _SAYS = {
     "role": "`staff` of who marks and hands in nothing; else `student`.",
 }
 _STUDENT, _STAFF = "student", "staff"
+_A_WHILE = timedelta(days=1)
 _WORDS = tuple(_SAYS)
 _OF_LAB = re.compile(r"extension[ :](?P<lab>.+)")
 _TEXT: Schema = {"type": "string", "minLength": 1}
@@ -191,6 +192,8 @@ def read(path: Path, labs: Iterable[str] | None = None) -> Roster:
 
 def _from_yaml(text: str, file: str) -> Iterator[_StudentRow]:
     loaded = yaml.load(text, file)
+    if found := list(_bare_numbers(loaded)):
+        raise SpecError(found)
     if found := validate.number_findings(loaded) + validate.findings(SCHEMA, loaded):
         raise SpecError(found)
     data: Any = loaded.data
@@ -202,6 +205,19 @@ def _from_yaml(text: str, file: str) -> Iterator[_StudentRow]:
         places |= {} if whole else {f"extension {lab}": loaded.mark((*here, "extension", lab)) for lab in given}
         said = {key: value for key, value in student.items() if key != "extension"}
         yield _StudentRow(said, {"": given} if whole else given, places, loaded.mark(here))
+
+
+def _bare_numbers(loaded: yaml.Loaded) -> Iterator[SpecFinding]:
+    """Extensions that are a number without its unit: in quotes they would be none, either."""
+    data: Any = loaded.data
+    rows = data.get("students") if isinstance(data, dict) else None
+    for index, row in enumerate(rows if isinstance(rows, list) else ()):
+        given = row.get("extension") if isinstance(row, dict) else None
+        each = given.items() if isinstance(given, dict) else [("", given)]
+        for lab, value in each:
+            if isinstance(value, int | float) and not isinstance(value, bool):
+                place = ("students", index, "extension", *([lab] if lab else []))
+                yield SpecFinding(loaded.mark(place), f"'{value}' has no unit: write {SPAN_LIKE}, or {MOMENT_LIKE}")
 
 
 def _from_csv(text: str, file: str) -> Iterator[_StudentRow]:
@@ -284,7 +300,8 @@ def _shared(rows: list[_StudentRow]) -> Iterator[SpecFinding]:
 def _times(row: _StudentRow, labs: list[str] | None) -> Iterator[SpecFinding]:
     if said := row.said.get("handed_in"):
         try:
-            late_rules.moment(said)
+            if late_rules.moment(said) > datetime.now(UTC) + _A_WHILE:
+                yield SpecFinding(row.place("handed_in"), f"'{said}' is yet to come: say when it was handed in")
         except NoMomentError as error:
             yield SpecFinding(row.place("handed_in"), str(error))
     for lab, text in row.extensions.items():

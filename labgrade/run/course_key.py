@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from labgrade.core.errors import UsageError
 from labgrade.ledger import read, rows
-from labgrade.spec.course import KEY
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -17,12 +16,14 @@ if TYPE_CHECKING:
     from labgrade.ledger.database import Ledger
     from labgrade.spec.course import Course
 
+KEY = "course.key"
+_KEY_BYTES = 16  # of fewer all can be tried
 _DIGITS = 16
 _WORD = "key"  # under which a run notes it, where it drew variants
 
 
 def refuse_another(ledger: Ledger, found: Course, results: Path) -> None:
-    """Refuse to go on with another key than the one that variants in these results were drawn by.
+    """Refuse to go on with another key than that of the variants in these results.
 
     Raises:
         UsageError: it is another.
@@ -32,7 +33,7 @@ def refuse_another(ledger: Ledger, found: Course, results: Path) -> None:
         return
     path = found.root / KEY
     now = f"'{path}' {'was changed' if found.key else 'is empty or gone'}"
-    remedy = "put back the one that was there"
+    remedy = "put the old key back"
     if before == _digest_of(b""):
         now, remedy = f"'{path}' was made", "take it away"
     message = (
@@ -50,7 +51,21 @@ def note(ledger: Ledger, run: int, found: Course, tasks: Iterable[Task]) -> None
 
 def lacking(found: Course, tasks: Iterable[Task]) -> tuple[str, ...]:
     """What is to be said where variants are drawn without a proper key."""
-    return (found.lacks_key,) if found.lacks_key and any(task.variants for task in tasks) else ()
+    said = weak(found)
+    return (said,) if said and any(task.variants for task in tasks) else ()
+
+
+def weak(found: Course) -> str:
+    """Why variants are no secret of the course's; "" where it has a proper key."""
+    size = len(found.key)
+    if size >= _KEY_BYTES:
+        return ""
+    has = f"'{KEY}' has {size} byte{'s' if size > 1 else ''}"
+    what = has if size else f"'{KEY}' is empty" if (found.root / KEY).is_file() else f"there is no '{KEY}'"
+    return (
+        f"{what}: each student's variant follows from what anybody knows. Before the first kit is handed out, make a "
+        f"key, and keep it: head -c 32 /dev/urandom > {KEY}"
+    )
 
 
 def _digest(found: Course) -> str:

@@ -14,8 +14,6 @@ from labgrade.subjects.importing import uncollected
 if TYPE_CHECKING:
     from labgrade.core.results import Submission
 
-KEY = "course.key"
-_KEY_BYTES = 16  # of fewer all can be tried
 KIT = "labgrade-kit.yaml"  # lies at the top of what `labgrade kit` made
 KIT_START = "START.md"  # what a student reads first
 _CODE = ("checkers", "reference", "models")
@@ -59,28 +57,9 @@ class Course:
         A person who grades others' work keeps one; without it the seeds follow from the names alone.
         """
         try:
-            return (self.root / KEY).read_bytes()
+            return (self.root / "course.key").read_bytes()
         except OSError:
             return b""
-
-    @property
-    def lacks_key(self) -> str:
-        """Why variants are no secret of the course's; "" where it has a proper key."""
-        size = len(self.key)
-        if size >= _KEY_BYTES:
-            return ""
-        path = self.root / KEY
-        what = (
-            f"'{path}' has {size} byte{'s' if size > 1 else ''}"
-            if size
-            else f"'{path}' is empty"
-            if path.is_file()
-            else f"no '{path}'"
-        )
-        return (
-            f"{what}: each student's variant follows from what anybody knows. Before the first kit is handed out, make "
-            f"a key, and keep it: head -c 32 /dev/urandom > {KEY}"
-        )
 
     def is_own(self, file: Path) -> bool:
         """Whether a file is the course's, and not labgrade's own."""

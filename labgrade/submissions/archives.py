@@ -96,7 +96,7 @@ def _take_in(
     taken: set[tuple[Store, tuple[str, ...]]],
     told: Records,
 ) -> None:
-    """Take an entry, or refuse it; of one that comes again what came before is dropped, as whatever unpacks it does."""
+    """Take an entry, or refuse it; where its path comes again, what came before is dropped, as unzip and tar do it."""
     store, kept = routed
     path = "/".join(kept)
     if entry.why:

@@ -82,7 +82,7 @@ def test_all_are_marked_and_the_queue_is_empty(desk, folder):
     [
         (["", ""], "nothing is given yet"),
         (["4", "0"], "more than the 3"),
-        (["1,5", ""], "a point, no comma"),
+        (["1,555", ""], "no number"),
         (["x", "1"], "no number"),
     ],
 )

@@ -70,7 +70,9 @@ def test_whoever_decides_is_called_as_the_rosters_staff_and_nobody_else(marked, 
     (course / "roster.csv").write_text("id,name,submission,role\nb1,Anna Lee,s00,\nta,Ann Wu,,staff\n")
     override = ["override", "results", "s01", "macs", "essay", "--points", "2", "--reason", "x", "--by"]
     assert main([*override, "tb"]) == 2
-    assert "no person 'tb' in the roster's staff; there is ta" in " ".join(capsys.readouterr().err.split())
+    assert "no person 'tb' in the roster's staff; there is ta; say who you are with --by" in " ".join(
+        capsys.readouterr().err.split()
+    )
     assert main([*override, "TA"]) == 0
     assert {row.by for row in rulings(course / "results")} == {"ann", "Ann Wu (ta)"}
     (text,) = exported(course, capsys, "csv").values()

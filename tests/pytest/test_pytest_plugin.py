@@ -210,6 +210,12 @@ def test_what_is_not_there_is_a_usage_error_without_a_traceback(course, argument
     assert "Traceback" not in done.stderr + done.stdout
 
 
+def test_a_path_is_told_apart_into_folder_and_name(course):
+    done = run(course, "--submission=../class/s01")
+    assert done.returncode == 4
+    assert "../class/s01 is a path: --submission=s01 --submissions-dir=../class" in done.stderr
+
+
 def test_a_submission_that_holds_the_grader_is_refused(course):
     done = run(course, f"--submission={course.name}", f"--submissions-dir={course.parent}")
     assert done.returncode == 4

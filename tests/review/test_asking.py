@@ -88,9 +88,9 @@ def test_one_stops_at_any_moment_and_goes_on_where_one_stopped(work, tmp_path):
 
 
 def test_a_slip_is_asked_again(work, tmp_path):
-    shown, _ = work("4", "3,0", "3", "x", "1", "", "q")
+    shown, _ = work("4", "2.555", "3,0", "x", "1", "", "q")
     assert "4 is more than the 3 that this is worth" in shown
-    assert "(a point, no comma)" in shown
+    assert "'2.555' is no number of points" in shown
     assert "'x' is no number of points: 0 to 1" in shown
     assert kept(tmp_path)["ann"].credit == 1
 

@@ -76,6 +76,8 @@ def test_what_was_marked_waits_no_longer_until_the_text_changes():
         ("None", 3, "0"),
         ("FULL", 0, "1"),
         ("none", 0, "0"),
+        ("2,5", 5, "1/2"),
+        (",5", 5, "1/10"),
     ],
 )
 def test_points_that_can_be_given(text, worth, share):
@@ -87,7 +89,7 @@ def test_points_that_can_be_given(text, worth, share):
     [
         ("3.01", "3", "3.01 is more than the 3 that this is worth"),
         ("-1", "3", "'-1' is no number of points: 0 to 3, to hundredths, or 'full'"),
-        ("2,5", "3", "'2,5' is no number of points (a point, no comma): 0 to 3"),
+        ("2,555", "3", "'2,555' is no number of points: 0 to 3"),
         ("1.005", "3", "is no number of points"),
         ("1e0", "3", "is no number of points"),
         ("", "3", "'' is no number of points"),

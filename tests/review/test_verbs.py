@@ -197,7 +197,7 @@ def test_lower_points_are_not_released_silently(run, course):
     code, said = run("release", "--unfinished")
     assert code == 2
     assert "  ann macs total: 9 before, 2 now\n  ann all: 9 before, 2 now\n" in said
-    assert "1 with fewer points than were released\n    ann: 9 before, 2 now\n" in run("standing")[1]
+    assert "1 with fewer points than were released\n    ann all: 9 before, 2 now\n" in run("standing")[1]
     assert run("release", "--unfinished", "--lower")[0] == 2  # and why?
     assert run("release", "--unfinished", "--lower", "--reason", "a slip of ours") == (
         0,
@@ -208,7 +208,8 @@ def test_lower_points_are_not_released_silently(run, course):
 
 
 def test_one_student_is_released_by_name(run, course):
-    assert run("release", "--student", "bob", "--unfinished", "--reveal-hidden")[1] == "1 released by ta\n"
+    once = ("--student", "bob")
+    assert run("release", *once, *once, "--unfinished", "--reveal-hidden")[1] == "1 released by ta\n"
     found = results.read(course / "results")
     assert list(found.releases) == ["bob"]
     names = [[check.id for check in each.tasks[0].checks] for each in found.students.submissions]
@@ -256,6 +257,10 @@ def test_the_folder_of_results_need_not_be_named(course, capsys):
     assert main(["override", "results", "bob", "macs", "total", "--points", "1", "--reason", "x"]) == 2
     said = capsys.readouterr().err
     assert said.startswith("labgrade: it does not count: 'bob' (2026-11-20T23:00:00+08:00), because group 'A' handed")
+    assert main(["explain", "bob", "macs", "total"]) == 0
+    assert "does not count: 'bob' (2026-11-20T23:00:00+08:00), because group 'A' handed in 2 times and 'ann'" in (
+        capsys.readouterr().out
+    )
 
 
 def test_names_are_kept_back_until_release(run, course):

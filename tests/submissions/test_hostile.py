@@ -145,6 +145,7 @@ def test_a_file_that_is_swapped_for_another(tmp_path, monkeypatch):
 )
 def test_too_many_and_too_much_lose_the_largest(tmp_path, take, monkeypatch, limit, value, reason):
     monkeypatch.setattr(store, limit, value)
+    monkeypatch.setattr(store, "_OF_RARE", 0)
     work = tmp_path / "work"
     work.mkdir()
     for name, size in {"a": 700, "b": 100, "c": 200, "d": 800, "e": 5}.items():
@@ -314,6 +315,14 @@ def test_names_that_macos_decomposed_are_one_file(zipped, take):
     assert found.files == ("Ren\u00e9.py",)
     assert found.refused == ("'Ren\u00e9.py', because the archive holds it more than once, and the last one counts",)
     assert contents(found) == {"Ren\u00e9.py": b"xx"}
+
+
+def test_among_far_too_many_files_those_of_a_rare_kind_are_taken(zipped, take, monkeypatch):
+    monkeypatch.setattr(store, "MOST_FILES", 100)
+    found = take(zipped(*((f"data/{number}.txt", "") for number in range(500)), ("lab2.py", "x = 1")))
+    assert "lab2.py" in found.files
+    assert len(found.files) == 101
+    assert found.refused[-1] == "350 more"
 
 
 def test_an_encrypted_entry_a_wrong_checksum_and_an_unknown_method(zipped, take):
