@@ -258,9 +258,8 @@ def test_the_folder_of_results_need_not_be_named(course, capsys):
     said = capsys.readouterr().err
     assert said.startswith("labgrade: it does not count: 'bob' (2026-11-20T23:00:00+08:00), because group 'A' handed")
     assert main(["explain", "bob", "macs", "total"]) == 0
-    assert "does not count: 'bob' (2026-11-20T23:00:00+08:00), because group 'A' handed in 2 times and 'ann'" in (
-        capsys.readouterr().out
-    )
+    said = capsys.readouterr().out
+    assert said.startswith("does not count: │ 'bob' (2026-11-20T23:00:00+08:00), because group 'A' handed in 2 times")
 
 
 def test_names_are_kept_back_until_release(run, course):
