@@ -263,7 +263,7 @@ def test_a_students_code_that_rewrites_the_memory_gains_nothing(tmp_path):
         "specs/lab/task.yaml": TASK.replace("- entry: task.total", "- {call: hw.py:total, given: [input_size]}", 1),
         "reference/own.py": REFERENCE,
         "checkers/own.py": CHECKERS,
-        "work/hw.py": "def total(input_size): pass",
+        "work/hw.py": "def total(input_size): len(input_size)",
     }.items():
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / path).write_text(text)
